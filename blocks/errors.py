@@ -163,9 +163,13 @@ class FileError(DiagramError):
         self.line = line
         self.column = column
 
+    @property
+    def place(self) -> str:
+        """Path, line and column as far as they are known; may be empty."""
+        return ":".join(str(p) for p in (self.path, self.line, self.column) if p is not None)
+
     def __str__(self) -> str:
-        place = ":".join(str(p) for p in (self.path, self.line, self.column) if p is not None)
-        return f"{place}: {super().__str__()}" if place else super().__str__()
+        return f"{self.place}: {super().__str__()}" if self.place else super().__str__()
 
 
 class BuildError(DiagramError):

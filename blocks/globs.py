@@ -113,3 +113,41 @@ def _ranges(text: str) -> Iterator[tuple[str, str]]:
         spans = at + 2 < len(text) and text[at + 1] == "-"
         yield text[at], text[at + 2 if spans else at]
         at += 3 if spans else 1
+
+
+def captures(pattern: str, text: str) -> tuple[str, ...]:
+    """What each ``*``, ``?`` and ``[…]`` of a pattern stands for in a text that it matches.
+
+    Where there is a choice, earlier ``*`` stand for as little as possible.
+    """
+    runs: list[list[Token]] = [[]]
+    for token in _tokens(pattern):
+        if token is Wild.ANY:
+            runs.append([])
+        else:
+            runs[-1].append(token)
+    found: list[str] = []
+    at = 0
+    for number, run in enumerate(runs):
+        start = at
+        if number == len(runs) - 1 and number:
+            at = len(text) - len(run)  # the last run ends the text
+        elif number:
+            at = next(i for i in range(start, len(text) + 1) if _fits(run, text, i))
+        if number:
+            found.append(text[start:at])
+        found += [text[at + i] for i, token in enumerate(run) if not isinstance(token, str)]
+        at += len(run)
+    return tuple(found)
+
+
+def _fits(run: Sequence[Token], text: str, at: int) -> bool:
+    return at + len(run) <= len(text) and all(
+        token is Wild.ONE
+        or (token == text[at + i] if isinstance(token, str) else _accepts(token, text[at + i]))
+        for i, token in enumerate(run)
+    )
+
+
+def _accepts(token: Token, character: str) -> bool:
+    return isinstance(token, CharacterSet) and token.accepts(character)

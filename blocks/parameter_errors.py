@@ -20,6 +20,7 @@ _EXPECTED: Mapping[str, str] = {
     "list": "a list",
     "tuple": "a list",
     "dict": "an object",
+    "model": "an object",
     "mapping": "an object",
     "none": "null",
     "missing": "more entries",
@@ -53,7 +54,7 @@ def parameter_error(
         stop = "" if own[0].endswith("?") else "."
         return ParameterError(f"{what} is wrong: {own[0]}{stop}", got=shown)
     about = [error for error in errors if error["loc"][:1] == first["loc"][:1]]
-    expected = dict.fromkeys(text for error in about if (text := _expected(error)))
+    expected = dict.fromkeys(text for error in about if (text := expected_text(error)))
     return ParameterError(
         f"Parameter {name!r} of {type_name} is wrong."
         if name
@@ -63,7 +64,8 @@ def parameter_error(
     )
 
 
-def _expected(error: ErrorDetails) -> str:
+def expected_text(error: ErrorDetails) -> str:
+    """What the validator expects; empty where that has no words here."""
     kind, context = error["type"], error.get("ctx", {})
     text = _EXPECTED.get(kind) or _EXPECTED.get(kind.partition("_")[0], "")
     return text.format_map(_Described(context))

@@ -11,22 +11,29 @@ the diagram is built: ``mul1``, ``mul2``, ….
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from functools import partial
-from typing import Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from blocks.arguments import explained
 from blocks.errors import BuildError, Location
 from blocks.formulas.array_syntax import block_class
 from blocks.formulas.expressions import Expression, Operand, OwnVariable, block
 from blocks.formulas.nodes import Node, Scope, reached, require_scope
+from blocks.library.data import Dataset
 from blocks.names import fresh_names, snake_case
 from blocks.nearest import did_you_mean
 from blocks.registry import registry
+from runtime.data.files.access import allow_data
+from runtime.diagram.files.models import TRAINING
 from runtime.diagram.layout.arranging import arrange
 from runtime.diagram.model import MAIN, Diagram, Page
 from runtime.diagram.paths import PortName
 from runtime.page_functions import PageFunction, page
+
+if TYPE_CHECKING:
+    from runtime.diagram.training import Training
 
 __all__ = [
     "Expression",
@@ -46,19 +53,25 @@ __all__ = [
 
 @explained
 def variable(name: str, value: Any = None, **parameters: Any) -> Expression:
-    """A Variable: numbers that training changes, with an initial ``value`` or an initialiser."""
+    """A Variable: numbers that training changes, with an initial ``value`` or an initialiser.
+
+    They are held as float32, those of a float64 array too, unless ``dtype="float64"`` is given.
+    """
     return _source("Variable", name, value, parameters)
 
 
 @explained
 def constant(name: str, value: Any, **parameters: Any) -> Expression:
-    """A Constant: fixed numbers."""
+    """A Constant: fixed numbers, held as float32, int64 or bool unless a ``dtype`` is given."""
     return _source("Constant", name, value, parameters)
 
 
 @explained
 def input(name: str, value: Any = None, **parameters: Any) -> Expression:
-    """An Input: data that is fed to each run; ``value`` is the default."""
+    """An Input: data that is fed to each run; ``value`` is the default.
+
+    It is held as float32, also what is fed, unless a ``dtype`` is given.
+    """
     return _source("Input", name, value, parameters)
 
 
@@ -92,12 +105,14 @@ def build(
     title: str = "",
     description: str = "",
     contracts: str | Sequence[str] = (),
+    training: Training | Mapping[str, Any] | None = None,
 ) -> Diagram:
     """Build a diagram of everything that the outputs depend on, in order of creation.
 
-    ``contracts`` are lines such as ``flows(loss -> w)`` that state what its gradients must do.
+    ``contracts`` are lines such as ``flows(loss -> w)`` that state what its gradients must do;
+    ``training`` is the recipe by which it is trained, a Training or its JSON form.
     Blocks are arranged automatically. Raises BuildError, with both source lines, if two blocks or
-    pages have the same name.
+    pages have the same name, or if the recipe is not one.
     """
     if not outputs or not all(isinstance(output, Expression) for output in outputs):
         raise BuildError(
@@ -121,10 +136,23 @@ def build(
             if inner is not None and inner.name not in pages and inner not in pending:
                 pending.append(inner)
     lines = contracts.splitlines() if isinstance(contracts, str) else contracts
-    made = Diagram(pages, title, description, tuple(lines))
+    recipe = TRAINING.given(training)
+    made = Diagram(pages, title, description, tuple(lines), training=recipe, folder=_data(pages))
     for name in pages:
         made = arrange(made, name)
     return made
+
+
+def _data(pages: Mapping[str, Page]) -> Path | None:
+    """The folder that paths of data files refer to, the current one; None if there are none.
+
+    The files are allowed: it is the program, not a file, that names them.
+    """
+    blocks = (block for page in pages.values() for block in page.blocks.values())
+    paths = [block.path for block in blocks if isinstance(block, Dataset) and block.path]
+    for path in paths:
+        allow_data(path)
+    return Path.cwd() if paths else None
 
 
 def __getattr__(name: str) -> Callable[..., Expression]:

@@ -31,15 +31,43 @@ from runtime.diagram import (
     RemovePage,
     RenameBlock,
     RenamePage,
+    SetLesson,
     SetNote,
     SetParameters,
     SetTitle,
+    SetTraining,
     SetViews,
     Style,
     StyleBlocks,
     View,
 )
-from runtime.diagram.model import COLOURS, Route, own_ports, page_ports
+from runtime.diagram.lesson import (
+    ChangeStep,
+    CheckOption,
+    CheckStep,
+    Lesson,
+    PaintStep,
+    PredictStep,
+    ShowStep,
+)
+from runtime.diagram.model import (
+    COLOURS,
+    LEAST_SIZE,
+    MOST_SIZE,
+    Route,
+    Size,
+    own_ports,
+    page_ports,
+)
+from runtime.diagram.training import (
+    METHODS,
+    SCHEDULES,
+    Average,
+    Clip,
+    Group,
+    OptimiserRule,
+    Training,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -210,13 +238,70 @@ def _outputs(block: Block, below: dict[str, Page]) -> tuple[str, ...]:
 
 def styles() -> st.SearchStrategy[Style]:
     """Styles, plain ones included."""
-    return st.builds(Style, _COLOURS, st.booleans())
+    sizes = st.builds(Size, *(st.floats(*ends) for ends in zip(LEAST_SIZE, MOST_SIZE, strict=True)))
+    return st.builds(Style, _COLOURS, st.booleans(), st.none() | sizes)
 
 
 def bookmarks(pages: Iterable[str]) -> st.SearchStrategy[tuple[View, ...]]:
     """Views of some of these pages."""
     views = st.builds(View, names(), st.sampled_from(list(pages)), points(), st.floats(0.01, 100.0))
     return st.lists(views, max_size=2, unique_by=lambda view: view.name).map(tuple)
+
+
+def lessons() -> st.SearchStrategy[Lesson]:
+    """Lessons of up to two steps, whose paths and expressions need not mean anything."""
+    numbers = st.floats(allow_nan=False, allow_infinity=False)
+    rows = st.lists(numbers, max_size=2).map(tuple)
+    settings = st.sampled_from(["open", "closed"]) | numbers | rows | st.tuples(rows, rows)
+    common = {
+        "text": TEXTS,
+        "hints": st.lists(TEXTS, max_size=3).map(tuple),
+        "setup": st.dictionaries(names(), settings, max_size=2),
+        "reveal": st.lists(st.sampled_from(["why", "states"]), max_size=1).map(tuple),
+        "losses": st.lists(names(), max_size=1).map(tuple),
+    }
+    option = st.builds(CheckOption, text=TEXTS, holds=TEXTS)
+    steps = st.one_of(
+        st.builds(ShowStep, **common, play=st.sampled_from(["", "all"])),
+        st.builds(PredictStep, **common, gradient=names(), answer=st.sampled_from(["sign"])),
+        st.builds(PaintStep, **common, wires=st.lists(names(), max_size=2).map(tuple)),
+        st.builds(ChangeStep, **common, goals=st.lists(TEXTS, max_size=2).map(tuple)),
+        st.builds(CheckStep, **common, options=st.lists(option, max_size=2).map(tuple)),
+    )
+    vary = st.dictionaries(names(), st.lists(numbers, min_size=1, max_size=2).map(tuple))
+    return st.builds(
+        Lesson,
+        goal=TEXTS,
+        minutes=st.integers(1, 60),
+        support=st.sampled_from(["worked", "faded", "predict first"]),
+        vary=vary,
+        steps=st.lists(steps, max_size=2).map(tuple),
+    )
+
+
+def trainings() -> st.SearchStrategy[Training]:
+    """Recipes of up to two optimisers, whose patterns need not name anything."""
+    patterns = st.lists(TEXTS, max_size=2).map(tuple)
+    rates = st.floats(0, 10)
+    rule = st.builds(
+        OptimiserRule,
+        name=names(),
+        method=st.one_of(st.builds(method, lr=rates, weight_decay=rates) for method in METHODS),
+        variables=patterns,
+        losses=patterns,
+        groups=st.lists(st.builds(Group, variables=patterns, lr=rates), max_size=2).map(tuple),
+        schedule=st.one_of(st.builds(schedule) for schedule in SCHEDULES),
+        clip=st.none() | st.builds(Clip, by=st.sampled_from(["value", "norm"]), limit=rates),
+        steps=st.integers(1, 5),
+    )
+    average = st.builds(Average, name=names(), of=TEXTS, into=TEXTS, decay=st.floats(0, 1))
+    return st.builds(
+        Training,
+        optimisers=st.lists(rule, max_size=2).map(tuple),
+        order=st.sampled_from(["alternating", "simultaneous"]),
+        averages=st.lists(average, max_size=2).map(tuple),
+        record=patterns,
+    )
 
 
 @st.composite
@@ -229,8 +314,10 @@ def diagrams(draw: st.DrawFn) -> Diagram:
     order = draw(st.permutations(list(made)))
     contracts = tuple(draw(st.lists(TEXTS, max_size=3)))
     views = draw(bookmarks(order))
+    lesson = draw(st.none() | lessons())
+    training = draw(st.none() | trainings())
     ordered = {name: made[name] for name in order}
-    return Diagram(ordered, draw(TEXTS), draw(TEXTS), contracts, views)
+    return Diagram(ordered, draw(TEXTS), draw(TEXTS), contracts, views, lesson, training)
 
 
 @cache
@@ -262,6 +349,8 @@ def changes(diagram: Diagram) -> st.SearchStrategy[Change]:
         st.builds(RenamePage, here, names()),
         st.builds(SetTitle, TEXTS, st.none() | TEXTS),
         st.builds(SetViews, bookmarks([*diagram.pages, "a"])),
+        st.builds(SetLesson, st.none() | lessons()),
+        st.builds(SetTraining, st.none() | trainings()),
         st.builds(SetTitle, contracts=st.lists(TEXTS, max_size=2).map(tuple)),
     )
 

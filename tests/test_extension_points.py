@@ -27,7 +27,9 @@ from tests.runtime.engine.plan.test_passes import EAGER
 
 ROOT = Path(__file__).parents[1]
 PEERS = [ROOT / "tests/runtime/calculus/peers" / name for name in ("pytorch.py", "jax.py")]
-WITHOUT_EXAMPLE = {"Page", "Pack", "Unpack", "Pick", "Merge"}
+VIEWS = {"Plot", "Scatter", "Image", "Histogram", "Field"}
+"""Blocks that compute nothing; test_views shows what they leave as it is."""
+WITHOUT_EXAMPLE = {"Page", "Pack", "Unpack", "Pick", "Merge", *VIEWS}
 """Page has the ports of another page, and the diagram's tests run it; the others work on trees,
 which test_containers makes."""
 
@@ -36,6 +38,8 @@ WITHOUT_PEER = {
     "Pack", "Unpack", "Pick", "Merge",  # sort the leaves of trees
     "Loss", "Gradient",  # are what the gradients of whole diagrams are compared with
     "RandomNormal", "RandomUniform",  # have another generator in every system
+    *VIEWS,
+    "Dataset",  # has data instead of arithmetic
 }  # fmt: skip
 """Blocks that are not compared with PyTorch and JAX on arrays."""
 
@@ -118,7 +122,11 @@ GUIDES = {
         "tests/runtime/calculus/cases.py; it is then compared with the formula and differences.",
     ),
     "command": Guide(
-        lambda: {name.rpartition(".")[2] for name in modules("runtime/cli/commands")},
+        lambda: {
+            name.rpartition(".")[2]
+            for room in ("commands", "runs")
+            for name in modules(f"runtime/cli/{room}")
+        },
         lambda: set(COMMANDS),
         "Command {0} can't be called: add its name to COMMANDS in runtime/cli/__init__.py.",
     ),

@@ -1,4 +1,4 @@
-"""The canvas with explanations: routes of verdicts, traced wires, and trials."""
+"""The canvas with explanations: routes of verdicts, traced wires, trials, and guesses."""
 
 from __future__ import annotations
 
@@ -7,20 +7,22 @@ from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QPointF, QTimer, Signal
 
-from app.canvas.paint.blocks.faces import GUTTER
-from app.canvas.paint.blocks.symbols import SYMBOL
+from app.canvas.paint.blocks.faces import symbol_place
+from app.canvas.paint.guesses import paint_guesses
 from app.canvas.paint.trial import paint_trial
+from app.canvas.scene.camera import PLAIN
 from app.canvas.scene.hits import block_at
 from app.canvas.stage import Stage
 from blocks.library.gradient import StopGradient
-from runtime.diagram.layout.measures import HEADER
 
 if TYPE_CHECKING:
     from PySide6.QtGui import QPainter
     from PySide6.QtWidgets import QWidget
 
-    from app.canvas.state.route import Route
-    from app.canvas.state.trial import TrialMarks
+    from app.canvas.scene.camera import Camera
+    from app.canvas.state.marks.guesses import GuessMarks
+    from app.canvas.state.marks.route import Route
+    from app.canvas.state.marks.trial import TrialMarks
 
 _TRACE_AFTER = 250
 """Milliseconds of hovering over a wire before it is traced."""
@@ -37,16 +39,21 @@ class ExplainingStage(Stage):
     """Key of the wire under the pointer while cuts are previewed; empty for none."""
     cutTried = Signal(str)
     """Key of a wire that was clicked while cuts are previewed."""
+    derivativeRequested = Signal(str)
+    """Name of the block whose symbol was double-clicked."""
     stopTried = Signal(str)
     """Name of a StopGradient whose symbol was clicked."""
     explanationLeft = Signal()
     """The user pressed Esc, which closes what explains the selection."""
     trialLeft = Signal()
     """The user wants to end the trial."""
+    cameraChanged = Signal(object)
+    """The Camera through which the page is shown now."""
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._trial_marks: TrialMarks | None = None
+        self._guess_marks: GuessMarks | None = None
         self._hovered_wire: str | None = None
         self._previewing_cuts = False
         self._hovered: str | None = None
@@ -54,6 +61,11 @@ class ExplainingStage(Stage):
         self._hover_timer.timeout.connect(self._show_trace)
         self.explained = ""
         """Key of the wire, or name of the block, that a card is about; it needs no tooltip."""
+
+    def set_camera(self, camera: Camera) -> None:
+        """Show the page through another camera."""
+        super().set_camera(camera)
+        self.cameraChanged.emit(camera)
 
     def route(self) -> Route | None:
         """The route shown, if any."""
@@ -73,6 +85,16 @@ class ExplainingStage(Stage):
         """Show a trial, or none."""
         if marks != self._trial_marks:
             self._trial_marks = marks
+            self.update()
+
+    def guess_marks(self) -> GuessMarks | None:
+        """The questions and guesses shown, if any."""
+        return self._guess_marks
+
+    def show_guesses(self, marks: GuessMarks | None) -> None:
+        """Show questions and guesses, or none."""
+        if marks != self._guess_marks:
+            self._guess_marks = marks
             self.update()
 
     def leave_explanation(self) -> bool:
@@ -117,9 +139,21 @@ class ExplainingStage(Stage):
         block = block_at(scene, camera, at.x(), at.y())
         if block is None or not isinstance(scene.blocks[block], StopGradient):
             return False
-        x, y = self.scene_position(at.toPoint())
-        left, top = scene.rects[block, :2].tolist()
-        return bool(GUTTER - 4.0 <= x - left <= GUTTER + SYMBOL and y - top <= HEADER)
+        return symbol_place(self.view, block).contains(at)
+
+    def symbol_at(self, at: QPointF) -> str | None:
+        """Name of the block whose symbol is at a widget position; far away, of any block there."""
+        scene, camera = self.view.scene, self.view.camera
+        block = block_at(scene, camera, at.x(), at.y())
+        if block is None or not (
+            camera.zoom < PLAIN or symbol_place(self.view, block).contains(at)
+        ):
+            return None
+        return scene.names[block]
+
+    def show_derivative(self, name: str) -> None:
+        """Request the derivative card of a block."""
+        self.derivativeRequested.emit(name)
 
     def trace(self, wire: str | None) -> None:
         """Trace a wire after a short delay; None ends tracing at once."""
@@ -154,6 +188,9 @@ class ExplainingStage(Stage):
 
     def paint_over(self, painter: QPainter) -> None:
         super().paint_over(painter)
+        if self._guess_marks is not None:
+            below = {} if self._trial_marks is None else self._trial_marks.changes
+            paint_guesses(painter, self.view, self._guess_marks, below)
         if self._trial_marks is not None:
             paint_trial(painter, self.view, self._trial_marks)
 

@@ -11,7 +11,7 @@ from PySide6.QtGui import QHideEvent, QImage, QPainter, QPaintEvent, QResizeEven
 from app.canvas.computing import SHOWN_AFTER, Computing
 from app.canvas.paint.blocks.badges import HEIGHT, badge_width, draw_badges
 from app.canvas.paint.blocks.face_cache import FaceCache
-from app.canvas.paint.ground import Ground
+from app.canvas.paint.kept import Kept
 from app.canvas.paint.painter import Limits, paint, paint_fitted
 from app.canvas.positions import Positions
 from app.canvas.scene.camera import Camera
@@ -20,6 +20,7 @@ from app.canvas.scrolled import ScrolledPage
 from app.canvas.state.annotations import resolve
 from app.canvas.state.badge_labels import badge_label
 from app.canvas.state.codes import STATE_OF
+from app.canvas.state.look_cache import LookCache
 from app.canvas.state.looks import row_counts
 from app.canvas.state.view_state import ViewState
 from app.document.diff import renamed_pages
@@ -52,8 +53,6 @@ _REFINED = 32
 """Wires for which detours are looked for between two frames."""
 _STILL_AFTER = 150
 """Milliseconds after which a view that was panned is painted whole, and detours go on."""
-_MARGIN = 24.0
-"""Margin around revealed items, widget px."""
 
 
 class Stage(Positions):
@@ -71,7 +70,8 @@ class Stage(Positions):
         self._result: Result | None = None
         self._use = ROOT
         self._faces = FaceCache(_FACE_BUDGET)
-        self._ground = Ground()
+        self._looks = LookCache()
+        self._kept = Kept()
         self._limits = Limits(_CUT_BUDGET)
         self._page = ScrolledPage()
         self._cameras: dict[str, Camera] = {}
@@ -133,9 +133,8 @@ class Stage(Positions):
             self._stale_timer.start()
 
     def _show_followed(self) -> None:
-        for name in self._followed & self.view.scene.index.keys():
-            self.update(self.block_rect(name).adjusted(-4, -4, 4, 4))
         self._followed.clear()
+        self._update_changed()
 
     def set_result(self, result: Result | None, use: InstancePath = ROOT) -> None:
         """Show values, lanes and problems; ``use`` is the path of the shown page's use."""
@@ -145,7 +144,7 @@ class Stage(Positions):
         self._follow_timer.stop()
         self._followed.clear()
         self._resolve()
-        self.update()
+        self._update_changed()
 
     def set_costs(self, costs: PageCosts | None) -> None:
         """Show what blocks cost, or nothing of it."""
@@ -231,17 +230,26 @@ class Stage(Positions):
 
         Bounds too large for the view are centred; with ``roughly``, any visible part suffices.
         """
-        room = QRectF(self.rect()).adjusted(_MARGIN, _MARGIN, -_MARGIN, -_MARGIN)
-        left, top, right, bottom = self.view.camera.to_widget(bounds.reshape(2, 2)).ravel().tolist()
-        dx = _shift(left, right, room.left(), room.right(), roughly=roughly)
-        dy = _shift(top, bottom, room.top(), room.bottom(), roughly=roughly)
-        if dx or dy:
-            self.set_camera(self.view.camera.panned(dx, dy))
+        camera = self.view.camera
+        panned = camera.revealing(bounds, self.width(), self.height(), roughly=roughly)
+        if panned != camera:
+            self.set_camera(panned)
 
     def update(self, *area: Any) -> None:
         """Paint the widget, or an area of it, anew."""
         self._page.drop()
+        if not area:
+            self._kept.forget()
         super().update(*area)
+
+    def _update_changed(self) -> None:
+        """Paint what looks different with the result, or new numbers, that are shown now."""
+        area = self._kept.changed_area(self.view, self.size(), self._limits.cut_budget)
+        if area is None or self._page.is_panning:
+            self._page.drop()
+            super().update()
+        else:
+            super().update(area)
 
     def set_camera(self, camera: Camera) -> None:
         """Show the page through another camera."""
@@ -282,8 +290,7 @@ class Stage(Positions):
                 self.render_to(painter, box, theme=theme)
             return
         box = area or QRectF(target.viewport())
-        used = theme or self.view.theme
-        paint_fitted(target, self.view, box, used)
+        paint_fitted(target, self.view, box, theme or self.view.theme)
 
     def paint_over(self, painter: QPainter) -> None:
         """Draw over the page."""
@@ -292,11 +299,11 @@ class Stage(Positions):
         view, ratio, hurried = self.view, self.devicePixelRatioF(), self._page.is_panning
         most = round(8 * self.width() * self.height() * ratio**2)
         self._faces.begin(view.camera.zoom, ratio, view.theme, most, hurried=hurried)
-        self._ground.begin(self.size(), ratio)
+        self._kept.begin(event.region(), self.size(), ratio)
 
         def draw(to: QPainter, area: QRectF) -> bool:
-            ground = None if self._page.is_panning else self._ground  # it would be painted whole
-            complete = paint(to, view, area, self._faces, ratio, self._limits, ground)
+            kept = None if self._page.is_panning else self._kept  # it would be painted whole
+            complete = paint(to, view, area, self._faces, ratio, self._limits, kept)
             return complete and not self._faces.behind
 
         with QPainter(self) as painter:
@@ -327,7 +334,7 @@ class Stage(Positions):
     def _resolve(self, *, dimmed: bool = False) -> None:
         """Resolve the result for the current scene."""
         scene, dimmed = self.view.scene, dimmed or self.view.annotations.dimmed
-        annotations = resolve(scene, self._result, self._use, dimmed=dimmed)
+        annotations = resolve(scene, self._result, self._use, dimmed=dimmed, cache=self._looks)
         self.view = replace(self.view, annotations=annotations)
         scene.set_rows(row_counts(annotations.page))
         if annotations.page.stale and not annotations.dimmed:
@@ -390,10 +397,3 @@ class Stage(Positions):
     def _fit_if_wanted(self) -> None:
         if self._fit_wanted and self.isVisible():
             self.zoom_to_fit()
-
-
-def _shift(low: float, high: float, least: float, most: float, *, roughly: bool) -> float:
-    if high - low <= most - least:
-        return max(least - low, 0.0) + min(most - high, 0.0)
-    in_sight = low < most and high > least
-    return 0.0 if roughly and in_sight else (least + most - low - high) / 2.0

@@ -9,6 +9,7 @@ from PySide6.QtCore import QObject, Qt, Signal
 from PySide6.QtWidgets import QFileDialog, QMessageBox
 
 from app.document.file_watch import FileWatch
+from app.document.loading import stem_of
 from app.panels.bars.offer import Offer
 from app.services.background import Occupied
 from app.services.examples import SUFFIX
@@ -88,7 +89,7 @@ class FileCommands(QObject):
     def save_as(self) -> bool:
         """Ask for a file and save to it."""
         folder = folder_of(self._document, self._settings)
-        start = self._document.path or folder / f"{self._document.suggested_stem}{SUFFIX}"
+        start = self._document.path or folder / f"{stem_of(self._document.diagram)}{SUFFIX}"
         name, _ = QFileDialog.getSaveFileName(
             self._parent, self.tr("Save the diagram"), str(start), self._filter()
         )

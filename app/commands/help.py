@@ -72,6 +72,13 @@ class HelpCommands(QObject):
         self._manual.raise_()
         self._manual.activateWindow()
 
+    def manual_page(self, page: str, word: str) -> None:
+        """Show a page of the manual, with the places of a word marked."""
+        self.manual()
+        assert self._manual is not None  # it was just shown
+        self._manual.browser.show_page(page)
+        self._manual.browser.highlight([word])
+
     def close_manual(self) -> None:
         """Close the manual, if it is open."""
         if self._manual is not None:

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from app.canvas.view import CanvasView
+    from app.panels.focus_ring import FocusRing
 
 STEP = 30
 """Change of a panel's size per key press, px."""
@@ -30,12 +31,14 @@ class PanelCommands(QObject):
         docks: Mapping[str, QDockWidget],
         others: Iterable[QWidget],
         canvas: CanvasView,
+        ring: FocusRing,
     ) -> None:
         super().__init__(frame)
         self._frame = frame
         self._docks = docks
         self._others = tuple(others)
         self._canvas = canvas
+        self._ring = ring
         frame.installEventFilter(self)
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
@@ -91,6 +94,7 @@ class PanelCommands(QObject):
         target = stops[(place + by) % len(stops)]
         found = self._canvas if target is None else _first(target)
         found.setFocus(_BY_KEY)
+        self._ring.show_focus()
 
     def _resize(self, by: int) -> None:
         dock = self._dock()

@@ -12,6 +12,7 @@ from PySide6.QtPrintSupport import QPrintDialog, QPrinter
 from PySide6.QtWidgets import QDialog, QFileDialog, QMessageBox
 
 from app.commands.files import folder_of
+from app.document.loading import stem_of
 from app.panels.dialogs.export_sheet import ExportSheet
 from app.pictures.files import KINDS, contents, image, targets, write
 from app.pictures.options import Extent, PictureOptions
@@ -134,7 +135,8 @@ class PictureCommands(QObject):
 
     def _ask_for_file(self, kind: str) -> Path | None:
         """The file to write; a name without an ending that can be drawn gets ``kind``."""
-        start = folder_of(self._document, self._settings) / f"{self._document.suggested_stem}{kind}"
+        stem = stem_of(self._document.diagram)
+        start = folder_of(self._document, self._settings) / f"{stem}{kind}"
         name, _ = QFileDialog.getSaveFileName(
             self._parent,
             self.tr("Export a picture"),

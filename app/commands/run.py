@@ -1,4 +1,4 @@
-"""The Run menu: evaluate again, and train step by step."""
+"""The Run menu: evaluate again, give up, and the learning rate."""
 
 from __future__ import annotations
 
@@ -6,8 +6,6 @@ from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QObject
 from PySide6.QtWidgets import QInputDialog
-
-from runtime.diagram import Batch, Change, Diagram, SetParameters
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -37,8 +35,7 @@ class RunCommands(QObject):
         self._evaluator = evaluator
         self._workers = workers
         self._settings = settings
-        evaluator.stepped.connect(self._take_step)
-        evaluator.problem.connect(self._refuse_step)
+        evaluator.problem.connect(document.problem)
 
     def evaluate(self) -> None:
         """Compute everything again."""
@@ -50,16 +47,14 @@ class RunCommands(QObject):
         for worker in self._workers:
             worker.abandon()
 
-    def step(self) -> None:
-        """Take one step of gradient descent, as one undo."""
-        self._evaluator.step(self._document.diagram, self._settings.rate)
-
     def rate(self) -> None:
         """Ask for the learning rate."""
         rate, accepted = QInputDialog.getDouble(
             self._parent,
             self.tr("Learning rate"),
-            self.tr("A gradient step subtracts this times its gradient from each variable:"),
+            self.tr(
+                "Without a recipe, a step subtracts this times its gradient from each variable:"
+            ),
             self._settings.rate,
             0.0,
             1e6,
@@ -67,22 +62,3 @@ class RunCommands(QObject):
         )
         if accepted:
             self._settings.rate = rate
-
-    def _take_step(self, after: Diagram) -> None:
-        changes = tuple(_moved_values(self._document.diagram, after))
-        if changes:
-            self._document.apply(Batch(self.tr("Gradient step"), changes))
-
-    def _refuse_step(self, reason: str) -> None:
-        self._document.problem.emit(self.tr("The gradient step was not taken. {0}").format(reason))
-        self.evaluate()
-
-
-def _moved_values(before: Diagram, after: Diagram) -> list[Change]:
-    """The changes that set the values of ``after`` in ``before``."""
-    return [
-        SetParameters(name, {"value": getattr(block, "value", None)}, page=title)
-        for title, page in after.pages.items()
-        for name, block in page.blocks.items()
-        if block != before.pages[title].blocks[name]
-    ]

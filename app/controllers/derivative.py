@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING
 from PySide6.QtCore import QObject
 
 from app.evaluation.worker import SessionWorker
+from app.panels import labels
 from app.panels.lessons.derivative import DerivativePanel
 from app.services.background import Cancelled
 from blocks.library.pages import Page as PageBlock
 from runtime.diagram.paths import ROOT, InstancePath
-from runtime.lessons.card import DerivativeCard, derivative_card
+from runtime.lessons.derivative.card import DerivativeCard, derivative_card
 
 if TYPE_CHECKING:
     from PySide6.QtWidgets import QWidget
@@ -21,8 +22,9 @@ if TYPE_CHECKING:
     from app.canvas.view import CanvasView
     from app.evaluation.result import Result
     from app.panels.tables.losses import Losses
+    from runtime.lessons.derivative.card import VectorJacobian
 
-_CARD = "derivative"
+_CARD, _ROW = "derivative", "row"
 
 
 class DerivativeController(QObject):
@@ -38,6 +40,7 @@ class DerivativeController(QObject):
         self.panel = DerivativePanel(parent)
         self.worker = SessionWorker(self)
         self.worker.finished.connect(self._take)
+        self.panel.rowRequested.connect(self._compute_row)
 
     def set_result(self, result: Result, use: InstancePath) -> None:
         """Follow another result, at once if the card is visible."""
@@ -58,6 +61,10 @@ class DerivativeController(QObject):
         if not self._visible or result is None:
             return
         self.worker.cancel(_CARD)
+        self.worker.cancel(_ROW)
+        if reason := labels.withheld(result):
+            self.panel.show_text(reason)
+            return
         if len(chosen) != 1:
             self.panel.show_text(self.tr("Select a block to see its derivative."))
             return
@@ -70,8 +77,13 @@ class DerivativeController(QObject):
         job = partial(derivative_card, block=self._use / name, losses=losses)
         self.worker.query(_CARD, result.diagram, job)
 
+    def _compute_row(self, product: VectorJacobian, index: int) -> None:
+        self.worker.submit(_ROW, lambda _: (product, index, product.row(index)))
+
     def _take(self, kind: str, answer: object) -> None:
-        if isinstance(answer, DerivativeCard):
+        if kind == _ROW and isinstance(answer, tuple):
+            self.panel.show_row(*answer)
+        elif isinstance(answer, DerivativeCard):
             self.panel.show_card(answer)
         elif not isinstance(answer, Cancelled):
             self.panel.show_text(str(answer))

@@ -9,6 +9,7 @@ from PySide6.QtCore import QObject, QTimer, Signal
 
 from app.canvas.scene.camera import NUMBERS
 from app.evaluation.worker import SessionWorker
+from app.panels import labels
 from app.panels.tables.doctor import Findings
 from app.panels.why.answers import WIRE
 from app.services.background import Cancelled
@@ -122,6 +123,10 @@ class DoctorController(QObject):
         result = self._result
         if result is None or not (self._visible or self._counted):
             return
+        if reason := labels.withheld(result):
+            self._diagnosed = None
+            self._show_nothing(reason)
+            return
         before, now = self._diagnosed, result.diagram
         alike = before is not None and before.contracts == now.contracts
         thresholds = self._settings.thresholds
@@ -129,12 +134,16 @@ class DoctorController(QObject):
             return
         self._diagnosed, self._thresholds = result.diagram, thresholds
         if not result.losses:
-            self.worker.cancel("doctor")
-            self.panel.show_causes((), result.error or self.tr("There is no loss yet."))
-            self.countChanged.emit(0)
+            self._show_nothing(result.error or self.tr("There is no loss yet."))
             return
         query = partial(_findings, diagram=now, file=self._document.path, thresholds=thresholds)
         self.worker.query("doctor", now, query)
+
+    def _show_nothing(self, reason: str) -> None:
+        self.worker.cancel("doctor")
+        self.panel.show_causes((), reason)
+        self.countChanged.emit(0)
+        self._canvas.mark_culprits({})
 
     def _take(self, kind: str, answer: object) -> None:
         if isinstance(answer, list):

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QObject, QTimer, Signal
 
-from app.canvas.state.route import route_of
+from app.canvas.state.marks.route import route_of
 from app.canvas.state.view_state import Selection
 from app.evaluation.answers import Reasons, reasons
 from app.evaluation.worker import SessionWorker
@@ -60,8 +60,12 @@ class Explanation(QObject):
         self._result: Result | None = None
         self._variable: str | None = None
         """Path of the variable whose route is shown instead of the selected wire's."""
+        self._judged: tuple[Result, str, Verdict | None] | None = None
+        """A result and a variable with its verdict, the last that was found."""
         self._is_stale = False
         """Whether the answers are of another result."""
+        self._is_silent = False
+        """Whether the card stays away, because it would give away what is still to come."""
         self._rest = QTimer(self, singleShot=True, interval=REST)
         self._rest.timeout.connect(self._explain_again)
         self.worker = SessionWorker(self)
@@ -81,6 +85,11 @@ class Explanation(QObject):
             self._rest.start()
         else:
             self._explain_again()
+
+    def silence(self, is_silent: bool) -> None:  # a slot for what a toggle emits
+        """Keep the card away, or show it again."""
+        self._is_silent = is_silent
+        self._show_card()
 
     def _explain_again(self) -> None:
         """Explain the last result, once a hand that drags a number rests or lets go."""
@@ -127,7 +136,7 @@ class Explanation(QObject):
     def explain_variable(self, path: str) -> None:
         """Show the route from the loss to a variable, and explain its wire on that route."""
         name = self._navigation.reveal(Location(MAIN, path))
-        verdict = None if self._result is None else self._result.variable(path)
+        verdict = self._variable_verdict(path)
         if name is None or verdict is None:
             return
         self._reveal.block(name)
@@ -184,12 +193,14 @@ class Explanation(QObject):
         """Show the verdict on the selected wire, or on the one selected variable, on the card."""
         result, use, selection = self._result, self._navigation.use, self._canvas.view.selection
         wire = WirePath(selection.wire).within(use) if selection.wire else ""
-        if result is not None and wire and wire in result.states:
+        if self._is_silent:
+            self._card.show_verdict(None)
+        elif result is not None and wire and wire in result.states:
             verdict, by_loss = result.verdict(wire), result.by_loss(result.verdict, wire)
             self._card.show_verdict(verdict, wire=selection.wire or "", by_loss=by_loss)
         elif result is not None and (name := self._selected_variable()):
             by_loss = result.by_loss(result.variable, use / name)
-            self._card.show_verdict(result.variable(use / name), block=name, by_loss=by_loss)
+            self._card.show_verdict(self._variable_verdict(use / name), block=name, by_loss=by_loss)
         else:
             self._card.show_verdict(None)
 
@@ -213,10 +224,19 @@ class Explanation(QObject):
         result, name = self._result, self._selected_variable()
         if result is None or name is None:
             return self._canvas.selected_wire()
-        verdict = result.variable(self._navigation.use / name)
+        verdict = self._variable_verdict(self._navigation.use / name)
         if verdict is None:
             return None
         return _first_wire(self._page, name, verdict, self._navigation.use)
+
+    def _variable_verdict(self, path: str) -> Verdict | None:
+        """The verdict on a variable, found once: it takes a walk to the loss."""
+        result, known = self._result, self._judged
+        if result is None:
+            return None
+        if known is None or known[0] is not result or known[1] != path:
+            self._judged = known = (result, path, result.variable(path))
+        return known[2]
 
     @property
     def _page(self) -> Page:
@@ -229,7 +249,7 @@ class Explanation(QObject):
             return None
         if self._variable is not None:
             known = self._variable in result.gradients
-            return result.variable(self._variable) if known else None
+            return self._variable_verdict(self._variable) if known else None
         wire = WirePath(key or "").within(self._navigation.use).with_leaf(self._why.leaf)
         return result.verdict(wire) if key is not None and wire in result.states else None
 

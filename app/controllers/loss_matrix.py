@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from PySide6.QtCore import QObject
 
 from app.evaluation.worker import SessionWorker
+from app.panels import labels
 from app.panels.tables.matrix import Matrix
 from app.services.background import Cancelled
 from runtime.flow import LossMatrix, ObservedFlow, loss_matrix
@@ -55,7 +56,14 @@ class LossMatrixController(QObject):
 
     def _update(self) -> None:
         flow = None if self._result is None else self._result.flow
-        if self._result is None or not self._visible or flow is self._compared is not None:
+        if self._result is None or not self._visible:
+            return
+        if reason := labels.withheld(self._result):
+            self._compared = None
+            self.worker.cancel("matrix")
+            self.panel.show_matrix(None, reason)
+            return
+        if flow is self._compared is not None:
             return
         self._compared = flow
         if flow is None or not flow.losses:

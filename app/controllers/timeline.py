@@ -2,26 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import replace
+from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING, Any, cast
 
 from PySide6.QtCore import QEvent, QObject, Qt, QTimer, Signal
 from PySide6.QtWidgets import QInputDialog
 
-from app.canvas.state.trial import TrialMarks
+from app.canvas.state.marks.trial import TrialMarks
 from app.canvas.state.wire_numbers import WireNumbers
-from app.evaluation.badges import NONE
+from app.controllers.lessons.spans import from_block, phases
+from app.evaluation.so_far import known, unknown
 from app.evaluation.worker import SessionWorker
 from app.panels.bars.timeline_bar import TimelineBar
 from app.services.background import Cancelled
 from runtime.diagram.model import same_meaning
-from runtime.diagram.paths import ROOT, InstancePath, PortPath, WirePath
-from runtime.engine.optimisers import SGD
+from runtime.diagram.paths import ROOT, InstancePath
 from runtime.lessons.breakpoints import Breakpoint, GradientExceeds, GradientReaches, NotFinite
-from runtime.lessons.timeline import Timeline, record
+from runtime.lessons.timeline import Detail, Timeline, record
 from runtime.lessons.words import sentence, short
+from runtime.training.optimisers import SGD
 
 if TYPE_CHECKING:
     from PySide6.QtGui import QKeyEvent
@@ -35,17 +35,21 @@ if TYPE_CHECKING:
     from app.panels.tables.losses import Losses
     from app.services.settings import Settings
     from runtime.diagram import Diagram
+    from runtime.engine import Session
+    from runtime.lessons.steps import Phase
 
-_RECORDING = "timeline"
+_RECORDING, _SEARCH = "timeline", "search"
 GRADIENTS = WireNumbers(value=False, gradient=True, everywhere=True)
 """The numbers on wires while a timeline is shown."""
 
 
 class TimelineController(QObject):
-    """The timeline of one window. It changes nothing but what the canvas shows."""
+    """The timeline of one window. It withholds from all views what its position has not come to."""
 
-    ended = Signal()
-    """The timeline is to be turned off: by its bar, or because nothing could be recorded."""
+    changed = Signal()
+    """Another part of the result is known, so it is to be shown again."""
+    toggled = Signal(bool)
+    """The timeline is shown, or was left."""
 
     def __init__(
         self,
@@ -60,12 +64,17 @@ class TimelineController(QObject):
         super().__init__(parent)
         self._document, self._canvas, self._losses = document, canvas, losses
         self._trial, self._notice, self._settings = trial, notice, settings
-        self._result: Result | None = None
         self._use = ROOT
         self._diagram: Diagram | None = None
         self._timeline: Timeline | None = None
         self._loss: str | None = None
         self._position = 0
+        self._wanted: Callable[[Timeline], range] | None = None
+        """The positions to play once the recording is there."""
+        self._still = 0
+        """Which of them is shown where nothing moves."""
+        self._last = 0
+        """The position at which playing ends."""
         self.bar = TimelineBar(parent)
         self.worker = SessionWorker(self)
         self.worker.finished.connect(self._take)
@@ -81,7 +90,8 @@ class TimelineController(QObject):
         bar.played.connect(self.toggle_play)
         bar.stepped.connect(self.step)
         bar.moved.connect(self.go)
-        bar.closed.connect(self.ended)
+        bar.detailChosen.connect(self._show_detail)
+        bar.closed.connect(self._end)
         bar.speed.currentIndexChanged.connect(lambda: self._timer.setInterval(bar.interval))
         bar.reachedRequested.connect(self._run_to_selection)
         bar.exceededRequested.connect(self._run_to_limit)
@@ -111,19 +121,60 @@ class TimelineController(QObject):
         self._position = 0
         self.bar.show()
         self._record()
+        self.changed.emit()
         self._canvas.setFocus()
+        self.toggled.emit(True)
+
+    def leave(self) -> None:
+        """End the timeline if it is shown."""
+        self._end()
+
+    def replay(self, block: InstancePath) -> None:
+        """Play from where gradient passes a block; under Reduced Motion only go there."""
+        self._play(partial(from_block, block=block), still=0)
+
+    def play(self, first: Phase, last: Phase) -> None:
+        """Play the phases from ``first`` to ``last``; under Reduced Motion show how they end."""
+        self._play(partial(phases, first=first, last=last), still=-1)
+
+    def _play(self, wanted: Callable[[Timeline], range], still: int) -> None:
+        self._wanted, self._still = wanted, still
+        if not self.is_on:
+            self.toggle()
+        elif self._timeline is not None:
+            self._play_wanted()
+
+    def _play_wanted(self) -> None:
+        """Go to the event before the first that is to be seen, and play on."""
+        wanted, self._wanted = self._wanted, None
+        if wanted is None or self._timeline is None or not (span := wanted(self._timeline)):
+            return
+        self.go(span[self._still] if self._settings.reduced_motion else span[0] - 1)
+        if not self._settings.reduced_motion:
+            self.toggle_play()
+            self._last = span[-1]
+
+    def overlay(self, result: Result) -> Result:
+        """What is known of ``result`` at the position; nothing until it is recorded."""
+        if not self.is_on:
+            return result
+        timeline = self._timeline if self._is_about(result.diagram) else None
+        return unknown(result) if timeline is None else known(result, timeline, self._position)
 
     def set_result(self, result: Result, use: InstancePath) -> None:
-        """Follow the newest result: record again where it is about something else."""
-        self._result, self._use = result, use
+        """Mark where the timeline is; record again where the document is about something else."""
+        self._use = use
         if not self.is_on:
             return
-        about = self._diagram
-        is_same = about is not None and same_meaning(about, result.diagram)
-        if is_same and self._loss == self._losses.chosen:
-            self._show()
+        if self._is_about(self._document.diagram):
+            self._show_event()
         else:
             self._record()
+
+    def _is_about(self, diagram: Diagram) -> bool:
+        """Whether ``diagram`` is the one recorded, for the loss that is chosen."""
+        about, loss = self._diagram, self._losses.chosen
+        return about is not None and self._loss == loss and same_meaning(about, diagram)
 
     # ---- going on ------------------------------------------------------------------------------
 
@@ -135,6 +186,7 @@ class TimelineController(QObject):
             return
         if self._position == len(timeline):
             self._show_at(0)
+        self._last = len(timeline)
         self._timer.start(self.bar.interval)
         self.bar.show_playing(is_playing=True)
 
@@ -156,18 +208,48 @@ class TimelineController(QObject):
 
     def go(self, position: int) -> None:
         """Go to a position, or the nearest there is, and pause."""
+        self.worker.cancel(_SEARCH)
         self._pause()
         self._show_at(position)
 
     def run_until(self, wanted: Breakpoint) -> None:
         """Go to the next event at which a breakpoint stops."""
-        if self._timeline is None:
+        timeline, diagram = self._timeline, self._diagram
+        if timeline is None or diagram is None:
             return
-        found = self._timeline.search(wanted, self._position)
-        if found is None:
-            self._canvas.hint(self.tr("No later event of this step is such a one."))
+        self._pause()
+        self.bar.show_text(self.tr("Searching …"))
+        job = partial(_search, timeline, wanted, self._position)
+        self.worker.query(_SEARCH, diagram, job)
+
+    def _take_found(self, answer: object) -> None:
+        self.changed.emit()
+        if isinstance(answer, int):
+            self.go(answer)
         else:
-            self.go(found)
+            self._canvas.hint(self.tr("No later event of this step is such a one."))
+
+    # ---- what an event is ----------------------------------------------------------------------
+
+    def choose_detail(self, detail: Detail) -> None:
+        """Show steps by block, or by the primitives inside blocks."""
+        self.bar.detail.setCurrentIndex(self.bar.detail.findData(detail))
+
+    def _show_detail(self, detail: Detail) -> None:
+        timeline, diagram = self._timeline, self._diagram
+        if diagram is None:
+            return
+        if timeline is None:
+            self._record()
+            return
+        self.worker.cancel(_SEARCH)
+        self._pause()
+        self.worker.query(_RECORDING, diagram, lambda _: timeline.by(detail))
+
+    def _take_timeline(self, timeline: Timeline) -> None:
+        before, self._timeline = self._timeline, timeline
+        if before is not None and before.steps is timeline.steps:
+            self._position = timeline.counterpart(before.event(self._position))
 
     def _run_to_selection(self) -> None:
         paths = self._selected()
@@ -191,7 +273,7 @@ class TimelineController(QObject):
 
     def _play_on(self) -> None:
         self._show_at(self._position + 1)
-        if self._timeline is None or self._position == len(self._timeline):
+        if self._timeline is None or self._position >= self._last:
             self._pause()
 
     def _pause(self) -> None:
@@ -206,15 +288,24 @@ class TimelineController(QObject):
         self._pause()
         self.bar.wait()
         losses = None if self._loss is None else [self._loss]
-        job = partial(record, losses=losses, optimiser=SGD(self._settings.rate))
+        job = partial(
+            record,
+            losses=losses,
+            optimiser=SGD(self._settings.rate),
+            detail=self.bar.chosen_detail,
+        )
         self.worker.query(_RECORDING, self._diagram, job)
 
     def _take(self, kind: str, answer: object) -> None:
+        if kind == _SEARCH:
+            self._take_found(answer)
+            return
         if isinstance(answer, Timeline):
-            self._timeline = answer
+            self._take_timeline(answer)
             self.bar.set_phases(len(answer), answer.phases)
             self._canvas.set_wire_numbers(GRADIENTS)
             self._show_at(self._position)
+            self._play_wanted()
             return
         if not isinstance(answer, Cancelled):
             self._notice.show_message(self.tr("The timeline can't be recorded. {0}").format(answer))
@@ -223,13 +314,13 @@ class TimelineController(QObject):
     def _show_at(self, position: int) -> None:
         if self._timeline is not None:
             self._position = min(max(0, position), len(self._timeline))
-            self._show()
+            self.changed.emit()
 
-    def _show(self) -> None:
-        timeline, result, at = self._timeline, self._result, self._position
-        if timeline is None or result is None:
+    def _show_event(self) -> None:
+        """Say what has just happened, and mark it on the canvas."""
+        timeline, at = self._timeline, self._position
+        if timeline is None:
             return
-        self._canvas.set_result(known(result, timeline, at), self._use)
         step = timeline.step(at)
         if step is None:
             self._canvas.show_trial(None)
@@ -254,18 +345,19 @@ class TimelineController(QObject):
 
     def _end(self) -> None:
         if self.is_on:
-            self.ended.emit()
+            self._leave()
 
     def _leave(self) -> None:
         self.worker.cancel(_RECORDING)
+        self.worker.cancel(_SEARCH)
         self._pause()
-        self._timeline, self._diagram = None, None
+        self._timeline = self._diagram = self._wanted = None
         self.bar.hide()
         self._canvas.show_trial(None)
         chosen = WireNumbers.chosen(self._settings.wire_numbers, self._settings.numbered_wires)
         self._canvas.set_wire_numbers(chosen)
-        if self._result is not None:
-            self._canvas.set_result(self._result, self._use)
+        self.changed.emit()
+        self.toggled.emit(False)
 
     # ---- keys ----------------------------------------------------------------------------------
 
@@ -296,36 +388,13 @@ class TimelineController(QObject):
             Qt.Key.Key_Space: self.toggle_play,
             Qt.Key.Key_Right: partial(self.step, 1),
             Qt.Key.Key_Left: partial(self.step, -1),
+            Qt.Key.Key_Down: partial(self.choose_detail, Detail.PRIMITIVE),
+            Qt.Key.Key_Up: partial(self.choose_detail, Detail.BLOCK),
             Qt.Key.Key_Home: partial(self.go, 0),
             Qt.Key.Key_End: partial(self.go, 10**9),
             Qt.Key.Key_Escape: self._end,
         }.get(key)
 
 
-def known(result: Result, timeline: Timeline, position: int) -> Result:
-    """What is known of a result at a position of its timeline; the rest has no key."""
-    contributions = _known(
-        result.contributions, lambda w: timeline.shows_gradient(WirePath(w), position)
-    )
-    values = _known(result.values, lambda port: timeline.shows_value(PortPath(port), position))
-    gradients = _known(
-        result.gradients,
-        lambda name: timeline.shows_sum(InstancePath(name).port("out"), position),
-    )
-    return replace(
-        result,
-        values=values,
-        gradients=gradients,
-        contributions=contributions,
-        norms={wire: result.norms.get(wire) for wire in contributions},
-        zeros={wire: share for wire, share in result.zeros.items() if wire in contributions},
-        states={wire: state for wire, state in result.states.items() if wire in contributions},
-        badges=result.badges if position == len(timeline) else NONE,
-        loss=None,
-        is_partial=position < len(timeline),
-        apart=(),
-    )
-
-
-def _known(arrays: Mapping[str, Any], is_known: Any) -> dict[str, Any]:
-    return {name: array for name, array in arrays.items() if is_known(name)}
+def _search(timeline: Timeline, wanted: Breakpoint, position: int, _: Session) -> int | None:
+    return timeline.search(wanted, position)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from PySide6.QtCore import QObject, Signal
 
-from app.canvas.state.trial import TrialMarks
+from app.canvas.state.marks.trial import TrialMarks
 from app.evaluation.badges import Badges, badges_of
 from app.evaluation.worker import SessionWorker
 from app.panels.bars.trial_bar import TrialBar
@@ -83,6 +83,7 @@ class Trial(QObject):
         self._hovered = ""
         self._diagram: Diagram | None = None
         self._found: dict[str, TrialResult] = {}
+        self._is_locked = False
         self.worker.finished.connect(self._take)
         self.bar.applied.connect(self.apply)
         self.bar.discarded.connect(self.discard)
@@ -103,6 +104,12 @@ class Trial(QObject):
         """Whether a trial is going on."""
         return bool(self._steps)
 
+    def lock(self, *, locked: bool) -> None:
+        """Refuse trials, since they would show what a learner is to predict; or allow them."""
+        if locked and not self._is_locked:
+            self.discard()
+        self._is_locked = locked
+
     def overlay(self, result: Result) -> Result:
         """``result`` as the trial changes it."""
         self._result = result
@@ -113,7 +120,8 @@ class Trial(QObject):
 
     def hover(self, key: str) -> None:
         """Preview a cut of a wire of the page; an empty key ends the preview."""
-        self._hovered = WirePath(key).within(self._navigation.use) if key else ""
+        is_shown = bool(key) and not self._is_locked
+        self._hovered = WirePath(key).within(self._navigation.use) if is_shown else ""
         self._found.pop(HOVER, None)
         if self._hovered:
             self._query(HOVER, (*self._steps, CutWire(self._hovered)))
@@ -123,13 +131,13 @@ class Trial(QObject):
 
     def cut(self, key: str) -> None:
         """Toggle a cut of a wire of the page in the trial."""
-        if self._is_unused_page():
+        if self._is_refused():
             return
         self._toggle([CutWire(WirePath(key).within(self._navigation.use))])
 
     def toggle(self, name: str) -> None:
         """Toggle in the trial whether a StopGradient of the page lets gradient through."""
-        if self._is_unused_page():
+        if self._is_refused():
             return
         path = self._navigation.use / name
         tried = [s for s in self._steps if isinstance(s, OpenStop | CloseStop) and s.block == path]
@@ -148,8 +156,11 @@ class Trial(QObject):
             self.discard()
             self._document.apply(found.change)
 
-    def _is_unused_page(self) -> bool:
-        """Whether nothing uses the page, so that nothing on it runs; shows a hint if so."""
+    def _is_refused(self) -> bool:
+        """Whether nothing can be tried here; shows a hint if so."""
+        if self._is_locked:
+            self._canvas.hint(self.tr("Nothing can be tried while you predict."))
+            return True
         unused = self._navigation.root != MAIN
         if unused:
             text = self.tr("Nothing uses this page, so there is nothing to try.")

@@ -6,18 +6,20 @@ import time
 from collections.abc import Callable, Hashable
 from functools import partial
 from pathlib import Path
-from typing import NamedTuple, TypeVar
+from typing import TypeVar
 
 from PySide6.QtCore import QObject, Signal
 from PySide6.QtGui import QUndoStack
 
 from app.document.file_watch import Stamp, stamp
-from app.document.loading import Loaded, read_file
-from app.document.merging import MERGE_SECONDS, Swap, merge_key
+from app.document.loading import Loaded, read_file, saved_diagram, stamp_of_equal, write_file
+from app.document.merging import Preview, Swap, continues, merge_key
 from app.services.background import Cancelled, Runner, at_once
 from blocks.errors import GradwireError
 from runtime import diagram as files
 from runtime.diagram import Arrange, Batch, Diagram
+from runtime.diagram.files.data_paths import at_home
+from runtime.diagram.model import same_meaning
 
 _T = TypeVar("_T")
 
@@ -26,14 +28,6 @@ UNDO_LIMIT = 1_000
 
 LARGE_DIAGRAM = 1_000
 """Number of blocks from which changes to the whole diagram run in the background."""
-
-
-class _Preview(NamedTuple):
-    """A change that is shown but not yet made, with the diagram before it and after it."""
-
-    before: Diagram
-    change: files.Change
-    after: Diagram
 
 
 class Document(QObject):
@@ -73,7 +67,10 @@ class Document(QObject):
         self._stamp: Stamp | None = None
         self._last_edit: tuple[Hashable, float] | None = None
         self._jumping = False
-        self._preview: _Preview | None = None
+        self._is_practice = False
+        self._preview: Preview | None = None
+        self._run: Swap | None = None
+        """The last change if it is that of a run which may go on."""
         self.undo_stack = QUndoStack(self)
         self.undo_stack.setUndoLimit(UNDO_LIMIT)
         self.undo_stack.cleanChanged.connect(self.cleanChanged)
@@ -103,15 +100,9 @@ class Document(QObject):
         return self._diagram.title or self.tr("Untitled")
 
     @property
-    def suggested_stem(self) -> str:
-        """A file name made from the title, without a suffix."""
-        words = (self._diagram.title or "diagram").casefold().split()
-        return "_".join("".join(c for c in word if c.isalnum()) for word in words)[:60]
-
-    @property
     def is_clean(self) -> bool:
-        """Whether closing would lose nothing."""
-        return self.undo_stack.isClean()
+        """Whether closing would lose nothing, as always with what is only for practice."""
+        return self._is_practice or self.undo_stack.isClean()
 
     @property
     def busy(self) -> bool:
@@ -160,11 +151,34 @@ class Document(QObject):
             self._show(before)
             self.problem.emit(str(error))
             return False
-        self._preview = _Preview(before, change, after)
+        self._preview = Preview(before, change, after)
         self._show(after)
         return True
 
-    def _apply(self, change: files.Change, key: Hashable, preview: _Preview | None = None) -> bool:
+    def advance(self, change: Callable[[Diagram], Diagram], label: str) -> None:
+        """Show how far a run has come: all that it changes until ``settle`` is one undo.
+
+        Whatever else changes the diagram meanwhile is an undo of its own, and a preview goes on.
+        """
+        preview, self._preview = self._preview, None
+        if preview is not None:
+            self._diagram = preview.before
+        after = change(self._diagram)
+        if self._run is None and same_meaning(after, self._diagram):
+            self._show(after)
+        elif self._run is None or self.undo_stack.isClean():
+            self._run = self._push(after, label, None)
+        else:
+            self._run.amend(after)
+            self._show(after)
+        if preview is not None:
+            self.preview(preview.change)
+
+    def settle(self) -> None:
+        """End the run that ``advance`` showed: the next one is another undo."""
+        self._run = None
+
+    def _apply(self, change: files.Change, key: Hashable, preview: Preview | None = None) -> bool:
         diagram = self._diagram
         try:
             edit = self._edit(diagram, change)
@@ -205,6 +219,14 @@ class Document(QObject):
         """Start an empty diagram without a file."""
         self._begin(Diagram(), None)
 
+    def practise(self, diagram: Diagram) -> None:
+        """Show a diagram to practise on in place of the open one, whose file is left alone.
+
+        Nothing of it needs to be saved, and undo goes back to here at most.
+        """
+        self._start_anew(None, None, practice=True)
+        self._show(diagram)
+
     def read(self, path: Path) -> Loaded | None:
         """Read a file; emit ``problem`` and return None if that fails."""
         try:
@@ -218,7 +240,8 @@ class Document(QObject):
     def adopt(self, loaded: Loaded) -> None:
         """Replace the open diagram by one that was read."""
         self._begin(loaded.diagram, loaded.path, loaded.stamp)
-        self._report_upgrade(loaded.notice)
+        if loaded.notice:
+            self.upgraded.emit(loaded.notice)
 
     def open(self, path: Path) -> bool:
         """Open a file; the open diagram stays if it can't be read."""
@@ -243,12 +266,9 @@ class Document(QObject):
         if diagram != self._diagram:
             self._push(diagram, self.tr("Reload"), None)
         self._mark_saved(before)
-        self._report_upgrade(notice)
-        return True
-
-    def _report_upgrade(self, notice: str) -> None:
         if notice:
             self.upgraded.emit(notice)
+        return True
 
     def changed_on_disk(self) -> bool:
         """Whether another program has changed the file since it was last read or written here."""
@@ -260,13 +280,9 @@ class Document(QObject):
         path, diagram = self._path, self._diagram
         assert path is not None
 
-        def compare(pulse: files.Pulse) -> Stamp | None:
-            found = read_file(path, pulse)
-            return found.stamp if found.diagram == diagram else None
-
         try:
             text = self.tr("Comparing with {0}").format(path.name)
-            before = self._work(text, compare, pure=True)
+            before = self._work(text, partial(stamp_of_equal, path, diagram), pure=True)
         except (GradwireError, OSError, Cancelled):
             return False
         if before is not None:
@@ -274,13 +290,8 @@ class Document(QObject):
         return before is not None
 
     def keep_own(self) -> None:
-        """Keep this diagram although another program changed the file; saving will overwrite it."""
+        """Count as unsaved: another program changed or removed the file, and saving writes it."""
         self._stamp = stamp(self._path)
-        self.undo_stack.resetClean()
-
-    def mark_file_missing(self) -> None:
-        """Mark the diagram as unsaved because its file is missing; saving writes it again."""
-        self._stamp = None
         self.undo_stack.resetClean()
 
     def recover(self, diagram: Diagram, path: Path | None) -> None:
@@ -289,11 +300,7 @@ class Document(QObject):
         Undo goes back to the file, or to an empty diagram if there is none.
         """
         known = stamp(path)
-        try:
-            saved = Diagram() if path is None else files.load(path)
-        except (GradwireError, OSError):
-            saved = Diagram()
-        self._begin(saved, path, known)
+        self._begin(saved_diagram(path), path, known)
         self._push(diagram, self.tr("Recovered changes"), None)
 
     def save(self) -> bool:
@@ -304,13 +311,9 @@ class Document(QObject):
         """Write to ``path``, which becomes the diagram's file if that succeeds."""
         self.preview(None)
         diagram = self._diagram
-
-        def write(pulse: files.Pulse) -> Stamp | None:
-            files.save(diagram, path, pulse)
-            return stamp(path)
-
         try:
-            known = self._work(self.tr("Saving {0}").format(path.name), write)
+            text = self.tr("Saving {0}").format(path.name)
+            known = self._work(text, partial(write_file, path, diagram))
         except Cancelled:
             return False
         except (GradwireError, OSError) as error:
@@ -322,7 +325,10 @@ class Document(QObject):
             )
             return False
         self._set_path(path)
-        self._mark_saved(known, diagram)
+        is_current = diagram is self._diagram
+        if (home := at_home(self._diagram, path)) is not self._diagram:
+            self._show(home)
+        self._mark_saved(known, self._diagram if is_current else diagram)
         return True
 
     def _work(self, text: str, job: Callable[[files.Pulse], _T], *, pure: bool = False) -> _T:
@@ -333,7 +339,8 @@ class Document(QObject):
             self._busy = was_busy
 
     def _edit(self, diagram: Diagram, change: files.Change) -> files.Edit:
-        if not isinstance(change, Arrange | Batch) or _size(diagram) < LARGE_DIAGRAM:
+        size = sum(len(page.blocks) for page in diagram.pages.values())
+        if not isinstance(change, Arrange | Batch) or size < LARGE_DIAGRAM:
             return files.apply(diagram, change)
         text = change.label if isinstance(change, Batch) else self.tr("Arranging")
         return self._work(text, lambda pulse: files.apply(diagram, change), pure=True)
@@ -349,42 +356,41 @@ class Document(QObject):
             self.undo_stack.resetClean()
 
     def _begin(self, diagram: Diagram, path: Path | None, known: Stamp | None = None) -> None:
-        self._last_edit = self._preview = None
+        self._start_anew(path, known, practice=False)
+        self.opened.emit()
+        self._show(diagram)
+
+    def _start_anew(self, path: Path | None, known: Stamp | None, *, practice: bool) -> None:
+        self._last_edit = self._preview = self._run = None
+        self._is_practice = practice
         self.undo_stack.clear()
         self._stamp = known
         self._set_path(path)
-        self.opened.emit()
-        self._show(diagram)
 
     def _set_path(self, path: Path | None) -> None:
         if path != self._path:
             self._path = path
             self.pathChanged.emit(path)
 
-    def _push(self, after: Diagram, label: str, key: Hashable) -> None:
-        now = time.monotonic()
-        continues = (
-            key is not None
-            and self._last_edit is not None
-            and self._last_edit[0] == key
-            and now - self._last_edit[1] < MERGE_SECONDS
-        )
+    def _push(self, after: Diagram, label: str, key: Hashable) -> Swap:
         swap = Swap(self._diagram, after, label, self._swap_to, self._restore)
-        swap.continues = continues
+        now = time.monotonic()
+        swap.continues = continues(self._last_edit, key, now)
         self.undo_stack.push(swap)
         self._last_edit = (key, now)
+        return swap
 
     def _show(self, diagram: Diagram) -> None:
         self._diagram = diagram
         self.diagramChanged.emit(diagram)
 
     def _swap_to(self, diagram: Diagram) -> None:
-        self._preview = None
+        self._preview = self._run = None
         self._last_edit = None  # an edit after an undo never merges
         self._show(diagram)
 
     def _restore(self, diagram: Diagram) -> None:
-        before, self._diagram = self._diagram, diagram
+        before, self._diagram = self._diagram, at_home(diagram, self._path)
         if not self._jumping:
             self._finish_restore(before)
 
@@ -392,7 +398,3 @@ class Document(QObject):
         after = self._diagram
         self._swap_to(after)
         self.restored.emit(before, after)
-
-
-def _size(diagram: Diagram) -> int:
-    return sum(len(page.blocks) for page in diagram.pages.values())

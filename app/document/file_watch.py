@@ -94,7 +94,7 @@ class FileWatch(QObject):
                 self.settled.emit()
         elif now is None:
             self._reported = None
-            document.mark_file_missing()
+            document.keep_own()
             self.gone.emit()
         elif now != self._reported:
             self._reported = now

@@ -5,12 +5,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from app.document.file_watch import Stamp, stamp
+from blocks.errors import GradwireError
 from runtime import diagram as files
+from runtime.data.files.access import keep_allowed
+from runtime.diagram import Diagram
+from runtime.diagram.files.data_paths import home_of
 
 if TYPE_CHECKING:
     from pathlib import Path
-
-    from runtime.diagram import Diagram
 
 
 class Loaded(NamedTuple):
@@ -32,3 +34,34 @@ def read_file(path: Path, pulse: files.Pulse) -> Loaded:
     before = stamp(path)  # first: a write during the read counts as a change
     notices: list[str] = []
     return Loaded(files.load(path, pulse, notices.append), path, before, "\n".join(notices))
+
+
+def stamp_of_equal(path: Path, diagram: Diagram, pulse: files.Pulse) -> Stamp | None:
+    """The stamp of a file that has this diagram; None if it has another."""
+    found = read_file(path, pulse)
+    return found.stamp if found.diagram == diagram else None
+
+
+def write_file(path: Path, diagram: Diagram, pulse: files.Pulse) -> Stamp | None:
+    """Write a diagram to a file, and return its stamp.
+
+    Data files that lie outside of its folder, and that the diagram could read before, are allowed
+    as if the user had chosen them.
+    """
+    files.save(diagram, path, pulse)
+    keep_allowed(diagram, home_of(path))
+    return stamp(path)
+
+
+def saved_diagram(path: Path | None) -> Diagram:
+    """The diagram in a file; an empty one without a file, or if it can't be read."""
+    try:
+        return Diagram() if path is None else files.load(path)
+    except (GradwireError, OSError):
+        return Diagram()
+
+
+def stem_of(diagram: Diagram) -> str:
+    """A file name made from the title of a diagram, without a suffix."""
+    words = (diagram.title or "diagram").casefold().split()
+    return "_".join("".join(c for c in word if c.isalnum()) for word in words)[:60]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from PySide6.QtGui import QUndoCommand
 
@@ -25,6 +25,19 @@ def merge_key(change: Change) -> Hashable:
     if isinstance(change, SetParameters):
         return ("set", change.page, change.name, frozenset(change.values))
     return None
+
+
+def continues(last: tuple[Hashable, float] | None, key: Hashable, now: float) -> bool:
+    """Whether an edit merges into the last one, given their keys and times in seconds."""
+    return key is not None and last is not None and last[0] == key and now - last[1] < MERGE_SECONDS
+
+
+class Preview(NamedTuple):
+    """A change that is shown but not yet made, with the diagram before it and after it."""
+
+    before: Diagram
+    change: Change
+    after: Diagram
 
 
 class Swap(QUndoCommand):
@@ -53,6 +66,10 @@ class Swap(QUndoCommand):
 
     def undo(self) -> None:
         self._restore(self._before)
+
+    def amend(self, after: Diagram) -> None:
+        """Lead to another snapshot, which is shown already."""
+        self._after = after
 
     def id(self) -> int:
         return 1

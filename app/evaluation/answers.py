@@ -31,9 +31,12 @@ class Reasons:
 
 
 def reasons(session: Session, result: Result, wire: str, port: str) -> Reasons:
-    """Answers about ``wire``, whose source is ``port``; raises what a run of ``session`` raises."""
+    """Answers about ``wire``, whose source is ``port``; raises what a run of ``session`` raises.
+
+    There are none about a result of which only a part is shown.
+    """
     flow = result.flow
-    if flow is None or wire not in result.states:
+    if flow is None or result.is_partial or wire not in result.states:
         return Reasons(wire, port)
     run, source = flow.run(result.loss), flow.program.flat.source(PortPath(port))
     # A repair applies to the document, even while a trial changes what is shown.

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
+from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QObject, Signal
 
@@ -16,10 +17,14 @@ from blocks import registry
 from blocks.errors import GradwireError, Location
 from runtime.diagram import Diagnostic, Diagram
 from runtime.diagram.model import same_meaning
-from runtime.engine import SGD, Session
+from runtime.engine import Session
 from runtime.flow import ObservedFlow, Thresholds, analyse
 from runtime.flow.numbers.rules import THRESHOLDS
 from runtime.flow.observing import run_losses
+from runtime.views.views import Views
+
+if TYPE_CHECKING:
+    from runtime.views.plot import Recorded
 
 MAX_LOSSES = 8
 """Losses up to which each is run on its own as well; with more, only their sum is run."""
@@ -32,8 +37,13 @@ class Evaluation:
 
     def __init__(self) -> None:
         self._session: Session | None = None
+        self._views = Views()
         self.thresholds: Thresholds = THRESHOLDS
         """The thresholds of the numeric states."""
+        self.history: Recorded | None = None
+        """What training has recorded, for plots."""
+        self.step_number = 0
+        """The training step for which Random and Dataset blocks draw."""
 
     def __call__(self, diagram: Diagram, superseded: Superseded = lambda: False) -> Result | None:
         """Lower, analyse and run ``diagram``; None if it is superseded meanwhile.
@@ -44,6 +54,7 @@ class Evaluation:
         result = Result(diagram)
         try:
             session = self._session_of(diagram)
+            session.step_number = self.step_number
             if superseded():
                 return None
             flow = analyse(session.program)
@@ -66,10 +77,14 @@ class Evaluation:
             if runs is None:
                 return None
             first = next(iter(runs.values()))
+            pictures = self._views.pictures(
+                diagram, session.program, first.values, session.step_number, self.history
+            )
             result = replace(
                 result,
                 diagnostics=(*_left_out(), *session.program.diagnostics, *first.problems),
                 values=first.values,
+                pictures=pictures,
             )
             flow.prepare()  # here, so that the window need not wait
             observed = ObservedFlow(flow, runs, self.thresholds, diagram)
@@ -84,7 +99,8 @@ class Evaluation:
     def another(self) -> Evaluation:
         """One with the same thresholds and no session: this one's may be in use still."""
         made = Evaluation()
-        made.thresholds = self.thresholds
+        made.thresholds, made.history = self.thresholds, self.history
+        made.step_number = self.step_number
         return made
 
     def _session_of(self, diagram: Diagram) -> Session:
@@ -110,13 +126,6 @@ def evaluate(diagram: Diagram, superseded: Superseded = lambda: False) -> Result
     return Evaluation()(diagram, superseded)
 
 
-def train(diagram: Diagram, rate: float) -> Diagram:
-    """The diagram after one step of gradient descent; raises GradwireError."""
-    session = Session(diagram)
-    session.step(SGD(lr=rate))
-    return session.diagram_with_values()
-
-
 class Evaluator(QObject):
     """Computes results of the newest diagram on a thread of its own.
 
@@ -127,10 +136,8 @@ class Evaluator(QObject):
 
     resultChanged = Signal(object)
     busyChanged = Signal(bool)
-    stepped = Signal(object)
-    """The Diagram with the values after a training step."""
     problem = Signal(str)
-    """Why a training step failed."""
+    """Why a run ended without a result."""
 
     def __init__(
         self,
@@ -143,6 +150,8 @@ class Evaluator(QObject):
         self._awaited: Diagram | None = None
         self._cancelled: Diagram | None = None
         """The diagram whose run the user has given up; it is run again on request only."""
+        self._is_outdated = False
+        """Whether the step has changed since the last run."""
         self._worker = Worker(self)
         self._worker.finished.connect(self._receive)
 
@@ -161,7 +170,9 @@ class Evaluator(QObject):
 
         Supersedes all earlier requests.
         """
-        if self._awaited is not None and same_meaning(self._awaited, diagram):
+        if self._is_outdated:
+            self.refresh(diagram)
+        elif self._awaited is not None and same_meaning(self._awaited, diagram):
             self._awaited = diagram
         elif not self.busy and self._result and same_meaning(self._result.diagram, diagram):
             self._show(replace(self._result, diagram=diagram))
@@ -183,9 +194,14 @@ class Evaluator(QObject):
             elif self._awaited is not None:
                 self.refresh(self._awaited)
 
-    def step(self, diagram: Diagram, rate: float) -> None:
-        """Make one step of gradient descent; ``stepped`` emits the diagram with the new values."""
-        self._post(diagram, lambda superseded: train(diagram, rate))
+    def set_step(self, number: int, history: Recorded | None) -> None:
+        """Draw what Random and Dataset blocks draw at a training step, and plot what was recorded
+        until then; from the next request on.
+        """
+        if isinstance(self._run, Evaluation):
+            about = number, history
+            self._is_outdated |= about != (self._run.step_number, self._run.history)
+            self._run.step_number, self._run.history = about
 
     def cancel(self) -> None:
         """Give up what is under way, also inside a long kernel; the last result stays shown."""
@@ -200,7 +216,7 @@ class Evaluator(QObject):
         self._worker.shutdown()
 
     def _post(self, diagram: Diagram, job: Job) -> None:
-        self._cancelled = None
+        self._cancelled, self._is_outdated = None, False
         self._worker.submit("run", job)  # of one kind, since each makes the others outdated
         self._await(diagram)
 
@@ -209,8 +225,6 @@ class Evaluator(QObject):
         self._await(None)
         if isinstance(result, Result) and awaited is not None:
             self._show(replace(result, diagram=awaited))
-        elif isinstance(result, Diagram):
-            self.stepped.emit(result)
         elif isinstance(result, Cancelled) and awaited is not None:
             self._cancelled = awaited
             last = self._result or Result(awaited)

@@ -2,17 +2,26 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from itertools import islice
+from typing import TYPE_CHECKING, NamedTuple
 
 from blocks.library.pages import Page as PageBlock
+from blocks.library.views import Field
 from runtime.diagram.model import MAIN, same_meaning
-from runtime.diagram.pages import page_at
+from runtime.diagram.pages import page_at, uses_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Callable, Collection, Iterable, Iterator
 
     from runtime.diagram.model import Diagram, Page
     from runtime.diagram.paths import InstancePath
+
+
+class _Outdated(NamedTuple):
+    """The blocks of a page whose values may differ, and those into which other gradient comes."""
+
+    values: set[str]
+    gradients: set[str]
 
 
 def outdated_blocks(was: Diagram, now: Diagram, page: str, use: InstancePath) -> frozenset[str]:
@@ -20,32 +29,93 @@ def outdated_blocks(was: Diagram, now: Diagram, page: str, use: InstancePath) ->
     ``was``, by name.
 
     A value depends on everything upstream, a gradient on everything downstream and the values
-    there. All others are the same for certain: on a page inside another, where much depends on
-    what is outside, that is known of no block.
+    there; one that several uses share, on all of them. All others are the same for certain.
+    Without a Loss, an edit may change what gradients are taken of.
     """
     if same_meaning(was, now):
         return frozenset()
     here = now.pages[page]
-    if page != MAIN or page_at(was, use) != MAIN:
+    if page != page_at(was, use) or page != page_at(now, use):
         return frozenset(here.blocks)
-    changed, cut = _edited(was, now)
+    found, outer = _outdated(was, now, MAIN), MAIN
+    for name in use.names:
+        ends = _outdated_ends(was.pages[outer], now.pages[outer], name, found)
+        if ends is None:
+            return frozenset(here.blocks)
+        outer = page_at(now, use.of(name), outer) or page
+        found = _outdated(was, now, outer, *ends)
+    learn = {name for name, block in here.blocks.items()
+             if getattr(block, "wants_gradient", False) or block.owned}  # fmt: skip
+    if all(_has_loss(each) and _is_used_once(each, page) for each in (was, now)):
+        learn &= found.gradients
+    return frozenset(found.values | learn)
+
+
+def _is_used_once(diagram: Diagram, page: str) -> bool:
+    return len([*islice(uses_of(diagram, page), 2)]) == 1
+
+
+def _has_loss(diagram: Diagram) -> bool:
+    pages = diagram.pages.values()
+    return any(type(block).head for page in pages for block in page.blocks.values())
+
+
+def _outdated(
+    was: Diagram,
+    now: Diagram,
+    page: str,
+    inputs: Collection[str] = (),
+    outputs: Collection[str] = (),
+) -> _Outdated:
+    """What is outdated on a page, into whose ``inputs`` other values come, and other gradients
+    into its ``outputs``.
+    """
+    here = now.pages[page]
+    changed, cut = _edited(was, now, page)
+    changed |= here.blocks.keys() & {*inputs}
+    cut |= here.blocks.keys() & {*outputs}
     values = _closure(changed, lambda name: (t.block for t in here.ends.outward.get(name, ())))
     gradients = _closure(
         values | cut, lambda name: (here.wires[t].block for t in here.ends.inward.get(name, ()))
     )
-    sources = {n for n in gradients if getattr(here.blocks[n], "wants_gradient", False)}
-    owners = {name for name in gradients if here.blocks[name].owned}
-    return frozenset(values | sources | owners)
+    return _Outdated(values, gradients)
 
 
-def _edited(was: Diagram, now: Diagram) -> tuple[set[str], set[str]]:
-    """Blocks of the main page that differ or have other inputs, and those that lost a reader."""
-    before, after = was.main, now.main
+def _outdated_ends(
+    before: Page, after: Page, name: str, found: _Outdated
+) -> tuple[set[str], set[str]] | None:
+    """The inputs of a page's use that may have other values, and the outputs into which other
+    gradients may come; None if the use itself has changed.
+    """
+    if before.blocks.get(name) is not after.blocks[name]:
+        return None
+    rewired = {
+        target
+        for target in before.wires.keys() | after.wires.keys()
+        if before.wires.get(target) != after.wires.get(target)
+    }
+    wires = [*before.wires.items(), *after.wires.items()]
+    inputs = {
+        target.port
+        for target, source in wires
+        if target.block == name and (target in rewired or source.block in found.values)
+    }
+    outputs = {
+        source.port
+        for target, source in wires
+        if source.block == name and (target in rewired or target.block in found.gradients)
+    }
+    return inputs, outputs
+
+
+def _edited(was: Diagram, now: Diagram, page: str) -> tuple[set[str], set[str]]:
+    """Blocks of a page that differ or have other inputs, and those that lost a reader."""
+    before, after = was.pages[page], now.pages[page]
     changed = {
         name
         for name, block in after.blocks.items()
         if before.blocks.get(name) is not block
-        or (isinstance(block, PageBlock) and _differs_inside(was, now, block.page))
+        or (isinstance(block, PageBlock | Field) and _differs_inside(was, now, block.page))
     }
     changed |= {t.block for t, source in after.wires.items() if before.wires.get(t) != source}
     lost = [t for t, source in before.wires.items() if after.wires.get(t) != source]

@@ -18,7 +18,8 @@ from runtime.flow.words.formatting import number, size
 if TYPE_CHECKING:
     from blocks.trees import Tree
     from runtime.diagram import Diagnostic, Diagram
-    from runtime.diagram.paths import PortPath
+    from runtime.diagram.paths import InstancePath, PortPath, WirePath
+    from runtime.views.pictures import Picture
 
 Array: TypeAlias = NDArray[np.generic]
 MAX_SIDE_BY_SIDE = 4
@@ -67,8 +68,12 @@ class Result:
     flow: ObservedFlow | None = None
     """The analysed runs, by loss."""
     badges: Badges = NONE
+    pictures: Mapping[InstancePath, Picture] = field(default_factory=dict)
+    """What views show."""
     is_partial: bool = False
-    """Whether a timeline shows only a part of it: what has no key is not known yet."""
+    """Whether only a part of it is shown: what has no key is not known yet, or hidden."""
+    hidden: frozenset[str] = frozenset()
+    """What is concealed from a learner: of ``concealment.NUMBERS``."""
     apart: tuple[Result, ...] = ()
     """The results for the first losses one by one, if their lanes are shown side by side."""
 
@@ -84,6 +89,17 @@ class Result:
             variable=partial(_about, flow.variable, loss),
         )
         return _with_numbers(about, flow, loss)
+
+    @property
+    def shown(self) -> frozenset[WirePath]:
+        """The wires into views, which no lane belongs to."""
+        return frozenset() if self.flow is None else self.flow.flow.program.shown
+
+    @property
+    def variables(self) -> tuple[str, ...]:
+        """The names of the variables in order, also of those whose gradient is not known yet."""
+        run = None if self.flow is None else self.flow.run(self.loss)
+        return tuple(self.gradients if run is None else run.gradients)
 
     @property
     def is_by_loss(self) -> bool:
@@ -105,15 +121,17 @@ class Result:
             self.values is other.values
             and self.flow is other.flow
             and self.loss == other.loss
+            and self.hidden == other.hidden
+            and (not self.hidden or self.states == other.states)
             and len(self.apart) == len(other.apart)
         )
 
     def by_loss(self, verdict: Callable[..., Verdict | None], key: str) -> str:
         """What ``verdict`` says of a wire or a variable for each loss, where they differ.
 
-        Empty unless the result is about several losses that were each run.
+        Empty unless the result is about several losses that were each run, and all of it is known.
         """
-        if self.loss is not None or not self.is_by_loss:
+        if self.is_partial or self.loss is not None or not self.is_by_loss:
             return ""
         found = {loss.short: verdict(key, loss) for loss in self.losses}
         states = {name: about.state for name, about in found.items() if about is not None}
@@ -161,10 +179,11 @@ def _about(
 def numbered(result: Result, flow: ObservedFlow) -> Result:
     """The result with the states and numbers of ``flow``, for all losses together.
 
-    The states for single losses are computed here too, so that the window need not wait for them.
+    Those for single losses are computed here too, so that the window need not wait for them.
     """
     for loss in flow.losses:
-        flow.states(loss)
+        flow.norms(loss)
+        flow.zero_shares(SHOWING_ZEROS, loss)
     result = replace(
         result,
         flow=flow,
@@ -180,16 +199,11 @@ def _with_numbers(result: Result, flow: ObservedFlow, loss: str | None = None) -
     states, run = flow.states(loss), flow.run(loss)
     if run is None:
         return replace(result, states=states, norms={}, contributions={}, zeros={})
-    shares = {
-        wire: 1.0 - np.count_nonzero(amount) / amount.size
-        for wire, amount in run.contributions.items()
-        if amount is not None and states.get(wire) in SHOWING_ZEROS
-    }
     return replace(
         result,
         states=states,
-        zeros=shares,
+        zeros=flow.zero_shares(SHOWING_ZEROS, loss),
         gradients=run.gradients,
-        norms=run.norms,
+        norms=flow.norms(loss),
         contributions=run.contributions,
     )

@@ -64,6 +64,11 @@ class Formula(QWidget):
         self.updateGeometry()
         self.update()
 
+    def natural_width(self) -> float:
+        """Width of the formula where nothing shrinks it, px."""
+        picture = self._picture()
+        return 0.0 if picture is None else picture.deviceIndependentSize().width()
+
     def sizeHint(self) -> QSize:
         picture = self._picture()
         return QSize(0, round(picture.deviceIndependentSize().height()) if picture else 20)

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from app.evaluation.result import Result
+    from runtime.diagram.paths import PortPath
     from runtime.flow.tools.dialects import Fate
 
 Role = QPalette.ColorRole
@@ -121,14 +122,29 @@ def _wrapping(text: str) -> QLabel:
 def losses(result: Result, *, numbered: bool = False) -> str:
     """``loss 0.693``; the sum if a loss has several elements.
 
-    ``numbered`` as the lanes of several are: ``1 D_loss 1.5   2 G_loss 0.49``.
+    ``numbered`` as the lanes of several are: ``1 D_loss 1.5   2 G_loss 0.49``. A loss that is
+    withheld is said to be hidden.
     """
     shown = [
-        (f"{place} " if numbered else "") + f"{name.block} {number(result.values[name].sum())}"
+        (f"{place} " if numbered else "") + f"{name.block} {_loss_value(result, name)}"
         for place, name in enumerate(result.losses, start=1)
-        if name in result.values
+        if name in result.values or result.is_partial
     ]
     return "   ".join(shown[:3])
+
+
+def _loss_value(result: Result, name: PortPath) -> str:
+    value = result.values.get(name)
+    return editor.tr("hidden") if value is None else number(value.sum())
+
+
+def withheld(result: Result | None) -> str:
+    """Why only a part of a result is shown; empty if all of it is."""
+    if result is None or not result.is_partial:
+        return ""
+    if result.hidden:
+        return editor.tr("Hidden until you have predicted.")
+    return editor.tr("Hidden until the timeline has come to its end.")
 
 
 def fate(fate: Fate) -> str:

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import json
 import re
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from numpy.typing import NDArray
 
 from blocks.values import Tensor
 from runtime.flow.words.formatting import number
+
+if TYPE_CHECKING:
+    from pydantic import BaseModel
 
 _TOKEN = re.compile(
     r"\s*(?:(?P<number>[-+−]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?)"
@@ -96,7 +99,11 @@ def written(value: Any) -> str:
         rows = [written(item) if isinstance(item, str) else json.dumps(item) for item in value]
         nested = any(isinstance(item, list | tuple) for item in value)
         return "[" + (",\n " if nested else ", ").join(rows).replace('"', "") + "]"
-    return json.dumps(value)
+    return json.dumps(value, default=_record)
+
+
+def _record(value: BaseModel) -> Any:
+    return value.model_dump(mode="json", exclude_defaults=True)
 
 
 def glimpse(array: NDArray[Any], most: int = 6) -> str:

@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, TypeAlias
 from xml.etree import ElementTree
 
-from PySide6.QtCore import QBuffer, QRect, QSize
+from PySide6.QtCore import QBuffer, QRect, QSize, Qt
 from PySide6.QtGui import QFontMetricsF, QImage, QPainter, QPainterPath
 from PySide6.QtSvg import QSvgGenerator
 
@@ -39,6 +39,10 @@ _ROUND = 0.5523
 """Distance of the control points of a quarter of a circle, in radii."""
 _OVERLAP = 1.5
 """Largest overlap of two lines that are drawn for one curve, px."""
+_MOST_PIXELS = 64
+"""Pixels along a side of a large image, where they are written as rectangles."""
+_LARGE = 4096
+"""Pixels of an image from which it is written as a whole where the format can."""
 _SEAM = 0.5
 """Largest distance of two labels that are drawn for one text, in two fonts, px."""
 
@@ -88,7 +92,28 @@ class Label:
         return Outline(self.ink, tuple(steps))
 
 
-Mark: TypeAlias = Outline | Label
+@dataclass(frozen=True, slots=True)
+class Raster:
+    """A large image in a rectangle, as the Base64 of a PNG file."""
+
+    ink: Ink
+    left: float
+    top: float
+    width: float
+    height: float
+    png: str
+
+    def outlines(self) -> Iterator[Outline]:
+        """Its pixels as rectangles, at most ``_MOST_PIXELS`` along each side."""
+        image = QImage.fromData(base64.b64decode(self.png))
+        if max(image.width(), image.height()) > _MOST_PIXELS:
+            keep, smooth = Qt.AspectRatioMode.KeepAspectRatio, Qt.TransformationMode
+            image = image.scaled(_MOST_PIXELS, _MOST_PIXELS, keep, smooth.SmoothTransformation)
+        step = (self.width / image.width(), self.height / image.height())
+        return _boxes(image, (step[0], 0.0, 0.0, step[1], self.left, self.top))
+
+
+Mark: TypeAlias = Outline | Label | Raster
 
 
 def marks_of(picture: PagePicture, pulse: Pulse | None = None) -> list[Mark]:
@@ -216,22 +241,38 @@ def _ellipse(cx: float, cy: float, rx: float, ry: float) -> list[Step]:
     ]
 
 
-def _pixels(given: Mapping[str, str], transform: _Affine) -> Iterator[Outline]:
-    """The pixels of an image as rectangles, one for each run of the same colour in a row."""
+def _pixels(given: Mapping[str, str], transform: _Affine) -> Iterator[Outline | Raster]:
+    """The pixels of an image as rectangles; a large one as a whole."""
     name = next(name for name in given if name.endswith("href"))
-    image = QImage.fromData(base64.b64decode(given[name].partition(",")[2]))
-    image = image.convertToFormat(QImage.Format.Format_RGB32)
+    png = given[name].partition(",")[2]
+    image = QImage.fromData(base64.b64decode(png))
     left, top = float(given["x"]), float(given["y"])
-    wide = float(given["width"]) / max(image.width(), 1)
-    high = float(given["height"]) / max(image.height(), 1)
+    width, height = float(given["width"]), float(given["height"])
+    if image.width() * image.height() >= _LARGE:
+        x, y = _point((left, top), transform)
+        right, bottom = _point((left + width, top + height), transform)
+        yield Raster(Ink(), x, y, right - x, bottom - y, png)
+        return
+    a, b, c, d, *_ = transform
+    wide, high = width / max(image.width(), 1), height / max(image.height(), 1)
+    x, y = _point((left, top), transform)
+    yield from _boxes(image, (a * wide, b * wide, c * high, d * high, x, y))
+
+
+def _boxes(image: QImage, transform: _Affine) -> Iterator[Outline]:
+    """The pixels of an image as rectangles, one for each run of the same colour in a row; what is
+    clear is left out.
+    """
+    image = image.convertToFormat(QImage.Format.Format_ARGB32)
     for y in range(image.height()):
         start = 0
         for x in range(1, image.width() + 1):
             if x < image.width() and image.pixel(x, y) == image.pixel(start, y):
                 continue
-            box = _rectangle(left + wide * start, top + high * y, wide * (x - start), high)
-            colour = image.pixelColor(start, y).name()
-            yield Outline(Ink(fill=colour), tuple(_moved(box, transform)))
+            colour = image.pixelColor(start, y)
+            if colour.alpha():
+                box = _rectangle(start, y, x - start, 1)
+                yield Outline(Ink(fill=colour.name()), tuple(_moved(box, transform)))
             start = x
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from xml.sax.saxutils import escape, quoteattr
 
 from app.pictures.embedding import FAMILIES, can_embed, font_faces
-from app.pictures.marks import Label, marks_of
+from app.pictures.marks import Label, Raster, marks_of
 from app.pictures.options import Lettering
 from runtime.publish.printable import xml_text
 
@@ -49,9 +49,19 @@ def _groups(marks: Iterable[Mark], families: str) -> Iterator[str]:
         for mark in alike:
             if isinstance(mark, Label):
                 yield _text(mark, families)
+            elif isinstance(mark, Raster):
+                yield _image(mark)
             else:
                 yield f'<path d="{_path(mark.steps)}"/>'
         yield "</g>"
+
+
+def _image(image: Raster) -> str:
+    return (
+        f'<image x="{_short(image.left)}" y="{_short(image.top)}" width="{_short(image.width)}" '
+        f'height="{_short(image.height)}" preserveAspectRatio="none" '
+        f'href="data:image/png;base64,{image.png}"/>'
+    )
 
 
 def _attributes(ink: Ink) -> Iterator[tuple[str, str]]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from itertools import chain
 from typing import TYPE_CHECKING
 
-from app.pictures.marks import Label, Outline, marks_of
+from app.pictures.marks import Label, Outline, Raster, marks_of
 from app.pictures.tex import tex
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ _LABEL = r"""\def\gradwirelabel#1#2#3#4#5#6{\node[anchor=base west,inner sep=0pt
 
 def tikz(picture: PagePicture, pulse: Pulse | None = None) -> str:
     r"""The picture as the text of a file for ``\input``."""
-    marks = [_writable(mark) for mark in marks_of(picture, pulse)]
+    marks = [each for mark in marks_of(picture, pulse) for each in _writable(mark)]
     side = max(picture.size.width(), picture.size.height())
     scale = min(picture.scale, _LONGEST / side)
     names = {colour: f"gw{place}" for place, colour in enumerate(_colours(marks))}
@@ -45,17 +45,22 @@ def tikz(picture: PagePicture, pulse: Pulse | None = None) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _writable(mark: Mark) -> Mark:
-    """A mark that every LaTeX can set: a label with other characters as shapes."""
-    return mark.outline() if isinstance(mark, Label) and tex(mark.text) is None else mark
+def _writable(mark: Mark) -> Iterator[Outline | Label]:
+    """Marks that every LaTeX can set: a label with other characters as shapes, and images too."""
+    if isinstance(mark, Raster):
+        yield from mark.outlines()
+    elif isinstance(mark, Label) and tex(mark.text) is None:
+        yield mark.outline()
+    else:
+        yield mark
 
 
-def _colours(marks: Sequence[Mark]) -> dict[str, None]:
+def _colours(marks: Sequence[Outline | Label]) -> dict[str, None]:
     found = [colour for mark in marks for colour in (mark.ink.fill, mark.ink.stroke) if colour]
     return dict.fromkeys(found)
 
 
-def _line(mark: Mark, names: dict[str, str], points: float) -> str:
+def _line(mark: Outline | Label, names: dict[str, str], points: float) -> str:
     """One mark; ``points`` is the length of 1 px in pt."""
     if isinstance(mark, Outline):
         options = ",".join(_options(mark.ink, names, points))

@@ -1,4 +1,4 @@
-"""The examples that come with Gradwire, in a checkout and in an installed wheel alike."""
+"""The examples and lessons that come with Gradwire, in a checkout and in a wheel alike."""
 
 from __future__ import annotations
 
@@ -17,15 +17,33 @@ ASSETS = Path(str(files("assets")))
 _LARGE = 24
 """Number of blocks from which an example is a large one."""
 _VERSIONS = ("_stopped", "_unstopped")
+TRAINING = (
+    "training_spirals",
+    "training_gan",
+    "training_adding",
+    "training_truncated_bptt",
+    "training_em",
+    "training_vae",
+    "training_straight_through",
+    "training_vq_vae",
+    "training_adversarial",
+    "training_simsiam",
+    "training_byol",
+    "training_reinforce",
+    "training_dqn",
+)
+"""The examples that train, in order of teaching."""
 
 
 class Group(Enum):
     """Groups of examples, in the order shown."""
 
-    BASICS = 1
-    STOPS = 2
+    TRAINING = 1
+    """Examples with a recipe: Play trains them."""
+    BASICS = 2
+    STOPS = 3
     """Examples with a stopped and an unstopped version."""
-    LARGE = 3
+    LARGE = 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,11 +62,46 @@ class Example:
         return name.removesuffix(_VERSIONS[1]).removesuffix(_VERSIONS[0])
 
 
+@dataclass(frozen=True, slots=True)
+class LessonFile:
+    """A lesson of ``assets/lessons``: its title, goal, course, and how long it takes."""
+
+    path: Path
+    title: str
+    goal: str
+    course: str
+    minutes: int
+
+
+@cache
+def lessons() -> tuple[LessonFile, ...]:
+    """All lessons, in the order of the course, which is that of their file names."""
+    return tuple(map(lesson_file, sorted((ASSETS / "lessons").glob(f"*{SUFFIX}"))))
+
+
+def lesson_file(path: Path) -> LessonFile:
+    """What the start page says of a lesson."""
+    record = json.loads(path.read_text(encoding="utf-8"))
+    lesson = record["lesson"]
+    return LessonFile(
+        path,
+        record.get("title") or path.name.removesuffix(SUFFIX),
+        lesson.get("goal", ""),
+        lesson.get("course", ""),
+        lesson.get("minutes", 5),
+    )
+
+
 @cache
 def examples() -> tuple[Example, ...]:
-    """All examples, sorted by title after the seed diagram."""
+    """All examples: the seed diagram, those that train in order of teaching, the rest by title."""
     found = [_example(path) for path in sorted((ASSETS / "diagrams").glob(f"*{SUFFIX}"))]
-    return tuple(sorted(found, key=lambda e: ("seed" not in e.path.name, e.title.casefold())))
+    return tuple(sorted(found, key=_place))
+
+
+def _place(example: Example) -> tuple[bool, int, str]:
+    order = TRAINING.index(example.stem) if example.stem in TRAINING else len(TRAINING)
+    return "seed" not in example.path.name, order, example.title.casefold()
 
 
 def _example(path: Path) -> Example:
@@ -58,4 +111,6 @@ def _example(path: Path) -> Example:
     group = Group.LARGE if blocks >= _LARGE else Group.BASICS
     if path.name.removesuffix(SUFFIX).endswith(_VERSIONS):
         group = Group.STOPS
+    if "training" in record:
+        group = Group.TRAINING
     return Example(path, record.get("title") or name, record.get("description") or "", group)

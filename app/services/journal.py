@@ -28,6 +28,7 @@ from PySide6.QtCore import QSaveFile
 from app.services.process_lock import ProcessLock
 from blocks.errors import FileError, GradwireError
 from runtime import diagram as files
+from runtime.diagram.files.data_paths import at_home
 from runtime.diagram.files.regular import read_regular
 
 if TYPE_CHECKING:
@@ -206,7 +207,8 @@ def _read(file: Path) -> Entry | None:
         origin = read_regular(_origin(file), _LONGEST_PATH)
         path = origin.decode("utf-8", "surrogateescape")
         time = datetime.fromtimestamp(file.stat().st_mtime)
-        return Entry(file, files.load(file), Path(path) if path else None, time)
+        home = Path(path) if path else None
+        return Entry(file, at_home(files.load(file), home), home, time)
     except Exception:  # a broken entry must not keep the editor from starting
         return None
 

@@ -11,6 +11,7 @@ from typing import Any
 from PySide6.QtCore import QByteArray, QSettings, QStandardPaths
 
 from runtime.flow import Thresholds
+from runtime.lessons.course.progress import user_file
 
 _MAX_RECENT = 8
 _MAX_COMMANDS = 20
@@ -38,6 +39,8 @@ class Settings:
         )
         self.presets = (Path(configuration) if store is None else self.folder) / "presets.json"
         """The file with the user's presets of parameters."""
+        self.progress = user_file() if store is None else self.folder / "progress.json"
+        """The file with how far the user is in each lesson."""
         own = Path(documents) / "Gradwire Library" if store is None else self.folder / "library"
         self._library = own
 
@@ -102,6 +105,15 @@ class Settings:
     @shortcuts.setter
     def shortcuts(self, text: str) -> None:
         self._store.setValue("shortcuts", text)
+
+    @property
+    def learner(self) -> str:
+        """The name that is written into files of answers; empty until it was asked for."""
+        return str(self._store.value("learner", ""))
+
+    @learner.setter
+    def learner(self, name: str) -> None:
+        self._store.setValue("learner", name)
 
     @property
     def theme(self) -> str:

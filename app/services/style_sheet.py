@@ -32,6 +32,7 @@ def sheet(theme: Theme, *, small: int, body: int, title: int) -> str:
     QLabel[type="caption"] {{ font-size: {small}px; }}
     QLabel[type="heading"] {{ font-size: {small}px; font-weight: bold; }}
     QLabel[type="strong"] {{ font-weight: bold; }}
+    QLabel[type="reading"] {{ font-size: {body + 2}px; }}
     QLabel[type="title"] {{ font-size: {title}px; font-weight: bold; }}
     QMessageBox {{
         messagebox-information-icon: url("{icons}/information_{ground}.svg");

@@ -44,7 +44,7 @@ HUES: Mapping[str, float | None] = MappingProxyType(
         "convolution": 175.0,
         "gradient": 20.0,
         "losses": 50.0,
-        "view": None,
+        "views": None,
         "pages": None,
         "": None,
     }

@@ -24,16 +24,23 @@ if TYPE_CHECKING:
     from app.commands.panels import PanelCommands
     from app.commands.pictures import PictureCommands
     from app.commands.presets import PresetCommands
+    from app.commands.publishing import PublishCommands
     from app.commands.run import RunCommands
     from app.commands.targets import TargetCommands
     from app.commands.view import ViewCommands
     from app.controllers.costs import CostController
     from app.controllers.gradient_check import GradientCheck
+    from app.controllers.lessons.authoring import AuthoringController
+    from app.controllers.lessons.offering import LessonOffering
+    from app.controllers.lessons.predict import PredictController
     from app.controllers.timeline import TimelineController
+    from app.controllers.training.comparison import Comparison
+    from app.controllers.training.training import TrainingController
     from app.controllers.trial import Trial
     from app.document.navigation import Navigation
     from app.panels.bars.find_bar import FindBar
     from app.panels.palette.palette import Palette
+    from app.shell.audience import Audience
     from app.shell.docks import Docks
     from app.shell.presentation import Presentation
     from app.shell.windows import Windows
@@ -45,10 +52,13 @@ Shortcut: TypeAlias = QKeySequence.StandardKey | str | None
 class Owners:
     """The objects that carry out the actions of one window."""
 
+    audience: Audience
+    authoring: AuthoringController
     bookmarks: BookmarkCommands
     canvas: CanvasView
     clipboard: ClipboardCommands
     compare: CompareCommands
+    comparison: Comparison
     costs: CostController
     docks: Docks
     edit: EditCommands
@@ -58,17 +68,21 @@ class Owners:
     gradient_check: GradientCheck
     help: HelpCommands
     history: QUndoStack
+    lessons: LessonOffering
     library: LibraryCommands
     navigation: Navigation
     pages: PageCommands
     palette: Palette
     panels: PanelCommands
     pictures: PictureCommands
+    predict: PredictController
     presentation: Presentation
     presets: PresetCommands
+    publishing: PublishCommands
     run: RunCommands
     targets: TargetCommands
     timeline: TimelineController
+    training: TrainingController
     trial: Trial
     view: ViewCommands
     windows: Windows

@@ -9,7 +9,7 @@ from PySide6.QtCore import QObject
 from app.services.plain_text import unmarked
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
 
     from PySide6.QtGui import QAction
 
@@ -33,6 +33,7 @@ class ActionStates(QObject):
     ) -> None:
         super().__init__(parent)
         self._by_name = by_name
+        self._closed: frozenset[str] = frozenset()
         self._navigation = navigation
         canvas.selectionChanged.connect(self.show_selection)
         navigation.changed.connect(self._show_page)
@@ -63,6 +64,12 @@ class ActionStates(QObject):
         self._choose("numbers_on", settings.numbered_wires, "selection")
         self._by_name["reduced_motion"].setChecked(settings.reduced_motion)
         self._by_name["toolbar"].setChecked(settings.toolbar)
+
+    def close(self, names: Iterable[str]) -> None:
+        """Disable these actions, and enable those that were closed before."""
+        before, self._closed = self._closed, frozenset(names)
+        self._enable(True, *(before - self._closed))
+        self._enable(False, *self._closed)
 
     def _choose(self, group: str, name: str, otherwise: str) -> None:
         """Check an action of a group, or another one where the settings are not of this version."""

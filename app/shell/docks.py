@@ -29,10 +29,12 @@ PLACES = {
     "history": Place(editor.noop("History"), _Area.RightDockWidgetArea),
     "why": Place(editor.noop("Why"), _Area.RightDockWidgetArea),
     "derivative": Place(editor.noop("Derivative"), _Area.RightDockWidgetArea),
+    "learn": Place(editor.noop("Learn"), _Area.RightDockWidgetArea),
     "variables": Place(editor.noop("Variables"), _Area.BottomDockWidgetArea),
     "problems": Place(editor.noop("Problems"), _Area.BottomDockWidgetArea),
     "doctor": Place(editor.noop("Doctor"), _Area.BottomDockWidgetArea),
     "matrix": Place(editor.noop("Losses"), _Area.BottomDockWidgetArea),
+    "curves": Place(editor.noop("Curves"), _Area.BottomDockWidgetArea),
 }
 """Panels by name, in the order of F6; those at the bottom are tabs."""
 OPEN_AT_FIRST = ("palette",)
@@ -163,6 +165,7 @@ class Docks(QObject):
         frame.tabifyDockWidget(made["variables"], made["problems"])
         frame.tabifyDockWidget(made["problems"], made["doctor"])
         frame.tabifyDockWidget(made["doctor"], made["matrix"])
+        frame.tabifyDockWidget(made["matrix"], made["curves"])
         made["variables"].raise_()
         frame.resize(1280, 820)
         horizontal, vertical = Qt.Orientation.Horizontal, Qt.Orientation.Vertical

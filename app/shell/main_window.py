@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
     from PySide6.QtCore import QPoint
     from PySide6.QtGui import QCloseEvent, QDragEnterEvent, QDropEvent
+    from PySide6.QtWidgets import QWidget
 
     from app.evaluation.result import Result
     from app.services.settings import Settings
@@ -77,6 +78,11 @@ class MainWindow(WindowParts):
         self.toolbar.setVisible(self.settings.toolbar and not self.presentation.active)
         self.doctor.set_counted(self.settings.toolbar)
         self.evaluator.judge(self.settings.thresholds)
+
+    def focusNextPrevChild(self, following: bool) -> bool:
+        """Move the focus as Tab and Shift+Tab do, and show where it is."""
+        move = super().focusNextPrevChild
+        return self.focus_ring.move_on(lambda: move(following))
 
     # ---- events -------------------------------------------------------------------------------
 
@@ -139,6 +145,7 @@ class MainWindow(WindowParts):
         canvas.bookmarkRequested.connect(self.bookmarks.go_to_number)
         canvas.pageEntered.connect(self.navigation.enter)
         canvas.inspectRequested.connect(self._show_inspector)
+        canvas.derivativeRequested.connect(self._show_derivative)
         canvas.menuRequested.connect(self._show_menu)
         canvas.sheetRequested.connect(self.actions_by_name["shortcuts"].trigger)
         canvas.legend.clicked.connect(self.actions_by_name["legend"].trigger)
@@ -162,32 +169,51 @@ class MainWindow(WindowParts):
         self.canvas.selectionChanged.connect(self.derivative.set_selection)
         derivative = self.docks.by_name["derivative"]
         derivative.visibilityChanged.connect(self.derivative.set_visible)
+        self.derivative.panel.manualRequested.connect(self.help.manual_page)
         self.docks.by_name["matrix"].visibilityChanged.connect(self.loss_matrix.set_visible)
         self.explanation.panelRequested.connect(partial(self.docks.bring_up, "why"))
         self.explanation.wireShown.connect(partial(self.docks.raise_if_open, "why"))
         self.presentation.toggled.connect(self.windows.apply_theme)
         self.breadcrumbs.trailRequested.connect(self.navigation.go)
         self.welcome.exampleRequested.connect(self.open_copy)
+        self.welcome.lessonRequested.connect(partial(self.windows.start_lesson, window=self))
         self.welcome.fileRequested.connect(self.open_path)
         self.welcome.formulaRequested.connect(self._start_with_formula)
         self.menus.bookmarkChosen.connect(self.bookmarks.go)
         self.menus.exampleChosen.connect(self.open_copy)
         self.menus.fileChosen.connect(self.open_path)
         self.costs.ended.connect(self.actions_by_name["costs"].trigger)
-        self.timeline.ended.connect(self.actions_by_name["timeline"].trigger)
+        self.timeline.toggled.connect(self.actions_by_name["timeline"].setChecked)
+        self.timeline.toggled.connect(self.explanation.silence)
+        self.training.toggled.connect(self.actions_by_name["train"].setChecked)
+        self.training.curvesRequested.connect(partial(self.docks.bring_up, "curves"))
+        self.comparison.toggled.connect(self.actions_by_name["train_compare"].setChecked)
+        self.predict.toggled.connect(self.actions_by_name["predict"].setChecked)
+        for learning in (self.predict, self.player, self.authoring):
+            learning.panelRequested.connect(partial(self._show_learning, learning.panel))
+        self.player.toggled.connect(self._show_lesson)
+        self.authoring.panel.previewRequested.connect(self.lessons.play)
+        self.player.left.connect(self._leave_lesson)
+        self.player.advanced.connect(self.windows.remember_progress)
+        self.lessons.startRequested.connect(partial(self.windows.start_lesson_of, window=self))
         self.help.exampleRequested.connect(self.open_copy)
         for offer in (self.help.tourRequested, self.welcome.tourRequested):
             offer.connect(partial(self.windows.start_tour, self))
         self.closed.connect(self.help.close_manual)
+        self.closed.connect(self.audience.close)
+        self.audience.changed.connect(self._show_audience)
         self.view.looksChanged.connect(self.windows.restyle)
         self.closed.connect(partial(self.doctor.set_counted, False))
+        self.closed.connect(self.comparison.shutdown)
         for controller in self._controllers:
             self.closed.connect(controller.worker.shutdown)
 
     def _connect_presenter(self) -> None:
         presenter = self.presenter
+        self.curtain.changed.connect(self._close_controls)
         for chosen in (
             self.losses.lossChosen, self.trial.changed, self.gradient_check.changed,
+            self.curtain.changed, self.timeline.changed,
         ):  # fmt: skip
             chosen.connect(presenter.show_result)
         for page_view in (
@@ -199,9 +225,11 @@ class MainWindow(WindowParts):
         for result_view in (
             self.canvas, self.inspector, self.why, self.explanation, self.find_bar,
             self.variables, self.problems, self.doctor, self.loss_matrix, self.costs,
-            self.derivative, self.timeline,
+            self.derivative, self.timeline, self.predict, self.player,
+            self.authoring,
         ):  # fmt: skip
             presenter.resultShown.connect(result_view.set_result)
+        presenter.resultShown.connect(self.losses.show_values)
         presenter.resultShown.connect(self._show_error)
 
     # ---- updates ------------------------------------------------------------------------------
@@ -216,14 +244,15 @@ class MainWindow(WindowParts):
     def _show_document(self, diagram: Diagram) -> None:
         self._show_title()
         empty = not any(page.blocks or page.notes for page in diagram.pages.values())
-        self.welcome.show_if(
-            empty and self.document.path is None,
-            self.settings.recent,
-            tour_taken=self.settings.tour_taken,
-        )
+        if empty and self.document.path is None:
+            self.welcome.progress = self.windows.progress_by_title()
+            self.welcome.open(self.settings.recent, tour_taken=self.settings.tour_taken)
+        else:
+            self.welcome.hide()
         if self._fit_wanted:
             self._fit_wanted = False
             self.canvas.zoom_to_fit()
+            self.lessons.offer()
 
     def _start_with_formula(self, text: str) -> None:
         self.welcome.show_mistake(self.edit.add_formula(text))
@@ -243,9 +272,40 @@ class MainWindow(WindowParts):
         self.setWindowFilePath(str(self.document.path or ""))
         self.setWindowModified(not self.document.is_clean)
 
+    def _close_controls(self) -> None:
+        """Close the controls that would show what is hidden, and open the others."""
+        self._states.close(self.curtain.closed_actions())
+        self.trial.lock(locked=self.curtain.closes("what_if"))
+
+    def _show_learning(self, panel: QWidget) -> None:
+        self.learn.setCurrentWidget(panel)
+        self.docks.bring_up("learn")
+
+    def _show_lesson(self, is_on: bool) -> None:
+        """Close the free prediction while a lesson asks, and show its panel again afterwards."""
+        self.predict.end()
+        self.actions_by_name["predict"].setEnabled(not is_on)
+        if not is_on:
+            self.learn.setCurrentWidget(self.predict.panel)
+
+    def _leave_lesson(self) -> None:
+        """Go back to the window that the lesson came from, or to the start page."""
+        if len(self.windows.listed) > 1:
+            self.close()
+        else:
+            self.document.new()
+
+    def _show_audience(self, is_open: bool, is_frozen: bool) -> None:
+        self.actions_by_name["audience"].setChecked(is_open)
+        self.actions_by_name["freeze"].setChecked(is_frozen)
+
     def _show_inspector(self) -> None:
         self.docks.bring_up("inspector")
         self.inspector.focus_name()
+
+    def _show_derivative(self, name: str) -> None:
+        self.canvas.select({name})
+        self.docks.bring_up("derivative")
 
     def _show_menu(self, at: QPoint) -> None:
         menu = context_menu(

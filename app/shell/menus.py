@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from PySide6.QtCore import QObject, Qt, Signal
 from PySide6.QtGui import QKeySequence
 
+from app.canvas.paint.wires import swatches
 from app.services.examples import examples
 from app.services.palette import colour_icon
 from app.services.plain_text import unmarked
@@ -140,6 +141,7 @@ class Menus(QObject):
             action = menu.addAction(unmarked(name))
             action.setCheckable(True)
             action.setChecked(loss == self._losses.switch.currentData())
+            action.setIcon(self._losses.swatch(loss, swatches.ICON))
             action.setData(loss)
 
     def _show_window(self, action: QAction) -> None:

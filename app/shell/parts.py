@@ -9,6 +9,7 @@ from app.canvas.view import CanvasView
 from app.commands.bookmarks import BookmarkCommands
 from app.commands.clipboard import ClipboardCommands
 from app.commands.compare import CompareCommands
+from app.commands.curves import CurveCommands
 from app.commands.edit import EditCommands
 from app.commands.files import FileCommands
 from app.commands.help import HelpCommands
@@ -17,6 +18,7 @@ from app.commands.pages import PageCommands
 from app.commands.panels import PanelCommands
 from app.commands.pictures import PictureCommands
 from app.commands.presets import PresetCommands
+from app.commands.publishing import PublishCommands
 from app.commands.run import RunCommands
 from app.commands.targets import TargetCommands
 from app.commands.view import ViewCommands
@@ -25,10 +27,17 @@ from app.controllers.derivative import DerivativeController
 from app.controllers.doctor import DoctorController
 from app.controllers.explanation import Explanation
 from app.controllers.gradient_check import GradientCheck
+from app.controllers.lessons.authoring import AuthoringController
+from app.controllers.lessons.curtain import Curtain
+from app.controllers.lessons.offering import LessonOffering
+from app.controllers.lessons.player import LessonPlayer
+from app.controllers.lessons.predict import PredictController
 from app.controllers.loss_matrix import LossMatrixController
 from app.controllers.reveal import Reveal
 from app.controllers.timeline import TimelineController
 from app.controllers.tour import Tour
+from app.controllers.training.comparison import Comparison
+from app.controllers.training.training import TrainingController
 from app.controllers.trial import Trial
 from app.document.autosave import Autosave
 from app.document.document import Document
@@ -37,10 +46,13 @@ from app.evaluation.evaluator import Evaluator
 from app.panels.bars.breadcrumbs import Breadcrumbs
 from app.panels.bars.find_bar import FindBar
 from app.panels.bars.notice import Notice
+from app.panels.bars.offer import Offer
 from app.panels.bars.progress import Progress
 from app.panels.bars.toolbar import ToolBar
 from app.panels.bars.tour_bar import TourBar
+from app.panels.focus_ring import FocusRing
 from app.panels.inspector.inspector import Inspector
+from app.panels.lessons.learn import Learn
 from app.panels.palette.palette import Palette
 from app.panels.start.welcome import Welcome
 from app.panels.tables.history import History
@@ -51,12 +63,14 @@ from app.panels.why.card import Card
 from app.panels.why.why import Why
 from app.services import theme
 from app.services.background import Background
-from app.services.examples import examples
+from app.services.examples import examples, lessons
 from app.services.settings import Settings
 from app.shell import actions
 from app.shell.action_rows import Owners
 from app.shell.action_states import ActionStates
+from app.shell.audience import Audience
 from app.shell.docks import Docks
+from app.shell.laser import Laser
 from app.shell.menus import Menus
 from app.shell.presentation import Presentation
 from app.shell.presenter import Presenter
@@ -99,15 +113,18 @@ class WindowParts(QMainWindow):
         self.losses = Losses(self)
         self.breadcrumbs = Breadcrumbs(self)
         self.notice = Notice(self)
+        self.lesson_offer = Offer(self)
         # Connected before the presenter, so that messages about the new diagram stay.
         self.document.diagramChanged.connect(self.notice.dismiss)
         self.progress = Progress(self)
         self.find_bar = FindBar(self)
         self.tour_bar = TourBar(self)
-        self.welcome = Welcome(self.canvas, examples())
+        self.welcome = Welcome(self.canvas, examples(), lessons())
+        self.focus_ring = FocusRing(self)
 
     def _make_controllers(self) -> None:
         document, navigation, canvas = self.document, self.navigation, self.canvas
+        self.curtain = Curtain(self)
         self.reveal = Reveal(document, navigation, canvas, self)
         self.card = Card(canvas)
         self.explanation = Explanation(
@@ -124,13 +141,30 @@ class WindowParts(QMainWindow):
         self.timeline = TimelineController(
             document, canvas, self.losses, self.trial, self.notice, self.settings, self
         )
+        self.predict = PredictController(
+            document, canvas, self.curtain, self.timeline, self.losses, self.reveal, self
+        )
+        self.player = LessonPlayer(
+            document, canvas, self.curtain, self.timeline, self.reveal, self.settings, self
+        )
+        self.authoring = AuthoringController(document, canvas, self)
+        panels = (self.predict.panel, self.player.panel, self.authoring.panel)
+        self.learn = Learn(panels, self)
         self.costs = CostController(document, canvas, self.notice, self)
+        self.training = TrainingController(
+            document, self.evaluator, self.reveal, self.settings, self
+        )
+        self.comparison = Comparison(document, navigation, canvas, self.training, self)
         self.loss_matrix = LossMatrixController(self.losses, self.explanation, self)
         self._controllers = (
             self.explanation, self.trial, self.gradient_check, self.doctor, self.loss_matrix,
-            self.costs, self.derivative, self.timeline,
+            self.costs, self.derivative, self.timeline, self.predict, self.player,
+            self.authoring, self.training,
         )  # fmt: skip
-        overlays = (self.losses.overlay, self.trial.overlay, self.gradient_check.overlay)
+        overlays = (
+            self.curtain.overlay, self.losses.overlay, self.trial.overlay,
+            self.gradient_check.overlay, self.timeline.overlay,
+        )  # fmt: skip
         self.presenter = Presenter(document, navigation, self.evaluator, overlays, self)
 
     def _make_commands(self) -> None:
@@ -139,22 +173,29 @@ class WindowParts(QMainWindow):
         palette, library = self.palette_panel, self.windows.library
         workers = [controller.worker for controller in self._controllers]
         self.presentation = Presentation(
-            self, document, navigation, canvas, self.docks, self.breadcrumbs
+            self, document, navigation, canvas, self.docks, self.breadcrumbs, self.player
         )
+        self.audience = Audience(canvas, document, self)
+        self.laser = Laser(canvas, settings, lambda: self.presentation.active)
         self.edit = EditCommands(document, navigation, canvas, self)
         self.view = ViewCommands(canvas, settings, self)
+        CurveCommands(document, settings, self.training.curves, self)
         self.help = HelpCommands(lambda: menus, self.windows.keymap, settings, self)
         self.bookmarks = BookmarkCommands(document, navigation, canvas, self)
+        self.lessons = LessonOffering(document, canvas, self.player, self.lesson_offer, self)
         self.presets = PresetCommands(document, navigation, canvas, self.windows.presets, self)
         self.clipboard = ClipboardCommands(document, navigation, canvas, self)
         self.pages = PageCommands(document, navigation, canvas, palette, self)
         self.actions_by_name, menus = actions.build(
             self.menuBar(),
             Owners(
+                audience=self.audience,
+                authoring=self.authoring,
                 bookmarks=self.bookmarks,
                 canvas=canvas,
                 clipboard=self.clipboard,
                 costs=self.costs,
+                comparison=self.comparison,
                 compare=CompareCommands(document, navigation, background, settings, self),
                 docks=self.docks,
                 edit=self.edit,
@@ -164,6 +205,7 @@ class WindowParts(QMainWindow):
                 gradient_check=self.gradient_check,
                 help=self.help,
                 history=document.undo_stack,
+                lessons=self.lessons,
                 library=LibraryCommands(document, navigation, canvas, palette, library, self),
                 navigation=navigation,
                 pages=self.pages,
@@ -173,13 +215,17 @@ class WindowParts(QMainWindow):
                     self.docks.by_name,
                     (self.card, self.tour_bar, *self.docks.edges.values()),
                     canvas,
+                    self.focus_ring,
                 ),
+                predict=self.predict,
                 pictures=PictureCommands(document, navigation, canvas, background, settings, self),
                 presentation=self.presentation,
                 presets=self.presets,
+                publishing=PublishCommands(document, background, settings, self),
                 run=RunCommands(document, self.evaluator, workers, settings, self),
                 targets=TargetCommands(canvas, self),
                 timeline=self.timeline,
+                training=self.training,
                 trial=self.trial,
                 view=self.view,
                 windows=self.windows,
@@ -208,13 +254,15 @@ class WindowParts(QMainWindow):
         column.setContentsMargins(0, 0, 0, 0)
         column.setSpacing(0)
         bars = (
-            self.tour_bar, self.notice, self.progress, self.files.offer, self.trial.bar,
-            self.breadcrumbs, self.costs.bar, self.find_bar,
+            self.tour_bar, self.notice, self.progress, self.files.offer, self.lesson_offer,
+            self.trial.bar, self.breadcrumbs, self.costs.bar, self.find_bar,
         )  # fmt: skip
         for bar in bars:
             column.addWidget(bar)
-        column.addWidget(self.canvas, 1)
+        column.addWidget(self.comparison.halves, 1)
         column.addWidget(self.timeline.bar)
+        column.addWidget(self.training.alarm)
+        column.addWidget(self.training.bar)
         self.setCentralWidget(centre)
         self.docks = Docks(
             self,
@@ -224,9 +272,11 @@ class WindowParts(QMainWindow):
                 "inspector": self.inspector,
                 "why": self.why,
                 "derivative": self.derivative.panel,
+                "learn": self.learn,
                 "variables": self.variables,
                 "problems": self.problems,
                 "doctor": self.doctor.panel,
                 "matrix": self.loss_matrix.panel,
+                "curves": self.training.curves,
             },
         )

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from app.canvas.scene.arrays import Floats
     from app.canvas.scene.camera import Camera
     from app.canvas.view import CanvasView
+    from app.controllers.lessons.player import LessonPlayer
     from app.document.document import Document
     from app.document.navigation import Navigation
     from app.shell.docks import Docks
@@ -72,6 +73,7 @@ class Presentation(QObject):
         canvas: CanvasView,
         docks: Docks,
         trail: QWidget,
+        lesson: LessonPlayer,
     ) -> None:
         super().__init__(frame)
         self._frame = frame
@@ -79,6 +81,7 @@ class Presentation(QObject):
         self._navigation = navigation
         self._canvas = canvas
         self._docks = docks
+        self._lesson = lesson
         self._flat = (frame.menuBar(), trail)
         """Bars of no height instead of hidden ones: shortcuts need the menu bar to be visible."""
         self._before: _Before | None = None
@@ -122,7 +125,11 @@ class Presentation(QObject):
         canvas.setFocus()
         here = [slide.use == self._navigation.use for slide in self.slides()]
         self.toggled.emit()
-        self.show_slide(here.index(True) if True in here else 0)
+        if self._lesson.is_on:
+            self._docks.bring_up("learn")
+            self._canvas.zoom_to_fit()
+        else:
+            self.show_slide(here.index(True) if True in here else 0)
 
     def end(self) -> None:
         """Restore the window as it was before."""
@@ -167,7 +174,9 @@ class Presentation(QObject):
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
         if not self.active:
             return False
-        if event.type() == QEvent.Type.Resize:
+        if event.type() == QEvent.Type.Resize and self._lesson.is_on:
+            self._canvas.zoom_to_fit()
+        elif event.type() == QEvent.Type.Resize:
             self.show_slide(self._number)
         elif isinstance(event, QKeyEvent) and event.type() == QEvent.Type.KeyPress:
             return not event.modifiers() & ~Qt.KeyboardModifier.KeypadModifier and self._press(
@@ -181,6 +190,8 @@ class Presentation(QObject):
         if key == Key.Key_Escape:
             if not self._canvas.leave_explanation():
                 self.end()
+        elif self._lesson.is_on:
+            return self._press_in_lesson(key)
         elif key in _MOVES:
             self.show_slide(self._number + _MOVES[key])
         elif key in (Key.Key_Home, Key.Key_End):
@@ -188,6 +199,18 @@ class Presentation(QObject):
         else:
             return False
         return True
+
+    def _press_in_lesson(self, key: Key) -> bool:
+        """Go through the steps of a lesson, or show the answer; False for any other key."""
+        does = {
+            Key.Key_PageDown: self._lesson.advance,
+            Key.Key_PageUp: self._lesson.back,
+            Key.Key_A: self._lesson.show_answer,
+        }.get(key)
+        if does is not None:
+            does()
+            self._canvas.setFocus()
+        return does is not None
 
     def _slides_of(self, page: str, use: InstancePath) -> Iterator[Slide]:
         scene = self._canvas.view.scene

@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 class Presenter(QObject):
     """Follows document, navigation and evaluator, and emits what to show.
 
-    Each of ``overlays`` adjusts results before they are shown: for the chosen loss, a trial, or
-    gradient checks.
+    Each of ``overlays`` adjusts results before they are shown: for the chosen loss, a trial,
+    gradient checks, or a timeline.
     """
 
     pageShown = Signal(object, str)

@@ -9,6 +9,7 @@ from PySide6.QtCore import QObject, QPoint, Qt
 from PySide6.QtWidgets import QApplication
 
 from app.controllers.tour import DIAGRAM
+from app.document.loading import Loaded
 from app.panels.dialogs.recovery import Recovery
 from app.services import theme
 from app.services.background import Cancelled
@@ -17,7 +18,9 @@ from app.services.journal import Journal
 from app.services.keymap import Keymap
 from app.services.library import Library
 from app.shell.shortcuts import bindings
+from blocks.errors import FileError
 from runtime.diagram.files.presets import Presets
+from runtime.lessons.course.progress import ProgressFile
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -25,6 +28,8 @@ if TYPE_CHECKING:
     from app.services.journal import Entry
     from app.services.settings import Settings
     from app.shell.main_window import MainWindow
+    from runtime.diagram import Diagram
+    from runtime.lessons.course.progress import Progress
 
 
 _CASCADE = QPoint(28, 28)
@@ -40,6 +45,7 @@ class Windows(QObject):
         self.favourites = Favourites(settings, self)
         self.library = Library(settings, self)
         self.presets = Presets(settings.presets)
+        self.progress = ProgressFile(settings.progress)
         self.keymap = Keymap(bindings(), settings, self)
         self.journal = Journal(settings.folder / "recovery")
         self._windows: list[MainWindow] = []
@@ -102,6 +108,39 @@ class Windows(QObject):
             chosen = self._empty_or_new(window)
             chosen.document.adopt(loaded.copy())
             chosen.tour.start()
+
+    def start_lesson(self, path: Path, window: MainWindow, seed: int = 0) -> bool:
+        """Play a lesson on a copy of its file, in ``window`` if that is empty or in a new one."""
+        loaded = window.document.read(path)
+        if loaded is not None:
+            self._play(self._empty_or_new(window), loaded.copy(), seed)
+        return loaded is not None
+
+    def start_lesson_of(self, diagram: Diagram, window: MainWindow) -> None:
+        """Play the lesson of a diagram on a copy in another window."""
+        self._play(self._empty_or_new(window), Loaded(diagram, None, None), 0)
+
+    def _play(self, window: MainWindow, copy: Loaded, seed: int) -> None:
+        window.document.adopt(copy)
+        window.player.start(seed)
+
+    def progress_by_title(self) -> dict[str, Progress]:
+        """How far the user is in each lesson, by its title; nothing if that can't be read."""
+        try:
+            return {each.title: each for each in self.progress.read().values()}
+        except FileError:
+            return {}
+
+    def remember_progress(self, digest: str, progress: Progress) -> None:
+        """Keep how far the user is in a lesson; a file with an error is moved aside."""
+        try:
+            aside = self.progress.put(digest, progress)
+        except FileError as error:
+            self.active().notice.show_message(str(error))
+        else:
+            if aside is not None:
+                text = self.tr("The progress in lessons couldn't be read; it is now in {0}.")
+                self.active().notice.show_message(text.format(aside))
 
     def restyle(self) -> None:
         """Apply the settings to every window."""

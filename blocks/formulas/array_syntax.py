@@ -96,7 +96,7 @@ def numpy_block(name: str) -> type[Block]:
     """The block for the numpy function ``name``; raises BuildError if there is none."""
     cls = block_class(_NUMPY_NAMES.get(name, name))
     instead = _OTHER_MEANING.get(name)
-    if cls is None or instead:
+    if cls is None or instead or not cls.outputs:
         near = nearest_functions(name) or "`gradwire blocks` lists all blocks."
         raise BuildError(
             f"There is no block for np.{name}.", next_step=f"{instead}." if instead else near

@@ -27,6 +27,7 @@ from blocks.formulas.array_syntax import (
 )
 from blocks.formulas.nodes import Node, Output, make_node, valid_name
 from blocks.formulas.unevaluated import Unevaluated
+from blocks.library.views import ViewBlock
 from blocks.registry import registry
 from blocks.terms import term_name
 from blocks.values import PortLiteral, Tensor
@@ -355,7 +356,9 @@ def as_literal(value: Any) -> PortLiteral:
 
 
 def first_output(node: Node) -> Expression:
-    """The first output of a block; raises BuildError if it has none."""
+    """The first output of a block, or a view as a whole; raises BuildError if it has none."""
+    if isinstance(node.block, ViewBlock):
+        return Expression(node, "")
     if not node.outputs:
         raise BuildError(f"{node.kind} has no output to use as an expression.")
     return Expression(node, node.outputs[0])

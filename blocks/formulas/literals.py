@@ -79,6 +79,21 @@ class Literals:
         texts = [value for value in found if isinstance(value, str)]
         return texts if len(texts) == len(node.elts) else None
 
+    def record(self, node: ast.Dict) -> dict[str, Any]:
+        """The record ``{"x": {"dtype": "int64"}, "y": [1, 2]}``; raises FormulaError."""
+        found: dict[str, Any] = {}
+        for key, value in zip(node.keys, node.values, strict=True):
+            if not isinstance(key, ast.Constant) or not isinstance(key.value, str):
+                raise self.error("The keys of a record are texts.", key or value)
+            if isinstance(value, ast.Dict):
+                found[key.value] = self.record(value)
+            elif isinstance(value, ast.Constant):
+                found[key.value] = value.value
+            else:
+                texts = self.texts(value)
+                found[key.value] = self.literal(value) if texts is None else texts
+        return found
+
     def error(self, what: str, node: ast.AST, **details: str | None) -> FormulaError:
         """An error at a place in the formula."""
         return FormulaError(what, offset_of(self.text, node), **details)

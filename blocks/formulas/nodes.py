@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import itertools
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from blocks.errors import BuildError
+from blocks.library.views import ViewBlock
 from blocks.names import MAIN, NAME_RULE, is_name
 
 if TYPE_CHECKING:
@@ -37,7 +38,7 @@ class Output:
         self.port = port
 
     def __repr__(self) -> str:
-        return f"{self.node.name or self.node.kind}.{self.port}"
+        return f"{self.node.name or self.node.kind}.{self.port}".removesuffix(".")
 
 
 @dataclass(eq=False)
@@ -59,7 +60,10 @@ class Node:
 
 @dataclass(eq=False)
 class Scope:
-    """A page that belongs to no diagram yet; ``written`` is file and line of its function."""
+    """A page that belongs to no diagram yet; ``written`` is file and line of its function.
+
+    ``ports`` are its inputs, outputs and views.
+    """
 
     name: str
     written: str
@@ -76,8 +80,22 @@ def make_node(
     """Add a block to the current page; raises BuildError for inputs from another page."""
     scope = current_scope.get()
     require_scope([value.node for value in inputs.values()], scope)
+    _require_outputs(inputs.values())
     name = None if name is None else valid_name(name)
-    return Node(made, inputs, outputs, kind, name, scope, caller())
+    node = Node(made, inputs, outputs, kind, name, scope, caller())
+    if scope is not None and isinstance(made, ViewBlock):
+        scope.ports.append(node)  # nothing reads it, and the page has it all the same
+    return node
+
+
+def _require_outputs(inputs: Iterable[Output]) -> None:
+    """Raise BuildError for a block that gives nothing out."""
+    for value in inputs:
+        if not value.port:
+            raise BuildError(
+                f"{value!r} only shows values, and has no output to read.",
+                next_step="Read what it shows, and pass the view itself to build(…).",
+            )
 
 
 def require_scope(nodes: Sequence[Node], scope: Scope | None) -> None:

@@ -313,6 +313,8 @@ class _Reader(Literals):
                 raise self.error("Write each parameter by its name.", keyword.value)
             if isinstance(keyword.value, ast.Constant):
                 found[keyword.arg] = keyword.value.value
+            elif isinstance(keyword.value, ast.Dict):
+                found[keyword.arg] = self.record(keyword.value)
             elif (listed := self.try_literal(keyword.value)) is not None:
                 found[keyword.arg] = listed
             elif (texts := self.texts(keyword.value)) is not None:

@@ -2,6 +2,7 @@
 
 FAMILIES = (
     "sources",
+    "data",
     "arithmetic",
     "functions",
     "activations",
@@ -15,7 +16,7 @@ FAMILIES = (
     "gradient",
     "losses",
     "random",
-    "view",
+    "views",
     "pages",
 )
 """Modules in the order the palette shows them."""

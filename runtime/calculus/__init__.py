@@ -6,8 +6,17 @@ trace; ``sweep`` appends the derivatives, which are primitives too and can be di
 """
 
 from runtime.calculus.namespace import Namespace
-from runtime.calculus.reverse import passes_gradient, sweep, unwrap
+from runtime.calculus.reverse import BackwardRules, passes_gradient, sweep, unwrap
 from runtime.calculus.trace import Trace
 from runtime.calculus.value import Primitive, Value
 
-__all__ = ["Namespace", "Primitive", "Trace", "Value", "passes_gradient", "sweep", "unwrap"]
+__all__ = [
+    "BackwardRules",
+    "Namespace",
+    "Primitive",
+    "Trace",
+    "Value",
+    "passes_gradient",
+    "sweep",
+    "unwrap",
+]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from blocks.errors import GradwireError, Location, RunError, ShapeError
@@ -34,7 +34,37 @@ def unwrap(value: Value) -> Value:
     return value
 
 
-def sweep(heads: Iterable[tuple[Value, Value]], wanted: Iterable[Value]) -> dict[Value, Value]:
+class BackwardRules:
+    """How the sweep goes back through one value; subclasses may record it, or pass more.
+
+    The sweep asks ``passes`` of all slots first. From the heads on it then calls ``total`` once
+    for each value that it goes back through, and ``contribution`` for each slot that passes.
+    """
+
+    def passes(self, value: Value, slot: int) -> bool:
+        """Whether gradient goes back from ``value`` to its input ``slot``."""
+        return passes_gradient(value, slot)
+
+    def total(self, value: Value, parts: Sequence[Value]) -> Value:
+        """The adjoint of ``value``: the sum of what came back from its readers, in their order."""
+        adjoint = parts[0]
+        for part in parts[1:]:
+            adjoint = adjoint + part
+        return adjoint
+
+    def contribution(self, adjoint: Value, value: Value, slot: int) -> Value:
+        """What comes back from ``value`` to its input ``slot``; RunError where a rule fails."""
+        return _contribution(value.trace.xp, adjoint, value, slot)
+
+
+_RULES = BackwardRules()
+
+
+def sweep(
+    heads: Iterable[tuple[Value, Value]],
+    wanted: Iterable[Value],
+    rules: BackwardRules = _RULES,
+) -> dict[Value, Value]:
     """Adjoints d(Σ seedᵢ·headᵢ)/d(v) of the wanted values, appended to the trace.
 
     A value without a path to a head is missing from the result: its gradient is None, not zero.
@@ -50,14 +80,14 @@ def sweep(heads: Iterable[tuple[Value, Value]], wanted: Iterable[Value]) -> dict
     first = min(value.index for value in targets)
     last = max(head.index for head in incoming)
     trace = next(iter(incoming)).trace
-    xp, values = trace.xp, trace.values
+    values = trace.values
 
     open_slots: dict[Value, list[int]] = {}
     for value in values[first : last + 1]:
         slots = [
             slot
             for slot, source in enumerate(value.inputs)
-            if (source in targets or source in open_slots) and passes_gradient(value, slot)
+            if (source in targets or source in open_slots) and rules.passes(value, slot)
         ]
         if slots:
             open_slots[value] = slots
@@ -73,13 +103,11 @@ def sweep(heads: Iterable[tuple[Value, Value]], wanted: Iterable[Value]) -> dict
             continue
         if trace.owner is None:
             trace.owner = value.owner
-        adjoint = parts[0]
-        for part in parts[1:]:
-            adjoint = adjoint + part
+        adjoint = rules.total(value, parts)
         if value in targets:
             adjoints[value] = adjoint
         for slot in slots:
-            part = _contribution(xp, adjoint, value, slot)
+            part = rules.contribution(adjoint, value, slot)
             incoming.setdefault(value.inputs[slot], []).append(part)
         trace.owner = owner
     return adjoints

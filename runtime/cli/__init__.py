@@ -35,12 +35,17 @@ COMMANDS = (
     "flow",
     "whatif",
     "doctor",
+    "train",
     "timeline",
     "quiz",
+    "lesson",
+    "grade",
+    "study",
     "check",
     "bench",
     "diff",
     "picture",
+    "publish",
     "blocks",
     "schema",
     "demo",
@@ -48,8 +53,11 @@ COMMANDS = (
 )
 """Names of the commands, and of the modules whose function of the same name they call."""
 
-_COMPUTING = frozenset(COMMANDS) - {"blocks", "schema", "demo", "edit"}
-"""Commands that Ctrl-C ends at once; the others take no time, or open a window."""
+_TRAINING = frozenset({"train", "study"})
+"""Commands whose modules are in the room ``runs``, not in ``commands``."""
+_COMPUTING = frozenset(COMMANDS) - {"train", "lesson", "blocks", "schema", "demo", "edit"}
+"""Commands that Ctrl-C ends at once; the others take no time, wait for keys, open a window, or have
+something to write first."""
 _OBJECTS = 100_000
 """Objects after which garbage is collected: what a large diagram builds lives to the end."""
 _COMPLETION = "_GRADWIRE_COMPLETE"
@@ -123,7 +131,8 @@ def application(commands: Iterable[str] = COMMANDS) -> typer.Typer:
     )
     app.callback()(_about)
     for name in commands:
-        app.command(name)(getattr(importlib.import_module(f"runtime.cli.commands.{name}"), name))
+        room = "runtime.cli.runs" if name in _TRAINING else "runtime.cli.commands"
+        app.command(name)(getattr(importlib.import_module(f".{name}", room), name))
     return app
 
 

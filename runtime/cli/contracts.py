@@ -44,4 +44,4 @@ def outcomes_of(session: Session, contracts: Sequence[Contract]) -> list[Outcome
             observed = observe(session)
         except GradwireError:
             observed = None  # the outcomes say that there was no run
-    return check_contracts(contracts, observed, analyse(session.program))
+    return check_contracts(contracts, observed, analyse(session.program), session.diagram.training)

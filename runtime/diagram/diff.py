@@ -18,7 +18,9 @@ from runtime.diagram.paths import InstancePath, PortName, WirePath
 
 if TYPE_CHECKING:
     from blocks.block import Block
+    from runtime.diagram.lesson import Lesson
     from runtime.diagram.model import Note
+    from runtime.diagram.training import Training
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,7 +100,7 @@ class PageChanges:
 
 @dataclass(frozen=True, slots=True)
 class DiagramChanges:
-    """What differs between two diagrams: pages with differences, title, description, contracts."""
+    """What differs between two diagrams: pages with differences, and fields of the diagram."""
 
     before: Diagram
     after: Diagram
@@ -109,9 +111,9 @@ class DiagramChanges:
 
     @property
     def has_meaning(self) -> bool:
-        """Whether blocks, wires, pages or contracts differ."""
+        """Whether blocks, wires, pages, contracts or the training differ."""
         pages = any(page.has_meaning or page.page != page.was for page in self.pages)
-        return pages or any(changed.name == "contracts" for changed in self.head)
+        return pages or any(changed.name in ("contracts", "training") for changed in self.head)
 
     @property
     def is_empty(self) -> bool:
@@ -148,6 +150,8 @@ def diff(before: Diagram, after: Diagram) -> DiagramChanges:
         Changed("title", before.title, after.title),
         Changed("description", before.description, after.description),
         Changed("contracts", before.contracts, after.contracts),
+        Changed("lesson", _record(before.lesson), _record(after.lesson)),
+        Changed("training", _record(before.training), _record(after.training)),
     )
     return DiagramChanges(
         before,
@@ -156,6 +160,10 @@ def diff(before: Diagram, after: Diagram) -> DiagramChanges:
         pages,
         tuple(changed for changed in head if changed.before != changed.after),
     )
+
+
+def _record(part: Lesson | Training | None) -> dict[str, Any] | None:
+    return None if part is None else part.to_record()
 
 
 def _kept_pages(before: Diagram, after: Diagram) -> dict[str, str]:

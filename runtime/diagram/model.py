@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from typing import NamedTuple, Protocol, TypeAlias, runtime_checkable
+from importlib import import_module
+from typing import TYPE_CHECKING, NamedTuple, Protocol, TypeAlias, runtime_checkable
 
 from blocks.block import Block, Opaque
 from blocks.library.pages import Page as PageBlock
@@ -12,6 +13,12 @@ from blocks.library.pages import PageInput, PageOutput
 from blocks.names import MAIN as MAIN
 from blocks.terms import term_name
 from runtime.diagram.paths import PortName
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from runtime.diagram.lesson import Lesson
+    from runtime.diagram.training import Training
 
 
 class Point(NamedTuple):
@@ -37,6 +44,17 @@ COLOURS = ("red", "orange", "yellow", "green", "blue", "purple", "grey")
 """The colours that users give to blocks, frames and notes; themes decide what they look like."""
 
 
+class Size(NamedTuple):
+    """Width and height of a block in scene units (px at 100 %)."""
+
+    width: float
+    height: float
+
+
+LEAST_SIZE, MOST_SIZE = Size(120.0, 100.0), Size(2000.0, 2000.0)
+"""The limits of the size that users give to a view."""
+
+
 class Style(NamedTuple):
     """How the user wants a block to look; the default is as its class looks."""
 
@@ -44,9 +62,17 @@ class Style(NamedTuple):
     """One of ``COLOURS``, or empty."""
     collapsed: bool = False
     """Whether the block is shown as its title bar alone."""
+    size: Size | None = None
+    """The size of a view, which other blocks do not follow; None for the usual one."""
 
 
 PLAIN = Style()
+
+
+def is_size(size: Size) -> bool:
+    """Whether a view can have this size."""
+    limits = zip(LEAST_SIZE, size, MOST_SIZE, strict=True)
+    return all(least <= part <= most for least, part, most in limits)
 
 
 class View(NamedTuple):
@@ -175,12 +201,25 @@ class DiagramView(Protocol):
         """Pages by name."""
 
 
+class Shown:
+    """What shows itself in a notebook: a diagram, or a session with the values it has."""
+
+    __slots__ = ()
+
+    def _repr_html_(self) -> str:
+        """A page of the diagram that computes, or a picture, in a frame."""
+        # By name: diagrams and sessions do not import the room that shows them.
+        html: str = import_module("runtime.publish.living.notebook").frame(self)
+        return html
+
+
 @dataclass(frozen=True, slots=True)
-class Diagram:
+class Diagram(Shown):
     """Pages by name, including ``main``. Immutable, so threads may share it.
 
     ``contracts`` are lines that state what its gradients must do; see runtime.flow.tools.contracts.
-    ``views`` are the user's bookmarks, in order.
+    ``views`` are the user's bookmarks, in order. ``lesson`` is what there is to learn from it.
+    ``training`` is how it is trained.
     """
 
     pages: Mapping[str, Page] = field(default_factory=lambda: {MAIN: Page()})
@@ -188,6 +227,10 @@ class Diagram:
     description: str = ""
     contracts: tuple[str, ...] = ()
     views: tuple[View, ...] = ()
+    lesson: Lesson | None = None
+    training: Training | None = None
+    folder: Path | None = field(default=None, compare=False, repr=False)
+    """Where its file is, for data files beside it; not a part of the file."""
 
     @property
     def main(self) -> Page:

@@ -93,7 +93,7 @@ def page_at(diagram: Diagram, use: InstancePath, root: str = MAIN) -> str | None
     return page if page in diagram.pages else None
 
 
-def uses_of(diagram: Diagram, page: str) -> Iterator[InstancePath]:
+def uses_of(diagram: DiagramView, page: str) -> Iterator[InstancePath]:
     """Uses of a page, the least nested first; ROOT for the main page."""
     waiting = [(ROOT, MAIN)]
     for use, inner in waiting:
@@ -121,7 +121,7 @@ def all_blocks(diagram: Diagram) -> Iterator[tuple[InstancePath, Block]]:
                 waiting.append((path, inner, above | {inner}))
 
 
-def _page_used(diagram: Diagram, page: str, name: str) -> str | None:
+def _page_used(diagram: DiagramView, page: str, name: str) -> str | None:
     """The page of the diagram that a block stands for, or None."""
     here = diagram.pages.get(page)
     block = None if here is None else here.blocks.get(name)

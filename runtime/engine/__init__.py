@@ -1,9 +1,9 @@
 """Runs diagrams: lowers them to programs, plans those, and executes the plans in a Session."""
 
 from runtime.engine.lowering import lower
-from runtime.engine.optimisers import SGD, Adam, Optimiser
+from runtime.engine.optimisers import Optimiser
 from runtime.engine.program import Program
 from runtime.engine.session.run import Run, Shapes
 from runtime.engine.session.session import Session
 
-__all__ = ["SGD", "Adam", "Optimiser", "Program", "Run", "Session", "Shapes", "lower"]
+__all__ = ["Optimiser", "Program", "Run", "Session", "Shapes", "lower"]

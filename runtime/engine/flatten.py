@@ -18,6 +18,8 @@ from runtime.diagram.pages import inside
 from runtime.diagram.paths import ROOT, InstancePath, PortName, PortPath, WirePath
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from blocks.values import PortLiteral
 
 Scope: TypeAlias = "tuple[Scope, str, str] | None"
@@ -75,6 +77,8 @@ class Flat:
     aliases: dict[PortPath, PortPath] = field(default_factory=dict)
     uses: dict[str, list[InstancePath]] = field(default_factory=dict)
     shared: dict[InstancePath, InstancePath] = field(default_factory=dict)
+    folder: Path | None = None
+    """Where the file of the diagram is."""
 
     def canonical(self, name: str) -> str:
         """The path of a block or port, with that of an own or shared variable made canonical, and
@@ -132,7 +136,7 @@ class _Use:
 
 def flatten(diagram: Diagram, page: str = MAIN) -> Flat:
     """Expand all uses from ``page`` on, except where checks report recursion or an excess."""
-    flat = Flat()
+    flat = Flat(folder=diagram.folder)
     variables: dict[Hashable, dict[tuple[int, ...], InstancePath]] = {}
     expansion = Expansion(diagram)
     pending = [_Use(ROOT, page)] if page in diagram.pages else []

@@ -12,12 +12,16 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from blocks.block import Opaque, OpenShape, Shape, Source
+from blocks.errors import GradwireError
+from blocks.library.data import Dataset
 from blocks.limits import MAX_VALUES
 from blocks.trees import Tree
 from runtime.calculus import Trace, Value
 from runtime.calculus.dtypes import scalar_dtype, strong
 from runtime.calculus.primitives.base import LEAF
+from runtime.data.opening import open_rows
 from runtime.diagram.paths import PortPath
+from runtime.engine.interruption import until_cancelled
 from runtime.engine.trees import results_of
 
 if TYPE_CHECKING:
@@ -154,6 +158,9 @@ def _forward(
         if instance.path in shapes:
             known[outputs[0]] = shapes[instance.path], block.leaf_dtype
         return
+    if isinstance(block, Dataset):
+        known.update(_data(flat, instance, block, shapes))
+        return
     inputs = [_input(flat, instance, port, known) for port in instance.inputs]
     if any(entry is None for entry in inputs):
         return
@@ -168,6 +175,18 @@ def _forward(
             known[port] = result.map(lambda _, leaf: (leaf.shape, leaf.dtype))
         elif isinstance(result, Value):
             known[port] = result.shape, result.dtype
+
+
+def _data(
+    flat: Flat, instance: Instance, block: Dataset, shapes: Mapping[str, Shape]
+) -> dict[str, Known]:
+    """Shape and dtype of each port of a data set; none where its rows can't be opened."""
+    try:
+        streams = open_rows(block, flat.folder, until_cancelled).streams()
+    except GradwireError:
+        return {}  # lowering meets the same error and reports it with its place
+    ports = ((instance.port(name), stream) for name, stream in streams.items())
+    return {p: (shapes.get(p, s.shape("training")), s.leaf_dtype) for p, s in ports}
 
 
 def _argument(trace: Trace, entry: KnownTree) -> Any:

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from blocks.block import Opaque, Shape, Source
-from blocks.errors import GradwireError, LimitError, Location
+from blocks.errors import GradwireError, LimitError, Location, ShapeError
+from blocks.library.data import Dataset
+from blocks.library.views import ViewBlock
 from blocks.limits import MAX_VALUES
 from blocks.trees import Tree
 from runtime.calculus import Trace, Value
 from runtime.calculus.primitives.base import LEAF
+from runtime.data.opening import open_rows
 from runtime.diagram.checks.checks import check
 from runtime.diagram.checks.diagnostics import Diagnostic
 from runtime.diagram.model import MAIN, Diagram
@@ -68,6 +72,8 @@ class _Lowering:
         self.shapes = shapes
         self._nodes = 0
         self._full: InstancePath | None = None
+        self._open: dict[InstancePath, ShapeError] = {}
+        """Sources whose shape nothing determines, and the error that says so."""
         self.forward = forward
 
     def run(self, instances: list[Instance]) -> None:
@@ -81,10 +87,14 @@ class _Lowering:
                 self.program.blocked[instance.path] = culprit
                 continue
             try:
-                self._require_room(instance)
+                if not isinstance(instance.block, ViewBlock):
+                    self._require_room(instance)
                 self._trace(instance)
             except GradwireError as error:
-                self._fail(instance, error, "trace")
+                if isinstance(instance.block, Source) and isinstance(error, ShapeError):
+                    self._open[instance.path] = error
+                else:
+                    self._fail(instance, error, "trace")
             except Exception as error:  # a plug-in's forward may fail in any way
                 wrapped = GradwireError(
                     f"{type(instance.block).__name__}.forward failed: "
@@ -92,6 +102,8 @@ class _Lowering:
                 )
                 self._fail(instance, wrapped, "forward-failed")
         trace.owner = None
+        if self._open:
+            self._settle_open(instances)
         for remark in trace.remarks:
             place = self._location(remark.owner)
             self.program.diagnostics.append(
@@ -99,6 +111,43 @@ class _Lowering:
                     "warning", place, remark.text, next_step=remark.next_step, code=remark.code
                 )
             )
+
+    def _settle_open(self, instances: list[Instance]) -> None:
+        """Report open shapes, except those that a block with a problem would have determined."""
+        program = self.program
+        readers: dict[InstancePath, list[Instance]] = {}
+        for instance in instances:
+            for _, port in instance.wires.values():
+                readers.setdefault(program.flat.source(port).block, []).append(instance)
+        causes: dict[InstancePath, InstancePath] = {}
+        for path, error in self._open.items():
+            cause = self._cause(path, readers)
+            if cause is None:
+                self._fail(program.flat.instances[path], error, "trace")
+            else:
+                causes[path] = cause
+        for path, culprit in program.blocked.items():
+            program.blocked[path] = causes.get(culprit, culprit)
+        program.blocked |= causes
+
+    def _cause(
+        self, path: InstancePath, readers: Mapping[InstancePath, list[Instance]]
+    ) -> InstancePath | None:
+        """The block with a problem whose outputs meet those of an open source, or None."""
+        blocked = self.program.blocked
+        waiting, seen = [path], {path}
+        while waiting:
+            for reader in readers.get(waiting.pop(), ()):
+                for _, port in reader.wires.values():
+                    before = self.program.flat.source(port).block
+                    root = blocked.get(before, before)
+                    is_problem = root in self.program.failed or blocked.get(root) == root
+                    if is_problem and root not in self._open:
+                        return root
+                if reader.path not in seen:
+                    seen.add(reader.path)
+                    waiting.append(reader.path)
+        return None
 
     def _require_room(self, instance: Instance) -> None:
         """Raise LimitError once there are too many values; then nothing further is traced."""
@@ -119,6 +168,10 @@ class _Lowering:
         error.at(self._location(instance.path))
         if instance.block.plugin and error.next_step is None:
             error.next_step = f"The block is from {instance.block.plugin}."
+        if isinstance(instance.block, ViewBlock):  # whatever it can't show, the rest is sound
+            found = Diagnostic.from_error(error, "not-shown")
+            self.program.diagnostics.append(replace(found, severity="warning"))
+            return
         self.program.failed[instance.path] = error.what
         code = "too-large" if isinstance(error, LimitError) else code
         self.program.diagnostics.append(Diagnostic.from_error(error, code))
@@ -167,6 +220,9 @@ class _Lowering:
 
     def _trace(self, instance: Instance) -> None:
         block, program = instance.block, self.program
+        if isinstance(block, Dataset):
+            self._trace_data(instance, block)
+            return
         if isinstance(block, Source):
             leaf = program.trace.xp.leaf(block, self.shapes.get(instance.path))
             program.leaves[instance.path] = Leaf(leaf, block)
@@ -176,6 +232,16 @@ class _Lowering:
         results = results_of(block, program.trace.xp, instance.inputs, arguments, self.forward)
         for name, result in zip(block.output_names(), results, strict=True):
             self._record(instance.port(name), result)
+
+    def _trace_data(self, instance: Instance, block: Dataset) -> None:
+        """Trace a leaf for each column; all columns of one batch have equally many rows."""
+        rows = open_rows(block, self.program.flat.folder, until_cancelled)
+        for name, stream in rows.streams().items():
+            port = instance.port(name)
+            shape = self.shapes.get(port, stream.shape("training"))
+            leaf = self.program.trace.xp.leaf(stream, shape)
+            self.program.leaves[port] = Leaf(leaf, stream)
+            self.program.ports[port] = leaf
 
     def _record(self, port: PortPath, result: Any) -> None:
         """Record an output of a block: an array, or a tree and each of its arrays."""

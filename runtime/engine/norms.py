@@ -84,14 +84,12 @@ def batches(arrays: Sequence[Array]) -> Iterator[tuple[list[int], Array | None]]
     alike: dict[tuple[int, np.dtype[Any]], list[int]] = {}
     for place, array in enumerate(arrays):
         alike.setdefault((array.size, array.dtype), []).append(place)
-    for (size, dtype), places in alike.items():
+    for (size, _), places in alike.items():
         if not 0 < size <= _SMALL:
             yield places, None
-        elif size == 1:
-            numbers = [arrays[place].item() for place in places]
-            yield places, np.array(numbers, dtype).reshape(-1, 1)
         else:
-            yield places, np.array([arrays[place].ravel() for place in places])
+            rows = np.concatenate([arrays[place] for place in places], axis=None)
+            yield places, rows.reshape(-1, size)
 
 
 def combined_rms(parts: Iterable[tuple[float | None, int]]) -> float | None:

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from blocks.block import Block, Shape, Source
-from blocks.library.view import Display
+from blocks.library.data import Dataset
+from blocks.library.views import Display, ViewBlock
 from runtime.calculus import Trace, Value, passes_gradient
 from runtime.calculus.dtypes import FLOATS
+from runtime.data.rows import Stream
+from runtime.diagram.paths import PortPath
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -18,7 +22,7 @@ if TYPE_CHECKING:
     from blocks.trees import Tree
     from blocks.values import PortLiteral
     from runtime.diagram.checks.diagnostics import Diagnostic
-    from runtime.diagram.paths import InstancePath, PortPath, WirePath
+    from runtime.diagram.paths import InstancePath, WirePath
     from runtime.engine.flatten import Flat, Instance
 
 T = TypeVar("T")
@@ -29,16 +33,17 @@ class Leaf:
     """A value that is bound before each run, and the source or literal it is bound to."""
 
     value: Value
-    source: Source | PortLiteral
+    source: Source | Stream | PortLiteral
 
 
 @dataclass(eq=False)
 class Program:
     """The result of lowering a diagram; the forward part of the trace ends at ``forward_end``.
 
-    ``leaves`` are keyed by the path of their block (``W1``) or, for literals, of their input
-    (``mul1.a``). ``failed`` maps blocks that could not be traced to the problem, ``blocked`` the
-    blocks downstream to the block that has the problem.
+    ``leaves`` are keyed by the path of their block (``W1``), of their input for literals
+    (``mul1.a``), or of their output for data sets (``data.x``). ``failed`` maps blocks that could
+    not be traced to the problem, ``blocked`` the blocks downstream to the block that has the
+    problem.
 
     ``trees`` has the trees by port, ``wire_trees`` by wire. The leaves of a tree are the paths of
     its arrays in ``ports`` and ``wires``, such as ``mul1.out:encoder/w``.
@@ -95,15 +100,31 @@ class Program:
         blocks = ((path, instance.block) for path, instance in self.flat.instances.items())
         return {path: block.kind for path, block in blocks if isinstance(block, Source)}
 
+    def streams(self) -> dict[str, Stream]:
+        """The outputs of data sets, by path: leaves that get a new array at each step."""
+        return self.derived("streams", self._streams)
+
+    def _streams(self) -> dict[str, Stream]:
+        leaves = self.leaves.items()
+        return {path: leaf.source for path, leaf in leaves if isinstance(leaf.source, Stream)}
+
+    def fed(self) -> dict[str, Source | Stream]:
+        """Everything that may be fed or set, by path."""
+        return {**self.sources(), **self.streams()}
+
     @property
     def trainable(self) -> list[str]:
         """The paths of the variables that want a gradient."""
+        return list(self._trainable)
+
+    @cached_property
+    def _trainable(self) -> list[str]:
         return [path for path, block in self.sources("variable").items() if block.wants_gradient]
 
     def heads(self) -> list[PortPath]:
         """Ports that are losses: the outputs of Loss blocks.
 
-        Without a Loss block they are the floats of rank 0 that no block but a Display reads;
+        Without a Loss block they are the floats of rank 0 that no block but a view reads;
         leaves of trees are losses only behind a Loss block.
         """
         return list(self._heads)
@@ -121,7 +142,7 @@ class Program:
         read = {
             self.flat.source(source)
             for instance in self.flat.instances.values()
-            if not isinstance(instance.block, Display)
+            if not isinstance(instance.block, Display | ViewBlock)
             for _, source in instance.wires.values()
         }
         return [
@@ -131,7 +152,7 @@ class Program:
             and not port.leaf
             and value.shape == ()
             and value.dtype in FLOATS
-            and not isinstance(self.block(port.block), Source | Display)
+            and not isinstance(self.block(port.block), Source | Dataset | Display)
         ]
 
     @cached_property
@@ -147,6 +168,36 @@ class Program:
                 if source in found and passes_gradient(value, slot):
                     found.add(value)
                     break
+        return found
+
+    @cached_property
+    def shown(self) -> frozenset[WirePath]:
+        """The wires whose values are only shown: those into views, and those into blocks that
+        nothing but views reads.
+        """
+        return frozenset(self.shown_by)
+
+    @cached_property
+    def shown_by(self) -> Mapping[WirePath, InstancePath]:
+        """The first view that each wire leads to of those that lead to nothing but views."""
+        unread = dict(Counter(source.block for source in self.wire_sources.values()))
+        inward: dict[InstancePath, list[WirePath]] = {}
+        for wire, target in self.wire_targets.items():
+            inward.setdefault(target, []).append(wire)
+        heads = {head.block for head in self.heads()}
+        views = (path for path in inward if isinstance(self.block(path), ViewBlock))
+        view_of = {path: path for path in views}
+        found: dict[WirePath, InstancePath]
+        pending, found = list(view_of), {}
+        while pending:
+            path = pending.pop()
+            for wire in inward.get(path, ()):
+                found[wire] = view_of[path]
+                before = self.wire_sources[wire].block
+                unread[before] -= 1
+                if not unread[before] and before not in heads:
+                    view_of.setdefault(before, view_of[path])
+                    pending.append(before)
         return found
 
     def leaf_ports(self, port: PortPath) -> tuple[PortPath, ...]:
@@ -165,6 +216,13 @@ class Program:
             for leaf in self.leaf_wires(key)
             if leaf in self.wires
         ]
+
+    def drawn(self) -> set[InstancePath]:
+        """The blocks that give other numbers at every step, whatever their inputs."""
+        step, forward = self.trace.step, self.trace.values[: self.forward_end]
+        owners = (value.owner for value in forward if any(x is step for x in value.inputs))
+        data = (PortPath(path).block for path in self.streams())
+        return {*data, *(owner for owner in owners if owner is not None)}
 
     def shape(self, port: PortPath) -> Shape:
         """The shape of a port's value."""

@@ -2,31 +2,23 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-from typing import TYPE_CHECKING, Any, NamedTuple
-
-import numpy as np
+from typing import TYPE_CHECKING, NamedTuple
 
 from blocks.block import Source
-from blocks.errors import RunError
+from blocks.library.data import Dataset
 from blocks.library.pages import Composite, PageInput
-from blocks.library.sources import Variable
-from blocks.values import Tensor
 from runtime.calculus.dtypes import holders
 from runtime.diagram.checks.checks import check
-from runtime.diagram.pages import Address
-from runtime.diagram.paths import InstancePath
 from runtime.engine.flatten import flatten
 from runtime.engine.program import Leaf
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator, Mapping
-
-    from numpy.typing import NDArray
+    from collections.abc import Collection, Iterable, Iterator
 
     from blocks.block import Block
     from blocks.values import PortLiteral
     from runtime.diagram.model import Diagram
+    from runtime.diagram.paths import InstancePath
     from runtime.engine.flatten import Flat, Instance
     from runtime.engine.program import Program
 
@@ -41,6 +33,12 @@ def rebind(
     whose numbers may have changed, of sources (``W1``) and of literals (``mul1.a``). If anything
     else differs, returns None and leaves the programs unchanged.
     """
+    if before.folder != after.folder and any(
+        isinstance(instance.block, Dataset) and instance.block.is_file
+        for program in programs
+        for instance in program.instances.values()
+    ):
+        return None
     edited = _edited_blocks(before, after)
     if edited is None:
         replaced = _compare_flat(programs, flatten(after, page))
@@ -208,34 +206,3 @@ def _possible_dtypes(literal: PortLiteral) -> frozenset[str]:
     """The dtypes that can represent a weak integer; tracing rejects the others."""
     number = literal.tensor.array.item() if literal.weak else None
     return holders(number) if isinstance(number, int) else frozenset()
-
-
-def with_values(
-    diagram: Diagram,
-    program: Program,
-    assigned: Collection[str],
-    values: Mapping[str, NDArray[Any]],
-) -> Diagram:
-    """The diagram with the current values of those variables that were assigned, by path.
-
-    Raises RunError if independent uses of a page have different values: a page stores only one.
-    """
-    chosen: dict[Address, tuple[str, NDArray[Any]]] = {}
-    for path in (*assigned, *values):
-        instance = program.instances[InstancePath(path)]
-        key = Address(instance.page, instance.name, instance.owned)
-        if not isinstance(instance.block, Variable) or (path not in assigned and key not in chosen):
-            continue
-        first, value = chosen.setdefault(key, (path, values[path]))
-        if not np.array_equal(value, values[path], equal_nan=True):
-            raise RunError(
-                f"{first} and {path} belong to independent uses of page {instance.page!r} "
-                "and have different values, but the page can store only one.",
-                next_step="Give one of the uses a page of its own, or let them share variables.",
-            )
-    for address, (_, value) in chosen.items():
-        content = diagram.pages[address.page]
-        variable = address.block(diagram).with_parameters(value=Tensor(value))
-        blocks = {**content.blocks, address.name: address.replaced(diagram, variable)}
-        diagram = diagram.with_page(address.page, replace(content, blocks=blocks))
-    return diagram

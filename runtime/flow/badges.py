@@ -56,9 +56,11 @@ def badges(
 ) -> list[Badge]:
     """All badges of an observed flow; those about numbers need a run.
 
-    ``contracts`` and a session's ``updated`` determine which variables are updated; ``diagram`` is
-    the current one.
+    ``contracts``, a session's ``updated`` and the recipe of the current ``diagram`` determine which
+    variables are updated.
     """
+    shown = diagram or observed.diagram
+    training = None if shown is None else shown.training
     return [
         *(Badge(Mark.VALUE, origin.block, origin.sentence) for origin in observed.origins),
         *_blocks(observed),
@@ -66,7 +68,7 @@ def badges(
         *(Badge(Mark.CANCELS, port, c.sentence) for port, c in observed.cancels().items()),
         *(
             Badge(Mark.UNOWNED, name, unowned_sentence(name))
-            for name in unowned(observed.program, contracts, updated)
+            for name in unowned(observed.program, contracts, updated, training)
         ),
         *_stale(observed, diagram),
     ]

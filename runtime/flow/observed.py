@@ -77,6 +77,7 @@ class ObservedFlow:
         self.program = flow.program
         self._contributions: dict[str, Contributions] = {}
         self._states: dict[str, Mapping[str, State]] = {}
+        self._zero_shares: dict[tuple[str, frozenset[State]], Mapping[str, float]] = {}
         self._sentences: dict[str, NumericSentences] = {}
         self._elsewhere: dict[str, Elsewhere] = {}
 
@@ -121,6 +122,24 @@ class ObservedFlow:
         text = about.wire(WirePath(wire), state, verdict.witness)
         cure = about.cure([WirePath(wire)], state)
         return replace(verdict, state=state, sentence=text, cure=cure)
+
+    def norms(self, loss: str | None = None) -> Mapping[str, float | None]:
+        """The root mean square of what each wire carries back, None for nothing; empty for a loss
+        that was not run.
+        """
+        contributions = self._of(self._key(loss))
+        return {} if contributions is None else contributions.norms
+
+    def zero_shares(self, states: frozenset[State], loss: str | None = None) -> Mapping[str, float]:
+        """The share of exact zeros in what each wire in one of ``states`` carries back."""
+        key = self._key(loss)
+        contributions = self._of(key)
+        if contributions is None:
+            return {}
+        if (key, states) not in self._zero_shares:
+            wires = [wire for wire, state in self.states(loss).items() if state in states]
+            self._zero_shares[key, states] = contributions.zero_shares(wires)
+        return self._zero_shares[key, states]
 
     def leaves(self, wire: str, loss: str | None = None) -> dict[str, Verdict]:
         """The verdicts on the leaves of the tree on a wire, by path; empty without a tree."""
@@ -329,9 +348,8 @@ class ObservedFlow:
         contributions = self._of(key)
         if contributions is None:
             return states
-        trees = {wire: tree.arrays.values() for wire, tree in self.program.wire_trees.items()}
-        sizes, found = contributions.sizes, dict[str, State]()
-        for measured in (sizes, sizes.combined(trees)):
+        found: dict[str, State] = {}
+        for measured in (contributions.sizes, contributions.tree_sizes):
             numeric = classify_each(measured, contributions.scale, self.thresholds)
             for wire, state in numeric.items():
                 if states[wire] is State.CARRIES:

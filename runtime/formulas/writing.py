@@ -215,11 +215,13 @@ class _Writer:
         readers = self._readers.get(name, [])
         inside = len(readers) == 1 and readers[0] in self._chosen
         outputs = ports(self._diagram, self._page_name, name).outputs
+        block = self._page.blocks[name]
         return (
             not inside
+            or (isinstance(block, Loss) and not self._prefix)  # its name alone says what it is
             or len(outputs) != 1
             or len(text.text) > LONGEST
-            or not _is_automatic(name, self._page.blocks[name])
+            or not _is_automatic(name, block)
         )
 
     def _named(self, name: str, text: _Text) -> str:

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from blocks.errors import RunError
+from runtime.lessons.inside import PrimitiveBackward, PrimitiveForward
 from runtime.lessons.steps import Backward, Forward, Seed, Update
 
 if TYPE_CHECKING:
@@ -28,7 +29,7 @@ class GradientReaches:
     def __call__(self, step: Step) -> bool:
         """Whether this step stops here."""
         reached = step.path == self.path or step.path.is_inside(self.path)
-        return reached and isinstance(step, Seed | Backward)
+        return reached and isinstance(step, Seed | Backward | PrimitiveBackward)
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,12 +57,24 @@ class NotFinite:
 
     def __call__(self, step: Step) -> bool:
         """Whether this step stops here."""
-        made = step.outputs.values() if isinstance(step, Forward) else ()
-        after = (step.after,) if isinstance(step, Update) else ()
-        return not all(np.all(np.isfinite(array)) for array in (*made, *after, *gradients_of(step)))
+        arrays = (*_made(step), *gradients_of(step))
+        return not all(np.all(np.isfinite(array)) for array in arrays)
 
 
 Breakpoint: TypeAlias = GradientReaches | GradientExceeds | NotFinite
+
+
+def _made(step: Step) -> tuple[Array, ...]:
+    """The values that are computed in a step."""
+    match step:
+        case Forward():
+            return (*step.outputs.values(),)
+        case PrimitiveForward() if step.value is not None:
+            return (step.value,)
+        case Update():
+            return (step.after,)
+        case _:
+            return ()
 
 
 def gradients_of(step: Step) -> Iterator[Array]:
@@ -71,6 +84,9 @@ def gradients_of(step: Step) -> Iterator[Array]:
             yield step.value
         case Backward():
             found = [*(a.total for a in step.arrivals), *(back.value for back in step.returns)]
+            yield from (array for array in found if array is not None)
+        case PrimitiveBackward():
+            found = [step.total, *(back.value for back in step.returns)]
             yield from (array for array in found if array is not None)
         case Update() if step.gradient is not None:
             yield step.gradient

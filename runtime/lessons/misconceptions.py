@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,11 +17,13 @@ from runtime.lessons.steps import Phase
 
 if TYPE_CHECKING:
     from runtime.diagram.paths import InstancePath, PortPath
-    from runtime.lessons.local import LocalBlock
+    from runtime.lessons.derivative.local import LocalBlock
     from runtime.lessons.timeline import Timeline
 
 Array = NDArray[Any]
 Returned = dict[str, Array | None]
+MOST_BLOCKS = 500
+"""Blocks of the largest diagram in which every misconception is followed."""
 Rule = Callable[["LocalBlock", Array, Returned], Returned]
 """What goes back to each input instead of what does, for what arrives at the only output."""
 
@@ -105,6 +107,10 @@ class Backpropagation:
         (arrived,) = totals.values()
         return wrong.rule(local, arrived, right)
 
+    def wrong_gradients(self) -> list[tuple[Misconception, dict[InstancePath, Array]]]:
+        """What each misconception gives."""
+        return [(each, self.gradients(each)) for each in self.misconceptions()]
+
     def misconceptions(self) -> Iterator[Misconception]:
         """Those that concern a block or a fan-out of this diagram."""
         for path in self._order:
@@ -116,6 +122,60 @@ class Backpropagation:
             if readers > 1:
                 text = _ONE_BRANCH.format(port.short, readers)
                 yield Misconception("one branch only", port, text)
+
+
+@dataclass(frozen=True)
+class Distractor:
+    """A wrong answer with the misconception that gives it; a value of None is the answer None.
+
+    ``place`` is the path of the block or port that the feedback is about.
+    """
+
+    value: Array | None
+    name: str
+    feedback: str
+    place: str
+
+
+Wrong: TypeAlias = "Sequence[tuple[Misconception, Mapping[InstancePath, Array]]]"
+"""Misconceptions, each with the gradients that it gives."""
+
+
+def computed_distractors(
+    path: InstancePath, gradient: Array | None, right: Array | None, wrong: Wrong
+) -> Iterator[Distractor]:
+    """What each misconception gives for a variable, where that is not its ``gradient``.
+
+    ``right`` is what ``Backpropagation`` gives; where that is not the gradient, as through a
+    Gradient block, nothing is known of the wrong ways either.
+    """
+    if gradient is not None and (right is None or not _agree(right, gradient)):
+        return
+    for each, gradients in wrong:
+        value = gradients.get(path)
+        if value is not None and not (gradient is not None and _agree(value, gradient)):
+            yield Distractor(value, each.name, each.feedback, each.place)
+
+
+def simple_distractors(path: str, gradient: Array | None) -> Iterator[Distractor]:
+    """Wrong answers that need no other computation: another sign, None for 0 and 0 for None."""
+    if gradient is None:
+        text = f"No route reaches {path}: there is no gradient, which is not a gradient of 0."
+        yield Distractor(np.zeros(()), "None for 0", text, path)
+        return
+    if np.any(gradient):
+        yield Distractor(-gradient, "sign", "The sign is the other way round.", path)
+        text = f"Gradient reaches {path}, and it is not 0."
+        yield Distractor(np.zeros_like(gradient), "nothing arrives", text, path)
+        text = f"A route leads from the loss to {path}."
+        yield Distractor(None, "None for a number", text, path)
+    else:
+        text = f"A route leads to {path}: what arrives is 0, which is not None."
+        yield Distractor(None, "None for 0", text, path)
+
+
+def _agree(one: Array, other: Array) -> bool:
+    return one.shape == other.shape and bool(np.allclose(one, other, rtol=1e-4, equal_nan=True))
 
 
 def _own_value(local: LocalBlock, arrived: Array, right: Returned) -> Returned:
@@ -137,9 +197,10 @@ def _let_through(local: LocalBlock, arrived: Array, right: Returned) -> Returned
 
 
 def _no_sign(local: LocalBlock, arrived: Array, right: Returned) -> Returned:
-    last = [*right][-1]
-    back = right[last]
-    return right | {last: None if back is None else -back}
+    turned = [*right][-1:]
+    return {
+        port: -back if port in turned and back is not None else back for port, back in right.items()
+    }
 
 
 def _no_factor(local: LocalBlock, arrived: Array, right: Returned) -> Returned:
@@ -169,3 +230,14 @@ _RULES: tuple[tuple[type, str, str, Rule], ...] = (
     (StopGradient, "stop ignored", "{0} lets the value through, but no gradient.", _let_through),
 )  # fmt: skip
 """Kind of block, name of the misconception, what to say about it, and the wrong rule."""
+NAMES = (
+    *dict.fromkeys(name for _, name, _, _ in _RULES),
+    "one branch only",
+    "None for 0",
+    "None for a number",
+    "nothing arrives",
+    "gradient for value",
+    "value stopped",
+    "stop blocks all",
+)
+"""All misconceptions that an answer can be matched to."""

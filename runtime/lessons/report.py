@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, assert_never
 from numpy.typing import NDArray
 
 from blocks import Tensor
+from runtime.lessons.inside import PrimitiveBackward, PrimitiveForward
 from runtime.lessons.steps import Backward, Forward, Seed, Update
 from runtime.lessons.words import sentence
 
@@ -78,6 +79,32 @@ def _numbers(step: Step | None) -> dict[str, Any]:
                         "state": back.state.value,
                         "thrown_away": back.is_discarded or back.wire in step.absorbs,
                         "reason": step.absorbs.get(back.wire),
+                    }
+                    for back in step.returns
+                ],
+            }
+        case PrimitiveForward():
+            return {
+                "result": step.result,
+                "formula": step.formula.text,
+                "value": _json(step.value),
+                "known": step.value is not None,
+            }
+        case PrimitiveBackward():
+            return {
+                "result": step.result,
+                "formula": None if step.formula is None else step.formula.text,
+                "terms": [{"by": by, "gradient": _json(array)} for by, array in step.terms],
+                "sum": _json(step.total),
+                "known": step.total is not None,
+                "returns": [
+                    {
+                        "to": back.receiver,
+                        "rule": None if back.rule is None else back.rule.text,
+                        "gradient": _json(back.value),
+                        "known": back.is_known,
+                        "thrown_away": back.is_discarded,
+                        "reason": back.reason or None,
                     }
                     for back in step.returns
                 ],

@@ -12,12 +12,15 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from runtime.engine.optimisers import SGD
 from runtime.flow.tools.ledger import Account, Entry, ledger
 from runtime.flow.words.states import State
-from runtime.lessons.local import LocalBlock, local_block
+from runtime.lessons.derivative.local import LocalBlock, local_block
+from runtime.lessons.derivative.primitives import primitives_of
+from runtime.lessons.inside import Inside, PrimitiveBackward, PrimitiveForward
+from runtime.training.optimisers import SGD
 
 if TYPE_CHECKING:
+    from runtime.calculus import Value
     from runtime.diagram.paths import InstancePath, PortPath, WirePath
     from runtime.engine import Run
     from runtime.engine.optimisers import Optimiser
@@ -117,7 +120,9 @@ class Update:
     rule: Optimiser
 
 
-Step: TypeAlias = Forward | Seed | Backward | Update
+Step: TypeAlias = Forward | Seed | Backward | Update | PrimitiveForward | PrimitiveBackward
+_MOST_INSIDE = 4
+"""Blocks whose inside is kept."""
 
 
 class Steps:
@@ -139,9 +144,23 @@ class Steps:
         """The values of the trained variables before the update."""
         self._after = after
         self._rule = rule if rule is not None else SGD()
+        self._insides: dict[InstancePath, Inside | None] = {}
 
-    def of(self, phase: Phase, path: InstancePath, port: PortPath | None = None) -> Step:
-        """The step of a block in a phase; of the loss ``port`` where a seed starts."""
+    def of(
+        self,
+        phase: Phase,
+        path: InstancePath,
+        port: PortPath | None = None,
+        primitive: Value | None = None,
+    ) -> Step:
+        """The step of a block in a phase, or of one ``primitive`` inside it; of the loss ``port``
+        where a seed starts.
+        """
+        if primitive is not None:
+            inside = self.inside(path)
+            assert inside is not None  # or it would have no events
+            is_forward = phase is Phase.FORWARD
+            return (inside.forward_step if is_forward else inside.backward_step)(primitive)
         match phase:
             case Phase.FORWARD:
                 return self._forward(path)
@@ -172,6 +191,41 @@ class Steps:
     def local(self, path: InstancePath) -> LocalBlock | None:
         """The block by itself at the values of this run; None if it can't run so."""
         return local_block(self.program, path, self.run.values)
+
+    def inside(self, path: InstancePath) -> Inside | None:
+        """What happens inside a block; None where it is a single primitive, or can't be shown."""
+        if path in (kept := dict(self._insides)):
+            return kept[path]
+        found = self._inside(path)
+        self._insides = dict([*kept.items(), (path, found)][-_MOST_INSIDE:])
+        return found
+
+    def _inside(self, path: InstancePath) -> Inside | None:
+        primitives = primitives_of(self.program, path)
+        if primitives is None:
+            return None
+        wires = {wire: self.program.wires[wire] for _, wire in self._wires(path)}
+        known = {
+            value: array
+            for wire, value in wires.items()
+            if (array := self.run.values.get(self.program.wire_sources[wire])) is not None
+        }
+        instance, leaves = self.program.instances[path], self.program.leaves
+        for port, literal in instance.block.literals.items():
+            if (leaf := leaves.get(path.port(port))) is not None:
+                known[leaf.value] = literal.tensor.array.astype(leaf.value.dtype)
+        if (step := self.program.trace.step) is not None:
+            known[step] = np.asarray(self.run.step, step.dtype)
+        arriving = self._backward(path).arrivals if self.run.losses else ()
+        states = {value: self._states.get(wire) for wire, value in wires.items()}
+        return Inside(
+            path,
+            primitives,
+            known,
+            {self.program.ports[arrival.port]: arrival.total for arrival in arriving},
+            wanted={value for value, state in states.items() if state in _ON_THE_WAY},
+            discarded={value for value, state in states.items() if state in _CUT},
+        )
 
     # ---- forward ------------------------------------------------------------------------------
 

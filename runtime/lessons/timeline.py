@@ -3,22 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from enum import StrEnum
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from numpy.typing import ArrayLike, NDArray
 
 from blocks.arguments import explained
 from blocks.errors import RunError
 from runtime.engine.flatten import topological_order
-from runtime.engine.optimisers import SGD
+from runtime.engine.interruption import until_cancelled
 from runtime.flow.analyse import analyse
 from runtime.flow.observed import ObservedFlow
 from runtime.lessons.recording import record_run
 from runtime.lessons.steps import Phase, Steps
+from runtime.training.optimisers import SGD
 
 if TYPE_CHECKING:
+    from runtime.calculus import Value
     from runtime.diagram.paths import InstancePath, PortPath, WirePath
     from runtime.engine import Session
     from runtime.engine.optimisers import Optimiser
@@ -26,6 +29,14 @@ if TYPE_CHECKING:
     from runtime.lessons.steps import Step
 
 Array = NDArray[Any]
+_Event: TypeAlias = "tuple[Phase, InstancePath, PortPath | None, Value | None]"
+
+
+class Detail(StrEnum):
+    """What an event is: a block that has its turn, or one of the primitives inside it."""
+
+    BLOCK = "block"
+    PRIMITIVE = "primitive"
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,13 +45,15 @@ class Event:
     block or ends there, a variable is updated.
 
     ``position`` counts from 1; the event has happened at that position of the timeline and after.
-    ``port`` is the loss that a seed starts.
+    ``port`` is the loss that a seed starts. ``primitive`` is that which computes, or at which
+    gradient arrives, where steps are by primitive.
     """
 
     position: int
     phase: Phase
     path: InstancePath
     port: PortPath | None = None
+    primitive: Value | None = field(default=None, compare=False)
 
 
 class Timeline:
@@ -50,12 +63,16 @@ class Timeline:
     Positions go from 0, where nothing has happened, to ``len(timeline)``, where the step is done.
     """
 
-    def __init__(self, program: Program, steps: Steps) -> None:
+    def __init__(self, program: Program, steps: Steps, detail: Detail = Detail.BLOCK) -> None:
         self.program = program
         self.steps = steps
+        self.detail = detail
         found = _events(program, steps)
+        if detail is Detail.PRIMITIVE:
+            found = (part for event in found for part in _by_primitive(steps, event))
         self.events = tuple(Event(at, *event) for at, event in enumerate(found, 1))
-        self._positions = {(e.phase, e.path): e.position for e in reversed(self.events)}
+        self._firsts = {(e.phase, e.path): e.position for e in reversed(self.events)}
+        self._lasts = {(e.phase, e.path): e.position for e in self.events}
 
     def __len__(self) -> int:
         """Number of events, which is the last position."""
@@ -92,8 +109,20 @@ class Timeline:
         return None if event is None else self._step(event)
 
     def position(self, phase: Phase, path: InstancePath) -> int | None:
-        """The position of the event of a block in a phase; None if it has none."""
-        return self._positions.get((phase, path))
+        """The position of the last event of a block in a phase; None if it has none."""
+        return self._lasts.get((phase, path))
+
+    def by(self, detail: Detail) -> Timeline:
+        """The same run in steps of blocks, or of the primitives inside them."""
+        return self if detail is self.detail else Timeline(self.program, self.steps, detail)
+
+    def counterpart(self, event: Event | None) -> int:
+        """The position of an event of the same run in other steps: the first of its block."""
+        if event is None:
+            return 0
+        if event.phase is Phase.SEED:
+            return next(e.position for e in self.events if e.port == event.port)
+        return self._firsts[event.phase, event.path]
 
     # ---- what is known at a position ----------------------------------------------------------
 
@@ -108,15 +137,15 @@ class Timeline:
         arrives, once the whole backward pass is done.
         """
         target = self.program.wire_targets.get(wire.whole)
-        if target is not None and (Phase.BACKWARD, target) in self._positions:
+        if target is not None and (Phase.BACKWARD, target) in self._lasts:
             return self._has_happened(Phase.BACKWARD, target, position)
         return position >= self._end_of_backward
 
     def shows_sum(self, port: PortPath, position: int) -> bool:
         """Whether everything that arrives at a port has been added up."""
         block = self.program.flat.source(port).block
-        if (Phase.BACKWARD, block) in self._positions:
-            return self._has_happened(Phase.BACKWARD, block, position)
+        if (Phase.BACKWARD, block) in self._firsts:
+            return self._firsts[Phase.BACKWARD, block] <= position
         return position >= self._end_of_backward
 
     def is_updated(self, variable: InstancePath, position: int) -> bool:
@@ -124,7 +153,7 @@ class Timeline:
         return self._has_happened(Phase.UPDATE, variable, position)
 
     def _has_happened(self, phase: Phase, path: InstancePath, position: int) -> bool:
-        at = self._positions.get((phase, path))
+        at = self._lasts.get((phase, path))
         return at is not None and at <= position
 
     @cached_property
@@ -158,11 +187,11 @@ class Timeline:
         """The first position after ``position`` whose step is ``wanted``, such as one of the
         ``breakpoints``; None if there is none.
         """
-        found = (e.position for e in self.events[position:] if wanted(self._step(e)))
-        return next(found, None)
+        events = until_cancelled(self.events[position:])
+        return next((event.position for event in events if wanted(self._step(event))), None)
 
     def _step(self, event: Event) -> Step:
-        return self.steps.of(event.phase, event.path, event.port)
+        return self.steps.of(event.phase, event.path, event.port, event.primitive)
 
 
 @explained
@@ -172,12 +201,14 @@ def record(
     *,
     feeds: Mapping[str, ArrayLike] | None = None,
     optimiser: Optimiser | None = None,
+    detail: Detail = Detail.BLOCK,
 ) -> Timeline:
     """Run a training step without changing the session, and return its timeline.
 
-    The ``optimiser``, SGD(lr=0.1) by default, computes what the variables would become; pass a
-    copy of one that has a state. Without losses only the forward pass is recorded. Arrays are kept
-    up to ``recording.MOST_BYTES``; of larger runs, the largest are left out, and the steps say so.
+    Steps are by block or, with ``detail``, by primitive. The ``optimiser``, SGD(lr=0.1) by
+    default, computes what the variables would become; pass a copy of one that has a state. Without
+    losses only the forward pass is recorded. Arrays are kept up to ``recording.MOST_BYTES``; of
+    larger runs, the largest are left out, and the steps say so.
 
     Raises what ``Session.backward`` does.
     """
@@ -188,15 +219,26 @@ def record(
     rule = optimiser if optimiser is not None else SGD()
     values = {name: v for name, v in session.values.items() if name in run.gradients}
     updated = rule.update(values, run.gradients) if run.losses else {}
-    return Timeline(session.program, Steps(observed, run, values, updated, rule))
+    return Timeline(session.program, Steps(observed, run, values, updated, rule), detail)
 
 
-def _events(
-    program: Program, steps: Steps
-) -> Iterator[tuple[Phase, InstancePath, PortPath | None]]:
+def _events(program: Program, steps: Steps) -> Iterator[_Event]:
     """The events of a training step, in order."""
     order = [instance.path for instance in topological_order(program.flat)[0]]
-    yield from ((Phase.FORWARD, path, None) for path in order if steps.has_value(path))
-    yield from ((Phase.SEED, port.block, port) for port in steps.run.losses)
-    yield from ((Phase.BACKWARD, path, None) for path in reversed(order) if steps.receives(path))
-    yield from ((Phase.UPDATE, path, None) for path in order if path in steps.trained)
+    yield from ((Phase.FORWARD, path, None, None) for path in order if steps.has_value(path))
+    yield from ((Phase.SEED, port.block, port, None) for port in steps.run.losses)
+    receiving = (path for path in reversed(order) if steps.receives(path))
+    yield from ((Phase.BACKWARD, path, None, None) for path in receiving)
+    yield from ((Phase.UPDATE, path, None, None) for path in order if path in steps.trained)
+
+
+def _by_primitive(steps: Steps, event: _Event) -> Iterator[_Event]:
+    """The events inside a block; that of the block where nothing inside can be shown."""
+    phase, path, port, _ = event
+    inside = steps.inside(path) if phase in (Phase.FORWARD, Phase.BACKWARD) else None
+    primitives: Sequence[Value] = ()
+    if inside is not None:
+        primitives = inside.forward if phase is Phase.FORWARD else inside.backward
+    yield from ((phase, path, port, primitive) for primitive in primitives)
+    if not primitives:
+        yield event

@@ -9,18 +9,19 @@ from typing import TYPE_CHECKING, Any, assert_never
 import numpy as np
 from numpy.typing import NDArray
 
-from runtime.engine.optimisers import SGD
-from runtime.flow.words.formatting import number, size
+from runtime.flow.words.formatting import number
 from runtime.flow.words.sentences import names
+from runtime.lessons import primitive_words
+from runtime.lessons.amounts import amount, brief, is_written_out, term
+from runtime.lessons.inside import PrimitiveBackward, PrimitiveForward
 from runtime.lessons.steps import Arrival, Backward, Forward, Return, Seed, Update
+from runtime.training.optimisers import SGD
 
 if TYPE_CHECKING:
-    from runtime.lessons.local import LocalBlock
+    from runtime.lessons.derivative.local import LocalBlock
     from runtime.lessons.steps import Step, Steps
 
 Array = NDArray[Any]
-_MOST_NUMBERS = 4
-"""Elements of an array that is written out."""
 _MOST_SENT = 2
 """Gradients that stand beside a block; the sentence has them all."""
 _MOST_TERMS = 6
@@ -38,32 +39,12 @@ def sentence(steps: Steps, step: Step) -> str:
             return _backward(steps, step)
         case Update():
             return _update(step)
+        case PrimitiveForward():
+            return primitive_words.forward(step)
+        case PrimitiveBackward():
+            return primitive_words.backward(step)
         case _:
             assert_never(step)
-
-
-def amount(array: Array | None) -> str:
-    """``None``, ``6``, ``[1, 2]``, or of larger arrays their shape and size."""
-    if array is None:
-        return "None"
-    if array.ndim == 0 or 0 < array.size <= _MOST_NUMBERS:
-        return _nested(array)
-    shape = " × ".join(map(str, array.shape))
-    if not array.size:
-        return f"no numbers ({shape})"
-    match array.dtype.kind:
-        case "f":
-            return f"{shape} numbers, {size(array)}"
-        case "b":
-            return f"{shape} booleans, {np.count_nonzero(array)} of them true"
-        case _:
-            return f"{shape} integers, {number(array.min())} to {number(array.max())}"
-
-
-def _nested(array: Array) -> str:
-    if array.ndim == 0:
-        return number(array[()])
-    return f"[{', '.join(_nested(row) for row in array)}]"
 
 
 def _forward(step: Forward) -> str:
@@ -106,18 +87,17 @@ def arrival_text(step: Backward, arrival: Arrival) -> str:
     place = step.path if len(step.arrivals) == 1 else arrival.port
     if arrival.total is None:
         return f"Gradient arrives at {place}; it is too large to be kept."
-    if 1 < len(arrival.terms) <= _MOST_TERMS:
-        terms = " + ".join(_term(amount(entry.amount)) for entry in arrival.terms)
-        origins = names([entry.by for entry in arrival.terms], _MOST_TERMS)
-        return f"At {place} the gradients of {origins} add up: {terms} = {amount(arrival.total)}."
     if len(arrival.terms) > _MOST_TERMS:
         return f"At {place} {len(arrival.terms)} gradients add up to {amount(arrival.total)}."
+    if len(arrival.terms) > 1 and is_written_out(arrival.total):
+        terms = " + ".join(term(amount(entry.amount)) for entry in arrival.terms)
+        origins = names([entry.by for entry in arrival.terms], _MOST_TERMS)
+        return f"At {place} the gradients of {origins} add up: {terms} = {amount(arrival.total)}."
+    if len(arrival.terms) > 1:  # sizes don't add up
+        sizes = [f"{entry.by} ({brief(entry.amount)})" for entry in arrival.terms]
+        total = f"{amount(arrival.total)}, element by element"
+        return f"At {place} the gradients of {names(sizes, _MOST_TERMS)} add up to {total}."
     return f"{amount(arrival.total)} arrives at {place}."
-
-
-def _term(text: str) -> str:
-    """A number in a sum or product: a negative one in brackets."""
-    return f"({text})" if text.startswith("−") else text
 
 
 def return_text(step: Backward, back: Return, local: LocalBlock | None) -> str:
@@ -149,7 +129,7 @@ def _product(
     slope = local.number(step.arrivals[0].port.port, back.port)
     if slope is None or not _is_product(arrived[0], slope, back.value):
         return value  # such as of a block that clips gradients, whose rule is not linear
-    return f"{_term(written(arrived[0]))} × {_term(written(slope))} = {value}"
+    return f"{term(written(arrived[0]))} × {term(written(slope))} = {value}"
 
 
 def _is_product(arrived: Array, slope: Array, value: Array) -> bool:
@@ -164,8 +144,9 @@ def _update(step: Update) -> str:
         return f"{step.path} keeps {amount(step.before)}: its gradient is None, so {rule} skips it."
     if np.array_equal(step.before, step.after, equal_nan=True):
         return f"{step.path} keeps {amount(step.before)}: its gradient is {amount(step.gradient)}."
-    if isinstance(step.rule, SGD) and not step.rule.weight_decay and step.before.size == 1:
-        rate, slope = number(step.rule.lr), _term(amount(step.gradient))
+    is_short = is_written_out(step.before)
+    if isinstance(step.rule, SGD) and step.rule.is_plain and is_short:
+        rate, slope = number(step.rule.lr), term(amount(step.gradient))
         return f"{step.path}: {amount(step.before)} − {rate} × {slope} = {amount(step.after)}."
     return (
         f"{step.path}: {rule} makes {amount(step.after)} of {amount(step.before)}; "
@@ -174,36 +155,36 @@ def _update(step: Update) -> str:
 
 
 def short(steps: Steps, step: Step) -> str:
-    """The numbers of a step beside its block, such as ``4 × 2 = 8``; empty for a forward step."""
+    """The numbers of a step beside its block, such as ``4 × 2 = 8``; empty where a block computes,
+    which shows its result itself.
+    """
     match step:
         case Forward():
             return ""
         case Seed():
-            return f"∇ {_brief(step.value)}"
+            return f"∇ {brief(step.value)}"
         case Update():
-            before, after = _brief(step.before), _brief(step.after)
+            before, after = brief(step.before), brief(step.after)
             return f"{before}, ∇ None" if step.gradient is None else f"{before} → {after}"
         case Backward():
             return _short_backward(steps, step)
+        case PrimitiveForward() | PrimitiveBackward():
+            return primitive_words.short(step)
         case _:
             assert_never(step)
 
 
 def _short_backward(steps: Steps, step: Backward) -> str:
     if step.returns and all(back.wire in step.absorbs for back in step.returns):
-        return f"⊣ {', '.join(_brief(arrival.total) for arrival in step.arrivals)}"
+        return f"⊣ {', '.join(brief(arrival.total) for arrival in step.arrivals)}"
     if step.returns:
         local = steps.local(step.path)
         sent = [back for back in step.returns if back.wire not in step.absorbs]
-        return ",  ".join(_product(step, back, local, _brief) for back in sent[:_MOST_SENT])
+        return ",  ".join(_product(step, back, local, brief) for back in sent[:_MOST_SENT])
     arrival = step.arrivals[0]
-    terms = [_term(_brief(entry.amount)) for entry in arrival.terms]
+    terms = [term(brief(entry.amount)) for entry in arrival.terms]
+    if len(terms) > 1 and (arrival.total is None or not is_written_out(arrival.total)):
+        return f"Σ of {len(terms)}: {brief(arrival.total)}"
     if 1 < len(terms) <= _MOST_TERMS:
-        return f"{' + '.join(terms)} = {_brief(arrival.total)}"
-    return f"∇ {_brief(arrival.total)}"
-
-
-def _brief(array: Array | None) -> str:
-    """Like ``amount``, without the shape of a larger array."""
-    is_short = array is None or array.ndim == 0 or 0 < array.size <= _MOST_NUMBERS
-    return amount(array) if is_short else size(array)
+        return f"{' + '.join(terms)} = {brief(arrival.total)}"
+    return f"∇ {brief(arrival.total)}"

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import zip_longest
 from typing import TYPE_CHECKING, Any
 
 from runtime.diagram.diff import diff
@@ -24,6 +25,8 @@ if TYPE_CHECKING:
 _LONGEST = 60
 """Length of a value in words, in characters, from which its numbers are counted instead."""
 _STRUCTURE_ALONE = "A diagram has errors, so gradients are compared by structure alone."
+_LISTS = {"lesson": ("steps", "step"), "training": ("optimisers", "optimiser")}
+"""The list that a lesson or a training mainly is, and what an entry of it is called."""
 _COLUMNS = ("", "what", "change")
 _WORDS = {
     Effect.LOST: "loses its gradient",
@@ -151,11 +154,29 @@ def _block_row(block: BlockChange, changed: Changed) -> tuple[str, str, str]:
 
 
 def _field_row(changed: Changed) -> tuple[str, str, str]:
+    if changed.name in _LISTS:
+        return _model_row(changed.name, changed.before, changed.after)
     if changed.name != "contracts":
         return "~", changed.name, _from_to(changed.before, changed.after)
     gone = [f"− {line}" for line in changed.before if line not in changed.after]
     come = [f"+ {line}" for line in changed.after if line not in changed.before]
     return "~", "contracts", "; ".join([*gone, *come]) or "another order"
+
+
+def _model_row(
+    name: str, before: Mapping[str, Any] | None, after: Mapping[str, Any] | None
+) -> tuple[str, str, str]:
+    """Which fields of a lesson or a training differ, and which of its steps or optimisers."""
+    key, one = _LISTS[name]
+    if before is None or after is None:
+        count = len((before or after or {}).get(key, ()))
+        return "−" if after is None else "+", name, f"{count} {one if count == 1 else key}"
+    fields = [field for field in {**before, **after} if before.get(field) != after.get(field)]
+    pairs = zip_longest(before.get(key, ()), after.get(key, ()))
+    entries = [str(i) for i, (was, now) in enumerate(pairs, 1) if was != now]
+    found = [field for field in fields if field != key]
+    found += [f"{one if len(entries) == 1 else key} {_few(entries)}"] if entries else []
+    return "~", name, ", ".join(found)
 
 
 def _wire_row(wire: WireChange) -> tuple[str, str, str]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Self
 
 from blocks.errors import FileError, Location
@@ -27,6 +27,7 @@ class Problem:
         """The problem that an error reports, with its own file, line and column if known."""
         known = error if isinstance(error, FileError) else FileError("")
         diagnostic = Diagnostic.from_error(error, code=type(error).__name__)
+        diagnostic = replace(diagnostic, what=error.what)  # the place has fields of its own
         return cls(diagnostic, known.path or file, known.line, known.column)
 
     @property

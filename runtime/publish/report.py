@@ -17,16 +17,19 @@ from numpy.typing import NDArray
 
 from blocks import Tensor
 from blocks.trees import Passive
-from runtime.diagram.paths import PortPath
+from runtime.diagram.paths import InstancePath, PortPath
 from runtime.flow.numbers.origins import Values
 from runtime.flow.words.formatting import number, size
 from runtime.publish.printable import one_line
 from runtime.publish.text import Part, Table, array_text
+from runtime.views.sketches import sketch
+from runtime.views.views import Views
 
 if TYPE_CHECKING:
     from runtime.engine import Run, Session
     from runtime.flow import Flow, ObservedFlow, Origin, State, Verdict
     from runtime.publish.problems import Problem
+    from runtime.views.pictures import Picture
 
 Array = NDArray[Any]
 NO_LOSS = "No loss, so nothing is differentiated. Add a Loss block, or name a port with --loss."
@@ -77,6 +80,8 @@ class RunReport:
     problems: tuple[Problem, ...] = ()
     passive: Mapping[str, Any] = field(default_factory=dict)
     origins: tuple[Origin, ...] = ()
+    views: Mapping[InstancePath, Picture] = field(default_factory=dict)
+    """What views show, by block."""
 
     def parts(self) -> list[Part]:
         """Losses, then tables of variables, values and wires."""
@@ -99,7 +104,7 @@ class RunReport:
         if self.thrown_away:
             arrived = tuple((port, _gradient_text(g)) for port, g in self.thrown_away.items())
             parts.append(Table("Discarded at a stop", ("port", "gradient"), arrived))
-        return parts
+        return [*parts, *self._view_parts()]
 
     def to_json(self) -> dict[str, Any]:
         """``{"report": "run", "version": 1, …}``."""
@@ -127,8 +132,24 @@ class RunReport:
                 {"block": o.block, "what": o.what, "losses": list(o.spoilt), "why": o.sentence}
                 for o in self.origins
             ],
+            "views": {
+                block: {"shows": picture.summary, "not_shown": list(picture.notes)}
+                for block, picture in self.views.items()
+            },
             "problems": [problem.to_json() for problem in self.problems],
         }
+
+    def _view_parts(self) -> list[Part]:
+        """A table of what views show, and a sketch of each that has one."""
+        if not self.views:
+            return []
+        rows = tuple(
+            (block, one_line(picture.summary), one_line("; ".join(picture.notes)))
+            for block, picture in self.views.items()
+        )
+        drawn = ((block, sketch(picture)) for block, picture in self.views.items())
+        table = Table("Views", ("block", "shows", "not shown"), rows)
+        return [table, *(f"{block}\n{text}" for block, text in drawn if text)]
 
     def _variable_table(self) -> Table:
         head = ("variable", "shape", "dtype", "value", "gradient", "why")
@@ -198,6 +219,7 @@ def run_report(
             if isinstance(leaf, Passive)
         },
         tuple(Values(session.program, run.values).origins(run.losses)),
+        Views().pictures(session.diagram, session.program, run.values, session.step_number),
     )
 
 

@@ -12,22 +12,30 @@ import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
 
+import numpy as np
 from PIL import Image
 from PySide6.QtCore import QBuffer, QPoint, QPointF, QSettings, Qt
 from PySide6.QtGui import QColor, QImage, QPainter, QPolygonF
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication
 
+import gradwire as gw
 from app.services.examples import ASSETS, SUFFIX
 from app.services.settings import Settings
 from app.shell.main_window import MainWindow
-from runtime.diagram import save
+from runtime.diagram import apply, save
+from runtime.diagram.edits.changes import StyleBlocks
+from runtime.diagram.model import Size, Style
 from tests.app.closing import give_up
 from tests.app.gallery import states
 from tests.app.mouse import LEFT
+
+if TYPE_CHECKING:
+    from runtime.diagram import Diagram
 
 PICTURES = ASSETS / "manual" / "pictures"
 TOUR = ASSETS / "screenshots" / "tour.gif"
@@ -134,6 +142,38 @@ def stills(folder: Path) -> Iterator[tuple[str, QImage]]:
     with opened(folder) as editor:
         editor.open(ASSETS / "diagrams" / f"gan{SUFFIX}")
         yield "gan", editor.window.grab().toImage()
+    with opened(folder) as editor:
+        path = editor.window.settings.folder / f"moons{SUFFIX}"
+        save(moons(), path)
+        editor.open(path)
+        yield "views", editor.window.grab().toImage()
+
+
+def moons() -> Diagram:
+    """Two moons that a network tells apart after some training, in views."""
+    draw = np.random.default_rng(4)
+    angle, labels = draw.uniform(0.0, np.pi, 200), np.repeat([0, 1], 100)
+    upper = np.column_stack([np.cos(angle), np.sin(angle)])
+    places = np.where(labels[:, None] == 0, upper, (1.0, 0.5) - upper)
+
+    @gw.page
+    def network(points: Any) -> Any:
+        hidden = gw.tanh(gw.linear(points, gw.own(seed=1), gw.own(), units=16, name="hidden"))
+        return gw.linear(hidden, gw.own(seed=2), gw.own(), units=1, name="readout")
+
+    points = gw.constant("moons", places + draw.normal(scale=0.12, size=(200, 2)))
+    targets = gw.constant("classes", labels)
+    score = network(points, name="network")
+    error = gw.binary_cross_entropy(score, gw.constant("targets", labels[:, None] * 1.0))
+    loss = gw.loss(error, name="loss")
+    decision = gw.field(points, targets, page="network", name="decision", resolution=120)
+    session = gw.Session(gw.build(loss, decision, gw.histogram(score, bins=24, name="scores")))
+    optimiser = gw.Adam(lr=0.02)
+    for _ in range(400):
+        session.step(optimiser)
+    trained = session.diagram_with_values()
+    sizes = {"decision": Style(size=Size(420.0, 340.0))}
+    return gw.arrange(apply(trained, StyleBlocks(sizes)).after)
 
 
 @contextmanager

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from runtime.diagram.layout.arranging import arrangement
 from runtime.diagram.layout.graph import Graph
 from runtime.diagram.layout.measures import WIDTH
-from runtime.diagram.layout.placing import block_box, encloses, note_box
+from runtime.diagram.layout.placing import encloses, node_box, note_box
 
 if TYPE_CHECKING:
     from runtime.diagram import Diagram
@@ -177,10 +177,8 @@ def drawing(
 def framed_blocks(content: Page, graph: Graph) -> dict[str, frozenset[int]]:
     """The numbers of the blocks inside each frame that has some."""
     boxes = [
-        (number, block_box(*content.layout[name], height))
-        for number, (name, height) in enumerate(
-            zip(graph.names, [node.height for node in graph.nodes], strict=True)
-        )
+        (number, node_box(*content.layout[name], node))
+        for number, (name, node) in enumerate(zip(graph.names, graph.nodes, strict=True))
         if name in content.layout
     ]
     found = {

@@ -120,14 +120,15 @@ def memory(name: str, system: str, threads: int) -> float:
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
 
 
-def _child(threads: int, *arguments: str) -> Any:
+def child(threads: int, module: str, *arguments: str) -> Any:
+    """What a module prints as JSON, run in a process of its own with so many threads."""
     environment = os.environ | {
         "OPENBLAS_NUM_THREADS": str(threads),
         "OMP_NUM_THREADS": str(threads),
         "JAX_PLATFORMS": "cpu",
         "XLA_FLAGS": f"--xla_cpu_multi_thread_eigen={'true' if threads > 1 else 'false'}",
     }
-    command = [sys.executable, "-m", "tests.benchmarks.engine", *arguments]
+    command = [sys.executable, "-m", module, *arguments]
     if threads == 1 and hasattr(os, "sched_setaffinity"):
         command = ["taskset", "-c", "0", *command]
     done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
@@ -135,6 +136,10 @@ def _child(threads: int, *arguments: str) -> Any:
         raise SystemExit(f"{' '.join(arguments)} failed:\n{done.stderr}")
     sys.stderr.write(done.stderr)
     return json.loads(done.stdout.splitlines()[-1])
+
+
+def _child(threads: int, *arguments: str) -> Any:
+    return child(threads, "tests.benchmarks.engine", *arguments)
 
 
 def _print(row: dict[str, Any]) -> None:

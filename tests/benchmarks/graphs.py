@@ -3,14 +3,20 @@
 from __future__ import annotations
 
 import random
+from dataclasses import replace
 from pathlib import Path
 
+from blocks.library.activations import Tanh
+from blocks.library.linear import Linear
 from blocks.registry import registry
-from runtime.diagram import Diagram, Note, Page, Point, load
+from runtime.diagram import Diagram, Note, Page, Point, Style, load
+from runtime.diagram.files.records import changed_block
 from runtime.diagram.paths import PortName
 
 ASSETS = Path(__file__).parents[2] / "assets" / "diagrams"
 
+_LINEAR = changed_block(Linear(units=2), dict(Linear(units=2).ownable))
+"""A block with own parameters."""
 _CELL = Point(300.0, 220.0)
 """Distance of blocks of a page with frames."""
 
@@ -187,6 +193,17 @@ def framed(seed: int) -> Diagram:
         notes[f"note{i}"] = Note("A note.", at, chance.choice((120.0, 376.0)), 60.0)
     page = Page(diagram.main.blocks, diagram.main.wires, layout, notes)
     return Diagram({"main": page})
+
+
+def varied(seed: int) -> Diagram:
+    """A page with frames, some of whose blocks are collapsed or own their parameters."""
+    page, chance = framed(seed).main, random.Random(seed)
+    blocks = {
+        name: _LINEAR if isinstance(block, Tanh) and chance.random() < 0.4 else block
+        for name, block in page.blocks.items()
+    }
+    styles = {name: Style(collapsed=True) for name in blocks if chance.random() < 0.25}
+    return Diagram({"main": replace(page, blocks=blocks, styles=styles)})
 
 
 def _add_frames(

@@ -7,7 +7,7 @@ that the variable ELK_HOME names, or here), and Graphviz dot, where it is instal
 of our sizes, with ports where ours are. Crossings within one output's wires don't count.
 
 ``--fuzz N`` also lays out N random pages, every fourth with cycles, and as many with frames and
-notes, and counts what is wrong.
+notes, also with collapsed blocks and own parameters, and counts what is wrong.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from runtime.diagram.layout.arranging import arrangement
 from runtime.diagram.layout.graph import Graph
 from runtime.diagram.layout.measures import COLUMN_GAP, FOOT, HEADER, PITCH, ROW, ROW_GAP, WIDTH
 from tests.benchmarks.drawings import Drawing, drawing, outputs_of
-from tests.benchmarks.graphs import example_pages, framed, fuzzed, made_graphs
+from tests.benchmarks.graphs import example_pages, framed, fuzzed, made_graphs, varied
 
 if TYPE_CHECKING:
     from runtime.diagram import Diagram
@@ -255,6 +255,7 @@ def main() -> None:
     if chosen.fuzz:
         fuzz("random pages", map(fuzzed, range(chosen.fuzz)))
         fuzz("pages with frames and notes", map(framed, range(chosen.fuzz)))
+        fuzz("pages with frames and collapsed blocks", map(varied, range(chosen.fuzz)))
 
 
 if __name__ == "__main__":

@@ -32,8 +32,10 @@ from app.shell import main_window, parts
 from blocks import registry
 from blocks.library.arithmetic import Mul
 from blocks.library.losses import Loss
+from blocks.library.pages import Page as PageBlock
+from blocks.library.pages import PageInput, PageOutput
 from blocks.library.sources import Variable
-from runtime.diagram import Arrange, apply
+from runtime.diagram import MAIN, Arrange, Diagram, apply
 from tests.benchmarks.edits import Drawing
 
 BLOCKS = 1_000
@@ -72,6 +74,45 @@ def chained(blocks: int):
     drawing.put("mean", MEAN(), x=last)
     drawing.put("loss", Loss(), x="mean")
     return apply(drawing.diagram(), Arrange()).after
+
+
+def paged(blocks: int):
+    """Uses of one page of four blocks, a layer with a weight of its own, one behind the other."""
+    layer = Drawing()
+    layer.put("x", PageInput())
+    layer.put("w", Variable(value=[1.01, 0.99, 1.0]))
+    layer.put("m", Mul(), a="x", b="w")
+    layer.put("r", RELU(), x="m")
+    layer.put("y", PageOutput(), x="r")
+    drawing = Drawing()
+    last = drawing.put("w0", Variable(value=[1.0, -2.0, 0.5]))
+    for i in range((blocks - 3) // 6):
+        use = drawing.put(f"layer{i}", PageBlock(page="layer"), x=last)
+        last = f"{use}.y"
+    drawing.put("mean", MEAN(), x=last)
+    drawing.put("loss", Loss(), x="mean")
+    pages = {MAIN: drawing.page(), "layer": layer.page()}
+    return apply(Diagram(pages), Arrange()).after
+
+
+def several(blocks: int):
+    """The rows of ``layered`` for four losses, whose lanes lie side by side."""
+    drawing = Drawing()
+    drawing.put("w0", Variable(value=[1.0, -2.0, 0.5]))
+    groups: list[dict[str, str]] = [{} for _ in range(4)]
+    for i in range((blocks - 13) // 3):
+        terms = groups[i % 4]
+        drawing.put(f"v{i}", Variable(value=[0.1 * (i % 7) - 0.3, 1.0, -0.5]))
+        drawing.put(f"m{i}", Mul(), a="w0", b=f"v{i}")
+        terms[f"terms_{len(terms)}"] = drawing.put(f"r{i}", RELU(), x=f"m{i}")
+    for i, terms in enumerate(groups):
+        drawing.put(f"sum{i}", ADDN(), **terms)
+        drawing.put(f"mean{i}", MEAN(), x=f"sum{i}")
+        drawing.put(f"loss{i}", Loss(), x=f"mean{i}")
+    return apply(drawing.diagram(), Arrange()).after
+
+
+WORKLOADS = {"chain": chained, "fan": layered, "pages": paged, "losses": several}
 
 
 class Hand:
@@ -183,7 +224,7 @@ def main() -> None:
     waker = QTimer(interval=50)  # so that waiting for events ends
     waker.start()
     print(f"{blocks} blocks           wall ms    95 %   cpu ms    95 %   sets of states")
-    for name, make in (("chain", chained), ("fan", layered)):
+    for name, make in WORKLOADS.items():
         diagram = make(blocks)
         for zoom in (0.65, 1.0):
             print(

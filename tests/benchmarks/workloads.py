@@ -49,6 +49,12 @@ class Drawing:
         self.blocks[name] = registry().get("Variable")(value=Tensor(np.asarray(value, np.float32)))
         return name
 
+    def input(self, name: str, value: NDArray[Any]) -> str:
+        """An input of this shape and dtype, without a value."""
+        dtype = value.dtype.name
+        self.blocks[name] = registry().get("Input")(shape=value.shape, dtype=dtype)
+        return name
+
     def diagram(self, loss: str) -> Diagram:
         """The diagram that trains on ``loss``."""
         self.add("Loss", loss, name="loss")

@@ -163,6 +163,7 @@ def _examples() -> list[Example]:
         given="probabilities",
     )
 
+    add("Dataset", {}, source="blobs", count=6)
     add("RandomNormal", {}, shape=(2, 3), mean=1.0, std=2.0)
     add("RandomNormal", {"like": A}, closed="like")
     add("RandomUniform", {}, shape=(2, 3), low=-1.0)

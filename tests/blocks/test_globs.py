@@ -6,7 +6,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from blocks.globs import glob
+from blocks.globs import _tokens, captures, glob
 
 PATTERNS = st.text("ab*?[]!-^", max_size=9)
 
@@ -33,3 +33,20 @@ def test_each_character_is_looked_at_once(pattern):
 
     assert not glob(pattern).matches(Counted("a" * 20_000))
     assert looked <= 20_000
+
+
+@given(st.text("ab*?[]!-", max_size=8), st.text("ab", max_size=8))
+def test_captures_put_in_place_of_wildcards_give_the_text(pattern, text):
+    if not glob(pattern).matches(text):
+        return
+    found = list(captures(pattern, text))
+    parts = [token if isinstance(token, str) else found.pop(0) for token in _tokens(pattern)]
+    assert "".join(parts) == text
+    assert found == []
+
+
+def test_earlier_stars_capture_as_little_as_possible():
+    assert captures("*a*", "bab") == ("b", "b")
+    assert captures("W*_ema", "W12_ema") == ("12",)
+    assert captures("x?[ab]*", "xyacd") == ("y", "a", "cd")
+    assert captures("x", "x") == ()

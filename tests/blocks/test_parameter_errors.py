@@ -8,7 +8,10 @@ from blocks import registry
 from blocks.errors import ParameterError
 from blocks.library.sources import Variable
 
-FOREIGN = re.compile(r"pydantic|validat|Input should|Value error|valid \w+,|instance of|Field req")
+FOREIGN = re.compile(
+    r"pydantic|validat(?!ion\w*')|Input should|Value error|valid \w+,|instance of|Field req"
+)
+"""Words of the validator; parameters in quotes may be called validation."""
 WRONG = [
     "junk",
     -1,

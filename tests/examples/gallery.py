@@ -14,6 +14,9 @@ SUFFIX = ".gradwire.json"
 FOLDER = Path(str(files("assets") / "diagrams"))
 NAMES = sorted(path.name.removesuffix(SUFFIX) for path in FOLDER.glob(f"*{SUFFIX}"))
 
+TRAINING = tuple(name for name in NAMES if name.startswith("training_"))
+"""Diagrams with a recipe; ``assets/studies`` says what their variants differ in."""
+
 TWINS: Mapping[str, tuple[str, ...]] = {
     "adversarial_training": ("perturbation",),
     "contrastive_divergence": ("reconstruction",),
@@ -36,10 +39,11 @@ def diagram(name: str) -> Diagram:
     return load(path(name))
 
 
-def stops(name: str) -> list[str]:
-    """The StopGradient blocks of an example's main page."""
-    blocks = diagram(name).main.blocks
-    return [name for name, block in blocks.items() if isinstance(block, StopGradient)]
+def stops(name: str, *, opened: bool = False) -> list[str]:
+    """The StopGradient blocks of an example's main page; those that are open too if ``opened``."""
+    blocks = diagram(name).main.blocks.items()
+    found = {stop: block for stop, block in blocks if isinstance(block, StopGradient)}
+    return [stop for stop, block in found.items() if opened or not block.open]
 
 
 def wires_from(name: str, block: str) -> list[PortName]:

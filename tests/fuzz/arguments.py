@@ -17,7 +17,8 @@ from blocks import registry
 from blocks.errors import GradwireError, Location
 from runtime import diagram as files
 from runtime import flow
-from runtime.engine import SGD, Adam, Session
+from runtime.engine import Session
+from runtime.training.optimisers import SGD, Adam, RMSprop
 from tests.fuzz.runner import Program
 
 if TYPE_CHECKING:
@@ -69,7 +70,7 @@ CALLS: dict[str, Callable[..., Any]] = {
     "update": lambda *a, **k: _session().update(*a, **k),
     "infer_shapes": lambda *a, **k: _session().infer_shapes(*a, **k),
     "arguments": lambda *a, **k: _session().arguments(*a, **k),
-    "SGD": SGD, "Adam": Adam,
+    "SGD": SGD, "Adam": Adam, "RMSprop": RMSprop,
     "analyse": flow.analyse, "observe": flow.observe, "diagnose": flow.diagnose,
     "fix": flow.fix, "fixes": flow.fixes, "dialects": flow.dialects, "Thresholds": flow.Thresholds,
     "loss_matrix": flow.loss_matrix, "check_gradients": flow.check_gradients,

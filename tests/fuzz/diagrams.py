@@ -13,7 +13,7 @@ import numpy as np
 from blocks.library.gradient import GradientReversal, GradientScale, StopGradient, StraightThrough
 from blocks.library.losses import Loss
 from blocks.library.shape import Cast
-from blocks.library.view import Display
+from blocks.library.views import Display
 from runtime.engine import Run, Session
 from runtime.engine.plan import native
 from runtime.engine.plan.passes import DEFAULT, FAST, Pass

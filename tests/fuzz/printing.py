@@ -97,6 +97,13 @@ def document(rng: Random) -> dict[str, Any]:
         "title": text(rng),
         "description": text(rng),
         "contracts": rng.sample(lines, rng.randint(0, 3)),
+        "lesson": {
+            "goal": text(rng),
+            "steps": [
+                {"do": "show", "text": text(rng), "hints": [text(rng)]},
+                {"do": "predict", "gradient": rng.choice((w, text(rng))), "text": text(rng)},
+            ][: rng.randrange(3)],
+        },
         "pages": {
             "main": {
                 "blocks": blocks,
@@ -122,7 +129,11 @@ def _commands(rng: Random, path: str, report: str, data: dict[str, Any]) -> tupl
         ("check", path, "--contracts", "--gradients", "--json", "--junit", report),
         ("check", path, "--contracts", "--junit", report),
         ("whatif", path, "--open", known), ("whatif", path, "--freeze", known, "--json"),
+        ("lesson", path, "--no-keep"), ("grade", path, path), ("grade", path, path, "--json"),
+        ("study", path), ("study", path, "--json"),
         ("quiz", path, "--answers"), ("timeline", path), ("timeline", path, "--json"),
+        ("train", path, "--out", f"{report}.run", "--steps", "3"),
+        ("train", path, "--resume", f"{report}.run", "--steps", "4", "--json"),
         ("timeline", path, "--block", known),
         ("blocks", known), ("run", path + text(rng)), (known, path),
     ))  # fmt: skip
@@ -130,14 +141,14 @@ def _commands(rng: Random, path: str, report: str, data: dict[str, Any]) -> tupl
 
 @contextmanager
 def _streams() -> Iterator[tuple[io.TextIOWrapper, io.TextIOWrapper]]:
-    """Standard output and error in memory, as strict as a terminal in UTF-8."""
-    before = sys.stdout, sys.stderr
-    out, err = (io.TextIOWrapper(io.BytesIO(), encoding="utf-8") for _ in before)
-    sys.stdout, sys.stderr = out, err
+    """Standard output and error in memory, as strict as a terminal in UTF-8; no input."""
+    before, read = (sys.stdout, sys.stderr), sys.stdin
+    out, err = (io.TextIOWrapper(io.BytesIO(), encoding="utf-8") for _ in range(2))
+    sys.stdout, sys.stderr, sys.stdin = out, err, io.StringIO("\nh\n3\n\n")
     try:
         yield out, err
     finally:
-        sys.stdout, sys.stderr = before
+        (sys.stdout, sys.stderr), sys.stdin = before, read
 
 
 def _written(stream: io.TextIOWrapper) -> str:

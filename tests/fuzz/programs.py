@@ -4,13 +4,23 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from tests.fuzz import arguments, diagrams, files, formulas, printing, sentences
+from tests.fuzz import (
+    arguments,
+    data,
+    diagrams,
+    files,
+    formulas,
+    lessons,
+    pages,
+    printing,
+    sentences,
+)
 
 if TYPE_CHECKING:
     from tests.fuzz.runner import Program
 
 PROGRAMS: dict[str, Program] = {
     program.name: program
-    for module in (files, diagrams, formulas, sentences, printing, arguments)
+    for module in (files, diagrams, formulas, sentences, printing, arguments, pages, lessons, data)
     for program in module.PROGRAMS
 }

@@ -16,8 +16,10 @@ import pytest
 
 from blocks.library.gradient import GradientScale
 from runtime.calculus.primitives import elementwise
+from runtime.data.files import npy
 from runtime.diagram import Diagram, Page
-from runtime.diagram.files import parsing, tensors
+from runtime.diagram.files import models, parsing, tensors
+from runtime.lessons import answers
 from runtime.publish import printable, text
 from tests.fuzz import arguments, diagrams, files, sentences
 from tests.fuzz.programs import PROGRAMS
@@ -50,6 +52,11 @@ def test_arrays_that_are_not_those_that_were_saved_are_found(
 ) -> None:
     monkeypatch.setattr(tensors.TensorFile, "_checked", lambda self, file: self._path)
     assert "other numbers than were saved" in first_failure("arrays", 300)
+
+
+def test_a_header_that_is_not_caught_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(npy, "_FLAWS", (ValueError,))
+    assert "Error" in first_failure("data", 400)
 
 
 def test_a_pass_that_computes_something_else_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -89,6 +96,18 @@ def test_an_error_that_explains_nothing_is_found(monkeypatch: pytest.MonkeyPatch
     monkeypatch.setitem(arguments.CALLS, "dumps", lambda diagram: diagram.pages)
     monkeypatch.setattr(arguments, "CALLS", {"dumps": arguments.CALLS["dumps"]})
     assert "dumps(" in first_failure("arguments", 20)
+
+
+def test_a_lesson_that_fails_in_another_way_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(models.ModelReader, "_flaw", lambda *a: KeyError("no place"))
+    assert "KeyError" in first_failure("lessons", 30)
+
+
+def test_answers_that_are_marked_though_they_were_changed_are_found(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(answers, "sealed", lambda record: {"digest": record["digest"]})
+    assert "marked, though it was changed" in first_failure("answers", 120)
 
 
 def counted(rng: Random) -> str:

@@ -9,7 +9,15 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from tests.golden import edge_cases, gradients, ivy, mxnet_executor, tf_behaviour, training
+from tests.golden import (
+    edge_cases,
+    gradients,
+    ivy,
+    mxnet_executor,
+    optimisers,
+    tf_behaviour,
+    training,
+)
 from tests.golden.cases import DATA, Case
 from tests.golden.comparison import Difference
 
@@ -21,6 +29,7 @@ SCHEMAS: Mapping[str, Callable[[Document, Path], Iterable[Case]]] = {
     "gradwire-training/1": lambda document, folder: training.cases(
         document, partial(find_case, folder=folder)
     ),
+    "gradwire-optimisers/1": lambda document, folder: optimisers.cases(document),
     "gradwire-edge/1": lambda document, folder: edge_cases.cases(document),
     "gradwire-mxnet-executor/1": lambda document, folder: mxnet_executor.cases(document),
     "gradwire-tf-behaviour/1": lambda document, folder: tf_behaviour.cases(document),

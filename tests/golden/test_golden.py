@@ -22,6 +22,7 @@ COUNTS = {
     "edge_cases": 19,
     "ivy_containers": 44,
     "mxnet_executor": 31,
+    "optimisers": 89,
     "random_1": 100,
     "tf_behaviour": 49,
     "training": 9,

@@ -217,6 +217,11 @@ MOUSE: tuple[MouseAction, ...] = (
         editor.noop("Enter, {rename}, {canvas.add}"),
     ),
     MouseAction(
+        editor.noop("Double-click on the symbol of a block"),
+        editor.noop("Show its derivative card"),
+        editor.noop("{derivative}"),
+    ),
+    MouseAction(
         editor.noop("Double-click on a wire"),
         editor.noop("Add a bend, and drag it"),
         editor.noop("Arrows to it, {canvas.bend}, {canvas.select_focused}"),

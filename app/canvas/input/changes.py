@@ -15,7 +15,7 @@ from app.canvas.paint.notes import note_height
 from app.canvas.scene.bends import nearest_section, sections
 from app.canvas.scene.focus import FocusKind
 from app.canvas.scene.geometry import Bend
-from app.canvas.scene.hits import WIRE_HIT_DISTANCE, distances
+from app.canvas.scene.hits import WIRE_HIT_DISTANCE, distances, wire_at
 from app.canvas.scene.lane_paths import GAP
 from app.canvas.scene.places import overlapping
 from app.canvas.state.view_state import NOTHING, Selection
@@ -191,12 +191,22 @@ def adding(scene: Scene, candidate: Candidate, at: Point) -> tuple[str, Change]:
 
 
 def dropping(view: ViewState, candidate: Candidate, at: Point) -> tuple[str, Change, str | None]:
-    """A block dropped at ``at``: its name, the change, and the wire it is inserted into, if any."""
+    """A block dropped at ``at``: its name, the change, and the wire it is inserted into, if any.
+
+    That is the wire at ``at``, and the block is put around it; or else the wire that runs through
+    the middle of the block, whose top left is at ``at``.
+    """
     scene = view.scene
+    size = np.array([WIDTH, block_height(max(1, len(candidate.block.input_ports())))])
     corner = on_grid(np.array(at))
+    x, y = view.camera.to_widget(np.array(at)).tolist()
+    aimed = wire_at(scene, view.camera, x, y, view.lane_count)
+    if aimed is not None:
+        corner = on_grid(np.array(at) - size / 2)
     name, change = adding(scene, candidate, corner)
-    size = block_height(max(1, len(candidate.block.input_ports())))
-    wire = wire_under(scene, np.array([*corner, WIDTH, size]))
+    wire = (
+        wire_under(scene, np.array([*corner, *size])) if aimed is None else scene.wire_keys[aimed]
+    )
     joined = wire and splice(scene, change, name, candidate.input, candidate.output, wire)
     return (name, joined, wire) if joined else (name, change, None)
 

@@ -1,21 +1,28 @@
-"""Dropping blocks and pages from the palette onto the canvas."""
+"""Dropping blocks and pages from the palette, and data files, onto the canvas."""
 
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
 from app.canvas.input import changes
-from app.canvas.input.entry.candidates import page_candidate, page_refusal, type_candidate
+from app.canvas.input.entry.candidates import (
+    Candidate,
+    page_candidate,
+    page_refusal,
+    type_candidate,
+)
 from app.canvas.input.gestures.base import Host
-from blocks.errors import BlockError
+from blocks.errors import BlockError, FileError
+from runtime.data.files.access import allow_data
+from runtime.data.files.suggesting import kind_of, suggested
 
 if TYPE_CHECKING:
     from PySide6.QtCore import QMimeData, QPoint
     from PySide6.QtGui import QDragEnterEvent, QDragMoveEvent, QDropEvent
     from PySide6.QtWidgets import QWidget
 
-    from app.canvas.input.entry.candidates import Candidate
     from runtime.diagram.model import Point
 
 BLOCK_MIME = "application/x-gradwire-block"
@@ -44,13 +51,16 @@ class DropTarget:
         self._canvas = canvas
 
     def enter(self, event: QDragEnterEvent) -> None:
-        """Accept blocks and pages, nothing else."""
+        """Accept blocks, pages and a data file, nothing else."""
         mime = event.mimeData()
-        if mime.hasFormat(BLOCK_MIME) or mime.hasFormat(PAGE_MIME):
+        if mime.hasFormat(BLOCK_MIME) or mime.hasFormat(PAGE_MIME) or _data_file(mime):
             event.acceptProposedAction()
 
     def move(self, event: QDragMoveEvent) -> None:
         """Mark the wire that the block would be inserted into, or hint why it can't be added."""
+        if _data_file(event.mimeData()):
+            event.acceptProposedAction()
+            return
         candidate = self._candidate(event)
         if candidate is None:
             event.ignore()
@@ -79,9 +89,11 @@ class DropTarget:
         """The dragged block; None, with a hint why, if it can't be added."""
         scene, mime = self._canvas.view.scene, event.mimeData()
         try:
+            if (path := _data_file(mime)) is not None:
+                return _data_candidate(path, scene.diagram.folder)
             if not mime.hasFormat(PAGE_MIME):
                 return type_candidate(_text(mime, BLOCK_MIME))
-        except BlockError as error:
+        except (BlockError, FileError) as error:
             self._canvas.hint(str(error))
             return None
         page = _text(mime, PAGE_MIME)
@@ -95,6 +107,20 @@ class DropTarget:
     def _mark(self, wires: dict[str, str]) -> None:
         self._canvas.view = replace(self._canvas.view, marks=wires)
         self._canvas.redraw()
+
+
+def _data_file(mime: QMimeData) -> Path | None:
+    """The data file that is dragged, if it is one."""
+    names = [url.toLocalFile() for url in mime.urls() if url.isLocalFile()]
+    path = Path(names[0]) if len(names) == 1 else None
+    return path if path is not None and kind_of(path) else None
+
+
+def _data_candidate(path: Path, folder: Path | None) -> Candidate:
+    """A data set of a file, which the diagram may read from now on; raises FileError."""
+    block = suggested(path, folder)
+    allow_data(path)
+    return Candidate(block.type_name(), block, "", next(iter(block.output_names()), ""))
 
 
 def _text(mime: QMimeData, kind: str) -> str:

@@ -4,17 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 import numpy as np
 from PySide6.QtCore import QPointF, Qt
 
 from app.canvas.input.frames import ResizeNote, grip_at
-from app.canvas.input.gestures.base import Gesture, Host, Lasso, Pan, RubberBand
+from app.canvas.input.gestures.base import Gesture, Lasso, Pan, RubberBand
 from app.canvas.input.gestures.bundles import DrawBundle, bundle
 from app.canvas.input.gestures.cutting import CutWires, clear_marks
 from app.canvas.input.gestures.dragging import DragSelection
 from app.canvas.input.gestures.lifting import LiftSelection
+from app.canvas.input.gestures.resizing import ResizeView, view_grip_at
 from app.canvas.input.gestures.wiring import DrawWire
 from app.canvas.scene.focus import port_focus
 from app.canvas.scene.hits import bend_at, block_at, note_at, port_at, wire_at
@@ -25,9 +26,7 @@ from runtime.diagram.paths import PortName
 if TYPE_CHECKING:
     from PySide6.QtGui import QMouseEvent, QWheelEvent
 
-    from app.canvas.input.entry.inline_edit import InlineEditor
-    from app.canvas.input.keyboard_focus import KeyboardFocus
-    from app.canvas.input.numbers import Numbers
+    from app.canvas.input.mouse_host import MouseHost
     from app.canvas.scene.arrays import Floats
     from app.document.numbers import Number
 
@@ -35,62 +34,6 @@ CLICK_DISTANCE = 3.0
 """How far the pointer may move during a click, widget px."""
 _WHEEL = 1.0015
 _ADDING = Qt.KeyboardModifier.ShiftModifier | Qt.KeyboardModifier.ControlModifier
-
-
-class MouseHost(Host, Protocol):
-    """What the mouse needs of the canvas."""
-
-    keyboard_focus: KeyboardFocus
-    numbers: Numbers
-    inline_editor: InlineEditor
-
-    def select_wire(self, key: str | None) -> None:
-        """Select a wire, or none."""
-
-    def leave_explanation(self) -> bool:
-        """Hide the route, or end the trial; False if there is neither."""
-
-    def bend_wire(self, at: QPointF | None = None) -> None:
-        """Add a bend to the selected wire, and select it."""
-
-    def start_number(self, number: Number) -> None:
-        """Edit a number."""
-
-    def start_note(self, name: str) -> None:
-        """Edit the text of a note."""
-
-    def enter_page(self, name: str) -> None:
-        """Show the page of a page block."""
-
-    def zoom_at(self, factor: float, at: QPointF) -> None:
-        """Zoom about the point ``at``."""
-
-    def quick_add(self, at: QPointF | None = None, port: int | None = None) -> None:
-        """Offer blocks to add, at a point or where there is room."""
-
-    def explain(self, wire: str) -> None:
-        """Explain why a wire carries gradient or not."""
-
-    def explain_port(self, port: int) -> None:
-        """Show the contributions at a port."""
-
-    def try_cut(self) -> bool:
-        """Try a cut of the wire under the pointer; False unless cuts are previewed."""
-
-    def is_on_stop(self, at: QPointF) -> bool:
-        """Whether the symbol of a StopGradient is there."""
-
-    def try_stop(self, name: str) -> None:
-        """Toggle a StopGradient in a trial."""
-
-    def trace(self, wire: str | None) -> None:
-        """Trace a wire once the pointer rests on it; None ends tracing at once."""
-
-    def show_menu(self, at: QPointF) -> None:
-        """Show the menu of the selection."""
-
-    def show_cursor(self, cursor: Qt.CursorShape) -> None:
-        """Change the shape of the pointer."""
 
 
 class Mouse:
@@ -155,7 +98,9 @@ class Mouse:
             click()
 
     def double_click(self, event: QMouseEvent) -> None:
-        """Type a number or expression, enter a page, edit a name or note, bend a wire, or add."""
+        """Type a number or expression, enter a page, show a derivative, edit a name or a note, bend
+        a wire, or add.
+        """
         at, canvas = event.position(), self.canvas
         scene, camera = canvas.view.scene, canvas.view.camera
         if port_at(scene, camera, at.x(), at.y()) is not None:
@@ -166,6 +111,8 @@ class Mouse:
             canvas.start_number(number)
         elif block is not None and isinstance(scene.blocks[block], PageBlock):
             canvas.enter_page(scene.names[block])
+        elif (name := canvas.symbol_at(at)) is not None:
+            self._show_derivative(name, at)
         elif block is not None:
             canvas.inline_editor.edit_at(scene.names[block], at)
         elif bend_at(scene, camera, at.x(), at.y()) is not None:
@@ -176,6 +123,12 @@ class Mouse:
             canvas.start_note(note)
         else:
             canvas.quick_add(at)
+
+    def _show_derivative(self, name: str, at: QPointF) -> None:
+        """Show a derivative; the first click on the symbol of a stop is taken back."""
+        if self.canvas.is_on_stop(at):
+            self.canvas.try_stop(name)
+        self.canvas.show_derivative(name)
 
     def _bend(self, at: QPointF, wire: str) -> None:
         """Add a bend to a wire, ready to be dragged."""
@@ -226,6 +179,9 @@ class Mouse:
         if (port := port_at(scene, camera, x, y)) is not None:
             self._prepared = (at, lambda start: self._draw_wire(start, port))
             self._click = lambda: canvas.explain_port(port)
+        elif (pulled := view_grip_at(scene, camera, x, y)) is not None:
+            self._ensure_selected(Selection(frozenset({scene.names[pulled]})))
+            self._prepared = (at, lambda start: ResizeView(canvas, start, pulled))
         elif (block := block_at(scene, camera, x, y)) is not None:
             self._press_block(at, block, adding=adding)
         elif (grip := grip_at(scene, camera, x, y)) is not None:
@@ -383,9 +339,16 @@ class Mouse:
             shape = Qt.CursorShape.SizeAllCursor
         elif number is not None:
             shape = Qt.CursorShape.SizeHorCursor
-        elif port is None and grip_at(view.scene, view.camera, at.x(), at.y()) is not None:
+        elif port is None and self._is_on_grip(at):
             shape = Qt.CursorShape.SizeFDiagCursor
         self.canvas.show_cursor(shape)
+
+    def _is_on_grip(self, at: QPointF) -> bool:
+        """Whether a corner that resizes a view or a note is there."""
+        place = (self.canvas.view.scene, self.canvas.view.camera, at.x(), at.y())
+        return view_grip_at(*place) is not None or (
+            block_at(*place) is None and grip_at(*place) is not None
+        )
 
     def _wire_below(self, at: QPointF) -> str | None:
         """Key of the wire under the pointer; None if a block covers it."""

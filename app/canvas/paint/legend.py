@@ -35,7 +35,8 @@ if TYPE_CHECKING:
     from runtime.flow import Thresholds
 
 _ROW = 20.0
-_SAMPLE = 74.0
+SAMPLE = 74.0
+"""Width of the sample of a lane, px."""
 _PAD = 12.0
 _GAP = 10.0
 _BETWEEN = 24.0
@@ -104,7 +105,7 @@ def _occurring_badges(annotations: Annotations) -> Iterator[str]:
 def legend_size(content: LegendContent) -> QSizeF:
     """Width and height of the legend, px at 100 %."""
     lines = max(len(content.states), len(_badges(content)) + len(_losses(content)))
-    columns = [_PAD + _SAMPLE + _GAP + width for width in _widths(content) if width]
+    columns = [_PAD + SAMPLE + _GAP + width for width in _widths(content) if width]
     width = sum(columns) + _PAD + (_BETWEEN - _PAD) * (len(columns) - 1)
     return QSizeF(width, 2 * _PAD + _ROW * lines - 4.0)
 
@@ -119,10 +120,10 @@ def paint_legend(painter: QPainter, corner: QPointF, theme: Theme, content: Lege
     painter.drawRoundedRect(QRectF(QPointF(0.5, 0.5), legend_size(content)), 5.0, 5.0)
     for row, state in enumerate(content.states):
         y = _PAD + _ROW * row + 4.0
-        _paint_lane(painter, state, y, theme)
-        _paint_text(painter, _PAD + _SAMPLE + _GAP, y, title(state, content.thresholds), theme)
+        paint_lane(painter, state, y, theme)
+        _paint_text(painter, _PAD + SAMPLE + _GAP, y, title(state, content.thresholds), theme)
     left = _widths(content)[0]
-    painter.translate(_PAD + _SAMPLE + _GAP + left + _BETWEEN if left else _PAD, 0.0)
+    painter.translate(_PAD + SAMPLE + _GAP + left + _BETWEEN if left else _PAD, 0.0)
     _paint_badges(painter, theme, content)
     painter.restore()
 
@@ -189,22 +190,22 @@ def _paint_badges(painter: QPainter, theme: Theme, content: LegendContent) -> No
     for row, (badge, meaning) in enumerate(badges):
         y = _PAD + _ROW * row + 4.0
         if isinstance(badge, BadgeLabel):
-            start = QPointF(_SAMPLE - badge_width(badge), y)
+            start = QPointF(SAMPLE - badge_width(badge), y)
             draw_badges(painter, [badge], start, theme)
         else:
             state = State.NONFINITE if badge == ORIGIN else State.CARRIES
-            _paint_lane(painter, state, y, theme, badge)
-        _paint_text(painter, _SAMPLE + _GAP, y - 1.0, meaning, theme, middle=True)
+            paint_lane(painter, state, y, theme, badge)
+        _paint_text(painter, SAMPLE + _GAP, y - 1.0, meaning, theme, middle=True)
     for place, loss in enumerate(_losses(content)):
         y = _PAD + _ROW * (len(badges) + place) + 4.0
         if place < len(content.losses):
             chosen = shades(theme, content.colours[place]) if content.colours else None
             ground = chosen.ground.name() if chosen else ""
-            _paint_lane(painter, State.CARRIES, y, theme, str(place + 1), ground, loss=place)
-        _paint_text(painter, _SAMPLE + _GAP, y - 1.0, loss, theme, middle=True)
+            paint_lane(painter, State.CARRIES, y, theme, str(place + 1), ground, loss=place)
+        _paint_text(painter, SAMPLE + _GAP, y - 1.0, loss, theme, middle=True)
 
 
-def _paint_lane(
+def paint_lane(
     painter: QPainter,
     state: State,
     y: float,
@@ -219,9 +220,9 @@ def _paint_lane(
     loss whose lane it is.
     """
     row = state.row
-    left, right = _PAD - 4.0, _PAD + _SAMPLE
+    left, right = _PAD - 4.0, _PAD + SAMPLE
     if text:
-        left, right, y = 0.0, _SAMPLE + 6.0, y - GAP
+        left, right, y = 0.0, SAMPLE + 6.0, y - GAP
     ends = np.array([[left, y, right, y]])
     bundle = Bundle(Courses(ends), np.array([CODES[state]], np.int8), np.array([2.4]))
     lanes.draw_curves(painter, bundle, theme, 1.0, bare=bool(text), loss=loss)

@@ -3,18 +3,24 @@
 from __future__ import annotations
 
 import math
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
+import numpy as np
 from PySide6.QtCore import QPointF, QRectF, Qt
 from PySide6.QtGui import QColor, QFontMetricsF, QPainter, QPen, QTextLayout
 
 from app.canvas.paint.blocks.faces import CORNER
 from app.canvas.paint.legible import legible_size
-from app.canvas.scene.camera import PLAIN
+from app.canvas.scene.camera import NUMBERS, PLAIN
 from app.services.palette import shades
 from app.services.theme import BODY, font
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from PySide6.QtGui import QFont
+
     from app.canvas.scene.arrays import Floats
     from app.canvas.state.view_state import ViewState
     from runtime.diagram.model import Note
@@ -32,13 +38,18 @@ def paint_notes(
 
     With ``grips``, each has the corner by which it is resized.
     """
+    if view.annotations.hides_notes and not frames:
+        return
     left, top, right, bottom = area.tolist()
-    for name, note in {**view.scene.page.notes, **view.dragged_notes}.items():
+    notes = {**view.scene.page.notes, **view.dragged_notes}
+    for name, note in notes.items():
+        if note.frame != frames:
+            continue
         x, y = note.at
-        seen = x < right and x + note.width > left and y < bottom and y + note.height > top
-        if seen and note.frame == frames:
+        height = note.height if frames else _height(view, notes, name)
+        if x < right and x + note.width > left and y < bottom and y + height > top:
             selected = name in view.selection.notes
-            _paint_note(painter, view, note, selected=selected, grip=grips)
+            _paint_note(painter, view, note, height, selected=selected, grip=grips)
 
 
 def note_height(text: str, width: float) -> float:
@@ -48,14 +59,44 @@ def note_height(text: str, width: float) -> float:
     return math.ceil(text_height) + 2 * _RISE
 
 
+def _height(view: ViewState, notes: Mapping[str, Note], name: str) -> float:
+    """The height a note is drawn with: as much as its text needs, where letters are larger than
+    they should be only if nothing lies below.
+    """
+    note, zoom = notes[name], view.camera.zoom
+    height = max(note.height, note_height(note.text, note.width))
+    letters = font(legible_size(BODY, zoom))
+    if zoom < NUMBERS or letters.pixelSize() == BODY:
+        return height
+    lines = _broken(note.text, letters.pixelSize(), note.width - 2 * _PAD)
+    grown = math.ceil(len(lines) * _pitch(letters)) + 2 * _RISE
+    if grown <= height:
+        return height
+    x, y = note.at
+    below = np.array([x, y + height, x + note.width, y + grown])
+    return grown if _is_free(view, notes, name, below) else height
+
+
+def _is_free(view: ViewState, notes: Mapping[str, Note], name: str, area: Floats) -> bool:
+    """Whether no block and no other note lies in an area of the scene."""
+    left, top, right, bottom = area.tolist()
+    others = (note for other, note in notes.items() if other != name and not note.frame)
+    return not len(view.scene.blocks_in(area)) and not any(
+        note.at.x < right
+        and note.at.x + note.width > left
+        and note.at.y < bottom
+        and note.at.y + note.height > top
+        for note in others
+    )
+
+
 def _paint_note(
-    painter: QPainter, view: ViewState, note: Note, *, selected: bool, grip: bool
+    painter: QPainter, view: ViewState, note: Note, height: float, *, selected: bool, grip: bool
 ) -> None:
     theme, zoom = view.theme, view.camera.zoom
     painter.save()
     painter.translate(view.camera.x + zoom * note.at.x, view.camera.y + zoom * note.at.y)
     painter.scale(zoom, zoom)
-    height = note.height if note.frame else max(note.height, note_height(note.text, note.width))
     box = QRectF(0.0, 0.0, note.width, height)
     chosen = shades(theme, note.colour)
     edge = chosen.edge if chosen else QColor(theme.hairline)
@@ -107,21 +148,34 @@ def _paint_text(painter: QPainter, view: ViewState, text: str, room: QRectF) -> 
     if letters.pixelSize() == BODY:
         painter.drawText(room, _FLAGS, text)
         return
-    metrics = QFontMetricsF(letters)
-    layout = QTextLayout(text.replace("\n", "\u2028"), letters)
-    layout.beginLayout()
-    pitch = min(_TIGHT * letters.pixelSize(), metrics.height())
+    metrics, pitch = QFontMetricsF(letters), _pitch(letters)
     top = 0.0
-    while (line := layout.createLine()).isValid():
-        line.setLineWidth(room.width())
+    for start, length in _broken(text, letters.pixelSize(), room.width()):
         if top + pitch > room.height() + 1.0:
             break
         place = QRectF(room.left(), room.top() + top, room.width(), pitch)
         top += pitch
-        words = text[line.textStart() : line.textStart() + line.textLength()].strip()
+        words = text[start : start + length].strip()
         if top + pitch > room.height() + 1.0:  # the last one shows that more follows
-            words = " ".join(text[line.textStart() :].split())
+            words = " ".join(text[start:].split())
         shown = metrics.elidedText(words, Qt.TextElideMode.ElideRight, room.width())
         flags = Qt.AlignmentFlag.AlignLeft | Qt.TextFlag.TextDontClip
         painter.drawText(place, int(flags), shown)
+
+
+def _pitch(letters: QFont) -> float:
+    """Distance of lines of letters that are larger than they should be."""
+    return min(_TIGHT * letters.pixelSize(), QFontMetricsF(letters).height())
+
+
+@lru_cache(maxsize=256)
+def _broken(text: str, size: int, width: float) -> tuple[tuple[int, int], ...]:
+    """Start and length of each line of ``text``, in letters of a size, within ``width``."""
+    layout = QTextLayout(text.replace("\n", "\u2028"), font(size))
+    lines: list[tuple[int, int]] = []
+    layout.beginLayout()
+    while (line := layout.createLine()).isValid():
+        line.setLineWidth(width)
+        lines.append((line.textStart(), line.textLength()))
     layout.endLayout()
+    return tuple(lines)

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import math
-import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from itertools import compress
 from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
@@ -18,6 +18,7 @@ from app.canvas.paint.blocks.faces import CORNER, draw_face, paint_badges_over
 from app.canvas.paint.blocks.numbers import paint_numbers
 from app.canvas.paint.blocks.plain import paint_plain_blocks
 from app.canvas.paint.blocks.status import paint_status
+from app.canvas.paint.changed_area import face_boxes
 from app.canvas.paint.drawing import draw_lines, draw_rects
 from app.canvas.paint.notes import paint_notes
 from app.canvas.paint.port_types import paint_port_types
@@ -25,20 +26,19 @@ from app.canvas.paint.problems import paint_covered_ports, paint_problems
 from app.canvas.paint.route import paint_route
 from app.canvas.paint.tracing import paint_siblings, paint_wire_ends
 from app.canvas.paint.wires import lanes
-from app.canvas.paint.wires.label_pen import LabelPen
-from app.canvas.paint.wires.lane_labels import paint_lane_labels
+from app.canvas.paint.wires.label_layout import LabelLayout, draw_labels
+from app.canvas.paint.wires.labels import place_labels, visible_wires
 from app.canvas.paint.wires.lanes import Bundle
-from app.canvas.paint.wires.wire_numbers import paint_wire_numbers
 from app.canvas.scene.camera import NUMBERS, PLAIN, Camera
 from app.canvas.scene.focus import FocusKind, exists, focus_bounds
 from app.canvas.scene.lane_paths import GAP, STEPS
 from app.canvas.scene.polylines import strokes
-from app.canvas.state.route import Route
+from app.canvas.state.marks.route import Route
 from app.canvas.state.view_state import ViewState
 
 if TYPE_CHECKING:
     from app.canvas.paint.blocks.face_cache import FaceCache
-    from app.canvas.paint.ground import Ground
+    from app.canvas.paint.kept import Kept
     from app.canvas.scene.arrays import Floats, Indices
     from app.canvas.state.looks import Look
     from app.services.theme import Theme
@@ -47,6 +47,8 @@ Pulse: TypeAlias = Callable[[float], object]
 
 _PIECE = 64
 """Number of wires or blocks painted between two pulses."""
+_AROUND = 24.0
+"""How far from a face what belongs to it may be painted, px at 100 %."""
 _VEIL = 0.72
 """Opacity of the veil over everything that is not traced."""
 
@@ -68,14 +70,15 @@ def paint(
     faces: FaceCache | None,
     ratio: float = 1.0,
     limits: Limits | None = None,
-    ground: Ground | None = None,
+    kept: Kept | None = None,
 ) -> bool:
     """Paint ``area`` of the widget; without a cache of faces, everything as vectors.
 
-    ``ratio`` is device px per widget px; ``ground`` keeps the wires from frame to frame. Returns
-    whether the painting is complete: with a limited ``cut_budget``, some labels may be left out.
+    ``ratio`` is device px per widget px; ``kept`` keeps wires and labels from frame to frame.
+    Returns whether the painting is complete: with a limited ``cut_budget``, some labels may be left
+    out.
     """
-    return _PagePainter(painter, view, area, faces, ratio, limits or Limits(), ground).paint()
+    return _PagePainter(painter, view, area, faces, ratio, limits or Limits(), kept).paint()
 
 
 def paint_fitted(
@@ -115,7 +118,7 @@ class _PagePainter:
         faces: FaceCache | None,
         ratio: float,
         limits: Limits,
-        ground: Ground | None,
+        kept: Kept | None,
     ) -> None:
         self.painter = painter
         self.view = view
@@ -123,21 +126,21 @@ class _PagePainter:
         self.faces = faces
         self.ratio = ratio
         self.limits = limits
-        self.ground = ground
+        self.kept = kept
         self.complete = True
         camera = view.camera
         self.visible: Floats = camera.area(area.x(), area.y(), area.width(), area.height())
-        self.pen = self._label_pen()
+        self.layout = LabelLayout(view, self.visible)
 
     def paint(self) -> bool:
         painter, view = self.painter, self.view
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
         painter.setRenderHint(QPainter.RenderHint.SmoothPixmapTransform)
-        blocks = view.scene.blocks_in(self.visible)
-        wires = self._visible_wires()
+        blocks = self._visible_blocks()
+        wires = visible_wires(view, self.visible)
         is_near = view.camera.zoom >= PLAIN and self.faces is not None
-        if self.ground is not None and is_near:
-            self.ground.paint(painter, view, self.area, self._paint_ground)
+        if self.kept is not None and is_near:
+            self.kept.ground.paint(painter, view, self.area, self._paint_ground)
         else:
             self._ground(wires, with_wires=is_near)
         if view.camera.zoom < PLAIN:
@@ -150,14 +153,15 @@ class _PagePainter:
             self._faces(blocks, self.faces)
             paint_covered_ports(painter, view, blocks)
             if view.route is None:  # the veil would hide them
-                self._labels(wires)
+                self._page_labels(wires)
             paint_bends(painter, view, self.visible)
         paint_notes(painter, view, self.visible, frames=False, grips=self.faces is not None)
         self._trace()
         self._marks()
         self._selection(blocks)
         self._ports()
-        paint_problems(painter, view, self.visible, ratio=self.ratio, vector=self.faces is None)
+        whole = self.visible if self.kept is None else self.kept.visible(view)
+        paint_problems(painter, view, whole, ratio=self.ratio, vector=self.faces is None)
         if view.computing or view.annotations.outdated:
             paint_status(painter, view, blocks)
         if view.costs is not None:
@@ -167,21 +171,18 @@ class _PagePainter:
         paint_route(painter, view)
         return self.complete
 
-    def _label_pen(self) -> LabelPen:
-        vector = self.faces is None
-        return LabelPen(self.painter, self.view, self.visible, self.ratio, vector=vector)
-
-    def _visible_wires(self) -> Indices:
-        wires = self.view.scene.wires_in(self.visible)
-        hidden = self.view.scene.wire_index.get(self.view.hidden_wire or "")
-        return wires if hidden is None else wires[wires != hidden]
+    def _visible_blocks(self) -> Indices:
+        blocks = self.view.scene.blocks_in(self.visible)
+        if self.kept is None:
+            return blocks
+        return blocks[self.kept.touches(face_boxes(self.view, blocks, _AROUND))]
 
     # Wires
 
     def _paint_ground(self, painter: QPainter, area: QRectF) -> None:
         """Paint the ground of another area, with another painter."""
         other = _PagePainter(painter, self.view, area, self.faces, self.ratio, self.limits, None)
-        other._ground(other._visible_wires(), with_wires=True)
+        other._ground(visible_wires(self.view, other.visible), with_wires=True)
 
     def _ground(self, wires: Indices, *, with_wires: bool) -> None:
         """Paint what lies behind the faces: the canvas, frames and, if wanted, wires."""
@@ -231,10 +232,20 @@ class _PagePainter:
                         loss=number if several else None,
                     )
 
+    def _page_labels(self, wires: Indices) -> None:
+        """The labels of ``wires``, which are all in view; those of the whole page where kept."""
+        if self.kept is None:
+            self._labels(wires)
+            return
+        labels = self.kept.labels(self.view, self.limits.cut_budget)
+        self.complete &= labels.are_complete
+        seen = self.kept.touches(np.array([label.box for label in labels.placed]).reshape(-1, 4))
+        draw_labels(self.painter, compress(labels.placed, seen), self.ratio, vector=False)
+
     def _labels(self, wires: Indices) -> None:
-        until = time.perf_counter() + self.limits.cut_budget
-        self.complete &= paint_lane_labels(self.pen, self.view, wires, until=until)
-        paint_wire_numbers(self.pen, self.view, wires)
+        labels = place_labels(self.layout, self.view, wires, self.limits.cut_budget)
+        self.complete &= labels.are_complete
+        draw_labels(self.painter, labels.placed, self.ratio, vector=self.faces is None)
 
     def _plain_wires(self, wires: Indices) -> None:
         view, total = self.view, self.view.annotations.total
@@ -315,7 +326,7 @@ class _PagePainter:
             self._plain_blocks(blocks)
         elif self.faces is not None:
             self._faces(blocks, self.faces)
-        self.pen = self._label_pen()  # the veil hides the labels that are painted already
+        self.layout = LabelLayout(view, self.visible)  # the veil hides the labels painted before
         self._labels(wires)
         if view.route is None:
             paint_wire_ends(painter, view, route.wire, QRectF(painter.window()))

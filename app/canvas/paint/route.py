@@ -26,7 +26,7 @@ def paint_route(painter: QPainter, view: ViewState) -> None:
     if route is None or view.camera.zoom < PLAIN:
         return
     for name, text in route.numbers.items():
-        if name in view.scene.index:
+        if text and name in view.scene.index:
             left, top = view.scene.rects[view.scene.index[name], :2].tolist()
             _paint_number(painter, view, left, top, text)
     for wire, glyph in route.cutters.items():

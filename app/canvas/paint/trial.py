@@ -18,11 +18,13 @@ from app.services.theme import BODY, font, scaled
 if TYPE_CHECKING:
     from app.canvas.scene.arrays import Floats
     from app.canvas.scene.bezier import Courses
-    from app.canvas.state.trial import TrialMarks
+    from app.canvas.state.marks.trial import TrialMarks
     from app.canvas.state.view_state import ViewState
 
 _RADIUS = 9.0
 _ROOM = 6.0
+_GAP = 9.0
+"""Between a block and what is written beside it, px."""
 
 
 def paint_trial(painter: QPainter, view: ViewState, marks: TrialMarks) -> None:
@@ -73,16 +75,29 @@ def _paint_frame(painter: QPainter, view: ViewState, rect: Floats, style: Qt.Pen
 
 
 def _paint_change(painter: QPainter, view: ViewState, rect: Floats, text: str) -> None:
-    """Paint a change below its block; the text does not shrink with the page."""
+    """Paint a change beside its block; the text does not shrink with the page."""
     theme, letters = view.theme, font(scaled(BODY), bold=True)
-    metrics = QFontMetricsF(letters)
-    x, y, width, height = rect.tolist()
-    middle, bottom = view.camera.to_widget(np.array([x + width / 2.0, y + height])).tolist()
-    size = metrics.horizontalAdvance(text) + 2 * _ROOM
-    box = QRectF(middle - size / 2.0, bottom + 9.0, size, metrics.height() + 4.0)
+    box = change_box(view, rect, QFontMetricsF(letters), text, QRectF(painter.window()))
     painter.setPen(QPen(QColor(theme.accent), 1.0))
     painter.setBrush(QColor(theme.canvas))
     painter.drawRoundedRect(box, 5.0, 5.0)
     painter.setPen(QColor(theme.ink))
     painter.setFont(letters)
     painter.drawText(box, int(Qt.AlignmentFlag.AlignCenter), text)
+
+
+def change_box(
+    view: ViewState, rect: Floats, metrics: QFontMetricsF, text: str, within: QRectF
+) -> QRectF:
+    """Where a change is written: below its block, or above it where there is no room below, and
+    moved sideways so that none of it is cut off.
+    """
+    x, y, width, height = rect.tolist()
+    middle, bottom = view.camera.to_widget(np.array([x + width / 2.0, y + height])).tolist()
+    size = metrics.horizontalAdvance(text) + 2 * _ROOM
+    box = QRectF(middle - size / 2.0, bottom + _GAP, size, metrics.height() + 4.0)
+    if box.bottom() > within.bottom():
+        box.moveBottom(bottom - height * view.camera.zoom - _GAP)
+    box.moveRight(min(box.right(), within.right() - _ROOM))
+    box.moveLeft(max(box.left(), within.left() + _ROOM))
+    return box

@@ -52,6 +52,25 @@ class Camera:
         """The camera moved by widget px."""
         return replace(self, x=self.x + dx, y=self.y + dy)
 
+    def revealing(
+        self,
+        bounds: Floats,
+        width: float,
+        height: float,
+        margin: float = 24.0,
+        *,
+        roughly: bool = False,
+    ) -> Camera:
+        """The camera panned until ``bounds`` (left, top, right, bottom) are visible in a widget of
+        this size, ``margin`` px from its edges.
+
+        Bounds too large for it are centred; with ``roughly``, any visible part suffices.
+        """
+        left, top, right, bottom = self.to_widget(bounds.reshape(2, 2)).ravel().tolist()
+        dx = _shift(left, right, margin, width - margin, roughly=roughly)
+        dy = _shift(top, bottom, margin, height - margin, roughly=roughly)
+        return self.panned(dx, dy) if dx or dy else self
+
     def zoomed(self, zoom: float, x: float, y: float) -> Camera:
         """The camera at ``zoom``, within limits; the scene point at widget (x, y) stays there."""
         zoom = min(max(zoom, MIN_ZOOM), MAX_ZOOM)
@@ -81,3 +100,10 @@ class Camera:
             (width - zoom * (left + right)) / 2.0,
             (height - zoom * (top + bottom)) / 2.0,
         )
+
+
+def _shift(low: float, high: float, least: float, most: float, *, roughly: bool) -> float:
+    if high - low <= most - least:
+        return max(least - low, 0.0) + min(most - high, 0.0)
+    in_sight = low < most and high > least
+    return 0.0 if roughly and in_sight else (least + most - low - high) / 2.0

@@ -21,6 +21,7 @@ from app.canvas.scene.places import around, corners_of, note_rect
 from app.canvas.scene.routes import RouteArrays, shrunk
 from app.canvas.scene.slots import (
     add_named_ports,
+    block_sizes,
     changed_parameters,
     is_collapsed,
     least_rows,
@@ -28,7 +29,6 @@ from app.canvas.scene.slots import (
     slots_of,
 )
 from blocks.library.pages import Page as PageBlock
-from runtime.diagram.layout.measures import HEADER, ROW, WIDTH, block_height
 from runtime.diagram.model import Diagram, Page
 from runtime.diagram.paths import PortName
 
@@ -341,7 +341,6 @@ class Scene:
         """Left, top, width, height of each block (n, 4)."""
         flat = np.fromiter(chain.from_iterable(corners), float, 2 * len(corners))
         self.rects[:, :2] = flat.reshape(-1, 2)
-        self.rects[:, 2] = WIDTH
         self.is_collapsed: Flags = is_collapsed(self.page, self.names)
         collapsed = self.is_collapsed[self.port_block]
         self._port_offset = port_offsets(self.port_is_input, self._port_places, collapsed)
@@ -374,8 +373,9 @@ class Scene:
         """Position of each bend, wire by wire (b, 2)."""
 
     def _measure(self) -> None:
-        lines = np.maximum(self.port_rows, self.rows)
-        self.rects[:, 3] = np.where(self.is_collapsed, HEADER, block_height(0) + ROW * lines)
+        self.rects[:, 2:] = block_sizes(
+            self.page, self.names, self.port_rows, self.rows, self.is_collapsed
+        )
         self._ports: Floats = self.rects[self.port_block, :2] + self._port_offset
         ends = self._ports[self.wire_ports].reshape(-1, 4)
         free = (self.bend_counts == 0) & (self._routes.sizes == 0)

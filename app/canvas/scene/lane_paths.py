@@ -25,6 +25,8 @@ STEPS = 32
 """Segments that each section of a wire is flattened into."""
 INSET = 9.0
 """From a port to the end of a lane, px at 100 %."""
+_REMEMBERED = 32
+"""Sets of lanes that are remembered for the same camera."""
 
 
 def lane_paths(courses: Courses, unit: float, position: int = 0) -> Polylines:
@@ -61,6 +63,8 @@ class LanePaths:
             self._key, self._known = key, {}
         chosen = wires.tobytes(), positions.tobytes()
         if chosen not in self._known:
+            if len(self._known) >= _REMEMBERED:
+                self._known.clear()
             self._known[chosen] = self._groups(wires, positions, camera)
         return self._known[chosen]
 

@@ -17,6 +17,8 @@ _APART = 0.01
 """Distance of the points at the ends of a curve that is cut shorter, px."""
 _OVERLAP = 0.4
 """Overlap of the segments of a curve, px."""
+_REMEMBERED = 8
+"""Sets of spots that are remembered on the same curves."""
 
 
 def offset(points: Floats, distance: float) -> Floats:
@@ -62,6 +64,7 @@ class Polylines:
         self._axis = (walked + self._start[:, None]).ravel()
         self._points = points.reshape(-1, 2)
         self._walked = walked
+        self._spots: dict[bytes, tuple[Floats, Floats]] = {}
 
     def at(self, curve: Indices, distance: Floats) -> Floats:
         """Points (n, 2) at ``distance`` (n,) from the start of ``curve`` (n,)."""
@@ -69,6 +72,18 @@ class Polylines:
         return np.column_stack(
             [np.interp(place, self._axis, self._points[:, axis]) for axis in (0, 1)]
         )
+
+    def spots(self, distances: Floats) -> tuple[Floats, Floats]:
+        """Points, and unit tangents there, (m, k, 2) at ``distances`` (m, k); remembered."""
+        key = distances.tobytes()
+        if key not in self._spots:
+            if len(self._spots) >= _REMEMBERED:
+                self._spots.clear()
+            m, k = distances.shape
+            curve, along = np.repeat(np.arange(m), k), distances.ravel()
+            points, tangents = self.at(curve, along), self.direction(curve, along)
+            self._spots[key] = points.reshape(m, k, 2), tangents.reshape(m, k, 2)
+        return self._spots[key]
 
     def evenly(self, count: int) -> Floats:
         """``count`` points on each curve (m, count, 2), evenly spaced."""

@@ -6,10 +6,18 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from blocks.block import Opaque, Source
+from blocks.block import Block, Opaque, Source
 from blocks.library.formula import Formula
 from blocks.library.pages import Composite
-from runtime.diagram.layout.measures import HEADER, ROW, WIDTH, collapsed_offset
+from blocks.library.views import ViewBlock
+from runtime.diagram.layout.measures import (
+    HEADER,
+    ROW,
+    WIDTH,
+    block_height,
+    collapsed_offset,
+    view_size,
+)
 from runtime.diagram.model import PLAIN
 from runtime.diagram.model import ports as ports_of
 
@@ -17,7 +25,6 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from app.canvas.scene.arrays import Flags, Floats, Ints
-    from blocks.block import Block
     from runtime.diagram.model import Diagram, Page
 
 
@@ -55,6 +62,8 @@ def _fixed_slots(kind: type[Block]) -> Slots | None:
     """The slots of a type whose blocks all have the same ports; None if they differ."""
     if issubclass(kind, Composite | Opaque) or any(port.variadic for port in kind.inputs):
         return None
+    if kind.output_names is not Block.output_names or kind.input_ports is not Block.input_ports:
+        return None  # as Unpack, whose parameters name its outputs
     return Slots(tuple(port.name for port in kind.inputs), kind.outputs)
 
 
@@ -107,6 +116,20 @@ def is_collapsed(page: Page, names: list[str]) -> Flags:
     styles = page.styles
     found = (styles.get(name, PLAIN).collapsed for name in names)
     return np.fromiter(found, bool, len(names)) if styles else np.zeros(len(names), bool)
+
+
+def block_sizes(page: Page, names: list[str], rows: Ints, lines: Ints, collapsed: Flags) -> Floats:
+    """Width and height of each block (n, 2), with so many ``rows`` of ports and ``lines`` of text
+    (n,); a view has the size that it was given.
+    """
+    found = np.empty((len(names), 2))
+    found[:, 0] = WIDTH
+    found[:, 1] = np.where(collapsed, HEADER, block_height(0) + ROW * np.maximum(rows, lines))
+    for i, name in enumerate(names):
+        if isinstance(page.blocks[name], ViewBlock) and not collapsed[i]:
+            style = page.styles.get(name, PLAIN)
+            found[i] = view_size(page.blocks[name], style, int(rows[i])) or found[i]
+    return found
 
 
 def port_offsets(is_input: Flags, places: Ints, collapsed: Flags) -> Floats:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from app.canvas.state.badge_labels import Status
 from app.canvas.state.lanes import Lanes, lane_counts, lanes_of, side_by_side
-from app.canvas.state.looks import Look, look_of, summary_of
+from app.canvas.state.look_cache import LookCache
 from app.canvas.state.page_result import PageResult
 from app.evaluation.outdated import outdated_blocks
 from runtime.diagram.model import PLAIN
@@ -16,7 +16,9 @@ from runtime.diagram.paths import ROOT, InstancePath, PortName, PortPath
 
 if TYPE_CHECKING:
     from app.canvas.scene.geometry import Scene
+    from app.canvas.state.looks import Look
     from app.evaluation.result import Result
+    from runtime.diagram.model import Diagram
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,6 +36,7 @@ class Annotations:
     """Blocks whose numbers may differ by now, while ``dimmed``."""
     numbers: bool = True
     """Whether faces show values and gradients."""
+    _cache: LookCache = field(default_factory=LookCache)
     _looks: dict[int, Look] = field(default_factory=dict)
     _plain_looks: dict[int, Look] = field(default_factory=dict)
 
@@ -42,14 +45,21 @@ class Annotations:
         """The scene that is annotated."""
         return self.page.scene
 
+    @property
+    def hides_notes(self) -> bool:
+        """Whether notes are hidden, since they may say what is to be predicted."""
+        return self.page.result is not None and bool(self.page.result.hidden)
+
     def look(self, i: int) -> Look:
         """What the face of block ``i`` shows."""
         known = self._looks.get(i)
         if known is None:
-            dimmed = self.scene.names[i] in self.outdated
-            look = look_of(self.page, i, dimmed=dimmed)
+            look = self._cache.look(self.page, i, dimmed=self._is_outdated(i))
             known = self._looks[i] = look if self.numbers else replace(look, sections=())
         return known
+
+    def _is_outdated(self, i: int) -> bool:
+        return self.scene.names[i] in self.outdated
 
     def status(self, block: str, *, computing: bool) -> Status:
         """Where the numbers of a block come from, where an evaluation is under way or not."""
@@ -74,24 +84,30 @@ class Annotations:
         """What the face of block ``i`` shows from afar."""
         known = self._plain_looks.get(i)
         if known is None:
-            summary = summary_of(self.page, i) if self.numbers else ()
-            known = self._plain_looks[i] = self.look(i).plain(summary)
+            look = self._cache.plain_look(self.page, i, dimmed=self._is_outdated(i))
+            known = self._plain_looks[i] = look if self.numbers else replace(look, summary=())
         return known
 
 
 def resolve(
-    scene: Scene, result: Result | None, use: InstancePath = ROOT, *, dimmed: bool = False
+    scene: Scene,
+    result: Result | None,
+    use: InstancePath = ROOT,
+    *,
+    dimmed: bool = False,
+    cache: LookCache | None = None,
 ) -> Annotations:
     """Resolve a result for a scene, at the page's use ``use``.
 
-    ``dimmed`` has an effect only if the result is of an older diagram.
+    ``dimmed`` has an effect only if the result is of an older diagram. ``cache`` has the looks of
+    the result before.
     """
     page = PageResult(scene, result, use)
     total = lanes_of(scene, result, use, stale=page.stale)
     losses = [
         replace(
             lanes_of(scene, single, use, stale=page.stale, name=PortPath(single.loss or "").short),
-            colour=_colour(scene, PortPath(single.loss or "")),
+            colour=loss_colour(scene.diagram, PortPath(single.loss or "")),
         )
         for single in (() if result is None else result.apart)
     ]
@@ -99,15 +115,16 @@ def resolve(
     outdated: frozenset[str] = frozenset()
     if (dimmed := dimmed and page.stale) and result is not None:
         outdated = outdated_blocks(result.diagram, scene.diagram, scene.page_name, use)
-    return Annotations(page, dimmed, total, lanes, outdated)
+    looks = LookCache() if cache is None else cache
+    return Annotations(page, dimmed, total, lanes, outdated, _cache=looks)
 
 
-def _colour(scene: Scene, loss: PortPath) -> str:
+def loss_colour(diagram: Diagram, loss: PortPath) -> str:
     """The colour that the user gave the block of a loss, or empty."""
-    found = address_of(scene.diagram, loss.block)
+    found = address_of(diagram, loss.block)
     if found is None:
         return ""
-    return scene.diagram.pages[found.page].styles.get(found.name, PLAIN).colour
+    return diagram.pages[found.page].styles.get(found.name, PLAIN).colour
 
 
 def without_numbers(annotations: Annotations) -> Annotations:

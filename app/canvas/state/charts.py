@@ -69,9 +69,10 @@ def chart(array: NDArray[Any]) -> Chart | None:
     return _packed(ChartKind.BARS, _histogram(array))
 
 
-def heatmap(table: NDArray[Any]) -> Chart:
-    """A table of two axes as a heatmap, whatever its size."""
-    return _packed(ChartKind.HEAT, _signed(_sampled(table)))
+def heatmap(table: NDArray[Any], most: int | None = None) -> Chart:
+    """A table of two axes as a heatmap, whatever its size; of at most so many rows and columns."""
+    sampled = _sampled(table) if most is None else _sampled(table, most, most)
+    return _packed(ChartKind.HEAT, _signed(sampled))
 
 
 def _packed(kind: ChartKind, levels: NDArray[np.uint8]) -> Chart:
@@ -95,10 +96,10 @@ def _as_image(array: NDArray[Any]) -> NDArray[Any] | None:
     return array[:, :, 0] if array.shape[2] == 1 else array
 
 
-def _sampled(array: NDArray[Any]) -> NDArray[np.float64]:
-    """At most HEIGHT × WIDTH of the array's rows and columns, evenly chosen."""
-    rows = np.linspace(0, array.shape[0] - 1, min(array.shape[0], HEIGHT)).round().astype(int)
-    columns = np.linspace(0, array.shape[1] - 1, min(array.shape[1], WIDTH)).round().astype(int)
+def _sampled(array: NDArray[Any], height: int = HEIGHT, width: int = WIDTH) -> NDArray[np.float64]:
+    """At most ``height`` × ``width`` of the array's rows and columns, evenly chosen."""
+    rows = np.linspace(0, array.shape[0] - 1, min(array.shape[0], height)).round().astype(int)
+    columns = np.linspace(0, array.shape[1] - 1, min(array.shape[1], width)).round().astype(int)
     return np.asarray(array[rows][:, columns], np.float64)
 
 

@@ -157,7 +157,8 @@ def lanes_of(
 ) -> Lanes:
     """The lanes of a result, inside the page used at the path ``use``.
 
-    If the result is ``stale`` or partial, wires that it does not know have no lane.
+    If the result is ``stale`` or partial, wires that it does not know have no lane; those
+    that lead to nothing but views never have one.
     """
     keys = _within(use, tuple(scene.wire_keys))
     count = len(keys)
@@ -169,6 +170,8 @@ def lanes_of(
         by_state = {state: CODES[state] for state in set(states.values())}
         by_state[State.UNKNOWN] = unknown
         codes = np.array([by_state[states[k]] if k in states else absent for k in keys], np.int8)
+        if shown := result.shown:
+            codes[[key in shown for key in keys]] = NO_RESULT
         widths = lane_width(np.array([norms.get(key) or 0.0 for key in keys], float))
     positions, shared = np.zeros(count, np.int32), np.zeros(count, bool)
     return Lanes(keys, result, use, codes, widths, codes, positions, shared, name)

@@ -26,16 +26,26 @@ from blocks.block import Block, InputPort, Opaque, Source
 from blocks.library.formula import Formula
 from blocks.library.pages import Composite, PageInput
 from blocks.library.pages import Page as PageBlock
+from blocks.library.views import ViewBlock
 from runtime.diagram.bypass import passing_input
-from runtime.diagram.layout.measures import HEADER, block_height, collapsed_offset, port_offset
+from runtime.diagram.layout.measures import (
+    HEADER,
+    WIDTH,
+    block_height,
+    collapsed_offset,
+    port_offset,
+    view_size,
+)
 from runtime.diagram.model import PLAIN
 from runtime.flow.words.formatting import number
 
 if TYPE_CHECKING:
     from app.canvas.scene.arrays import Ints
     from app.canvas.state.page_result import PageResult
+    from runtime.diagram.model import Size
     from runtime.diagram.paths import InstancePath, PortPath
     from runtime.flow import State
+    from runtime.views.pictures import Picture
 
 _DASH = Readout((("–",),), prose=True)
 _UNKNOWN_YET = "?"
@@ -92,10 +102,21 @@ class Look:
     colour: str = ""
     """The colour that the user gave the block, one of ``COLOURS``, or empty."""
     collapsed: bool = False
+    size: Size | None = None
+    """The size of a view that is not collapsed."""
+    view: Picture | None = None
+    """What a view shows."""
+
+    @property
+    def width(self) -> float:
+        """Width of the face, scene units."""
+        return WIDTH if self.size is None else self.size.width
 
     @property
     def height(self) -> float:
         """Height of the face, scene units."""
+        if self.size is not None:
+            return self.size.height
         return HEADER if self.collapsed else block_height(self.lines)
 
     def level(self, row: int, ports: tuple[PortLook, ...]) -> float:
@@ -104,7 +125,7 @@ class Look:
 
     def bare(self) -> Look:
         """The look without numbers."""
-        return replace(self, sections=(), slider=None)
+        return replace(self, sections=(), slider=None, view=None)
 
     def plain(self, summary: tuple[str, ...]) -> Look:
         """The look from afar: one number, no others, and no names of ports."""
@@ -127,6 +148,7 @@ def look_of(page: PageResult, i: int, *, dimmed: bool) -> Look:
     name, block = scene.names[i], scene.blocks[i]
     title = type_name(block)
     labels = badge_labels(page.badges, page.use / name, scene.slots[i].outputs)
+    style, view = scene.page.styles.get(name, PLAIN), picture_of(page, i)
     look = Look(
         family=type(block).family,
         symbol=type(block).symbol or title[:1],
@@ -136,14 +158,18 @@ def look_of(page: PageResult, i: int, *, dimmed: bool) -> Look:
         lines=max(int(scene.port_rows[i]), int(scene.rows[i])),
         inputs=tuple(_input_look(page, i, port) for port in scene.slots[i].inputs),
         outputs=_output_looks(page, i),
-        sections=_sections(page, i),
-        slider=_slider(page, i),
+        size=view_size(block, style, int(scene.port_rows[i])),
+        view=view,
+        sections=sections_of(page, i),
+        slider=slider_look(page, i),
         stale=dimmed,
         inside=page.worst_inside.get(name) if isinstance(block, Composite) else None,
         head=type(block).head,
         badges=tuple(label for label, _ in labels),
-        colour=scene.page.styles.get(name, PLAIN).colour,
+        colour=style.colour,
     )
+    if view is not None:  # it takes the room
+        look = replace(look, inputs=tuple(replace(port, text="") for port in look.inputs))
     look = _bypassed(look, page, i) if block.bypassed else look
     return _collapsed(look) if scene.is_collapsed[i] else look
 
@@ -152,7 +178,7 @@ def _collapsed(look: Look) -> Look:
     """The look of a title bar: no numbers, and no names of ports."""
     plain = look.plain(())
     label = look.label or look.expression
-    return replace(plain, label=label, badges=look.badges, collapsed=True)
+    return replace(plain, label=label, badges=look.badges, collapsed=True, view=None)
 
 
 def _bypassed(look: Look, page: PageResult, i: int) -> Look:
@@ -161,6 +187,12 @@ def _bypassed(look: Look, page: PageResult, i: int) -> Look:
     row = page.scene.slots[i].input_at[passing] if passing is not None else 0
     plain = look.plain(())
     return replace(plain, label=editor.tr("bypassed"), badges=look.badges, through=row)
+
+
+def picture_of(page: PageResult, i: int) -> Picture | None:
+    """What block ``i`` shows if it is a view, as far as it is known."""
+    is_view = isinstance(page.scene.blocks[i], ViewBlock)
+    return page.picture(page.scene.names[i]) if is_view else None
 
 
 def summary_of(page: PageResult, i: int) -> tuple[str, ...]:
@@ -203,13 +235,18 @@ def row_counts(page: PageResult) -> Ints:
             counts[i] = by_shape.get(shape) or by_shape.setdefault(shape, lines(shape))
         elif (tree := page.tree(name, outputs[i][0])) is not None:
             counts[i] = len(outline(tree, result.ports).cells)
+    by_gradient: dict[tuple[int, ...], int] = {}
     for i in np.flatnonzero(scene.least_rows > 1).tolist():
         if isinstance(scene.blocks[i], Formula):
             known = page.value(scene.names[i], scene.slots[i].outputs[0])
             shown = 1 if known is None else lines(known.shape)
             counts[i] = max(shown, len(scene.slots[i].outputs), int(scene.port_rows[i])) + 1
         elif paths[i] in values:
-            counts[i] += gradient_lines(page.gradient(scene.names[i]))
+            gradient = page.gradient(scene.names[i])
+            shape = () if gradient is None else gradient.shape
+            if shape not in by_gradient:
+                by_gradient[shape] = gradient_lines(gradient)
+            counts[i] += by_gradient[shape]
     return np.array(counts, np.int32)
 
 
@@ -222,7 +259,7 @@ def _only_outputs(
     return tuple((use / name).port(out[0]) if len(out) == 1 else None for name, out in paired)
 
 
-def _sections(page: PageResult, i: int) -> tuple[Section, ...]:
+def sections_of(page: PageResult, i: int) -> tuple[Section, ...]:
     """The values of a block: in full for one output, one line each for several."""
     if page.result is None:
         return ()
@@ -241,7 +278,7 @@ def _sections(page: PageResult, i: int) -> tuple[Section, ...]:
     return (charted(value),)
 
 
-def _slider(page: PageResult, i: int) -> SliderLook | None:
+def slider_look(page: PageResult, i: int) -> SliderLook | None:
     """The slider of a source with one number."""
     slider = slider_of(page.scene.blocks[i])
     value = None if slider is None else page.value(page.scene.names[i], "out")

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from runtime.diagram import Diagnostic
     from runtime.diagram.paths import PortPath
     from runtime.flow import State
+    from runtime.views.pictures import Picture
 
 
 SEVERITIES = ("error", "warning", "info")
@@ -65,6 +66,18 @@ class PageResult:
         if known is None or not isinstance(given, Tensor):
             return known
         return given.array if given.shape == known.shape else known
+
+    def picture(self, block: str) -> Picture | None:
+        """What a view shows; None where some of its values are not known, or hidden."""
+        result = self.result
+        if result is None or result.hidden:
+            return None
+        if result.is_partial:
+            page = self.scene.page
+            sources = [page.wires[target] for target in page.ends.inward.get(block, ())]
+            if any(self.value(*source) is None for source in sources):
+                return None
+        return result.pictures.get(self.use / block)
 
     def tree(self, block: str, port: str) -> Tree | None:
         """The tree of an output that gives one, found like :meth:`value`."""
@@ -130,9 +143,11 @@ class PageResult:
         worst: dict[str, State] = {}
         calm = self.result is None or self.result.is_lossless
         states = {} if self.result is None or calm else self.result.states
+        shown = frozenset() if self.result is None else self.result.shown
         for key, state in states.items():
             wire = WirePath(key)
-            block = wire.block_below(self.use) if state.row.concern else None
+            concern = state.row.concern and wire not in shown
+            block = wire.block_below(self.use) if concern else None
             if block is not None and wire.is_inside(self.use / block):
                 known = worst.get(block)
                 if known is None or state.row.concern > known.row.concern:

@@ -9,7 +9,7 @@ from app.canvas.scene.focus import FocusKind
 from app.canvas.state.badge_labels import Status, status_sentence
 from app.canvas.state.codes import STATE_OF
 from app.canvas.state.looks import type_name
-from app.canvas.state.tooltips import badge_sentences, sharing_sentences
+from app.canvas.state.tooltips import badge_sentences, sharing_sentences, view_sentences
 from app.services.palette import NAMES
 from app.services.translation import editor
 from runtime.diagram.edits.owning import owned_inputs
@@ -41,6 +41,8 @@ def describe(annotations: Annotations, focus: Focus, *, computing: bool = False)
         case FocusKind.NOTE:
             note = scene.page.notes[focus.name]
             kind = editor.tr("frame") if note.frame else editor.tr("note")
+            if annotations.hides_notes and not note.frame:
+                return editor.tr("note, hidden until you have predicted")
             colour = [editor.tr(NAMES[note.colour])] if note.colour else []
             return " ".join([*colour, kind, note.text])
         case FocusKind.INPUT:
@@ -62,6 +64,7 @@ def _block(annotations: Annotations, name: str, status: Status) -> str:
         noun = {"": editor.tr("value"), "∇": editor.tr("gradient")}.get(section.mark, section.mark)
         rows = "; ".join(" ".join(row) for row in section.readout.cells)
         parts.append(f"{noun} {rows}")
+    parts += view_sentences(page, i)
     owned = owned_inputs(scene.page, name)
     parts += [_input(annotations, target) for target in owned]
     parts += sharing_sentences(page, i)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from app.canvas.scene.covered import cover_of
 from app.canvas.state.badge_labels import Status, badge_labels, status_sentence
 from app.canvas.state.formatting import described
-from app.canvas.state.looks import type_name
+from app.canvas.state.looks import picture_of, type_name
 from app.canvas.state.outlines import listed
 from app.services.translation import editor
 from blocks.library.pages import Page as PageBlock
@@ -30,8 +30,19 @@ def block_tip(page: PageResult, i: int, status: Status = Status.CURRENT) -> str:
     if problems := page.problems_of(name):
         return "\n".join(map(str, problems))
     head = f"{name}: {type_name(block)}\n{type(block).summary()}"
-    remarks = [*sharing_sentences(page, i), *badge_sentences(page, i), status_sentence(status)]
+    remarks = [
+        *view_sentences(page, i),
+        *sharing_sentences(page, i),
+        *badge_sentences(page, i),
+        status_sentence(status),
+    ]
     return "\n".join([head, *filter(None, remarks)])
+
+
+def view_sentences(page: PageResult, i: int) -> list[str]:
+    """What a view shows, and what it does not."""
+    picture = picture_of(page, i)
+    return [] if picture is None else [picture.summary, *picture.notes]
 
 
 def sharing_sentences(page: PageResult, i: int) -> list[str]:

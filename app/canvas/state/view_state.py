@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from app.canvas.state.annotations import Annotations
     from app.canvas.state.badge_labels import Status
     from app.canvas.state.costs import PageCosts
-    from app.canvas.state.route import Route
+    from app.canvas.state.marks.route import Route
     from app.document.numbers import Number
     from app.services.theme import Theme
     from runtime.diagram.model import Note

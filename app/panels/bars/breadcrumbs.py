@@ -18,6 +18,7 @@ class Breadcrumbs(QWidget):
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
+        self._shown: tuple[tuple[str, ...], str] | None = None
         self._row = QHBoxLayout(self)
         self._row.setContentsMargins(8, 4, 8, 4)
         self._row.setSpacing(2)
@@ -25,6 +26,9 @@ class Breadcrumbs(QWidget):
 
     def show_trail(self, trail: tuple[str, ...], root: str = MAIN) -> None:
         """Show the blocks that were entered, starting from ``root``."""
+        if (trail, root) == self._shown:
+            return
+        self._shown = trail, root
         labels.clear(self._row)
         self.setVisible(bool(trail) or root != MAIN)
         steps = [(name, trail[:depth], root) for depth, name in enumerate((root, *trail))]

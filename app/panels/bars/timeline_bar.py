@@ -30,6 +30,7 @@ from app.panels import labels
 from app.panels.bars.icons import tool_icon
 from app.services.theme import LIGHT, follow_theme, scaled
 from runtime.lessons.steps import Phase
+from runtime.lessons.timeline import Detail
 
 if TYPE_CHECKING:
     from app.services.theme import Theme
@@ -60,6 +61,8 @@ class TimelineBar(QFrame):
     """Run until a gradient exceeds a limit that is to be asked for."""
     notFiniteRequested = Signal()
     """Run until the first value or gradient that is NaN or infinite."""
+    detailChosen = Signal(object)
+    """Show steps of this Detail."""
     closed = Signal()
 
     def __init__(self, parent: QWidget | None = None) -> None:
@@ -84,6 +87,14 @@ class TimelineBar(QFrame):
             self.speed.addItem(self.tr("{0} a second").format(f"{speed:g}"), speed)
         self.speed.setCurrentIndex(SPEEDS.index(1.0))
         self.speed.setAccessibleName(self.tr("Speed"))
+        self.detail = QComboBox(self)
+        self.detail.addItem(self.tr("By block"), Detail.BLOCK)
+        self.detail.addItem(self.tr("By primitive"), Detail.PRIMITIVE)
+        self.detail.setAccessibleName(self.tr("Steps"))
+        self.detail.setToolTip(
+            self.tr("Steps by block (↑), or by the primitives inside blocks (↓)")
+        )
+        self.detail.currentIndexChanged.connect(lambda: self.detailChosen.emit(self.chosen_detail))
         self.until = QToolButton(self)
         self.until.setText(self.tr("Run Until"))
         self.until.setPopupMode(QToolButton.ToolButtonPopupMode.InstantPopup)
@@ -91,6 +102,7 @@ class TimelineBar(QFrame):
         self._count = labels.plain(parent=self)
         self._text = labels.body()
         self._text.setWordWrap(True)
+        self._text.setAlignment(Qt.AlignmentFlag.AlignTop)
         self._lay_out()
         self.hide()
         follow_theme(self)
@@ -100,6 +112,7 @@ class TimelineBar(QFrame):
         row.setSpacing(4)
         for button in (self.first, self.back, self.play, self.forward, self.last):
             row.addWidget(button)
+        row.addWidget(self.detail)
         row.addWidget(self.speed)
         row.addWidget(self.scale, 1)
         row.addWidget(self._count)
@@ -135,10 +148,19 @@ class TimelineBar(QFrame):
         """Milliseconds between events while playing."""
         return round(1000.0 / float(self.speed.currentData()))
 
+    @property
+    def chosen_detail(self) -> Detail:
+        """What the steps are to be."""
+        return Detail(self.detail.currentData())
+
     def wait(self) -> None:
         """Show that the timeline is being recorded."""
         self.scale.setEnabled(False)
-        labels.say(self, self._text, self.tr("Recording …"))
+        self.show_text(self.tr("Recording …"))
+
+    def show_text(self, text: str) -> None:
+        """Show a sentence, and announce it."""
+        labels.say(self, self._text, text)
 
     def set_phases(self, length: int, phases: Mapping[Phase, range]) -> None:
         """Show a timeline of so many events, with these phases."""
@@ -158,7 +180,7 @@ class TimelineBar(QFrame):
             button.setEnabled(position > 0)
         for button in (self.forward, self.last):
             button.setEnabled(position < last)
-        labels.say(self, self._text, text)
+        self.show_text(text)
 
     def show_playing(self, *, is_playing: bool) -> None:
         """Offer to pause, or to play."""
@@ -174,6 +196,8 @@ class TimelineBar(QFrame):
         self._draw()
 
     def _draw(self) -> None:
+        # Room for two lines, so that the canvas keeps its size from one sentence to the next.
+        self._text.setMinimumHeight(2 * self._text.fontMetrics().lineSpacing())
         size = scaled(_ICON)
         for button, name in self._icons.items():
             button.setIcon(tool_icon(name, self._theme, size))

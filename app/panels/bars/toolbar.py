@@ -37,6 +37,7 @@ TOOLS: Mapping[str, Tool] = MappingProxyType(
     {
         "quick_add": Tool("add", editor.noop("Add")),
         "evaluate": Tool("run", editor.noop("Run")),
+        "train": Tool("train", editor.noop("Train")),
         "step": Tool("step", editor.noop("Step")),
         "try_selected": Tool("what_if", editor.noop("What if")),
         "losses": Tool("loss", editor.noop("Loss")),

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtGui import QAction, QKeySequence
 from PySide6.QtWidgets import (
-    QDialog,
     QHBoxLayout,
     QListWidget,
     QListWidgetItem,
@@ -16,6 +15,8 @@ from PySide6.QtWidgets import (
     QVBoxLayout,
 )
 
+from app.panels import labels
+from app.panels.focus_ring import Dialog
 from app.services.plain_text import tooltip
 
 if TYPE_CHECKING:
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
     from runtime.diagram import View
 
 
-class BookmarksDialog(QDialog):
+class BookmarksDialog(Dialog):
     """A list beside its buttons. Enter goes, F2 renames, Delete removes, Alt+Up and Alt+Down move.
 
     It changes nothing itself: ``edited`` has the bookmarks as the user wants them.
@@ -46,6 +47,15 @@ class BookmarksDialog(QDialog):
         self.list.itemActivated.connect(self._go)
         self.list.itemChanged.connect(self._rename)
         self.list.currentRowChanged.connect(self._enable)
+        self.empty = labels.plain(
+            self.tr(
+                "No bookmarks yet. View > Bookmarks > Bookmark View gives what is in view a name"
+                " to come back to."
+            ),
+            self,
+        )
+        self.empty.setWordWrap(True)
+        self.empty.setAlignment(Qt.AlignmentFlag.AlignTop)
         column = QVBoxLayout()
         self._buttons = [
             self._button(column, self.tr("Go There"), "", self._go),
@@ -56,6 +66,7 @@ class BookmarksDialog(QDialog):
         ]
         column.addStretch(1)
         row = QHBoxLayout(self)
+        row.addWidget(self.empty, 1)
         row.addWidget(self.list, 1)
         row.addLayout(column)
         self.resize(420, 300)
@@ -92,6 +103,8 @@ class BookmarksDialog(QDialog):
         return made
 
     def _enable(self) -> None:
+        self.empty.setVisible(not self._views)
+        self.list.setVisible(bool(self._views))
         for button in self._buttons:
             button.setEnabled(self.list.currentRow() >= 0)
 

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, NamedTuple
 from PySide6.QtCore import QEvent, QObject, QPoint, Qt, QTimer, Signal
 from PySide6.QtGui import QKeyEvent, QKeySequence
 from PySide6.QtWidgets import (
-    QDialog,
     QHeaderView,
     QLineEdit,
     QTreeWidget,
@@ -17,6 +16,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
+from app.panels.focus_ring import Dialog
 from app.services import fuzzy
 from app.services.plain_text import tooltip
 
@@ -44,7 +44,7 @@ class Row(NamedTuple):
         return self.action.objectName() or self.text
 
 
-class CommandPalette(QDialog):
+class CommandPalette(Dialog):
     """An input line above the list of matching actions, the best first; Esc closes it.
 
     Of equally good ones those of ``recent`` come first; the others keep the order of the menus.

@@ -8,7 +8,6 @@ from PySide6.QtCore import Qt
 from PySide6.QtGui import QFontDatabase
 from PySide6.QtWidgets import (
     QComboBox,
-    QDialog,
     QDialogButtonBox,
     QPlainTextEdit,
     QSplitter,
@@ -17,6 +16,7 @@ from PySide6.QtWidgets import (
 )
 
 from app.panels.dialogs.export_sheet import PicturePreview
+from app.panels.focus_ring import Dialog
 from app.services.theme import LIGHT, Theme, follow_theme
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from app.pictures.page_picture import PagePicture
 
 
-class Comparison(QDialog):
+class Comparison(Dialog):
     """Stays open beside the window. ``pictures`` draws a page of ``pages`` in a theme."""
 
     def __init__(

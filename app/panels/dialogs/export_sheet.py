@@ -10,7 +10,6 @@ from PySide6.QtGui import QImage, QPainter
 from PySide6.QtWidgets import (
     QCheckBox,
     QComboBox,
-    QDialog,
     QDialogButtonBox,
     QDoubleSpinBox,
     QFormLayout,
@@ -21,6 +20,7 @@ from PySide6.QtWidgets import (
 )
 
 from app.panels import labels
+from app.panels.focus_ring import Dialog
 from app.pictures.embedding import can_embed
 from app.pictures.options import (
     LARGEST_WIDTH,
@@ -51,7 +51,7 @@ _KINDS = {
 _Value = TypeVar("_Value", bound=str)
 
 
-class ExportSheet(QDialog):
+class ExportSheet(Dialog):
     """Chooses what to export and how. ``pictures`` makes the pictures that it previews."""
 
     exportRequested = Signal()

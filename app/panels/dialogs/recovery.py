@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 from PySide6.QtCore import QDateTime, QLocale, Qt, Signal
 from PySide6.QtWidgets import (
     QAbstractItemView,
-    QDialog,
     QDialogButtonBox,
     QHeaderView,
     QTreeWidget,
@@ -18,6 +17,7 @@ from PySide6.QtWidgets import (
 )
 
 from app.panels import labels
+from app.panels.focus_ring import Dialog
 from app.services.plain_text import tooltip
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ _ENTRY = Qt.ItemDataRole.UserRole
 _Role = QDialogButtonBox.ButtonRole
 
 
-class Recovery(QDialog):
+class Recovery(Dialog):
     """Lists entries; each is removed from the list when it is recovered or discarded.
 
     Entries that remain when it is closed stay in the journal and are offered again.

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 from PySide6.QtCore import QEvent, QObject, Qt
 from PySide6.QtGui import QKeyEvent, QShowEvent
 from PySide6.QtWidgets import (
-    QDialog,
     QFileDialog,
     QHBoxLayout,
     QHeaderView,
@@ -24,6 +23,7 @@ from PySide6.QtWidgets import (
 from app.canvas.input.bindings import MOUSE
 from app.panels import labels
 from app.panels.dialogs.key_editor import KeyEditor
+from app.panels.focus_ring import Dialog
 from app.services.keymap import MAX_CHARACTERS, KeymapError, native
 from app.services.plain_text import tooltip
 from app.services.translation import editor
@@ -37,7 +37,7 @@ _SLOT = Qt.ItemDataRole.UserRole
 _SUFFIX = ".shortcuts.json"
 
 
-class ShortcutSheet(QDialog):
+class ShortcutSheet(Dialog):
     """Every key by menu, those of the canvas, and the mouse; typing narrows the list.
 
     An action that several keys belong to, such as arrows, has a line for each below it.

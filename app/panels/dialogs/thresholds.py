@@ -7,9 +7,10 @@ from dataclasses import fields, replace
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import Signal
-from PySide6.QtWidgets import QDialog, QDialogButtonBox, QFormLayout, QLineEdit, QVBoxLayout
+from PySide6.QtWidgets import QDialogButtonBox, QFormLayout, QLineEdit, QVBoxLayout
 
 from app.panels import labels
+from app.panels.focus_ring import Dialog
 from app.services.translation import editor
 from runtime.flow import Thresholds
 
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
     from PySide6.QtWidgets import QWidget
 
 
-class ThresholdsDialog(QDialog):
+class ThresholdsDialog(Dialog):
     """One field per threshold, applied when it loses the focus or Enter is pressed."""
 
     chosen = Signal(object)

@@ -25,6 +25,7 @@ from shiboken6 import isValid
 from app.canvas.state.formatting import dimensions
 from app.document import arrays
 from app.panels import labels
+from app.panels.focus_ring import Dialog
 from app.panels.inspector.grid import Grid
 from app.services.background import Cancelled, Runner
 from app.services.translation import editor
@@ -171,7 +172,7 @@ class ArrayTools(QToolButton):
             )
 
 
-class _ArrayDialog(QDialog):
+class _ArrayDialog(Dialog):
     """A form with OK and Cancel; OK is enabled while the fields are valid."""
 
     def __init__(self, parent: QWidget) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Container
 from html import escape
 from typing import TYPE_CHECKING, Any
@@ -19,28 +18,29 @@ from PySide6.QtWidgets import (
 )
 
 from app.canvas.paint.blocks.rows import Tile
-from app.canvas.state.formatting import dimensions
-from app.canvas.state.outlines import listed
 from app.canvas.state.tooltips import uses_text
 from app.document.numbers import slider_of
 from app.panels import labels, notation
 from app.panels.formula import Formula as Equation
-from app.panels.inspector.fields import Field, LiteralField, field_for
+from app.panels.inspector.data_view import DataView
+from app.panels.inspector.fields import ChoiceField, Field, LiteralField, field_for
 from app.panels.inspector.rows import let_drag, name_label
 from app.panels.inspector.slider import NumberSlider
+from app.panels.inspector.texts import carried, docs, gradient_text
 from app.services.plain_text import tooltip
 from blocks.block import REQUIRED, Block, InputPort, Opaque
+from blocks.library.data import Dataset
 from blocks.library.formula import Formula
-from runtime.calculus.choices import notes
+from blocks.library.views import Field as FieldBlock
 from runtime.diagram import MAIN, Diagram, PortName, ports
 from runtime.diagram.files.records import changed_block
-from runtime.flow.lazy import MANY
+from runtime.views.field import choices
 
 if TYPE_CHECKING:
     from app.evaluation.result import Result
     from app.services.background import Runner
     from app.services.theme import Theme
-    from runtime.diagram.paths import InstancePath, PortPath
+    from runtime.diagram.paths import InstancePath
 
 _NAME_WIDTH = 88
 
@@ -56,6 +56,8 @@ class BlockForm(QWidget):
     """A field, and its text that is not committed yet, or None."""
     renamed = Signal(str)
     blockRequested = Signal(str)
+    setRequested = Signal(object)
+    """Several parameters at once, by name."""
     ownRequested = Signal(str, bool)
     """An input, and whether it is to own a variable or the variable is to move out."""
 
@@ -76,12 +78,15 @@ class BlockForm(QWidget):
         """Input and parameter of an own variable, by field."""
         self._gradients: dict[str, QLabel] = {}
         self._slider: NumberSlider | None = None
+        self._data: DataView | None = None
         self._block = diagram.pages[page].blocks[name]
         self._column = QVBoxLayout(self)
         self._column.setContentsMargins(12, 2, 12, 12)
         self._column.setSpacing(4)
         self._add_head(theme)
-        self._add_parameters()
+        if isinstance(self._block, Dataset):
+            self._add_data(self._block, diagram, theme)
+        self._add_parameters(diagram)
         self._add_inputs(diagram)
         self._add_outputs(diagram)
         self._add_docs()
@@ -118,17 +123,19 @@ class BlockForm(QWidget):
     def show_result(self, result: Result | None, use: InstancePath) -> None:
         """Show shapes, values, gradient and problems of this block in a result."""
         for port, label in self._outputs.items():
-            label.setText(_carried(result, (use / self.name).port(port)))
+            label.setText(carried(result, (use / self.name).port(port)))
         for source, label in self._sources.values():
-            label.setText(_carried(result, use.port_inside(source)))
+            label.setText(carried(result, use.port_inside(source)))
         self._show_problems(result, use)
-        labels.show_or_hide(self._gradient, _gradient_text(result, use / self.name))
+        if self._data is not None and isinstance(self._block, Dataset):
+            self._data.show_result(result, use / self.name, self._block)
+        labels.show_or_hide(self._gradient, gradient_text(result, use / self.name))
         labels.show_or_hide(self._shared, self._shared_text(result, use / self.name))
         for port, label in self._gradients.items():
             variable = use / self.name / port
-            text = _gradient_text(result, variable) or self.tr("A variable of its own")
-            carried = _carried(result, variable.port("out"))
-            label.setText("<br>".join(filter(None, [text, escape(carried)])))
+            text = gradient_text(result, variable) or self.tr("A variable of its own")
+            shown = escape(carried(result, variable.port("out")))
+            label.setText("<br>".join(filter(None, [text, shown])))
 
     def _add_head(self, theme: Theme) -> None:
         tile = Tile(self)
@@ -165,18 +172,28 @@ class BlockForm(QWidget):
             return self.tr("{0} · not installed; kept unchanged").format(self._block.original_type)
         return f"{self._block.type_name()} · {self._block.family.replace('_', ' ')}"
 
-    def _add_parameters(self) -> None:
+    def _add_parameters(self, diagram: Diagram) -> None:
         parameters = {} if isinstance(self._block, Opaque) else self._block.parameters()
         if not parameters:
             return
         grid = self._section(self.tr("Parameters"))
         for name, info in parameters.items():
-            field = field_for(info.annotation, self._runner)
+            if isinstance(self._block, Dataset) and name in self._block.idle_parameters:
+                continue
+            found = _choices(diagram, self._block).get(name)
+            field = ChoiceField(found) if found else field_for(info.annotation, self._runner)
             if info.description:
                 field.setToolTip(tooltip(info.description))
             self._add_field(grid, name, name.replace("_", " "), field)
             if name == "value" and "slider" in parameters:
                 self._add_slider(grid, field)
+
+    def _add_data(self, block: Dataset, diagram: Diagram, theme: Theme) -> None:
+        """The rows of a data set, and a button for its file."""
+        self._column.addWidget(labels.heading(self.tr("Data")))
+        self._data = DataView(block, diagram.folder, theme, self._runner)
+        self._data.chosen.connect(self.setRequested)
+        self._column.addWidget(self._data)
 
     def _add_slider(self, grid: QGridLayout, field: Field) -> None:
         """The slider of the value that a field shows."""
@@ -210,12 +227,12 @@ class BlockForm(QWidget):
     def _add_wired(self, grid: QGridLayout, name: str, source: PortName) -> None:
         origin = labels.rich("← " + labels.link(source.block, str(source)))
         origin.linkActivated.connect(self.blockRequested)
-        carried = labels.caption()
+        carries = labels.caption()
         row = grid.rowCount()
         grid.addWidget(name_label(name, origin), row, 0, Qt.AlignmentFlag.AlignTop)
         grid.addWidget(origin, row, 1)
-        grid.addWidget(carried, row + 1, 1)
-        self._sources[name] = (source, carried)
+        grid.addWidget(carries, row + 1, 1)
+        self._sources[name] = (source, carries)
         self._add_error_label(grid, name)
 
     def _add_own(self, grid: QGridLayout, port: str) -> None:
@@ -341,57 +358,17 @@ class BlockForm(QWidget):
         labels.show_or_hide(self._error_labels[name], text)
 
 
+def _choices(diagram: Diagram, block: Block) -> dict[str, tuple[str, ...]]:
+    """The values offered for parameters that name parts of the diagram."""
+    return choices(block, diagram) if isinstance(block, FieldBlock) else {}
+
+
 def form_shape(diagram: Diagram, page: str, name: str) -> object:
     """What determines the fields of a form; equal for two diagrams if one form fits both."""
     names = ports(diagram, page, name)
     wires = diagram.pages[page].wires
     driven = tuple(wires.get(PortName(name, port)) for port in names.inputs)
     block = diagram.pages[page].blocks[name]
-    return page, name, type(block), names, driven, frozenset(block.owned)
-
-
-def docs(cls: type[Block]) -> str:
-    """The docstring and the notes on other systems as HTML, with paragraphs and ``code``."""
-    text = "\n\n".join([inspect.getdoc(cls) or "", " ".join(notes(cls.type_name()))])
-    paragraphs = escape(text.strip()).split("\n\n")
-    marked = [_code(" ".join(text.split())) for text in paragraphs]
-    return "".join(f"<p style='margin:0 0 6px 0'>{text}</p>" for text in marked)
-
-
-def _code(text: str) -> str:
-    parts = text.split("``")
-    return "".join(f"<code>{p}</code>" if i % 2 else p for i, p in enumerate(parts))
-
-
-def _carried(result: Result | None, port: PortPath) -> str:
-    """``1 × 2 · float32`` and the value, if known."""
-    if result is None:
-        return ""
-    value = result.values.get(port)
-    known = value if value is not None else result.ports.get(port)
-    if known is None:
-        tree = result.trees.get(port)
-        return "" if tree is None else listed(tree, result.ports)
-    kind = f"{dimensions(tuple(known.shape))} · {known.dtype}"
-    shown = "" if value is None else f"\n{notation.glimpse(value)}"
-    return f"{kind}{shown}"
-
-
-def _gradient_text(result: Result | None, variable: str) -> str:
-    if result is None or variable not in result.gradients:
-        return ""
-    gradient = result.gradients[variable]
-    if gradient is not None:
-        return f"Gradient {escape(notation.glimpse(gradient))}"
-    verdict = result.variable(variable)
-    return f"Gradient None. {linked(verdict)}" if verdict else "Gradient None."
-
-
-def linked(verdict: Any) -> str:
-    """The verdict's sentence as HTML, with links to the blocks it names.
-
-    Of long routes only the blocks near both ends become links.
-    """
-    blocks = {cutter.block for cutter in (*verdict.cutters[:MANY], *verdict.repair[:MANY])}
-    route = (*verdict.witness[:MANY], *verdict.witness[-MANY:])
-    return labels.linked(verdict.sentence, blocks.union(route, verdict.frozen[:MANY]))
+    idle = block.idle_parameters if isinstance(block, Dataset) else ()
+    offered = tuple(_choices(diagram, block).items())
+    return page, name, type(block), names, driven, frozenset(block.owned), idle, offered

@@ -8,6 +8,7 @@ from PySide6.QtCore import QSize, Signal
 from PySide6.QtWidgets import QLineEdit, QPlainTextEdit, QVBoxLayout, QWidget
 
 from app.panels import labels
+from app.panels.inspector.training_form import TrainingForm
 from blocks.errors import FileError
 from runtime.diagram import Diagram, SetTitle
 from runtime.flow import parse_contracts
@@ -15,13 +16,13 @@ from runtime.flow.tools.contracts import EXAMPLE
 
 
 class DiagramForm(QWidget):
-    """Title, description and contracts of the diagram.
+    """Title, description, contracts and training of the diagram.
 
     Invalid contracts stay in their field with the error under it.
     """
 
     committed = Signal(object)
-    """A SetTitle."""
+    """A SetTitle or a SetTraining."""
     draftChanged = Signal(object)
     """The text of invalid contracts; None once they are valid."""
 
@@ -56,6 +57,10 @@ class DiagramForm(QWidget):
         column.addWidget(labels.heading(self.tr("Contracts")))
         column.addWidget(self.contracts, 1)
         column.addWidget(self._error)
+        column.addWidget(labels.heading(self.tr("Training")))
+        self.training = TrainingForm(diagram)
+        self.training.committed.connect(self.committed)
+        column.addWidget(self.training)
         column.addWidget(labels.caption(self.tr("Select a block to see and edit its parameters.")))
         self.show_diagram(diagram)
         if draft is not None:
@@ -72,6 +77,7 @@ class DiagramForm(QWidget):
             self._keep(None)
         if self._draft is None:
             self.contracts.show_text("\n".join(diagram.contracts))
+        self.training.show_diagram(diagram)
         self._diagram = diagram
 
     def _commit(self) -> None:

@@ -92,7 +92,7 @@ class ChoiceField(Field):
         super().__init__(parent)
         self.box = QuietComboBox(self)
         for choice in choices:
-            self.box.addItem(self.tr("none") if choice is None else str(choice), choice)
+            self.box.addItem(self.tr("none") if choice in (None, "") else str(choice), choice)
         _fill(self, self.box)
         self.box.activated.connect(lambda index: self.committed.emit(self.box.itemData(index)))
 

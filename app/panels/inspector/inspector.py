@@ -97,6 +97,8 @@ class Inspector(QScrollArea):
         self._previews.result_shown()
         if self.form:
             self.form.show_result(result, use)
+        elif isinstance(inner := self.widget(), DiagramForm):
+            inner.training.show_result(result)
 
     def set_theme(self, theme: Theme) -> None:
         """Use the colours of ``theme``."""
@@ -143,6 +145,7 @@ class Inspector(QScrollArea):
             form = DiagramForm(self._diagram, self._contracts)
             form.committed.connect(self.changeRequested)
             form.draftChanged.connect(self._keep_contracts)
+            form.training.show_result(self._result)
             self._show(form)
 
     def _show_block_form(self, name: str) -> None:
@@ -152,6 +155,9 @@ class Inspector(QScrollArea):
         form.draftChanged.connect(lambda field, text: self._keep(form, field, text))
         form.renamed.connect(lambda new: self._rename(form, new))
         form.blockRequested.connect(self.blockRequested)
+        form.setRequested.connect(
+            lambda values: self.changeRequested.emit(SetParameters(form.name, values, form.page))
+        )
         form.ownRequested.connect(lambda port, own: self._move(form, port, own=own))
         for field, (text, error) in self._drafts_of(form).items():
             form.show_draft(field, text, error)

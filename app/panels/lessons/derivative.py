@@ -2,22 +2,33 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from PySide6.QtCore import Qt
+from numpy.typing import NDArray
+from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import QFrame, QLabel, QScrollArea, QVBoxLayout, QWidget
 
 from app.panels import labels
 from app.panels.formula import Formula
-from app.panels.lessons.heatmap import Heatmap
-from runtime.lessons.rules import port_name
+from app.panels.lessons.heatmap import JacobianTable, LabelledHeatmap
+from app.panels.lessons.vector_jacobian import ProductView
+from runtime.lessons.derivative.rules import port_name
 
 if TYPE_CHECKING:
-    from runtime.lessons.card import DerivativeCard, InputRule
+    from runtime.lessons.derivative.card import DerivativeCard, InputRule, VectorJacobian
+
+Array = NDArray[Any]
+_WIDEST = 30.0
+"""Width of a rule that is still legible when it is shrunk to a panel, in lines of text."""
 
 
 class DerivativePanel(QScrollArea):
     """Shows the card of one block, or why there is none."""
+
+    rowRequested = Signal(object, int)
+    """A VectorJacobian, and the element of the output of which the row is to be shown."""
+    manualRequested = Signal(str, str)
+    """A page of the manual, and a word to find there."""
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -46,6 +57,7 @@ class DerivativePanel(QScrollArea):
         if card.differences:
             parts.append(labels.heading(self.tr("Where systems differ")))
             parts += [labels.caption(text) for text in card.differences]
+            parts.append(self._link(card.type_name))
         if not (card.inputs or card.arrivals):
             parts.append(labels.caption(self.tr("No gradient arrives here, and none goes back.")))
         self._fill(parts)
@@ -60,28 +72,52 @@ class DerivativePanel(QScrollArea):
         parts: list[QWidget] = [labels.heading(self.tr("Back to {0}").format(rule.port))]
         if rule.rule is None:
             parts.append(labels.body(self.tr("Nothing goes back: None, not 0.")))
-        elif rule.rule:
-            formula = Formula(self)
-            formula.show_latex(f"g_{{{port_name(rule.port)}}} = {rule.rule}")
-            parts.append(formula)
         else:
-            parts.append(labels.caption(self.tr("The rule is too long to be written here.")))
+            parts.append(self._rule(rule))
         if rule.text:
             parts.append(labels.body(rule.text))
         if rule.jacobian is not None and rule.jacobian.size > 1:
-            cell = labels.caption(self.tr("Rows: output; columns: input. Point at a cell."))
-            idle = cell.text()
-            names = ("y", rule.port)
-            heat = Heatmap(
-                rule.jacobian, rule.output_rank, names, lambda text: cell.setText(text or idle)
+            table = JacobianTable(rule.jacobian, rule.output_rank, "y", rule.port)
+            name = self.tr("Jacobian of y by {0}, {1} × {2}").format(rule.port, *table.table.shape)
+            idle = self.tr(
+                "Rows: output; columns: input; blue: positive; orange: negative. Point at a cell."
             )
-            parts += [heat, cell]
+            parts.append(LabelledHeatmap(table, name, idle))
+        elif rule.product is not None:
+            view = ProductView(rule.product)
+            view.rowRequested.connect(self.rowRequested)
+            parts.append(view)
         return parts
+
+    def _rule(self, rule: InputRule) -> QWidget:
+        """The rule typeset; one that would be illegible in a panel is left to the timeline."""
+        formula = Formula(self)
+        formula.show_latex(f"g_{{{port_name(rule.port)}}} = {rule.rule}")
+        if rule.rule and formula.natural_width() <= _WIDEST * formula.fontMetrics().height():
+            return formula
+        formula.deleteLater()
+        return labels.caption(
+            self.tr("The rule is long: the timeline (F8) shows it by primitive, step by step.")
+        )
+
+    def show_row(self, product: VectorJacobian, index: int, row: Array) -> None:
+        """Show one row of a large Jacobian, if its card is still shown."""
+        for view in self.findChildren(ProductView):
+            if view.product is product:
+                view.show_row(index, row)
+
+    def _link(self, type_name: str) -> QLabel:
+        """Leads to the table of all differences in the manual."""
+        text = self.tr("All differences, in the manual")
+        link = labels.rich(f'<a href="systems.md">{text}</a>')
+        link.linkActivated.connect(lambda page: self.manualRequested.emit(page, type_name))
+        return link
 
     def _fill(self, parts: list[QWidget]) -> None:
         body = QWidget(self)
         column = QVBoxLayout(body)
         column.setContentsMargins(12, 8, 12, 8)
+        column.setSpacing(8)
         for part in parts:
             column.addWidget(part)
         column.addStretch(1)

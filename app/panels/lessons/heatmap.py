@@ -1,17 +1,19 @@
-"""A Jacobian as a heatmap: a row for each element of the output, a column for each of the input."""
+"""Jacobians and gradients as heatmaps, of which each cell has a name."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
-from PySide6.QtCore import QPointF, QRectF, QSize, Qt
+from PySide6.QtCore import QPointF, QRectF, QSize, Qt, Signal
 from PySide6.QtGui import QColor, QKeyEvent, QMouseEvent, QPainter, QPaintEvent, QPen
-from PySide6.QtWidgets import QSizePolicy, QWidget
+from PySide6.QtWidgets import QSizePolicy, QVBoxLayout, QWidget
 
 from app.canvas.paint.blocks.charts import draw_chart
 from app.canvas.state.charts import heatmap
+from app.panels import labels
 from app.services.theme import LIGHT, follow_theme
 from runtime.flow.words.formatting import number
 
@@ -29,36 +31,82 @@ _CELL = 22.0
 """Size of a cell where there is room, px."""
 
 
-class Heatmap(QWidget):
-    """The Jacobian of an output by an input; the cell under the pointer or the keys is named.
+@dataclass(frozen=True)
+class JacobianTable:
+    """A row for each element of the output, a column for each of the input.
 
-    ``jacobian`` has the shape of the output, then that of the input. ``told`` gets the text about
-    a cell, and an empty one when none is pointed at.
+    ``jacobian`` has the shape of the output, of ``output_rank`` axes, then that of the input.
     """
+
+    jacobian: Array
+    output_rank: int
+    output: str
+    given: str
+
+    @property
+    def table(self) -> Array:
+        """The Jacobian as a matrix."""
+        rows = int(np.prod(self.jacobian.shape[: self.output_rank], dtype=int))
+        return self.jacobian.reshape(rows, -1)
+
+    def text(self, row: int, column: int) -> str:
+        """``∂y[0, 1]/∂x[2] = 0.24``."""
+        shape, rank = self.jacobian.shape, self.output_rank
+        output = element(self.output, shape[:rank], row)
+        given = element(self.given, shape[rank:], column)
+        return f"∂{output}/∂{given} = {number(self.table[row, column])}"
+
+
+@dataclass(frozen=True)
+class GradientTable:
+    """A gradient with its last axis as columns, and all others as rows."""
+
+    array: Array
+    name: str
+
+    @property
+    def table(self) -> Array:
+        """The gradient as a matrix."""
+        return self.array.reshape(-1, self.array.shape[-1] if self.array.ndim else 1)
+
+    def text(self, row: int, column: int) -> str:
+        """``g[0, 1] = 0.24``."""
+        index = row * self.table.shape[1] + column
+        name = element(self.name, self.array.shape, index)
+        return f"{name} = {number(self.table[row, column])}"
+
+
+def element(name: str, shape: tuple[int, ...], index: int) -> str:
+    """An element in row-major order: ``x[0, 2]``, of a single number ``x``."""
+    place = np.unravel_index(index, shape) if shape else ()
+    return f"{name}{[int(i) for i in place] if place else ''}"
+
+
+class Heatmap(QWidget):
+    """A table of numbers as colours; the cell under the pointer or the keys is named.
+
+    ``show`` gets the text of that cell, and an empty one when none is pointed at.
+    """
+
+    pointed = Signal(int)
+    """The cell that is pointed at, counted row by row."""
 
     def __init__(
         self,
-        jacobian: Array,
-        output_rank: int,
-        names: tuple[str, str],
-        told: Callable[[str], object],
+        shown: JacobianTable | GradientTable,
+        name: str,
+        show: Callable[[str], object],
         parent: QWidget | None = None,
     ) -> None:
         super().__init__(parent)
-        shape = jacobian.shape
-        self._shapes = shape[:output_rank], shape[output_rank:]
-        rows, columns = (int(np.prod(part, dtype=int)) for part in self._shapes)
-        self._table = jacobian.reshape(rows, columns)
-        self._names = names
-        self._told = told
+        self._shown, self._table = shown, shown.table
+        self._show = show
         self._cell: tuple[int, int] | None = None
         self._theme = LIGHT
         self.setMouseTracking(True)
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
         self.setSizePolicy(QSizePolicy.Policy.Fixed, QSizePolicy.Policy.Fixed)
-        self.setAccessibleName(
-            self.tr("Jacobian of {0} by {1}, {2} × {3}").format(*names, rows, columns)
-        )
+        self.setAccessibleName(name)
         follow_theme(self)
 
     def set_theme(self, theme: Theme) -> None:
@@ -71,18 +119,6 @@ class Heatmap(QWidget):
         cell = min(_CELL, _LARGEST / max(rows, columns))
         return QSize(round(max(6.0, cell * columns)) + 2, round(max(6.0, cell * rows)) + 2)
 
-    def text(self, row: int, column: int) -> str:
-        """``∂y[0, 1]/∂x[2] = 0.24``."""
-        places = (
-            np.unravel_index(at, shape) if shape else ()
-            for at, shape in zip((row, column), self._shapes, strict=True)
-        )
-        output, given = (
-            f"{name}{[int(i) for i in place] if place else ''}"
-            for name, place in zip(self._names, places, strict=True)
-        )
-        return f"∂{output}/∂{given} = {number(self._table[row, column])}"
-
     def mouseMoveEvent(self, event: QMouseEvent) -> None:
         rows, columns = self._table.shape
         box = self._box()
@@ -92,7 +128,7 @@ class Heatmap(QWidget):
 
     def leaveEvent(self, event: QEvent) -> None:
         self._cell = None
-        self._told("")
+        self._show("")
         self.update()
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
@@ -111,7 +147,8 @@ class Heatmap(QWidget):
     def _point_at(self, row: int, column: int) -> None:
         if (row, column) != self._cell:
             self._cell = row, column
-            self._told(self.text(row, column))
+            self._show(self._shown.text(row, column))
+            self.pointed.emit(row * self._table.shape[1] + column)
             self.update()
 
     def _box(self) -> QRectF:
@@ -120,7 +157,7 @@ class Heatmap(QWidget):
     def paintEvent(self, event: QPaintEvent) -> None:
         theme, box = self._theme, self._box()
         with QPainter(self) as painter:
-            draw_chart(painter, heatmap(self._table), box, theme)
+            draw_chart(painter, heatmap(self._table, round(_LARGEST)), box, theme)
             painter.setPen(QPen(QColor(theme.accent if self.hasFocus() else theme.hairline), 1.0))
             painter.drawRect(box)
             if self._cell is not None:
@@ -136,3 +173,22 @@ class Heatmap(QWidget):
             0.0, 0.0, 0.0, height - box.height()))  # fmt: skip
         painter.drawRect(QRectF(corner + QPointF(column * width, 0.0), box.size()).adjusted(
             0.0, 0.0, width - box.width(), 0.0))  # fmt: skip
+
+
+class LabelledHeatmap(QWidget):
+    """A heatmap above a line about the cell that is pointed at; ``idle`` stands there else."""
+
+    def __init__(
+        self,
+        shown: JacobianTable | GradientTable,
+        name: str,
+        idle: str,
+        parent: QWidget | None = None,
+    ) -> None:
+        super().__init__(parent)
+        line = labels.caption(idle)
+        self.heatmap = Heatmap(shown, name, lambda text: labels.say(self, line, text or idle))
+        column = QVBoxLayout(self)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.addWidget(self.heatmap)
+        column.addWidget(line)

@@ -208,7 +208,7 @@ def page_rows(diagram: Diagram, page: str) -> Iterator[PageRow]:
     """The pages of a diagram except ``main``, with whether they can be used on ``page``."""
     used = Counter(
         block.page
-        for content in diagram.pages.values()
+        for content in (diagram.pages.values() if len(diagram.pages) > 1 else ())
         for block in content.blocks.values()
         if isinstance(block, PageBlock)
     )

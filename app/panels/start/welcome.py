@@ -22,11 +22,16 @@ from PySide6.QtWidgets import (
 from app.evaluation.worker import Worker
 from app.panels import labels
 from app.panels.start.card import PICTURE, DiagramCard, Version
+from app.panels.start.course import Course
 from app.panels.start.thumbnails import Content, read
 from app.services.examples import SUFFIX, Example, Group
+from app.services.plain_text import tooltip, unmarked
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from app.services.examples import LessonFile
+    from runtime.lessons.course.progress import Progress
 
 _GAP = 20
 _MOST_COLUMNS = 4
@@ -35,6 +40,8 @@ _MOST_COLUMNS = 4
 class Welcome(QScrollArea):
     """A page on the canvas; drops on it reach the canvas."""
 
+    lessonRequested = Signal(object)
+    """Path of a lesson to play."""
     exampleRequested = Signal(object)
     """Path of an example to open as a copy."""
     fileRequested = Signal(object)
@@ -43,10 +50,17 @@ class Welcome(QScrollArea):
     formulaRequested = Signal(str)
     """A formula to make a diagram of."""
 
-    def __init__(self, canvas: QWidget, examples: Sequence[Example]) -> None:
+    def __init__(
+        self, canvas: QWidget, examples: Sequence[Example], lessons: Sequence[LessonFile] = ()
+    ) -> None:
         super().__init__(canvas)
         self._canvas = canvas
         self._examples = examples
+        self._lessons = lessons
+        self.progress: Mapping[str, Progress] = {}
+        """How far the user is in each lesson, by its title."""
+        self.course: Course | None = None
+        self.next_lesson: QPushButton | None = None
         self._columns = 1
         self.cards: list[DiagramCard] = []
         """All cards, in the order shown."""
@@ -80,6 +94,7 @@ class Welcome(QScrollArea):
         self._add_formula()
         files = [self._file_card(path) for path in recent]
         self._add_cards(self.tr("Recent files"), files)
+        self._add_course()
         for group, members in groupby(sorted(self._examples, key=_rank), key=_rank):
             self._add_cards(self._heading(Group(group)), self._example_cards(members))
         self._column.addStretch(1)
@@ -88,11 +103,11 @@ class Welcome(QScrollArea):
             card.start()
         self._place()
 
-    def show_if(self, wanted: bool, recent: Sequence[Path], *, tour_taken: bool = False) -> None:
-        """Show the page with these files if it is wanted, or else hide it."""
-        if wanted and not self.isVisible():
+    def open(self, recent: Sequence[Path], *, tour_taken: bool = False) -> None:
+        """Show the page with these files, unless it is shown already."""
+        if not self.isVisible():
             self.show_recent(recent, tour_taken=tour_taken)
-        self.setVisible(wanted)
+        self.show()
 
     def show_mistake(self, text: str) -> None:
         """Say below the formula why it can't be a diagram; empty if it can."""
@@ -111,10 +126,37 @@ class Welcome(QScrollArea):
         self.tour.setToolTip(self.tr("Learn by doing, on a diagram of its own"))
         self.tour.clicked.connect(self.tourRequested)
         row = QHBoxLayout()
+        if self._next is not None:
+            row.addWidget(self._next_button(self._next))
         row.addWidget(self.tour)
         row.addStretch(1)
         self._column.addSpacing(4)
         self._column.addLayout(row)
+
+    def _next_button(self, lesson: LessonFile) -> QPushButton:
+        """The first thing to do: the first lesson that is not done."""
+        text = self.tr("Next lesson: {0} ({1} min)").format(lesson.title, lesson.minutes)
+        button = QPushButton(unmarked(text), self)
+        button.setDefault(True)
+        button.setToolTip(tooltip(lesson.goal))
+        button.clicked.connect(lambda: self.lessonRequested.emit(lesson.path))
+        self.next_lesson = button
+        return button
+
+    @property
+    def _next(self) -> LessonFile | None:
+        """The first lesson that is not done."""
+        done = {title for title, progress in self.progress.items() if progress.done}
+        return next((lesson for lesson in self._lessons if lesson.title not in done), None)
+
+    def _add_course(self) -> None:
+        """The next lessons, and on request all of them, each with how far the user is."""
+        self.course = None
+        if self._lessons:
+            course = self.course = Course(self._lessons, self.progress, self._columns)
+            course.lessonRequested.connect(self.lessonRequested)
+            course.toggled.connect(self._place)
+            self._column.addWidget(course)
 
     def _add_formula(self) -> None:
         self.formula = QLineEdit(self)
@@ -146,6 +188,7 @@ class Welcome(QScrollArea):
 
     def _heading(self, group: Group) -> str:
         return {
+            Group.TRAINING: self.tr("Examples that train"),
             Group.BASICS: self.tr("Basics"),
             Group.STOPS: self.tr("Where stops are used"),
             Group.LARGE: self.tr("Large"),
@@ -154,8 +197,11 @@ class Welcome(QScrollArea):
     def _example_cards(self, examples: Iterable[Example]) -> list[DiagramCard]:
         """A card for each example; the versions of one share a card."""
         made = []
-        for _, members in groupby(sorted(examples, key=_version), key=_stem):
-            versions = list(members)
+        by_stem: dict[str, list[Example]] = {}
+        for example in examples:
+            by_stem.setdefault(example.stem, []).append(example)
+        for members in by_stem.values():
+            versions = sorted(members, key=_version)
             shared = _shared([example.title for example in versions])
             titles = [v.title.removeprefix(shared).strip() for v in versions]
             labelled = titles if len(versions) > 1 else [""]
@@ -196,6 +242,8 @@ class Welcome(QScrollArea):
             self._columns = columns
             for grid, cards in self._grids:
                 _fill(grid, cards, columns)
+            if self.course is not None:
+                self.course.fill(columns)
         width = min(columns * (PICTURE.width() + _GAP) + 24, room.width() - 16)
         height = min(self._column.totalHeightForWidth(width) + 16, room.height() - 16)
         self.resize(max(width, 0), max(height, 0))
@@ -219,13 +267,9 @@ def _rank(example: Example) -> int:
     return example.group.value
 
 
-def _stem(example: Example) -> str:
-    return example.stem
-
-
-def _version(example: Example) -> tuple[str, str]:
-    """Sorts versions of an example together, the stopped one first."""
-    return example.stem, example.path.name
+def _version(example: Example) -> str:
+    """Sorts the versions of an example, the stopped one first."""
+    return example.path.name
 
 
 def _first_sentence(text: str) -> str:

@@ -48,7 +48,13 @@ class Findings(QTreeWidget):
         follow_theme(self)
 
     def show_causes(self, causes: Sequence[Cause], placeholder: str = "") -> None:
-        """Show causes, or ``placeholder`` if there are none."""
+        """Show causes, or ``placeholder`` if there are none.
+
+        Rows that would be the same stay, so that a press on one is not lost and an open one not
+        closed when another run finds what the last one did.
+        """
+        if causes and tuple(causes) == self.causes:
+            return
         self.clear()
         self.causes = tuple(causes)
         for cause in causes:

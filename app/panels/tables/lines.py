@@ -11,6 +11,7 @@ from PySide6.QtWidgets import QAbstractItemView, QHeaderView, QTableView
 if TYPE_CHECKING:
     from PySide6.QtCore import QAbstractItemModel
     from PySide6.QtGui import QPaintEvent
+    from PySide6.QtWidgets import QWidget
 
 _PAD = 10
 
@@ -19,6 +20,10 @@ class Table(QTableView):
     """A table whose rows fit the font, with a text to show while it is empty."""
 
     _placeholder = ""
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.setTabKeyNavigation(False)  # or Tab would not lead out of it
 
     def set_placeholder(self, text: str) -> None:
         """Show ``text`` while there is no row."""

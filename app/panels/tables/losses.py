@@ -4,15 +4,20 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QSignalBlocker, Signal
+from PySide6.QtCore import QSignalBlocker, QSize, Signal
+from PySide6.QtGui import QIcon
 from PySide6.QtWidgets import QComboBox, QHBoxLayout, QWidget
 
+from app.canvas.paint.wires import swatches
+from app.canvas.state.annotations import loss_colour
 from app.evaluation.result import MAX_SIDE_BY_SIDE
 from app.panels import labels
+from app.services import theme
 from runtime.diagram.paths import PortPath
 
 if TYPE_CHECKING:
     from app.evaluation.result import Result
+    from app.services.theme import Theme
 
 
 APART = "*"
@@ -20,7 +25,10 @@ APART = "*"
 
 
 class Losses(QWidget):
-    """Values of the losses, and a switch between them if there are several."""
+    """Values of the losses, and a switch between them if there are several.
+
+    Losses whose lanes can be shown side by side have a piece of their lane beside their name.
+    """
 
     lossChosen = Signal(object)
     """Port of the chosen loss; None for all together."""
@@ -29,11 +37,15 @@ class Losses(QWidget):
         super().__init__(parent)
         self._result: Result | None = None
         self._overlaid: Result | None = None
+        self._swatches: tuple[Theme, list[str | None], list[str]] | None = None
+        """The theme, the ports and the colours of the swatches that are shown."""
+        self._theme: Theme = theme.LIGHT
         self.label = labels.plain(parent=self)
         self.switch = QComboBox(self)
         self.switch.setAccessibleName(self.tr("Gradient of"))
         self.switch.setToolTip(self.tr("The loss for lanes, gradients and explanations"))
         self.switch.setSizeAdjustPolicy(QComboBox.SizeAdjustPolicy.AdjustToContents)
+        self.switch.setIconSize(QSize(swatches.WIDTH, swatches.HEIGHT))
         self.switch.hide()
         row = QHBoxLayout(self)
         row.setContentsMargins(8, 0, 8, 0)
@@ -42,6 +54,12 @@ class Losses(QWidget):
         row.addWidget(self.label)
         self.switch.currentIndexChanged.connect(self._choose)
         self._fill(())
+        theme.follow_theme(self)
+
+    def set_theme(self, theme: Theme) -> None:
+        """Draw the swatches in the colours of ``theme``."""
+        self._theme = theme
+        self._draw_swatches()
 
     @property
     def chosen(self) -> str | None:
@@ -59,6 +77,15 @@ class Losses(QWidget):
         rows = range(self.switch.count())
         return [(self.switch.itemText(row), self.switch.itemData(row)) for row in rows]
 
+    def swatch(self, loss: str | None, width: int = swatches.WIDTH) -> QIcon:
+        """A piece of the lane of a loss, as it is side by side with others; none for other rows."""
+        result = self._result
+        if result is None or not result.is_by_loss or loss not in result.losses[:MAX_SIDE_BY_SIDE]:
+            return QIcon()
+        port = PortPath(loss)
+        number, colour = result.losses.index(port), loss_colour(result.diagram, port)
+        return swatches.loss_swatch(self._theme, number, colour, width)
+
     def choose(self, loss: str | None) -> None:
         """Choose one loss, or all together (None), or all side by side (:data:`APART`)."""
         ports = [port for _, port in self.choices()]
@@ -70,13 +97,14 @@ class Losses(QWidget):
         if result is not self._result:
             self._result, self._overlaid = result, None
             self._fill(result.losses, apart=result.is_by_loss)
+            self._draw_swatches()
         if self._overlaid is None:
-            self._show_values(result)
             self._overlaid = result.side_by_side() if self.apart else result.of(self.chosen)
         return self._overlaid
 
-    def _show_values(self, result: Result) -> None:
-        lossless = bool(result.states) and result.is_lossless
+    def show_values(self, result: Result) -> None:
+        """Show the values of the losses as far as ``result`` has them."""
+        lossless = (result.is_partial or bool(result.states)) and result.is_lossless
         values = labels.losses(result, numbered=self.apart)
         self.label.setText(self.tr("No loss, so no gradient") if lossless else values)
 
@@ -92,6 +120,19 @@ class Losses(QWidget):
                 self.switch.addItem(self._named(port, len(losses)), port)
             self.switch.setCurrentIndex(offered.index(before) if before in offered else 0)
         self.switch.setVisible(len(offered) > 1)
+
+    def _draw_swatches(self) -> None:
+        """Draw the swatches, unless those of the result before look the same."""
+        result, ports = self._result, [port for _, port in self.choices()]
+        colours: list[str] = []
+        if result is not None and result.is_by_loss:
+            colours = [loss_colour(result.diagram, loss) for loss in result.losses]
+        shown = self._theme, ports, colours
+        if shown == self._swatches:
+            return
+        self._swatches = shown
+        for row in range(self.switch.count()):
+            self.switch.setItemIcon(row, self.swatch(self.switch.itemData(row)))
 
     def _named(self, port: str | None, count: int) -> str:
         if port is None:

@@ -76,7 +76,7 @@ class VariableModel(QAbstractTableModel):
 
     def set_result(self, result: Result | None) -> None:
         """Show another result."""
-        names = tuple(result.gradients) if result else ()
+        names = result.variables if result else ()
         if names != self.names:
             self.beginResetModel()
             self._result, self.names = result, names
@@ -184,6 +184,8 @@ class VariableModel(QAbstractTableModel):
         return "" if value is None else notation.glimpse(value)
 
     def _gradient(self, name: str) -> str:
+        if self._result is not None and name not in self._result.gradients:
+            return self.tr("hidden")
         gradient = self._result.gradients[name] if self._result else None
         if gradient is not None:
             return notation.glimpse(gradient)
@@ -193,7 +195,7 @@ class VariableModel(QAbstractTableModel):
     def _fates(self, name: str) -> list[str]:
         """What each of PyTorch's optimisers would do with the variable."""
         result = self._result
-        if result is None or result.flow is None:
+        if result is None or result.flow is None or result.is_partial:
             return []
         reports = dialects(result.flow, name, result.loss)
         fates = reports.fates[reports.reports[0].system]
@@ -255,9 +257,7 @@ class Variables(ScrubTable):
         self.setItemDelegateForColumn(_VALUE, _ValueDelegate(self))
         self.verticalHeader().hide()
         self.fit_rows()
-        self.set_placeholder(
-            self.tr("No variables. Training changes the numbers of Variable blocks.")
-        )
+        self._explain_absence("")
         header = self.horizontalHeader()
         header.setHighlightSections(False)
         header.setResizeContentsPrecision(0)  # measures visible rows only
@@ -293,9 +293,14 @@ class Variables(ScrubTable):
     def set_result(self, result: Result | None) -> None:
         """Show another result."""
         self._result = result
+        self._explain_absence(labels.withheld(result))
         self._previews.result_shown()
         if self.isVisible():
             self.table.set_result(result)
+
+    def _explain_absence(self, withheld: str) -> None:
+        none = self.tr("No variables. Training changes the numbers of Variable blocks.")
+        self.set_placeholder(withheld or none)
 
     def showEvent(self, event: QShowEvent) -> None:
         self.table.set_result(self._result)

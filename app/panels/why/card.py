@@ -20,7 +20,7 @@ from PySide6.QtGui import (
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QPushButton, QToolButton, QVBoxLayout, QWidget
 
 from app.panels import labels
-from app.panels.inspector.block_form import linked
+from app.panels.inspector.texts import linked
 from app.panels.why.placement import place_beside
 from app.services import theme
 from app.services.translation import editor

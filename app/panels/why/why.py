@@ -19,8 +19,8 @@ from PySide6.QtWidgets import (
 
 from app.canvas.state.formatting import dimensions
 from app.panels import labels, notation
-from app.panels.inspector.block_form import linked
 from app.panels.inspector.grid import Grid
+from app.panels.inspector.texts import linked
 from app.panels.why.answers import Repair, sections
 from app.panels.why.leaves import LEAF, LeafRow, leaf_head, leaf_rows
 from app.services.theme import LIGHT, Theme, follow_theme
@@ -206,7 +206,7 @@ class Why(QScrollArea):
     def _add_verdicts(self) -> None:
         result, wire = self._result, self._wire
         if result is None or wire not in result.states:
-            self._add_caption(self.tr("Not computed."))
+            self._add_caption(labels.withheld(result) or self.tr("Not computed."))
             return
         several = len(result.losses) > 1 and result.loss is None
         if several and (result.is_by_loss or result.flow is None):

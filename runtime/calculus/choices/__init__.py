@@ -8,11 +8,12 @@ gives the same numbers, and a definition that does not give the system's numbers
 
 from runtime.calculus.choices.choice import SYSTEMS, Choice, Convention, Site
 from runtime.calculus.choices.markdown import choices_of, conventions, notes, table
-from runtime.calculus.choices.table import CHOICES, CONVENTIONS, SUBNORMAL
+from runtime.calculus.choices.table import CHOICES, CONVENTIONS, OPTIMISERS, SUBNORMAL
 
 __all__ = [
     "CHOICES",
     "CONVENTIONS",
+    "OPTIMISERS",
     "SUBNORMAL",
     "SYSTEMS",
     "Choice",

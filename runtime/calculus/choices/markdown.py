@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
-from runtime.calculus.choices.choice import SYSTEMS, Choice
+from runtime.calculus.choices.choice import SYSTEMS, Choice, Convention
 from runtime.calculus.choices.table import CHOICES, CONVENTIONS
 
 
@@ -35,10 +35,10 @@ def table(extreme: bool = False) -> str:
     return "\n".join(lines) + "\n"
 
 
-def conventions() -> str:
-    """The conventions as a table in Markdown."""
+def conventions(rows: Iterable[Convention] = CONVENTIONS) -> str:
+    """Conventions as a table in Markdown; those of what is reported by default."""
     lines = ["| point | here | elsewhere |", "|---|---|---|"]
-    lines += [f"| {row.point} | {row.here} | {row.elsewhere} |" for row in CONVENTIONS]
+    lines += [f"| {row.point} | {row.here} | {row.elsewhere} |" for row in rows]
     return "\n".join(lines) + "\n"
 
 

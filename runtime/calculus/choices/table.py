@@ -36,3 +36,50 @@ CONVENTIONS = (
     ),
     SUBNORMAL,
 )  # fmt: skip
+
+OPTIMISERS = (
+    Convention(
+        "weight decay of Adam", "added to the gradient, as L2; apart from it in AdamW",
+        "the same in PyTorch; Optax has AdamW alone",
+    ),
+    Convention(
+        "eps in RMSprop and Adagrad", "g / (√s + eps)",
+        "the same in PyTorch, g / √(s + eps) in Optax",
+    ),
+    Convention(
+        "eps in RAdam", "√(1 − β₂ᵗ) / (√s + eps)",
+        "the same in PyTorch, 1 / (√(s / (1 − β₂ᵗ)) + eps) in Optax",
+    ),
+    Convention(
+        "what AMSGrad takes the maximum of", "s, which is corrected afterwards",
+        "the same in PyTorch, the corrected s in Optax",
+    ),
+    Convention(
+        "momentum of NAdam", "μₜ = β₁ (1 − 0.96^(t · momentum_decay) / 2)",
+        "the same in PyTorch, the constant β₁ in Optax",
+    ),
+    Convention(
+        "momentum of RMSprop", "collects g / (√s + eps), times the rate of the step",
+        "the same in PyTorch, collects what is multiplied by the rate already in Optax",
+    ),
+    Convention(
+        "a cosine schedule past its end", "the rate rises again",
+        "the same in PyTorch, it stays at its least in Optax",
+    ),
+    Convention(
+        "clipping by norm", "times min(1, limit / (norm + 10⁻⁶))",
+        "the same in PyTorch, times limit / norm if that is below 1 in Optax",
+    ),
+    Convention(
+        "clipping by norm with groups", "one norm for all groups",
+        "the same in PyTorch, one norm for each part of a multi_transform in Optax",
+    ),
+    Convention(
+        "an average that begins with the first update", "the sources after that update",
+        "the same in PyTorch, the initial values in Optax",
+    ),
+    Convention(
+        "weight decay of AdamW unless given", "0.01", "0.01 in PyTorch, 10⁻⁴ in Optax"
+    ),
+)  # fmt: skip
+"""The optimisers: they have PyTorch's form."""

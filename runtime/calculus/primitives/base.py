@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
@@ -30,7 +30,7 @@ from runtime.calculus.sizes import require_axes, require_constant
 from runtime.calculus.value import NoDerivative, Primitive, Value
 
 if TYPE_CHECKING:
-    from blocks.block import Shape, Source
+    from blocks.block import OpenShape, Shape
     from runtime.calculus.namespace import Namespace
     from runtime.calculus.trace import Trace
 
@@ -138,6 +138,18 @@ WIRE = Primitive(
 """Marks a wire. Identity; its adjoint is the contribution of that wire."""
 
 
+class Given(Protocol):
+    """What a leaf needs of its source."""
+
+    @property
+    def open_shape(self) -> OpenShape | None:
+        """The shape as far as it is given."""
+
+    @property
+    def leaf_dtype(self) -> str:
+        """Name of the dtype."""
+
+
 class BaseOps:
     """Constants, casts and promotion: what every family needs.
 
@@ -172,8 +184,8 @@ class BaseOps:
         """A weak scalar: it takes the dtype of the other operand."""
         return self._constant(x)
 
-    def leaf(self, source: Source, shape: Shape | None = None) -> Value:
-        """The value of a source block, bound before each run; of ``shape`` where it is open."""
+    def leaf(self, source: Given, shape: Shape | None = None) -> Value:
+        """The value of a source, bound before each run; of ``shape`` where it is open."""
         wanted = source.open_shape if shape is None else shape
         if wanted is None or None in wanted:
             raise ShapeError(

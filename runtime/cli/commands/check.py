@@ -1,4 +1,4 @@
-"""``gradwire check FILE…``: everything that is wrong with diagrams, and contracts broken."""
+"""``gradwire check FILE…``: everything that is wrong with diagrams and their lessons."""
 
 from __future__ import annotations
 
@@ -10,8 +10,10 @@ import typer
 from blocks.errors import FileError
 from runtime.cli.arguments import Json
 from runtime.cli.contracts import contracts_for, outcomes_of, require_contracts
+from runtime.cli.lessons import lesson_problems
 from runtime.cli.output import CLEAN, PROBLEMS, USAGE, UsageError, print_json, problems_code
 from runtime.cli.sessions import has_errors, open_session
+from runtime.cli.training import training_problems
 from runtime.flow import Check, Outcome, check_gradients, contracts_of
 from runtime.flow.tools.contracts import SUFFIX
 from runtime.publish.contracts import contract_lines, contracts_json, junit
@@ -54,8 +56,11 @@ def check(
     """List all problems of diagrams, with places.
 
     Lines of the diagram that are no contracts are problems, whether contracts are checked or not.
-    Nothing is run, unless a contract or --gradients asks about numbers. Warnings and remarks are
-    listed too, but only errors, broken contracts and wrong derivatives make the exit code 1.
+    A diagram with a lesson is played: every path, text, question and goal has to make sense. So do
+    the patterns of a recipe for training.
+    Otherwise nothing is run, unless a contract or --gradients asks about numbers. Warnings and
+    remarks are listed too, but only errors, broken contracts and wrong derivatives make the exit
+    code 1.
     """
     given = [file for file in files if file.suffix == SUFFIX]
     diagrams = [file for file in files if file.suffix != SUFFIX]
@@ -69,9 +74,14 @@ def check(
         checked: list[Outcome] = []
         compared: list[Check] = []
         found: tuple[Problem, ...] = ()
+        stated = 0
         try:
             session, found = open_session(file)
-            contracts_of(session.diagram)
+            stated = len(contracts_of(session.diagram))
+            if session.diagram.lesson is not None and not has_errors(found):
+                found = (*found, *lesson_problems(session.diagram, file))
+            if not has_errors(found):
+                found = (*found, *training_problems(session, file))
             if given or contracts:
                 if not given:
                     require_contracts(session, file)
@@ -87,6 +97,8 @@ def check(
         outcomes[str(file)], checks[str(file)] = checked, compared
         if not json:
             verdict = "not clean" if wrong else "clean"
+            if stated and not (given or contracts):
+                verdict += f"; {_contracts(stated)} not checked (--contracts)"
             lines = [problem.text() for problem in found] or [visible(f"{file}: {verdict}")]
             typer.echo("\n".join([*lines, *contract_lines(checked), *gradient_lines(compared)]))
     if json:
@@ -96,6 +108,10 @@ def check(
     if junit_file is not None:
         _write(junit_file, junit(outcomes, problems))
     raise typer.Exit(code)
+
+
+def _contracts(count: int) -> str:
+    return "1 contract was" if count == 1 else f"{count} contracts were"
 
 
 def _write(path: Path, text: str) -> None:

@@ -6,17 +6,21 @@ import importlib
 import importlib.util
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from blocks.errors import RunError
+from blocks.errors import Location, RunError
 from blocks.nearest import did_you_mean
 from runtime.cli.arguments import DiagramFile
 from runtime.cli.output import UsageError, print_problems, problems_code
 from runtime.cli.sessions import has_errors, open_session
-from runtime.diagram import MAIN, Diagram
+from runtime.diagram import MAIN, Diagnostic, Diagram
 from runtime.publish.printable import visible
+from runtime.publish.problems import Problem
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 ENDINGS = (".svg", ".png", ".pdf", ".tex")
 """Endings of the files that can be drawn."""
@@ -122,6 +126,8 @@ def picture(
         "width": str(width),
         "lettering": text.value,
     }
+    if text is Text.EMBEDDED:
+        print_problems(_missing_fonts(output))
     drawn = drawing("headless").draw(
         session.diagram, output, options, page=None if every else page, blocks=select or ()
     )
@@ -129,6 +135,25 @@ def picture(
         typer.echo(visible(str(made)))
     if has_errors(problems):
         raise typer.Exit(problems_code(problems))
+
+
+def _missing_fonts(output: Path) -> Iterator[Problem]:
+    """A warning where no fonts can be embedded in a picture."""
+    if output.suffix.lower() != ".svg":
+        what = "Only SVG has a choice of text: --text embedded changes nothing here."
+    elif not drawing("embedding").can_embed():
+        what = "No fonts can be embedded, so text is drawn as shapes: the typeface is missing."
+    else:
+        return
+    step = 'Reinstall it: pip install --force-reinstall "gradwire[app]".'
+    warning = Diagnostic(
+        "warning",
+        Location(),
+        what,
+        code="no-fonts",
+        next_step=step if output.suffix.lower() == ".svg" else "Use --text with an .svg file.",
+    )
+    yield Problem(warning, str(output))
 
 
 def drawing(module: str) -> Any:

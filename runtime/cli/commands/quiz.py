@@ -2,21 +2,33 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Any
+from enum import StrEnum
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from runtime.cli.arguments import DiagramFile, Json, Losses
 from runtime.cli.output import print_json, print_problems, problems_code
 from runtime.cli.sessions import choose_losses, has_errors, open_session
-from runtime.lessons.quiz import Question
-from runtime.lessons.quiz import quiz as questions_of
+from runtime.lessons.quiz.asking import quiz as questions_of
+from runtime.lessons.quiz.question import Kind, Question
+from runtime.publish import quiz as formats
 from runtime.publish.text import show
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-_LETTERS = "abcd"
+_LETTERS = formats.LETTERS.lower()
+
+
+class Format(StrEnum):
+    """How the questions are written."""
+
+    TEXT = "text"
+    GIFT = "gift"
+    AIKEN = "aiken"
+    MOODLE = "moodle"
+    JSON = "json"
 
 
 def quiz(
@@ -27,38 +39,50 @@ def quiz(
     seed: Annotated[
         int, typer.Option("--seed", help="Another seed draws other numbers and other orders.")
     ] = 1,
+    about: Annotated[
+        list[Kind] | None,
+        typer.Option("--about", help="Only questions of this kind. May be repeated."),
+    ] = None,
+    written: Annotated[
+        Format,
+        typer.Option("--format", help="Text, JSON, or what Moodle and other platforms import."),
+    ] = Format.TEXT,
     answers: Annotated[
         bool, typer.Option("--answers", help="Show the answers, and what to say to wrong ones.")
     ] = False,
     loss: Losses = None,
     json: Json = False,
 ) -> None:
-    """Ask which gradients the variables of a diagram get, with several answers to choose from.
+    """Ask about gradients, states, values and stops of a diagram, with answers to choose from.
 
     Every wrong answer is computed from a misconception, such as that of several uses only one
-    counts. The same seed asks the same questions; JSON always has the answers.
+    counts. The same seed asks the same questions. GIFT, Moodle's XML, Aiken and JSON always have
+    the answers.
     """
     session, problems = open_session(file)
     print_problems(problems)
     if has_errors(problems):
         raise typer.Exit(problems_code(problems))
-    found = questions_of(session, count, seed, choose_losses(session, loss))
-    if json:
-        print_json(
-            {
-                "report": "quiz",
-                "version": 1,
-                "file": str(file),
-                "seed": seed,
-                "questions": [_json(question) for question in found],
-                "problems": [problem.to_json() for problem in problems],
-            }
-        )
+    kinds = tuple(about or Kind)
+    found = questions_of(session, count, seed, choose_losses(session, loss), kinds)
+    title = session.diagram.title
+    if json or written is Format.JSON:
+        report = formats.report(str(file), seed, found)
+        print_json({**report, "problems": [problem.to_json() for problem in problems]})
     elif not found:
         show([f"{file}\nNo question about this diagram has two wrong answers that differ."])
-    else:
+    elif written is Format.TEXT:
         parts = [_text(number, question) for number, question in enumerate(found, 1)]
         show([str(file), *parts, *([_key(found)] if answers else [])])
+    else:
+        match written:
+            case Format.GIFT:
+                text = formats.gift(title, found)
+            case Format.AIKEN:
+                text = formats.aiken(found)
+            case _:
+                text = formats.moodle(title, found)
+        typer.echo(text, nl=False)
 
 
 def _text(number: int, question: Question) -> str:
@@ -74,25 +98,8 @@ def _key(questions: Sequence[Question]) -> str:
     for number, question in enumerate(questions, 1):
         lines.append(f"{number}. {_LETTERS[question.answer]}")
         lines += [
-            f"   {letter}) {option.misconception}: {option.feedback}"
+            f"   {letter}) {formats.said(option)}"
             for letter, option in zip(_LETTERS, question.options, strict=False)
             if not option.is_right
         ]
     return "\n".join(lines)
-
-
-def _json(question: Question) -> dict[str, Any]:
-    return {
-        "variable": question.variable,
-        "text": question.text,
-        "values": dict(question.values),
-        "answer": question.answer,
-        "options": [
-            {
-                "text": option.text,
-                "misconception": option.misconception or None,
-                "feedback": option.feedback,
-            }
-            for option in question.options
-        ],
-    }

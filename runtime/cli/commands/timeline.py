@@ -11,7 +11,7 @@ from runtime.cli.output import print_json_by_line, print_problems, problems_code
 from runtime.cli.sessions import choose_blocks, choose_losses, has_errors, open_session
 from runtime.lessons.report import rows, steps_json
 from runtime.lessons.steps import Phase
-from runtime.lessons.timeline import record
+from runtime.lessons.timeline import Detail, record
 from runtime.publish.text import Table, show
 
 
@@ -31,6 +31,10 @@ def timeline(
         list[Phase] | None,
         typer.Option("--phase", help="Only this phase. May be repeated.", show_default=False),
     ] = None,
+    by: Annotated[
+        Detail,
+        typer.Option("--by", help="Steps by block, or by the primitives inside blocks."),
+    ] = Detail.BLOCK,
     values: Values = None,
     loss: Losses = None,
     json: Json = False,
@@ -38,14 +42,15 @@ def timeline(
     """Show one training step, block by block: forward, seed, backward and update.
 
     Each line says what a block computes, what arrives at it, and what it passes on or throws
-    away. The update is that of SGD with a rate of 0.1; the file stays as it is.
+    away; with --by primitive each primitive inside a block does, with its formula. The update is
+    that of SGD with a rate of 0.1; the file stays as it is.
     """
     session, problems = open_session(file, values)
     print_problems(problems)
     if has_errors(problems):
         raise typer.Exit(problems_code(problems))
     paths = choose_blocks(session, block) if block else None
-    recorded = record(session, choose_losses(session, loss))
+    recorded = record(session, choose_losses(session, loss), detail=by)
     events = [
         event
         for event in (recorded.events if paths is None else recorded.events_of(paths))
@@ -53,7 +58,7 @@ def timeline(
     ]
     if json:
         report = {"report": "timeline", "version": 1, "file": str(file)}
-        about = {"losses": list(recorded.steps.run.losses), "length": len(recorded)}
+        about = {"losses": list(recorded.steps.run.losses), "by": by.value, "length": len(recorded)}
         print_json_by_line({
             **report,
             **about,

@@ -14,6 +14,7 @@ from blocks.library.formula import Formula
 from blocks.library.pages import Page as PageBlock
 from blocks.library.pages import PageInput
 from blocks.library.sources import Variable
+from blocks.library.views import Field
 from blocks.names import NAME_RULE, is_name
 from blocks.nearest import did_you_mean
 from blocks.registry import registry
@@ -35,8 +36,8 @@ def check(diagram: Diagram) -> list[Diagnostic]:
     """All structural problems, page by page: names, blocks, inputs, wires, cycles, layout.
 
     Codes: no-main-page, bad-name, unknown-block, wrong-parameters, missing-page, page-recursion,
-    missing-input, unknown-literal, port-gap, dangling-wire, unknown-port, driven-page-input, cycle,
-    stray-layout, untrainable, too-large, plugin-failed.
+    missing-input, not-shown, unknown-literal, port-gap, dangling-wire, unknown-port,
+    driven-page-input, cycle, stray-layout, untrainable, too-large, plugin-failed.
     """
     dependencies = Dependencies(diagram)
     found = [*_check_pages(diagram, dependencies), *Expansion(diagram, dependencies).problems()]
@@ -151,6 +152,8 @@ class _PageCheck:
             yield from self._check_page_block(name, block)
         else:
             yield from self._check_inputs(name, block)
+        if isinstance(block, Field) and block.page:
+            yield from self._check_field(name, block.page)
         yield from _untrainable(block, Location(self._name, name))
         for port, own in block.owned.items():
             yield from _untrainable(own, Location(self._name, name, port))
@@ -173,6 +176,32 @@ class _PageCheck:
             if not (has_default or port in wired or port in block.literals):
                 yield _missing(Location(self._name, name, port))
         yield from self._check_literals(name, block)
+
+    def _check_field(self, name: str, page: str) -> Iterator[Diagnostic]:
+        """What is wrong with the page that a Field draws; everything else runs all the same."""
+        at = Location(self._name, name)
+        known = self._page_blocks.get(page)
+        if known is None:
+            others = [other for other in self._page_blocks if other != MAIN]
+            yield Diagnostic(
+                "warning",
+                at,
+                f"There is no page {page!r}, so the field shows nothing.",
+                expected="one of " + ", ".join(others) if others else None,
+                next_step=did_you_mean(page, others) or "Choose another page for this block.",
+                code="missing-page",
+            )
+        elif len(known.inputs) not in (1, 2) or len(known.outputs) != 1:
+            yield Diagnostic(
+                "warning",
+                at,
+                f"Page {page!r} is no function of a point, so the field shows nothing.",
+                expected="one input, for points (n, 2), or two, for x and y; and one output",
+                got=f"inputs: {', '.join(known.inputs) or 'none'}; "
+                f"outputs: {', '.join(known.outputs) or 'none'}",
+                next_step="Choose another page, or put the part that you mean into a page.",
+                code="not-shown",
+            )
 
     def _check_inputs(self, name: str, block: Block) -> Iterator[Diagnostic]:
         if block.bypassed:

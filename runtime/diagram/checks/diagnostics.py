@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
 
-from blocks.errors import GradwireError, Location
+from blocks.errors import FileError, GradwireError, Location
 
 Severity: TypeAlias = Literal["error", "warning", "info"]
 
@@ -29,11 +29,12 @@ class Diagnostic:
     def from_error(
         cls, error: GradwireError, code: str, location: Location | None = None
     ) -> Diagnostic:
-        """Convert an exception to a diagnostic."""
+        """Convert an exception to a diagnostic, with the place in a file that it names."""
+        place = error.place if isinstance(error, FileError) else ""
         return cls(
             severity="error",
             location=error.location or location or Location(),
-            what=error.what,
+            what=f"{place}: {error.what}" if place else error.what,
             expected=error.expected,
             got=error.got,
             next_step=error.next_step,

@@ -27,9 +27,11 @@ from runtime.diagram.edits.changes import (
     RemovePage,
     RenameBlock,
     RenamePage,
+    SetLesson,
     SetNote,
     SetParameters,
     SetTitle,
+    SetTraining,
     SetViews,
     StyleBlocks,
 )
@@ -45,6 +47,7 @@ from runtime.diagram.edits.preconditions import (
     require_note,
     require_page,
     require_route,
+    require_size,
     require_view,
     require_wire,
 )
@@ -122,6 +125,7 @@ def _perform(draft: Draft, change: Change) -> None:
             require_blocks(draft.page(page), page, styles)
             for name, style in styles.items():
                 require_colour(style.colour, Location(page, name))
+                require_size(style.size, Location(page, name))
                 draft.page(page).put_style(name, style)
         case SetParameters(name, values, page):
             _set_parameters(draft.page(page), page, name, values)
@@ -144,15 +148,15 @@ def _perform(draft: Draft, change: Change) -> None:
         case Batch(_, changes):
             for part in changes:
                 _perform(draft, part)
-        case InsertPage() | RemovePage() | RenamePage() | SetTitle() | SetViews():
-            _perform_on_diagram(draft, change)
+        case InsertPage() | RemovePage() | RenamePage():
+            _perform_on_pages(draft, change)
+        case SetTitle() | SetViews() | SetLesson() | SetTraining():
+            _perform_on_head(draft, change)
         case _:
             assert_never(change)
 
 
-def _perform_on_diagram(
-    draft: Draft, change: InsertPage | RemovePage | RenamePage | SetTitle | SetViews
-) -> None:
+def _perform_on_pages(draft: Draft, change: InsertPage | RemovePage | RenamePage) -> None:
     match change:
         case InsertPage(name, page):
             require_new(name, draft.pages, "page", Location(name))
@@ -176,6 +180,10 @@ def _perform_on_diagram(
                 refuse_main(old, "keeps its name")
                 require_new(new, draft.pages, "page", Location(old))
                 draft.rename_page(old, new)
+
+
+def _perform_on_head(draft: Draft, change: SetTitle | SetViews | SetLesson | SetTraining) -> None:
+    match change:
         case SetTitle(title, description, contracts):
             draft.title = draft.title if title is None else title
             draft.description = draft.description if description is None else description
@@ -184,6 +192,10 @@ def _perform_on_diagram(
             for place, view in enumerate(views):
                 require_view(draft, view, views[:place])
             draft.views = views
+        case SetLesson(lesson):
+            draft.lesson = lesson
+        case SetTraining(training):
+            draft.training = training
 
 
 def _set_parameters(page: PageDraft, page_name: str, name: str, values: Mapping[str, Any]) -> None:
@@ -272,6 +284,10 @@ def _label(change: Change) -> str:
             return "Change contracts" if title is text is None else "Change title"
         case SetViews():
             return "Change bookmarks"
+        case SetLesson(lesson):
+            return "Remove lesson" if lesson is None else "Change lesson"
+        case SetTraining(training):
+            return "Remove training" if training is None else "Change training"
         case Batch(label):
             return label
         case _:

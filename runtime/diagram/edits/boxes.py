@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection
 from typing import NamedTuple
 
-from runtime.diagram.layout.measures import HEADER, WIDTH, block_height
+from runtime.diagram.layout.measures import HEADER, WIDTH, block_height, view_size
 from runtime.diagram.model import PLAIN, Note, Page, Point
 
 
@@ -62,9 +62,11 @@ def _blocks_in(page: Page, frame: Note) -> frozenset[str]:
 
 def _block_box(page: Page, name: str) -> Box:
     left, top = page.layout[name]
-    lines = max(1, len(page.blocks[name].input_ports())) if name in page.blocks else 1
-    height = HEADER if page.styles.get(name, PLAIN).collapsed else block_height(lines)
-    return Box(left, top, left + WIDTH, top + height)
+    block, style = page.blocks.get(name), page.styles.get(name, PLAIN)
+    lines = 1 if block is None else max(1, len(block.input_ports()))
+    size = None if block is None else view_size(block, style, lines)
+    width, height = size or (WIDTH, HEADER if style.collapsed else block_height(lines))
+    return Box(left, top, left + width, top + height)
 
 
 def _note_box(note: Note) -> Box:

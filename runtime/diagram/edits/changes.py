@@ -11,8 +11,10 @@ from runtime.diagram.model import MAIN, Note, Page, Point, View
 
 if TYPE_CHECKING:
     from blocks.block import Block
+    from runtime.diagram.lesson import Lesson
     from runtime.diagram.model import Route, Style
     from runtime.diagram.paths import PortName
+    from runtime.diagram.training import Training
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,6 +162,20 @@ class SetViews:
 
 
 @dataclass(frozen=True, slots=True)
+class SetLesson:
+    """Replace the lesson of the diagram; None removes it."""
+
+    lesson: Lesson | None
+
+
+@dataclass(frozen=True, slots=True)
+class SetTraining:
+    """Replace the recipe by which the diagram is trained; None removes it."""
+
+    training: Training | None
+
+
+@dataclass(frozen=True, slots=True)
 class Batch:
     """Several changes made as one: all or none."""
 
@@ -184,5 +200,7 @@ Change: TypeAlias = (
     | RenamePage
     | SetTitle
     | SetViews
+    | SetLesson
+    | SetTraining
     | Batch
 )

@@ -11,9 +11,13 @@ from typing import TYPE_CHECKING
 from blocks.errors import ChangeError, Location
 from blocks.library.pages import Page as PageBlock
 from blocks.library.pages import PageInput, PageOutput
+from blocks.library.views import Field
 from blocks.nearest import did_you_mean
 from runtime.diagram.edits.page_draft import PageDraft
-from runtime.diagram.model import Diagram, Page
+from runtime.diagram.edits.renamed_paths import Renamed
+from runtime.diagram.model import MAIN, Diagram, Page
+from runtime.diagram.pages import uses_of
+from runtime.diagram.paths import InstancePath
 
 if TYPE_CHECKING:
     from runtime.diagram.paths import PortName
@@ -29,6 +33,8 @@ class Draft:
         self.description = diagram.description
         self.contracts = diagram.contracts
         self.views = diagram.views
+        self.lesson = diagram.lesson
+        self.training = diagram.training
 
     @property
     def pages(self) -> Mapping[str, Page | PageDraft]:
@@ -55,7 +61,16 @@ class Draft:
             page is self._base.pages[name] for name, page in pages.items()
         )
         shared = self._base.pages if same else pages
-        return Diagram(shared, self.title, self.description, self.contracts, self.views)
+        return Diagram(
+            shared,
+            self.title,
+            self.description,
+            self.contracts,
+            self.views,
+            self.lesson,
+            self.training,
+            self._base.folder,
+        )
 
     def uses(self, page: str) -> list[tuple[str, str]]:
         """Page and name of each use of a page."""
@@ -79,17 +94,57 @@ class Draft:
         """Rename a page and update its uses and bookmarks."""
         self._pages = {(new if name == old else name): p for name, p in self._pages.items()}
         self.views = tuple(v._replace(page=new) if v.page == old else v for v in self.views)
-        for outer, name in self.uses(old):
+        for outer, name in [*self.uses(old), *self._fields(old)]:
             page = self.page(outer)
             page.put_block(name, page.blocks[name].model_copy(update={"page": new}))
 
     def rename_block(self, page: str, old: str, new: str) -> None:
-        """Rename a block and, if it is a port of its page, the port of each use of the page."""
+        """Rename a block and, if it is a port of its page, the port of each use of the page.
+
+        Fields that name a use of a page follow, and so do the paths in the lesson, the contracts
+        and the training.
+        """
         here = self.page(page)
+        is_port = isinstance(here.blocks[old], PageInput | PageOutput)
+        if self.contracts or self.lesson is not None or self.training is not None:
+            self._rename_paths(Renamed(tuple(uses_of(self, page)), old, new, is_port))
+        if isinstance(here.blocks[old], PageBlock):
+            self._rename_in_fields(page, old, new)
         here.rename_block(old, new)
-        if isinstance(here.blocks[new], PageInput | PageOutput):
+        if is_port:
             for outer, use in self.uses(page):
                 self.page(outer).rename_port(use, old, new)
+
+    def _rename_paths(self, renamed: Renamed) -> None:
+        self.contracts = renamed.contracts(self.contracts)
+        if self.lesson is not None:
+            self.lesson = renamed.lesson(self.lesson)
+        if self.training is not None:
+            self.training = renamed.training(self.training)
+
+    def _fields(self, page: str | None = None) -> list[tuple[str, str]]:
+        """Page and name of each Field, or of each that evaluates a page."""
+        return [
+            (outer, name)
+            for outer, content in self._pages.items()
+            for name, block in content.blocks.items()
+            if isinstance(block, Field) and (page is None or block.page == page)
+        ]
+
+    def _rename_in_fields(self, page: str, old: str, new: str) -> None:
+        """Let the Fields whose use lies on the way through a block follow its new name."""
+        for outer, name in self._fields():
+            field = self._pages[outer].blocks[name]
+            assert isinstance(field, Field)
+            at, parts = MAIN, [*InstancePath(field.use).names] if field.use else []
+            for depth, part in enumerate(parts):
+                if at == page and part == old:
+                    parts[depth] = new
+                inside = self._pages[at].blocks.get(part) if at in self._pages else None
+                at = inside.page if isinstance(inside, PageBlock) else ""
+            if (use := InstancePath.of(*parts)) != field.use:
+                moved = field.model_copy(update={"use": str(use)})
+                self.page(outer).put_block(name, moved)
 
     def remove_blocks(self, page: str, names: Collection[str]) -> None:
         """Remove blocks with their wires and, if they were ports of the page, the wires and

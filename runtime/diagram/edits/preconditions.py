@@ -9,14 +9,14 @@ from blocks.errors import ChangeError, Location
 from blocks.names import NAME_RULE, is_name
 from blocks.nearest import did_you_mean
 from runtime.diagram.edits.draft import no_block, no_page
-from runtime.diagram.model import COLOURS, MAIN
+from runtime.diagram.model import COLOURS, LEAST_SIZE, MAIN, MOST_SIZE, is_size
 
 if TYPE_CHECKING:
     from collections.abc import Collection
 
     from runtime.diagram.edits.draft import Draft
     from runtime.diagram.edits.page_draft import PageDraft
-    from runtime.diagram.model import Point, Route, View
+    from runtime.diagram.model import Point, Route, Size, View
     from runtime.diagram.paths import PortName
 
 
@@ -89,6 +89,18 @@ def require_route(route: Route, location: Location) -> Route:
             got=str(route),
         )
     return route
+
+
+def require_size(size: Size | None, location: Location) -> None:
+    """Raise ChangeError for a size that no view can have."""
+    if size is not None and not is_size(size):
+        raise ChangeError(
+            "A view can't have this size.",
+            location=location,
+            expected=f"{LEAST_SIZE.width:g} × {LEAST_SIZE.height:g} to "
+            f"{MOST_SIZE.width:g} × {MOST_SIZE.height:g}",
+            got=" × ".join(f"{part:g}" for part in size),
+        )
 
 
 def require_view(draft: Draft, view: View, others: Collection[View]) -> None:

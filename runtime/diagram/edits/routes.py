@@ -74,12 +74,13 @@ def settle_routes(draft: Draft, name: str) -> None:
 
 
 def _resized(page: PageDraft) -> set[str]:
-    """The blocks that were collapsed or shown in full since the routes were settled."""
+    """The blocks that got another size since the routes were settled."""
     was, now = page.routed_styles, page.styles
     if was is now:
         return set()
     names = {**was, **now}.keys() & page.layout.keys()
-    return {n for n in names if was.get(n, PLAIN).collapsed != now.get(n, PLAIN).collapsed}
+    pairs = {name: (was.get(name, PLAIN), now.get(name, PLAIN)) for name in names}
+    return {name for name, (old, new) in pairs.items() if old[1:] != new[1:]}
 
 
 def moved_route(route: Route, by: Point) -> Route:
@@ -131,8 +132,8 @@ class _Obstacles:
     def _rects(self, names: list[str]) -> tuple[list[str], _Floats]:
         """The blocks with these names as left, top, right and bottom (n, 4), inset."""
         corners = np.array([self._page.layout[name] for name in names], np.float64).reshape(-1, 2)
-        heights = np.array([self._face(name).height for name in names])
-        sizes = np.column_stack([np.full(len(names), WIDTH), heights.reshape(-1)])
+        faces = [self._face(name) for name in names]
+        sizes = np.array([(face.width, face.height) for face in faces]).reshape(-1, 2)
         return names, np.concatenate([corners + _INSET, corners + sizes - _INSET], axis=1)
 
     def _face(self, name: str) -> Face:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import takewhile
 from reprlib import Repr
 from typing import Any, TypeVar
 
@@ -106,6 +107,7 @@ def described(path: Path, verdict: str) -> str:
     """A sentence with what is at ``path`` as its subject."""
     if not path:
         return f"The document {verdict}."
-    entry = [str(last + 1) for last in path if isinstance(last, int)]
+    trailing = takewhile(lambda part: isinstance(part, int), reversed(path))
+    entry = [str(int(part) + 1) for part in trailing][::-1]
     key = repr(path[-1 - len(entry)])
     return f"Entry {'.'.join(entry)} of {key} {verdict}." if entry else f"{key} {verdict}."

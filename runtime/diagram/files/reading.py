@@ -24,10 +24,25 @@ from runtime.diagram.files.fields import (
     shown,
 )
 from runtime.diagram.files.migrations import FIELD, Notice, ignore_notice, migrate
+from runtime.diagram.files.models import LESSON, TRAINING
 from runtime.diagram.files.parsing import Flaw, Path, parse
 from runtime.diagram.files.records import lenient_block
 from runtime.diagram.files.tensors import FORBIDDEN, SUFFIX, TensorFile, is_reference
-from runtime.diagram.model import COLOURS, MAIN, Diagram, Note, Page, Point, Route, Style, View
+from runtime.diagram.model import (
+    COLOURS,
+    LEAST_SIZE,
+    MAIN,
+    MOST_SIZE,
+    Diagram,
+    Note,
+    Page,
+    Point,
+    Route,
+    Size,
+    Style,
+    View,
+    is_size,
+)
 from runtime.diagram.paths import PortName
 
 if TYPE_CHECKING:
@@ -107,9 +122,11 @@ class _Reader:
             for name, record in read_object(document.get("views", {}), ("views",)).items()
         )
         limit(len(views), MAX_VIEWS, "bookmarks", ("views",))
+        lesson = LESSON.read_from(document, "lesson")
+        training = TRAINING.read_from(document, "training")
         # The blocks come last, since making them takes longer than finding all flaws of the rest.
         made = {name: replace(page, blocks=self.blocks(name)) for name, page in pages.items()}
-        return Diagram(made, title, description, contracts, views)
+        return Diagram(made, title, description, contracts, views, lesson, training)
 
     def page(self, name: str, record: Any) -> Page:
         path: Path = ("pages", name)
@@ -309,6 +326,19 @@ def _style(value: Any, path: Path) -> Style:
     return Style(**{key: _STYLE_FIELDS[key](v, (*path, key)) for key, v in record.items()})
 
 
+def _size(value: Any, path: Path) -> Size:
+    size = Size(*read_point(value, path))
+    if not is_size(size):
+        (least, lowest), (most, highest) = LEAST_SIZE, MOST_SIZE
+        raise Flaw(
+            path,
+            described(path, "is out of range"),
+            expected=f"a width of {least:g} … {most:g} and a height of {lowest:g} … {highest:g}",
+            got=shown(value),
+        )
+    return size
+
+
 def _colour(value: Any, path: Path) -> str:
     if value not in COLOURS:
         expected = "one of " + ", ".join(COLOURS)
@@ -316,7 +346,17 @@ def _colour(value: Any, path: Path) -> str:
     return str(value)
 
 
-_FIELDS = (FIELD, "title", "description", "contracts", "views", "tensors", "pages")
+_FIELDS = (
+    FIELD,
+    "title",
+    "description",
+    "contracts",
+    "views",
+    "lesson",
+    "training",
+    "tensors",
+    "pages",
+)
 """The fields of a diagram."""
 _SECTIONS = ("blocks", "wires", "layout", "routes", "styles", "notes")
 """The fields of a page."""
@@ -328,4 +368,8 @@ _NOTE_FIELDS: dict[str, Callable[[Any, Path], Any]] = {
     "frame": read_flag,
     "colour": _colour,
 }
-_STYLE_FIELDS: dict[str, Callable[[Any, Path], Any]] = {"colour": _colour, "collapsed": read_flag}
+_STYLE_FIELDS: dict[str, Callable[[Any, Path], Any]] = {
+    "colour": _colour,
+    "collapsed": read_flag,
+    "size": _size,
+}

@@ -12,9 +12,12 @@ from blocks.names import MAX_LENGTH
 from blocks.registry import registry
 from runtime.diagram.files.migrations import FIELD, VERSION
 from runtime.diagram.files.reading import FARTHEST, MAX_ROUTE
-from runtime.diagram.model import COLOURS
+from runtime.diagram.lesson import Lesson
+from runtime.diagram.model import COLOURS, LEAST_SIZE, MOST_SIZE
+from runtime.diagram.training import Training
 
 if TYPE_CHECKING:
+    from pydantic import BaseModel
     from pydantic_core import core_schema
 
     from blocks.block import Block
@@ -71,6 +74,8 @@ def json_schema() -> dict[str, Any]:
                 "propertyNames": {"$ref": "#/$defs/name"},
                 "additionalProperties": {"$ref": "#/$defs/view"},
             },
+            "lesson": {"$ref": "#/$defs/Lesson"},
+            "training": {"$ref": "#/$defs/Training"},
             "tensors": {"type": "string", "pattern": r"^[^/\\:]+\.safetensors$"},
             "pages": {
                 "type": "object",
@@ -81,6 +86,8 @@ def json_schema() -> dict[str, Any]:
         "required": [FIELD, "pages"],
         "additionalProperties": False,
         "$defs": nested
+        | _definitions(Lesson)
+        | _definitions(Training)
         | _DEFINITIONS
         | {
             "block": {
@@ -93,6 +100,12 @@ def json_schema() -> dict[str, Any]:
         | {f"block-{name}": _block(cls, generated[name]) for name, cls in classes.items()}
         | {"variable": _without_type(_block(Variable, generated[Variable.type_name()]))},
     }
+
+
+def _definitions(model: type[BaseModel]) -> dict[str, Any]:
+    """Pydantic's schemas of a model and of the models that it consists of."""
+    schema = model.model_json_schema()
+    return {**schema.pop("$defs"), model.__name__: schema}
 
 
 _BYPASSED: dict[str, Any] = {
@@ -145,6 +158,16 @@ _DEFINITIONS: dict[str, Any] = {
             "collapsed": {
                 "type": "boolean",
                 "description": "Whether the block is shown as its title bar alone.",
+            },
+            "size": {
+                "type": "array",
+                "prefixItems": [
+                    {"type": "number", "minimum": least, "maximum": most}
+                    for least, most in zip(LEAST_SIZE, MOST_SIZE, strict=True)
+                ],
+                "items": False,
+                "minItems": 2,
+                "description": "Width and height of a view, px.",
             },
         },
         "additionalProperties": False,

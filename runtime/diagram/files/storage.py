@@ -16,12 +16,14 @@ import stat
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 
 from blocks.arguments import explained
 from blocks.errors import FileError
 from blocks.nearest import did_you_mean
+from runtime.diagram.files.data_paths import home_of, moved
 from runtime.diagram.files.migrations import Notice, ignore_notice
 from runtime.diagram.files.parsing import MAX_CHARACTERS, check_limits
 from runtime.diagram.files.reading import read
@@ -79,10 +81,11 @@ def load(path: str | Path, pulse: Pulse = _ignore_pulse, notice: Notice = ignore
     """
     path = Path(path)
     with system_errors(path, "read"):
-        folder = Path(os.path.realpath(path)).parent
-    text = _text_of(path)
+        folder = home_of(path)
+    text = text_of(path)
     pulse(0.1)
-    return read(text, str(path), lambda name: TensorFile(folder / name), pulse, notice)
+    found = read(text, str(path), lambda name: TensorFile(folder / name), pulse, notice)
+    return replace(found, folder=folder)
 
 
 def load_version(path: Path, folder: Path, notice: Notice = ignore_notice) -> Diagram:
@@ -99,7 +102,7 @@ def load_version(path: Path, folder: Path, notice: Notice = ignore_notice) -> Di
         opened.append(AvailableArrays(found))
         return opened[-1]
 
-    diagram = read(_text_of(path), str(path), open_arrays, _ignore_pulse, notice)
+    diagram = read(text_of(path), str(path), open_arrays, _ignore_pulse, notice)
     if any(arrays.missing for arrays in opened):
         notice(f"The large arrays of {path} are not at hand and were not compared.")
     return diagram
@@ -110,12 +113,14 @@ def save(diagram: Diagram, path: str | Path, pulse: Pulse = _ignore_pulse) -> No
     """Save a diagram atomically, with its large arrays in an array file in the same folder.
 
     An existing file keeps its permissions; a link is followed. The array file of an earlier save
-    is removed unless another diagram in the folder uses it. Raises FileError and leaves the old
+    is removed unless another diagram in the folder uses it. Relative paths of data files are
+    written so that they lead from there to the same files. Raises FileError and leaves the old
     files unchanged.
     """
     path = Path(path)
     with system_errors(path, "write"):
         target = Path(os.path.realpath(path))
+    diagram = moved(diagram, target.parent)
     arrays = large_arrays(diagram)
     content = content_of(arrays) if arrays else None
     pulse(0.1)
@@ -189,7 +194,7 @@ def _near(path: Path, error: Exception) -> str | None:
     return "`gradwire demo` shows an example."
 
 
-def _text_of(path: Path) -> str:
+def text_of(path: Path) -> str:
     """The content of a file as text; raises FileError."""
     with system_errors(path, "read"):
         data = read_regular(path, MAX_CHARACTERS)

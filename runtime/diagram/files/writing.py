@@ -18,6 +18,7 @@ from blocks.limits import MAX_CONTRACTS
 from blocks.names import NAME_RULE, is_name, is_port
 from blocks.values import Tensor
 from runtime.diagram.files.migrations import FIELD, VERSION
+from runtime.diagram.files.models import LESSON, TRAINING
 from runtime.diagram.files.reading import (
     FARTHEST,
     MAX_BENDS,
@@ -64,6 +65,12 @@ def write(diagram: Diagram, tensors: str | None = None) -> str:
     if diagram.views:
         views = (f"{_json(view.name)}: {_json(_view(view))}" for view in diagram.views)
         fields.append(f'"views": {_braced(views, 1)}')
+    if diagram.lesson is not None:
+        lines_of_lesson = LESSON.lines(diagram.lesson.to_record())
+        fields.append(f'"lesson": {_braced(lines_of_lesson, 1)}')
+    if diagram.training is not None:
+        lines_of_training = TRAINING.lines(diagram.training.to_record())
+        fields.append(f'"training": {_braced(lines_of_training, 1)}')
     text = _braced([*fields, f'"pages": {_braced(pages, 1)}'], 0) + "\n"
     return _LONE_SURROGATE.sub(lambda lone: f"\\u{ord(lone[0]):04x}", text)
 
@@ -187,7 +194,8 @@ def _note(note: Note) -> dict[str, Any]:
 
 def _style(style: Style) -> dict[str, Any]:
     record: dict[str, Any] = {"colour": style.colour} if style.colour else {}
-    return record | {"collapsed": True} if style.collapsed else record
+    record |= {"collapsed": True} if style.collapsed else {}
+    return record | {"size": [_number(part) for part in style.size]} if style.size else record
 
 
 def _view(view: View) -> dict[str, Any]:

@@ -13,7 +13,7 @@ from runtime.diagram.layout.frames.compound import moved, sketch
 from runtime.diagram.layout.frames.groups import groups_of
 from runtime.diagram.layout.frames.notes import Surroundings
 from runtime.diagram.layout.graph import NOTHING_SHOWN, Graph, Shown
-from runtime.diagram.layout.placing import block_box, free_shift, notes_of_others, stretches
+from runtime.diagram.layout.placing import free_shift, node_box, notes_of_others, stretches
 from runtime.diagram.layout.routes import route_of
 from runtime.diagram.model import MAIN, Diagram, Point
 
@@ -86,7 +86,7 @@ def arrangement(
         if target not in content.bends and (route := route_of(path))
     }
     now = {
-        name: block_box(*at, node.height)
+        name: node_box(*at, node)
         for (name, at), node in zip(places.items(), graph.nodes, strict=True)
     }
     boxes = {
@@ -107,7 +107,7 @@ def arrangement(
 def _boxes(page: PageView, graph: Graph) -> dict[str, Box]:
     """The blocks of a graph by name, as far as the page has positions for them."""
     return {
-        name: block_box(*at, node.height)
+        name: node_box(*at, node)
         for name, node in zip(graph.names, graph.nodes, strict=True)
         if (at := page.layout.get(name)) and all(map(math.isfinite, at))
     }
@@ -149,7 +149,7 @@ def _shift(
     if not others:
         return x, y
     obstacles = [*others, *notes_of_others(page.notes.values(), own, others)]
-    boxes = [block_box(*at, graph.nodes[i].height) for i, at in found.corners.items()]
+    boxes = [node_box(*at, graph.nodes[i]) for i, at in found.corners.items()]
     boxes += [*found.boxes.values()]
     boxes += [stretch for path in found.paths.values() for stretch in stretches(path)]
     return free_shift(boxes, obstacles, (x, y))

@@ -15,6 +15,7 @@ from runtime.diagram.layout.measures import (
     block_height,
     collapsed_offset,
     port_offset,
+    view_size,
 )
 from runtime.diagram.model import PLAIN, ports
 from runtime.diagram.paths import PortName
@@ -22,7 +23,7 @@ from runtime.diagram.paths import PortName
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
 
-    from runtime.diagram.model import DiagramView
+    from runtime.diagram.model import DiagramView, Size
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,12 +101,12 @@ class Graph:
         content = diagram.pages[page]
         chosen = [name for name in content.blocks if not names or name in names]
         number = {name: i for i, name in enumerate(chosen)}
-        heights: list[float] = []
+        sizes: list[tuple[float, float]] = []
         entry: dict[PortName, float] = {}
         leave: dict[PortName, float] = {}
         for name in chosen:
             face = Face.of(diagram, page, name, shown.face_lines.get(name, VALUE_LINES))
-            heights.append(face.height)
+            sizes.append((face.width, face.height))
             entry |= {PortName(name, port): face.enters(port) for port in face.inputs}
             leave |= {PortName(name, port): face.leaves(port) for port in face.outputs}
         inner = {
@@ -120,10 +121,7 @@ class Graph:
         for line, target in zip(lines, inner, strict=True):
             known = lanes[line.tail].get(line.leaves, 1)
             lanes[line.tail][line.leaves] = max(known, shown.lanes.get(target, 1))
-        nodes = [
-            Node(WIDTH, height, lanes=several)
-            for height, several in zip(heights, lanes, strict=True)
-        ]
+        nodes = [Node(*size, lanes=several) for size, several in zip(sizes, lanes, strict=True)]
         return cls(chosen, nodes, lines, list(inner))
 
 
@@ -155,6 +153,8 @@ class Face:
     outputs: list[str]
     is_collapsed: bool
     lines: int = VALUE_LINES
+    size: Size | None = None
+    """The size of a view."""
 
     @classmethod
     def of(cls, diagram: DiagramView, page: str, name: str, lines: int = VALUE_LINES) -> Face:
@@ -162,13 +162,22 @@ class Face:
         content, (inputs, outputs) = diagram.pages[page], port_sides(diagram, page, name)
         if isinstance(content.blocks[name], Formula):  # its expression is below its ports
             lines = max(lines, len(inputs) + 1, len(outputs) + 1)
-        return cls(inputs, outputs, content.styles.get(name, PLAIN).collapsed, lines)
+        style = content.styles.get(name, PLAIN)
+        size = view_size(content.blocks[name], style, len(inputs))
+        return cls(inputs, outputs, style.collapsed, lines, size)
+
+    @property
+    def width(self) -> float:
+        """The width of the block."""
+        return WIDTH if self.size is None else self.size.width
 
     @property
     def height(self) -> float:
         """The height of the block."""
         if self.is_collapsed:
             return HEADER
+        if self.size is not None:
+            return self.size.height
         return block_height(max(len(self.inputs), len(self.outputs), self.lines, VALUE_LINES))
 
     def enters(self, port: str) -> float:

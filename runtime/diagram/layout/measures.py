@@ -2,8 +2,19 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
+from blocks.library.views import ViewBlock
+from runtime.diagram.model import Size
+
+if TYPE_CHECKING:
+    from blocks.block import Block
+    from runtime.diagram.model import Style
+
 WIDTH = 160.0
-"""Width of every block."""
+"""Width of every block but views."""
+VIEW_SIZE = Size(240.0, 200.0)
+"""Size of a view that was not given another."""
 HEADER = 28.0
 """Height of the header with symbol and name, above the first port."""
 ROW = 18.0
@@ -41,6 +52,14 @@ _PORT_EDGE = 2.0
 def block_height(lines: int) -> float:
     """Height of a block; ``lines`` is the larger of its numbers of port rows and number rows."""
     return HEADER + ROW * lines + FOOT
+
+
+def view_size(block: Block, style: Style, rows: int) -> Size | None:
+    """The size of a view with so many ports; None for other blocks, and for a collapsed one."""
+    if style.collapsed or not isinstance(block, ViewBlock):
+        return None
+    width, height = style.size or VIEW_SIZE
+    return Size(width, max(height, block_height(rows)))
 
 
 def port_offset(row: int) -> float:

@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from runtime.diagram.layout.measures import ROW_GAP, WIDTH
+from runtime.diagram.layout.measures import ROW_GAP
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
+    from runtime.diagram.layout.graph import Node
     from runtime.diagram.model import Note
 
 Box: TypeAlias = tuple[float, float, float, float]
@@ -96,9 +97,9 @@ def hull(boxes: Sequence[Box]) -> Box:
     return min(lefts), min(tops), max(rights), max(bottoms)
 
 
-def block_box(x: float, y: float, height: float) -> Box:
-    """The box of a block with its corner at (x, y)."""
-    return x, y, x + WIDTH, y + height
+def node_box(x: float, y: float, node: Node) -> Box:
+    """The box of a node with its corner at (x, y)."""
+    return x, y, x + node.width, y + node.height
 
 
 def note_box(note: Note) -> Box:

@@ -61,7 +61,8 @@ class Compiled:
         self.seeds = {head: seed for head, seed in seeds.items() if seed in plan.leaves}
         """The leaves of output gradients, by head."""
         self.leaves = {p: leaf for p, leaf in program.leaves.items() if leaf.value in plan.leaves}
-        self._results = results
+        self.results = results
+        """The values that are read, by kind and name."""
         self._readers = {
             table: {name: None if v is None else plan.reader(v) for name, v in values.items()}
             for table, values in results.items()
@@ -78,7 +79,7 @@ class Compiled:
         try:
             return {name: None if reader is None else reader() for name, reader in readers}
         except MemoryError:
-            raise no_room(v for v in self._results[table].values() if v is not None) from None
+            raise no_room(v for v in self.results[table].values() if v is not None) from None
 
     def values(self) -> dict[str, Array]:
         """The values of ports in the last run."""
@@ -109,6 +110,18 @@ def compile_request(
     everything that depends on them are left out. Raises HeadError for a head that has no gradient
     or needs an output gradient.
     """
+    return plan_results(program, derive(program, request, without), passes)
+
+
+class Derived(NamedTuple):
+    """The values of all results of a request, None where no path connects, and of the seeds."""
+
+    results: Mapping[Table, Mapping[str, Value | None]]
+    seeds: Mapping[PortPath, Value]
+
+
+def derive(program: Program, request: Request, without: frozenset[Value] = frozenset()) -> Derived:
+    """Append the derivatives that a request needs to the trace; see ``compile_request``."""
     seeds = {head: _seed(program, head, request) for head in request.heads}
     targets = {name: program.ports[PortPath.named(name)] for name in request.wrt}
     ports = {port: program.ports[port] for port in request.adjoints}
@@ -134,9 +147,28 @@ def compile_request(
         "contributions": {wire: arrived(wire) for wire in request.contributions},
         "norms": {wire: None if v is None else norm_of(v) for wire, v in norms.items()},
     }
+    return Derived(results, seeds)
+
+
+def plan_results(
+    program: Program,
+    derived: Derived,
+    passes: Sequence[Pass] = DEFAULT,
+    leaves: Mapping[Value, Array] | None = None,
+    gradients: Mapping[str, Array] | None = None,
+) -> Compiled:
+    """Plan the results of a request. ``leaves`` are arrays of the caller for leaves, ``gradients``
+    those in which each run leaves gradients, by name.
+    """
+    results, seeds = derived
     outputs = [v for table in results.values() for v in table.values() if v is not None]
     require_room(outputs)
-    return Compiled(program, Plan(outputs, passes), results, seeds)
+    places = [
+        (value, gradients[name])
+        for name, value in results["gradients"].items()
+        if gradients and value is not None and name in gradients
+    ]
+    return Compiled(program, Plan(outputs, passes, leaves, places), results, seeds)
 
 
 def with_zeros(program: Program, arrays: Mapping[str, Array | None]) -> dict[str, Array | None]:

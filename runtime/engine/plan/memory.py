@@ -6,7 +6,7 @@ import math
 import os
 import sys
 from bisect import bisect_left, insort
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
 from functools import cache
 from pathlib import Path
@@ -96,11 +96,15 @@ class Memory:
     """Arrays for values, allocated in the order of the tasks.
 
     A value that may be a view shares the lifetime of its base, even if it turns out to be a copy:
-    that is known only once the array exists.
+    that is known only once the array exists. Values in ``places`` are computed in these arrays,
+    which belong to the caller.
     """
 
-    def __init__(self, arrays: dict[Value, Array]) -> None:
+    def __init__(
+        self, arrays: dict[Value, Array], places: Mapping[Value, Array] | None = None
+    ) -> None:
         self.arrays = arrays
+        self._places = places or {}
         self.bytes = 0
         """Bytes allocated so far."""
         self._before = sum(x.nbytes for value, x in arrays.items() if value.primitive is LEAF)
@@ -156,6 +160,9 @@ class Memory:
         return True
 
     def _place(self, value: Value, task: Task, dying: set[Value]) -> None:
+        if value in self._places:
+            self.arrays[value] = self._places[value]
+            return
         heir = self._heir(value, task, dying)
         root = self._roots[value]
         if heir is not None:

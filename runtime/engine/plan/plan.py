@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextvars import copy_context
 from typing import TYPE_CHECKING, Any
 
@@ -17,7 +17,7 @@ from runtime.engine.interruption import until_cancelled
 from runtime.engine.plan.memory import Memory, allocate, side_by_side
 from runtime.engine.plan.passes import DEFAULT, Pass
 from runtime.engine.plan.simplify import simplify
-from runtime.engine.plan.tasks import FreshTask, PlainTask, Step, Task
+from runtime.engine.plan.tasks import CopyTask, FreshTask, PlainTask, Step, Task
 
 if TYPE_CHECKING:
     from runtime.calculus import Value
@@ -38,9 +38,19 @@ class Plan:
     only on constants are computed when the plan is made. ``passes`` replace tasks by faster ones
     with the same results; without passes every value is one call of its kernel, which is the
     reference. Not thread-safe.
+
+    ``leaves`` are arrays of the caller for leaves, which several plans may read; the others get
+    arrays of their own. ``places`` are arrays of the caller in which outputs are left by each run,
+    contiguous and of the output's shape and dtype.
     """
 
-    def __init__(self, outputs: Sequence[Value], passes: Sequence[Pass] = DEFAULT) -> None:
+    def __init__(
+        self,
+        outputs: Sequence[Value],
+        passes: Sequence[Pass] = DEFAULT,
+        leaves: Mapping[Value, Array] | None = None,
+        places: Sequence[tuple[Value, Array]] = (),
+    ) -> None:
         self.leaves: dict[Value, Array] = {}
         self._arrays: dict[Value, Array] = {}
         self._steps: list[Step] = []
@@ -51,7 +61,10 @@ class Plan:
         self._silent.run(np.seterr, all="ignore")
         computed, self._same = simplify(outputs)
         kept = {self._same.of(value) for value in outputs}
-        self._bind_leaves(value for value, _ in computed if value.primitive is LEAF)
+        self._bind_leaves((v for v, _ in computed if v.primitive is LEAF), leaves or {})
+        placed: dict[Value, Array] = {}
+        for value, array in places:
+            placed.setdefault(self._same.of(value), array)
         with np.errstate(all="ignore"):
             tasks: list[Task] = [
                 PlainTask(value, inputs)
@@ -60,9 +73,10 @@ class Plan:
             ]
             for task_pass in passes:
                 tasks = task_pass(tasks, kept)
-            tasks = self._given_away(tasks, kept)
-            memory = Memory(self._arrays)
-            for task in memory.allot(tasks, kept - self._fresh.keys()):
+            tasks = self._given_away(tasks, kept - placed.keys())
+            memory = Memory(self._arrays, placed)
+            working = memory.allot(tasks, kept - self._fresh.keys())
+            for task in (*working, *self._copies(places)):
                 steps = task.bind(self._arrays)
                 self._steps += steps
                 self._workers += [task] * len(steps)
@@ -100,6 +114,13 @@ class Plan:
         value = self._same.of(value)
         return self._fresh[value].take if value in self._fresh else self._arrays[value].copy
 
+    def array(self, value: Value) -> Array | None:
+        """The plan's own array of an output, which each run overwrites; None if each run computes
+        the output in new memory.
+        """
+        value = self._same.of(value)
+        return None if value in self._fresh else self._arrays[value]
+
     def read(self, value: Value) -> Array:
         """A value after a run, as its ``reader`` returns it."""
         return self.reader(value)()
@@ -129,9 +150,16 @@ class Plan:
             result.append(task)
         return result
 
-    def _bind_leaves(self, leaves: Iterable[Value]) -> None:
+    def _copies(self, places: Iterable[tuple[Value, Array]]) -> list[Task]:
+        """Copies of the outputs that were not computed where the caller wants them."""
+        wanted = [(self._same.of(value), array) for value, array in places]
+        return [CopyTask(v, array) for v, array in wanted if self._arrays[v] is not array]
+
+    def _bind_leaves(self, leaves: Iterable[Value], given: Mapping[Value, Array]) -> None:
         """Allocate leaves of one shape and dtype side by side, so that groups can stack them."""
-        self.leaves = side_by_side(leaves)
+        found = list(leaves)
+        self.leaves = side_by_side(leaf for leaf in found if leaf not in given)
+        self.leaves |= {leaf: given[leaf] for leaf in found if leaf in given}
         self._arrays |= self.leaves
 
     def _bound(self, value: Value, inputs: Sequence[Value]) -> bool:

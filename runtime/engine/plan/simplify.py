@@ -11,7 +11,8 @@ from runtime.calculus.primitives.gradient import LOSS_HEAD, STOP_GRADIENT, SURRO
 if TYPE_CHECKING:
     from runtime.calculus import Value
 
-_IDENTITIES = frozenset({WIRE, STOP_GRADIENT, SURROGATE, LOSS_HEAD})
+IDENTITIES = frozenset({WIRE, STOP_GRADIENT, SURROGATE, LOSS_HEAD})
+"""Primitives whose result is their first input, bit by bit."""
 _COMMUTATIVE = frozenset({"add", "multiply"})
 
 
@@ -34,10 +35,10 @@ def simplify(outputs: Sequence[Value]) -> tuple[list[tuple[Value, list[Value]]],
     computed = []
     for value in _needed(outputs):
         inputs = [same.of(x) for x in value.inputs]
-        if value.primitive in _IDENTITIES:
+        if value.primitive in IDENTITIES:
             same[value] = inputs[0]
             continue
-        key = _key(value, inputs)
+        key = equality_key(value, inputs)
         if key is not None:
             first = found.setdefault(key, value)
             if first is not value:
@@ -47,7 +48,7 @@ def simplify(outputs: Sequence[Value]) -> tuple[list[tuple[Value, list[Value]]],
     return computed, same
 
 
-def _key(value: Value, inputs: Sequence[Value]) -> Hashable:
+def equality_key(value: Value, inputs: Sequence[Value]) -> Hashable:
     """A key shared by values that must have equal bits; None if comparing would be expensive."""
     if value.primitive is LEAF:
         return None

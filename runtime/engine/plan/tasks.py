@@ -84,6 +84,30 @@ class PlainTask(Task):
         return [partial(kernel, *inputs, out=out, **value.attributes)]
 
 
+class CopyTask(Task):
+    """Copies a value to an array of the caller, where it could not be computed in it."""
+
+    def __init__(self, value: Value, target: Array) -> None:
+        self.value = value
+        self.values = ()
+        self.inputs = (value,)
+        self._target = target
+
+    @property
+    def owner(self) -> Any:
+        """The block of the value."""
+        return self.value.owner
+
+    @property
+    def covers(self) -> Sequence[Value]:
+        """The value."""
+        return (self.value,)
+
+    def bind(self, arrays: Arrays) -> list[Step]:
+        """One copy."""
+        return [partial(np.copyto, self._target, arrays[self.value])]
+
+
 class FreshTask(Task):
     """A result that no task reads, written into new memory that then belongs to the caller.
 

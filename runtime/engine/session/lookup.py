@@ -49,11 +49,23 @@ def require_choice(argument: str, value: object, choices: Sequence[str]) -> None
         )
 
 
+def require_optimiser(value: object) -> None:
+    """Raise RunError unless the value can update variables."""
+    if isinstance(value, type) or not hasattr(value, "update"):
+        raise RunError(
+            "A step needs an optimiser.",
+            got=value.__name__ if isinstance(value, type) else repr(value),
+            next_step="Make one, such as SGD(lr=0.1) or Adam(), and pass it to every step.",
+        )
+
+
 def find_port(program: Program, name: str) -> PortPath:
     """The port or leaf called ``name``, which may be a block with one output.
 
     Raises RunError that suggests similar names.
     """
+    if name in program.ports:
+        return PortPath(name)
     instance = program.instances.get(InstancePath(program.flat.canonical(name)))
     if instance is not None and len(names := instance.block.output_names()) == 1:
         return instance.port(names[0])

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from blocks.errors import FeedError, Location
+from runtime.engine.session.batches import Batches
 
 if TYPE_CHECKING:
     from contextlib import AbstractContextManager
@@ -23,7 +24,8 @@ Array = NDArray[Any]
 class Prepared:
     """``call(*feeds)`` returns the arrays named by ``results``, in order; see Session.prepare.
 
-    Feeds must have the shapes for which the call was prepared. A gradient is None if no path
+    Feeds must have the shapes for which the call was prepared, and data sets give batches of the
+    phase in which it was. A gradient is None if no path
     connects. The results are new arrays. Thread-safe: calls wait for each other.
     """
 
@@ -46,6 +48,8 @@ class Prepared:
         fed = {program.leaves[name].value for name in feeds}
         self._program = program
         self._not_fed = [path for path, leaf in compiled.leaves.items() if leaf.value not in fed]
+        self._phase = store.phase
+        self._batches: Batches | None = None
         self._buffers = [self.plan.leaves.get(program.leaves[name].value) for name in feeds]
         self._readers = [reader or _read_none for _, reader in results]
         step = program.trace.step
@@ -60,13 +64,18 @@ class Prepared:
                 self._feed(feeds)
             if self._step is not None:
                 self._step[...] = self._store.step_number
+            if self._batches is not None:
+                self._batches.fill(self._store.step_number)
             self.plan.run()
             return tuple([read() for read in self._readers])
 
     def _bind(self) -> None:
         """Copy the session's values to the leaves of the plan."""
         leaves = self.plan.leaves
+        self._batches = Batches(self._program, self._store, self._not_fed, leaves, self._phase)
         for path in self._not_fed:
+            if path in self._batches.paths:
+                continue
             leaf = self._program.leaves[path]
             array = self._store.value(path, leaf)
             if array is None:

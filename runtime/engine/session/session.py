@@ -11,22 +11,25 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from blocks.arguments import explained
-from blocks.errors import FeedError, Location, RunError
-from runtime.diagram.model import MAIN, Diagram
-from runtime.engine.lowering import lower
+from blocks.errors import RunError
+from runtime.diagram.model import MAIN, Diagram, Shown
 from runtime.engine.norms import with_tree_norms
 from runtime.engine.plan.compiled import Request, Table, compile_request, with_zeros
 from runtime.engine.plan.passes import select_passes
-from runtime.engine.rebind import rebind, with_values
+from runtime.engine.rebind import rebind
 from runtime.engine.session import lookup
 from runtime.engine.session.by_path import by_path
 from runtime.engine.session.execution import Executor
 from runtime.engine.session.prepared import Prepared
+from runtime.engine.session.programs import Programs
+from runtime.engine.session.resident import Resident
 from runtime.engine.session.run import Run, Shapes, accumulate
 from runtime.engine.session.store import Store, shapes_of
+from runtime.engine.storing import with_values
 
 if TYPE_CHECKING:
     from blocks.block import Shape
+    from runtime.data.rows import Phase
     from runtime.diagram.checks.diagnostics import Diagnostic
     from runtime.diagram.paths import InstancePath, PortPath
     from runtime.engine.flatten import Flat
@@ -53,7 +56,7 @@ def _locked(
     return explained(call)
 
 
-class Session:
+class Session(Shown):
     """Runs a diagram.
 
     Keeps the values of variables, accumulated gradients, and a plan for each combination of fed
@@ -90,6 +93,8 @@ class Session:
         if page != MAIN:
             lookup.require_page(diagram, page)
         self.partial = partial
+        self.generation = 0
+        """Incremented whenever another diagram resets the session."""
         self._lock = RLock()
         self._passes = select_passes(fast)
         self._page = page
@@ -97,13 +102,13 @@ class Session:
 
     def _reset(self, diagram: Diagram) -> None:
         self.diagram = diagram
+        self.generation += 1
         self.gradients: dict[str, Array | None] = {}
         """Gradients by variable after the last backward; requests of "add" add to them."""
         self.updated: set[str] = set()
         """Variables that an optimiser has updated since the session started."""
-        program = lower(diagram, {}, self._page)
-        self._programs: dict[frozenset[tuple[str, Shape]], Program] = {frozenset(): program}
-        self._store = Store(program.sources())
+        self._programs = Programs(diagram, self._page)
+        self._store = Store(self._programs.base.fed())
         self._executor = Executor(self._store, self._passes, self.partial)
 
     @_locked
@@ -112,13 +117,13 @@ class Session:
         plans and values that were set are kept, except for values whose source changed. Otherwise
         the session is reset.
         """
-        changed = rebind(self._programs.values(), self.diagram, diagram, self._page)
+        changed = rebind(self._programs, self.diagram, diagram, self._page)
         if changed is None:
             self._reset(diagram)
             return False
         self.diagram = diagram
         self._executor.problems.clear()
-        self._store.rebind(self._programs[frozenset()].sources(), changed)
+        self._store.rebind(self._programs.base.fed(), changed)
         return True
 
     @property
@@ -154,12 +159,30 @@ class Session:
 
     @property
     def step_number(self) -> int:
-        """Number of training steps so far; Random blocks draw new numbers for each."""
+        """Number of training steps so far; Random and Dataset blocks give new numbers for each."""
         return self._store.step_number
 
     @step_number.setter
     def step_number(self, number: int) -> None:
         self._store.step_number = number
+
+    @property
+    def phase(self) -> Phase:
+        """The rows that Dataset blocks give; prepared calls keep theirs.
+
+        Setting it raises RunError unless it is one of ``phases``.
+        """
+        return self._store.phase
+
+    @phase.setter
+    def phase(self, phase: Phase) -> None:
+        self._programs.require_phase(phase)
+        self._store.phase = phase
+
+    @property
+    def phases(self) -> tuple[Phase, ...]:
+        """The phases that can be set: "validation" too if every Dataset keeps rows for it."""
+        return self._programs.phases
 
     @_locked
     def set(self, name: str, value: ArrayLike) -> None:
@@ -316,6 +339,11 @@ class Session:
         return Prepared(program, compiled, self._store, feeds, self._lock)
 
     @_locked
+    def resident(self) -> Resident:
+        """Plans for training, which read variables where they are updated, without copies."""
+        return Resident(self.program, self._store, self._passes, self._lock)
+
+    @_locked
     def step(
         self,
         optimiser: Optimiser,
@@ -330,12 +358,7 @@ class Session:
 
         Raises RunError if ``optimiser`` is not one, and what ``backward`` does.
         """
-        if isinstance(optimiser, type) or not hasattr(optimiser, "update"):
-            raise RunError(
-                "A step needs an optimiser.",
-                got=optimiser.__name__ if isinstance(optimiser, type) else repr(optimiser),
-                next_step="Make one, such as SGD(lr=0.1) or Adam(), and pass it to every step.",
-            )
+        lookup.require_optimiser(optimiser)
         program = self._program(shapes_of(self._checked_feeds(feeds)))
         heads = lookup.find_heads(program, losses, self.partial)
         run = self.backward(
@@ -355,15 +378,12 @@ class Session:
 
     @_locked
     def diagram_with_values(self) -> Diagram:
-        """The diagram with the current values of its variables.
-
-        Raises RunError if independent uses of a page have different values: a page stores only one.
-        """
+        """The diagram with current values; independent uses that differ get pages of their own."""
         return with_values(self.diagram, self.program, self._store.assigned, self.values)
 
     @property
     def _flat(self) -> Flat:
-        return self._programs[frozenset()].flat
+        return self._programs.base.flat
 
     def _ports(self, program: Program, ports: Collection[str] | None) -> tuple[PortPath, ...]:
         if ports is None:
@@ -372,29 +392,9 @@ class Session:
 
     def _checked_feeds(self, feeds: Feeds | None) -> dict[str, Array]:
         """The feeds as arrays, by canonical path."""
-        fed: dict[str, Array] = {}
-        for name, value in (feeds or {}).items():
-            path = self._flat.canonical(name)
-            if path in fed:
-                raise FeedError(
-                    f"{name} is fed twice.",
-                    location=Location(block=name),
-                    expected="one value for a variable that uses of a page share",
-                    next_step="Feed it under only one of its paths.",
-                )
-            fed[path] = self._store.convert(path, value)
-        return fed
+        return self._store.convert_all(feeds or {}, self._flat.canonical)
 
     def _program(self, shapes: Mapping[str, Shape]) -> Program:
         """The program for these shapes of feeds, lowered again only if shapes differ."""
-        base = self._programs[frozenset()]
         required = shapes_of(self._store.assigned) | dict(shapes)
-        different = {
-            path: shape
-            for path, shape in required.items()
-            if path not in base.leaves or base.leaves[path].value.shape != shape
-        }
-        key = frozenset(different.items())
-        if key not in self._programs:
-            self._programs[key] = lower(self.diagram, required, self._page)
-        return self._programs[key]
+        return self._programs.of_shapes(self.diagram, required, self.phase)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -12,6 +12,7 @@ from blocks.block import Shape, Source
 from blocks.errors import FeedError, Location
 from blocks.nearest import did_you_mean
 from blocks.values import Tensor, fitted
+from runtime.data.rows import Phase, Stream
 from runtime.engine.plan.memory import machine_bytes, not_enough
 
 if TYPE_CHECKING:
@@ -28,21 +29,50 @@ _DRAWN = 20
 class Store:
     """Values by path of the source, in the source's dtype and an allowed shape."""
 
-    def __init__(self, sources: Mapping[str, Source]) -> None:
+    def __init__(self, sources: Mapping[str, Source | Stream]) -> None:
         self.sources = sources
-        self.assigned: dict[str, Array] = {}
-        """Values that were set; they override those in the diagram."""
+        self._assigned: dict[str, Array] = {}
+        self._followed: Mapping[str, Array] = {}
+        self._behind = False
         self.version = 0
         """Incremented whenever a value may have changed."""
         self.step_number = 0
+        self.phase: Phase = "training"
+        """The rows that data sets give: those for training, or those for validation."""
         self._initial: dict[str, dict[Shape, Array | None]] = {}
+
+    @property
+    def assigned(self) -> dict[str, Array]:
+        """Values that were set or trained; they override those in the diagram. Nobody modifies the
+        arrays.
+        """
+        self._catch_up()
+        return self._assigned
 
     def set(self, name: str, value: ArrayLike) -> None:
         """Assign a value; raises FeedError."""
         self.assigned[name] = self.convert(name, value)
         self.version += 1
 
-    def rebind(self, sources: Mapping[str, Source], changed: Collection[str]) -> None:
+    def follow(self, arrays: Mapping[str, Array]) -> None:
+        """Values that are updated in place from now on, by path: copied when they are read after
+        ``moved`` was called, so that hundreds of updates between two readings cost nothing.
+        """
+        if arrays is not self._followed:
+            self._catch_up()
+            self._followed = arrays
+
+    def _catch_up(self) -> None:
+        if self._behind:
+            self._assigned |= {path: array.copy() for path, array in self._followed.items()}
+            self._behind = False
+
+    def moved(self) -> None:
+        """The followed values have new numbers."""
+        self._behind = True
+        self.version += 1
+
+    def rebind(self, sources: Mapping[str, Source | Stream], changed: Collection[str]) -> None:
         """Replace the sources, and discard the values of leaves whose numbers changed."""
         self.sources = sources
         for path in changed:
@@ -64,6 +94,26 @@ class Store:
         self.check_shape(name, array.shape)
         return array
 
+    def convert_all(
+        self, feeds: Mapping[str, ArrayLike], canonical: Callable[[str], str]
+    ) -> dict[str, Array]:
+        """Feeds as arrays, by canonical path; raises FeedError as ``convert``, and for two of one.
+
+        A variable that uses of a page share has several paths, but takes one value.
+        """
+        fed: dict[str, Array] = {}
+        for name, value in feeds.items():
+            path = canonical(name)
+            if path in fed:
+                raise FeedError(
+                    f"{name} is fed twice.",
+                    location=Location(block=name),
+                    expected="one value for a variable that uses of a page share",
+                    next_step="Feed it under only one of its paths.",
+                )
+            fed[path] = self.convert(path, value)
+        return fed
+
     def check_shape(self, name: str, shape: Shape) -> None:
         """Raise FeedError if the source can't have this shape."""
         allowed = self.source(name).open_shape
@@ -80,9 +130,15 @@ class Store:
             )
 
     def value(self, path: str, leaf: Leaf) -> Array | None:
-        """The value of a leaf that is not fed; initial values are computed once per shape."""
-        if path in self.assigned:
-            return self.assigned[path]
+        """The value of a leaf that is not fed: of a data set the batch of this step and phase.
+
+        Initial values are computed once per shape. An array that is returned again is unchanged.
+        """
+        assigned = self.assigned
+        if path in assigned:
+            return assigned[path]
+        if isinstance(leaf.source, Stream):
+            return leaf.source.batch(self.step_number, self.phase)
         initial, shape = self._initial.setdefault(path, {}), leaf.value.shape
         if shape not in initial:
             source = leaf.source
@@ -90,13 +146,13 @@ class Store:
             initial[shape] = None if data is None else np.asarray(data)
         return initial[shape]
 
-    def source(self, name: str) -> Source:
+    def source(self, name: str) -> Source | Stream:
         """The source with this name; raises FeedError that suggests similar names."""
         try:
             return self.sources[name]
         except KeyError:
             raise FeedError(
-                f"There is no variable, constant or input {name!r}.",
+                f"There is no variable, constant, input or data {name!r}.",
                 expected="one of " + ", ".join(self.sources) if self.sources else None,
                 next_step=did_you_mean(name, self.sources),
             ) from None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -128,6 +128,28 @@ class Contributions:
     def sizes(self) -> Sizes:
         """The size of every contribution there is."""
         return measure_each({w: c for w, c in self.run.contributions.items() if c is not None})
+
+    @cached_property
+    def tree_sizes(self) -> Sizes:
+        """The size of what comes back through every wire with a tree, over all of its leaves."""
+        trees = self.program.wire_trees.items()
+        return self.sizes.combined({wire: tree.arrays.values() for wire, tree in trees})
+
+    @cached_property
+    def norms(self) -> dict[str, float | None]:
+        """The root mean square of every contribution; None where nothing is carried back."""
+        found: dict[str, float | None] = dict.fromkeys(self.run.contributions)
+        for sizes in (self.sizes, self.tree_sizes):
+            found |= zip(sizes, sizes.rms.tolist(), strict=True)
+        return found
+
+    def zero_shares(self, wires: Iterable[str]) -> dict[str, float]:
+        """The share of exact zeros in the contributions of those of ``wires`` that have one."""
+        sizes = self.sizes
+        known = [wire for wire in wires if wire in sizes]
+        at = [sizes.index[wire] for wire in known]
+        shares = sizes.zeros[at] / np.maximum(sizes.total[at], 1)
+        return dict(zip(known, shares.tolist(), strict=True))
 
     @cached_property
     def scale(self) -> Scale:

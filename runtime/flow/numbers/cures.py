@@ -10,9 +10,8 @@ import numpy as np
 
 from blocks.library.reduce import Norm
 from runtime.flow.numbers.contributions import Contributions, RouteFactors
-from runtime.flow.numbers.flat_spots import PRODUCTS
 from runtime.flow.structure.neighbours import neighbours_of
-from runtime.flow.words import value_sentences
+from runtime.flow.words import phrases, value_sentences
 from runtime.flow.words.formatting import number
 
 if TYPE_CHECKING:
@@ -20,7 +19,7 @@ if TYPE_CHECKING:
 
     from runtime.diagram.paths import InstancePath, WirePath
 
-_WEIGHING = (*PRODUCTS, "Conv2D")
+_WEIGHING = (*phrases.FACTORS, "Conv2D")
 _POLES = ("Arctan2", "Div", "Log", "Pow", "Sqrt")
 _DISTANCES = (
     "BinaryCrossEntropy", "CrossEntropy", "Huber", "MeanAbsoluteError", "MeanSquaredError"
@@ -160,5 +159,5 @@ class Cures:
             if wire == entry or is_trained or array is None or not array.size:
                 continue
             if (peak := float(np.max(np.abs(array)))) > _LARGE:
-                return f"Scale {source.block} down: its numbers reach {number(peak)}."
+                return value_sentences.TOO_LARGE.format(source.block, number(peak))
         return ""

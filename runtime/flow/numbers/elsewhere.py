@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from blocks.block import Source
 from blocks.errors import GradwireError
 from blocks.library.gradient import Gradient
+from blocks.values import PortLiteral
 from runtime.calculus import Value
 from runtime.calculus.choices import SUBNORMAL, Choice, Site, choices_of
 from runtime.calculus.choices.definitions import defines, forward_in
@@ -227,9 +228,9 @@ class Elsewhere:
         return {port: arrays[port] for port in ports}
 
     def _bound(self, path: str, leaf: Leaf) -> Array:
-        if isinstance(leaf.source, Source):
-            return self._run.values[PortPath.named(path)]
-        return leaf.source.tensor.array
+        if isinstance(leaf.source, PortLiteral):
+            return leaf.source.tensor.array
+        return self._run.values[PortPath.named(path)]
 
     def _row(self, system: str, path: InstancePath) -> Choice:
         """The row of the table for a block: one whose point occurs, rather of its gradient."""

@@ -18,38 +18,13 @@ from numpy.typing import NDArray
 from blocks.errors import GradwireError
 from blocks.library.losses import BinaryCrossEntropy
 from runtime.flow.numbers.isolated import IsolatedBlock
-from runtime.flow.words import value_sentences
+from runtime.flow.words import phrases, value_sentences
 from runtime.flow.words.formatting import number
 
 if TYPE_CHECKING:
     from blocks.block import Block
 
 Array = NDArray[Any]
-
-STEPS = {
-    "Round": "is piecewise constant (None in TensorFlow)",
-    "Floor": "is piecewise constant (None in TensorFlow)",
-    "Ceil": "is piecewise constant (None in TensorFlow)",
-    "Sign": "is piecewise constant",
-}
-PRODUCTS = ("Mul", "MatMul", "Linear", "Dot", "Einsum")
-_FLAT = STEPS | {
-    **dict.fromkeys(PRODUCTS, "multiplies by 0"),
-    "Where": "takes the other branch",
-    "Maximum": "takes its other input",
-    "Minimum": "takes its other input",
-    "Max": "takes another element",
-    "Min": "takes another element",
-    "Gather": "takes other elements",
-    "Pick": "takes other elements",
-    "Slice": "takes other elements",
-    "GradientScale": "scales the gradient by 0",
-    "GradientReversal": "scales the gradient by 0",
-    "Loss": "scales the gradient by 0",
-    "MeanSquaredError": "is at its minimum: prediction and target agree",
-    "MeanAbsoluteError": "is at its minimum: prediction and target agree",
-    "Huber": "is at its minimum: prediction and target agree",
-}
 
 
 class Zero(Enum):
@@ -70,7 +45,7 @@ def why_zero(
     one that is scaled up, and one that nothing cancels.
     """
     known = {name: array for name, array in arriving.items() if np.any(array)}
-    if block.type_name() in STEPS or block.head or not known or port not in inputs:
+    if block.type_name() in phrases.STEPS or block.head or not known or port not in inputs:
         return Zero.FLAT
     exponent = max(int(np.frexp(np.max(np.abs(array)))[1]) for array in known.values())
     larger = {name: np.ldexp(array, -exponent) for name, array in known.items()}
@@ -118,11 +93,11 @@ class ZeroSpot:
         """Words that follow the name of the block, for example ``is off (−3.00)``."""
         match self.kind:
             case Zero.UNDERFLOWS:
-                return f"makes the gradient too small for {self._dtype}"
+                return phrases.UNDERFLOWS.format(self._dtype)
             case Zero.CANCELS if self._is_whole_softmax:
-                return "gets the same gradient for all elements, which always sum to 1"
+                return phrases.SAME_FOR_ALL
             case Zero.CANCELS:
-                return "adds up gradients that cancel"
+                return phrases.ADDS_UP_TO_0
             case Zero.FLAT:
                 return _flat_reason(self.block, self.inputs, self.port, self.arriving)
 
@@ -135,7 +110,7 @@ class ZeroSpot:
             case Zero.CANCELS:
                 summed = self._is_whole_softmax and self.is_summed
                 return value_sentences.WHOLE_SOFTMAX if summed else ""
-            case Zero.FLAT if self.block.type_name() in PRODUCTS:
+            case Zero.FLAT if self.block.type_name() in phrases.FACTORS:
                 return value_sentences.stuck_cure(self.stuck)
             case Zero.FLAT:
                 if _is_improbable(self.block, self.port, self.inputs.get(self.port)):
@@ -169,34 +144,34 @@ def _flat_reason(
 ) -> str:
     """Why the derivative at an input is 0 where something arrives."""
     name, value = block.type_name(), inputs.get(port)
-    if name in _FLAT:
-        return _FLAT[name]
+    if name in phrases.FLAT:
+        return phrases.FLAT[name]
     if value is None or not value.size or value.dtype.kind != "f":
-        return "has a derivative of 0 here"
+        return phrases.FLAT_HERE
     if name == "Softmax":
         return _saturated_softmax(value, getattr(block, "axis", -1))
     if name == "Div" and port == "b" and not np.any(_read(block, inputs, "a")):
-        return "divides 0"
+        return phrases.DIVIDES_0
     reached = _reached(value, arriving)
     if name == "Arctan2" and not any(map(np.any, inputs.values())):
-        return "is at (0, 0), where its slope counts as 0 (NaN in JAX)"
+        return phrases.ARCTAN2_AT_0
     if name == "Abs" and not np.any(reached):
-        return "is at 0, where its slope counts as 0 (1 in JAX)"
+        return phrases.ABS_AT_0
     if name == "Norm" and not np.any(value):
-        return "is at 0, where its slope counts as 0, as in PyTorch (NaN elsewhere)"
+        return phrases.NORM_AT_0
     if name == "Relu":
-        return f"is off ({_extreme(reached, np.max, 'at most')})"
+        return phrases.OFF.format(_extreme(reached, np.max, phrases.AT_MOST))
     if name in ("Sigmoid", "Tanh"):
-        return f"is saturated ({_extreme(reached, _smallest, 'from')})"
+        return phrases.SATURATED.format(_extreme(reached, _smallest, phrases.FROM))
     if _is_improbable(block, port, value):
-        return f"takes probabilities between 0 and 1 ({_range(reached)})"
+        return phrases.IMPROBABLE.format(_range(reached))
     if name == "CosineSimilarity" and not all(map(np.any, inputs.values())):
-        return "reads zeros, where its slope counts as 0"
+        return phrases.COSINE_OF_0
     if name == "Clip":
-        return f"is beyond its limits ({_range(reached)})"
+        return phrases.BEYOND_LIMITS.format(_range(reached))
     if value.size == 1:
-        return f"has a derivative of 0 at {number(float(value.reshape(())))}"
-    return "has a derivative of 0 here"
+        return phrases.FLAT_AT.format(number(float(value.reshape(()))))
+    return phrases.FLAT_HERE
 
 
 def _read(block: Block, inputs: Mapping[str, Array], port: str) -> Array:
@@ -206,8 +181,8 @@ def _read(block: Block, inputs: Mapping[str, Array], port: str) -> Array:
 
 def _saturated_softmax(value: Array, axis: int) -> str:
     if value.shape[axis] == 1:
-        return "has one element along its axis, which is always 1"
-    return f"is saturated (its inputs differ by {number(float(np.max(np.ptp(value, axis=axis))))})"
+        return phrases.SINGLE_SOFTMAX
+    return phrases.SATURATED_SOFTMAX.format(number(float(np.max(np.ptp(value, axis=axis)))))
 
 
 def _reached(value: Array, arriving: Mapping[str, Array]) -> Array:
@@ -228,14 +203,14 @@ def _is_improbable(block: Block, port: str, value: Array | None) -> bool:
 
 def _range(array: Array) -> str:
     low, high = (number(float(pick(array))) for pick in (np.min, np.max))
-    return low if low == high else f"from {low} to {high}"
+    return low if low == high else phrases.FROM_TO.format(low, high)
 
 
 def nonfinite_reason(before: Array | None, after: Array) -> str:
     """Why a finite adjoint became ``after``: ``0·∞`` or an infinite slope."""
     if np.isnan(after).any():
         return "0·∞" if before is not None and not np.all(before) else "∞ − ∞ or 0·∞"
-    return "its slope is infinite here"
+    return phrases.STEEP_HERE
 
 
 def _smallest(array: Array) -> Any:
@@ -244,4 +219,4 @@ def _smallest(array: Array) -> Any:
 
 def _extreme(value: Array, pick: Callable[[Array], Any], words: str) -> str:
     text = number(float(pick(value)))
-    return text if value.size == 1 else f"{words} {text}"
+    return text if value.size == 1 else words.format(text)

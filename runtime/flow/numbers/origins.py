@@ -20,7 +20,7 @@ from runtime.engine.norms import batches
 from runtime.flow.numbers.derivatives import steep_block
 from runtime.flow.numbers.remedies import Remedies
 from runtime.flow.structure.neighbours import neighbours_of
-from runtime.flow.words import value_sentences
+from runtime.flow.words import phrases, value_sentences
 from runtime.flow.words.formatting import number
 from runtime.flow.words.value_sentences import Element
 
@@ -242,7 +242,7 @@ class Values:
         wild = self._wild_outputs(path)
         if not wild or isinstance(self._program.block(path), Source):
             cure = "" if what == "NaN" else value_sentences.GIVEN
-            return Origin(path, what, "it is given so", cure, then, losses)
+            return Origin(path, what, phrases.GIVEN_SO, cure, then, losses)
         if steep := self._steep_within(path):
             reason, cure = value_sentences.STEEP.format(steep), self.remedies.of_slope(steep)
             return Origin(path, what, reason, cure, then, losses)

@@ -53,22 +53,10 @@ class Remedies:
                 return value_sentences.under_root(root, self._near.kind(root))
             if self._near.kind(root) in _NONNEGATIVE:
                 return value_sentences.NEVER_NEGATIVE
-        if kind == "Log" and at_zero and self._is_complement(path):
+        if kind == "Log" and at_zero and is_complement(self._program, path):
             return value_sentences.LOG_COMPLEMENT
         before = {self._near.kind(source.block) for source in self._near.sources(path).values()}
         return value_sentences.cure(kind, elements, before) or self._wider(path, elements)
-
-    def _is_complement(self, path: InstancePath) -> bool:
-        """Whether a block reads 1 − Sigmoid."""
-        near = self._near
-        difference = next(map(near.origin, near.sources(path).values()), path)
-        subtracted = near.sources(difference).get("b")
-        return (
-            near.kind(difference) == "Sub"
-            and near.is_given(difference, "a", 1.0)
-            and subtracted is not None
-            and near.kind(near.origin(subtracted)) == "Sigmoid"
-        )
 
     def _wider(self, path: InstancePath, elements: Sequence[Element]) -> str:
         """To use a wider dtype where finite numbers overflow the one that is there."""
@@ -166,3 +154,16 @@ class Remedies:
                 if self._near.kind(at) in _KEEPS_PLACE:
                     pending += [source.block for source in self._near.sources(at).values()]
         return [at for at in found if at in self._program.instances]
+
+
+def is_complement(program: Program, path: InstancePath) -> bool:
+    """Whether a block reads 1 − Sigmoid."""
+    near = neighbours_of(program)
+    difference = next(map(near.origin, near.sources(path).values()), path)
+    subtracted = near.sources(difference).get("b")
+    return (
+        near.kind(difference) == "Sub"
+        and near.is_given(difference, "a", 1.0)
+        and subtracted is not None
+        and near.kind(near.origin(subtracted)) == "Sigmoid"
+    )

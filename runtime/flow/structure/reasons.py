@@ -223,6 +223,8 @@ class Verdicts:
         reader = self._program.instances.get(InstancePath(value.owner))
         if reader is not None and isinstance(reader.block, Gradient) and value.primitive is WIRE:
             return sentences.differentiated(reader.path)
+        if (view := self._program.shown_by.get(WirePath(key))) is not None:
+            return sentences.only_shown(view)
         source = self._program.wire_sources.get(WirePath(key))
         through = neighbours_of(self._program).differentiating(
             InstancePath(key) if source is None else source.block

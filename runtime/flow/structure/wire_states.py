@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import cached_property
 from typing import TYPE_CHECKING
 
+from blocks.library.views import ViewBlock
 from runtime.diagram.paths import WirePath
 from runtime.flow.lazy import overlaid
 from runtime.flow.structure.leaves import best_state
@@ -114,9 +115,17 @@ class WireStates:
 
     @cached_property
     def broken(self) -> dict[InstancePath, InstancePath]:
-        """Blocks that could not be traced, and all blocks upstream of them, with the culprit."""
+        """Blocks that could not be traced, and all blocks upstream of them, with the culprit.
+
+        A view that could not be traced says nothing about what it reads.
+        """
         program = self._program
         found = {path: path for path in program.failed} | program.blocked
+        found = {
+            path: culprit
+            for path, culprit in found.items()
+            if not isinstance(program.block(path), ViewBlock)
+        }
         feeding: dict[InstancePath, list[InstancePath]] = {}
         for key, target in program.wire_targets.items():
             feeding.setdefault(target, []).append(program.wire_sources[key].block)

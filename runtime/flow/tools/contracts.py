@@ -6,14 +6,15 @@
     finite(* -> *)                 no gradient has NaN or inf in it
     updates(opt_G -> G/*)          the optimiser opt_G, and no other, moves these
 
-Where a line states what an optimiser updates, or a session has made steps, a trained variable
-that none of them updates is UNOWNED.
+The recipe of a diagram states what its optimisers update, without lines of its own. Where it does,
+or a line does, or a session has made steps, a trained variable that none of them updates is
+UNOWNED.
+A line about an optimiser of the recipe is checked against it: it must own these variables, and none
+of its others may.
 
-``#`` begins a comment. A pattern is compared part by part (``/`` separates parts) with the
-wildcards ``*``, ``?`` and ``[…]``; a last part of ``*`` stands for any depth. On the left it names
+``#`` begins a comment. Patterns are those of ``runtime.flow.tools.patterns``. On the left they name
 losses (or, by its name, an optimiser), on the right variables, or wires by their targets
-(``mul1.a``). A variable that uses of a page share is named by its path in any of them. A pattern
-that matches nothing breaks its contract, so that a typo cannot pass.
+(``mul1.a``). A pattern that matches nothing breaks its contract, so that a typo cannot pass.
 
 A diagram states contracts in its field ``contracts``, or ``m.contracts`` beside
 ``m.gradwire.json`` does.
@@ -29,15 +30,16 @@ import numpy as np
 
 from blocks.arguments import explained
 from blocks.errors import FileError
-from blocks.globs import glob
 from runtime.diagram.files.regular import read_regular
-from runtime.diagram.paths import PortPath, path_parts
+from runtime.flow.tools.patterns import matches, names_loss, names_variable, no_match, owns
 from runtime.flow.words.states import PASSING, Verdict
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from runtime.diagram import Diagram
+    from runtime.diagram.paths import PortPath
+    from runtime.diagram.training import Training
     from runtime.engine.program import Program
     from runtime.flow.analyse import Flow
     from runtime.flow.observed import ObservedFlow
@@ -165,24 +167,34 @@ def is_blocked(program: Program, contracts: Iterable[Contract], name: str, loss:
     """Whether one of them requires that a variable gets no gradient from a loss."""
     return any(
         contract.kind == "blocked"
-        and _names(contract.pattern, name, program)
-        and _means(contract, loss)
+        and names_variable(contract.pattern, name, program)
+        and names_loss(contract.loss, loss)
         for contract in contracts
     )
 
 
 def unowned(
-    program: Program, contracts: Iterable[Contract], updated: Collection[str] = ()
+    program: Program,
+    contracts: Iterable[Contract],
+    updated: Collection[str] = (),
+    training: Training | None = None,
 ) -> list[str]:
-    """Trained variables that no optimiser updates, according to contracts and to steps made.
+    """Trained variables that no optimiser updates, by the recipe, by contracts, by steps made.
 
-    Empty where no contract states what an optimiser updates and no step was made.
+    Empty where neither a recipe nor a contract states what an optimiser updates, nor a step was
+    made.
     """
     patterns = [contract.pattern for contract in contracts if contract.kind == "updates"]
-    if not (patterns or updated):
+    rules = () if training is None else training.optimisers
+    if not (patterns or rules or updated):
         return []
-    left = [name for name in program.trainable if name not in updated]
-    return [name for name in left if not any(_names(p, name, program) for p in patterns)]
+    return [
+        name
+        for name in program.trainable
+        if name not in updated
+        and not any(names_variable(pattern, name, program) for pattern in patterns)
+        and not any(owns(rule, name, program) for rule in rules)
+    ]
 
 
 def unowned_sentence(name: str) -> str:
@@ -192,19 +204,23 @@ def unowned_sentence(name: str) -> str:
 
 @explained
 def check_contracts(
-    contracts: Iterable[Contract], observed: ObservedFlow | None, flow: Flow
+    contracts: Iterable[Contract],
+    observed: ObservedFlow | None,
+    flow: Flow,
+    training: Training | None = None,
 ) -> list[Outcome]:
     """The outcome of each contract.
 
     ``flow`` answers flows and blocked. nonzero and finite need the ``observed`` of a run; without
-    one they are broken, because nothing shows that they are kept.
+    one they are broken, because nothing shows that they are kept. updates is about the recipe
+    ``training``, where that has an optimiser of this name.
     """
     every = list(contracts)
     return [
         Outcome(
             contract,
             tuple(
-                _not_updated(contract, every, flow)
+                _not_updated(contract, every, flow, training)
                 if contract.kind == "updates"
                 else _breaches(contract, observed, flow)
             ),
@@ -218,25 +234,14 @@ def needs_run(contracts: Iterable[Contract]) -> bool:
     return any(contract.kind in ("nonzero", "finite") for contract in contracts)
 
 
-def matches(pattern: str, path: str) -> bool:
-    """Whether a pattern names a path; see the module."""
-    wanted, parts = path_parts(pattern), path_parts(path)
-    if wanted[-1] == "*" and len(parts) > len(wanted):
-        parts = parts[: len(wanted)]
-    return len(wanted) == len(parts) and all(
-        glob(part).matches(text) for part, text in zip(wanted, parts, strict=True)
-    )
-
-
 def _breaches(contract: Contract, observed: ObservedFlow | None, flow: Flow) -> Iterator[Breach]:
-    losses = [loss for loss in flow.losses if _means(contract, loss)]
-    subjects = _subjects(contract.pattern, flow)
+    losses, subjects = meant_by(contract, flow)
     if not losses:
         yield Breach(
-            "", contract.loss, _nothing(contract.loss, "loss", [loss.block for loss in flow.losses])
+            "", contract.loss, no_match(contract.loss, "loss", [loss.block for loss in flow.losses])
         )
     elif not subjects:
-        text = _nothing(contract.pattern, "variable or wire", flow.program.sources("variable"))
+        text = no_match(contract.pattern, "variable or wire", flow.program.sources("variable"))
         yield Breach("", contract.loss, text)
     for loss in losses:
         for subject in subjects:
@@ -245,43 +250,43 @@ def _breaches(contract: Contract, observed: ObservedFlow | None, flow: Flow) -> 
                 yield breach
 
 
-def _not_updated(contract: Contract, every: Sequence[Contract], flow: Flow) -> Iterator[Breach]:
-    """What an optimiser can't move, or another moves as well."""
+def meant_by(contract: Contract, flow: Flow) -> tuple[list[PortPath], Sequence[str]]:
+    """The losses that a contract names, and the variables or wires."""
+    losses = [loss for loss in flow.losses if names_loss(contract.loss, loss)]
+    return losses, _subjects(contract.pattern, flow)
+
+
+def _not_updated(
+    contract: Contract, every: Sequence[Contract], flow: Flow, training: Training | None
+) -> Iterator[Breach]:
+    """What an optimiser can't move, does not own, or another moves as well."""
     variables = flow.program.sources("variable")
-    named = [name for name in variables if _names(contract.pattern, name, flow.program)]
+    named = [name for name in variables if names_variable(contract.pattern, name, flow.program)]
     if not named:
-        yield Breach("", contract.loss, _nothing(contract.pattern, "variable", variables))
-    others = [c for c in every if c.kind == "updates" and c.loss != contract.loss]
+        yield Breach("", contract.loss, no_match(contract.pattern, "variable", variables))
+    lines = [c for c in every if c.kind == "updates" and c.loss != contract.loss]
+    rules = () if training is None else training.optimisers
+    meant = next((rule for rule in rules if rule.name == contract.loss), None)
+    others = [rule for rule in rules if rule is not meant]
     for name in named:
         if not variables[name].wants_gradient:
             text = f"{name} is not trained, so {contract.loss} can't update it."
             yield Breach(name, contract.loss, text)
-        elif other := next((c.loss for c in others if _names(c.pattern, name, flow.program)), None):
-            yield Breach(name, contract.loss, f"{other} updates {name}, too.")
-
-
-def _means(contract: Contract, loss: str) -> bool:
-    """Whether a contract names a loss, by its block or by its port."""
-    return matches(contract.loss, PortPath(loss).block) or matches(contract.loss, loss)
+            continue
+        if meant is not None and not owns(meant, name, flow.program):
+            text = f"{name} is none of the variables of {meant.name}: {', '.join(meant.variables)}."
+            yield Breach(name, contract.loss, text)
+        owners = [rule.name for rule in others if owns(rule, name, flow.program)]
+        owners += [c.loss for c in lines if names_variable(c.pattern, name, flow.program)]
+        if owners:
+            yield Breach(name, contract.loss, f"{owners[0]} updates {name}, too.")
 
 
 def _subjects(pattern: str, flow: Flow) -> Sequence[str]:
     if "." in pattern:
         return [wire for wire in flow.program.wire_sources if matches(pattern, wire)]
     variables = flow.program.sources("variable")
-    return [name for name in variables if _names(pattern, name, flow.program)]
-
-
-def _names(pattern: str, variable: str, program: Program) -> bool:
-    """Whether a pattern names a variable, by its path in any use that shares it or its input."""
-    known = program.flat.canonical(pattern)
-    return any(matches(known, path) for path in program.flat.names(variable))
-
-
-def _nothing(pattern: str, what: str, known: Iterable[str]) -> str:
-    names = list(known)
-    listed = f" There {'is' if len(names) == 1 else 'are'} {', '.join(names[:8])}." if names else ""
-    return f"{pattern} matches no {what}.{listed}"
+    return [name for name in variables if names_variable(pattern, name, flow.program)]
 
 
 def _breach(

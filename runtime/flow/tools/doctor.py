@@ -50,9 +50,10 @@ from runtime.flow.tools.findings import (
 from runtime.flow.tools.limits import past_limits
 from runtime.flow.tools.misuses import leaks
 from runtime.flow.tools.repairs import Fix, fixes
+from runtime.flow.tools.skipped import skipped
 from runtime.flow.tools.whatif import WhatIf
 from runtime.flow.words import sentences, value_sentences
-from runtime.flow.words.numeric_sentences import VICTIM
+from runtime.flow.words.phrases import VICTIM
 from runtime.flow.words.states import NO_GRADIENT, PASSING, Complaint, State, Verdict
 
 if TYPE_CHECKING:
@@ -87,18 +88,21 @@ def diagnose(
     """
     stated = contracts_of(session.diagram) if contracts is None else list(contracts)
     observed = observe(session, losses, feeds=feeds, thresholds=thresholds)
+    variables = _variables(session, observed, stated, feeds)
+    absent = [finding.key for finding in variables if finding.complaint is NO_GRADIENT]
     found = [
         *_values(observed),
         *_errors(observed),
         *_barren(observed),
         *_integers(observed),
         *_breaches(session, observed, stated),
-        *_variables(session, observed, stated, feeds),
+        *variables,
         *_squashed_twice(observed),
         *_swapped(observed),
         *_cancelling(observed),
         *_leaks(session, observed, feeds),
         *_unowned(session, observed, stated),
+        *skipped(session, observed, stated, absent),
         *_idle(session, observed, feeds),
     ]
     return sorted(found, key=lambda finding: finding.complaint.gravity)
@@ -220,7 +224,7 @@ def _breaches(
     session: Session, observed: ObservedFlow, contracts: Sequence[Contract]
 ) -> list[Finding]:
     found, left = [], _trials(observed)
-    for outcome in check_contracts(contracts, observed, observed.flow):
+    for outcome in check_contracts(contracts, observed, observed.flow, session.diagram.training):
         for breach in outcome.breaches:
             cure = ""
             if outcome.contract.kind == "blocked" and breach.subject and left:
@@ -343,7 +347,7 @@ def _unowned(
     """Variables that get a gradient in vain: no optimiser updates them."""
     return [
         Finding(UNOWNED, name, unowned_sentence(name))
-        for name in unowned(observed.program, contracts, session.updated)
+        for name in unowned(observed.program, contracts, session.updated, session.diagram.training)
     ]
 
 

@@ -13,7 +13,7 @@ from blocks.block import Source
 from runtime.flow.numbers import flat_spots
 from runtime.flow.numbers.cures import Cures
 from runtime.flow.numbers.magnitudes import Size, measure
-from runtime.flow.words import sentences, value_sentences
+from runtime.flow.words import phrases, sentences, value_sentences
 from runtime.flow.words.formatting import number
 from runtime.flow.words.formatting import size as size_text
 from runtime.flow.words.states import State
@@ -24,12 +24,6 @@ if TYPE_CHECKING:
     from runtime.flow.numbers.rules import Thresholds
 
 Array = NDArray[Any]
-VICTIM = "This wire is a victim."
-"""Ends the sentence of a wire whose NaN or ∞ arose elsewhere."""
-VICTIMS = "The wires behind it are victims."
-"""Ends the sentence of a wire where NaN or ∞ arises and spreads."""
-
-
 _LIMITS = ("Clip", "Maximum", "Minimum")
 
 
@@ -64,9 +58,8 @@ class NumericSentences:
     def _carries(self, wire: WirePath, witness: Sequence[str]) -> str:
         port = self._contributions.program.wire_sources[wire]
         source = port.block.with_leaf(port.leaf)
-        return (
-            f"Carries ∂{self._label}/∂{source}: {self._amount(wire)}. "
-            f"Route: {sentences.route(witness)}."
+        return phrases.CARRIES.format(
+            self._label, source, self._amount(wire), sentences.route(witness)
         )
 
     def variable(self, name: InstancePath, state: State, gradient: Array, structural: str) -> str:
@@ -74,14 +67,15 @@ class NumericSentences:
         size, ahead = measure(gradient), self._contributions.leaving(name.port("out"))
         similar = [w for w in ahead if self._is_similar(state, self._contributions.sizes[w])]
         if state is State.ZERO and not similar and len(ahead) > 1:
-            return f"0: the contributions of {sentences.names(ahead)} cancel."
+            return phrases.CANCEL.format(sentences.names(ahead))
         if state is State.FAINT and (near := self._nearly_cancel(size, ahead)):
             return near
         if state is State.CARRIES or not similar:
-            return f"∂{self._label}/∂{name}: {size_text(gradient)}. {structural}"
+            return phrases.VARIABLE.format(self._label, name, size_text(gradient), structural)
         if len(ahead) > 1 and state not in (State.ZERO, State.NONFINITE):
             worst = max(similar, key=lambda w: self._contributions.sizes[w].rms)
-            return f"{sentences.names(ahead)} together: {self.wire(worst, state, ())}"
+            told = self.wire(worst, state, ())
+            return phrases.TOGETHER.format(sentences.names(ahead), told)
         return self.wire(similar[0], state, ())
 
     def _nearly_cancel(self, size: Size, ahead: Sequence[WirePath]) -> str:
@@ -89,10 +83,8 @@ class NumericSentences:
         largest = max((self._contributions.sizes[wire].rms for wire in ahead), default=0.0)
         if len(ahead) < 2 or not size.rms < self._thresholds.cancels * largest < np.inf:
             return ""
-        return (
-            f"The contributions of {sentences.names(ahead)} nearly cancel: "
-            f"{'rms ' * (size.total > 1)}{number(size.rms)} is left of {number(largest)}."
-        )
+        left = f"{'rms ' * (size.total > 1)}{number(size.rms)}"
+        return phrases.NEARLY_CANCEL.format(sentences.names(ahead), left, number(largest))
 
     def _amount(self, wire: WirePath) -> str:
         """What a wire brings back: the value of a scalar, else its root mean square."""
@@ -150,15 +142,15 @@ class NumericSentences:
     def _zero(self, wire: WirePath) -> str:
         blame = self._contributions.zeroed_by(wire)
         if blame.cancelled:
-            return f"Already 0: the contributions to {blame.block} cancel."
+            return phrases.ZERO_AS_SUM.format(blame.block)
         if blame.derived:
-            return f"Already 0: the derivative of {blame.block} is 0 here."
+            return phrases.ZERO_AS_DERIVATIVE.format(blame.block)
         reason = self._flat(blame)
         if blame.block in self._seeds:
-            return f"The loss is flat here: {reason}."
+            return phrases.ZERO_AT_LOSS.format(reason)
         if blame.local:
-            return f"Connected, but {reason}."
-        return f"Already 0 after {blame.block}, which{reason.removeprefix(blame.block)}."
+            return phrases.ZERO_HERE.format(reason)
+        return phrases.ZERO_BEFORE.format(blame.block, reason.removeprefix(blame.block))
 
     def _flat(self, blame: Blame) -> str:
         if blame.wire not in self._reasons:
@@ -183,10 +175,10 @@ class NumericSentences:
         if blame.wire not in self._reasons:
             self._reasons[blame.wire] = self._origin(blame)
         if not blame.local:
-            return f"{self._reasons[blame.wire]} {VICTIM}"
+            return f"{self._reasons[blame.wire]} {phrases.VICTIM}"
         sizes = (contributions.sizes.get(behind) for behind in contributions.behind(wire))
         spread = any(size is not None and not size.finite for size in sizes)
-        return f"{self._reasons[blame.wire]}{f' {VICTIMS}' * spread}"
+        return f"{self._reasons[blame.wire]}{f' {phrases.VICTIMS}' * spread}"
 
     def _origin(self, blame: Blame) -> str:
         """Where NaN or ∞ was made first, and why."""
@@ -196,22 +188,23 @@ class NumericSentences:
         values, program = self._contributions.values, self._contributions.program
         origin = values.origin(blame.block) or values.of_derivative(blame.block)
         if origin is not None:
-            factor = program.block(blame.block).type_name() in flat_spots.PRODUCTS
+            factor = program.block(blame.block).type_name() in phrases.FACTORS
             slope = origin.what if factor else values.what(blame.block)
             slope = "NaN" if slope == "NaN" else "∞"
             cure = self._safe_form(blame.wire, origin.block, slope) or origin.cure
-            made = f"{origin.block}, whose value is {origin.what}: {origin.reason}"
+            made = phrases.AT_VALUE.format(origin.block, origin.what, origin.reason)
             if isinstance(program.block(origin.block), Source):
-                made = f"{blame.block}, as {origin.block} is given as {origin.what}"
+                made = phrases.AS_GIVEN.format(blame.block, origin.block, origin.what)
             elif origin.block != blame.block and what == "NaN" != origin.what:
-                made = f"{blame.block}, as {origin.block} is {origin.what}: {origin.reason}"
-            return " ".join(filter(None, (f"First {what} made in {made}.", cure)))
+                made = phrases.AS_MADE.format(blame.block, origin.block, origin.what, origin.reason)
+            return " ".join(filter(None, (phrases.FIRST.format(what, made), cure)))
         arrived = self._contributions.arrivals(blame.block)
         same = [a for a in arrived if a.shape == contribution.shape]
         reason = flat_spots.nonfinite_reason(same[0] if same else None, contribution)
         remedies = self._contributions.values.remedies
         cure = self._safe_form(blame.wire, blame.block, "∞") or remedies.of_slope(blame.block)
-        return " ".join(filter(None, (f"First {what} made in {blame.block} ({reason}).", cure)))
+        first = phrases.FIRST.format(what, phrases.AT_SLOPE.format(blame.block, reason))
+        return " ".join(filter(None, (first, cure)))
 
     def _safe_form(self, wire: WirePath, culprit: InstancePath, what: str) -> str:
         """What to do about a value or slope that is ``what`` where a Where, or a limit, takes
@@ -237,21 +230,18 @@ class NumericSentences:
         route_factors = self._contributions.route_factors(wire)
         grows = state is State.FLOOD
         if not route_factors.blocks:
-            return f"{self._amount(wire)}, as it leaves the loss."
+            return phrases.AT_SEED.format(self._amount(wire))
         worst, into = route_factors.most if grows else route_factors.least
         factor = route_factors.factor
         if (factor > 1) is not grows:
-            return (
-                f"{self._amount(wire)}, against at most "
-                f"{number(self._contributions.scale.largest)} for {self._label}; over this route "
-                f"×{number(factor)}."
-            )
+            largest = number(self._contributions.scale.largest)
+            return phrases.AGAINST.format(self._amount(wire), largest, self._label, number(factor))
         count = route_factors.blocks
         blocks = f"{count} block{'s' * (count > 1)}"
-        verb = "Grows" if grows else "Shrunk"
-        return (
-            f"{verb} ×{number(factor)} over {blocks}; worst: {into.block if into else ''} "
-            f"×{number(worst)}. Here: {self._amount(wire)}."
+        verb = phrases.GROWS if grows else phrases.SHRUNK
+        block = into.block if into else ""
+        return phrases.SCALED.format(
+            verb, number(factor), blocks, block, number(worst), self._amount(wire)
         )
 
     def _partial(self, wire: WirePath, size: Size) -> str:
@@ -262,10 +252,8 @@ class NumericSentences:
             return 0 < found.total and found.zeros >= share * found.total
 
         blame = self._contributions.blame(wire, "masked", masked)
-        by = f"masked by {blame.block}"
-        if blame.cancelled:
-            by = f"where the contributions to {blame.block} cancel"
-        return f"{size.zeros} of {size.total} elements are 0, {by}."
+        how = phrases.CANCELLED_AT if blame.cancelled else phrases.MASKED_BY
+        return phrases.PARTIAL.format(size.zeros, size.total, how.format(blame.block))
 
 
 def _meets_zero(brought: Array | None, sent: Array) -> bool:

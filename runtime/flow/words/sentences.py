@@ -231,6 +231,11 @@ def off_route(losses: Sequence[str], reaches: Sequence[str]) -> str:
     return f"{text} It reaches {names(reaches)}." if reaches else text
 
 
+def only_shown(view: str) -> str:
+    """OFF ROUTE, on the way to nothing but views."""
+    return f"This is only shown, in {view}: a view takes no part in training."
+
+
 def ignored(bypassed: str, port: str) -> str:
     """The remark on what a bypassed block ignores."""
     return f"{bypassed} is bypassed: only its input {port} goes on."

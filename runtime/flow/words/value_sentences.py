@@ -31,8 +31,8 @@ class Element(NamedTuple):
         return f"element {self.at[0] if len(self.at) == 1 else list(self.at)} of {self.port}"
 
 
-_SYMBOLS = {"Sqrt": "√", "Neg": "−"}
-_BETWEEN = {"Add": "+", "Sub": "−", "Mul": "·", "Div": "÷", "Pow": "to the power", "Mod": "mod"}
+SYMBOLS = {"Sqrt": "√", "Neg": "−"}
+BETWEEN = {"Add": "+", "Sub": "−", "Mul": "·", "Div": "÷", "Pow": "to the power", "Mod": "mod"}
 _POLES: Mapping[str, Callable[[Sequence[float]], bool]] = {
     "Log": lambda x: x[0] == 0,
     "Log1p": lambda x: x[0] == -1,
@@ -40,7 +40,7 @@ _POLES: Mapping[str, Callable[[Sequence[float]], bool]] = {
     "Pow": lambda x: x[0] == 0,
 }
 """Where a block is infinite at finite inputs, and not just too large for its dtype."""
-_CURES = {
+CURES = {
     "Sqrt": "Clip its input from below, at a small number above 0.",
     "Log": "Keep its input above 0: clip it, or make it positive with Softmax or Softplus.",
     "Log1p": "Keep its input above −1.",
@@ -52,7 +52,7 @@ _CURES = {
     "Cos": "Keep its input finite.",
 }
 """What keeps the value of a block finite, by its type."""
-_AT_ZERO = {
+AT_ZERO = {
     "Sqrt": "Add a small number under the root.",
     "Log": "Add a small number to its input.",
     "Div": "Add a small number to the denominator.",
@@ -62,8 +62,8 @@ _AT_ZERO = {
 NEVER_NEGATIVE = "Add a small number to the denominator, or clip it from below."
 """What to do about a denominator of 0 that is never negative."""
 IN_FLOAT32 = "Use float32 there."
-_BY_WHERE = "Choose by a Where instead of multiplying by 0."
-_UNDER_ROOT = {
+BY_WHERE = "Choose by a Where instead of multiplying by 0."
+UNDER_ROOT = {
     "Pow": "or halve the exponent of {0} instead of taking the root",
     "Square": "or use Abs instead of the root of a square",
     "Variance": "or use the variance itself",
@@ -71,7 +71,7 @@ _UNDER_ROOT = {
 """What to do instead of taking the root of what a block makes, by the type of that block."""
 AS_LOGITS = "Give it logits, with given set to logits."
 _SATURATED = "Keep its input near 0: start with smaller weights, or normalise it."
-_FLAT = {
+FLAT = {
     "Relu": "Use LeakyRelu, start with other weights, or add a loss that is not flat here.",
     "Ceil": "Leave it out, or use a StraightThrough block.",
     "Floor": "Leave it out, or use a StraightThrough block.",
@@ -100,7 +100,7 @@ SWAPPED = (
 )
 TWICE = "{0} takes a {1} itself: give it the logits, not the output of {2}."
 AS_FLOAT = "Give it a float dtype, such as float32."
-_EXP = {
+EXP = {
     "LogSoftmax": "Subtract the maximum before it, or use LogSoftmax.",
     "LogSumExp": "Subtract the maximum before it, or use LogSumExp.",
     "Sigmoid": "Use Sigmoid in its place, which never overflows.",
@@ -109,7 +109,7 @@ _EXP = {
     "": "Clip its input from above, or calculate with logarithms.",
 }
 """What keeps an Exp finite, by the block that does the same as what it is part of."""
-_LOG_SIGMOID = (
+LOG_SIGMOID = (
     "Use −Softplus(−x) instead of Log of Sigmoid, or give the logits to BinaryCrossEntropy."
 )
 LOG_COMPLEMENT = (
@@ -118,6 +118,14 @@ LOG_COMPLEMENT = (
 SOFTMAX = "Use LogSoftmax instead of Log of Softmax, or give the logits to CrossEntropy."
 
 
+OF_MANY = "{0} of {1} numbers up to {2}"
+OVERFLOWS = "{0} overflows {1}"
+LIMITED = {
+    "min": "Raise the min of {0}, which lets {1} through{2}.",
+    "max": "Lower the max of {0}, which lets {1} through{2}.",
+}
+ROUNDED = ": {0} is {1} in {2}"
+TOO_LARGE = "Scale {0} down: its numbers reach {1}."
 STEEP = "the slope of {0} is not finite there"
 """Why the value of a Gradient block is not finite that differentiates through a block."""
 
@@ -125,17 +133,17 @@ STEEP = "the slope of {0} is not finite there"
 def reason(name: str, what: str, elements: Sequence[Element], dtype: str) -> str:
     """``log of −1.00 (x)``: what a block of type ``name`` made its value of."""
     numbers = [element.value for element in elements]
-    if len(elements) == 2 and name in _BETWEEN:
-        made = f"{number(numbers[0])} {_BETWEEN[name]} {number(numbers[1])}"
+    if len(elements) == 2 and name in BETWEEN:
+        made = f"{number(numbers[0])} {BETWEEN[name]} {number(numbers[1])}"
     elif len(elements) == 1 and elements[0].among > 1 and math.isfinite(numbers[0]):
-        made = f"{name.lower()} of {elements[0].among} numbers up to {number(numbers[0])}"
+        made = OF_MANY.format(name.lower(), elements[0].among, number(numbers[0]))
     elif len(elements) == 1:
-        made = f"{_SYMBOLS.get(name, name.lower())} of {number(numbers[0])}"
+        made = f"{SYMBOLS.get(name, name.lower())} of {number(numbers[0])}"
     else:
         made = f"{name} of {', '.join(map(number, numbers))}"
     overflows = what != "NaN" and all(map(math.isfinite, numbers))
     if overflows and not (name in _POLES and _POLES[name](numbers)):
-        made = f"{made} overflows {dtype}"
+        made = OVERFLOWS.format(made, dtype)
     return f"{made} ({_culprit(name, elements).place})" if elements else made
 
 
@@ -145,15 +153,15 @@ def cure(name: str, elements: Sequence[Element], before: Collection[str]) -> str
     if name == "Log" and "Softmax" in before:
         return SOFTMAX
     if name == "Log" and "Sigmoid" in before and at_zero:
-        return _LOG_SIGMOID
+        return LOG_SIGMOID
     if name == "Mul" and at_zero and any(math.isinf(element.value) for element in elements):
-        return _BY_WHERE
-    return (at_zero and _AT_ZERO.get(name)) or _CURES.get(name, "")
+        return BY_WHERE
+    return (at_zero and AT_ZERO.get(name)) or CURES.get(name, "")
 
 
 def exp_cure(function: str) -> str:
     """What keeps an Exp finite that is part of what a block of type ``function`` does."""
-    return _EXP[function]
+    return EXP[function]
 
 
 def under_root(block: str, name: str) -> str:
@@ -181,10 +189,9 @@ def limit_cure(clip: str, limit: str, given: float, value: np.generic) -> str:
     """To move the ``min`` or ``max`` of a Clip further inside, which was ``given`` and is rounded
     to ``value``.
     """
-    how = "Raise the min" if limit == "min" else "Lower the max"
     passed = number(float(value))
-    rounded = "" if str(value) == str(given) else f": {given} is {passed} in {value.dtype}"
-    return f"{how} of {clip}, which lets {passed} through{rounded}."
+    rounded = "" if str(value) == str(given) else ROUNDED.format(given, passed, value.dtype)
+    return LIMITED[limit].format(clip, passed, rounded)
 
 
 def guard_too_late(guard: str, culprit: str, what: str) -> str:
@@ -197,17 +204,17 @@ def guard_too_late(guard: str, culprit: str, what: str) -> str:
 
 def steep_cure(name: str) -> str:
     """What to do where a block of type ``name`` has an infinite slope at a finite value."""
-    return _AT_ZERO.get(name, "")
+    return AT_ZERO.get(name, "")
 
 
 def root_cure(block: str, name: str) -> str:
     """What to do about the root of 0 that ``block``, of type ``name``, makes."""
-    return f"{_AT_ZERO['Sqrt'].removesuffix('.')}, {_UNDER_ROOT[name].format(block)}."
+    return f"{AT_ZERO['Sqrt'].removesuffix('.')}, {UNDER_ROOT[name].format(block)}."
 
 
 def flat_cure(name: str) -> str:
     """What to do where a block of type ``name`` is flat; empty if no cure is known."""
-    return _FLAT.get(name, "")
+    return FLAT.get(name, "")
 
 
 def single_cure(has_others: bool) -> str:

@@ -264,6 +264,24 @@ class TestNames:
         double_click(canvas, QPoint(rect.center().x(), rect.top() + 8))
         assert open_field(canvas, QLineEdit).text() == "mul1"
 
+    def test_a_double_click_on_the_symbol_asks_for_the_derivative(self, canvas, shell):
+        asked = []
+        canvas.derivativeRequested.connect(asked.append)
+        corner = canvas.block_rect("mul1").topLeft()
+        double_click(canvas, corner + QPoint(16, 10))
+        assert asked == ["mul1"]
+        assert not canvas.findChildren(QLineEdit)
+        canvas.set_zoom(0.45)  # the symbol is below the name
+        rect = canvas.block_rect("mul1")
+        double_click(canvas, rect.topLeft() + QPoint(20, 4))
+        assert asked == ["mul1"]
+        assert open_field(canvas, QLineEdit).text() == "mul1"
+        double_click(canvas, rect.bottomLeft() + QPoint(14, -3))
+        assert asked == ["mul1", "mul1"]
+        canvas.set_zoom(0.2)  # the symbol is all there is
+        double_click(canvas, canvas.block_rect("mul1").center())
+        assert asked == ["mul1"] * 3
+
     def test_a_name_that_is_taken_is_refused_and_the_field_stays(self, canvas, shell):
         canvas.start_rename("mul1")
         field = open_field(canvas, QLineEdit)

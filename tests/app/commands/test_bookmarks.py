@@ -182,3 +182,15 @@ class TestList:
         marked.edit.change(SetViews(()))
         assert not any(button.isEnabled() for button in dialog._buttons)
         assert dialog.list.accessibleName() == "Bookmarks"
+
+
+def test_without_bookmarks_the_list_says_how_to_make_one(window):
+    window.actions_by_name["edit_bookmarks"].trigger()
+    dialog = window.bookmarks._dialog
+    assert dialog.empty.isVisible()
+    assert "Bookmark View" in dialog.empty.text()
+    assert not dialog.list.isVisible()
+    dialog.show_views((View("here", "main", Point(0.0, 0.0), 1.0),))
+    assert dialog.list.isVisible()
+    assert not dialog.empty.isVisible()
+    dialog.close()

@@ -20,6 +20,7 @@ def ill():
 def looked(qtbot, window):
     window.docks.by_name["doctor"].raise_()
     qtbot.waitUntil(lambda: not window.doctor.panel.viewport().visibleRegion().isEmpty())
+    qtbot.waitUntil(lambda: not window.evaluator.busy)
     qtbot.waitUntil(lambda: not window.doctor.worker.is_pending("doctor"))
     return rows_of(window)
 
@@ -39,13 +40,15 @@ def victims(window, row):
 
 def click(qtbot, window, row, victim=None):
     panel = window.doctor.panel
-    item = panel.topLevelItem(row)
     if victim is not None:
-        item.setExpanded(True)
-        item = item.child(victim)
-    at = panel.visualItemRect(item).center()
-    qtbot.mouseMove(panel.viewport(), at)
-    qtbot.mouseClick(panel.viewport(), LEFT, pos=at)
+        panel.topLevelItem(row).setExpanded(True)
+
+    def place():
+        item = panel.topLevelItem(row)
+        return panel.visualItemRect(item if victim is None else item.child(victim)).center()
+
+    qtbot.mouseMove(panel.viewport(), place())  # lets events in, after which rows may lie elsewhere
+    qtbot.mouseClick(panel.viewport(), LEFT, pos=place())
 
 
 def row_of(rows, words):
@@ -77,6 +80,16 @@ def test_a_click_leads_to_the_culprit_and_lights_the_route_through_it(opened, qt
     click(qtbot, window, 0)
     assert window.canvas.selection() == {"root"}
     assert window.canvas.route().wire == window.canvas.selected_wire() == "root.x"
+
+
+def test_rows_stay_while_runs_find_the_same(opened, qtbot):
+    window = opened(ill())
+    looked(qtbot, window)
+    row = window.doctor.panel.topLevelItem(0)
+    row.setExpanded(True)
+    window.edit.change(SetParameters("v", {"value": [1.5]}))
+    looked(qtbot, window)
+    assert window.doctor.panel.topLevelItem(0) is row and row.isExpanded()
 
 
 def test_a_culprit_far_away_is_zoomed_to_and_stays_lit(opened, qtbot):

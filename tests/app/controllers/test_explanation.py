@@ -1,17 +1,20 @@
 """Why, on the canvas and in the panel: a click or W shows the route, Esc leaves it."""
 
+import threading
+
 import numpy as np
 import pytest
 from PySide6.QtCore import QPoint, Qt
 from PySide6.QtGui import QColor
 
-from app.canvas.state.route import route_of
+from app.canvas.paint.kept import Kept
+from app.canvas.state.marks.route import route_of
 from app.panels.why.answers import Repair, sign
 from app.services.theme import LIGHT
 from runtime.build import argmax, build, loss, relu, stop_gradient, variable
 from runtime.diagram import SetParameters
 from runtime.diagram.paths import InstancePath
-from runtime.flow import Cutter, State, Verdict
+from runtime.flow import Cutter, ObservedFlow, State, Verdict
 from tests.app.canvas.pages import block as made
 from tests.app.canvas.pages import page
 from tests.app.mouse import LEFT, click_block
@@ -37,10 +40,15 @@ def click_wire(qtbot, window, key):
 
 
 def repair(qtbot, window):
-    """The offer to repair, in view."""
+    """The offer to repair, in view and laid out: before that its buttons have no height."""
 
     def shown():
-        return [found for found in window.why.findChildren(Repair) if found.isVisible()]
+        offers = [found for found in window.why.findChildren(Repair) if found.isVisible()]
+        return [
+            found
+            for found in offers
+            if found.try_button.height() >= found.try_button.minimumSizeHint().height()
+        ]
 
     qtbot.waitUntil(lambda: bool(shown()))
     return shown()[0]
@@ -76,8 +84,8 @@ class TestRoute:
     def test_signs_are_painted_on_the_route_alone(self, window, qtbot, monkeypatch):
         painted = []
         monkeypatch.setattr(
-            "app.canvas.paint.painter.paint_lane_labels",
-            lambda painter, view, wires, **_: painted.append(len(wires)) is None,
+            "app.canvas.paint.wires.labels.place_lane_labels",
+            lambda layout, view, wires, **_: painted.append(len(wires)) is None,
         )
         click_wire(qtbot, window, "add1.b")
         window.canvas.grab()
@@ -85,6 +93,7 @@ class TestRoute:
         window.canvas.grab()
         assert painted == [len(window.canvas.route().parts(window.canvas.view.scene)[0])]
         qtbot.keyClick(window.canvas, Qt.Key.Key_Escape)
+        window.canvas._kept = Kept()  # which has placed those of the whole page before
         painted.clear()
         window.canvas.grab()
         assert painted == [len(window.canvas.view.scene.wire_keys)]
@@ -116,6 +125,19 @@ class TestRoute:
         window.canvas.delete_selection()
         qtbot.waitUntil(lambda: not window.evaluator.busy)
         assert window.canvas.route() is None
+
+    def test_a_verdict_is_found_once_for_each_result(self, window, qtbot, monkeypatch):
+        asked, verdict = [], ObservedFlow.variable
+
+        def variable_of(flow, name, loss=None):
+            asked.append((name, threading.current_thread()))
+            return verdict(flow, name, loss)
+
+        monkeypatch.setattr(ObservedFlow, "variable", variable_of)
+        click_block(qtbot, window, "v")
+        window.document.apply(SetParameters("v", {"value": [3.0]}))
+        qtbot.waitUntil(lambda: not window.evaluator.busy)
+        assert asked.count(("v", threading.main_thread())) == 1
 
     def test_w_on_a_variable_shows_its_route(self, window, qtbot):
         click_block(qtbot, window, "w")
@@ -178,6 +200,7 @@ class TestPanel:
         assert "sg open" in window.trial.bar.text()
         assert "Carries gradient" in window.why.text()
         assert window.document.diagram is before
+        qtbot.waitUntil(lambda: not window.evaluator.busy)
         answered(qtbot, window)
         qtbot.mouseClick(repair(qtbot, window).try_button, LEFT)
         assert not window.trial.active

@@ -9,9 +9,21 @@ from app.canvas.state.codes import CODES, NO_RESULT, STATE_OF
 from app.evaluation.evaluator import MAX_LOSSES, evaluate
 from app.evaluation.result import MAX_SIDE_BY_SIDE
 from app.panels.tables.losses import APART
+from app.services.theme import DARK, LIGHT
 from blocks.registry import registry
 from runtime.build import build, loss, relu, sqrt, stop_gradient, variable
-from runtime.diagram import AddBlock, Connect, Diagram, PortName, SetParameters, apply, group, save
+from runtime.diagram import (
+    AddBlock,
+    Connect,
+    Diagram,
+    PortName,
+    SetParameters,
+    StyleBlocks,
+    apply,
+    group,
+    save,
+)
+from runtime.diagram.model import Style
 from runtime.flow import State
 
 
@@ -38,6 +50,19 @@ def window(qtbot, window, tmp_path):
     assert window.open_path(path)
     qtbot.waitUntil(lambda: not window.evaluator.busy)
     return window
+
+
+def colours_of(image):
+    """The names of the opaque colours of a picture."""
+    places = ((x, y) for x in range(image.width()) for y in range(image.height()))
+    found = (image.pixelColor(*place) for place in places)
+    return {colour.name() for colour in found if colour.alpha() == 255}
+
+
+def swatch_of(window, loss):
+    switch = window.losses.switch
+    row = [port for _, port in window.losses.choices()].index(loss)
+    return switch.itemIcon(row).pixmap(switch.iconSize()).toImage()
 
 
 def lane(window, key):
@@ -103,6 +128,36 @@ class TestSwitch:
         assert window.losses.apart
         assert window.losses.label.text().startswith("1 ")  # as its lanes are numbered
         assert window.losses.chosen is None
+
+    def test_each_loss_has_a_piece_of_its_lane_beside_its_name(self, window):
+        """In the colour, with the arrowheads and the number that its lane has beside others."""
+        switch = window.losses.switch
+        swatches = [switch.itemIcon(row) for row in range(switch.count())]
+        assert [swatch.isNull() for swatch in swatches] == [True, True, False, False]
+        assert switch.iconSize().width() > 2 * switch.iconSize().height()
+        for number, swatch in enumerate(swatches[2:]):
+            colours = colours_of(swatch.pixmap(switch.iconSize()).toImage())
+            assert LIGHT.losses[number] in colours
+            assert LIGHT.losses[1 - number] not in colours
+        menu = window.menus.by_name["losses"]
+        menu.aboutToShow.emit()
+        assert [a.icon().isNull() for a in menu.actions()] == [True, True, False, False]
+        drawn = [action.icon().pixmap(16, 16).toImage() for action in menu.actions()[2:]]
+        assert [LIGHT.losses[i] in colours_of(drawn[i]) for i in (0, 1)] == [True, True]
+
+    def test_another_result_leaves_the_swatches(self, window, qtbot):
+        before, icon = window.evaluator.result, window.losses.switch.itemIcon(2)
+        window.evaluator.refresh(window.document.diagram)
+        qtbot.waitUntil(lambda: window.evaluator.result is not before)
+        assert window.losses.switch.itemIcon(2).cacheKey() == icon.cacheKey()
+
+    def test_swatches_follow_the_theme_and_the_colour_of_the_loss(self, window, qtbot):
+        before = swatch_of(window, "L2.out")
+        window.actions_by_name["theme_dark"].trigger()
+        dark = swatch_of(window, "L2.out")
+        assert DARK.losses[1] in colours_of(dark) - colours_of(before)
+        window.edit.change(StyleBlocks({"L2": Style("green")}))
+        qtbot.waitUntil(lambda: swatch_of(window, "L2.out") != dark)
 
     def test_the_choice_outlives_an_edit_and_not_its_loss(self, window, qtbot):
         window.losses.choose("L2.out")

@@ -6,8 +6,10 @@ import pytest
 from PySide6.QtCore import QPoint, Qt
 from PySide6.QtWidgets import QInputDialog
 
-from runtime.build import build, loss, mul, square, stop_gradient, variable
+from runtime.build import build, loss, mean_squared_error, mul, square, stop_gradient, variable
 from runtime.diagram import SetParameters
+from runtime.lessons.breakpoints import NotFinite
+from tests.app.mouse import click_block
 
 SHIFT = Qt.KeyboardModifier.ShiftModifier
 PRODUCT, SUB = 11, 10
@@ -109,16 +111,77 @@ def test_the_scale_is_dragged(window, qtbot):
     assert window.timeline.position == scale.maximum()
 
 
-def test_run_until(window, monkeypatch):
+def test_run_until(window, monkeypatch, qtbot):
     window.canvas.select({"w"})
     window.timeline.bar.reachedRequested.emit()
-    assert window.timeline.bar.text() == "8 arrives at w."
+    qtbot.waitUntil(lambda: window.timeline.bar.text() == "8 arrives at w.")
     window.timeline.go(0)
     monkeypatch.setattr(QInputDialog, "getDouble", lambda *_: (4.0, True))
     window.timeline.bar.exceededRequested.emit()
-    assert window.timeline.position == PRODUCT
+    qtbot.waitUntil(lambda: window.timeline.position == PRODUCT)
+    text = window.timeline.bar.text()
     window.timeline.bar.notFiniteRequested.emit()
+    assert window.timeline.bar.text() == "Searching …"
+    qtbot.waitUntil(lambda: window.timeline.bar.text() == text)
     assert window.timeline.position == PRODUCT  # everything is finite
+
+
+def test_no_card_gives_away_what_is_to_come(window, qtbot):
+    click_block(qtbot, window, "w")
+    assert not window.card.isVisible()
+    qtbot.keyClick(window.canvas, Qt.Key.Key_Escape)
+    assert not window.timeline.bar.isVisible()
+    assert window.card.isVisible()
+    assert "8" in window.card.sentence.text()
+
+
+def test_going_on_gives_up_a_search(window, qtbot):
+    window.timeline.run_until(NotFinite())
+    qtbot.keyClick(window.canvas, Qt.Key.Key_Right)
+    assert not window.timeline.worker.is_pending("search")
+    assert window.timeline.bar.text() == "w is 3."
+
+
+def test_down_goes_into_the_blocks_and_up_out_of_them(opened, qtbot):
+    error = mean_squared_error(variable("x", 5.0), 3.0, name="error")
+    window = opened(build(loss(error, name="L")))
+    qtbot.keyClick(window.canvas, Qt.Key.Key_F8)
+    timeline, bar = window.timeline, window.timeline.bar
+    qtbot.waitUntil(lambda: "Nothing is computed yet" in bar.text())
+    for _ in range(2):
+        qtbot.keyClick(window.canvas, Qt.Key.Key_Right)
+    assert bar.text() == "error: prediction = 5 and target = 3 give 4."
+    length = bar.scale.maximum()
+    qtbot.keyClick(window.canvas, Qt.Key.Key_Down)
+    first = "error: t₁ = prediction − target = 5 − 3 = 2."
+    qtbot.waitUntil(lambda: bar.text() == first)
+    assert bar.detail.currentText() == "By primitive"
+    assert bar.scale.maximum() == length + 2
+    assert known(window)[0] == {"x.out"}
+    assert window.canvas.trial_marks().changes == {"error": "t₁ = 2"}
+    qtbot.keyClick(window.canvas, Qt.Key.Key_Right)
+    assert known(window)[0] == {"x.out", "error.out"}
+    window.canvas.select({"error"})
+    qtbot.keyClick(window.canvas, Qt.Key.Key_Right, SHIFT)
+    assert bar.text() == "error, out = t₁²: g = 1 arrives. t₁ gets g × 2 × t₁ = 1 × 2 × 2 = 4."
+    qtbot.keyClick(window.canvas, Qt.Key.Key_Right)
+    assert window.canvas.trial_marks().changes == {"error": "prediction: 4"}
+    qtbot.keyClick(window.canvas, Qt.Key.Key_Up)
+    qtbot.waitUntil(lambda: bar.text() == "1 arrives at error. x gets 1 × 4 = 4.")
+    assert bar.scale.maximum() == length
+    assert timeline.position == timeline.bar.scale.value()
+
+
+def test_new_numbers_are_recorded_in_the_same_steps(opened, qtbot):
+    error = mean_squared_error(variable("x", 5.0), 3.0, name="error")
+    window = opened(build(loss(error, name="L")))
+    window.actions_by_name["timeline"].trigger()
+    window.timeline.bar.detail.setCurrentIndex(1)  # while it is being recorded
+    qtbot.waitUntil(lambda: "Nothing is computed yet" in window.timeline.bar.text())
+    window.timeline.go(2)
+    window.document.apply(SetParameters("x", {"value": 6.0}))
+    wanted = "error: t₁ = prediction − target = 6 − 3 = 3."
+    qtbot.waitUntil(lambda: window.timeline.bar.text() == wanted)
 
 
 def test_a_new_number_is_recorded_and_the_position_stays(window, qtbot):
@@ -152,7 +215,7 @@ def test_a_stop_throws_away_and_a_variable_stays_none(opened, qtbot):
     qtbot.waitUntil(lambda: window.timeline.bar.text().startswith("Nothing is computed yet"))
     window.canvas.select({"stop"})
     window.timeline.bar.reachedRequested.emit()
-    assert "It is thrown away" in window.timeline.bar.text()
+    qtbot.waitUntil(lambda: "It is thrown away" in window.timeline.bar.text())
     assert window.canvas.trial_marks().changes == {"stop": "⊣ 2"}
     window.timeline.go(10**6)
     assert window.timeline.bar.text() == "b keeps 7: its gradient is None, so SGD skips it."

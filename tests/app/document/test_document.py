@@ -6,9 +6,11 @@ import pytest
 
 from app.document.document import Document
 from blocks.library.arithmetic import Add, Mul
+from blocks.library.data import Dataset
 from blocks.library.pages import PageInput
 from blocks.library.sources import Variable
 from runtime.build import build, loss, stop_gradient, variable
+from runtime.data.files import access
 from runtime.diagram import (
     AddBlock,
     Arrange,
@@ -31,6 +33,7 @@ from runtime.diagram import (
     dumps,
     load,
 )
+from runtime.engine import Session
 
 PAGES = Path(__file__).parents[2] / "runtime/diagram/files/golden/version1_pages.gradwire.json"
 
@@ -261,3 +264,53 @@ def test_a_use_is_made_independent_and_shared_again_by_undo(document):
     assert document.diagram.main.blocks["one"].independent
     document.undo_stack.redo()
     assert not document.diagram.main.blocks["one"].independent
+
+
+class TestDataFiles:
+    """Paths of data files are relative to the folder of the diagram's file."""
+
+    @pytest.fixture
+    def reading(self, tmp_path, monkeypatch):
+        """A document in a folder, whose table is in a folder inside."""
+        monkeypatch.setattr(access, "_allowed", set())
+        for name in ("tables", "other"):
+            (tmp_path / name).mkdir()
+        (tmp_path / "tables" / "a.csv").write_text("x\n1\n2\n")
+        block = Dataset(source="csv", path="tables/a.csv", columns={"x": {}}, shuffle=False)
+        document = Document()
+        document.apply(AddBlock("data", block))
+        assert document.save_as(tmp_path / "d.gradwire.json")
+        return document
+
+    def read(self, document):
+        session = Session(document.diagram)
+        assert not session.diagnostics
+        assert session.run(ports=["data.x"]).values["data.x"].tolist() == [1, 2]
+        return document.diagram.main.blocks["data"].path
+
+    def test_a_new_file_has_a_folder_at_once(self, reading):
+        assert self.read(reading) == "tables/a.csv"
+
+    def test_after_save_as_the_data_is_still_found(self, reading, tmp_path):
+        path = tmp_path / "other" / "d.gradwire.json"
+        assert reading.save_as(path)
+        assert reading.is_clean and reading.matches_file()
+        assert self.read(reading) == "../tables/a.csv"
+        assert load(path) == reading.diagram
+
+    def test_undo_past_save_as_finds_the_data_and_saves_to_the_new_file(self, reading, tmp_path):
+        reading.apply(AddBlock("c", Add()))
+        reading.apply(RemoveBlocks(("c",)))
+        assert reading.save_as(tmp_path / "other" / "d.gradwire.json")
+        for way in ("undo", "undo", "redo", "redo"):
+            getattr(reading.undo_stack, way)()
+            assert reading.diagram.folder == tmp_path / "other"
+            assert reading.diagram.main.blocks["data"].path == "../tables/a.csv"
+        assert self.read(reading) == "../tables/a.csv"
+        assert reading.is_clean and reading.matches_file()
+
+    def test_a_link_to_the_file_counts_as_the_file(self, reading, tmp_path):
+        link = tmp_path / "other" / "link.gradwire.json"
+        link.symlink_to(tmp_path / "d.gradwire.json")
+        assert reading.save_as(link)
+        assert self.read(reading) == "tables/a.csv"

@@ -84,7 +84,7 @@ def work(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[str]]:
         for user in (rebind, lowering):
             monkeypatch.setattr(user, name, counted(name, getattr(user, name)))
     for user, name in (
-        ("runtime.engine.session.session", "lower"),
+        ("runtime.engine.session.programs", "lower"),
         ("runtime.engine.session.execution", "compile_request"),
         ("runtime.flow.analyse", "Flow"),
         ("runtime.flow.structure.searches", "Graph"),

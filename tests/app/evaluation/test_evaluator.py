@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from PySide6.QtCore import Qt
 
-from app.evaluation.evaluator import Evaluation, Evaluator, evaluate, train
+from app.evaluation.evaluator import Evaluation, Evaluator, evaluate
 from app.evaluation.result import Result
 from blocks.library.arithmetic import Mul
 from runtime.build import (
@@ -17,7 +17,9 @@ from runtime.build import (
     gradient_scale,
     log,
     loss,
+    mean,
     mul,
+    random_normal,
     stop_gradient,
     variable,
     where,
@@ -107,7 +109,7 @@ class TestEvaluation:
     def test_another_number_is_not_traced_again(self, monkeypatch):
         traced = []
         monkeypatch.setattr(
-            "runtime.engine.session.session.lower",
+            "runtime.engine.session.programs.lower",
             lambda *given: traced.append(given) or lower(*given),
         )
         evaluation = Evaluation()
@@ -267,24 +269,17 @@ def test_no_result_outlives_its_successor(qtbot, started):
     assert [ref() is None for ref in kept] == [True, True, False]
 
 
-def test_a_training_step_brings_new_values(qtbot, started):
-    evaluator = started()
-    with qtbot.waitSignal(evaluator.stepped) as caught:
-        evaluator.step(seed(), 0.5)
-    (after,) = caught.args
-    assert after.main.blocks["a"].value.array.tolist() == [[0.5, 1.5]]
-    assert after.main.blocks["b"] == seed().main.blocks["b"]
-
-
-def test_a_step_without_a_loss_is_a_problem(qtbot, started):
-    evaluator = started()
-    with qtbot.waitSignal(evaluator.problem) as caught:
-        evaluator.step(Diagram(), 0.5)
-    assert "loss" in caught.args[0]
-
-
-def test_a_step_equals_one_by_hand():
-    assert train(seed(), 1.0).main.blocks["a"].value.array.tolist() == [[0.0, 1.0]]
+def test_random_numbers_are_those_of_the_step(qtbot, started):
+    evaluator, diagram = started(), build(loss(mean(random_normal(shape=(4,), name="draw"))))
+    drawn = []
+    for step in (0, 7, 0):
+        with qtbot.waitSignal(evaluator.resultChanged):
+            evaluator.set_step(step, None)
+            evaluator.refresh(diagram) if not drawn else evaluator.request(diagram)
+        drawn.append(evaluator.result.values["draw.out"].tolist())
+    assert drawn[0] == drawn[2] != drawn[1]
+    with qtbot.assertNotEmitted(evaluator.busyChanged):
+        evaluator.request(diagram)  # nothing is outdated
 
 
 def test_what_is_no_derivative_is_known_before_there_is_a_loss():

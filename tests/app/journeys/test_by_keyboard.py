@@ -115,6 +115,15 @@ def _(window):
     assert box(window)
 
 
+@way("Double-click on the symbol of a block")
+def _(window):
+    window.docks.by_name["derivative"].hide()
+    go(window, FocusKind.BLOCK, "mul1")
+    press(window, Key.Key_S, Key.Key_D)
+    assert window.docks.by_name["derivative"].isVisible()
+    assert window.canvas.selection() == {"mul1"}
+
+
 @way("Double-click on a wire")
 def _(window):
     go(window, FocusKind.WIRE, "loss.x")

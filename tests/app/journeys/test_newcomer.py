@@ -7,7 +7,7 @@ from PySide6.QtCore import QPoint, Qt
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QLineEdit
 
-from tests.app.mouse import LEFT, click_block, palette_row, wire
+from tests.app.mouse import LEFT, click_block, drop_block, palette_row, wire
 
 Key = Qt.Key
 WIRES = {
@@ -126,6 +126,28 @@ def test_by_mouse_alone(window, qtbot):
     for target, source in WIRES.items():
         wire(qtbot, window, source, target)
     built(qtbot, window)
+
+
+def test_a_loss_is_one_formula_and_a_stop_is_one_drag(window, qtbot):
+    history = window.document.undo_stack
+    press(Key.Key_Tab)
+    write("loss = (w*x + b - t)**2")
+    assert history.count() == 1
+    qtbot.waitUntil(lambda: not window.evaluator.busy)
+    result = window.evaluator.result
+    assert result.diagnostics == ()
+    w, x, b, t = (result.values[f"{name}.out"] for name in "wxbt")
+    assert result.values["loss.out"] == (w * x + b - t) ** 2
+    assert result.gradients["b"] == 2 * (w * x + b - t)
+    (product,) = (n for n in window.document.diagram.main.blocks if n.startswith("mul"))
+    source = next(iter(window.document.diagram.main.ends.outward["w"]))
+    assert source.block == product
+    window.canvas.zoom_to_fit()
+    drop_block(window, "StopGradient", window.canvas.wire_position(str(source)))
+    assert history.count() == 2
+    qtbot.waitUntil(lambda: not window.evaluator.busy)
+    assert window.evaluator.result.gradients["w"] is None
+    assert window.evaluator.result.gradients["b"] is not None
 
 
 def test_space_and_a_drag_move_the_page_although_a_block_is_selected(window, qtbot):

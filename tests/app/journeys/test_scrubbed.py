@@ -11,12 +11,12 @@ from app.canvas.state.looks import row_counts
 from app.document.numbers import Number
 from app.evaluation.evaluator import evaluate
 from tests.app.canvas.pages import drag
-from tests.benchmarks.scrub import chained, layered
+from tests.benchmarks.scrub import WORKLOADS
 
 NUMBER = Number("w0", "value", (0,))
 
 
-@pytest.fixture(params=[chained, layered], ids=["chain", "fan"])
+@pytest.fixture(params=WORKLOADS.values(), ids=WORKLOADS)
 def window(request, qtbot, window):
     window.document._begin(request.param(40), None)
     qtbot.waitUntil(lambda: not window.evaluator.busy)

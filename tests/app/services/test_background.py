@@ -221,7 +221,7 @@ class TestOpening:
         assert saved_as
         from runtime.diagram.files import storage
 
-        gate = Gate(monkeypatch, storage, "_text_of")
+        gate = Gate(monkeypatch, storage, "text_of")
         yield gate
         gate.open()
 

@@ -14,6 +14,7 @@ from app.document.autosave import DELAY
 from app.services import journal
 from app.services.journal import Journal
 from blocks.library.arithmetic import Add, Mul
+from blocks.library.data import Dataset
 from runtime.diagram import AddBlock, Diagram, Page, load, save
 from tests.app.crashes import ROOT, Crashes
 from tests.app.mouse import LEFT
@@ -239,3 +240,12 @@ class TestRecovery:
         (lock,) = (tmp_path / "recovery").glob("*/lock")
         lock.write_text("1\ngradwire\nanother-name\n\n\n")  # a process that runs, elsewhere
         assert window.windows.offer_recovery() is not None
+
+
+def test_recovered_diagrams_find_their_data(tmp_path):
+    """The journal is elsewhere, but paths are relative to the diagram's own file."""
+    diagram = drawn("with data", data=Dataset(source="csv", path="tables/a.csv", columns={"x": {}}))
+    left_behind(tmp_path, one=(diagram, tmp_path / "mine.gradwire.json"))
+    (entry,) = Journal(tmp_path / "recovery").orphans()
+    assert entry.diagram.folder == tmp_path
+    assert entry.diagram.main.blocks["data"].path == "tables/a.csv"

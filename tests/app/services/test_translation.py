@@ -26,7 +26,7 @@ from app.canvas.input.bindings import KEYS, MOUSE
 from app.panels.dialogs.shortcuts import ShortcutSheet
 from app.panels.inspector.array_tools import Generate, Part
 from app.services import translation
-from app.services.examples import examples
+from app.services.examples import examples, lessons
 from app.services.translation import editor
 from app.shell.main_window import MainWindow
 from runtime.build import build, loss, stop_gradient, variable
@@ -118,10 +118,12 @@ def drawn(window, qtbot):
     qtbot.waitUntil(lambda: not window.evaluator.busy)
 
 
-DATA = ["main", "containers", "stacked"] + [
-    text for e in examples() for text in (e.title, e.description, e.description.split(". ")[0])
-]
-"""The first page, values of parameters, and what the files of the examples say."""
+DATA = (
+    ["main", "containers", "stacked"]
+    + [text for e in examples() for text in (e.title, e.description, e.description.split(". ")[0])]
+    + [text for lesson in lessons() for text in (lesson.title, lesson.goal)]
+)
+"""The first page, values of parameters, and what the files of examples and lessons say."""
 
 
 def test_an_empty_window(window):

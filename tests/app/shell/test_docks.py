@@ -49,7 +49,7 @@ def test_the_next_window_shows_it_too(window):
 def test_the_only_tabs_are_those_of_the_panels_at_the_bottom(window):
     bars = [bar for bar in window.findChildren(QTabBar) if bar.isVisible()]
     assert [[bar.tabText(i) for i in range(bar.count())] for bar in bars] == [
-        ["Variables", "Problems", "Doctor", "Losses"]
+        ["Variables", "Problems", "Doctor", "Losses", "Curves"]
     ]
 
 

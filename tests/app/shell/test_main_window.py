@@ -12,6 +12,7 @@ from PySide6.QtWidgets import QApplication, QFileDialog, QInputDialog, QLabel, Q
 from app.panels.dialogs.export_sheet import ExportSheet
 from app.services import theme
 from app.services.examples import examples
+from app.services.settings import Settings
 from app.services.translation import editor
 from app.shell.action_table import COMMANDS
 from app.shell.main_window import MainWindow
@@ -22,7 +23,17 @@ from blocks.library.pages import Page as PageBlock
 from blocks.library.pages import PageInput, PageOutput
 from blocks.library.sources import Variable
 from runtime.build import build, log, loss, mean, mul, stop_gradient, variable
-from runtime.diagram import AddBlock, Diagram, MoveBlocks, Page, Point, PortName, load, save
+from runtime.diagram import (
+    AddBlock,
+    Diagram,
+    MoveBlocks,
+    Page,
+    Point,
+    PortName,
+    SetParameters,
+    load,
+    save,
+)
 from tests.app.mouse import LEFT, click_block, drop, drop_file, palette_row, retype
 
 Button = QMessageBox.StandardButton
@@ -248,18 +259,19 @@ class TestRunning:
         monkeypatch.setattr(QInputDialog, "getDouble", lambda *a, **k: (0.5, True))
         window.actions_by_name["rate"].trigger()
         before = window.document.diagram
-        with qtbot.waitSignal(window.document.diagramChanged):
-            window.actions_by_name["step"].trigger()
+        window.actions_by_name["step"].trigger()
+        qtbot.waitUntil(lambda: window.training.step_shown == 1)
         page = window.document.diagram.main
         assert page.blocks["a"].value.array.tolist() == [[0.5, 1.5]]
         assert page.blocks["b"] == before.main.blocks["b"]
         window.actions_by_name["undo"].trigger()
         assert window.document.diagram is before
+        qtbot.waitUntil(lambda: window.training.step_shown == 0)
 
     def test_a_step_that_can_not_be_made_is_told(self, window, qtbot):
         window.edit.change(AddBlock("v", Variable(value=[1.0, 2.0])))
         window.actions_by_name["step"].trigger()
-        qtbot.waitUntil(lambda: "The gradient step was not taken" in window.notice.text())
+        qtbot.waitUntil(lambda: "The training can't begin." in window.training.bar.text())
         qtbot.waitUntil(lambda: not window.evaluator.busy)
 
     def test_evaluate_runs_again(self, window, opened, qtbot):
@@ -364,6 +376,16 @@ class TestPages:
         qtbot.mouseClick(main, LEFT)
         assert window.navigation.page == "main"
         assert not window.breadcrumbs.isVisible()
+
+    def test_an_edit_leaves_the_breadcrumbs_and_reads_no_recent_files(
+        self, window, opened, monkeypatch
+    ):
+        opened(nested())
+        window.navigation.go(("enc",))
+        shown = window.breadcrumbs.layout().itemAt(0).widget()
+        monkeypatch.setattr(Settings, "recent", property(lambda settings: pytest.fail("read")))
+        window.document.apply(SetParameters("w", {"value": [2.0]}))
+        assert window.breadcrumbs.layout().itemAt(0).widget() is shown
 
     def test_edits_inside_a_page_go_to_that_page(self, window, opened):
         opened(nested())

@@ -19,7 +19,7 @@ from blocks.library.gradient import (
 )
 from blocks.library.reduce import Sum
 from blocks.library.sources import Variable
-from blocks.library.view import Display
+from blocks.library.views import Display
 from runtime.diagram.model import MAIN, Diagram, Page
 from runtime.diagram.paths import PortName
 from runtime.engine import Session

@@ -14,6 +14,7 @@ from blocks import registry
 from blocks.errors import ShapeError
 from runtime.calculus.choices import (
     CHOICES,
+    OPTIMISERS,
     SYSTEMS,
     Choice,
     Site,
@@ -244,5 +245,5 @@ def test_the_tables_have_all_rows() -> None:
 
 def test_the_manual_has_the_tables() -> None:
     page = (ROOT / "assets" / "manual" / "systems.md").read_text(encoding="utf-8")
-    for part in (conventions(), table(), table(extreme=True)):
+    for part in (conventions(), conventions(OPTIMISERS), table(), table(extreme=True)):
         assert part in page

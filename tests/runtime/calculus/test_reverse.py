@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 import pytest
 
-from runtime.calculus import Trace, passes_gradient, sweep, unwrap
+from runtime.calculus import BackwardRules, Trace, Value, passes_gradient, sweep, unwrap
 from tests.runtime.calculus.tracing import Array, Traced, compute, derivative, gradient, leaf
 
 X = np.linspace(0.2, 1.4, 7)
@@ -219,3 +219,31 @@ def test_long_chains_need_no_recursion() -> None:
     for _ in range(5000):
         y = y * 1.0
     assert compute(sweep([(y, trace.xp.ones_like(y))], [x])[x], {x: np.float64(1)}) == 1
+
+
+def test_rules_may_pass_more_and_see_every_value() -> None:
+    class Through(BackwardRules):
+        """Goes back through stops, and notes what it goes back through."""
+
+        def __init__(self) -> None:
+            self.seen: list[str] = []
+
+        def passes(self, value: Value, slot: int) -> bool:
+            return value.primitive.stops or super().passes(value, slot)
+
+        def total(self, value: Value, parts: Sequence[Value]) -> Value:
+            self.seen.append(f"{value.primitive.name}×{len(parts)}")
+            return super().total(value, parts)
+
+        def contribution(self, adjoint: Value, value: Value, slot: int) -> Value:
+            if value.primitive.stops:
+                return adjoint
+            return super().contribution(adjoint, value, slot)
+
+    trace = Trace()
+    x = leaf(trace)
+    y = trace.xp.stop_gradient(x) * x
+    one, rules = trace.xp.ones_like(y), Through()
+    closed, opened = sweep([(y, one)], [x])[x], sweep([(y, one)], [x], rules)[x]
+    assert [compute(g, {x: np.float64(3)}) for g in (closed, opened)] == [3, 6]
+    assert rules.seen == ["multiply×1", "stop_gradient×1", "leaf×2"]

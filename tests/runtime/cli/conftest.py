@@ -9,6 +9,9 @@ from typing import Any
 import pytest
 
 from runtime.cli import main
+from runtime.diagram import save
+from runtime.lessons.walk import Walk
+from tests.runtime.lessons.lessons import taught
 
 SEED: dict[str, Any] = {
     "a": {"type": "Variable", "value": [[1, 2]]},
@@ -70,6 +73,15 @@ def gradwire(capsys):
         return Outcome(code, out, err)
 
     return call
+
+
+@pytest.fixture
+def lesson_files(tmp_path):
+    """A diagram with a lesson, and a file of answers to it."""
+    lesson, answers = tmp_path / "lesson.gradwire.json", tmp_path / "answers.json"
+    save(taught(), lesson)
+    answers.write_text(json.dumps(Walk(taught()).answers("Ada")), encoding="utf-8")
+    return lesson, answers
 
 
 @pytest.fixture

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 from pathlib import Path
 from typing import Any
@@ -10,7 +11,9 @@ from xml.etree import ElementTree
 import pytest
 
 from runtime.cli import COMMANDS
+from runtime.lessons.answers import sealed
 from tests.fuzz.printing import POWERFUL
+from tests.runtime.lessons.test_answers import record
 
 BAD = "\x1b[31mred\x07\r\x9b2J\u202e\u2028\x7f"
 """Colour, a bell, a return, a second introducer, a turn of direction, a line break, a delete."""
@@ -22,13 +25,23 @@ INVOCATIONS: dict[str, list[list[str]]] = {
              ["FILE", "--run", "--ledger", "--dialects"]],
     "whatif": [["FILE", "--open", "stop"], ["FILE", "--freeze", BAD]],
     "doctor": [["FILE"], ["FILE", "--json"], ["FILE", "--loss", BAD]],
-    "quiz": [["FILE", "--answers"], ["FILE", "--json"], ["FILE", "--loss", BAD]],
+    "quiz": [
+        *(["FILE", "--format", each] for each in ("gift", "moodle", "aiken")),
+        ["FILE", "--answers"], ["FILE", "--json"], ["FILE", "--loss", BAD],
+    ],
+    "train": [["FILE", "--out", "RUN", "--steps", "2"], ["FILE", "--out", "RUN"],
+              ["OTHER", "--resume", "RUN"], ["FILE", "--resume", "RUN", "--json"],
+              ["FILE", "--out", "MISSING", "--steps", BAD]],
     "timeline": [["FILE"], ["FILE", "--json"], ["FILE", "--block", BAD], ["FILE", "--phase", BAD]],
+    "lesson": [["FILE", "--no-keep"], ["OTHER", "--no-keep"], ["FILE", "--answers", "MISSING"]],
+    "grade": [["FILE", "ANSWERS"], ["FILE", "ANSWERS", "--json"], ["FILE", "OTHER", "MISSING"]],
+    "study": [["STUDY", "--seeds", "1"], ["STUDY", "--json", "--steps", "1"], ["FILE", "MISSING"]],
     "check": [["FILE"], ["FILE", "--contracts", "--gradients"],
               ["FILE", "--contracts", "--json", "--junit", "JUNIT"]],
     "diff": [["FILE", "OTHER"], ["FILE", "OTHER", "--run", "--json"], ["FILE", "MISSING"]],
     "picture": [["FILE", "-o", "PICTURE"], ["FILE", "-o", "PICTURE", "--page", BAD],
                 ["MISSING", "-o", "PICTURE"]],
+    "publish": [["FILE", "-o", "PAGE"], ["FILE", "-o", "PICTURE"], ["MISSING", "-o", "PAGE"]],
     "bench": [["FILE", "--seconds", "0.01"], ["FILE", "--json", "--seconds", "0.01"]],
     "blocks": [[], [BAD]],
     "schema": [[], [BAD]],
@@ -59,6 +72,14 @@ def contents(*, runs: bool) -> dict[str, Any]:
         "gradwire": 2,
         "title": BAD,
         "description": BAD,
+        "lesson": {
+            "goal": BAD,
+            "course": BAD,
+            "steps": [
+                {"do": "show", "text": BAD, "hints": [BAD], "look": [BAD]},
+                {"do": "predict", "gradient": BAD, "text": BAD + "{" + BAD, "feedback": {BAD: BAD}},
+            ],
+        },
         "contracts": ["flows(loss -> w)", f"blocked(loss -> *{KEY})"] if runs else [BAD],
         "pages": {
             "main": {
@@ -70,6 +91,17 @@ def contents(*, runs: bool) -> dict[str, Any]:
     }
 
 
+def studied(diagram: str) -> dict[str, Any]:
+    """A study of a diagram with such characters in every field."""
+    return {
+        "diagram": diagram,
+        "title": BAD,
+        "measure": {"port": "sum.out", "called": BAD},
+        "variants": {BAD: {}, "slow": {"training": {"steps": 2}}},
+        "claims": [{"variant": BAD, "less_than": "slow"}],
+    }
+
+
 def test_every_command_is_tried():
     missing = {*COMMANDS} - INVOCATIONS.keys()
     assert not missing, f"Add to INVOCATIONS ways to call {missing} with FILE or BAD."
@@ -77,15 +109,22 @@ def test_every_command_is_tried():
 
 @pytest.mark.parametrize("runs", [True, False], ids=["runs", "has problems"])
 @pytest.mark.parametrize("command", INVOCATIONS)
-def test_no_command_prints_control_characters(gradwire, tmp_path: Path, command, runs):
+def test_no_command_prints_control_characters(gradwire, tmp_path: Path, monkeypatch, command, runs):
     file = tmp_path / f"{BAD}.gradwire.json"
     file.write_text(json.dumps(contents(runs=runs)), encoding="utf-8")
     missing, junit = tmp_path / f"{BAD}{BAD}.gradwire.json", tmp_path / "report.xml"
     other = tmp_path / f"other {BAD}.gradwire.json"
     other.write_text(json.dumps(contents(runs=not runs)), encoding="utf-8")
     picture = tmp_path / f"{BAD}.svg"
+    monkeypatch.setattr("sys.stdin", io.StringIO("\n"))
+    answers = tmp_path / f"{BAD}.json"
+    answers.write_text(json.dumps(sealed(record(title=BAD, learner=BAD))), encoding="utf-8")
+    study = tmp_path / f"{BAD}.study.json"
+    study.write_text(json.dumps(studied(file.name)), encoding="utf-8")
     names = {
-        "FILE": file, "OTHER": other, "MISSING": missing, "JUNIT": junit, "PICTURE": picture,
+        "STUDY": study, "FILE": file, "OTHER": other, "MISSING": missing, "JUNIT": junit,
+        "PICTURE": picture, "ANSWERS": answers, "PAGE": tmp_path / f"{BAD}.html",
+        "RUN": tmp_path / f"{BAD} run",
     }  # fmt: skip
     shown = 0
     for arguments in INVOCATIONS[command]:

@@ -66,8 +66,11 @@ def test_a_reader_that_leaves_early_is_no_error():
 
 EVERY = [
     "run {0}", "flow {0} --json", "whatif {0} --cut loss.x", "doctor {0}", "check {0} --gradients",
-    "timeline {0} --json", "quiz {0} --answers",
-    "bench {0} --seconds 0", "diff {0} {0}", "picture {0} -o {0}.svg", "blocks", "schema",
+    "timeline {0} --json", "train {0} --out {0}.run --steps 1", "quiz {0} --answers",
+    "lesson {1} --no-keep", "grade {1} {2}",
+    f"study {ROOT}/assets/studies/training_em.study.json --seeds 1 --steps 1",
+    "bench {0} --seconds 0", "diff {0} {0}", "picture {0} -o {0}.svg",
+    "publish {0} -o {0}.html", "blocks", "schema",
     "demo --no-window", "--help", "run --help",
 ]  # fmt: skip
 
@@ -77,9 +80,9 @@ def test_every_command_is_tried():
 
 
 @pytest.mark.parametrize("line", EVERY)
-def test_a_reader_that_left_before_the_first_line_is_no_error(seed, line):
+def test_a_reader_that_left_before_the_first_line_is_no_error(seed, lesson_files, line):
     done = subprocess.Popen(
-        [sys.executable, "-m", "runtime.cli", *line.format(seed).split()],
+        [sys.executable, "-m", "runtime.cli", *line.format(seed, *lesson_files).split()],
         env=os.environ | {"PYTHONPATH": str(ROOT)},
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
@@ -115,10 +118,10 @@ def test_without_a_display_the_editor_does_not_abort(seed):
 
 
 @pytest.mark.parametrize("line", EVERY)
-def test_output_that_can_not_be_written_is_no_fault_of_gradwire(seed, line):
+def test_output_that_can_not_be_written_is_no_fault_of_gradwire(seed, lesson_files, line):
     with open("/dev/full", "w") as full:
         done = subprocess.run(
-            [sys.executable, "-m", "runtime.cli", *line.format(seed).split()],
+            [sys.executable, "-m", "runtime.cli", *line.format(seed, *lesson_files).split()],
             env=os.environ | {"PYTHONPATH": str(ROOT)},
             stdout=full,
             stderr=subprocess.PIPE,

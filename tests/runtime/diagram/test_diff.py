@@ -22,9 +22,11 @@ from runtime.diagram import (
     RemoveBlocks,
     RenameBlock,
     RenamePage,
+    SetLesson,
     SetNote,
     SetParameters,
     SetTitle,
+    SetTraining,
     WirePath,
     apply,
     dumps,
@@ -32,6 +34,8 @@ from runtime.diagram import (
     loads,
 )
 from runtime.diagram.diff import BlockChange, Changed, NoteChange, WireChange, diff
+from runtime.diagram.lesson import Lesson
+from runtime.diagram.training import Training
 from tests.strategies import diagrams
 
 
@@ -137,6 +141,18 @@ def test_layout_and_notes_have_no_meaning():
 def test_contracts_have_meaning():
     found = changed(SetTitle(contracts=("flows(loss -> a)",)))
     assert found.has_meaning
+
+
+def test_training_has_meaning():
+    found = changed(SetTraining(Training(steps=7)))
+    assert found.head == (Changed("training", None, {"steps": 7}),)
+    assert found.has_meaning
+
+
+def test_a_lesson_differs_without_changing_what_is_computed():
+    found = changed(SetLesson(Lesson(goal="Stop it.")))
+    assert found.head == (Changed("lesson", None, {"goal": "Stop it."}),)
+    assert not found.has_meaning
 
 
 def test_pages_come_go_and_are_renamed():

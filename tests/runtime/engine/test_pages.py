@@ -9,7 +9,8 @@ from blocks.library.functions import Square
 from blocks.library.pages import Page as PageBlock
 from blocks.library.pages import PageInput, PageOutput
 from blocks.library.sources import Variable
-from runtime.engine import SGD, Session
+from runtime.engine import Session
+from runtime.training.optimisers import SGD
 from tests.runtime.engine.drawing import draw, page
 
 if TYPE_CHECKING:

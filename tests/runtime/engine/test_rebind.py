@@ -27,8 +27,9 @@ from runtime.diagram import (
     dumps,
     loads,
 )  # fmt: skip
-from runtime.engine import SGD, Session, lower, lowering, rebind
+from runtime.engine import Session, lower, lowering, rebind
 from runtime.engine.plan import compiled
+from runtime.training.optimisers import SGD
 from tests.runtime.engine.drawing import draw, page, seed
 
 
@@ -44,7 +45,7 @@ def work(monkeypatch) -> Iterator[list[str]]:
 
         return call
 
-    monkeypatch.setattr("runtime.engine.session.session.lower", counted("lower", lower))
+    monkeypatch.setattr("runtime.engine.session.programs.lower", counted("lower", lower))
     monkeypatch.setattr("runtime.engine.plan.compiled.Plan", counted("plan", compiled.Plan))
     for name in ("check", "flatten"):
         for user in (rebind, lowering):

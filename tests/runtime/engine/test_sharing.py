@@ -6,22 +6,23 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from blocks.errors import FeedError, RunError
+from blocks.errors import FeedError
 from blocks.library.arithmetic import Mul
 from blocks.library.functions import Square
 from blocks.library.pages import Page as PageBlock
 from blocks.library.pages import PageInput, PageOutput
 from blocks.library.sources import Variable
 from runtime.diagram.paths import PortPath
-from runtime.engine import SGD, Session
+from runtime.engine import Session
 from runtime.engine.flatten import flatten
 from runtime.flow import State, WhatIf, analyse, ledger, observe
 from runtime.flow.tools.contracts import check_contracts, is_blocked, parse_contracts
 from runtime.flow.tools.dialects import dialects
 from runtime.flow.tools.ledger import account as account_of
+from runtime.training.optimisers import SGD
 from tests.runtime.engine.drawing import draw, page
 
 if TYPE_CHECKING:
@@ -90,13 +91,59 @@ def test_any_use_names_the_variable() -> None:
         session.run({"one/w": 1.0, "two/w": 2.0})
 
 
-def test_independent_uses_that_trained_apart_have_no_one_value() -> None:
+def assert_stored(session: Session) -> Diagram:
+    """The diagram with the values: a session of it has the same values and gradients."""
+    stored = session.diagram_with_values()
+    again = Session(stored)
+    assert again.values == session.values
+    assert again.backward().gradients == session.backward().gradients
+    return stored
+
+
+def test_independent_uses_that_trained_apart_get_pages_of_their_own() -> None:
     session = Session(twice(independent=True))
     session.set("two/w", 2.0)
-    with pytest.raises(RunError, match="independent uses of page 'scale'"):
-        session.diagram_with_values()
+    stored = assert_stored(session)
+    assert stored.pages.keys() - session.diagram.pages.keys() == {"scale1"}
+    assert stored.main.wires == session.diagram.main.wires
     session.set("one/w", 2.0)
-    assert Session(session.diagram_with_values()).values["one/w"] == 2
+    assert session.diagram_with_values().pages.keys() == session.diagram.pages.keys()
+    session.step(SGD(lr=0.01))
+    assert_stored(session)
+
+
+def test_what_uses_inside_an_independent_one_share_stays_shared() -> None:
+    double = page(
+        {"x": PageInput(), "p": PageBlock(page="scale"), "q": PageBlock(page="scale"),
+         "y": PageOutput()},
+        {"p.x": "x", "q.x": "p.y", "y.x": "q.y"},
+    )  # fmt: skip
+    uses = {"a": PageBlock(page="double"), "b": PageBlock(page="double", independent=True)}
+    session = Session(chain(uses).with_page("double", double))
+    session.set("b/p/w", 0.5)
+    stored = Session(assert_stored(session))
+    stored.set("b/q/w", 0.25)
+    assert stored.values["b/p/w"] == 0.25
+    assert stored.values["a/p/w"] == 3.0
+
+
+@settings(max_examples=8, deadline=None)
+@given(st.permutations(["a/own/w", "a/one/w", "b/own/w", "c/w", "d/own/w"]))
+@example(["b/own/w", "a/own/w", "a/one/w", "c/w", "d/own/w"])
+def test_values_of_nested_uses_are_stored_in_whatever_order(order: list[str]) -> None:
+    session = Session(
+        chain(
+            {
+                "a": PageBlock(page="nest"),
+                "b": PageBlock(page="nest", independent=True),
+                "c": PageBlock(page="scale"),
+                "d": PageBlock(page="nest", independent=True),
+            }
+        )
+    )
+    for number, path in enumerate(order):
+        session.set(path, 0.1 * number)
+    assert_stored(session)
 
 
 def test_the_first_use_is_the_one_nested_least() -> None:

@@ -16,13 +16,14 @@ from blocks.library.pages import Page as PageBlock
 from blocks.library.pages import PageInput, PageOutput
 from blocks.library.reduce import Sum
 from blocks.library.sources import Variable
-from blocks.library.view import Display
+from blocks.library.views import Display
 from runtime.build import Expression, block, build, loss, variable
 from runtime.diagram import check, dumps, loads
 from runtime.diagram.edits.connecting import require_ports
 from runtime.diagram.model import MAIN
 from runtime.diagram.paths import PortName
-from runtime.engine import SGD, Session
+from runtime.engine import Session
+from runtime.training.optimisers import SGD
 from tests.blocks.examples import EXAMPLES, Example
 from tests.blocks.single import Single
 from tests.runtime.engine.drawing import draw, page

@@ -15,7 +15,7 @@ from blocks.library.losses import Loss
 from blocks.library.pages import Page as PageBlock
 from blocks.library.pages import PageInput, PageOutput
 from blocks.library.sources import Constant, Input, Variable
-from blocks.library.view import Display
+from blocks.library.views import Display
 from runtime.diagram.model import MAIN, Diagram, Page
 from runtime.diagram.paths import PortName
 

@@ -7,7 +7,7 @@ import pytest
 
 import runtime.build as b
 from blocks.errors import RunError
-from runtime.engine import SGD, Session
+from runtime.engine import Session
 from runtime.flow import (
     ObservedFlow,
     State,
@@ -19,6 +19,7 @@ from runtime.flow import (
     observe,
     with_fix,
 )
+from runtime.training.optimisers import SGD
 from tests.examples.gallery import diagram as example
 
 STRAIGHT = "Move the loss before it, soften it with a {}, or use a StraightThrough block."

@@ -314,7 +314,7 @@ def test_what_is_gathered_for_all_wires_is_what_a_search_finds_for_each() -> Non
 
 
 def stops_opened_block() -> Any:
-    from blocks.library.view import Display
+    from blocks.library.views import Display
 
     return Display()
 

@@ -353,3 +353,22 @@ def test_a_stop_that_keeps_nan_from_a_variable_is_not_said_to_cut_nothing() -> N
     assert "kept" not in {finding.key for finding in diagnose(session)}
     opened = WhatIf(session).open("kept").compare().after.gradient("x")
     assert np.isnan(opened[0])
+
+
+def through_a_tree():
+    x = b.variable("x", [1.0, -2.0, 3.0, -4.0])
+    parts = b.pack(x, b.variable("unread", 1.0), keys=["some", "none"], name="parts")
+    return b.loss(b.sum(b.relu(b.pick(parts, path="some"), name="relu1")))
+
+
+@pytest.mark.parametrize("diagram", [masked, difference, through_a_tree])
+def test_norms_and_shares_of_zeros_are_those_of_the_run(diagram):
+    observed = observe(Session(b.build(diagram())))
+    run = observed.run()
+    assert dict(observed.norms()) == pytest.approx(run.norms)
+    for state in set(observed.states().values()):
+        wires = [wire for wire, found in observed.states().items() if found is state]
+        arrays = {wire: run.contributions.get(wire) for wire in wires}
+        assert observed.zero_shares(frozenset({state})) == pytest.approx(
+            {w: np.mean(array == 0.0) for w, array in arrays.items() if array is not None}
+        )

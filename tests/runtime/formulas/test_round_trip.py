@@ -96,3 +96,22 @@ def test_a_page_can_not_contain_itself(diagram: Diagram) -> None:
 def test_a_name_that_reads_as_a_loss_is_written_otherwise() -> None:
     diagram = b.build(b.mean(b.square(b.variable("w", 2.0)), name="data_loss"))
     assert formula_of(diagram, "main", list(diagram.main.blocks)) == "_data_loss = mean(square(w))"
+
+
+def test_a_loss_that_is_read_stays_a_loss() -> None:
+    head = b.loss(b.square(b.variable("w", 2.0)), name="loss")
+    diagram = b.build(b.block("Plot", head, name="curve"))
+    assert type(rewritten(diagram, "main").main.blocks["loss"]).__name__ == "Loss"
+
+
+def test_records_are_written_and_read_as_parameters() -> None:
+    columns = {"x": {"flatten": True}, "y": {"of": ["y"], "dtype": "int64", "one_hot": 10}}
+    data = b.block("Dataset", source="digits", columns=columns, name="digits")
+    diagram = b.build(b.sum(data["x"], name="total"), b.sum(data["y"], name="count"))
+    assert rewritten(diagram, "main").main.blocks["digits"] == diagram.main.blocks["digits"]
+
+
+@pytest.mark.parametrize("text", ["dataset(columns={1: 2})", "dataset(columns={'x': {**y}})"])
+def test_what_is_no_record_is_pointed_at(diagram: Diagram, text: str) -> None:
+    with pytest.raises(FormulaError, match="keys of a record are texts"):
+        add_formula(diagram, text)

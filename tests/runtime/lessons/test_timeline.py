@@ -6,14 +6,15 @@ import numpy as np
 import pytest
 
 from blocks.errors import RunError
-from runtime.build import build, loss, mul, relu, square, stop_gradient, variable
+from runtime.build import build, loss, mul, relu, square, stop_gradient, sum, variable
 from runtime.diagram.paths import InstancePath, PortPath, WirePath
-from runtime.engine import SGD, Session
+from runtime.engine import Session
 from runtime.lessons import recording
 from runtime.lessons.breakpoints import GradientExceeds, GradientReaches, NotFinite
 from runtime.lessons.steps import Backward, Forward, Phase, Seed, Update
 from runtime.lessons.timeline import record
-from runtime.lessons.words import sentence
+from runtime.lessons.words import sentence, short
+from runtime.training.optimisers import SGD
 from tests.examples.gallery import NAMES, diagram
 from tests.runtime.flow.tools.random_diagrams import Random
 
@@ -155,6 +156,18 @@ def test_a_stop_shows_what_it_throws_away():
     assert "thrown away" in sentence(timeline.steps, step)
     (total,) = (step for step in steps(timeline, Backward) if step.path == "w")
     assert sorted(float(entry.amount) for entry in total.arrivals[0].terms) == [2, 2, 3]
+
+
+def test_sizes_of_large_gradients_are_not_added():
+    """Root mean squares of terms don't add up to that of their sum."""
+    w = variable("w", np.arange(6.0))
+    timeline = record(Session(build(loss(sum(2.0 * w + 3.0 * w), name="L"))))
+    (step,) = (step for step in steps(timeline, Backward) if step.path == "w")
+    assert sentence(timeline.steps, step) == (
+        "At w the gradients of mul2.b (rms 3) and mul1.b (rms 2) add up to 6 numbers, rms 5, "
+        "element by element."
+    )
+    assert short(timeline.steps, step) == "Σ of 2: rms 5"
 
 
 def test_what_only_leads_to_a_stop_is_computed_and_said_to_be_thrown_away():

@@ -121,6 +121,8 @@ class InlineEditor:
         """Open a field in place of a note for its text."""
         self.close()
         canvas, view = self._canvas, self._canvas.view
+        if view.annotations.hides_notes and not view.scene.page.notes[name].frame:
+            return
         note, zoom = view.scene.page.notes[name], view.camera.zoom
         left, top = view.camera.to_widget(np.array(note.at)).tolist()
         box = QRectF(left, top, note.width * zoom, note.height * zoom)

@@ -8,10 +8,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QPointF, QRectF, QSizeF, Qt
-from PySide6.QtGui import QPainter, QPen, QPixmap
+from PySide6.QtGui import QColor, QPainter, QPen, QPixmap
 
 from app.canvas.paint.blocks.faces import CORNER, draw_face, draw_numbers
-from runtime.diagram.layout.measures import WIDTH
 
 if TYPE_CHECKING:
     from app.canvas.state.looks import Look
@@ -23,10 +22,6 @@ _HURRIED = 0.3
 """Share of the budget that a hurried frame has."""
 _AT_LEAST = 4
 """Number of faces that a frame always draws."""
-_MOST_CHANGING = 4_000
-"""Number of looks with numbers that have just changed, beyond which they are forgotten."""
-_SETTLED = 0.1
-"""Seconds after which numbers that have changed are taken into the picture of their face."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,10 +49,8 @@ class FaceCache:
         self.budget = self._allowed = budget
         self.behind = False
         self._pictures: dict[Look, Picture] = {}
-        self._bare: set[Look] = set()
-        """The looks of the pictures, without numbers."""
-        self._since: dict[Look, float] = {}
-        """When looks that differ from an older one in their numbers alone came up."""
+        self._newest: dict[Look, Look] = {}
+        """By look without numbers, the only one with numbers that has a picture."""
         self._zoom = self._ratio = 0.0
         self._theme: Theme | None = None
         self._bytes = 0
@@ -73,59 +66,65 @@ class FaceCache:
         """
         self._allowed = self.budget * (_HURRIED if hurried else 1.0)
         if theme is not self._theme or self._bytes > limit:
-            self._pictures, self._bare, self._since, self._bytes = {}, set(), {}, 0
+            self._pictures, self._newest, self._bytes = {}, {}, 0
         self._zoom, self._ratio, self._theme = zoom, ratio, theme
         self._drawn, self._spent, self.behind = 0, 0.0, False
-        if len(self._since) > _MOST_CHANGING:
-            self._since = {}
 
     def paint(self, painter: QPainter, look: Look, x: float, y: float) -> None:
         """Paint the face of a look with its top left at a widget point, a whole device px."""
         assert self._theme is not None
-        picture, is_bare = self.parts(look)
+        picture = self.picture(look)
         if picture is None:
             _draw_ground(painter, look, self._theme, QPointF(x, y), self._zoom)
-            return
-        _draw_picture(painter, picture, QPointF(x, y), self._zoom, self._ratio)
-        if is_bare:
-            painter.save()
-            painter.translate(x, y)
-            painter.scale(self._zoom, self._zoom)
-            draw_numbers(painter, look, self._theme, self._zoom)
-            painter.restore()
-
-    def parts(self, look: Look) -> tuple[Picture | None, bool]:
-        """The picture of a look, and whether it is one without numbers.
-
-        While numbers change, drawing them over such a picture takes less time than a new one.
-        """
-        known = self._pictures.get(look)
-        if known is None and look.sections:
-            bare, now = look.bare(), time.perf_counter()
-            if bare in self._bare and now - self._since.setdefault(look, now) < _SETTLED:
-                return self.picture(bare), True
-            self._since.pop(look, None)
-        return self._picture(look, known), False
+        else:
+            _draw_picture(painter, picture, QPointF(x, y), self._zoom, self._ratio)
 
     def picture(self, look: Look) -> Picture | None:
-        """The picture of a look, if need be of another zoom; None if there was no time for any."""
-        return self._picture(look, self._pictures.get(look))
+        """The picture of a look, if need be of another zoom; None if there was no time for any.
 
-    def _picture(self, look: Look, known: Picture | None) -> Picture | None:
-        if known is not None and known.zoom == self._zoom and known.ratio == self._ratio:
+        Numbers are drawn on a copy of the picture without them: while they change, that takes less
+        time than a new one.
+        """
+        known = self._pictures.get(look)
+        if known is not None and self._fits(known):
+            return known
+        bare = look.bare()
+        if bare == look:
+            return self._whole(look, known)
+        ground = self._whole(bare, self._pictures.get(bare))
+        if ground is None or not self._fits(ground):
+            return known or ground
+        assert self._theme is not None
+        self._drop(self._newest.pop(bare, None))
+        self._newest[bare] = look
+        return self._keep(look, _with_numbers(ground.pixmap, look, self._zoom, self._theme))
+
+    def _whole(self, look: Look, known: Picture | None) -> Picture | None:
+        """The picture of a look, drawn in one go; ``known`` stands in where time is up."""
+        if known is not None and self._fits(known):
             return known
         if self._drawn >= _AT_LEAST and self._spent > self._allowed:
             self.behind = True
             return known
         start = time.perf_counter()
         assert self._theme is not None
-        pixmap = draw_picture(look, self._zoom, self._ratio, self._theme)
-        made = self._pictures[look] = Picture(pixmap, self._zoom, self._ratio)
-        self._bare.add(look.bare())
-        self._bytes += made.size - (known.size if known else 0)
+        self._drop(look)
+        made = self._keep(look, draw_picture(look, self._zoom, self._ratio, self._theme))
         self._drawn += 1
         self._spent += time.perf_counter() - start
         return made
+
+    def _fits(self, picture: Picture) -> bool:
+        return picture.zoom == self._zoom and picture.ratio == self._ratio
+
+    def _keep(self, look: Look, pixmap: QPixmap) -> Picture:
+        made = self._pictures[look] = Picture(pixmap, self._zoom, self._ratio)
+        self._bytes += made.size
+        return made
+
+    def _drop(self, look: Look | None) -> None:
+        if look is not None and (dropped := self._pictures.pop(look, None)) is not None:
+            self._bytes -= dropped.size
 
 
 def margin(zoom: float, ratio: float) -> float:
@@ -150,14 +149,14 @@ def _draw_ground(painter: QPainter, look: Look, theme: Theme, corner: QPointF, z
     """Draw a face without anything on it."""
     painter.setPen(QPen(theme.border(look.family), 1.0))
     painter.setBrush(theme.face(look.family))
-    box = QRectF(corner, QSizeF(WIDTH, look.height) * zoom)
+    box = QRectF(corner, QSizeF(look.width, look.height) * zoom)
     painter.drawRoundedRect(box, CORNER * zoom, CORNER * zoom)
 
 
 def draw_picture(look: Look, zoom: float, ratio: float, theme: Theme) -> QPixmap:
     """A picture of the face with :func:`margin` around it."""
     room = margin(zoom, ratio)
-    width = math.ceil((2 * room + WIDTH * zoom) * ratio)
+    width = math.ceil((2 * room + look.width * zoom) * ratio)
     height = math.ceil((2 * room + look.height * zoom) * ratio)
     pixmap = QPixmap(width, height)
     pixmap.setDevicePixelRatio(ratio)
@@ -167,4 +166,26 @@ def draw_picture(look: Look, zoom: float, ratio: float, theme: Theme) -> QPixmap
         painter.translate(room, room)
         painter.scale(zoom, zoom)
         draw_face(painter, look, theme, zoom)
+        if look.size is not None:
+            _draw_grip(painter, look, theme)
+    return pixmap
+
+
+def _draw_grip(painter: QPainter, look: Look, theme: Theme) -> None:
+    """Draw the corner by which a view is resized."""
+    painter.setPen(QPen(QColor(theme.ink_faint), 1.0))
+    right, bottom = look.width - 2.5, look.height - 2.5
+    for inset in (4.0, 7.5):
+        painter.drawLine(QPointF(right - inset, bottom), QPointF(right, bottom - inset))
+
+
+def _with_numbers(ground: QPixmap, look: Look, zoom: float, theme: Theme) -> QPixmap:
+    """A picture of a face, made of one without numbers."""
+    pixmap = QPixmap(ground)
+    room = margin(zoom, pixmap.devicePixelRatio())
+    with QPainter(pixmap) as painter:
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        painter.translate(room, room)
+        painter.scale(zoom, zoom)
+        draw_numbers(painter, look, theme, zoom)
     return pixmap

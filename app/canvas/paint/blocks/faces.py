@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import numpy as np
 from PySide6.QtCore import QPointF, QRectF, Qt
 from PySide6.QtGui import QColor, QFont, QFontMetricsF, QPainter, QPainterPath, QPen
 
@@ -11,9 +12,10 @@ from app.canvas.paint import glyphs
 from app.canvas.paint.blocks.badges import draw_badges, draw_pill
 from app.canvas.paint.blocks.grids import draw_section
 from app.canvas.paint.blocks.sliders import draw_slider
-from app.canvas.paint.blocks.summaries import draw_summary
+from app.canvas.paint.blocks.summaries import draw_summary, name_size
 from app.canvas.paint.blocks.symbols import draw_symbol, legible_width
 from app.canvas.paint.legible import legible_scale, legible_size
+from app.canvas.paint.views.faces import draw_view
 from app.canvas.scene.camera import NUMBERS
 from app.canvas.scene.geometry import PORT_RADIUS
 from app.services.palette import shades
@@ -31,8 +33,10 @@ if TYPE_CHECKING:
 CORNER = 5.0
 GUTTER = 10.0
 """Distance from the edge to the text."""
-_NAME_SHARE, _OWNED_SHARE = 0.4, 0.65
-"""The widest name of a port, and name and gradient of an own variable, as shares of a face."""
+_NAME_SHARE, _ONE_SIDE_SHARE, _OWNED_SHARE = 0.4, 0.6, 0.65
+"""The widest name of a port, also where only one side has names, and name and gradient of an own
+variable, as shares of a face.
+"""
 _FOLD, _FOLD_INSET = 2.0, 7.0
 """Where the line below a collapsed block runs, from its lower edge and from its sides."""
 _SLIDER_SHARE, _BESIDE = 0.6, 4.0
@@ -49,14 +53,37 @@ def draw_face(painter: QPainter, look: Look, theme: Theme, zoom: float) -> None:
 
 
 def draw_numbers(painter: QPainter, look: Look, theme: Theme, zoom: float) -> None:
-    """Draw the sections of a look, each from the row of its output down, and the slider; see
-    :func:`draw_face`.
+    """Draw the sections of a look, each from the row of its output down, the slider, and what a
+    view shows; see :func:`draw_face`.
     """
+    if look.view is not None and look.size is not None:
+        draw_view(painter, look.view, view_place(look, zoom), theme, zoom, stale=look.stale)
+        return
     if look.slider is not None:
         place = slider_place(look, *numbers_room(look, zoom))
         draw_slider(painter, look.slider, place, theme, stale=look.stale)
     for section, place in section_places(look, *numbers_room(look, zoom)):
         draw_section(painter, section, place, theme, zoom=zoom, stale=look.stale)
+
+
+def view_place(look: Look, zoom: float) -> QRectF:
+    """Where a view draws on its face; from afar its name takes a line above."""
+    title = HEADER - 4.0 if zoom >= NUMBERS else 1.4 * name_size(zoom) / zoom
+    side = GUTTER if zoom >= NUMBERS else 4.0
+    return QRectF(side, title, look.width - 2.0 * side, look.height - title - 0.6 * GUTTER)
+
+
+def symbol_place(view: ViewState, block: int) -> QRectF:
+    """Where the symbol of a block is painted, in widget px: before its name, or from afar below."""
+    zoom, (x, y, _, height) = view.camera.zoom, view.scene.rects[block].tolist()
+    left, top = view.camera.to_widget(np.array([x, y])).tolist()
+    if zoom >= NUMBERS:
+        wide = legible_width(type(view.scene.blocks[block]).symbol, zoom)
+        place = QRectF(GUTTER - 4.0, 0.0, wide + 4.0, HEADER)
+    else:
+        place = QRectF(0.0, height / 2.0, 2.0 * name_size(zoom) / zoom, height / 2.0)
+    return QRectF(left + place.x() * zoom, top + place.y() * zoom,
+                  place.width() * zoom, place.height() * zoom)  # fmt: skip
 
 
 def paint_badges_over(painter: QPainter, view: ViewState, blocks: Iterable[int]) -> None:
@@ -75,10 +102,13 @@ def paint_badges_over(painter: QPainter, view: ViewState, blocks: Iterable[int])
 def port_texts(look: Look, zoom: float) -> Iterator[tuple[PortLook, int, QRectF]]:
     """Each port with a text, its side (0 for inputs) and the place of the text on the face."""
     metrics = QFontMetricsF(font(legible_size(SMALL, zoom)))
-    for side, ports in enumerate((look.inputs, look.outputs)):
+    sides = look.inputs, look.outputs
+    both = all(any(port.text for port in ports) for ports in sides)
+    share = _NAME_SHARE if both or len(look.outputs) == 1 else _ONE_SIDE_SHARE
+    for side, ports in enumerate(sides):
         for row, port in enumerate(ports):
             if port.text:
-                most = (_OWNED_SHARE if port.kind == "owned" else _NAME_SHARE) * WIDTH
+                most = (_OWNED_SHARE if port.kind == "owned" else share) * WIDTH
                 taken = min(metrics.horizontalAdvance(port.text), most)
                 left = GUTTER if side == 0 else WIDTH - GUTTER - taken
                 yield port, side, QRectF(left, HEADER + ROW * row, taken, ROW)
@@ -123,6 +153,8 @@ class _Face:
         self._ground()
         if self.zoom < NUMBERS:
             self._summary()
+            if self.look.view is not None:
+                draw_numbers(self.painter, self.look, self.theme, self.zoom)
             self._dots()
             return
         self._header()
@@ -146,7 +178,7 @@ class _Face:
             pen.setStyle(Qt.PenStyle.DashLine)
         self.painter.setPen(pen)
         self.painter.setBrush(QColor(theme.canvas) if bypassed else theme.face(look.family))
-        box = QRectF(0.5, 0.5, WIDTH - 1.0, look.height - 1.0)
+        box = QRectF(0.5, 0.5, look.width - 1.0, look.height - 1.0)
         self.painter.drawRoundedRect(box, CORNER, CORNER)
         if (chosen := shades(theme, look.colour)) is not None:
             self.painter.setPen(QPen(chosen.edge, pen.widthF(), pen.style()))
@@ -173,7 +205,9 @@ class _Face:
         """Draw an edge below a collapsed block, as of more behind it."""
         self.painter.setPen(pen)
         below = self.look.height + _FOLD
-        self.painter.drawLine(QPointF(_FOLD_INSET, below), QPointF(WIDTH - _FOLD_INSET, below))
+        self.painter.drawLine(
+            QPointF(_FOLD_INSET, below), QPointF(self.look.width - _FOLD_INSET, below)
+        )
 
     def _through(self, row: int) -> None:
         """Draw how the input in ``row`` goes through a bypassed block to its outputs."""
@@ -192,13 +226,13 @@ class _Face:
         place = QRectF(GUTTER - 2.0, 1.0, wide, HEADER)
         draw_symbol(self.painter, look.symbol, place, theme.symbol(look.family), self.zoom)
         left, bold = GUTTER + wide + 5.0, font(legible_size(BODY, self.zoom), bold=True)
-        room = WIDTH - GUTTER - left
+        room = look.width - GUTTER - left
         place = QRectF(left, 0.0, room, HEADER)
         self._elided(place, look.name, bold, theme.ink, Qt.AlignmentFlag.AlignLeft)
         label = look.label
         room -= QFontMetricsF(bold).horizontalAdvance(look.name) + 8.0
         if label and room >= QFontMetricsF(self.small).horizontalAdvance(label):
-            place = QRectF(WIDTH - GUTTER - room, 1.0, room, HEADER)
+            place = QRectF(look.width - GUTTER - room, 1.0, room, HEADER)
             ink = QColor(theme.ink_soft)
             self._text(place, label, self.small, ink, Qt.AlignmentFlag.AlignRight)
 
@@ -219,10 +253,12 @@ class _Face:
 
     def _port_names(self) -> None:
         right_align, left_align = Qt.AlignmentFlag.AlignRight, Qt.AlignmentFlag.AlignLeft
+        metrics = QFontMetricsF(self.small)
         for port, side, place in port_texts(self.look, self.zoom):
             colour = self.theme.error if port.trouble else self.theme.ink_soft
             align = right_align if side else left_align
-            self._elided(place.adjusted(0, 0, 1, 0), port.text, self.small, colour, align)
+            text = _shortened(port.text, metrics, place.width() + 0.5)
+            self._text(place.adjusted(0, 0, 1, 0), text, self.small, QColor(colour), align)
 
     def _dots(self) -> None:
         for x, ports in ((0.0, self.look.inputs), (WIDTH, self.look.outputs)):
@@ -257,7 +293,7 @@ class _Face:
         wide = glyphs.width(sign)
         gutter = GUTTER if self.zoom >= NUMBERS else 0.4 * GUTTER
         self.painter.save()
-        self.painter.translate(WIDTH - gutter, middle)
+        self.painter.translate(self.look.width - gutter, middle)
         self.painter.scale(scale, scale)
         place = QRectF(-wide, -glyphs.SIZE / 2.0, wide, glyphs.SIZE)
         colour = self.theme.lane(state).name()
@@ -280,6 +316,18 @@ class _Face:
         metrics = QFontMetricsF(used)
         shown = metrics.elidedText(text, Qt.TextElideMode.ElideRight, place.width() + 0.5)
         self._text(place, shown, used, QColor(colour), align)
+
+
+def _shortened(text: str, metrics: QFontMetricsF, room: float) -> str:
+    """``text`` as far as it fits; of a path, such as ``encoder/weight``, the last part remains."""
+    first, slash, last = text.rpartition("/")
+    if slash and metrics.horizontalAdvance(text) > room:
+        left = room - metrics.horizontalAdvance(f"/{last}")
+        begin = metrics.elidedText(first, Qt.TextElideMode.ElideRight, left)
+        if begin not in ("", "…"):
+            return f"{begin}/{last}"
+        return metrics.elidedText(text, Qt.TextElideMode.ElideMiddle, room)
+    return metrics.elidedText(text, Qt.TextElideMode.ElideRight, room)
 
 
 def _draw_badges(painter: QPainter, look: Look, theme: Theme, zoom: float) -> None:

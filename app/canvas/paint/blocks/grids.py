@@ -127,7 +127,8 @@ def _fewer(cells: Cells, room: float, size: int, *, prose: bool) -> Cells:
     """The columns that fit ``room`` with an ellipsis after them; of prose, the first phrases."""
     if prose:
         fitting = tuple((_beginning(row[0], room, size),) for row in cells)
-        return fitting if any(row[0] for row in fitting) else ()
+        enough = all if len(cells[0]) > 1 else any  # some leaves of a tree would seem to be all
+        return fitting if enough(row[0] for row in fitting) else ()
     for count in range(len(cells[0]) - 1, 0, -1):
         fewer = tuple((*row[:count], "…") for row in cells)
         if sum(_columns(fewer, size)) + _GAP * count <= room:

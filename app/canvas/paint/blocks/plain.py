@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -11,6 +12,7 @@ from PySide6.QtGui import QColor, QFontMetricsF, QPainter
 from app.canvas.paint.blocks.symbols import draw_scaled_symbol, symbol_picture, symbol_scale
 from app.canvas.paint.drawing import draw_rects
 from app.canvas.paint.legible import LEAST
+from app.services.colours import contrast
 from app.services.palette import shades
 from app.services.theme import font
 from blocks.library.pages import Page as PageBlock
@@ -38,6 +40,7 @@ def paint_plain_blocks(
     rects[:, 2:] = scene.rects[blocks, 2:] * view.camera.zoom
     families = np.array([type(scene.blocks[i]).family for i in blocks.tolist()])
     styles = scene.page.styles
+    chosen: dict[int, QColor] = {}
     painter.setRenderHint(QPainter.RenderHint.Antialiasing, False)
     painter.setPen(Qt.PenStyle.NoPen)
     pages = np.zeros(0, np.intp)
@@ -48,19 +51,22 @@ def paint_plain_blocks(
         if family == PageBlock.family:
             pages = np.flatnonzero(alike)
     for number, i in enumerate(blocks.tolist() if styles else ()):
-        chosen = shades(theme, styles.get(scene.names[i], PLAIN).colour)
-        if chosen is not None:
-            painter.setBrush(chosen.edge)
+        shade = shades(theme, styles.get(scene.names[i], PLAIN).colour)
+        if shade is not None:
+            chosen[number] = shade.edge
+            painter.setBrush(shade.edge)
             draw_rects(painter, rects[number : number + 1])
     concerned = _concerned(view, blocks, pages)
     for number, state in concerned.items():
-        painter.setBrush(theme.lane(state))
+        chosen[number] = theme.lane(state)
+        painter.setBrush(chosen[number])
         draw_rects(painter, rects[number : number + 1])
     painter.setRenderHint(QPainter.RenderHint.Antialiasing, True)
     for number in np.flatnonzero(rects[:, 3] >= _LEAST_HEIGHT).tolist():
         block = scene.blocks[int(blocks[number])]
         place = QRectF(*rects[number].tolist()).adjusted(_PAD, 0.0, -_PAD, 0.0)
-        ink = theme.canvas if number in concerned else theme.ink
+        fill = chosen.get(number) or theme.border(str(families[number]))
+        ink = _ink_on(fill.rgb(), theme.ink, theme.canvas)
         if not isinstance(block, PageBlock) or not _paint_name(painter, block.page, place, ink):
             symbol = type(block).symbol or type(block).type_name()[:1]
             _paint_symbol(painter, symbol, place, ink, ratio=ratio, vector=vector)
@@ -73,6 +79,12 @@ def _concerned(view: ViewState, blocks: Indices, pages: Indices) -> dict[int, St
     worst, names = view.annotations.page.worst_inside, view.scene.names
     inside = {number: worst.get(names[int(blocks[number])]) for number in pages.tolist()}
     return {number: state for number, state in inside.items() if state is not None}
+
+
+@lru_cache(maxsize=128)
+def _ink_on(fill: int, *inks: str) -> str:
+    """The ink that stands out most from a fill."""
+    return max(inks, key=lambda ink: contrast(ink, QColor(fill)))
 
 
 def _paint_name(painter: QPainter, name: str, place: QRectF, ink: str) -> bool:

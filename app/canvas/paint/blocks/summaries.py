@@ -10,7 +10,7 @@ from PySide6.QtGui import QColor, QFontMetricsF
 from app.canvas.paint.blocks.symbols import draw_scaled_symbol, symbol_scale
 from app.canvas.paint.legible import LEAST
 from app.services.theme import Theme, font
-from runtime.diagram.layout.measures import WIDTH
+from runtime.diagram.layout.measures import block_height
 
 if TYPE_CHECKING:
     from PySide6.QtGui import QFont, QPainter
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from app.canvas.state.looks import Look
 
 _PAD, _GAP = 3.0, 4.0
-_LARGEST = 12
+_LARGEST = 10
 """Largest size of the text, widget px."""
 _PITCH = 9.5
 """Least distance of two lines, widget px."""
@@ -37,20 +37,25 @@ def draw_summary(painter: QPainter, look: Look, theme: Theme, zoom: float, end: 
     """
     painter.save()
     painter.scale(1.0 / zoom, 1.0 / zoom)
-    room = QRectF(_PAD, 0.0, WIDTH * zoom - 2 * _PAD - end, look.height * zoom)
+    high = look.height * zoom if look.size is None else _LINE * name_size(zoom)
+    room = QRectF(_PAD, 0.0, look.width * zoom - 2 * _PAD - end, high)
     if look.summary and room.height() >= 2 * _PITCH:
-        _draw_two_lines(painter, look, theme, room)
+        _draw_two_lines(painter, look, theme, room, name_size(zoom))
     else:
-        _draw_line(painter, look, theme, room)
+        _draw_line(painter, look, theme, room, name_size(zoom))
     painter.restore()
 
 
-def _draw_two_lines(painter: QPainter, look: Look, theme: Theme, room: QRectF) -> None:
-    size = _size(room.height() / 2.0)
+def name_size(zoom: float) -> int:
+    """Size of the names of all blocks at ``zoom``, widget px: two lines fit the lowest block."""
+    return max(LEAST, min(int(block_height(1) * zoom / 2.0 / _LINE), _LARGEST))
+
+
+def _draw_two_lines(painter: QPainter, look: Look, theme: Theme, room: QRectF, size: int) -> None:
     pitch = min(room.height() / 2.0, 1.3 * size)
     upper = QRectF(room.left(), room.center().y() - pitch, room.width(), pitch)
     lower = upper.translated(0.0, pitch)
-    _draw_name(painter, look, theme, upper, _fitting(look.name, size, room.width()))
+    _draw_name(painter, look, theme, upper, font(size, bold=True))
     number, letters = _longest(look.summary, size, room.width())
     _draw_number(painter, look, theme, lower, number, letters)
     width = min(room.width() - _width(number, letters) - _GAP, 2.0 * size)
@@ -60,30 +65,15 @@ def _draw_two_lines(painter: QPainter, look: Look, theme: Theme, room: QRectF) -
         draw_scaled_symbol(painter, look.symbol, place, scale, theme.symbol(look.family))
 
 
-def _draw_line(painter: QPainter, look: Look, theme: Theme, room: QRectF) -> None:
-    size = _size(room.height())
-    if look.summary:
-        both = f"{look.name} {look.summary[0]}"
-        size = _fitting(both, size, room.width() - _GAP).pixelSize()
-    full = _width(look.name, font(size, bold=True))
-    number, letters = _longest(look.summary, size, room.width() - full - _GAP)
+def _draw_line(painter: QPainter, look: Look, theme: Theme, room: QRectF, size: int) -> None:
+    bold = font(size, bold=True)
+    number, letters = _longest(look.summary, size, room.width() - _width(look.name, bold) - _GAP)
     if not number:
         number, letters = _longest(look.summary, size, room.width() - _BEGINNING * size - _GAP)
     _draw_number(painter, look, theme, room, number, letters)
     if number:
         room = room.adjusted(0.0, 0.0, -_width(number, letters) - _GAP, 0.0)
-    _draw_name(painter, look, theme, room, _fitting(look.name, size, room.width()))
-
-
-def _size(line: float) -> int:
-    return max(LEAST, min(int(line / _LINE), _LARGEST))
-
-
-def _fitting(text: str, size: int, room: float) -> QFont:
-    """Bold letters of at most ``size``, smaller where ``text`` would be cut."""
-    while size > LEAST and _width(text, font(size, bold=True)) > room:
-        size -= 1
-    return font(size, bold=True)
+    _draw_name(painter, look, theme, room, bold)
 
 
 def _width(text: str, letters: QFont) -> float:

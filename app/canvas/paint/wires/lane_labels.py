@@ -1,4 +1,4 @@
-"""Paints the labels of lanes: glyphs of states, marks of cuts, numbers."""
+"""Places the labels of lanes: glyphs of states, marks of cuts, numbers."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ import numpy as np
 
 from app.canvas.paint import glyphs
 from app.canvas.scene.camera import NUMBERS
-from app.canvas.state.codes import CODES, STATE_OF
+from app.canvas.state.codes import STATE_OF, flags_of
 from app.services.palette import shades
 from runtime.flow.words.states import Form, State
 
 if TYPE_CHECKING:
-    from app.canvas.paint.wires.label_pen import LabelPen
+    from app.canvas.paint.wires.label_layout import LabelLayout
     from app.canvas.scene.arrays import Flags, Floats, Indices
     from app.canvas.scene.polylines import Polylines
     from app.canvas.state.view_state import ViewState
@@ -26,33 +26,33 @@ _FIRST, _NEXT = 18.0, 13.0
 """From the target to the first lane's number, and between numbers of lanes, px at 100 %."""
 _APART = 34.0
 """Distance between the labels of neighbouring lanes, px at 100 %."""
-_LABELLED = [
-    code for state, code in CODES.items() if state.row.glyph or state.row.cut or state.row.label
-]
-_DRAWN = [code for state, code in CODES.items() if state.row.form is not Form.NONE]
+_LABELLED = flags_of(lambda state: bool(state.row.glyph or state.row.cut or state.row.label))
+_DRAWN = flags_of(lambda state: state.row.form is not Form.NONE)
 
 
-def paint_lane_labels(pen: LabelPen, view: ViewState, wires: Indices, *, until: float) -> bool:
-    """Paint glyphs on the lanes, text beside them, and numbers on lanes side by side.
+def place_lane_labels(
+    layout: LabelLayout, view: ViewState, wires: Indices, *, until: float
+) -> bool:
+    """Place glyphs on the lanes, text beside them, and numbers on lanes side by side.
 
     Once the clock (``perf_counter``) is past ``until``, cuts that are not known yet are left out;
-    returns whether the painting is complete.
+    returns whether the labels are complete.
     """
     if view.camera.zoom < _MIN_ZOOM:
         return True
     complete = True
     for number in range(len(view.annotations.lanes)):
-        labels = _LaneLabels(pen, view, number, until)
-        labels.paint(wires)
+        labels = _LaneLabels(layout, view, number, until)
+        labels.place(wires)
         complete &= labels.complete
     return complete
 
 
 class _LaneLabels:
-    """Paints the labels on the lanes of one loss, numbered from 0."""
+    """Places the labels on the lanes of one loss, numbered from 0."""
 
-    def __init__(self, pen: LabelPen, view: ViewState, number: int, until: float) -> None:
-        self.pen = pen
+    def __init__(self, layout: LabelLayout, view: ViewState, number: int, until: float) -> None:
+        self.layout = layout
         self.view = view
         self.number = number
         self.until = until
@@ -62,84 +62,85 @@ class _LaneLabels:
         self.near = view.camera.zoom >= NUMBERS
         """Whether there is room for text beside lanes."""
 
-    def paint(self, wires: Indices) -> None:
+    def place(self, wires: Indices) -> None:
         labelled = wires[self._have_labels(wires)]
         if not len(labelled):
             return
         positions, camera = self.lanes.positions[labelled], self.view.camera
         for alike, paths in self.view.scene.lane_paths.beside(labelled, positions, camera):
-            self._paint_on(alike, paths)
+            self._place_on(alike, paths)
 
-    def _paint_on(self, wires: Indices, paths: Polylines) -> None:
-        """Paint the labels of ``wires`` (m,), whose lanes are ``paths``."""
-        unit, order = self.pen.text_scale, np.arange(len(wires))
-        centre = paths.lengths / 2.0 - self._shift() * unit
-        middle, along = paths.at(order, centre), paths.direction(order, centre)
-        end = paths.at(order, paths.lengths)
+    def _place_on(self, wires: Indices, paths: Polylines) -> None:
+        """Place the labels of ``wires`` (m,), whose lanes are ``paths``."""
+        unit, lengths = self.layout.text_scale, paths.lengths
+        centre = lengths / 2.0 - self._shift() * unit
         before = _FIRST + _NEXT * self.lanes.positions[wires]
-        numbered = paths.at(order, paths.lengths - before * unit)
-        near = self.pen.is_near(np.stack([middle, end, numbered], axis=1)).any(axis=1)
+        spots, tangents = paths.spots(np.stack([centre, lengths, lengths - before * unit], axis=1))
+        middle, end, numbered = np.moveaxis(spots, 1, 0)
+        along = tangents[:, 0]
+        near = self.layout.is_near(spots).any(axis=1)
         is_numbered = self._are_numbered(wires)
         for i in np.flatnonzero(near).tolist():
             wire = int(wires[i])
             state = STATE_OF.get(int(self.lanes.drawn[wire]), State.NOTHING_TO_TRAIN)
-            self._paint_glyphs(wire, state, middle[i], end[i])
+            self._place_glyphs(wire, state, middle[i], end[i])
             text = self.lanes.label(wire)
             if text and self.near:
-                self._paint_text(text, state, middle[i], along[i])
+                self._place_text(text, state, middle[i], along[i])
             if is_numbered[i]:
-                self._paint_number(state, numbered[i])
+                self._place_number(state, numbered[i])
 
     def _have_labels(self, wires: Indices) -> Flags:
         """Which of ``wires`` have a label of any kind."""
-        found = np.isin(self.lanes.drawn[wires], _LABELLED) | self._are_numbered(wires)
+        found = _LABELLED[self.lanes.drawn[wires]] | self._are_numbered(wires)
         if self.lanes.has_leaves:
-            found |= [self.lanes.leaves(wire) is not None for wire in wires.tolist()]
+            leaves = (self.lanes.leaves(wire) is not None for wire in wires.tolist())
+            found |= np.fromiter(leaves, bool, len(wires))
         return found
 
     def _are_numbered(self, wires: Indices) -> Flags:
         drawn, shared = self.lanes.drawn[wires], self.lanes.shared[wires]
-        return np.asarray(self.several & ~shared & np.isin(drawn, _DRAWN))
+        return np.asarray(self.several & ~shared & _DRAWN[drawn])
 
     def _shift(self) -> float:
         """How far before the middle the labels of this lane stand, clear of those beside it."""
         count = len(self.view.annotations.lanes)
         return _APART * (self.number - (count - 1) / 2.0)
 
-    def _paint_glyphs(self, wire: int, state: State, middle: Floats, end: Floats) -> None:
+    def _place_glyphs(self, wire: int, state: State, middle: Floats, end: Floats) -> None:
         row = state.row
         if row.cut:
             cut = self.lanes.is_cut(wire, self.until)
             self.complete &= cut is not None
             if cut:
-                self._paint(row.cut, state, end)
+                self._place(row.cut, state, end)
         if row.glyph:
-            self._paint(row.glyph, state, middle)
+            self._place(row.glyph, state, middle)
         if self.lanes.is_origin(wire):
-            self._paint(ORIGIN, state, end)
+            self._place(ORIGIN, state, end)
 
-    def _paint_text(self, text: str, state: State, middle: Floats, along: Floats) -> None:
-        """Paint text beside its lane; where there are several lanes, on it."""
+    def _place_text(self, text: str, state: State, middle: Floats, along: Floats) -> None:
+        """Place text beside its lane; where there are several lanes, on it."""
         if self.several:
-            self._paint(text, state, middle, grounded=True)
+            self._place(text, state, middle, grounded=True)
             return
         (x, y), (dx, dy) = middle.tolist(), along.tolist()
         extent = abs(dy) * glyphs.width(text) + abs(dx) * glyphs.SIZE
-        away = (0.5 * extent + 3.0) * self.pen.text_scale
+        away = (0.5 * extent + 3.0) * self.layout.text_scale
         colour = self.view.theme.lane(state).name()
-        self.pen.paint(text, colour, x - away * dy, y + away * dx)
+        self.layout.put(text, colour, x - away * dy, y + away * dx)
 
-    def _paint_number(self, state: State, at: Floats) -> None:
-        """Paint the number of the loss, on the colour that the user gave it."""
+    def _place_number(self, state: State, at: Floats) -> None:
+        """Place the number of the loss, on the colour that the user gave it."""
         theme, text = self.view.theme, str(self.number + 1)
         chosen = shades(theme, self.lanes.colour)
         if chosen is None:
-            self._paint(text, state, at, grounded=True)
+            self._place(text, state, at, grounded=True)
         else:
             x, y = at.tolist()
-            self.pen.paint(text, theme.ink, x, y, ground=chosen.ground.name())
+            self.layout.put(text, theme.ink, x, y, ground=chosen.ground.name())
 
-    def _paint(self, glyph: str, state: State, at: Floats, *, grounded: bool = False) -> None:
+    def _place(self, glyph: str, state: State, at: Floats, *, grounded: bool = False) -> None:
         colour = self.view.theme.lane(state, self.number if self.several else None).name()
         x, y = at.tolist()
-        self.pen.paint(glyph, colour, x, y, grounded=grounded)
+        self.layout.put(glyph, colour, x, y, grounded=grounded)

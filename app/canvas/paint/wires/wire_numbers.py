@@ -1,4 +1,4 @@
-"""Paints values and gradients beside wires, where there is room between blocks and labels."""
+"""Places values and gradients beside wires, where there is room between blocks and labels."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from app.canvas.state.wire_numbers import value_texts
 from runtime.flow.words.states import State
 
 if TYPE_CHECKING:
-    from app.canvas.paint.wires.label_pen import LabelPen
+    from app.canvas.paint.wires.label_layout import LabelLayout
     from app.canvas.scene.arrays import Indices
     from app.canvas.scene.polylines import Polylines
     from app.canvas.state.lanes import Lanes
@@ -31,8 +31,8 @@ _OTHER_SIDE = -1
 """Position of a lane that would lie on the other side of its wire."""
 
 
-def paint_wire_numbers(pen: LabelPen, view: ViewState, wires: Indices) -> None:
-    """Paint values on one side of ``wires`` and gradients on the other, as the view chooses.
+def place_wire_numbers(layout: LabelLayout, view: ViewState, wires: Indices) -> None:
+    """Place values on one side of ``wires`` and gradients on the other, as the view chooses.
 
     A number that would lie on a block or another label is left out, but for the selected wire's.
     """
@@ -40,33 +40,33 @@ def paint_wire_numbers(pen: LabelPen, view: ViewState, wires: Indices) -> None:
     shown = numbers.among(wires, scene, view.selection)
     if camera.zoom < NUMBERS or not len(shown):
         return
-    painter = _NumberPainter(pen, view)
+    placer = _NumberPlacer(layout, view)
     if numbers.value:
         across = np.full(len(shown), _OTHER_SIDE)
         for alike, paths in scene.lane_paths.beside(shown, across, camera):
-            painter.paint_values(alike, paths)
+            placer.place_values(alike, paths)
     for lanes in view.annotations.lanes if numbers.gradient else ():
         positions = lanes.positions[shown]
         for alike, paths in scene.lane_paths.beside(shown, positions, camera):
-            painter.paint_gradients(alike, paths, lanes)
+            placer.place_gradients(alike, paths, lanes)
 
 
-class _NumberPainter:
+class _NumberPlacer:
     """Places numbers beside wires, one after another."""
 
-    def __init__(self, pen: LabelPen, view: ViewState) -> None:
-        self._pen = pen
+    def __init__(self, layout: LabelLayout, view: ViewState) -> None:
+        self._layout = layout
         self._view = view
         self._selected = view.scene.wire_index.get(view.selection.wire or "")
         self._several = len(view.annotations.lanes) > 1
 
-    def paint_values(self, wires: Indices, paths: Polylines) -> None:
-        """Paint what wires carry, beside ``paths``."""
+    def place_values(self, wires: Indices, paths: Polylines) -> None:
+        """Place what wires carry, beside ``paths``."""
         page, ink = self._view.annotations.page, self._view.theme.ink
-        self._paint(wires, paths, lambda wire: value_texts(page, wire), lambda wire: ink, -1.0)
+        self._place(wires, paths, lambda wire: value_texts(page, wire), lambda wire: ink, -1.0)
 
-    def paint_gradients(self, wires: Indices, paths: Polylines, lanes: Lanes) -> None:
-        """Paint what wires bring back for one loss, whose lanes are ``paths``.
+    def place_gradients(self, wires: Indices, paths: Polylines, lanes: Lanes) -> None:
+        """Place what wires bring back for one loss, whose lanes are ``paths``.
 
         With several lanes the numbers lie on them, as beside them is no room.
         """
@@ -79,9 +79,9 @@ class _NumberPainter:
             state = STATE_OF.get(int(lanes.drawn[wire]), State.NOTHING_TO_TRAIN)
             return theme.lane(state).name()
 
-        self._paint(wires, paths, texts, colour, 0.0 if self._several else 1.0)
+        self._place(wires, paths, texts, colour, 0.0 if self._several else 1.0)
 
-    def _paint(
+    def _place(
         self,
         wires: Indices,
         paths: Polylines,
@@ -89,37 +89,33 @@ class _NumberPainter:
         colour: Callable[[int], str],
         side: float,
     ) -> None:
-        """Paint beside ``paths``: ``side`` is 1 to their right, −1 to their left, 0 on them."""
-        scale = self._pen.text_scale
+        """Place beside ``paths``: ``side`` is 1 to their right, −1 to their left, 0 on them."""
+        scale = self._layout.text_scale
         rooms = (paths.lengths - _SPARE * scale).tolist()
-        order = np.repeat(np.arange(len(wires)), len(_PLACES))
-        distances = paths.lengths[order] * np.tile(_PLACES, len(wires))
-        shape = len(wires), len(_PLACES), 2
-        on_path = paths.at(order, distances).reshape(shape)
-        along = paths.direction(order, distances).reshape(shape)
-        for i in np.flatnonzero(self._pen.is_near(on_path).any(axis=1)).tolist():
+        on_path, along = paths.spots(paths.lengths[:, None] * _PLACES)
+        for i in np.flatnonzero(self._layout.is_near(on_path).any(axis=1)).tolist():
             wire = int(wires[i])
             found, forced = texts(wire), wire == self._selected
             fitting = [text for text in found if glyphs.width(text) * scale <= rooms[i]]
             text = next(iter(fitting or (found if forced else ())), "")
             if text:
                 centres = self._centres(text, on_path[i].tolist(), along[i].tolist(), side)
-                self._paint_at(text, colour(wire), centres, forced=forced)
+                self._place_at(text, colour(wire), centres, forced=forced)
 
-    def _paint_at(self, text: str, colour: str, centres: list[Place], *, forced: bool) -> None:
-        """Paint at the first of ``centres`` that is free; if none is, ``forced`` at the first."""
-        scale = self._pen.text_scale
+    def _place_at(self, text: str, colour: str, centres: list[Place], *, forced: bool) -> None:
+        """Place at the first of ``centres`` that is free; if none is, ``forced`` at the first."""
+        scale = self._layout.text_scale
         width, height = glyphs.width(text) * scale, glyphs.SIZE * scale
-        free = (at for at in centres if self._pen.is_free(*at, width, height))
+        free = (at for at in centres if self._layout.is_free(*at, width, height))
         at = next(free, centres[0] if forced else None)
         if at is not None:
-            self._pen.paint(text, colour, *at, grounded=True)
+            self._layout.put(text, colour, *at, grounded=True)
 
     def _centres(
         self, text: str, on_path: list[list[float]], along: list[list[float]], side: float
     ) -> list[Place]:
         """Centres of a text that stands beside its path at each place, with a tangent there."""
-        scale = self._pen.text_scale
+        scale = self._layout.text_scale
         width, height = glyphs.width(text) * scale, glyphs.SIZE * scale
         sign = (side > 0.0) - (side < 0.0)
         centres = []

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
 
 from runtime.diagram.layout.drawn import DrawnPart
-from runtime.diagram.layout.folding import CANVAS, FOLD_GAIN, busyness, zoom
+from runtime.diagram.layout.folding import CANVAS, FOLD_GAIN, READABLE, busyness, zoom
 from runtime.diagram.layout.graph import Line, Node, parts_of
 from runtime.diagram.layout.measures import (
     COLUMN_GAP,
@@ -286,7 +286,7 @@ def _title_height(frame: Note, width: float) -> float:
 
 
 def _best_folding(layout: PartLayout) -> list[int]:
-    """Of some foldings the one that is shown largest."""
+    """Of some foldings the one that is shown largest; none if the unfolded graph can be read."""
     candidates = layout.foldings()
     if len(candidates) == 1:
         return candidates[0]
@@ -295,6 +295,8 @@ def _best_folding(layout: PartLayout) -> list[int]:
         placement = layout.placed(starts, rough=True)
         drawing = draw_routes(placement, layout.nodes, layout.lines)
         found = zoom(drawing.width, drawing.height)
+        if len(starts) == 1 and found > READABLE:
+            return starts
         if len(starts) > 1:
             crossing = _folds_crossed(placement, layout.lines)
             found /= FOLD_GAIN * busyness(crossing, len(starts) - 1)

@@ -1,7 +1,4 @@
-"""Compiles regions of scalars to machine code after their first runs: the ``fast`` extra.
-
-Until then they run as Python functions, with equal results.
-"""
+"""Compiles regions of scalars to machine code after their first runs: the ``fast`` extra."""
 
 from __future__ import annotations
 
@@ -24,9 +21,6 @@ if TYPE_CHECKING:
     from runtime.calculus import Value
     from runtime.engine.plan.tasks import Arrays, PlainTask, Step, Task
 
-WARM = 20
-"""Runs before a region is compiled; compiling takes as long as some hundred runs."""
-
 
 def native_scalars(tasks: list[Task], kept: Collection[Value]) -> list[Task]:
     """Replace every region of scalar tasks that machine code can compute.
@@ -43,21 +37,7 @@ def _fits(task: PlainTask) -> bool:
 
 
 class NativeScalarTask(ScalarTask):
-    """A region as one function: of Python at first, later of machine code."""
-
-    def bind(self, arrays: Arrays) -> list[Step]:
-        """One step, which compiles the region when it has run ``WARM`` times."""
-        (step,) = super().bind(arrays)
-        runs = 0
-
-        def run() -> None:
-            nonlocal step, runs
-            if runs == WARM:
-                step = self._compiled(arrays)
-            runs += 1
-            step()
-
-        return [run]
+    """A region as one function of machine code."""
 
     def _compiled(self, arrays: Arrays) -> Step:
         operands = [arrays[x] for x in (*self.inputs, *self.values)]

@@ -98,13 +98,14 @@ _EXACT = frozenset({
 })  # fmt: skip
 """Primitives whose results are numbers of their dtype if their operands are."""
 
-_FUNCTIONS: dict[str, Any] = {
+BUILT_IN: dict[str, Any] = {
     name: getattr(math, name)
     for name in (
         "pow", "sqrt", "exp", "expm1", "log", "log1p", "sin", "cos", "tan", "tanh", "atan2",
         "erf", "copysign", "floor", "ceil",
     )
 } | {"abs": abs, "round": round, "float": float}  # fmt: skip
+"""The functions in expressions, by name."""
 
 _NAME = re.compile(r"\b(v\d+)\b")
 """A value in the source before registers are allocated."""
@@ -118,7 +119,7 @@ def scalar_function(
     It raises ZeroDivisionError, OverflowError or ValueError where IEEE 754 has an infinity or NaN.
     """
     code = _Code(tasks, Inputs(inputs, arrays), Outputs(results, arrays))
-    bound = _FUNCTIONS | code.bound
+    bound = BUILT_IN | code.bound
     head = f"def region({','.join(f'{name}={name}' for name in bound)}):\n"
     scope: dict[str, Any] = {**bound, "__builtins__": {}}
     exec(compile(head + "\n".join(_with_registers(code.lines)), "<scalars>", "exec"), scope)
@@ -142,10 +143,10 @@ class _Code:
         self._outputs = outputs
         self._uses = _uses(tasks)
         for level in _levels(tasks):
-            self._call_kernels([task for task in level if _by_kernel(task.value)])
-            self._round([task for task in level if _needs_rounding(task)])
+            self._call_kernels([task for task in level if is_by_kernel(task.value)])
+            self._round([task for task in level if needs_rounding(task)])
             for task in level:
-                if not _by_kernel(task.value) and not _needs_rounding(task):
+                if not is_by_kernel(task.value) and not needs_rounding(task):
                     self._assign(task)
         self.lines[:0] = [f" {name}={name}()" for name in inputs.readers]
         self.bound |= inputs.readers | outputs.blocks
@@ -200,7 +201,7 @@ class _Code:
                 operands = [self._operand(t.inputs[slot]) for slot in slots for t in some]
                 targets = ",".join([self._new_name(task.value) for task in some])
                 name = f"call{len(self.bound)}"
-                self.bound[name] = _kernel_call(some[0], len(some))
+                self.bound[name] = kernel_call(some[0], len(some))
                 self._store(
                     f"{targets},={name}({','.join(operands)})", [task.value for task in some]
                 )
@@ -226,17 +227,21 @@ class _Code:
         return self._names[value]
 
     def _expression(self, task: PlainTask) -> str:
-        operands = [self._operand(x) for x in task.inputs]
-        name = task.value.primitive.name
-        if name != "cast":
-            return (EXPRESSIONS.get(name) or STATEMENTS[name]).format(*operands)
-        given, dtype = task.inputs[0].dtype, task.value.dtype
-        if (given == "bool") == (dtype == "bool"):
-            return operands[0]
-        return f"{operands[0]}!=0" if dtype == "bool" else f"float({operands[0]})"
+        return expression_of(task, [self._operand(x) for x in task.inputs])
 
 
-def _by_kernel(value: Value) -> bool:
+def expression_of(task: PlainTask, operands: Sequence[str]) -> str:
+    """The expression for what a task computes, from those for its operands."""
+    name = task.value.primitive.name
+    if name != "cast":
+        return (EXPRESSIONS.get(name) or STATEMENTS[name]).format(*operands)
+    given, dtype = task.inputs[0].dtype, task.value.dtype
+    if (given == "bool") == (dtype == "bool"):
+        return operands[0]
+    return f"{operands[0]}!=0" if dtype == "bool" else f"float({operands[0]})"
+
+
+def is_by_kernel(value: Value) -> bool:
     """Whether a value is computed by its kernel."""
     return value.primitive.name in KERNELS
 
@@ -245,10 +250,10 @@ def _is_cast(task: PlainTask) -> bool:
     return task.value.primitive.name == "cast"
 
 
-def _needs_rounding(task: PlainTask) -> bool:
+def needs_rounding(task: PlainTask) -> bool:
     """Whether the number that Python computes may not be one of its dtype."""
     value = task.value
-    if value.dtype != "float32" or value.primitive.name in _EXACT or _by_kernel(value):
+    if value.dtype != "float32" or value.primitive.name in _EXACT or is_by_kernel(value):
         return False
     return not _is_cast(task) or task.inputs[0].dtype == "float64"
 
@@ -259,7 +264,7 @@ def _levels(tasks: Sequence[PlainTask]) -> list[list[PlainTask]]:
     found: dict[int, list[PlainTask]] = defaultdict(list)
     for task in tasks:
         here = max((level.get(x, 0) for x in task.inputs), default=0)
-        here += _by_kernel(task.value) or _needs_rounding(task)
+        here += is_by_kernel(task.value) or needs_rounding(task)
         level[task.value] = here
         found[here].append(task)
     return [found[number] for number in sorted(found)]
@@ -270,7 +275,7 @@ def _batches(tasks: Sequence[PlainTask]) -> Iterator[Sequence[PlainTask]]:
         yield tasks[start : start + _WIDEST]
 
 
-def _kernel_call(task: PlainTask, count: int) -> Callable[..., list[float]]:
+def kernel_call(task: PlainTask, count: int) -> Callable[..., list[float]]:
     """A function of all first operands, then all second ones, that returns the kernel's results."""
     operands = np.empty((len(task.inputs), count), NUMPY[task.value.dtype])
     out = np.empty(count, operands.dtype)

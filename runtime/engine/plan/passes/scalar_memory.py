@@ -38,6 +38,7 @@ class Inputs:
         self._inputs = {value: f"i{i}" for i, value in enumerate(inputs)}
         self._arrays = arrays
         self._numbers: dict[int, int] = {}
+        self._starts: dict[int, int] = {}
         blocks = {value: _block(arrays[value]) for value in inputs}
         members = Counter(id(block) for block in blocks.values() if block is not None)
         self._blocks = {
@@ -65,7 +66,7 @@ class Inputs:
         name = f"{kind}{self._numbers.setdefault(id(block), len(self._numbers))}"
         if name not in self.readers:
             self.readers[name] = _reader(block, listed)
-        return f"{name}[{_place(self._arrays[value], block)}]"
+        return f"{name}[{_place(self._arrays[value], block, self._starts)}]"
 
 
 class Outputs:
@@ -73,23 +74,31 @@ class Outputs:
 
     def __init__(self, results: Sequence[Value], arrays: Arrays) -> None:
         self.blocks: dict[str, memoryview] = {}
-        self._targets: dict[Value, str] = {}
+        self._targets: dict[Value, tuple[str, int]] = {}
         names: dict[int, str] = {}
+        starts: dict[int, int] = {}
         for value in results:
             array = arrays[value]
             block = _block(array)
             if block is None:
                 block = array.reshape(1)
             name = names.setdefault(id(block), f"o{len(names)}")
-            self.blocks[name] = block.data
-            self._targets[value] = f"{name}[{_place(array, block)}]"
+            if name not in self.blocks:
+                self.blocks[name] = block.data
+            self._targets[value] = name, _place(array, block, starts)
 
     def __contains__(self, value: Value) -> bool:
         return value in self._targets
 
     def target(self, value: Value) -> str:
         """The element to assign a result to; reading it gives the number in the result's dtype."""
-        return self._targets[value]
+        name, place = self._targets[value]
+        return f"{name}[{place}]"
+
+    def element(self, value: Value) -> tuple[memoryview, int]:
+        """The memory of a result, and its place there."""
+        name, place = self._targets[value]
+        return self.blocks[name], place
 
 
 def _block(array: Array) -> Array | None:
@@ -99,10 +108,17 @@ def _block(array: Array) -> Array | None:
     return base if found else None
 
 
-def _place(array: Array, block: Array) -> int:
-    """The number of the element that a scalar is."""
-    address, start = (x.__array_interface__["data"][0] for x in (array, block))
-    return int(address - start) // block.itemsize
+def _place(array: Array, block: Array, starts: dict[int, int]) -> int:
+    """The number of the element that a scalar is; ``starts`` keeps the addresses of blocks."""
+    start = starts.get(id(block))
+    if start is None:
+        start = starts[id(block)] = _address(block)
+    return (_address(array) - start) // block.itemsize
+
+
+def _address(array: Array) -> int:
+    address: int = array.__array_interface__["data"][0]
+    return address
 
 
 def _reader(block: Array, listed: Callable[[Array], list[Any]]) -> Callable[[], list[Any]]:

@@ -1,5 +1,6 @@
 """Replaces regions of scalars by one Python function each; see ``scalar_code`` for its numbers.
 
+Until a region has run some times it runs operation by operation, with equal results.
 Where Python raises and IEEE 754 would give inf or NaN (division by zero, overflow, log 0), the
 region runs by its plain tasks.
 """
@@ -14,6 +15,7 @@ import numpy as np
 from runtime.calculus.dtypes import NUMPY
 from runtime.engine.plan.passes.regions import Region, partition, readers_of, results_of
 from runtime.engine.plan.passes.scalar_code import KNOWN, scalar_function
+from runtime.engine.plan.passes.scalar_steps import operation_by_operation
 from runtime.engine.plan.tasks import Arrays, PlainTask, Step, Task
 
 if TYPE_CHECKING:
@@ -21,6 +23,8 @@ if TYPE_CHECKING:
 
 SMALLEST = 4
 """Tasks from which a function is faster than calls of kernels."""
+WARM = 20
+"""Runs before a function is written and compiled, which takes as long as some fifty runs."""
 
 _RAISED = (ZeroDivisionError, OverflowError, ValueError)
 _DTYPES = ("float32", "float64", "bool")
@@ -77,8 +81,26 @@ class ScalarTask(Task):
         return [task.value for task in self.tasks]
 
     def bind(self, arrays: Arrays) -> list[Step]:
-        """One step; the plain steps behind it are made when they are first needed."""
-        fast = scalar_function(self.tasks, self.inputs, self.values, arrays)
+        """One step, for which a function is compiled when it has run ``WARM`` times."""
+        step = self._with_plain(operation_by_operation, arrays)
+        runs = 0
+
+        def run() -> None:
+            nonlocal step, runs
+            if runs == WARM:
+                step = self._compiled(arrays)
+            runs += 1
+            step()
+
+        return [run]
+
+    def _compiled(self, arrays: Arrays) -> Step:
+        """The region as one function."""
+        return self._with_plain(scalar_function, arrays)
+
+    def _with_plain(self, make: Callable[..., Step], arrays: Arrays) -> Step:
+        """A step with the plain steps behind it, which are made when they are first needed."""
+        fast = make(self.tasks, self.inputs, self.values, arrays)
         plain: list[Step] = []
 
         def run() -> None:
@@ -90,7 +112,7 @@ class ScalarTask(Task):
                 for step in plain:
                     step()
 
-        return [run]
+        return run
 
     def _plain(self, arrays: Arrays) -> list[Step]:
         """The tasks one by one, with arrays of their own for what stays inside."""

@@ -25,7 +25,7 @@ def shell(canvas) -> Shell:
 
 def fresh(canvas):
     """The picture of a canvas that has kept nothing."""
-    canvas._ground._key = None
+    canvas._kept.ground._key = None
     return canvas.grab().toImage()
 
 
@@ -33,7 +33,7 @@ def kept(canvas):
     """The picture once the wires have stayed the same for two frames."""
     for _ in range(3):
         image = canvas.grab().toImage()
-    assert canvas._ground._picture is not None
+    assert canvas._kept.ground._picture is not None
     return image
 
 
@@ -102,14 +102,14 @@ def test_lanes_that_change_are_drawn_once(canvas, shell):
     kept(canvas)
     recolour(canvas, shell)
     canvas.grab()
-    picture = canvas._ground._picture
+    picture = canvas._kept.ground._picture
     assert picture is not None
     canvas.grab()
-    assert canvas._ground._picture is picture
+    assert canvas._kept.ground._picture is picture
 
 
 def test_a_view_that_is_zoomed_makes_no_picture(canvas, shell):
     kept(canvas)
     canvas.set_zoom(1.3)
     canvas.grab()
-    assert canvas._ground._picture is None
+    assert canvas._kept.ground._picture is None

@@ -18,7 +18,7 @@ from app.canvas.scene.camera import NUMBERS, PLAIN, Camera
 from app.canvas.scene.geometry import Scene
 from app.canvas.state.annotations import resolve
 from app.canvas.state.looks import row_counts
-from app.canvas.state.route import Route
+from app.canvas.state.marks.route import Route
 from app.canvas.state.view_state import ViewState
 from app.evaluation.evaluator import evaluate
 from app.services.theme import LIGHT

@@ -134,3 +134,39 @@ def test_lines_come_closer_where_letters_are_larger_than_they_should_be(monkeypa
     tops = [call.arguments[0].top() for call in drawn]
     assert len(tops) > 2
     assert max(np.diff(tops)) <= 1.2 * 14 + 1e-6
+
+
+LONG = "encoder_bias gets None, not 0, and weight decay leaves it alone, as the manual says. " * 2
+
+
+def drawn_at(monkeypatch, zoom, *, below=None):
+    """A note with just room for its text at 100 %, with a block or a note ``below`` it."""
+    height = note_height(LONG, 220.0)
+    notes = {"n": Note(LONG, Point(0, 0), 220, height)}
+    if below == "note":
+        notes["m"] = Note("more", Point(50, height + 4.0), 100, 60)
+    blocks = {"w": block("Variable", value=1.0)} if below == "block" else {}
+    shown = diagram(blocks, notes=notes, layout={"w": (50, height + 4.0)} if blocks else {})
+    scene = Scene(shown, "main")
+    view = ViewState(scene, resolve(scene, None), Camera(zoom), LIGHT)
+    painter = painted(monkeypatch, view, frames=False)
+    words = " ".join(str(call.arguments[-1]) for call in painter.drawn("drawText"))
+    return painter.drawn("drawRoundedRect")[0].arguments[0].height() - height, words
+
+
+@pytest.mark.parametrize("zoom", [0.63, 0.6])
+def test_a_note_is_drawn_higher_where_its_letters_are_larger_than_they_should_be(monkeypatch, zoom):
+    grown, words = drawn_at(monkeypatch, zoom)
+    assert grown > 0
+    assert words == LONG.strip()
+
+
+@pytest.mark.parametrize("below", ["block", "note"])
+def test_a_note_does_not_grow_over_what_is_below_it(monkeypatch, below):
+    grown, words = drawn_at(monkeypatch, 0.62, below=below)
+    assert grown == 0
+    assert "…" in words
+
+
+def test_a_note_keeps_its_height_from_near_and_from_afar(monkeypatch):
+    assert [drawn_at(monkeypatch, zoom)[0] for zoom in (1.0, 0.7, 0.59, 0.2)] == [0.0] * 4

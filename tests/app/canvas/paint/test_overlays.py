@@ -15,15 +15,15 @@ from app.canvas.paint.bends import paint_bends
 from app.canvas.paint.route import paint_route
 from app.canvas.paint.trial import paint_trial
 from app.canvas.paint.wires import lane_labels
-from app.canvas.paint.wires.label_pen import LabelPen
-from app.canvas.paint.wires.lane_labels import ORIGIN, paint_lane_labels
-from app.canvas.paint.wires.wire_numbers import paint_wire_numbers
+from app.canvas.paint.wires.label_layout import LabelLayout, draw_labels
+from app.canvas.paint.wires.lane_labels import ORIGIN, place_lane_labels
+from app.canvas.paint.wires.wire_numbers import place_wire_numbers
 from app.canvas.scene.camera import Camera
 from app.canvas.scene.geometry import Bend, Scene
 from app.canvas.scene.lane_paths import GAP
 from app.canvas.state.annotations import resolve
-from app.canvas.state.route import Route
-from app.canvas.state.trial import TrialMarks
+from app.canvas.state.marks.route import Route
+from app.canvas.state.marks.trial import TrialMarks
 from app.canvas.state.view_state import Selection, ViewState
 from app.evaluation.badges import Badges
 from app.evaluation.result import Result
@@ -165,6 +165,20 @@ class TestTrial:
         x, y, width, height = view.scene.rects[1].tolist()
         assert box == QRectF(2 * x + 6, 2 * y + 16, 2 * width + 8, 2 * height + 8)
 
+    def test_a_change_is_moved_to_where_it_can_be_read(self, qapp):
+        metrics, text = QFontMetricsF(font(scaled(BODY), bold=True)), "4 × 2 = 8"
+        view = view_of()
+        rect = view.scene.rects[0]
+        x, y, width, height = rect.tolist()
+        top, bottom = 20 + 2 * y, 20 + 2 * (y + height)
+        tight = QRectF(0.0, 0.0, 1400.0, bottom + 5.0)
+        assert trial.change_box(view, rect, metrics, text, tight).bottom() == top - 9.0
+        left = 10 + 2 * (x + width / 2.0)
+        narrow = QRectF(left, 0.0, 1400.0, 1400.0)
+        assert trial.change_box(view, rect, metrics, text, narrow).left() == left + 6.0
+        narrow = QRectF(-1400.0, 0.0, 1400.0 + left, 1400.0)
+        assert trial.change_box(view, rect, metrics, text, narrow).right() == left - 6.0
+
     def test_a_change_stands_below_its_block(self, qapp, monkeypatch):
         painter = recorder(monkeypatch, trial)
         view = view_of()
@@ -198,9 +212,10 @@ class TestLaneLabels:
         monkeypatch.setattr(lane_labels.glyphs, "draw", draw)
         wires = np.arange(len(view.scene.wire_keys))
         everywhere = np.array([-1e4, -1e4, 1e4, 1e4])
-        pen = LabelPen(painter, view, everywhere, 1.0, vector=True)
-        done = paint_lane_labels(pen, view, wires, until=until)
-        paint_wire_numbers(pen, view, wires)
+        layout = LabelLayout(view, everywhere)
+        done = place_lane_labels(layout, view, wires, until=until)
+        place_wire_numbers(layout, view, wires)
+        draw_labels(painter, layout.take(), 1.0, vector=True)
         return found, done
 
     def lane(self, view):
@@ -249,6 +264,14 @@ class TestLaneLabels:
         view = replace(view_of(State.CARRIES, norms={"t.x": 2.0}), selection=Selection(wire="t.x"))
         assert [label[0] for label in self.paint(monkeypatch, view)[0]] == ["rms 2"]
         assert not self.paint(monkeypatch, replace(view, selection=Selection()))[0]
+
+    def test_no_wire_needs_no_label(self, qapp, monkeypatch):
+        """Where wires with trees lie outside what is painted."""
+        badges = Badges(leaves={None: {"t.x": (1, 2)}})
+        view = view_of(State.CARRIES, badges=badges)
+        area = np.array([-1.0, -1.0, 1.0, 1.0])
+        layout = LabelLayout(view, area)
+        assert place_lane_labels(layout, view, np.zeros(0, np.intp), until=math.inf)
 
     def test_from_afar_there_are_none(self, qapp, monkeypatch):
         view = view_of(State.OFF_ROUTE)

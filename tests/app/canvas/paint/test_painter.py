@@ -267,9 +267,6 @@ class Pictures(FaceCache):
         self.zoom, self.ratio = zoom, ratio
         self.looks: list[Look] = []
 
-    def parts(self, look: Look) -> tuple[Picture | None, bool]:
-        return self.picture(look), False
-
     def picture(self, look: Look) -> Picture | None:
         self.looks.append(look)
         if not self.zoom:

@@ -70,6 +70,38 @@ class TestPlaces:
         painter, _ = self.paint(monkeypatch, rising=True)
         assert painter.of("drawText")[0][0].top() == 14.0
 
+    @pytest.mark.parametrize(("rising", "shown"), [((True, True), 1), ((True, False), 0)])
+    def test_none_beside_wires_that_rise_and_fall(self, qapp, monkeypatch, rising, shown):
+        assert len(self.labels(monkeypatch, "Variable", rising)) == shown
+
+    def test_none_beside_a_wire_that_rises_from_one_of_several_ports(self, qapp, monkeypatch):
+        assert len(self.labels(monkeypatch, "Unpack", (True,))) == 1  # that of the other port
+        assert len(self.labels(monkeypatch, "Unpack", (False,))) == 2
+
+    def test_none_where_a_loss_ends_the_page(self, qapp, monkeypatch):
+        assert not self.labels(monkeypatch, "Loss", ())
+        assert self.labels(monkeypatch, "Loss", (False,))
+        assert self.labels(monkeypatch, "Variable", ())
+
+    def labels(self, monkeypatch, kind, rising):
+        """The labels of a block that others read, each above it or below."""
+        readers = {f"t{i}": block("Tanh") for i in range(len(rising))}
+        more = {"paths": ("a", "b")} if kind == "Unpack" else {}
+        port = "a" if more else "out"
+        shown = diagram(
+            {"w": block(kind, **more), **readers},
+            {f"{name}.x": f"w.{port}" for name in readers},
+            {"w": (0, 0)} | {f"t{i}": (400, -300 if up else 300) for i, up in enumerate(rising)},
+        )
+        scene = Scene(shown, "main")
+        monkeypatch.setattr(
+            port_types, "value_type", lambda page, at, port: "f32" if at == 0 else ""
+        )
+        view = ViewState(scene, resolve(scene, None), Camera(2.0), LIGHT)
+        painter = recorder(monkeypatch)
+        paint_port_types(painter, view, np.array([-1e4, -1e4, 1e4, 1e4]))
+        return painter.of("drawText")
+
     def test_a_long_one_is_cut(self, qapp, monkeypatch):
         painter, _ = self.paint(monkeypatch, "(1000, " * 20)
         place, _, text = painter.of("drawText")[0]

@@ -84,8 +84,8 @@ def test_it_has_every_key_and_is_not_modal(window, qtbot, key):
 
 
 def test_typing_narrows_it_to_actions_or_keys(sheet, qtbot):
-    qtbot.keyClicks(sheet.line, "gradient step")
-    assert shown(sheet) == ["Gradient Step"]
+    qtbot.keyClicks(sheet.line, "training step")
+    assert shown(sheet) == ["Training Step"]
     sheet.line.clear()
     qtbot.keyClicks(sheet.line, "ctrl+g")
     assert shown(sheet) == ["Group into Page"]
@@ -120,8 +120,8 @@ def test_a_new_key_is_pressed_and_shows_everywhere(sheet, window, qtbot):
 def test_the_tool_bar_shows_the_key_too(window):
     button = window.toolbar.buttons["step"]
     assert "F10" in button.toolTip()
-    window.windows.keymap.assign("step", 0, "F7")
-    assert "F7" in button.toolTip() and "F10" not in button.toolTip()
+    window.windows.keymap.assign("step", 0, "Ctrl+F7")
+    assert "Ctrl+F7" in button.toolTip() and "F10" not in button.toolTip()
 
 
 def test_a_key_in_use_says_whose_it_is_and_is_taken_on_purpose(sheet, window, qtbot):
@@ -141,7 +141,7 @@ def test_a_key_in_use_says_whose_it_is_and_is_taken_on_purpose(sheet, window, qt
 
 
 def test_a_key_is_removed_and_comes_back(sheet, window, qtbot):
-    choose(sheet, "Gradient Step")
+    choose(sheet, "Training Step")
     click(sheet.editor.remove, qtbot)
     assert window.actions_by_name["step"].shortcut().isEmpty()
     click(sheet.editor.reset, qtbot)

@@ -3,8 +3,10 @@
 import numpy as np
 import pytest
 from PySide6.QtCore import QPoint, Qt
+from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QLabel
 
+import gradwire as gw
 from app.canvas.state.view_state import Selection
 from app.evaluation.result import Result
 from app.panels.inspector.block_form import BlockForm
@@ -99,11 +101,37 @@ def test_every_block_of_the_library_has_a_form(qtbot, cls):
     inspector.set_diagram(Diagram({"main": Page({"x": cls()})}))
     inspector.set_selection(Selection(frozenset({"x"})))
     form = inspector.form
+    idle = getattr(cls(), "idle_parameters", ())
     for name in cls.parameters():
-        assert name in form.fields
+        assert (name in form.fields) == (name not in idle)
     for port in cls.inputs:
         assert (f"{port.name}.0" if port.variadic else port.name) in form.fields
     assert cls.type_name() in texts(inspector)
+
+
+def test_a_field_offers_the_pages_it_can_draw_and_their_uses(qtbot, inspector):
+    line = gw.page("line")(lambda p: p * 2.0)
+    three = gw.page("three")(lambda p, q, r: p + q + r)
+    x = gw.constant("x", [[1.0, 2.0]])
+    one, two = line(x, name="one"), line(x, name="two")
+    view = gw.field(page="gone", name="view")
+    inspector.set_diagram(gw.build(gw.loss(gw.sum(three(one, two, x))), view))
+    inspector.set_selection(Selection(frozenset({"view"})))
+
+    def offered(name):
+        box = inspector.form.fields[name].box
+        return [box.itemData(i) for i in range(box.count())], box.currentData()
+
+    assert offered("page") == (["", "line", "gone"], "gone"), "what it says now stays in sight"
+    assert offered("use") == ([""], "")
+    for name, steps, wanted in (("page", "l", "line"), ("use", "t", "two")):
+        box = inspector.form.fields[name].box
+        QTest.mouseMove(box)
+        box.setFocus()
+        qtbot.keyClicks(box, steps)
+        assert getattr(block(inspector, "view"), name) == wanted
+    assert offered("page") == (["", "line"], "line")
+    assert offered("use") == (["", "one", "two"], "two")
 
 
 def test_fields_say_what_they_are_for(inspector):

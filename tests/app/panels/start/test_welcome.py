@@ -8,7 +8,7 @@ from PySide6.QtTest import QTest
 
 from app.panels.start import thumbnails
 from app.panels.start.thumbnails import draw, read
-from app.services.examples import Group, examples
+from app.services.examples import SUFFIX, TRAINING, Group, examples
 from app.services.theme import DARK, LIGHT
 from runtime.build import build, loss, stop_gradient, variable
 from runtime.diagram import load, save
@@ -28,6 +28,14 @@ def test_examples_are_grouped_and_versions_share_a_card(window):
         assert [version.label for version in card.versions] == ["stopped", "not stopped"]
     assert all(len(card.versions) == 1 for card in cards(window, Group.BASICS))
     assert cards(window, Group.LARGE)
+    assert len(cards(window, Group.TRAINING)) == 13
+
+
+def test_examples_that_train_are_in_the_order_of_teaching(window):
+    shown = [card.versions[0].path.name for card in cards(window, Group.TRAINING)]
+    names = [name.removesuffix(SUFFIX) for name in shown]
+    assert names[:2] == ["training_spirals", "training_gan"]
+    assert names == list(TRAINING), "every one has its place in the table, and is on the page"
 
 
 def test_the_switch_chooses_the_version_that_opens(window, qtbot):

@@ -5,8 +5,8 @@ import pytest
 from PySide6.QtWidgets import QLabel
 
 from app.evaluation.result import Result
-from app.panels.inspector.block_form import linked
 from app.panels.inspector.grid import Grid
+from app.panels.inspector.texts import linked
 from app.panels.why.why import Why
 from app.services import theme
 from blocks.library.activations import Tanh

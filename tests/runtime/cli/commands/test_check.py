@@ -6,12 +6,32 @@ import json
 
 import pytest
 
+from runtime.diagram import save
+from tests.runtime.lessons.lessons import taught
+
 BROKEN = {"mul": {"type": "Mul"}, "odd": {"type": "NotInstalled"}}
 
 
 def test_a_clean_file(gradwire, seed):
     done = gradwire("check", seed)
     assert (done.code, done.out, done.err) == (0, f"{seed}: clean\n", "")
+
+
+def test_contracts_that_are_not_checked_are_counted(gradwire, tmp_path):
+    file = tmp_path / "stated.gradwire.json"
+    page = {"blocks": {"w": {"type": "Variable", "value": 2.0}, "loss": {"type": "Loss"}},
+            "wires": {"loss.x": "w.out"}}  # fmt: skip
+    for stated, words in (
+        (["flows(loss → w)"], "; 1 contract was not checked (--contracts)"),
+        (["flows(loss → w)", "blocked(loss → w)"], "; 2 contracts were not checked (--contracts)"),
+        ([], ""),
+    ):
+        content = {"gradwire": 2, "contracts": stated, "pages": {"main": page}}
+        file.write_text(json.dumps(content), encoding="utf-8")
+        done = gradwire("check", file)
+        assert (done.code, done.out) == (0, f"{file}: clean{words}\n")
+        if stated:
+            assert "not checked" not in gradwire("check", file, "--contracts").out
 
 
 def test_all_problems_of_all_files(gradwire, seed, diagram):
@@ -113,3 +133,39 @@ def test_a_plugin_that_is_missing_beside_a_source_of_open_shape(gradwire, diagra
     done = gradwire(command, diagram(parts, wires))
     assert done.code == 1
     assert "odd: No block of type 'NotInstalled' is installed." in done.out + done.err
+
+
+def test_the_lesson_of_a_diagram_is_checked_with_lines(gradwire, tmp_path):
+    file = tmp_path / "taught.gradwire.json"
+    step = {"do": "show", "text": "It is {grad('q')}."}
+    save(taught(steps=[{"do": "show", "text": "Look."}, step], vary={}), file)
+    done = gradwire("check", str(file))
+    line = next(i for i, each in enumerate(file.read_text().splitlines(), 1) if "'q'" in each)
+    assert done.code == 1
+    assert f"{file}:{line}:" in done.out
+    assert "Lesson, step 2: There is no variable 'q'." in done.out
+    report = gradwire("check", str(file), "--json").json
+    assert [p["line"] for p in report["problems"] if p["severity"] == "error"] == [line]
+    save(taught(steps=[{"do": "show", "text": "Look."}], vary={}), file)
+    assert gradwire("check", str(file)).code == 0, "warnings alone are no failure"
+
+
+def test_a_recipe_is_checked_and_its_problems_have_lines(gradwire, tmp_path):
+    file = tmp_path / "trained.gradwire.json"
+    variables = {name: {"type": "Variable", "value": 2.0} for name in "vw"}
+    page = {"blocks": {**variables, "m": {"type": "Mul"}, "loss": {"type": "Loss"}},
+            "wires": {"m.a": "v.out", "m.b": "w.out", "loss.x": "m.out"}}  # fmt: skip
+
+    def checked(**rule):
+        training = {"optimisers": [{"name": "opt", **rule}]}
+        content = {"gradwire": 2, "training": training, "pages": {"main": page}}
+        file.write_text(json.dumps(content, indent=1), encoding="utf-8")
+        return gradwire("check", file)
+
+    done = checked(variables=["w", "q*"])
+    assert done.code == 1
+    assert ":9:6: error: q* matches no trained variable. There are v, w." in done.out
+    done = checked(variables=["w"])
+    assert (done.code, "warning: v: UNOWNED: v is trained" in done.out) == (0, True)
+    done = checked()
+    assert (done.code, done.out) == (0, f"{file}: clean\n")

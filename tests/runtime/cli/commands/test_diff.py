@@ -14,6 +14,7 @@ import pytest
 from blocks.registry import registry
 from runtime.diagram import Diagram, Page, load, save
 from tests.runtime.cli.conftest import SEED, SEED_WIRES
+from tests.runtime.lessons.lessons import RECORD, plain, taught
 
 ROOT = Path(__file__).parents[4]
 
@@ -184,3 +185,16 @@ def test_git_shows_what_it_can_without_the_old_arrays(git):
     shown = git("diff", "--", "model.gradwire.json")
     assert "not at hand" in shown
     assert "+  extra" in shown
+
+
+def test_what_differs_in_a_lesson_is_named_by_step(gradwire, tmp_path):
+    files = [tmp_path / f"{name}.gradwire.json" for name in ("plain", "taught", "edited")]
+    steps = [*RECORD["steps"][:5], {**RECORD["steps"][5], "text": "Other."}]
+    for file, diagram in zip(
+        files, (plain(), taught(), taught(steps=steps, minutes=9)), strict=True
+    ):
+        save(diagram, file)
+    rows = [gradwire("diff", *pair).out for pair in ((files[0], files[1]), (files[1], files[2]))]
+    assert "6 steps" in rows[0]
+    assert "minutes, step 6" in rows[1]
+    assert "6 steps" in gradwire("diff", files[1], files[0]).out

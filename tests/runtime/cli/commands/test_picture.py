@@ -46,6 +46,22 @@ def test_options_change_the_picture(gradwire, seed, tmp_path):
     assert "∇" not in texts(path)
 
 
+def test_without_fonts_to_embed_there_is_a_warning(gradwire, seed, tmp_path, monkeypatch):
+    path = tmp_path / "out.svg"
+    assert gradwire("picture", seed, "-o", path, "--text", "embedded").err == ""
+    monkeypatch.setattr("app.pictures.embedding.can_embed", lambda: False)
+    done = gradwire("picture", seed, "-o", path, "--text", "embedded")
+    assert (done.code, done.out) == (0, f"{path}\n")
+    assert f"{path}: warning: No fonts can be embedded, so text is drawn as shapes" in done.err
+    assert not gradwire("picture", seed, "-o", path).err
+
+
+def test_embedding_fonts_is_for_svg(gradwire, seed, tmp_path):
+    done = gradwire("picture", seed, "-o", tmp_path / "out.pdf", "--text", "embedded")
+    assert done.code == 0
+    assert "Only SVG has a choice of text" in done.err
+
+
 def test_every_page_gets_a_file(gradwire, tmp_path):
     example = os.path.join(ROOT, "assets/diagrams/vq_vae.gradwire.json")
     done = gradwire("picture", example, "-o", tmp_path / "v.svg", "--all-pages", "--text", "text")

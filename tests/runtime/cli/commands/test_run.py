@@ -27,7 +27,7 @@ def test_the_seed_as_json(gradwire, seed):
     report = gradwire("run", seed, "--json").json
     assert list(report) == [
         "report", "version", "file", "title", "losses", "values", "passive", "gradients", "wires",
-        "thrown_away", "not_finite", "problems",
+        "thrown_away", "not_finite", "views", "problems",
     ]  # fmt: skip
     assert (report["report"], report["version"]) == ("run", 1)
     assert report["losses"] == ["loss.out"]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from tests.examples.gallery import path
+
 
 def test_every_step_has_a_line(gradwire, seed):
     before = seed.read_bytes()
@@ -41,3 +43,27 @@ def test_an_unknown_block_or_phase_is_bad_usage(gradwire, seed):
     assert gradwire("timeline", seed, "--block", "stpo").code == 2
     assert "Did you mean stop?" in gradwire("timeline", seed, "--block", "stpo").err
     assert gradwire("timeline", seed, "--phase", "sideways").code == 2
+
+
+def test_by_primitive_each_line_has_a_formula(gradwire):
+    file = path("straight_through")
+    lines = gradwire(
+        "timeline", file, "--by", "primitive", "--block", "error_plain"
+    ).out.splitlines()
+    assert [line.split(maxsplit=2)[2] for line in lines[2:]] == [
+        "error_plain: t₁ = prediction − target = 1 − 3 = −2.",
+        "error_plain: out = t₁² = (−2)² = 4.",
+        "error_plain, out = t₁²: g = 1 arrives. t₁ gets g × 2 × t₁ = 1 × 2 × (−2) = −4.",
+        "error_plain, t₁ = prediction − target: g = −4 arrives. prediction gets g = −4.",
+    ]
+    report = gradwire(
+        "timeline", file, "--by", "primitive", "--block", "error_plain", "--json"
+    ).json
+    assert report["by"] == "primitive"
+    first, *_, last = report["steps"]
+    assert (first["result"], first["formula"], first["value"]) == ("t₁", "prediction − target", -2)
+    assert last["returns"] == [
+        {"to": "prediction", "rule": "g", "gradient": -4.0, "known": True, "thrown_away": False,
+         "reason": None}
+    ]  # fmt: skip
+    assert gradwire("timeline", file, "--by", "line").code == 2

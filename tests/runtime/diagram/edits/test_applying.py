@@ -25,9 +25,11 @@ from runtime.diagram import (
     RemovePage,
     RenameBlock,
     RenamePage,
+    SetLesson,
     SetNote,
     SetParameters,
     SetTitle,
+    SetTraining,
     SetViews,
     View,
     apply,
@@ -36,6 +38,9 @@ from runtime.diagram import (
     dumps,
     loads,
 )
+from runtime.diagram.lesson import Lesson, ShowStep
+from runtime.diagram.model import same_meaning
+from runtime.diagram.training import OptimiserRule, Training
 from tests.runtime.diagram.drawing import draw, make, page, scale, seed
 from tests.strategies import changes, diagrams
 
@@ -426,6 +431,40 @@ class TestWords:
         assert diagram.contracts == ("flows(loss -> a)",)
         assert apply(diagram, lines).label == "Change contracts"
         assert (diagram.title, diagram.description) == ("Other", "More.")
+
+
+class TestTraining:
+    def test_a_recipe_is_set_and_removed_as_a_whole(self):
+        recipe = Training(optimisers=(OptimiserRule(name="opt", variables=("a",)),), steps=5)
+        trained = after(seed(), SetTraining(recipe))
+        assert trained.training == recipe
+        assert loads(dumps(trained)) == trained
+        assert after(trained, SetTraining(None)) == seed()
+        labels = [apply(seed(), SetTraining(each)).label for each in (recipe, None)]
+        assert labels == ["Change training", "Remove training"]
+
+    def test_other_edits_keep_it(self):
+        trained = after(seed(), SetTraining(Training(steps=3)))
+        edited = after(trained, SetTitle("New"), RenameBlock("mul", "times"), InsertPage("inner"))
+        assert edited.training is trained.training
+        assert same_meaning(trained, after(trained, SetTraining(None)))
+
+
+class TestLessons:
+    def test_a_lesson_is_set_and_removed_as_a_whole(self):
+        lesson = Lesson(goal="Find the stop.", steps=(ShowStep(text="Look at {grad('a')}."),))
+        taught = after(seed(), SetLesson(lesson))
+        assert taught.lesson == lesson
+        assert loads(dumps(taught)) == taught
+        assert after(taught, SetLesson(None)) == seed()
+        labels = [apply(seed(), SetLesson(each)).label for each in (lesson, None)]
+        assert labels == ["Change lesson", "Remove lesson"]
+
+    def test_other_edits_keep_it(self):
+        taught = after(seed(), SetLesson(Lesson(goal="Stay.")))
+        edited = after(taught, SetTitle("New"), RenameBlock("mul", "times"), InsertPage("inner"))
+        assert edited.lesson is taught.lesson
+        assert same_meaning(taught, after(taught, SetLesson(None)))
 
 
 class TestBookmarks:

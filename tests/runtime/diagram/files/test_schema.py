@@ -1,4 +1,5 @@
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import jsonschema
@@ -7,7 +8,10 @@ import pytest
 from blocks import registry
 from runtime.diagram import dumps, json_schema, loads, save
 from runtime.diagram.files.writing import large_arrays
+from runtime.diagram.lesson import Lesson
+from runtime.diagram.training import Training
 from tests.runtime.diagram.drawing import draw, make, seed
+from tests.runtime.diagram.files.test_models import LESSON, TRAINING
 
 GOLDEN = Path(__file__).parent / "golden" / "version1.gradwire.json"
 
@@ -50,6 +54,27 @@ def test_so_do_literals_and_numbers_that_json_lacks(validator):
         }
     )
     assert flaws(validator, dumps(diagram)) == []
+
+
+def test_so_does_a_lesson(validator):
+    diagram = replace(seed(), lesson=Lesson.model_validate(LESSON))
+    assert flaws(validator, dumps(diagram)) == []
+    assert flaws(validator, dumps(diagram).replace('"minutes": 6', '"minutes": 61')) != []
+    assert flaws(validator, dumps(diagram).replace('"do": "show"', '"do": "sing"')) != []
+
+
+def test_so_does_a_training(validator):
+    diagram = replace(seed(), training=Training.model_validate(TRAINING))
+    text = dumps(diagram)
+    assert flaws(validator, text) == []
+    for right, wrong in (
+        ('"kind": "adam"', '"kind": "eve"'),
+        ('"lr": 0.01', '"lr": -1'),
+        ('"by": "norm"', '"by": "size"'),
+        ('"order": "simultaneous"', '"order": "sometime"'),
+    ):
+        assert right in text
+        assert flaws(validator, text.replace(right, wrong)) != []
 
 
 def test_so_do_own_variables_with_the_fields_of_a_variable_alone(validator):

@@ -18,6 +18,7 @@ from tests.benchmarks.graphs import (
     random_graph,
     side_trees,
     transformer,
+    varied,
 )
 from tests.benchmarks.layout import flaws
 
@@ -66,9 +67,12 @@ def test_a_random_page_has_nothing_behind_or_on_top(seed):
 SMALL = [seed for seed in range(60) if len(framed(seed).main.blocks) <= 30]
 
 
-@pytest.mark.parametrize("seed", SMALL)
-def test_frames_stay_together_and_notes_free(seed):
-    diagram = framed(seed)
+@pytest.mark.parametrize(
+    ("made", "seed"),
+    [*((framed, seed) for seed in SMALL), *((varied, seed) for seed in SMALL[:8])],
+)
+def test_frames_stay_together_and_notes_free(made, seed):
+    diagram = made(seed)
     found = arrangement(diagram, "main")
     assert is_clean(drawing(diagram, "main", *found[:3]))
     assert arrangement(diagram, "main") == found
@@ -95,7 +99,9 @@ class TestTargets:
     """Lower bounds of what the benchmark of layouts measures, on its smaller graphs."""
 
     def test_few_wires_cross(self):
-        assert sum(arranged(bare(*e), e[1]).crossings() for e in EXAMPLES.values()) <= 90
+        crossings = {name: arranged(bare(*e), e[1]).crossings() for name, e in EXAMPLES.items()}
+        training = sum(n for name, n in crossings.items() if name.startswith("training_"))
+        assert training <= 70 and sum(crossings.values()) - training <= 90
         assert arranged(MADE["transformer"], "main").crossings() <= 10
         assert arranged(MADE["random"], "main").crossings() <= 160
 

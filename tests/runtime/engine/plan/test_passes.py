@@ -40,8 +40,7 @@ EAGER = {
     "tiles": {"TILE": 32, "LARGE": 64, "SMALLEST": 2},
     "groups": {"FEWEST": 3, "FEWEST_SCALARS": 5, "FEWEST_UNCOMPILED": 5},
     "sums": {"SHORTEST": 3, "FEWEST_SCALARS": 5},
-    "scalars": {"SMALLEST": 2},
-    "native_scalars": {"WARM": 0},
+    "scalars": {"SMALLEST": 2, "WARM": 0},
     "joins": {"FEWEST": 2},
 }
 """Least sizes at which small arrays go through every pass."""

@@ -111,3 +111,21 @@ def test_a_large_result_is_given_away_and_its_memory_used_again_only_when_it_is_
         addresses.add(plan.read(y).__array_interface__["data"][0])
     assert len(addresses) <= 2
     assert address in addresses or len(addresses) == 1
+
+
+def test_outputs_are_left_in_the_callers_arrays() -> None:
+    trace = Trace()
+    x = trace.apply(LEAF, shape=(2, 3), dtype="float32")
+    xp = trace.xp
+    product = xp.multiply(x, x)
+    view = xp.permute_dims(product, (1, 0))
+    outputs = [product, view, x, xp.multiply(x, x)]
+    places = [(value, np.full(value.shape, np.nan, np.float32)) for value in outputs]
+    given = {x: np.arange(6, dtype=np.float32).reshape(2, 3)}
+    plan = Plan(outputs, leaves=given, places=places)
+    plan.run()
+    square = given[x] ** 2
+    for (_, array), expected in zip(places, [square, square.T, given[x], square], strict=True):
+        assert np.array_equal(array, expected)
+    assert plan.leaves[x] is given[x]
+    assert plan.array(product) is places[0][1]  # computed there, not copied

@@ -12,7 +12,8 @@ from blocks.library.losses import Loss, MeanSquaredError
 from blocks.library.random import RandomNormal
 from blocks.library.reduce import Sum
 from blocks.library.sources import Input, Variable
-from runtime.engine import SGD, Session
+from runtime.engine import Session
+from runtime.training.optimisers import SGD
 from tests.runtime.engine.drawing import draw, seed
 
 
@@ -70,7 +71,7 @@ def test_wrong_feeds_are_told() -> None:
         call(np.ones((3, 2)))
     with pytest.raises(FeedError, match=r"x: .*Expected float32 of shape \[3, 2\], got float64 of"):
         call(np.ones((4, 2)), np.ones((3, 1)))
-    with pytest.raises(FeedError, match="no variable, constant or input 'y'"):
+    with pytest.raises(FeedError, match="no variable, constant, input or data 'y'"):
         regression().prepare(["y"])
 
 

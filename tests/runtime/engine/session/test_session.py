@@ -22,13 +22,14 @@ from blocks.library.random import RandomNormal
 from blocks.library.reduce import Sum
 from blocks.library.shape import Broadcast
 from blocks.library.sources import Constant, Input, Variable
-from blocks.library.view import Display
+from blocks.library.views import Display
 from blocks.values import PortLiteral
 from runtime.build import variable
-from runtime.engine import SGD, Session
+from runtime.engine import Session
 from runtime.engine.plan import memory
 from runtime.engine.plan.plan import Plan
 from runtime.engine.session import store
+from runtime.training.optimisers import SGD
 from tests.runtime.engine.drawing import draw, seed
 
 Array = NDArray[Any]

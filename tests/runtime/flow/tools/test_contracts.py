@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 import runtime.build as b
 from blocks.errors import FileError
 from runtime.diagram import SetTitle, apply, load, save
-from runtime.engine import SGD, Session
+from runtime.diagram.training import OptimiserRule, Training
+from runtime.engine import Session
 from runtime.flow import (
     State,
     analyse,
+    badges,
     check_contracts,
     contracts_of,
     diagnose,
@@ -20,9 +24,11 @@ from runtime.flow import (
     parse_contracts,
     unowned,
 )
-from runtime.flow.tools.contracts import matches
+from runtime.flow.badges import Mark
 from runtime.flow.tools.findings import CONTRACT, IDLE_STOP, UNOWNED
+from runtime.flow.tools.patterns import matches
 from runtime.flow.words.states import NO_GRADIENT
+from runtime.training.optimisers import SGD
 from tests.runtime.flow.specimens import specimen
 
 
@@ -140,11 +146,54 @@ def test_what_optimisers_update():
     ]
 
 
+def test_what_optimisers_update_is_held_against_the_recipe():
+    rules = (
+        OptimiserRule(name="opt_G", variables=("x", "y")),
+        OptimiserRule(name="opt_D", variables=("[yz]",)),
+    )
+    diagram = replace(two(), training=Training(optimisers=rules))
+    session = Session(diagram)
+
+    def breaches(text):
+        outcomes = check_contracts(
+            parse_contracts(text), None, analyse(session.program), diagram.training
+        )
+        return [breach.sentence for outcome in outcomes for breach in outcome.breaches]
+
+    assert breaches("updates(opt_G -> x)\nupdates(opt_D -> z)") == []
+    assert breaches("updates(opt_G -> [xz])") == [
+        "z is none of the variables of opt_G: x, y.",
+        "opt_D updates z, too.",
+    ]
+    assert breaches("updates(opt_D -> y)") == ["opt_G updates y, too."]
+    assert breaches("updates(opt_g -> x)") == ["opt_G updates x, too."]
+    assert broken(diagram, "updates(opt_G -> z)") == []  # no recipe was given
+    stated = apply(diagram, SetTitle(contracts=("updates(opt_G -> z)",))).after
+    found = [f.sentence for f in diagnose(Session(stated)) if f.complaint is CONTRACT]
+    assert found == [
+        "updates(opt_G -> z) is broken. z is none of the variables of opt_G: x, y.",
+        "updates(opt_G -> z) is broken. opt_D updates z, too.",
+    ]
+
+
 def test_who_is_not_updated_is_unowned():
     program = Session(two()).program
     assert unowned(program, []) == []
     assert unowned(program, parse_contracts("flows(L1 -> x)")) == []
     assert unowned(program, parse_contracts("updates(sgd -> x)")) == ["y", "z"]
+
+
+def test_a_recipe_says_what_is_updated_without_lines():
+    rule = OptimiserRule(name="opt", variables=("x",))
+    program = Session(two()).program
+    assert unowned(program, [], (), Training(optimisers=(rule,))) == ["y", "z"]
+    assert unowned(program, parse_contracts("updates(o -> y)"), (), Training(optimisers=(rule,)))
+    everything = OptimiserRule(name="opt")
+    assert unowned(program, [], (), Training(optimisers=(everything,))) == []
+    session = Session(replace(two(), training=Training(optimisers=(rule,))))
+    assert [f.key for f in diagnose(session) if f.complaint is UNOWNED] == ["y", "z"]
+    marked = [badge.key for badge in badges(observe(session)) if badge.mark is Mark.UNOWNED]
+    assert marked == ["y", "z"]
 
 
 def test_a_variable_that_every_step_has_left_out_is_unowned():

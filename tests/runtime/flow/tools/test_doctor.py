@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 import runtime.build as b
+from runtime.diagram.training import OptimiserRule, Training
 from runtime.engine import Session
-from runtime.flow import diagnose
-from runtime.flow.tools.findings import IDLE_STOP, INTEGER, NO_VARIABLE, SIGMOID_TWICE
+from runtime.flow import diagnose, parse_contracts
+from runtime.flow.tools.causes import causes
+from runtime.flow.tools.findings import IDLE_STOP, INTEGER, NO_VARIABLE, SIGMOID_TWICE, SKIPPED
 from runtime.flow.words.states import NO_GRADIENT
 
 
@@ -91,3 +95,42 @@ def test_a_stop_that_a_gradient_block_differentiates_through_is_not_idle():
 def test_of_no_loss_at_all_a_stop_is_not_an_error():
     session = Session(b.build(b.loss(b.stop_gradient(b.variable("w", 2.0)))))
     diagnose(session, [])
+
+
+def recipe_of(*rules):
+    x, y, z, lost = (b.variable(name, 2.0) for name in ("x", "y", "z", "lost"))
+    one = b.loss(b.add(b.mul(x, z, name="m"), b.stop_gradient(lost, name="end")), name="L1")
+    cut = b.stop_gradient(b.mul(x, z, name="xz"), name="sg")
+    diagram = b.build(one, b.loss(b.mul(cut, y), name="L2"))
+    return Session(replace(diagram, training=Training(optimisers=rules)))
+
+
+def skips(session, **more):
+    return [(f.key, f.sentence) for f in diagnose(session, **more) if f.complaint is SKIPPED]
+
+
+def test_what_an_optimiser_owns_and_will_skip_is_listed():
+    session = recipe_of(
+        OptimiserRule(name="opt1", losses=("L1",)),
+        OptimiserRule(name="opt2", variables=("[xy]", "lost"), losses=("L2",)),
+    )
+    y = "SKIPPED: opt1 owns y, which gets no gradient of L1. L1 never reads this. It reaches L2."
+    x = "SKIPPED: opt2 owns x, which gets no gradient of L2. sg stops every route to L2."
+    assert skips(session) == [("y", y), ("x", x)]
+    assert [f.key for f in diagnose(session) if f.complaint is NO_GRADIENT] == ["lost"]
+    (cause,) = (cause for cause in causes(diagnose(session)) if cause.culprit == "sg")
+    assert cause.sentence == "sg keeps L2 from variables of opt2: x gets no update."
+    assert [key for key, _ in skips(session, losses=["L1"])] == []  # y has no gradient at all then
+    blocked = parse_contracts("blocked(L2 -> x)")
+    assert [key for key, _ in skips(session, contracts=blocked)] == ["y"]
+
+
+def test_an_optimiser_that_moves_all_that_it_owns_skips_nothing():
+    rules = OptimiserRule(name="sum"), OptimiserRule(name="m", variables=("z",), losses=("m.out",))
+    assert skips(recipe_of(*rules)) == []
+    of_port = OptimiserRule(name="m", variables=("y",), losses=("m.out",))
+    text = "SKIPPED: m owns y, which gets no gradient of m."
+    ((key, said),) = skips(recipe_of(of_port))
+    assert key == "y"
+    assert said.startswith(text)
+    assert skips(recipe_of(OptimiserRule(name="typo", losses=("L3",)))) == []

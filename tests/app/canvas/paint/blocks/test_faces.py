@@ -185,6 +185,15 @@ class TestPlaces:
         assert text(painter, "b")[0].pen.color() == QColor(LIGHT.error)
         assert text(painter, "q")[0].pen.color() == QColor(LIGHT.ink_soft)
 
+    @pytest.mark.parametrize("zoom", [1.0, 0.7, 0.62])
+    def test_the_names_of_leaves_keep_their_last_part(self, qapp, zoom):
+        names = ("encoder_of_words/weight", "encoder_of_words/bias", "head/weight", "head/bias")
+        outputs = tuple(PortLook(name, "wired") for name in names)
+        look = replace(LOOK, lines=4, inputs=(PortLook("", "wired"),), outputs=outputs, sections=())
+        shown = [each.words for each in texts(drawn(look, zoom)) if "/" in each.words]
+        assert [words.partition("/")[2] for words in shown] == ["weight", "bias"] * 2
+        assert [words[:2] for words in shown] == ["en", "en", "he", "he"]
+
     def test_numbers_keep_clear_of_the_names_of_ports(self, qapp):
         named = replace(LOOK, inputs=(PortLook("a = 3", "open"),), lines=1)
         room = drawn(named).of("translate")[-1]
@@ -306,12 +315,13 @@ class TestCache:
     def test_its_memory_is_counted_in_bytes_of_pixels(self, qapp):
         cache = FaceCache()
         cache.begin(1.0, 1.0, LIGHT, LIMIT)
-        made = [cache.picture(replace(LOOK, name=f"mul{i}")) for i in range(3)]
+        bare = LOOK.bare()
+        made = [cache.picture(replace(bare, name=f"mul{i}")) for i in range(3)]
         held = sum(one.pixmap.toImage().sizeInBytes() for one in made)
         cache.begin(1.0, 1.0, LIGHT, limit=held)
-        assert cache.picture(replace(LOOK, name="mul0")) is made[0]
+        assert cache.picture(replace(bare, name="mul0")) is made[0]
         cache.begin(1.0, 1.0, LIGHT, limit=held - 1)
-        assert cache.picture(replace(LOOK, name="mul0")) is not made[0]
+        assert cache.picture(replace(bare, name="mul0")) is not made[0]
 
     def test_a_frame_draws_four_whatever_time_it_has(self, qapp):
         cache = FaceCache(budget=0.0)
@@ -328,27 +338,28 @@ class TestCache:
         assert cache.picture(LOOK) is not first
 
     def test_changing_numbers_are_drawn_over_a_picture_without_any(self, qapp, monkeypatch):
-        now = [0.0]
-        monkeypatch.setattr(face_cache.time, "perf_counter", lambda: now[0])
-        cache, shown = FaceCache(), Recorder()
+        cache, faces = FaceCache(budget=0.0), []
+        monkeypatch.setattr(face_cache, "draw_face", lambda painter, look, *_: faces.append(look))
         cache.begin(1.0, 1.0, LIGHT, LIMIT)
-        whole, is_bare = cache.parts(LOOK)
-        assert not is_bare
-        changed = replace(LOOK, sections=(Section("", Readout((("7", "9"),), bracketed=True)),))
-        bare, is_bare = cache.parts(changed)
-        assert is_bare
-        assert bare.pixmap.toImage() == image(LOOK.bare()) != whole.pixmap.toImage()
-        cache.paint(shown, changed, 10.0, 20.0)
-        assert [text.words for text in texts(shown)] == ["7", "9"]
-        now[0] += 1.0
-        settled, is_bare = cache.parts(changed)
-        assert not is_bare
-        assert settled.pixmap.toImage() == image(changed)
+        before = cache.picture(LOOK)
+        for text in "789":
+            changed = replace(LOOK, sections=(Section("", Readout(((text,),))),))
+            now = cache.picture(changed)
+            assert now.pixmap.toImage() != before.pixmap.toImage()
+            before = now
+        assert faces == [LOOK.bare()]
+        assert not cache.behind
+
+    def test_numbers_that_have_changed_leave_no_picture_behind(self, qapp):
+        cache = FaceCache()
+        cache.begin(1.0, 1.0, LIGHT, LIMIT)
+        for number in range(20):
+            cache.picture(replace(LOOK, sections=(Section("", Readout(((str(number),),))),)))
+        assert cache._bytes == 2 * cache.picture(LOOK.bare()).size
 
     def test_numbers_over_a_bare_picture_lie_as_in_a_whole_one(self, qapp):
         cache, changed = FaceCache(), replace(LOOK, sections=(Section("", Readout((("7",),))),))
         cache.begin(0.7, 1.0, LIGHT, LIMIT)
-        cache.parts(LOOK)
         room = margin(0.7, 1.0)
         over = QPixmap(image(changed, 0.7).size())
         over.fill(LIGHT.canvas)

@@ -126,6 +126,14 @@ def test_words_are_cut_between_phrases_and_never_within_a_number(monkeypatch):
         assert [each.arguments[2] for each in drawn] == shown
 
 
+def test_of_the_leaves_of_a_tree_all_are_named_or_none(monkeypatch):
+    leaves = Section("", Readout((("encoder/weight", "2 × 3"), ("head", "(1)")), prose=True))
+    room = QRectF(0.0, 0.0, wide("encoder/weight"), 2 * ROW)
+    named = painted(monkeypatch, leaves, room, zoom=0.82).drawn("drawText")
+    assert [each.arguments[2] for each in named] == ["encoder/weight", "head"]
+    assert not painted(monkeypatch, leaves, room.adjusted(0, 0, -30, 0), zoom=0.82).of("drawText")
+
+
 def test_a_chart_stands_at_the_left_in_the_middle_of_the_height(monkeypatch):
     charts = []
     monkeypatch.setattr(grids, "draw_chart", lambda *arguments: charts.append(arguments))

@@ -6,7 +6,9 @@ from itertools import pairwise
 import pytest
 
 from runtime.diagram import Arrange, Diagram, Note, Point, PortName, apply
+from runtime.diagram.layout.arranging import arrange
 from runtime.diagram.layout.measures import HEADER, ROW, WIDTH, block_height
+from tests.benchmarks.graphs import example_pages
 from tests.runtime.diagram.drawing import make, page
 
 P = PortName.parse
@@ -112,3 +114,13 @@ def test_a_part_of_a_frame_is_arranged_and_the_frame_follows():
     found = apply(diagram, Arrange(names=("a", "b"))).after.main
     assert found.layout["c"] == diagram.main.layout["c"]
     assert all(inside(found, name, "a-c") for name in "abc")
+
+
+def test_what_can_be_read_unfolded_is_not_folded():
+    """A page with frames is wider than its layers make it seem."""
+    em, _ = example_pages()["em_stopped/main"]
+    arranged = arrange(em).main
+    for target, source in arranged.wires.items():
+        assert arranged.layout[target.block].x > arranged.layout[source.block].x
+    rows = {at.y for at in arranged.layout.values()}
+    assert max(rows) - min(rows) < 500.0

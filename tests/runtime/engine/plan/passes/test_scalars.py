@@ -51,17 +51,20 @@ operations = st.lists(
 )
 
 
-@pytest.fixture(scope="module", params=["scalars", "native_scalars"])
+@pytest.fixture(scope="module", params=[("scalars", 10**9), ("scalars", 0), ("native_scalars", 0)])
 def in_region(request: Any) -> Iterator[InRegion]:
-    """Makes plans, with everything in one region however small, of machine code at once."""
+    """Makes plans, with everything in one region however small: operation by operation, of one
+    Python function at once, and of machine code at once.
+    """
+    name, warm = request.param
     modules = {
-        name: importlib.import_module(f"runtime.engine.plan.passes.{name}")
-        for name in ("scalars", "native_scalars")
+        each: importlib.import_module(f"runtime.engine.plan.passes.{each}")
+        for each in ("scalars", "native_scalars")
     }
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(modules["scalars"], "SMALLEST", 1)
-        patch.setattr(modules["native_scalars"], "WARM", 0)
-        yield lambda outputs: Plan(outputs, (getattr(modules[request.param], request.param),))
+        patch.setattr(modules["scalars"], "WARM", warm)
+        yield lambda outputs: Plan(outputs, (getattr(modules[name], name),))
 
 
 def run(plan: Plan, leaves: dict[Value, Array], wanted: Sequence[Value]) -> list[Array]:
@@ -233,26 +236,28 @@ def test_what_float32_loses_a_scalar_loses(fast: bool | None) -> None:
             assert session.backward(ports=ports).values["loss.out"] == 0
 
 
-@pytest.mark.skipif(not native.installed(), reason="llvmlite is not installed")
+@pytest.mark.parametrize("name", ["scalars", "native_scalars"])
 @settings(max_examples=100, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(program=operations, given=st.lists(numbers, min_size=4, max_size=4))
-def test_machine_code_has_the_bits_of_the_python_function(
-    program: list[tuple[str, int, int]], given: list[float]
+def test_compiled_functions_have_the_bits_of_their_operations(
+    name: str, program: list[tuple[str, int, int]], given: list[float]
 ) -> None:
     """Numbers stay as they were when a region is compiled in the middle of its runs.
 
-    Where one is not finite, the kernels one by one may stand in for the Python function.
+    Where one is not finite, the kernels one by one may stand in for the function.
     """
-    names = (*EXACT, *FUNCTIONS)
-    assert_unchanged(*written(program, given, names))
-    assert_unchanged(*written(program, given, names, ["float64"]))
+    by_kernel = BY_KERNEL if name == "scalars" else ()
+    names = (*EXACT, *by_kernel, *FUNCTIONS)
+    assert_unchanged(name, *written(program, given, names))
+    assert_unchanged(name, *written(program, given, names, ["float64"]))
 
 
-def assert_unchanged(leaves: dict[Value, Array], wanted: Sequence[Value]) -> None:
-    module = importlib.import_module("runtime.engine.plan.passes.native_scalars")
+def assert_unchanged(name: str, leaves: dict[Value, Array], wanted: Sequence[Value]) -> None:
+    module = importlib.import_module(f"runtime.engine.plan.passes.{name}")
+    scalars = importlib.import_module("runtime.engine.plan.passes.scalars")
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(module, "WARM", 1)
-        plan = Plan(wanted, (module.native_scalars,))
+        patch.setattr(scalars, "WARM", 1)
+        plan = Plan(wanted, (getattr(module, name),))
         before, after = run(plan, leaves, wanted), run(plan, leaves, wanted)
     if all(map(np.isfinite, before)):
         assert all(starmap(same_bits, zip(before, after, strict=True)))

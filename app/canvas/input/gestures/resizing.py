@@ -1,0 +1,73 @@
+"""Pulling a view by its lower right corner."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+from PySide6.QtCore import QPointF, Qt
+
+from app.canvas.input.frames import GRIP
+from app.canvas.input.gestures.base import GRID, Gesture, Host
+from app.canvas.input.room import with_room
+from app.canvas.scene.camera import PLAIN
+from app.services.translation import editor
+from blocks.library.views import ViewBlock
+from runtime.diagram.edits.changes import Batch, StyleBlocks
+from runtime.diagram.model import LEAST_SIZE, MOST_SIZE, Size
+from runtime.diagram.model import PLAIN as USUAL
+
+if TYPE_CHECKING:
+    from app.canvas.scene.arrays import Floats
+    from app.canvas.scene.camera import Camera
+    from app.canvas.scene.geometry import Scene
+    from runtime.diagram import Change
+
+
+def view_grip_at(scene: Scene, camera: Camera, x: float, y: float) -> int | None:
+    """The view whose lower right corner is at widget (x, y); None below zoom :data:`PLAIN`."""
+    if camera.zoom < PLAIN:
+        return None
+    far = camera.to_widget(scene.rects[:, :2] + scene.rects[:, 2:])
+    near = ((far - (x, y)) <= GRIP).all(axis=1) & (far + 2.0 >= (x, y)).all(axis=1)
+    for block in reversed(np.flatnonzero(near).tolist()):
+        if isinstance(scene.blocks[block], ViewBlock) and not scene.is_collapsed[block]:
+            return int(block)
+    return None
+
+
+class ResizeView(Gesture):
+    """Moves the lower right corner of a view, on the grid; what it comes to cover makes room."""
+
+    cursor = Qt.CursorShape.SizeFDiagCursor
+
+    def __init__(self, host: Host, start: QPointF, block: int) -> None:
+        super().__init__(host, start)
+        scene = host.view.scene
+        self._name, self._page = scene.names[block], scene.page_name
+        self._style = scene.page.styles.get(self._name, USUAL)
+        self._before: Floats = scene.rects[block, 2:].copy()
+        self._size: Size | None = None
+
+    def move(self, at: QPointF) -> None:
+        wanted = np.round((self._before + self.shift(at)) / GRID) * GRID
+        size = Size(*np.clip(wanted, LEAST_SIZE, MOST_SIZE).tolist())
+        if size != self._size:
+            self._size = size
+            self.host.preview(self._change(size))
+
+    def finish(self, at: QPointF) -> None:
+        size = self._size
+        self.cancel()
+        if size is not None and not np.array_equal(size, self._before):
+            scene = self.host.view.scene
+            self.host.request(with_room(scene, self._change(size), [self._name]))
+
+    def cancel(self) -> None:
+        if self._size is not None:
+            self.host.preview(None)
+
+    def _change(self, size: Size) -> Change:
+        styles = {self._name: self._style._replace(size=size)}
+        label = editor.tr("Resize {0}").format(self._name)
+        return Batch(label, (StyleBlocks(styles, self._page),))

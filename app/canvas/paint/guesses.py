@@ -1,0 +1,97 @@
+"""Paints questions and guesses: a chip below each block, and one on each wire."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+from PySide6.QtCore import QPointF, QRectF, Qt
+from PySide6.QtGui import QColor, QFontMetricsF, QPainter, QPen
+
+from app.canvas.scene.lane_paths import STEPS
+from app.canvas.state.marks.guesses import Guess, GuessMarks, Stage
+from app.services.theme import SMALL, font, scaled
+
+if TYPE_CHECKING:
+    from collections.abc import Collection
+
+    from app.canvas.state.view_state import ViewState
+    from app.services.theme import Theme
+
+_ROOM = 8.0
+_BELOW = 4.0
+"""From a block to its chip, px."""
+_SIGNS = {Stage.RIGHT: "✓ ", Stage.WRONG: "✗ "}
+
+
+def paint_guesses(
+    painter: QPainter, view: ViewState, marks: GuessMarks, below: Collection[str] = ()
+) -> None:
+    """Paint the questions of the page; texts don't shrink with it.
+
+    Another chip is below the blocks ``below``, so that theirs are a line lower.
+    """
+    if marks.place in view.scene.index:
+        _paint_frame(painter, view, marks.place)
+    for key, guess in marks.wires.items():
+        if key in view.scene.wire_index:
+            _paint_chip(painter, wire_chip(view, key, guess), guess, view.theme)
+    for name, guess in marks.blocks.items():
+        if name in view.scene.index:
+            box = block_chip(view, name, guess)
+            box.translate(0.0, box.height() + 6.0 if name in below else 0.0)
+            _paint_chip(painter, box, guess, view.theme)
+
+
+def block_chip(view: ViewState, name: str, guess: Guess) -> QRectF:
+    """The place of the chip of a block, widget px."""
+    x, y, width, height = view.scene.rects[view.scene.index[name]].tolist()
+    middle, bottom = view.camera.to_widget(np.array([x + width / 2.0, y + height])).tolist()
+    size = _size(guess)
+    return QRectF(middle - size.width() / 2.0, bottom + _BELOW, size.width(), size.height())
+
+
+def wire_chip(view: ViewState, key: str, guess: Guess) -> QRectF:
+    """The place of the chip of a wire, above its middle, widget px."""
+    points = view.scene.course_of(key).to_widget(view.camera).flatten(STEPS)[0]
+    box = _size(guess)
+    x, y = points[len(points) // 2].tolist()
+    box.moveCenter(QPointF(x, y - box.height() / 2.0 - _BELOW))
+    return box
+
+
+def _size(guess: Guess) -> QRectF:
+    metrics = QFontMetricsF(font(scaled(SMALL), bold=True))
+    width = metrics.horizontalAdvance(_words(guess)) + 2.0 * _ROOM
+    height = metrics.height() + 5.0
+    return QRectF(0.0, 0.0, max(width, height), height)
+
+
+def _words(guess: Guess) -> str:
+    return (_SIGNS.get(guess.stage, "") + guess.text).strip()
+
+
+def _paint_chip(painter: QPainter, box: QRectF, guess: Guess, theme: Theme) -> None:
+    """Dashed while it is open, and with a sign once it is judged: colour is never alone."""
+    if not _words(guess):
+        return
+    colour = theme.error if guess.stage is Stage.WRONG else theme.accent
+    is_open = guess.stage is Stage.OPEN
+    line = Qt.PenStyle.DashLine if is_open else Qt.PenStyle.SolidLine
+    painter.setPen(QPen(QColor(colour), 1.5, line))
+    painter.setBrush(QColor(theme.canvas))
+    painter.drawRoundedRect(box, box.height() / 2.0, box.height() / 2.0)
+    painter.setPen(QColor(colour if is_open else theme.ink))
+    painter.setFont(font(scaled(SMALL), bold=True))
+    painter.drawText(box, int(Qt.AlignmentFlag.AlignCenter), _words(guess))
+
+
+def _paint_frame(painter: QPainter, view: ViewState, name: str) -> None:
+    """Frame the block that feedback points at."""
+    x, y, width, height = view.scene.rects[view.scene.index[name]].tolist()
+    left, top = view.camera.to_widget(np.array([x, y])).tolist()
+    zoom = view.camera.zoom
+    painter.setPen(QPen(QColor(view.theme.error), 3.0))
+    painter.setBrush(Qt.BrushStyle.NoBrush)
+    box = QRectF(left, top, width * zoom, height * zoom).adjusted(-6, -6, 6, 6)
+    painter.drawRoundedRect(box, 9.0, 9.0)

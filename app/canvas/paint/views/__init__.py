@@ -1,0 +1,1 @@
+"""How the pictures on the faces of views are drawn."""

@@ -1,0 +1,257 @@
+"""Draws what a view shows into its face."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+from PySide6.QtCore import QLineF, QPointF, QRectF, Qt
+from PySide6.QtGui import QColor, QFontMetricsF, QPainter, QPen, QPolygonF
+
+from app.canvas.paint.views.colours import class_colour, image_of, scale_image
+from app.canvas.paint.views.frames import Frame, draw_axes, draw_border, draw_remarks, letters
+from app.canvas.paint.views.marks import draw_classes, draw_marks
+from app.canvas.scene.camera import NUMBERS
+from app.services.translation import editor
+from runtime.flow.words.formatting import number
+from runtime.views.colours import FIRST, LAST
+from runtime.views.pictures import (
+    FieldPicture,
+    HistogramPicture,
+    ImagePicture,
+    NoPicture,
+    Picture,
+    PlotPicture,
+    ScatterPicture,
+)
+
+if TYPE_CHECKING:
+    from app.services.theme import Theme
+    from runtime.views.pictures import Line, Scale
+
+_STALE = 0.45
+"""Opacity of a picture of an older diagram."""
+_LARGEST = 1024
+"""Pixels along a side up to which sharp pixels are enlarged."""
+_BAR = 8.0
+"""Width of a scale of colours beside a picture."""
+_ROOM_FOR_BAR = 190.0
+"""Width of a picture from which it has a scale of colours beside it, widget px."""
+
+
+def draw_view(
+    painter: QPainter, picture: Picture, box: QRectF, theme: Theme, zoom: float, *, stale: bool
+) -> None:
+    """Draw a picture into ``box``, scene units; from afar without axes, numbers and remarks."""
+    painter.save()
+    painter.setOpacity(_STALE if stale else 1.0)
+    near = zoom >= NUMBERS
+    if isinstance(picture, NoPicture):
+        if near:
+            _draw_text(painter, picture.summary, box, theme, zoom)
+        painter.restore()
+        return
+    if near:
+        box = draw_remarks(painter, picture.notes, box, theme, zoom)
+    match picture:
+        case ImagePicture():
+            _draw_image(painter, picture, box, theme, zoom, near=near)
+        case FieldPicture():
+            _draw_field(painter, picture, box, theme, zoom, near=near)
+        case ScatterPicture():
+            frame = _frame(painter, picture, box, theme, zoom, near=near)
+            draw_border(painter, frame.box, theme)
+            draw_marks(painter, picture.marks, frame, theme)
+            if near:
+                draw_classes(painter, picture.labels, frame.box, theme, zoom)
+        case HistogramPicture():
+            frame = _frame(painter, picture, box, theme, zoom, near=near)
+            _draw_bars(painter, picture, frame, theme)
+        case PlotPicture():
+            frame = _frame(painter, picture, box, theme, zoom, near=near, name=editor.tr("step"))
+            _draw_lines(painter, picture, frame, theme, zoom, near=near)
+    painter.restore()
+
+
+def _frame(
+    painter: QPainter,
+    picture: ScatterPicture | HistogramPicture | PlotPicture | FieldPicture,
+    box: QRectF,
+    theme: Theme,
+    zoom: float,
+    *,
+    near: bool,
+    name: str = "",
+) -> Frame:
+    if near:
+        return draw_axes(painter, picture.x, picture.y, box, theme, zoom, name)
+    return Frame(box, picture.x, picture.y)
+
+
+def _draw_text(painter: QPainter, text: str, box: QRectF, theme: Theme, zoom: float) -> None:
+    painter.setFont(letters(zoom))
+    painter.setPen(QColor(theme.ink_soft))
+    flags = Qt.AlignmentFlag.AlignCenter | Qt.TextFlag.TextWordWrap
+    painter.drawText(box, int(flags), text)
+
+
+def _draw_image(
+    painter: QPainter, picture: ImagePicture, box: QRectF, theme: Theme, zoom: float, *, near: bool
+) -> None:
+    """Draw pixels as large as they fit, sharp where they are enlarged."""
+    if near and picture.pixels.ndim == 2:
+        box = _draw_scale(painter, picture.scale, (picture.low, picture.high), box, theme, zoom)
+    image = image_of(picture, theme.name)
+    scale = min(box.width() / image.width(), box.height() / image.height())
+    size = QPointF(image.width() * scale, image.height() * scale)
+    corner = box.center() - size / 2.0
+    place = QRectF(corner, corner + size)
+    times = min(int(scale), _LARGEST // max(image.width(), image.height()))
+    if times > 1:  # here, since files of pictures are smoothed where they are shown
+        image = image.scaled(times * image.width(), times * image.height())
+    painter.setRenderHint(QPainter.RenderHint.SmoothPixmapTransform, scale < 1.0)
+    painter.drawImage(place, image)
+
+
+def _draw_field(
+    painter: QPainter, picture: FieldPicture, box: QRectF, theme: Theme, zoom: float, *, near: bool
+) -> None:
+    if near and picture.scale != "classes":
+        ends = (picture.low, picture.high)
+        box = _draw_scale(painter, picture.scale, ends, box, theme, zoom, picture.centre)
+    frame = _frame(painter, picture, box, theme, zoom, near=near)
+    painter.setRenderHint(QPainter.RenderHint.SmoothPixmapTransform, picture.scale != "classes")
+    rows, columns = picture.levels.shape
+    # Values belong to points, of which the outermost lie on the edges of the frame.
+    inside = QRectF(0.5, 0.5, columns - 1.0, rows - 1.0)
+    painter.drawImage(frame.box, image_of(picture, theme.name), inside)
+    _draw_contour(painter, picture, frame, theme)
+    draw_marks(painter, picture.marks, frame, theme, field=True)
+    draw_border(painter, frame.box, theme)
+    if near:
+        draw_classes(painter, picture.labels, frame.box, theme, zoom, field=True)
+
+
+def _draw_contour(painter: QPainter, picture: FieldPicture, frame: Frame, theme: Theme) -> None:
+    if not len(picture.lines):
+        return
+    ends = picture.lines.reshape(-1, 2)
+    across = frame.box.left() + frame.box.width() * picture.x.shares(ends[:, 0])
+    down = frame.box.bottom() - frame.box.height() * picture.y.shares(ends[:, 1])
+    pieces = np.column_stack([across, down]).reshape(-1, 4)
+    scale = painter.transform().m11()
+    pen = QPen(QColor(theme.ink), max(1.4, 1.2 / scale if scale > 0.0 else 0.0))
+    pen.setCapStyle(Qt.PenCapStyle.SquareCap)  # a quarter of the time of a round one
+    painter.setPen(pen)
+    painter.drawLines([QLineF(*piece) for piece in pieces.tolist()])
+
+
+def _draw_scale(
+    painter: QPainter,
+    scale: Scale,
+    ends: tuple[float, float],
+    box: QRectF,
+    theme: Theme,
+    zoom: float,
+    centre: float | None = None,
+) -> QRectF:
+    """Draw the colours of a scale at the right of ``box`` where it is wide; the rest of the box."""
+    if box.width() * zoom < _ROOM_FOR_BAR:
+        return box
+    used = letters(zoom)
+    metrics = QFontMetricsF(used)
+    shown = [(LAST, ends[1]), (FIRST, ends[0])]
+    if scale == "diverging":
+        shown.insert(1, ((FIRST + LAST) // 2, sum(ends) / 2.0 if centre is None else centre))
+    texts = [(level, number(value, 3)) for level, value in shown]
+    wide = max(metrics.horizontalAdvance(text) for _, text in texts)
+    line = metrics.height()
+    bar = QRectF(box.right() - wide - _BAR - 4.0, box.top() + line / 2.0, _BAR, box.height() - line)
+    painter.setRenderHint(QPainter.RenderHint.SmoothPixmapTransform, True)
+    painter.drawImage(bar, scale_image(scale, theme.name))
+    draw_border(painter, bar, theme)
+    painter.setFont(used)
+    painter.setPen(QColor(theme.ink_soft))
+    for level, text in texts:
+        at = bar.bottom() - (level - FIRST) / (LAST - FIRST) * bar.height()
+        place = QRectF(bar.right() + 3.0, at - line / 2.0, wide + 1.0, line)
+        painter.drawText(place, int(Qt.AlignmentFlag.AlignVCenter), text)
+    return box.adjusted(0.0, 0.0, -(wide + _BAR + 12.0), 0.0)
+
+
+def _draw_bars(painter: QPainter, picture: HistogramPicture, frame: Frame, theme: Theme) -> None:
+    box = frame.box
+    tops = np.nan_to_num(np.clip(picture.y.shares(picture.counts), 0.0, 1.0)).tolist()
+    edges = (box.left() + box.width() * picture.x.shares(picture.edges)).tolist()
+    painter.setPen(Qt.PenStyle.NoPen)
+    painter.setBrush(class_colour(0, theme))
+    bars = [
+        QRectF(left, box.bottom() - top * box.height(), 0.92 * (right - left), top * box.height())
+        for left, right, top in zip(edges, edges[1:], tops, strict=False)
+        if top > 0.0
+    ]
+    painter.drawRects(bars)
+    draw_border(painter, box, theme)
+
+
+def _draw_lines(
+    painter: QPainter,
+    picture: PlotPicture,
+    frame: Frame,
+    theme: Theme,
+    zoom: float,
+    *,
+    near: bool,
+) -> None:
+    draw_border(painter, frame.box, theme)
+    painter.save()
+    painter.setClipRect(frame.box, Qt.ClipOperation.IntersectClip)
+    styles = (Qt.PenStyle.SolidLine, Qt.PenStyle.DashLine, Qt.PenStyle.DotLine)
+    for i, line in enumerate(picture.lines):
+        pen = QPen(class_colour(i, theme), 1.6, styles[i % len(styles)])
+        pen.setCapStyle(Qt.PenCapStyle.RoundCap)
+        pen.setJoinStyle(Qt.PenJoinStyle.RoundJoin)
+        painter.setPen(pen)
+        for piece in _pieces(line):
+            places = frame.places(piece)
+            if len(places) > 1:
+                painter.drawPolyline(QPolygonF(places))
+            elif places:
+                dot = QPen(pen.color(), 5.0)
+                dot.setCapStyle(Qt.PenCapStyle.RoundCap)
+                painter.setPen(dot)
+                painter.drawPoint(places[0])
+                painter.setPen(pen)
+    painter.restore()
+    if near:
+        _name_lines(painter, picture, frame, theme, zoom)
+
+
+def _pieces(line: Line) -> list[np.ndarray]:
+    """The stretches of a line without gaps, as points (n, 2)."""
+    points = np.column_stack([line.steps, line.values])
+    known = np.isfinite(line.values)
+    cuts = np.flatnonzero(~known)
+    return [piece[np.isfinite(piece[:, 1])] for piece in np.split(points, cuts)]
+
+
+def _name_lines(
+    painter: QPainter, picture: PlotPicture, frame: Frame, theme: Theme, zoom: float
+) -> None:
+    """Name lines and their last values in the upper right corner, one below the other."""
+    used = letters(zoom)
+    metrics = QFontMetricsF(used)
+    painter.setFont(used)
+    high = metrics.height()
+    room = QRectF(frame.box.left() + 4.0, frame.box.top() + 1.0, frame.box.width() - 8.0, high)
+    for i, line in enumerate(picture.lines[: max(1, int(frame.box.height() / high) - 1)]):
+        text = metrics.elidedText(
+            f"{line.name} {number(line.values[-1])}", Qt.TextElideMode.ElideMiddle, room.width()
+        )
+        wide = metrics.horizontalAdvance(text)
+        place = QRectF(room.right() - wide, room.top() + i * high, wide + 1.0, high)
+        ground = QColor(theme.canvas)
+        ground.setAlphaF(0.75)
+        painter.fillRect(place, ground)
+        painter.setPen(class_colour(i, theme))
+        painter.drawText(place, int(Qt.AlignmentFlag.AlignVCenter), text)

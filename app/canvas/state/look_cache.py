@@ -1,0 +1,146 @@
+"""Keeps the looks of blocks from result to result where they show the same."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+from app.canvas.state.badge_labels import badge_labels
+from app.canvas.state.looks import look_of, picture_of, sections_of, slider_look, summary_of
+from blocks.block import Source
+from blocks.library.views import ViewBlock
+
+if TYPE_CHECKING:
+    from collections.abc import Hashable
+
+    from numpy.typing import NDArray
+
+    from app.canvas.state.looks import Look
+    from app.canvas.state.page_result import PageResult
+
+Frame: TypeAlias = "tuple[object, ...]"
+Numbers: TypeAlias = "tuple[object, ...]"
+_FEW = 64
+"""Elements of an array that are compared; one of more is taken to have changed."""
+
+
+@dataclass
+class _Known:
+    """The last look of a block, what it depends on, and its look from afar if that is known."""
+
+    frame: Frame
+    """All but the numbers: the block itself, its badges, its own gradients."""
+    numbers: Numbers
+    look: Look
+    plain: Look | None = None
+
+
+class LookCache:
+    """The looks of the blocks of one page, by number.
+
+    A look that shows the same as before is the same object; one in which only numbers differ takes
+    the rest from the one before.
+    """
+
+    def __init__(self) -> None:
+        self._page: PageResult | None = None
+        self._key: Hashable = None
+        self._known: dict[int, _Known] = {}
+
+    def look(self, page: PageResult, i: int, *, dimmed: bool) -> Look:
+        """The look of block number ``i``; its numbers are faint if ``dimmed``."""
+        return self._of(page, i, dimmed=dimmed).look
+
+    def plain_look(self, page: PageResult, i: int, *, dimmed: bool) -> Look:
+        """Its look from afar."""
+        known = self._of(page, i, dimmed=dimmed)
+        if known.plain is None:
+            known.plain = known.look.plain(summary_of(page, i))
+        return known.plain
+
+    def _of(self, page: PageResult, i: int, *, dimmed: bool) -> _Known:
+        self._follow(page)
+        frame, numbers = _frame(page, i, dimmed=dimmed), _numbers(page, i)
+        known = self._known.get(i)
+        if known is None or known.frame != frame:
+            known = _Known(frame, numbers, look_of(page, i, dimmed=dimmed))
+        elif known.numbers != numbers:
+            known = _Known(frame, numbers, _with_numbers(known.look, page, i))
+        else:
+            return known
+        self._known[i] = known
+        return known
+
+    def _follow(self, page: PageResult) -> None:
+        """Forget all looks if more differs from the last page than numbers and blocks."""
+        if page is self._page:
+            return
+        self._page, before = page, self._key
+        self._key = _page_key(page)
+        if self._key != before:
+            self._known = {}
+
+
+def _page_key(page: PageResult) -> Hashable:
+    """Equal for results of one page that differ in numbers and badges alone."""
+    scene, result = page.scene, page.result
+    parts: list[object] = [scene, scene.slots, scene.page.styles, scene.page.wires]
+    if result is not None:
+        parts += [result.ports, result.trees]
+    return (
+        tuple(map(_Same, parts)), scene.rows.tobytes(), scene.is_collapsed.tobytes(),
+        page.use, frozenset(page.problems), result is None or (result.is_partial, result.losses),
+    )  # fmt: skip
+
+
+@dataclass(frozen=True, eq=False)
+class _Same:
+    """Equal for the same object only."""
+
+    part: object
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Same) and self.part is other.part
+
+    def __hash__(self) -> int:
+        return id(self.part)
+
+
+def _frame(page: PageResult, i: int, *, dimmed: bool) -> Frame:
+    scene = page.scene
+    name, block = scene.names[i], scene.blocks[i]
+    labels = badge_labels(page.badges, page.use / name, scene.slots[i].outputs)
+    owned = tuple(_gradient(page, name, port) for port in block.owned)
+    inside = page.worst_inside.get(name)
+    return _Same(block), dimmed, tuple(label for label, _ in labels), inside, owned
+
+
+def _numbers(page: PageResult, i: int) -> Numbers:
+    scene = page.scene
+    name, block = scene.names[i], scene.blocks[i]
+    values = tuple(_contents(page.value(name, port)) for port in scene.slots[i].outputs)
+    if isinstance(block, ViewBlock):
+        return (_Same(page.picture(name)),)
+    return (*values, _gradient(page, name)) if isinstance(block, Source) else values
+
+
+def _gradient(page: PageResult, name: str, port: str = "") -> object:
+    return page.knows_gradient(name, port) and (_contents(page.gradient(name, port)),)
+
+
+def _contents(array: NDArray[Any] | None) -> object:
+    """Equal for arrays of the same contents, unless they are large."""
+    if array is None:
+        return None
+    if array.size > _FEW or array.dtype.hasobject:
+        return object()
+    return array.dtype, array.shape, array.tobytes()
+
+
+def _with_numbers(look: Look, page: PageResult, i: int) -> Look:
+    """The look with other numbers, if it shows any."""
+    if look.collapsed or look.through is not None:
+        return look
+    if look.size is not None:
+        return replace(look, view=picture_of(page, i))
+    return replace(look, sections=sections_of(page, i), slider=slider_look(page, i))

@@ -1,0 +1,1 @@
+"""What stands out over a page: routes, trials, questions and guesses."""

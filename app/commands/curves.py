@@ -1,0 +1,64 @@
+"""Writes the curves of a training to files: their numbers as CSV, their drawing as SVG."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from PySide6.QtCore import QObject
+from PySide6.QtWidgets import QFileDialog
+
+from app.commands.files import folder_of
+from app.document.loading import stem_of
+from app.pictures.files import write
+from runtime.training.curves import csv_of
+
+if TYPE_CHECKING:
+    from PySide6.QtWidgets import QWidget
+
+    from app.document.document import Document
+    from app.panels.training.curves import Curves
+    from app.services.settings import Settings
+
+
+class CurveCommands(QObject):
+    """Exports what the panel of curves draws."""
+
+    def __init__(
+        self, document: Document, settings: Settings, curves: Curves, parent: QWidget
+    ) -> None:
+        super().__init__(parent)
+        self._parent = parent
+        self._document, self._settings = document, settings
+        self._curves = curves
+        curves.csvRequested.connect(self.export_numbers)
+        curves.svgRequested.connect(self.export_drawing)
+
+    def export_numbers(self) -> None:
+        """Write all curves of the runs that are drawn."""
+        shown = [run.recording for run in self._curves.runs if run.shown]
+        self._write(".csv", csv_of(shown).encode())
+
+    def export_drawing(self) -> None:
+        """Write the plots as they are drawn."""
+        if self._curves.plots is not None:
+            self._write(".svg", self._curves.plots.svg())
+
+    def _write(self, kind: str, content: bytes) -> None:
+        if not self._curves.runs:
+            self._document.problem.emit(
+                self.tr("There are no curves yet. Play the training first.")
+            )
+            return
+        stem = f"{stem_of(self._document.diagram)}_curves{kind}"
+        start = folder_of(self._document, self._settings) / stem
+        name, _ = QFileDialog.getSaveFileName(
+            self._parent, self.tr("Export curves"), str(start), f"*{kind}"
+        )
+        if not name:
+            return
+        path = Path(name) if Path(name).suffix else Path(name + kind)
+        if reason := write(path, content):
+            self._document.problem.emit(
+                self.tr("{0} was not written: {1}. Choose another folder.").format(path, reason)
+            )

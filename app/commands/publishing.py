@@ -1,0 +1,142 @@
+"""File > Publish Page and Save Exercises for a Class: HTML files that compute in any browser."""
+
+from __future__ import annotations
+
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from PySide6.QtCore import QObject
+from PySide6.QtWidgets import QFileDialog, QMessageBox
+
+from app.commands.files import folder_of
+from app.document.loading import stem_of
+from app.panels.dialogs.class_sheet import ClassSheet
+from app.pictures.files import write
+from app.services.background import Cancelled, Occupied
+from blocks.errors import GradwireError
+from runtime.publish.exercises import write_together
+from runtime.publish.living import ExercisePages, published
+from runtime.publish.living.lesson import Exercise
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from PySide6.QtWidgets import QWidget
+
+    from app.document.document import Document
+    from app.services.background import Background
+    from app.services.settings import Settings
+    from runtime.publish.living import Published
+
+ENDINGS = (".html", ".htm")
+_NAMED = 5
+"""Files that a question names."""
+
+
+class PublishCommands(QObject):
+    """Writes the page of the document of one window, and says where it is only a picture."""
+
+    def __init__(
+        self, document: Document, background: Background, settings: Settings, parent: QWidget
+    ) -> None:
+        super().__init__(parent)
+        self._parent = parent
+        self._document = document
+        self._background = background
+        self._settings = settings
+        self.sheet: ClassSheet | None = None
+        """The open sheet of a class."""
+
+    def publish(self) -> None:
+        """Ask for a file, and write the page."""
+        path = self._ask_for_file(self.tr("Publish a page"))
+        page = None if path is None else self._made(path)
+        if path is None or page is None:
+            return
+        if reason := write(path, page.html.encode()):
+            text = self.tr("{0} was not written: {1}. Choose another folder.")
+            self._document.problem.emit(text.format(path, reason))
+        elif page.obstacle:
+            text = self.tr("{0} is a picture, as browsers can't compute the diagram. {1}")
+            self._document.problem.emit(text.format(path.name, page.obstacle))
+
+    def save_exercises(self) -> None:
+        """Ask for whom a lesson is, and where to write their pages."""
+        diagram = self._document.diagram
+        if self.sheet is not None:
+            return
+        try:
+            Exercise(seed=1).require(diagram)
+        except GradwireError as error:
+            self._document.problem.emit(str(error))
+            return
+        folder = folder_of(self._document, self._settings)
+        self.sheet = ClassSheet(diagram, stem_of(diagram), folder, self._parent)
+        self.sheet.saveRequested.connect(self._save_exercises)
+        self.sheet.finished.connect(self._forget_sheet)
+        self.sheet.finished.connect(self.sheet.deleteLater)
+        self.sheet.open()
+
+    def _forget_sheet(self) -> None:
+        self.sheet = None
+
+    def _save_exercises(self) -> None:
+        """Ask for a file, and write what the sheet shows."""
+        sheet, path = self.sheet, self._ask_for_file(self.tr("Save exercises for a class"))
+        if sheet is None or path is None:
+            return
+        files = sheet.files(path)
+        if not self._may_replace([file for file in files if file != path]):
+            return
+        sheet.accept()
+        try:
+            self._write(path, files)
+        except Cancelled:
+            return
+        except OSError as error:
+            text = self.tr("No page was written to {0}: {1}. Choose another folder.")
+            self._document.problem.emit(text.format(path.parent, error.strerror or str(error)))
+        except (GradwireError, Occupied) as error:
+            self._document.problem.emit(self.tr("No page was written. {0}").format(error))
+
+    def _write(self, path: Path, files: Mapping[Path, Exercise]) -> None:
+        """Compare the lesson with the runtime, and write all its pages or none."""
+        diagram, run = self._document.diagram, self._background.run
+        text = self.tr("Preparing {0}").format(path.name)
+        pages = run(text, lambda pulse: ExercisePages(diagram), pure=True)
+        wanted = {file: partial(pages.page, exercise) for file, exercise in files.items()}
+        text = self.tr("Writing {0} pages").format(len(files))
+        run(text, lambda pulse: write_together(wanted, pulse))
+
+    def _may_replace(self, files: list[Path]) -> bool:
+        """Ask before replacing files whose names were made from those of learners."""
+        known = [file.name for file in files if file.exists()]
+        if not known:
+            return True
+        more = "…" if len(known) > _NAMED else ""
+        text = self.tr("Replace {0}?").format(", ".join(known[:_NAMED]) + more)
+        asked = QMessageBox.question(self._parent, self.tr("Save exercises for a class"), text)
+        return asked == QMessageBox.StandardButton.Yes
+
+    def _ask_for_file(self, title: str) -> Path | None:
+        stem = stem_of(self._document.diagram)
+        start = folder_of(self._document, self._settings) / f"{stem}.html"
+        name, _ = QFileDialog.getSaveFileName(
+            self._parent, title, str(start), self.tr("Page (*.html)")
+        )
+        if not name:
+            return None
+        path = Path(name)
+        return path if path.suffix.lower() in ENDINGS else path.with_name(path.name + ".html")
+
+    def _made(self, path: Path) -> Published | None:
+        """The page; None if it was cancelled, or can't be made."""
+        diagram, text = self._document.diagram, self.tr("Writing {0}").format(path.name)
+        try:
+            return self._background.run(text, lambda pulse: published(diagram), pure=True)
+        except Cancelled:
+            return None
+        except (GradwireError, Occupied) as error:
+            self._document.problem.emit(str(error))
+            return None

@@ -1,0 +1,1 @@
+"""Learning in the editor: predictions, lessons, and writing them."""

@@ -1,0 +1,58 @@
+"""Offers the lesson of a diagram that is opened, and plays it on a copy."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from PySide6.QtCore import QObject, Signal
+
+if TYPE_CHECKING:
+    from app.canvas.view import CanvasView
+    from app.controllers.lessons.player import LessonPlayer
+    from app.document.document import Document
+    from app.panels.bars.offer import Offer
+
+
+class LessonOffering(QObject):
+    """Offers to play the lesson of one window, and plays it on request."""
+
+    startRequested = Signal(object)
+    """A Diagram whose lesson is to be played, on a copy of it."""
+
+    def __init__(
+        self,
+        document: Document,
+        canvas: CanvasView,
+        player: LessonPlayer,
+        offer: Offer,
+        parent: QObject,
+    ) -> None:
+        super().__init__(parent)
+        self._document, self._canvas, self._player = document, canvas, player
+        self._offer = offer
+        player.toggled.connect(offer.withdraw)
+
+    def play(self) -> None:
+        """Play the lesson of the diagram on a copy, or leave the one that is played."""
+        if self._player.is_on:
+            self._player.leave()
+        elif self._has_lesson():
+            self.startRequested.emit(self._document.diagram)
+        else:
+            self._canvas.hint(self.tr("This diagram has no lesson."))
+
+    def offer(self) -> None:
+        """Offer to play the lesson of a diagram that was opened."""
+        self._offer.withdraw()
+        lesson = self._document.diagram.lesson
+        if lesson is None or not self._has_lesson() or self._player.is_on:
+            return
+        text = self.tr("This diagram has a lesson, {0} minutes. {1}")
+        self._offer.ask(
+            text.format(lesson.minutes, lesson.goal).strip(),
+            {self.tr("&Start Lesson"): self.play, self.tr("&Not Now"): lambda: None},
+        )
+
+    def _has_lesson(self) -> bool:
+        lesson = self._document.diagram.lesson
+        return lesson is not None and bool(lesson.steps)

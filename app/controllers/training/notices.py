@@ -1,0 +1,43 @@
+"""The notice above the bar of the training: what goes wrong, and where it leads."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING
+
+from PySide6.QtCore import QObject
+
+from app.panels.bars.offer import Offer
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from PySide6.QtWidgets import QWidget
+
+    from app.controllers.reveal import Reveal
+    from app.evaluation.training import Frame
+    from runtime.training.alarms import Alarm
+
+
+class Notices(QObject):
+    """Shows one notice at a time, until it is dismissed."""
+
+    def __init__(self, reveal: Reveal, go: Callable[[int], None], parent: QWidget) -> None:
+        super().__init__(parent)
+        self._reveal, self._go = reveal, go
+        self.offer = Offer(parent)
+
+    def show_alarm(self, alarm: Alarm) -> None:
+        """Say what goes wrong; lead to the block and to the step at which it began."""
+        text = self.tr("Go to &Step {0}").format(f"{alarm.step:,}")
+        self._ask(alarm.sentence, alarm.block, {text: partial(self._go, alarm.step)})
+
+    def show_problem(self, frame: Frame) -> None:
+        """Say why the training has stopped; lead to the block at fault."""
+        self._ask(frame.problem, frame.place, {})
+
+    def _ask(self, text: str, block: str, answers: dict[str, Callable[[], object]]) -> None:
+        show: dict[str, Callable[[], object]] = {}
+        if block:
+            show[self.tr("&Show")] = partial(self._reveal.close_up, str(block))
+        self.offer.ask(text, {**show, **answers, self.tr("&Dismiss"): lambda: None})

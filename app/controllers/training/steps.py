@@ -1,0 +1,69 @@
+"""Steps of a training in the document: what is shown, what a user edits, where an undo leads."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from runtime.diagram.model import same_meaning
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from app.document.document import Document
+    from runtime.diagram import Diagram
+
+_MOST = 64
+"""Diagrams whose steps are remembered for undo and redo."""
+
+
+class DocumentSteps:
+    """Writes steps into a document, and tells apart what somebody else changes in it."""
+
+    def __init__(self, document: Document) -> None:
+        self._document = document
+        self._marks: list[tuple[Diagram, int]] = []
+        self._shown: Diagram | None = None
+        self._is_own = False
+
+    def begin(self, step: int = 0) -> None:
+        """Show the document as it is as a step."""
+        self._shown = self._document.diagram
+        self.mark(step)
+
+    def forget(self) -> None:
+        """Know of no step any more."""
+        self._shown, self._marks = None, []
+
+    def advance(self, change: Callable[[Diagram], Diagram], label: str) -> None:
+        """Change the document as a part of the run: see ``Document.advance``."""
+        self._is_own = True
+        try:
+            self._document.advance(change, label)
+        finally:
+            self._is_own = False
+        self._shown = self._document.diagram
+
+    def mark(self, step: int) -> None:
+        """Remember which step the diagram that is shown is."""
+        if self._shown is not None:
+            self._marks.append((self._shown, step))
+            del self._marks[:-_MOST]
+
+    def restore(self, diagram: Diagram) -> int | None:
+        """The step that a diagram showed, which is shown again; None if it showed none."""
+        for known, step in self._marks:
+            if known is diagram:
+                self._shown = diagram
+                return step
+        return None
+
+    def take_edit(self) -> tuple[Diagram, Diagram] | None:
+        """What somebody else has changed since the last step or edit: before and after.
+
+        None if nothing but layout.
+        """
+        before, now = self._shown, self._document.diagram
+        if self._is_own or before is None or before is now:
+            return None
+        self._shown = now
+        return None if same_meaning(before, now) else (before, now)

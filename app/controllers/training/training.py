@@ -1,0 +1,399 @@
+"""Trains the diagram of one window: plays, pauses, steps, and goes back to any step."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from PySide6.QtCore import QObject, QTimer, Signal
+
+from app.controllers.training.measures import measured
+from app.controllers.training.notices import Notices
+from app.controllers.training.recipe import about_recipe, default_recipe
+from app.controllers.training.runs import Runs
+from app.controllers.training.steps import DocumentSteps
+from app.controllers.training.words import about_memory, about_past
+from app.evaluation.training import RUN, Control, Frame, TrainingWorker
+from app.panels.training.bar import TrainingBar
+from app.panels.training.curves import Curves
+from app.services.background import Cancelled
+from runtime.training.course import Course, stored
+from runtime.training.ring import LIMIT
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+    from PySide6.QtWidgets import QWidget
+
+    from app.controllers.reveal import Reveal
+    from app.document.document import Document
+    from app.evaluation.evaluator import Evaluator
+    from app.evaluation.result import Result
+    from app.evaluation.training import Lane
+    from app.panels.training.lines import Run
+    from app.services.settings import Settings
+    from runtime.diagram import Diagram
+    from runtime.diagram.pages import Address
+    from runtime.flow import ObservedFlow
+
+_PAUSE = 5
+"""Milliseconds that the window has for itself after each frame."""
+
+
+class TrainingController(QObject):
+    """Runs a course of the document's diagram on a thread, and shows frames of it.
+
+    The document has the values of the step that is shown; a run is one undo.
+    """
+
+    toggled = Signal(bool)
+    """Playing has begun, or ended."""
+    curvesRequested = Signal()
+    """The panel of curves should be shown."""
+    stepShown = Signal(object)
+    """A Frame is shown."""
+
+    def __init__(
+        self,
+        document: Document,
+        evaluator: Evaluator,
+        reveal: Reveal,
+        settings: Settings,
+        parent: QWidget,
+    ) -> None:
+        super().__init__(parent)
+        self._document, self._evaluator, self._settings = document, evaluator, settings
+        self.bar, self.curves = TrainingBar(parent), Curves(parent)
+        self._notices = Notices(reveal, self.go, parent)
+        self.alarm = self._notices.offer
+        self.runs = Runs()
+        self.worker = TrainingWorker(self)
+        self.courses: tuple[Course, ...] = ()
+        """What is trained: of the document, then of what it is compared with."""
+        self.variants: tuple[Callable[[Diagram], Diagram], ...] = ()
+        """What makes the other diagrams of the document's."""
+        self.names: tuple[str, ...] = ()
+        """The names of runs that are compared; else they are numbered."""
+        self._control: Control | None = None
+        self._then: Callable[[], None] | None = None
+        """What to do when the courses are made."""
+        self._steps = DocumentSteps(document)
+        self._lane: Lane | None = None
+        """The frame whose result is awaited."""
+        self._origin: dict[Address, NDArray[Any]] = {}
+        """The values with which the training began."""
+        self._edits = 0
+        self._was_shown = False
+        self._is_resumed = False
+        """Whether the run has shown nothing yet, and began with an edit made while it paused."""
+        self._is_silent = False
+        """Whether the document has the values of the step to go to already."""
+        self._connect()
+
+    def _connect(self) -> None:
+        bar, document = self.bar, self._document
+        bar.played.connect(self.toggle)
+        bar.stepped.connect(self.step)
+        bar.resetRequested.connect(self.reset)
+        bar.moved.connect(self.go)
+        bar.closed.connect(self.close)
+        bar.paceChosen.connect(self._change_pace)
+        bar.curvesRequested.connect(self.curvesRequested)
+        self.curves.runForgotten.connect(self._forget_run)
+        self.worker.framed.connect(self._take_frame)
+        self.worker.finished.connect(self._take)
+        self._evaluator.resultChanged.connect(self._measure)
+        document.diagramChanged.connect(lambda: self._follow())
+        document.restored.connect(self._restore)
+        document.opened.connect(self.forget)
+
+    @property
+    def is_playing(self) -> bool:
+        """Whether steps are being made."""
+        return self._control is not None or self._then is not None
+
+    @property
+    def step_shown(self) -> int:
+        """The step whose values the document has."""
+        return self.bar.scale.value()
+
+    def toggle(self) -> None:
+        """Play, or pause."""
+        if self.is_playing:
+            self.pause()
+        else:
+            self._play(Control(self.bar.chosen_pace))
+
+    def step(self) -> None:
+        """Make one step."""
+        if not self.is_playing:
+            self._play(Control(None, most=1))
+
+    def pause(self) -> None:
+        """Pause after the step under way."""
+        self._then = None
+        if self._control is not None:
+            self._control.stop()
+        else:
+            self._end()
+
+    def reset(self) -> None:
+        """Go back to the values with which the training began, as one undo."""
+        self._halt()
+        origin = self._origin
+        self._steps.advance(lambda diagram: stored(diagram, origin), self.tr("Reset training"))
+        self._document.settle()
+        self.courses = ()
+        self._steps.forget()
+        self._show_start()
+        self.bar.show_text(self.tr("At the start. The curves of earlier runs stay for comparison."))
+        self._show_step_number(0)
+
+    def go(self, step: int) -> None:
+        """Show a step that was reached before; Play goes on from there."""
+        if not self.courses:
+            return
+        self._halt()
+        self.worker.go(self.courses, step)
+
+    def close(self) -> None:
+        """Pause, and put the bar away."""
+        self.pause()
+        self.alarm.withdraw()
+        self.bar.hide()
+
+    def compare(
+        self, variants: tuple[Callable[[Diagram], Diagram], ...], names: tuple[str, ...]
+    ) -> None:
+        """Train the diagram and variants of it from its present values; none for it alone."""
+        self._halt()
+        self.variants, self.names, self.courses = variants, names, ()
+        self._steps.forget()
+        self._show_start()
+        self.bar.show_text("")
+        self.bar.show()
+
+    @property
+    def flow(self) -> ObservedFlow | None:
+        """The flow of the document's newest result."""
+        result = self._evaluator.result
+        return None if result is None else result.flow
+
+    def forget(self) -> None:
+        """Forget the training: another diagram is open, or another kind of training begins."""
+        self._halt()
+        self.courses, self._origin = (), {}
+        self._steps.forget()
+        self.runs.clear()
+        self.curves.show_runs([])
+        self.alarm.withdraw()
+        self.bar.hide()
+        self._show_start()
+        self.bar.show_text("")
+        self._evaluator.set_step(0, None)
+
+    def _show_start(self) -> None:
+        self.bar.show_step(0, 0)
+        self.bar.show_losses({})
+
+    def _play(self, control: Control) -> None:
+        if not self._was_shown:
+            self._was_shown = True
+            self.curvesRequested.emit()
+        self.bar.show()
+        self.alarm.withdraw()
+        self._begin(partial(self._run, control))
+        self.bar.show_playing(is_playing=True)
+        self.toggled.emit(True)
+
+    def _begin(self, then: Callable[[], None]) -> None:
+        """Do something once there are courses of the diagram."""
+        self._then = then
+        if self.courses:
+            self._go_on()
+            return
+        diagram, given = self._document.diagram, default_recipe(self._settings.rate)
+        names = self.names or (self.runs.next_name(),)
+        diagrams = [diagram, *(variant(diagram) for variant in self.variants)]
+        limit = LIMIT // len(diagrams)
+        self.bar.show_text(self.tr("Preparing …"))
+        self.worker.begin(
+            lambda: [
+                Course(each, given, name=name, limit=limit)
+                for each, name in zip(diagrams, names, strict=True)
+            ]
+        )
+        self._steps.begin()
+
+    def _go_on(self) -> None:
+        then, self._then = self._then or (lambda: None), None
+        then()
+
+    def _run(self, control: Control) -> None:
+        self._control, self._edits = control, 0
+        step = self.courses[0].step
+        if (edit := self._steps.take_edit()) is not None:
+            self._send_edit(edit)
+        else:
+            self._steps.mark(step)
+        self._is_resumed = edit is not None
+        self.bar.show_text(self._recipe_text())
+        start = self.tr("{0} from step {1}")
+        names = [start.format(name, f"{step:,}") for name in self.names]
+        self.worker.turns.begin()
+        self.worker.play(self.courses, names or [self.runs.next_name(step)], control)
+
+    def _change_pace(self) -> None:
+        if self._control is not None:
+            self._control.pace = self.bar.chosen_pace
+
+    def _end(self) -> None:
+        """Show that nothing runs."""
+        was_playing = self._control is not None
+        self._control = self._then = None
+        if was_playing:
+            self.worker.turns.end()
+        self._document.settle()
+        self.bar.show_playing(is_playing=False)
+        self.toggled.emit(False)
+
+    def _halt(self) -> None:
+        """End at once, without another frame."""
+        if self._control is not None:
+            self._control.stop()
+        self.worker.cancel(RUN)
+        self._lane, self._is_silent = None, False
+        self._end()
+
+    def _take(self, kind: str, answer: object) -> None:
+        if isinstance(answer, Frame):
+            self._finish(answer)
+        elif isinstance(answer, tuple):
+            self.courses = answer
+            self._origin = {**answer[0].values(), **self._origin}
+            self._list_runs()
+            self._go_on()
+        elif isinstance(answer, Cancelled):
+            self.courses = ()  # the thread may still be in the middle of a step
+            self._end()
+        elif isinstance(answer, Exception):
+            self._end()
+            self.bar.show_text(self.tr("The training can't begin. {0}").format(answer))
+
+    def _finish(self, frame: Frame) -> None:
+        control, is_silent = self._control, self._is_silent
+        self._is_silent = False
+        if frame.is_structural:
+            self._end()
+            self.courses = ()
+            if control is not None and self._is_resumed:
+                self._play(Control(control.pace, control.most))
+            else:
+                text = self.tr("Paused: this edit changes more than numbers. {0}")
+                self.bar.show_text(text.format(self.tr("Play begins a new run.")))
+            return
+        if is_silent:
+            self._show_bar(frame)
+            self._show_step_number(frame.lanes[0].step_number)
+            self.stepShown.emit(frame)
+        else:
+            self._take_frame(frame)
+            self._steps.mark(frame.step)
+        self._end()
+        if frame.problem:
+            self._notices.show_problem(frame)
+            self.bar.show_text(self.tr("The training has stopped."))
+        elif self.courses:
+            self._show_where(frame.step)
+
+    def _take_frame(self, frame: Frame) -> None:
+        """Show a frame, unless an edit was made since; the next one follows its result."""
+        control = self._control
+        if not self.courses or not frame.lanes:
+            return
+        if frame.edits < self._edits and not frame.is_last:
+            if control is not None:
+                control.want_frame()
+            return
+        self._is_resumed = False
+        lane = self._lane = frame.lanes[0]
+        is_step = control is not None and control.most == 1
+        label = self.tr("Training step") if is_step else self.tr("Train")
+        if control is None:
+            label = self.tr("Go to a step of the training")
+        self._show_bar(frame)
+        self._list_runs()
+        self._evaluator.set_step(lane.step_number, self.courses[0].recording)
+        self._steps.advance(lambda diagram: stored(diagram, lane.values), label)
+        self._evaluator.request(self._document.diagram)
+        self.stepShown.emit(frame)
+
+    def _show_step_number(self, number: int) -> None:
+        """Let Random and Dataset blocks draw what they do at a step."""
+        self._evaluator.set_step(number, self.courses[0].recording if self.courses else None)
+        self._evaluator.request(self._document.diagram)
+
+    def _show_bar(self, frame: Frame) -> None:
+        course, lane = self.courses[0], frame.lanes[0]
+        furthest = lane.step if self._control is not None else course.furthest
+        self.bar.show_step(lane.step, furthest, lane.epoch)
+        if lane.losses:
+            self.bar.show_losses(lane.losses)
+        self.bar.show_rate(frame.rate)
+
+    def _show_where(self, step: int) -> None:
+        self.bar.show_memory(about_memory([course.ring for course in self.courses]))
+        is_past = step < self.courses[0].furthest
+        self.bar.show_text(about_past(step) if is_past else self._recipe_text())
+
+    def _measure(self, result: Result) -> None:
+        """Take the numbers of the frame that is shown, and ask for the next one."""
+        lane, self._lane = self._lane, None
+        if lane is None or not self.courses:
+            return
+        course = self.courses[0]
+        if lane.step == course.recording.step or self._control is not None:
+            course.measure(lane.step, measured(result))
+            for alarm in course.alarms.observe(lane.step, result.flow, lane.moved):
+                self._notices.show_alarm(alarm)
+        self.curves.grow()
+        if self._control is not None:
+            QTimer.singleShot(_PAUSE, self, self._want_frame)
+
+    def _want_frame(self) -> None:
+        if self._control is not None:
+            self._control.want_frame()
+
+    # ---- the document --------------------------------------------------------------------------
+
+    def _follow(self) -> None:
+        """Hand an edit over to the run under way."""
+        if self._control is not None and (edit := self._steps.take_edit()) is not None:
+            self._send_edit(edit)
+
+    def _send_edit(self, edit: tuple[Diagram, Diagram]) -> None:
+        assert self._control is not None
+        variants = [tuple(map(variant, edit)) for variant in self.variants]
+        self._edits += 1
+        self._control.edit([edit, *((before, after) for before, after in variants)])
+
+    def _restore(self, before: Diagram, after: Diagram) -> None:
+        """Go where an undo or a redo leads, if it is a step of the training."""
+        was_playing = self.is_playing
+        if was_playing:
+            self._halt()
+            self.bar.show_text(self.tr("Paused by an undo."))
+        step = self._steps.restore(after) if self.courses else None
+        if step is not None:
+            self._is_silent = True
+            self.worker.go(self.courses, step)
+
+    def _recipe_text(self) -> str:
+        return about_recipe(self._document.diagram, self.courses, self._settings.rate)
+
+    def _list_runs(self) -> None:
+        if any([self.runs.add(course.recording) for course in self.courses]):
+            self.curves.show_runs(self.runs.listed)
+
+    def _forget_run(self, run: Run) -> None:
+        self.curves.show_runs(self.runs.forget(run))

@@ -1,0 +1,371 @@
+"""The recipe by which the diagram is trained, as a form."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+from pydantic import ValidationError
+from PySide6.QtCore import Qt, Signal
+from PySide6.QtWidgets import (
+    QComboBox,
+    QFrame,
+    QGridLayout,
+    QHBoxLayout,
+    QPushButton,
+    QVBoxLayout,
+    QWidget,
+)
+
+from app.panels import labels
+from app.panels.inspector.fields import ChoiceField, Field, TextField, field_for
+from app.panels.inspector.rate_preview import RatePreview
+from app.panels.inspector.rows import name_label
+from app.panels.inspector.training_record import free_name, patterns_in, put, shape_of
+from blocks.names import NAME_RULE
+from blocks.parameter_errors import expected_text
+from runtime.diagram import Diagram, SetTraining
+from runtime.diagram.training import (
+    METHODS,
+    SCHEDULES,
+    Average,
+    Group,
+    OptimiserRule,
+    Training,
+)
+from runtime.training.recipe import Remark, examine, variables_of
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from app.evaluation.result import Result
+    from runtime.engine.program import Program
+
+_Path: TypeAlias = tuple[str | int, ...]
+_SHRINKS = QComboBox.SizeAdjustPolicy.AdjustToMinimumContentsLengthWithIcon
+_SHOWN = 6
+"""Variables of an optimiser that are listed."""
+_METHODS = tuple(method.model_fields["kind"].default for method in METHODS)
+_SCHEDULES = tuple(schedule.model_fields["kind"].default for schedule in SCHEDULES)
+_LAST = ("weight_decay", "decoupled_weight_decay", "maximize")
+"""Options that all methods have, and that come after their own."""
+_SHORT = {"decoupled_weight_decay": "decoupled", "initial_accumulator_value": "initial sum"}
+"""Labels of options whose names are long."""
+_LISTS = ("variables", "losses", "record")
+
+
+class TrainingForm(QWidget):
+    """Optimisers and averages, each with a row a field; every edit is one undo.
+
+    A refused edit stays in its field with the reason under it. What is wrong with the recipe for
+    this diagram is said under the field that it is about.
+    """
+
+    committed = Signal(object)
+    """A SetTraining."""
+
+    def __init__(self, diagram: Diagram) -> None:
+        super().__init__()
+        self._training = diagram.training
+        self._program: Program | None = None
+        self._rows: dict[_Path, Field] = {}
+        self._errors: dict[_Path, Any] = {}
+        self._owned: dict[int, Any] = {}
+        self._rates: dict[int, RatePreview] = {}
+        self._column = QVBoxLayout(self)
+        self._column.setContentsMargins(0, 0, 0, 0)
+        self._column.setSpacing(4)
+        self._inner: QWidget | None = None
+        self._rebuild()
+
+    def show_diagram(self, diagram: Diagram) -> None:
+        """Show the recipe of another diagram; text being edited stays where it can."""
+        before, self._training = self._training, diagram.training
+        if shape_of(before) != shape_of(self._training):
+            self._rebuild()
+        elif before != self._training:
+            self._show_values()
+
+    def show_result(self, result: Result | None) -> None:
+        """Show which variables the patterns name in a diagram that was run."""
+        flow = None if result is None else result.flow
+        if flow is not None:
+            self._program = flow.program
+            self._show_remarks()
+
+    def field(self, *path: str | int) -> Field:
+        """The field of a part of the recipe, such as ``"optimisers", 0, "variables"``."""
+        return self._rows[path]
+
+    def error(self, *path: str | int) -> str:
+        """What is said under a field; empty for nothing."""
+        text: str = self._errors[path].text()
+        return text
+
+    def add_optimiser(self) -> None:
+        """Add an optimiser; the first owns all variables."""
+        training = self._training or Training()
+        name = free_name("opt", [rule.name for rule in training.optimisers])
+        self._set(optimisers=(*training.optimisers, OptimiserRule(name=name)))
+
+    def add_average(self) -> None:
+        """Add an average, whose patterns are to be written."""
+        training = self._training or Training()
+        name = free_name("average", [average.name for average in training.averages])
+        self._set(averages=(*training.averages, Average(name=name, of="*", into="*_average")))
+
+    def _rebuild(self) -> None:
+        if self._inner is not None:
+            self._inner.hide()
+            self._inner.deleteLater()
+        self._rows, self._errors, self._owned, self._rates = {}, {}, {}, {}
+        self._inner = inner = QWidget(self)
+        column = QVBoxLayout(inner)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.setSpacing(4)
+        training = self._training
+        if training is None:
+            text = self.tr("Without a recipe, all variables follow all losses by SGD.")
+            column.addWidget(labels.caption(text))
+        else:
+            for i in range(len(training.optimisers)):
+                column.addWidget(self._optimiser(i, training.optimisers[i]))
+            for i in range(len(training.averages)):
+                column.addWidget(self._average(i))
+            grid = _grid(column)
+            if len(training.optimisers) > 1:
+                self._row(grid, ("order",), self.tr("order"))
+            self._row(grid, ("steps",), self.tr("rounds"))
+            self._row(grid, ("record",), self.tr("record"))
+        foot = QHBoxLayout()
+        foot.addWidget(self._button(self.tr("Add Optimiser"), self.add_optimiser))
+        foot.addWidget(self._button(self.tr("Add Average"), self.add_average))
+        foot.addStretch(1)
+        column.addLayout(foot)
+        self._column.addWidget(inner)
+        self._show_values()
+
+    def _optimiser(self, index: int, rule: OptimiserRule) -> QWidget:
+        at: _Path = ("optimisers", index)
+        card, grid = self._card(at)
+        self._row(grid, (*at, "method", "kind"), self.tr("method"), ChoiceField(_METHODS))
+        for name in sorted(type(rule.method).model_fields, key=_place_of):
+            if name != "kind":
+                self._row(grid, (*at, "method", name), _SHORT.get(name, name.replace("_", " ")))
+        self._row(grid, (*at, "variables"), self.tr("variables"), TextField(plain=True))
+        self._owned[index] = labels.caption()
+        grid.addWidget(self._owned[index], grid.rowCount(), 0, 1, 2)
+        self._rows[*at, "variables"].draftChanged.connect(
+            lambda text: self._show_owned(index, text)
+        )
+        losses = TextField(plain=True)
+        losses.line.setPlaceholderText(self.tr("all"))
+        losses.empty = self.tr("all")
+        self._row(grid, (*at, "losses"), self.tr("losses"), losses)
+        self._row(grid, (*at, "schedule", "kind"), self.tr("schedule"), ChoiceField(_SCHEDULES))
+        for name in type(rule.schedule).model_fields:
+            if name != "kind":
+                self._row(grid, (*at, "schedule", name), name.replace("_", " "))
+        self._rates[index] = RatePreview(self)
+        grid.addWidget(self._rates[index], grid.rowCount(), 0, 1, 2)
+        clips = ChoiceField((None, "norm", "value"))
+        self._row(grid, (*at, "clip", "by"), self.tr("clip by"), clips)
+        if rule.clip is not None:
+            self._row(grid, (*at, "clip", "limit"), self.tr("limit"))
+        self._row(grid, (*at, "accumulate"), self.tr("accumulate"))
+        if rule.accumulate > 1:
+            self._row(grid, (*at, "reduce"), self.tr("reduce"))
+        self._row(grid, (*at, "steps"), self.tr("steps"))
+        self._row(grid, (*at, "every"), self.tr("every"))
+        column = card.layout()
+        assert isinstance(column, QVBoxLayout)
+        for i in range(len(rule.groups)):
+            self._group(column, index, i)
+        add = self._button(self.tr("Add Group"), lambda: self._add_group(index))
+        add.setToolTip(self.tr("Variables with a rate or a weight decay of their own"))
+        column.addWidget(add, 0, Qt.AlignmentFlag.AlignLeft)
+        return card
+
+    def _group(self, column: QVBoxLayout, index: int, number: int) -> None:
+        """Rows for the variables of a group, and for what replaces the method's numbers."""
+        at: _Path = ("optimisers", index, "groups", number)
+        head = QHBoxLayout()
+        head.addWidget(labels.caption(self.tr("Group {0}").format(number + 1)), 1)
+        kept = self._value(at[:-1])
+        left = (*kept[:number], *kept[number + 1 :])
+        head.addWidget(self._button(self.tr("Remove Group"), lambda: self._set_groups(index, left)))
+        column.addLayout(head)
+        grid = _grid(column)
+        self._row(grid, (*at, "variables"), self.tr("variables"))
+        for name in ("lr", "weight_decay"):
+            field = TextField()
+            field.empty = self.tr("as above")
+            self._row(grid, (*at, name), name.replace("_", " "), field)
+
+    def _add_group(self, index: int) -> None:
+        """Add a group that has, as yet, all variables of its optimiser and its numbers."""
+        rule = self._value(("optimisers", index))
+        self._set_groups(index, (*rule.groups, Group(variables=rule.variables)))
+
+    def _set_groups(self, index: int, groups: tuple[Group, ...]) -> None:
+        rules = list(self._value(("optimisers",)))
+        rules[index] = rules[index].model_copy(update={"groups": groups})
+        self._set(optimisers=tuple(rules))
+
+    def _average(self, index: int) -> QWidget:
+        at: _Path = ("averages", index)
+        card, grid = self._card(at)
+        for name in ("of", "into", "decay", "every", "start"):
+            self._row(grid, (*at, name), name)
+        return card
+
+    def _card(self, at: _Path) -> tuple[QFrame, QGridLayout]:
+        """A frame with a name, a button that removes it, and a grid for rows."""
+        card = QFrame(self)
+        card.setFrameShape(QFrame.Shape.StyledPanel)
+        column = QVBoxLayout(card)
+        column.setContentsMargins(8, 6, 8, 8)
+        head = QHBoxLayout()
+        name = TextField(plain=True)
+        name.setAccessibleName(self.tr("Name"))
+        self._rows[*at, "name"] = name
+        name.committed.connect(lambda value: self._commit((*at, "name"), value))
+        head.addWidget(name, 1)
+        head.addWidget(self._button(self.tr("Remove"), lambda: self._remove(at)))
+        column.addLayout(head)
+        self._errors[*at, "name"] = labels.error()
+        column.addWidget(self._errors[*at, "name"])
+        return card, _grid(column)
+
+    def _row(self, grid: QGridLayout, path: _Path, name: str, field: Field | None = None) -> None:
+        if isinstance(field, ChoiceField):
+            field.box.setMinimumContentsLength(6)
+            field.box.setSizeAdjustPolicy(_SHRINKS)
+        if field is None:
+            is_text = path[-1] in (*_LISTS, "of", "into")
+            field = TextField(plain=True) if is_text else field_for(self._annotation(path))
+        row = grid.rowCount()
+        grid.addWidget(name_label(name, field), row, 0)
+        grid.addWidget(field, row, 1)
+        self._errors[path] = labels.error()
+        grid.addWidget(self._errors[path], row + 1, 0, 1, 2)
+        self._rows[path] = field
+        field.committed.connect(lambda value: self._commit(path, value))
+
+    def _annotation(self, path: _Path) -> Any:
+        here: Any = self._training
+        for part in path[:-1]:
+            here = here[part] if isinstance(part, int) else getattr(here, str(part))
+        return type(here).model_fields[str(path[-1])].annotation
+
+    def _button(self, text: str, act: Any) -> QPushButton:
+        button = QPushButton(text, self)
+        button.clicked.connect(lambda: act())
+        return button
+
+    def _show_values(self) -> None:
+        for path, field in self._rows.items():
+            value = self._value(path)
+            if path[-1] in _LISTS:
+                value = ", ".join(value)
+            field.show_value(list(value) if isinstance(value, tuple) else value)
+            labels.show_or_hide(self._errors[path], None)
+        for index, preview in self._rates.items():
+            assert self._training is not None
+            rule = self._training.optimisers[index]
+            updates = max(1, self._training.steps * rule.steps // rule.every)
+            preview.show_rates(rule.schedule, rule.method.lr, updates)
+        self._show_remarks()
+
+    def _value(self, path: _Path) -> Any:
+        here: Any = self._training
+        for part in path:
+            if here is None:
+                return None
+            here = here[part] if isinstance(part, int) else getattr(here, str(part))
+        return here
+
+    def _show_remarks(self) -> None:
+        """What is wrong with the recipe in this diagram, under the fields it is about."""
+        for index in self._owned:
+            self._show_owned(index, None)
+        if self._training is None or self._program is None:
+            return
+        said: dict[_Path, Remark] = {}
+        for remark in examine(self._training, self._program):
+            path = remark.field
+            while path and path not in self._errors:
+                path = path[:-1]
+            if path and (remark.is_error or path not in said):
+                before = said.get(path)
+                said[path] = before if before is not None and before.is_error else remark
+        for path, label in self._errors.items():
+            about = said.get(path)
+            is_remark = about is not None and not about.is_error
+            role = labels.Role.PlaceholderText if is_remark else labels.Role.BrightText
+            label.setForegroundRole(role)
+            labels.show_or_hide(label, None if about is None else about.text)
+
+    def _show_owned(self, index: int, draft: str | None) -> None:
+        """The variables that the patterns of an optimiser name, also while they are typed."""
+        if self._training is None or self._program is None:
+            return
+        rule = self._training.optimisers[index]
+        if draft is not None:
+            patterns = patterns_in(draft)
+            if any(len(pattern) > 1000 for pattern in patterns):
+                return
+            rule = rule.model_copy(update={"variables": patterns})
+        names = variables_of(rule, self._program)
+        shown = ", ".join(names[:_SHOWN]) + (" …" if len(names) > _SHOWN else "")
+        text = self.tr("%n variables: {0}", "", len(names)).format(shown)
+        self._owned[index].setText(text if names else self.tr("no variable"))
+
+    def _commit(self, path: _Path, value: Any) -> None:
+        assert self._training is not None
+        if path[-1] in _LISTS:
+            value = list(patterns_in(str(value)))
+        record = self._training.model_dump(mode="json")
+        put(record, path, value)
+        try:
+            training = Training.model_validate(record)
+        except ValidationError as error:
+            self._errors[path].setForegroundRole(labels.Role.BrightText)
+            labels.show_or_hide(self._errors[path], self._reason(error))
+            return
+        if training == self._training:
+            self._show_values()
+        else:
+            self.committed.emit(SetTraining(training))
+
+    def _reason(self, error: ValidationError) -> str:
+        errors = error.errors(include_url=False)
+        if errors[0]["type"] == "value_error":
+            return self.tr("Expected {0}.").format(NAME_RULE)
+        texts = dict.fromkeys(text for each in errors if (text := expected_text(each)))
+        return self.tr("Expected {0}.").format(" or ".join(texts) or self.tr("another value"))
+
+    def _remove(self, at: _Path) -> None:
+        assert self._training is not None
+        field, index = str(at[0]), at[1]
+        kept = [part for i, part in enumerate(getattr(self._training, field)) if i != index]
+        left = self._training.model_copy(update={field: tuple(kept)})
+        self.committed.emit(SetTraining(left if left.optimisers or left.averages else None))
+
+    def _set(self, **fields: Sequence[Any]) -> None:
+        training = self._training or Training()
+        self.committed.emit(SetTraining(training.model_copy(update=fields)))
+
+
+def _grid(column: QVBoxLayout) -> QGridLayout:
+    grid = QGridLayout()
+    grid.setContentsMargins(0, 0, 0, 0)
+    grid.setHorizontalSpacing(8)
+    grid.setVerticalSpacing(2)
+    grid.setColumnStretch(1, 1)
+    column.addLayout(grid)
+    return grid
+
+
+def _place_of(option: str) -> tuple[int, int]:
+    """Where an option stands: the rate first, and last those that all methods have."""
+    return (0 if option == "lr" else 1, _LAST.index(option) + 1 if option in _LAST else 0)

@@ -1,0 +1,165 @@
+"""The panel of a lesson: one step at a time, with what it asks for and what became of it."""
+
+from __future__ import annotations
+
+from html import escape
+from typing import TYPE_CHECKING
+
+from PySide6.QtCore import Qt, Signal
+from PySide6.QtGui import QAccessible, QAccessibleAnnouncementEvent
+from PySide6.QtWidgets import (
+    QFrame,
+    QHBoxLayout,
+    QLabel,
+    QPushButton,
+    QScrollArea,
+    QVBoxLayout,
+    QWidget,
+)
+
+from app.panels import labels
+from app.panels.lessons.dots import Dots
+from app.panels.lessons.guess_form import GuessForm
+from app.panels.lessons.options import Options
+from app.panels.lessons.outcomes import Outcomes
+from app.panels.lessons.reading import to_html
+from runtime.lessons.texts import unmarked
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from app.panels.lessons.dots import Dot
+    from app.panels.lessons.outcomes import OutcomeRow
+    from runtime.lessons.expressions.goals import GoalState
+
+
+class LessonPanel(QWidget):
+    """Shows a step. What it asks for is a form for guesses, options to choose, or goals."""
+
+    backRequested = Signal()
+    nextRequested = Signal()
+    hintRequested = Signal()
+    playRequested = Signal()
+    saveRequested = Signal()
+    """The answers are to be written to a file."""
+    endRequested = Signal()
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.setAccessibleName(self.tr("Lesson"))
+        self.title = labels.body()
+        self.title.setProperty("type", "strong")
+        self.dots = Dots(self)
+        self.text, self.hints, self.after = (self._reading() for _ in range(3))
+        self.goals = labels.rich()
+        self.form = GuessForm(self)
+        self.options = Options(self)
+        self.outcomes = Outcomes(self)
+        self.problem = labels.error()
+        self.play = self._button(self.tr("&Play Again"), self.playRequested.emit)
+        self.hint = self._button(self.tr("&Hint"), self.hintRequested.emit)
+        self.back = self._button(self.tr("&Back"), self.backRequested.emit)
+        self.next = self._button(self.tr("&Next"), self.nextRequested.emit)
+        self.save = self._button(self.tr("Save &Answers…"), self.saveRequested.emit)
+        self.end = self._button(self.tr("&Leave Lesson"), self.endRequested.emit)
+        self._lay_out()
+
+    def _lay_out(self) -> None:
+        sheet = QWidget()
+        column = QVBoxLayout(sheet)
+        column.setContentsMargins(14, 6, 14, 8)
+        column.setSpacing(10)
+        parts = (
+            self.text, self.play, self.goals, self.form, self.options, self.problem,
+            self.outcomes, self.after, self.hints,
+        )  # fmt: skip
+        for part in parts:
+            column.addWidget(part)
+        column.addStretch(1)
+        self.sheet = QScrollArea(self)
+        self.sheet.setWidgetResizable(True)
+        self.sheet.setFrameShape(QFrame.Shape.NoFrame)
+        self.sheet.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        self.sheet.setWidget(sheet)
+        whole = QVBoxLayout(self)
+        whole.setContentsMargins(0, 0, 0, 8)
+        head = QVBoxLayout()
+        head.setContentsMargins(14, 6, 14, 0)
+        head.addWidget(self.title)
+        head.addWidget(self.dots)
+        whole.addLayout(head)
+        whole.addWidget(self.sheet, 1)
+        for row in ((self.back, self.hint, self.next), (self.save, self.end)):
+            line = QHBoxLayout()
+            line.setContentsMargins(14, 0, 14, 0)
+            for button in row:
+                line.addWidget(button)
+            whole.addLayout(line)
+
+    def show_step(self, title: str, dots: Sequence[Dot], current: int, text: str) -> None:
+        """Show the text of a step; what it asks for is shown after this."""
+        self.title.setText(title)
+        self.dots.show_dots(dots, current)
+        self._read(self.text, text)
+        for part in (self.play, self.form, self.options, self.goals, self.outcomes):
+            part.hide()
+        self._read(self.after, "")
+        self._read(self.hints, "")
+        self.show_problem("")
+        self.sheet.verticalScrollBar().setValue(0)
+        said = f"{self.dots.accessibleName()}. {unmarked(text)}"
+        QAccessible.updateAccessibility(QAccessibleAnnouncementEvent(self, said))
+
+    def show_dots(self, dots: Sequence[Dot], current: int) -> None:
+        """Show how far the steps are."""
+        self.dots.show_dots(dots, current)
+
+    def show_goals(self, goals: Sequence[GoalState], *, reasons: bool) -> None:
+        """Show which goals are met, and if wanted why the others are not."""
+        lines = []
+        for goal in goals:
+            line = f"{'✓' if goal.met else '○'} <code>{escape(goal.text)}</code>"
+            why = f"<br>&nbsp;&nbsp;&nbsp;{escape(goal.reason)}" if reasons and goal.reason else ""
+            lines.append(line + why)
+        self.goals.setText("<br>".join(lines))
+        self.goals.setVisible(bool(goals))
+
+    def show_hints(self, hints: Sequence[str], *, more: bool) -> None:
+        """Show the hints that were taken, and offer another if there are more."""
+        head = self.tr("Hint {0}")
+        numbered = [f"**{head.format(i)}.** {hint}" for i, hint in enumerate(hints, 1)]
+        self._read(self.hints, "\n\n".join(numbered))
+        self.hint.setEnabled(more)
+        if hints:
+            said = QAccessibleAnnouncementEvent(self, unmarked(numbered[-1]))
+            QAccessible.updateAccessibility(said)
+            self.sheet.ensureWidgetVisible(self.hints)
+
+    def show_outcome(self, rows: Sequence[OutcomeRow], after: str) -> None:
+        """Show what became of the answer, and the text after it."""
+        self.outcomes.show_rows(rows)
+        self._read(self.after, after)
+        self.show_problem("")
+
+    def show_answer(self, text: str) -> None:
+        """Show what is right in place of the text after the answer."""
+        self._read(self.after, text)
+        QAccessible.updateAccessibility(QAccessibleAnnouncementEvent(self, unmarked(text)))
+
+    def show_problem(self, text: str) -> None:
+        """Say what is no answer, or why a step can't be played; empty if nothing."""
+        labels.show_or_hide(self.problem, text)
+
+    def _reading(self) -> QLabel:
+        label = labels.rich()
+        label.setProperty("type", "reading")
+        return label
+
+    def _read(self, label: QLabel, text: str) -> None:
+        label.setText(to_html(text))
+        label.setVisible(bool(text))
+
+    def _button(self, text: str, pressed: Callable[[], object]) -> QPushButton:
+        button = QPushButton(text, self)
+        button.clicked.connect(lambda: pressed())
+        return button

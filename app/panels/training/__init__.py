@@ -1,0 +1,1 @@
+"""The panels of training: its bar, its curves, and the list of runs."""

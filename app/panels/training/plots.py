@@ -1,0 +1,258 @@
+"""The plots of curves, drawn by pyqtgraph. Importing this takes a while: see ``curves``."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pyqtgraph as pg
+from PySide6.QtCore import QBuffer, QByteArray, QEvent, QIODevice, QRectF, Qt, Signal
+from PySide6.QtGui import QColor, QKeyEvent, QPainter
+from PySide6.QtSvg import QSvgGenerator
+
+from app.services import theme as themes
+from runtime.flow.words.formatting import number
+
+if TYPE_CHECKING:
+    from PySide6.QtWidgets import QWidget
+
+    from app.panels.training.lines import Group, Line
+    from app.services.theme import Theme
+    from runtime.training.curves import Points
+
+_WIDTH, _FAINT = 1.6, 70
+"""Width of a line, px, and the opacity of what is behind a smoothed one, 0 … 255."""
+_NAMED = 6
+"""Lines that a plot names at most."""
+
+pg.setConfigOptions(antialias=True, exitCleanup=False)
+
+
+class Plots(pg.GraphicsLayoutWidget):  # type: ignore[misc]  # pyqtgraph has no annotations
+    """Plots side by side over the same steps. The pointer, or ← and →, read numbers out."""
+
+    readOut = Signal(str)
+    """The numbers at the step under the pointer; empty if there is none."""
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.setAccessibleName(self.tr("Curves"))
+        self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
+        self.ci.layout.setContentsMargins(4, 4, 8, 2)
+        self.ci.layout.setSpacing(12)
+        self._theme = themes.LIGHT
+        self._plots: dict[Group, _Plot] = {}
+        self._log = (False, False)
+        self._step: int | None = None
+        self.scene().sigMouseMoved.connect(self._point)
+        themes.follow_theme(self)
+
+    def show_lines(
+        self, lines: Mapping[Group, Sequence[Line]], smoothing: float, *, log: tuple[bool, bool]
+    ) -> None:
+        """Draw these lines; ``smoothing`` is a weight of ``Points.smoothed``, ``log`` is of the
+        axes of steps and of numbers.
+        """
+        if [*lines] != [*self._plots] or log != self._log:
+            self._arrange([*lines], log)
+        for group, plot in self._plots.items():
+            plot.show_lines(lines[group], smoothing, log, self._theme)
+        self._read()
+
+    def set_theme(self, theme: Theme) -> None:
+        """Use the colours of ``theme``."""
+        self._theme = theme
+        self.setBackground(QColor(theme.field))
+        for plot in self._plots.values():
+            plot.set_theme(theme)
+
+    def svg(self) -> bytes:
+        """The plots as an SVG drawing."""
+        buffer = QByteArray()
+        device = QBuffer(buffer)
+        device.open(QIODevice.OpenModeFlag.WriteOnly)
+        made = QSvgGenerator()
+        made.setOutputDevice(device)
+        made.setSize(self.size())
+        made.setViewBox(QRectF(0.0, 0.0, self.width(), self.height()))
+        made.setTitle(self.accessibleName())
+        with QPainter(made) as painter:
+            painter.fillRect(QRectF(self.rect()), QColor(self._theme.field))
+            self.scene().render(painter, QRectF(self.rect()), QRectF(self.rect()))
+        device.close()
+        return bytes(buffer.data())
+
+    def leaveEvent(self, event: QEvent) -> None:
+        super().leaveEvent(event)
+        self._step = None
+        self._read()
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        """Read out the numbers of the step before or after."""
+        by = {Qt.Key.Key_Left: -1, Qt.Key.Key_Right: 1}.get(Qt.Key(event.key()))
+        steps = [plot.steps for plot in self._plots.values() if len(plot.steps)]
+        if by is None or not steps:
+            super().keyPressEvent(event)
+            return
+        known = np.unique(np.concatenate(steps))
+        at = len(known) if self._step is None else int(np.searchsorted(known, self._step))
+        self._step = int(known[min(max(at + by, 0), len(known) - 1)])
+        self._read()
+
+    def _arrange(self, groups: Sequence[Group], log: tuple[bool, bool]) -> None:
+        self.clear()
+        self._plots, self._log = {}, log
+        for group in groups:
+            plot = _Plot(group.title, self._theme, log)
+            first = next(iter(self._plots.values()), None)
+            if first is not None:
+                plot.item.setXLink(first.item)
+            self.addItem(plot.item)
+            self._plots[group] = plot
+
+    def _point(self, at: Any) -> None:
+        """Read out where the pointer is."""
+        self._step = None
+        for plot in self._plots.values():
+            if plot.item.vb.sceneBoundingRect().contains(at):
+                x = plot.item.vb.mapSceneToView(at).x()
+                self._step = round(10.0**x if self._log[0] else x)
+        self._read()
+
+    def _read(self) -> None:
+        texts = []
+        for plot in self._plots.values():
+            texts += plot.mark(self._step, self._log[0])
+        if self._step is None or not texts:
+            self.readOut.emit("")
+            return
+        step = self.tr("step {0}").format(f"{self._step:,}")
+        self.readOut.emit("   ".join([step, *texts]))
+
+
+class _Plot:
+    """One plot: axes, lines and the mark of a step."""
+
+    def __init__(self, title: str, theme: Theme, log: tuple[bool, bool]) -> None:
+        self.steps = np.zeros(0, np.int64)
+        self._title = title
+        self._drawn: list[tuple[Line, Points]] = []
+        self.item = pg.PlotItem(enableMenu=False)
+        self.item.hideButtons()
+        self.item.setLogMode(*log)
+        self.item.showGrid(x=True, y=True, alpha=0.15)
+        self.item.getAxis("left").enableAutoSIPrefix(False)
+        self.item.getAxis("bottom").enableAutoSIPrefix(False)
+        self.item.vb.setDefaultPadding(0.03)
+        self._legend = self.item.addLegend(offset=(-6, 4), labelTextSize="11px")
+        self._mark = pg.InfiniteLine(angle=90, movable=False)
+        self._mark.hide()
+        self.item.addItem(self._mark, ignoreBounds=True)
+        self._items: dict[tuple[int, str], tuple[Any, Any]] = {}
+        self._named: list[str] = []
+        self.set_theme(theme)
+
+    def set_theme(self, theme: Theme) -> None:
+        size = f"{themes.scaled(11)}px"
+        self.item.setTitle(self._title, color=theme.ink_soft, size=size)
+        for side in ("left", "bottom"):
+            axis = self.item.getAxis(side)
+            axis.setPen(theme.hairline)
+            axis.setTextPen(theme.ink_soft)
+            axis.setStyle(tickFont=themes.font(themes.scaled(10)))
+        self._mark.setPen(pg.mkPen(theme.ink_faint, width=1))
+        ground = QColor(theme.field)
+        ground.setAlpha(200)
+        self._legend.setBrush(ground)
+        self._legend.setLabelTextColor(theme.ink)
+
+    def show_lines(
+        self, lines: Sequence[Line], smoothing: float, log: tuple[bool, bool], theme: Theme
+    ) -> None:
+        keys = [(id(line.run), line.name) for line in lines]
+        for key in self._items.keys() - set(keys):
+            for item in self._items.pop(key):
+                self.item.removeItem(item)
+        self._drawn = [(line, line.run.recording.points(line.name)) for line in lines]
+        steps = [points.steps for _, points in self._drawn]
+        self.steps = np.unique(np.concatenate(steps)) if steps else self.steps
+        for key, (line, points) in zip(keys, self._drawn, strict=True):
+            if key not in self._items:
+                self._items[key] = pg.PlotDataItem(), pg.PlotDataItem()
+                for item in self._items[key]:
+                    item.setDownsampling(auto=True, method="peak")
+                    item.opts["autoDownsampleFactor"] = 1.0
+                    self.item.addItem(item)
+            self._draw(*self._items[key], line, points, smoothing, log)
+        self._name(lines)
+
+    def _draw(
+        self, faint: Any, clear: Any, line: Line, points: Points, smoothing: float,
+        log: tuple[bool, bool],
+    ) -> None:  # fmt: skip
+        behind = QColor(line.colour)
+        behind.setAlpha(_FAINT)
+        is_merged = bool(np.any(points.low < points.high))
+        if is_merged:
+            x = np.repeat(points.steps, 2).astype(float)
+            y = np.column_stack([points.low, points.high]).ravel()
+        else:
+            x, y = points.steps.astype(float), points.mean
+        shows_raw = smoothing > 0.0 or is_merged
+        faint.setData(*_drawable(x, y, log) if shows_raw else ([], []), connect="finite")
+        faint.setPen(pg.mkPen(behind, width=1))
+        smooth = points.smoothed(smoothing)
+        clear.setData(*_drawable(points.steps.astype(float), smooth, log), connect="finite")
+        clear.setPen(pg.mkPen(line.colour, width=_WIDTH, style=line.dash))
+        single = len(points.steps) == 1
+        clear.setSymbol("o" if single else None)
+        if single:
+            clear.setSymbolSize(5)
+            clear.setSymbolBrush(line.colour)
+            clear.setSymbolPen(None)
+
+    def _name(self, lines: Sequence[Line]) -> None:
+        """Name the lines, unless the title of the plot says all."""
+        names = [f"{line.label} {line.colour.name()} {line.dash}" for line in lines]
+        if names == self._named:
+            return
+        self._named = names
+        self._legend.clear()
+        self._legend.setVisible(len(lines) > 0)
+        self._legend.setColumnCount(2 if len(lines) > 2 else 1)  # plots are wide and low
+        for line in lines[:_NAMED]:
+            item = self._items[id(line.run), line.name][1]
+            self._legend.addItem(item, _escaped(line.label))
+
+    def mark(self, step: int | None, is_log: bool) -> list[str]:
+        """Mark a step, and return what each line has there: its last number until then."""
+        self._mark.setVisible(step is not None and step > 0)
+        if step is None or not (step > 0 or not is_log):
+            return []
+        self._mark.setPos(math.log10(step) if is_log else step)
+        texts = []
+        for line, points in self._drawn:
+            at = int(np.searchsorted(points.steps, step, side="left"))
+            if 0 <= at < len(points.steps):
+                low, mean, high = points.low[at], points.mean[at], points.high[at]
+                spread = f" ({number(low)} … {number(high)})" if low < high else ""
+                texts.append(f"{line.label} {number(float(mean))}{spread}")
+        return texts
+
+
+def _drawable(x: Any, y: Any, log: tuple[bool, bool]) -> tuple[Any, Any]:
+    """The numbers that an axis can show: a logarithmic one has no place for 0 and below."""
+    x, y = x.copy(), y.copy()
+    y[~np.isfinite(y)] = np.nan
+    if log[0]:
+        x[x <= 0] = np.nan
+    if log[1]:
+        y[y <= 0] = np.nan
+    return x, y
+
+
+def _escaped(text: str) -> str:
+    """Text for a label that reads HTML."""
+    return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")

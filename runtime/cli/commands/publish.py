@@ -1,0 +1,72 @@
+"""``gradwire publish FILE -o OUT``: a page that computes the diagram in any browser, offline."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from blocks.errors import Location
+from runtime.cli.arguments import DiagramFile
+from runtime.cli.output import UsageError, print_problems, problems_code
+from runtime.cli.sessions import has_errors, open_session
+from runtime.diagram.checks.diagnostics import Diagnostic
+from runtime.lessons.setting import MAX_SEED
+from runtime.publish.exercises import read_names
+from runtime.publish.living.lesson import Exercise
+from runtime.publish.living.publishing import published
+from runtime.publish.printable import visible
+from runtime.publish.problems import Problem
+
+ENDINGS = (".html", ".htm")
+
+
+def publish(
+    file: DiagramFile,
+    output: Annotated[
+        Path,
+        typer.Option(
+            "--output",
+            "-o",
+            metavar="OUT",
+            help="The file to write; its ending is .html.",
+            show_default=False,
+        ),
+    ],
+    seed: Annotated[
+        int,
+        typer.Option(
+            "--seed",
+            min=0,
+            max=MAX_SEED,
+            help="Chooses the numbers of a lesson that vary; 0 leaves that to the reader.",
+        ),
+    ] = 0,
+    names: Annotated[
+        Path | None,
+        typer.Option(
+            "--names",
+            metavar="LIST",
+            help="Learners, one name a line: each gets a seed, the first 1.",
+            show_default=False,
+        ),
+    ] = None,
+) -> None:
+    """Write a page for readers without Gradwire: they change numbers and open stops, and see why.
+
+    One file that needs no network. What a browser can't compute becomes a picture with the reason.
+    """
+    if output.suffix.lower() not in ENDINGS:
+        raise UsageError(f"{output}: pages have another ending.", expected=".html")
+    session, problems = open_session(file)
+    print_problems(problems)
+    page = published(session.diagram, Exercise(seed, read_names(names) if names else ()))
+    if page.obstacle and not has_errors(problems):
+        what = f"The page is a picture: {page.obstacle}"
+        warning = Diagnostic("warning", Location(), what, code="still-picture")
+        print_problems([Problem(warning, str(file))])
+    output.write_text(page.html, encoding="utf-8")
+    typer.echo(visible(str(output)))
+    if has_errors(problems):
+        raise typer.Exit(problems_code(problems))

@@ -1,0 +1,22 @@
+"""What commands say about lessons: their problems, with lines."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from runtime.cli.places import placed
+from runtime.lessons.course.checking import check_lesson
+
+if TYPE_CHECKING:
+    from runtime.diagram import Diagram
+    from runtime.publish.problems import Problem
+
+
+def lesson_problems(diagram: Diagram, file: Path) -> list[Problem]:
+    """Everything wrong with the lesson of a diagram, each with the line of its step."""
+    found = []
+    for each in check_lesson(diagram):
+        step = () if each.step is None else ("steps", each.step - 1)
+        found.append((each.diagnostic, ("lesson", *step)))
+    return placed(found, file)

@@ -1,0 +1,1 @@
+"""Commands that train: one module a command."""

@@ -1,0 +1,303 @@
+"""``gradwire train FILE``: trains a diagram by its recipe, into a folder."""
+
+from __future__ import annotations
+
+import math
+import os
+import signal
+import sys
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from runtime.cli.arguments import DiagramFile, Json, Values
+from runtime.cli.output import (
+    INTERRUPTED,
+    PROBLEMS,
+    UsageError,
+    print_json,
+    print_problems,
+    problems_code,
+)
+from runtime.cli.sessions import has_errors, open_session
+from runtime.diagram.paths import PortPath
+from runtime.publish.printable import visible
+from runtime.publish.problems import Problem
+from runtime.publish.text import Part, Table, show
+from runtime.training.diverged import DivergedError
+from runtime.training.saving.runs import DIVERGED, TRAINED, TrainingRun, take_settings
+from runtime.training.trainer import Trainer
+
+if TYPE_CHECKING:
+    from runtime.training.records import StepRecord
+
+MOST = 1_000_000_000
+"""Rounds that may be asked for."""
+
+
+def _count(name: str, least: int) -> Callable[[str], int]:
+    def parse(text: str) -> int:
+        try:
+            number = int(text)
+        except ValueError:
+            number = least - 1
+        if not least <= number <= MOST:
+            raise UsageError(
+                f"{name} is not a number of rounds.",
+                expected=f"an integer from {least} to {MOST:,}",
+                got=repr(text[:80]),
+            )
+        return number
+
+    return parse
+
+
+def train(
+    file: DiagramFile,
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            "--out",
+            metavar="DIR",
+            help="The folder to write to: history.jsonl and history.csv, checkpoints, and "
+            "trained.gradwire.json; without it that of --resume.",
+            show_default=False,
+        ),
+    ] = None,
+    steps: Annotated[
+        int | None,
+        typer.Option(
+            "--steps",
+            metavar="N",
+            help="Rounds in all, also those before --resume; without it what the recipe says.",
+            show_default=False,
+            parser=_count("--steps", 0),
+        ),
+    ] = None,
+    resume: Annotated[
+        Path | None,
+        typer.Option(
+            "--resume",
+            metavar="DIR",
+            help="Go on from the last checkpoint in this folder of a training, bit by bit as if it "
+            "had not been interrupted.",
+            show_default=False,
+        ),
+    ] = None,
+    every: Annotated[
+        int | None,
+        typer.Option(
+            "--every",
+            metavar="N",
+            help="Rounds between checkpoints; without it multiples of 100, at most one a second.",
+            show_default=False,
+            parser=_count("--every", 1),
+        ),
+    ] = None,
+    values: Values = None,
+    json: Json = False,
+) -> None:
+    """Train a diagram by its recipe, into a folder.
+
+    Stops at the first loss, gradient or variable that is not finite, says which block made it so,
+    and saves the diagram as it was in that pass; the exit code is 1. Ctrl-C ends the round, writes
+    a checkpoint and exits with 130; pressed again, it ends at once.
+    """
+    folder = out or resume
+    if folder is None:
+        raise UsageError("There is no folder to write to.", next_step="Add --out DIR.")
+    session, problems = open_session(file, values)
+    print_problems(problems)
+    if has_errors(problems):
+        raise typer.Exit(problems_code(problems))
+    if resume is not None:
+        take_settings(session, resume)
+    trainer = Trainer(session)
+    run = TrainingRun(trainer, folder, every=every, resume=resume)
+    until = trainer.training.steps if steps is None else steps
+    with run, _interruptible() as interrupted:
+        if sys.stderr.isatty():
+            _say(*trainer.notes, *run.notes)
+        began, first = time.perf_counter(), trainer.rounds
+        try:
+            last = _watched(run, until, interrupted)
+        except DivergedError as error:
+            _diverged(error, run, str(file), json)
+            raise typer.Exit(PROBLEMS) from None
+        seconds = time.perf_counter() - began
+        speed = (trainer.rounds - first) / seconds if seconds else 0.0
+        if interrupted():
+            run.checkpoint()
+            _say(
+                f"Interrupted after round {trainer.rounds}; a checkpoint is in {folder}.",
+                f"Go on with: gradwire train {file} --resume {folder} --steps {until}",
+            )
+            raise typer.Exit(INTERRUPTED)
+        run.finish()
+        _report(run, str(file), last, speed, json)
+
+
+def _watched(run: TrainingRun, until: int, interrupted: Callable[[], bool]) -> StepRecord | None:
+    """Train, with a progress bar on a terminal; returns the last record."""
+    last = None
+    with _progress(run.trainer.rounds, until) as show_round:
+        if interrupted():
+            return None
+        for last in run.rounds(until):
+            show_round(last)
+            if interrupted():
+                break
+    return last
+
+
+@contextmanager
+def _progress(done: int, until: int) -> Iterator[Callable[[StepRecord], None]]:
+    """Shows records as a bar with losses and steps per second, at most ten times a second."""
+    if not sys.stderr.isatty():
+        yield lambda record: None
+        return
+    from rich.console import Console
+    from rich.progress import (
+        BarColumn,
+        MofNCompleteColumn,
+        Progress,
+        TextColumn,
+        TimeRemainingColumn,
+    )
+
+    columns = (
+        BarColumn(), MofNCompleteColumn(), TextColumn("{task.fields[speed]}", markup=False),
+        TimeRemainingColumn(), TextColumn("{task.fields[losses]}", markup=False),
+    )  # fmt: skip
+    with Progress(*columns, console=Console(stderr=True), auto_refresh=False) as bar:
+        task = bar.add_task("", total=until, completed=done, speed="", losses="")
+        began = shown = time.perf_counter()
+
+        def show_round(record: StepRecord) -> None:
+            nonlocal shown
+            now = time.perf_counter()
+            if now - shown < 0.1 and record.step < until:
+                return
+            shown = now
+            bar.update(
+                task,
+                completed=record.step,
+                speed=f"{(record.step - done) / (now - began):,.0f} steps/s",
+                losses=visible(_losses(record)),
+                refresh=True,
+            )
+
+        yield show_round
+
+
+def _losses(record: StepRecord) -> str:
+    """``loss 0.0123, L_G 0.69``: losses by their block where it has one output."""
+    return ", ".join(f"{PortPath(name).short} {loss:.4g}" for name, loss in record.losses.items())
+
+
+@contextmanager
+def _interruptible() -> Iterator[Callable[[], bool]]:
+    """Within, Ctrl-C is remembered, and ends the process at once when it is pressed again."""
+    pressed = False
+
+    def press(number: int, frame: object) -> None:
+        nonlocal pressed
+        if pressed:
+            os._exit(INTERRUPTED)
+        pressed = True
+
+    try:
+        before = signal.signal(signal.SIGINT, press)
+    except ValueError:  # not in the main thread
+        yield lambda: False
+        return
+    try:
+        yield lambda: pressed
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
+def _say(*sentences: str) -> None:
+    for sentence in sentences:
+        print(visible(f"gradwire: {sentence}"), file=sys.stderr)
+
+
+def _report(run: TrainingRun, file: str, last: StepRecord | None, speed: float, json: bool) -> None:
+    if json:
+        print_json(_json(run, file, last, speed))
+    else:
+        show(_parts(run, file, last, speed))
+
+
+def _parts(run: TrainingRun, file: str, last: StepRecord | None, speed: float) -> list[Part]:
+    trainer = run.trainer
+    title = trainer.session.diagram.title or file
+    if last is None:
+        made = f"{trainer.rounds:,} rounds are made already."
+    else:
+        made = f"Trained for {trainer.rounds:,} rounds, {speed:,.0f} steps per second."
+    parts: list[Part] = [title, f"{made}\nThe result is {run.folder / TRAINED}."]
+    parts += ["\n".join(notes)] if (notes := [*trainer.notes, *run.notes]) else []
+    if last is not None:
+        rows = [(name, _number(loss)) for name, loss in last.losses.items()]
+        rows += [(f"{name}, validation", _number(x)) for name, x in (last.validation or {}).items()]
+        parts.append(Table("Losses of the last round", ("loss", "value"), tuple(rows)))
+        rates = tuple(
+            (name, f"{about.lr:.6g}", _number(about.grad_norm), str(about.updates))
+            for name, about in last.optimisers.items()
+        )
+        head = ("optimiser", "learning rate", "gradient norm", "updates")
+        parts.append(Table("Optimisers", head, rates))
+    return parts
+
+
+def _number(value: float | None) -> str:
+    return "none" if value is None else f"{value:.6g}"
+
+
+def _json(run: TrainingRun, file: str, last: StepRecord | None, speed: float) -> dict[str, Any]:
+    """``{"report": "train", "version": 1, …}``; the speed in steps per second."""
+    trainer = run.trainer
+    return {
+        "report": "train",
+        "version": 1,
+        "file": file,
+        "title": trainer.session.diagram.title,
+        "folder": str(run.folder),
+        "trained": str(run.folder / TRAINED),
+        "rounds": trainer.rounds,
+        "speed": speed,
+        "notes": [*trainer.notes, *run.notes],
+        "losses": _finite(last.losses) if last else {},
+        "validation": _finite(last.validation) if last and last.validation else {},
+        "optimisers": {
+            name: {
+                "lr": about.lr, "grad_norm": about.grad_norm, "updates": about.updates,
+                "skipped": list(about.skipped),
+            }
+            for name, about in (last.optimisers if last else {}).items()
+        },
+    }  # fmt: skip
+
+
+def _finite(numbers: Mapping[str, float]) -> dict[str, float | str]:
+    """Numbers for JSON, which has no infinite ones."""
+    return {name: x if math.isfinite(x) else str(x) for name, x in numbers.items()}
+
+
+def _diverged(error: DivergedError, run: TrainingRun, file: str, json: bool) -> None:
+    """Say which block made a number that is not finite, and where the pass is stored."""
+    if error.diagram is not None:
+        error.next_step = f"Look at that pass with: gradwire doctor {run.folder / DIVERGED}"
+    if json:
+        print_json(
+            {
+                "report": "train", "version": 1, "file": file, "folder": str(run.folder),
+                "rounds": run.trainer.rounds, "diverged": run.about(error),
+            }
+        )  # fmt: skip
+    print_problems([Problem.of_error(error, file)])

@@ -1,0 +1,38 @@
+"""What commands say about recipes for training: their problems, with lines."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from blocks.errors import Location
+from runtime.cli.places import placed
+from runtime.diagram.checks.diagnostics import Diagnostic
+from runtime.flow.tools.contracts import unowned, unowned_sentence
+from runtime.training.recipe import examine
+
+if TYPE_CHECKING:
+    from runtime.engine import Session
+    from runtime.publish.problems import Problem
+
+_CODE = "training"
+
+
+def training_problems(session: Session, file: Path) -> list[Problem]:
+    """Everything wrong with the recipe of a diagram, and what is worth saying about it.
+
+    A trained variable that no optimiser owns is a warning.
+    """
+    training, program = session.diagram.training, session.program
+    if training is None:
+        return []
+    found = []
+    for remark in examine(training, program):
+        diagnostic = Diagnostic.from_error(remark.error, _CODE)
+        severity = diagnostic.severity if remark.is_error else "warning"
+        found.append((replace(diagnostic, severity=severity), ("training", *remark.field)))
+    for name in unowned(program, (), (), training):
+        said = Diagnostic("warning", Location(block=name), unowned_sentence(name), code=_CODE)
+        found.append((said, ("training",)))
+    return placed(found, file)

@@ -1,0 +1,161 @@
+"""Arrays in npz and safetensors files: those stored as they are stay in the file."""
+
+from __future__ import annotations
+
+import json
+import struct
+import zipfile
+import zlib
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, Any
+
+import numpy as np
+
+from blocks.errors import FileError
+from runtime.data.files.npy import Array, Header, mapped, read_header, require_shape
+
+if TYPE_CHECKING:
+    from io import BufferedReader
+
+MAX_MEMBERS = 10_000
+"""Arrays in one file."""
+MAX_UNPACKED = 2**30
+"""Bytes of a compressed array, which can't be mapped and is unpacked to memory."""
+MAX_HEADER = 100 * 2**20
+"""Bytes of the header of a safetensors file; the format's own limit."""
+
+_LOCAL = struct.Struct("<4s5H3I2H")
+_SUFFIX = ".npy"
+_DTYPES = {
+    "BOOL": "bool", "I8": "int8", "I16": "int16", "I32": "int32", "I64": "int64",
+    "U8": "uint8", "U16": "uint16", "U32": "uint32", "U64": "uint64",
+    "F16": "float16", "F32": "float32", "F64": "float64",
+}  # fmt: skip
+
+
+def _require_few(count: int, path: Path) -> None:
+    if count > MAX_MEMBERS:
+        raise FileError(
+            "The file has too many arrays.",
+            path=str(path),
+            expected=f"at most {MAX_MEMBERS:,}",
+            got=f"{count:,}",
+        )
+
+
+# ---- npz --------------------------------------------------------------------------------------
+
+
+@contextmanager
+def _zip_errors(path: Path) -> Iterator[None]:
+    """Raise what zipfile raises for damaged files as FileErrors.
+
+    It has no base class for them: RuntimeError is for encrypted members, NotImplementedError for
+    methods of compression, and the rest comes through from the readers of fields and of deflate.
+    """
+    try:
+        yield
+    except (
+        zipfile.BadZipFile, NotImplementedError, EOFError, RuntimeError, struct.error, zlib.error,
+        ValueError, OverflowError,
+    ) as error:  # fmt: skip
+        raise FileError(f"The npz file is damaged: {error}.", path=str(path)) from None
+
+
+def npz_headers(file: BufferedReader, path: Path) -> dict[str, Header]:
+    """The arrays of an npz file by name, from their headers; raises FileError."""
+    with _zip_errors(path), zipfile.ZipFile(file) as archive:
+        members = _members(archive, path)
+        found = {}
+        for name, info in members.items():
+            with archive.open(info) as member:
+                found[name] = read_header(member, f"{path}:{name}")
+        return found
+
+
+def npz_array(file: BufferedReader, path: Path, name: str) -> Array:
+    """One array of an npz file; raises FileError."""
+    place = f"{path}:{name}"
+    with _zip_errors(path), zipfile.ZipFile(file) as archive:
+        info = _members(archive, path)[name]
+        if info.compress_type == zipfile.ZIP_STORED and not info.flag_bits & 1:
+            file.seek(info.header_offset)
+            local = _LOCAL.unpack(file.read(_LOCAL.size))
+            start = info.header_offset + _LOCAL.size + local[-2] + local[-1]
+            file.seek(start)
+            header = read_header(file, place)
+            if header.offset + header.size > start + info.file_size:
+                raise FileError("The array is larger than its place in the file.", path=place)
+            return mapped(file, header, place)
+        with archive.open(info) as member:
+            return _unpacked(member, read_header(member, place), place)
+
+
+def _members(archive: zipfile.ZipFile, path: Path) -> dict[str, zipfile.ZipInfo]:
+    infos = archive.infolist()
+    _require_few(len(infos), path)
+    return {info.filename.removesuffix(_SUFFIX): info for info in infos if not info.is_dir()}
+
+
+def _unpacked(member: IO[bytes], header: Header, place: str) -> Array:
+    """A compressed array. As many bytes are unpacked as its header says, and not one more."""
+    if header.size > MAX_UNPACKED:
+        raise FileError(
+            "The compressed array is too large to be unpacked.",
+            path=place,
+            expected=f"at most {MAX_UNPACKED:,} bytes",
+            got=f"{header.size:,}",
+            next_step="Save it with numpy.savez, or as npy; then it stays in its file.",
+        )
+    pieces, left = [], header.size
+    while left and (piece := member.read(min(left, 2**20))):
+        pieces.append(piece)
+        left -= len(piece)
+    if left or member.read(1):
+        what = "ends before its array does" if left else "is longer than its array"
+        raise FileError(f"The member {what}.", path=place, next_step="Write the file again.")
+    flat = np.frombuffer(b"".join(pieces), header.dtype)
+    return flat.reshape(header.shape, order="F" if header.fortran else "C")
+
+
+# ---- safetensors ------------------------------------------------------------------------------
+
+
+def safetensors_headers(file: BufferedReader, path: Path) -> dict[str, Header]:
+    """The arrays of a safetensors file by name; raises FileError.
+
+    The library checks the file as a whole: sizes, offsets and gaps.
+    """
+    from safetensors import SafetensorError, safe_open
+
+    opened = Path(f"/dev/fd/{file.fileno()}")
+    try:
+        with safe_open(opened if opened.exists() else path, framework="numpy"):
+            pass
+        file.seek(0)
+        (length,) = struct.unpack("<Q", file.read(8))
+        if length > MAX_HEADER:
+            raise ValueError(f"its header has {length:,} bytes")
+        header = json.loads(file.read(length))
+    except (SafetensorError, OSError, ValueError, TypeError, RecursionError, struct.error) as error:
+        reason = str(error)[:200]
+        raise FileError(f"This is no safetensors file: {reason}.", path=str(path)) from None
+    header.pop("__metadata__", None)
+    _require_few(len(header), path)
+    return {name: _tensor(entry, 8 + length, f"{path}:{name}") for name, entry in header.items()}
+
+
+def _tensor(entry: Mapping[str, Any], start: int, place: str) -> Header:
+    dtype = _DTYPES.get(entry["dtype"])
+    if dtype is None:
+        raise FileError(
+            "The dtype of the array is not supported.",
+            path=place,
+            expected="one of " + ", ".join(_DTYPES),
+            got=str(entry["dtype"])[:20],
+        )
+    require_shape(entry["shape"], place)
+    little = np.dtype(dtype).newbyteorder("<")
+    return Header(tuple(entry["shape"]), little, False, start + entry["data_offsets"][0])

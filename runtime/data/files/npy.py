@@ -1,0 +1,114 @@
+"""The header of an array in numpy's format, and the array mapped from its file.
+
+Source: numpy.lib.format, versions 1.0 to 3.0. Arrays of Python objects, which would be unpickled,
+are refused before anything of them is read.
+"""
+
+from __future__ import annotations
+
+import math
+from tokenize import TokenError
+from typing import IO, TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+from numpy.lib import format as npy_format
+from numpy.typing import NDArray
+
+from blocks.errors import FileError
+from blocks.limits import MAX_AXES, MAX_ELEMENTS
+from blocks.values import DTYPES
+
+if TYPE_CHECKING:
+    from blocks.block import Shape
+
+Array = NDArray[Any]
+
+MAPPED = 2**26
+"""Bytes from which an array stays in its file, and only the rows of a batch are read."""
+_READERS = {
+    (1, 0): npy_format.read_array_header_1_0,
+    (2, 0): npy_format.read_array_header_2_0,
+}
+
+
+_FLAWS = (
+    ValueError, TypeError, EOFError, OverflowError, MemoryError, RecursionError, SyntaxError,
+    TokenError,
+)  # fmt: skip
+"""What numpy raises for headers that are wrong; it reads those of old versions token by token."""
+
+
+class Header(NamedTuple):
+    """What is known of an array before it is read; ``offset`` is where its bytes begin."""
+
+    shape: Shape
+    dtype: np.dtype[Any]
+    fortran: bool
+    offset: int
+
+    @property
+    def size(self) -> int:
+        """Bytes of the array."""
+        return math.prod(self.shape) * self.dtype.itemsize
+
+
+def read_header(file: IO[bytes], path: str) -> Header:
+    """The header at the place where the file is now; raises FileError."""
+    try:
+        version = npy_format.read_magic(file)
+        if version not in _READERS:
+            raise ValueError(f"version {version} is not known")
+        shape, fortran, dtype = _READERS[version](file)
+    except _FLAWS as error:
+        reason = str(error).splitlines()[0][:200] if str(error) else type(error).__name__
+        raise FileError(f"This is no array of numpy: {reason}.", path=path) from None
+    require_numbers(dtype, path)
+    require_shape(shape, path)
+    return Header(tuple(shape), dtype, bool(fortran), file.tell())
+
+
+def require_numbers(dtype: np.dtype[Any], path: str) -> None:
+    """Raise FileError for a dtype of other things than numbers and booleans."""
+    if dtype.newbyteorder("=").name not in DTYPES:
+        what = "Python objects, which are not read" if dtype.hasobject else str(dtype)[:80]
+        raise FileError(
+            "The array has no numbers.", path=path, expected="one of " + ", ".join(DTYPES), got=what
+        )
+
+
+def require_shape(shape: Any, path: str) -> None:
+    """Raise FileError for a shape that no array can have, or one without rows."""
+    if len(shape) > MAX_AXES or any(type(n) is not int or n < 0 for n in shape):
+        raise FileError("The shape of the array is wrong.", path=path, got=str(shape)[:80])
+    if math.prod(shape) > MAX_ELEMENTS:
+        raise FileError(
+            "The array is too large.",
+            path=path,
+            expected=f"at most {MAX_ELEMENTS:,} elements",
+            got=f"shape {list(shape)}"[:80],
+        )
+    if not shape or not shape[0]:
+        raise FileError(
+            "The array has no rows.", path=path, expected="rows along the first axis",
+            got=f"shape {list(shape)}",
+        )  # fmt: skip
+
+
+def mapped(file: IO[bytes], header: Header, path: str) -> Array:
+    """An array of an open file, read if it is small; raises FileError where bytes are missing."""
+    file.seek(0, 2)
+    available = file.tell() - header.offset
+    if available < header.size:
+        raise FileError(
+            "The file ends before its array does.",
+            path=path,
+            expected=f"{header.size:,} bytes of shape {list(header.shape)}, {header.dtype}",
+            got=f"{max(0, available):,}",
+            next_step="Write or copy the file again.",
+        )
+    order: Any = "F" if header.fortran else "C"
+    if header.size >= MAPPED:
+        return np.memmap(file, header.dtype, "r", header.offset, header.shape, order)
+    file.seek(header.offset)
+    flat = np.frombuffer(file.read(header.size), header.dtype)
+    return flat.reshape(header.shape, order=order)

@@ -1,0 +1,32 @@
+"""The types that the records of a diagram's document are made of: its lesson, and its training."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, TypeAlias
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, Strict, StringConstraints
+
+MAX_ENTRIES = 64
+"""Entries of a list or a mapping."""
+_MAX_PATH = 1_000
+
+
+def _well_formed(text: Any) -> Any:
+    """The text with U+FFFD for halves of characters, which keyboards can type but no file has."""
+    if not isinstance(text, str):
+        return text
+    return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+
+
+Characters: TypeAlias = Annotated[str, BeforeValidator(_well_formed)]
+"""Text of any length."""
+Place: TypeAlias = Annotated[Characters, StringConstraints(max_length=_MAX_PATH)]
+"""The path of a block, a port, or a wire by its target."""
+Places: TypeAlias = Annotated[tuple[Place, ...], Field(max_length=MAX_ENTRIES)]
+Number: TypeAlias = Annotated[float, Strict(), Field(allow_inf_nan=False)]
+
+
+class Record(BaseModel):
+    """An immutable record with known fields alone."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", use_attribute_docstrings=True)

@@ -1,0 +1,91 @@
+"""Variables that an optimiser of the recipe owns, and that it will skip: their gradient is None."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from typing import TYPE_CHECKING
+
+from blocks.errors import GradwireError
+from runtime.engine.session.lookup import traced_ports
+from runtime.flow.analyse import analyse
+from runtime.flow.lazy import MANY
+from runtime.flow.tools.contracts import Contract, is_blocked
+from runtime.flow.tools.findings import SKIPPED, Finding
+from runtime.flow.tools.patterns import heads_named, owns
+from runtime.flow.words import sentences
+from runtime.flow.words.states import NO_GRADIENT
+
+if TYPE_CHECKING:
+    from runtime.diagram.paths import PortPath
+    from runtime.diagram.training import OptimiserRule
+    from runtime.engine import Session
+    from runtime.engine.program import Program
+    from runtime.flow.observed import ObservedFlow
+    from runtime.flow.words.states import Verdict
+
+
+def skipped(
+    session: Session,
+    observed: ObservedFlow,
+    contracts: Collection[Contract],
+    known: Collection[str] = (),
+) -> list[Finding]:
+    """A finding for each optimiser and variable; none for those ``known`` to have no gradient.
+
+    Those that contracts block are left out, and optimisers that follow a loss that was not
+    observed.
+    """
+    training, program = session.diagram.training, observed.program
+    found = []
+    for rule in () if training is None else training.optimisers:
+        heads = _followed(rule, program)
+        if not heads or any(h in program.heads() and h not in observed.losses for h in heads):
+            continue
+        flow = analyse(program, heads)
+        for name in program.trainable:
+            if name in known or not owns(rule, name, program):
+                continue
+            if all(is_blocked(program, contracts, name, head) for head in heads):
+                continue
+            verdict = flow.variable(name)
+            if verdict.state.row.complaint is NO_GRADIENT:
+                found.append(_finding(rule, heads, name, verdict))
+    return found
+
+
+def _followed(rule: OptimiserRule, program: Program) -> tuple[PortPath, ...]:
+    """The heads whose sum an optimiser follows; none if the recipe names one that is not there."""
+    if not rule.losses:
+        return tuple(program.heads())
+    try:
+        return tuple(
+            dict.fromkeys(
+                head
+                for pattern in rule.losses
+                for head in heads_named(pattern, program) or traced_ports(program, [pattern])
+            )
+        )
+    except GradwireError:
+        return ()  # what is wrong with the recipe is said by the check of the diagram
+
+
+def _finding(
+    rule: OptimiserRule, heads: Sequence[PortPath], name: str, verdict: Verdict
+) -> Finding:
+    losses = sentences.names([head.short for head in heads])
+    text = f"SKIPPED: {rule.name} owns {name}, which gets no gradient of {losses}."
+    said = " ".join(filter(None, (text, verdict.sentence, verdict.cure)))
+    blocks = {cutter.block for cutter in verdict.cutters[:MANY]}
+    culprit = blocks.pop() if len(blocks) == 1 else ""
+    clause = f"{culprit} keeps {losses} from variables of {rule.name}" if culprit else ""
+    return Finding(
+        SKIPPED,
+        name,
+        said,
+        verdict.loss,
+        verdict.witness,
+        culprit=culprit,
+        clause=clause,
+        cure=verdict.cure,
+        affected=(name,),
+    )

@@ -1,0 +1,86 @@
+"""The wording of what is said about the numbers of a run, with ``{0}``, ``{1}`` for names and
+numbers. Published pages write their sentences from the same phrases.
+"""
+
+from __future__ import annotations
+
+CARRIES = "Carries ∂{0}/∂{1}: {2}. Route: {3}."
+VARIABLE = "∂{0}/∂{1}: {2}. {3}"
+TOGETHER = "{0} together: {1}"
+CANCEL = "0: the contributions of {0} cancel."
+NEARLY_CANCEL = "The contributions of {0} nearly cancel: {1} is left of {2}."
+
+ZERO_AS_SUM = "Already 0: the contributions to {0} cancel."
+ZERO_AS_DERIVATIVE = "Already 0: the derivative of {0} is 0 here."
+ZERO_AT_LOSS = "The loss is flat here: {0}."
+ZERO_HERE = "Connected, but {0}."
+ZERO_BEFORE = "Already 0 after {0}, which{1}."
+
+FIRST = "First {0} made in {1}."
+AT_SLOPE = "{0} ({1})"
+AT_VALUE = "{0}, whose value is {1}: {2}"
+AS_GIVEN = "{0}, as {1} is given as {2}"
+AS_MADE = "{0}, as {1} is {2}: {3}"
+GIVEN_SO = "it is given so"
+VICTIM = "This wire is a victim."
+"""Ends the sentence of a wire whose NaN or ∞ arose elsewhere."""
+VICTIMS = "The wires behind it are victims."
+"""Ends the sentence of a wire where NaN or ∞ arises and spreads."""
+
+AT_SEED = "{0}, as it leaves the loss."
+AGAINST = "{0}, against at most {1} for {2}; over this route ×{3}."
+SCALED = "{0} ×{1} over {2}; worst: {3} ×{4}. Here: {5}."
+GROWS = "Grows"
+SHRUNK = "Shrunk"
+
+PARTIAL = "{0} of {1} elements are 0, {2}."
+MASKED_BY = "masked by {0}"
+CANCELLED_AT = "where the contributions to {0} cancel"
+
+# ---- after the name of a block: why it sends 0 back ----------------------------------------------
+
+STEPS = {
+    "Round": "is piecewise constant (None in TensorFlow)",
+    "Floor": "is piecewise constant (None in TensorFlow)",
+    "Ceil": "is piecewise constant (None in TensorFlow)",
+    "Sign": "is piecewise constant",
+}
+FACTORS = ("Mul", "MatMul", "Linear", "Dot", "Einsum")
+FLAT = STEPS | {
+    **dict.fromkeys(FACTORS, "multiplies by 0"),
+    "Where": "takes the other branch",
+    "Maximum": "takes its other input",
+    "Minimum": "takes its other input",
+    "Max": "takes another element",
+    "Min": "takes another element",
+    "Gather": "takes other elements",
+    "Pick": "takes other elements",
+    "Slice": "takes other elements",
+    "GradientScale": "scales the gradient by 0",
+    "GradientReversal": "scales the gradient by 0",
+    "Loss": "scales the gradient by 0",
+    "MeanSquaredError": "is at its minimum: prediction and target agree",
+    "MeanAbsoluteError": "is at its minimum: prediction and target agree",
+    "Huber": "is at its minimum: prediction and target agree",
+}
+"""By type, where that says it all."""
+UNDERFLOWS = "makes the gradient too small for {0}"
+SAME_FOR_ALL = "gets the same gradient for all elements, which always sum to 1"
+ADDS_UP_TO_0 = "adds up gradients that cancel"
+FLAT_HERE = "has a derivative of 0 here"
+FLAT_AT = "has a derivative of 0 at {0}"
+DIVIDES_0 = "divides 0"
+ARCTAN2_AT_0 = "is at (0, 0), where its slope counts as 0 (NaN in JAX)"
+ABS_AT_0 = "is at 0, where its slope counts as 0 (1 in JAX)"
+NORM_AT_0 = "is at 0, where its slope counts as 0, as in PyTorch (NaN elsewhere)"
+COSINE_OF_0 = "reads zeros, where its slope counts as 0"
+OFF = "is off ({0})"
+SATURATED = "is saturated ({0})"
+SATURATED_SOFTMAX = "is saturated (its inputs differ by {0})"
+SINGLE_SOFTMAX = "has one element along its axis, which is always 1"
+IMPROBABLE = "takes probabilities between 0 and 1 ({0})"
+BEYOND_LIMITS = "is beyond its limits ({0})"
+AT_MOST = "at most {0}"
+FROM = "from {0}"
+FROM_TO = "from {0} to {1}"
+STEEP_HERE = "its slope is infinite here"

@@ -1,0 +1,1 @@
+"""Courses: lessons that are checked, played by a class, marked, and remembered."""

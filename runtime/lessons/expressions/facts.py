@@ -1,0 +1,124 @@
+"""What a lesson's expressions ask of a diagram: gradients, values, states, open stops."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+from numpy.typing import NDArray
+
+from blocks.errors import RunError
+from blocks.library.gradient import StopGradient
+from blocks.nearest import did_you_mean
+from runtime.diagram.pages import resolve
+from runtime.diagram.paths import InstancePath, PortPath, WirePath
+from runtime.flow.analyse import analyse
+from runtime.flow.observing import observe
+from runtime.flow.tools.contracts import Contract, Outcome, check_contracts, needs_run
+from runtime.lessons.misconceptions import MOST_BLOCKS, Backpropagation, Wrong
+from runtime.lessons.timeline import Timeline, record
+
+if TYPE_CHECKING:
+    from runtime.engine import Session
+    from runtime.flow.observed import ObservedFlow
+
+Array = NDArray[Any]
+
+
+class Facts:
+    """The facts about one state of a diagram, for the sum of some losses; all if none are given.
+
+    They are computed when they are first asked for, and belong to the values that the session had
+    then. Every method raises RunError for a path that means nothing, and what
+    ``Session.backward`` does.
+    """
+
+    def __init__(self, session: Session, losses: Sequence[str] = ()) -> None:
+        self.session = session
+        self._losses = list(losses) or None
+        self._each: dict[str, Facts] = {}
+
+    @cached_property
+    def timeline(self) -> Timeline:
+        """The recorded training step."""
+        return record(self.session, self._losses)
+
+    @property
+    def observed(self) -> ObservedFlow:
+        """The states of all wires."""
+        return self.timeline.steps.observed
+
+    @cached_property
+    def backpropagation(self) -> tuple[Mapping[InstancePath, Array], Wrong]:
+        """The gradients of the variables block by block, right and with each misconception; none
+        of a diagram that is too large for all of these passes.
+        """
+        way = Backpropagation(self.timeline)
+        if len(way) > MOST_BLOCKS:
+            return {}, []
+        return way.gradients(), way.wrong_gradients()
+
+    def gradient(self, path: str, loss: str = "") -> Array | None:
+        """The gradient of a variable, or what arrives at a port; None if nothing does."""
+        if loss:
+            return self._of(loss).gradient(path)
+        steps, program = self.timeline.steps, self.session.program
+        if not steps.run.losses:
+            raise RunError(
+                "There is no loss, so nothing has a gradient.",
+                next_step="Put a Loss block behind what is to become small.",
+            )
+        name = program.flat.canonical(path)
+        if name in program.sources("variable"):
+            return steps.run.gradients.get(name)
+        port = program.flat.source(PortPath(path))
+        if port in program.ports:
+            return steps.observed.arriving(port)
+        raise _unknown("variable", path, [*program.sources("variable"), *program.ports])
+
+    def value(self, name: str) -> Array:
+        """The value of a port, or of a block with one output."""
+        program = self.session.program
+        port = program.flat.source(PortPath.named(name))
+        found = self.timeline.steps.run.values.get(port)
+        if found is not None:
+            return found
+        if port in program.ports:
+            raise RunError(f"The value of {name} is too large to be kept.")
+        raise _unknown("value", name, [port.short for port in program.ports])
+
+    def state(self, target: str) -> str:
+        """The name of the state of the wire into a port."""
+        wires = self.session.program.wire_sources
+        if WirePath(target) not in wires:
+            raise _unknown("wire", target, [*wires])
+        return str(self.observed.state(target))
+
+    def is_open(self, stop: str) -> bool:
+        """Whether a StopGradient lets gradient pass."""
+        diagram = self.session.diagram
+        address = resolve(diagram, InstancePath(stop))
+        block = None if address is None else address.block(diagram)
+        if not isinstance(block, StopGradient):
+            stops = [*map(str, self.session.program.instances)]
+            raise _unknown("StopGradient", stop, stops)
+        return block.open
+
+    def outcome(self, contract: Contract) -> Outcome:
+        """The outcome of a contract."""
+        observed = observe(self.session, self._losses) if needs_run([contract]) else None
+        flow = analyse(self.session.program, self._losses)
+        return check_contracts([contract], observed, flow, self.session.diagram.training)[0]
+
+    def _of(self, loss: str) -> Facts:
+        if loss not in self._each:
+            self._each[loss] = Facts(self.session, [loss])
+        return self._each[loss]
+
+
+def _unknown(what: str, path: str, known: Sequence[str]) -> RunError:
+    return RunError(
+        f"There is no {what} {path!r}.",
+        next_step=did_you_mean(path, known),
+    )

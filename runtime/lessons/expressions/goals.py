@@ -1,0 +1,64 @@
+"""Goals of steps, and which option of a transfer question is right."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from numpy.typing import NDArray
+
+from blocks.errors import GradwireError, RunError
+from runtime.lessons.conditions import parse_condition, parse_goal
+from runtime.lessons.expressions.grammar import ConditionError
+
+if TYPE_CHECKING:
+    from runtime.diagram.lesson import BuildStep, ChangeStep, CheckStep, WrongAnswer
+    from runtime.lessons.expressions.facts import Facts
+
+Array = NDArray[Any]
+
+
+@dataclass(frozen=True)
+class GoalState:
+    """A goal of a step, whether it is met now, and if not why."""
+
+    text: str
+    met: bool
+    reason: str = ""
+
+
+def goal_states(step: ChangeStep | BuildStep, facts: Facts) -> list[GoalState]:
+    """The goals of a step for a diagram. One that has no value there is not met."""
+    found = []
+    for text in step.goals:
+        try:
+            goal = parse_goal(text)
+            met = goal.holds(facts)
+            found.append(GoalState(text, met, "" if met else goal.reason(facts)))
+        except GradwireError as error:
+            found.append(GoalState(text, False, str(error)))
+    return found
+
+
+def wrong_value(wrong: WrongAnswer, facts: Facts) -> Array | None:
+    """What a wrong answer of the author is. Raises ConditionError, also if it is no number."""
+    if wrong.answer.strip() == "None":
+        return None
+    found = parse_condition(wrong.answer).value(facts)
+    if isinstance(found, str | bool):
+        raise ConditionError(
+            "A wrong answer is a number or None.", expected='value("w") / 2', got=repr(found)
+        )
+    return found
+
+
+def right_option(step: CheckStep, facts: Facts) -> int:
+    """The place of the only option that holds. Raises RunError if there is none, or more."""
+    holding = [i for i, o in enumerate(step.options) if parse_condition(o.holds).holds(facts)]
+    if len(holding) != 1:
+        raise RunError(
+            "A transfer question has one right option.",
+            expected="one option that holds",
+            got=f"{len(holding)}",
+        )
+    return holding[0]

@@ -1,0 +1,1 @@
+"""Questions about any diagram, with wrong answers that are computed too."""

@@ -1,0 +1,72 @@
+"""A question with its options, and how options are chosen so that none is ambiguous."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from random import Random
+
+MOST_OPTIONS = 4
+"""Answers to choose from."""
+_FEWEST_WRONG = 2
+
+
+class Kind(StrEnum):
+    """What a question is about."""
+
+    GRADIENT = "gradient"
+    PRESENCE = "presence"
+    STATE = "state"
+    VALUE = "value"
+    WHAT_IF = "what-if"
+
+
+@dataclass(frozen=True)
+class Option:
+    """One answer: its text, what it says to who chose it, and the misconception behind it."""
+
+    text: str
+    feedback: str
+    misconception: str = ""
+
+    @property
+    def is_right(self) -> bool:
+        """Whether this is the answer."""
+        return not self.misconception
+
+
+@dataclass(frozen=True)
+class Question:
+    """A question about the ``place``, a variable, port, wire or stop by path, with the values that
+    the variables have then.
+
+    The texts of the options all differ, and one of them is right.
+    """
+
+    kind: Kind
+    place: str
+    text: str
+    values: Mapping[str, str]
+    options: tuple[Option, ...]
+
+    @property
+    def answer(self) -> int:
+        """The place of the right option."""
+        return next(i for i, option in enumerate(self.options) if option.is_right)
+
+
+def options_of(right: str, wrong: Iterable[Option], random: Random) -> tuple[Option, ...] | None:
+    """The right answer and the first wrong ones that differ from it and from each other, in any
+    order; None where fewer than two differ.
+    """
+    found: dict[str, Option] = {right: Option(right, "Right.")}
+    for option in wrong:
+        if len(found) < MOST_OPTIONS:
+            found.setdefault(option.text, option)
+    options = [*found.values()]
+    random.shuffle(options)
+    return tuple(options) if len(options) > _FEWEST_WRONG else None

@@ -1,0 +1,91 @@
+"""Joins the parts of the page's script, and leaves out comments and space."""
+
+from __future__ import annotations
+
+import re
+
+from runtime.publish.living.kernels import loops, source
+from runtime.publish.living.reasons import words
+
+PARTS = (
+    "arrays.js",
+    "kernels.js",
+    "tape.js",
+    "states.js",
+    "sentences.js",
+    "reasons/blocks.js",
+    "reasons/contributions.js",
+    "reasons/flat.js",
+    "reasons/origins.js",
+    "reasons/numeric.js",
+    "engine.js",
+)
+"""The arithmetic and the sentences about it: what tests run without a page."""
+PAGE_PARTS = (
+    "words.js",
+    "picture.js",
+    "face.js",
+    "camera.js",
+    "why.js",
+    "timeline.js",
+    "controls.js",
+    "conditions.js",
+    "judging.js",
+    "beliefs.js",
+    "predict.js",
+    "answers.js",
+    "lesson.js",
+    "drawing.js",
+    "panel.js",
+    "keyboard.js",
+    "page.js",
+)
+"""What draws the page and listens to the reader; in this order."""
+_TOKEN = re.compile(
+    r"""(?P<comment>//[^\n]*|/\*.*?\*/)
+    |(?P<text>'(?:[^'\\\n]|\\.)*'|"(?:[^"\\\n]|\\.)*"|`(?:[^`\\]|\\.)*`)
+    |(?P<space>\s+)
+    |(?P<regex>(?<=[(,=:!&|?{;]\s)/(?![*/])(?:[^/\\\n\[]|\\.|\[[^\]]*\])+/\w*
+        |(?<=[(,=:!&|?{;])/(?![*/])(?:[^/\\\n\[]|\\.|\[[^\]]*\])+/\w*)
+    |(?P<word>[\w$]+)
+    |(?P<mark>.)""",
+    re.VERBOSE | re.DOTALL,
+)
+_WORD = re.compile(r"[\w$]")
+
+
+def engine_script() -> str:
+    """The script that computes diagrams; the same for all of them."""
+    return "'use strict';\n" + loops() + words() + "".join(minified(source(part)) for part in PARTS)
+
+
+def page_script() -> str:
+    """The whole script of a page; the same for all diagrams."""
+    return engine_script() + "".join(minified(source(part)) for part in PAGE_PARTS)
+
+
+def minified(script: str) -> str:
+    """A script without comments, indentation and needless spaces. Keeps line ends.
+
+    Template literals are kept as they are; they must not contain further template literals.
+    """
+    parts: list[str] = []
+    gap = ""
+    for token in _TOKEN.finditer(script):
+        text = token.group()
+        if token.lastgroup in ("space", "comment"):
+            gap = "\n" if "\n" in text or gap == "\n" else " "
+            continue
+        if parts and gap:
+            parts.append(_separator(parts[-1][-1], text[0], gap))
+        parts.append(text)
+        gap = ""
+    return re.sub(r"\n+", "\n", "".join(parts)) + "\n"
+
+
+def _separator(before: str, after: str, gap: str) -> str:
+    """What must stay of the space between two tokens."""
+    if gap == "\n":
+        return "" if before in "{,;([=?:&|" or after in ".?:&|)]," else "\n"
+    words = _WORD.match(before) and _WORD.match(after)
+    return " " if words or (before in "+-" and after in "+-") else ""

@@ -1,0 +1,72 @@
+"""What a living page can't compute, each with its reason."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any
+
+from numpy.typing import NDArray
+
+from blocks.errors import RunError
+from runtime.calculus.dtypes import INTEGERS, is_float
+from runtime.calculus.primitives.base import CONSTANT, LEAF, RESHAPE
+from runtime.publish.living.kernels import KERNELS
+from runtime.publish.living.numbers import LARGEST_INTEGER
+
+if TYPE_CHECKING:
+    from runtime.engine.program import Program
+    from runtime.publish.living.tape import Tape
+
+MOST_ELEMENTS = 1_000_000
+"""Numbers of all arrays that a page keeps in memory: about 8 MB."""
+MOST_OPERATIONS = 20_000
+DTYPES = frozenset({"float64", "float32", "bool"}) | frozenset(INTEGERS)
+_WITHOUT_KERNEL = frozenset({LEAF.name, CONSTANT.name, RESHAPE.name, "collect"})
+
+
+def require_program(program: Program) -> None:
+    """Raise RunError if the diagram has errors, or nothing to differentiate."""
+    for diagnostic in program.diagnostics:
+        if diagnostic.severity == "error":
+            raise RunError(str(diagnostic), next_step="Repair the diagram first.")
+    if not program.heads():
+        raise RunError("The diagram has no loss.", next_step="Add a Loss block.")
+    for head in program.heads():
+        value = program.ports[head]
+        if not is_float(value.dtype) or (value.shape and not program.block(head.block).head):
+            raise RunError(f"{head} is no number to differentiate.")
+
+
+def require_data(tapes: Sequence[Tape]) -> None:
+    """Raise RunError if the page's script can't compute what a tape says."""
+    for tape in tapes:
+        for reason in _obstacles(tape):
+            raise RunError(reason)
+
+
+def _obstacles(tape: Tape) -> Iterator[str]:
+    if len(tape.ops) > MOST_OPERATIONS:
+        yield f"It has {len(tape.ops):,} operations, and a page computes {MOST_OPERATIONS:,}."
+    total = sum(op.value.size for op in tape.ops)
+    if total > MOST_ELEMENTS:
+        yield f"It computes {total:,} numbers, and a page {MOST_ELEMENTS:,}."
+    for op in tape.ops:
+        value, name = op.value, op.value.primitive.name
+        if value.dtype not in DTYPES:
+            yield f"{value.owner} computes in {value.dtype}, which browsers don't."
+        if name not in KERNELS and name not in _WITHOUT_KERNEL:
+            yield f"The page has no arithmetic for {name!r} of {value.owner}."
+        if value.primitive is CONSTANT and not is_exact(value.attributes["array"]):
+            yield inexact(str(value.owner))
+
+
+def is_exact(array: NDArray[Any]) -> bool:
+    """Whether JavaScript's numbers have all integers of an array; floats are as they are."""
+    if array.dtype.kind not in "iu" or not array.size:
+        return True
+    return max(abs(int(array.max())), abs(int(array.min()))) <= LARGEST_INTEGER
+
+
+def inexact(place: str) -> str:
+    """The reason why integers can't be published."""
+    return f"{place} has integers beyond 2⁵³, which JavaScript's numbers don't have."

@@ -1,0 +1,55 @@
+"""Diagrams and sessions in a notebook: their page in a frame, or a picture with the reason."""
+
+from __future__ import annotations
+
+from html import escape
+from typing import TYPE_CHECKING
+
+from blocks.errors import GradwireError, LimitError
+from runtime.engine import Session
+from runtime.publish.living.data import Living, living_data
+from runtime.publish.living.html import page, picture_page
+from runtime.publish.living.numbers import numbers
+from runtime.publish.living.publishing import still
+from runtime.publish.living.verification import verify
+
+if TYPE_CHECKING:
+    from runtime.diagram import Diagram
+
+MOST_BLOCKS = 200
+"""Blocks of the largest diagram that is shown alive: a cell must not take seconds."""
+MOST_SETTINGS = 8
+"""Combinations of switches whose sentences are written; beyond, those of the diagram alone."""
+HEIGHT = 480
+"""Of the frame, in px."""
+
+
+def frame(subject: Diagram | Session) -> str:
+    """The subject's page in a frame of its own, with the values that a session has now.
+
+    The frame may run the page's script, and reach neither the notebook nor the network.
+    """
+    session = subject if isinstance(subject, Session) else None
+    diagram = subject.diagram if isinstance(subject, Session) else subject
+    try:
+        html = page(_living(diagram, session).data, "")
+    except GradwireError as error:
+        html = picture_page(diagram.title, diagram.description, still(diagram), str(error))
+    return (
+        f'<iframe sandbox="allow-scripts allow-downloads" srcdoc="{escape(html)}" width="100%" '
+        f'height="{HEIGHT}" title="{escape(diagram.title or "Diagram")}" '
+        'style="border: 1px solid #8888; border-radius: 6px"></iframe>'
+    )
+
+
+def _living(diagram: Diagram, session: Session | None) -> Living:
+    count = sum(len(each.blocks) for each in diagram.pages.values())
+    if count > MOST_BLOCKS:
+        raise LimitError(f"It has {count:,} blocks; notebooks show {MOST_BLOCKS} alive.")
+    living = living_data(diagram, MOST_SETTINGS)
+    verify(living)
+    leaves = living.data["leaves"]
+    for path, value in {} if session is None else session.values.items():
+        if path in leaves and leaves[path]["shape"] == value.shape:
+            leaves[path]["data"] = numbers(value)
+    return living

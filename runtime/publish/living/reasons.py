@@ -1,0 +1,169 @@
+"""What a page needs to say why: the blocks, the words, and what structure says in advance.
+
+The sentences about numbers are written in the page, as numbers change there. Those about structure
+are the runtime's own, for each combination of switches.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Any
+
+from blocks.block import Source
+from blocks.library.functions import Clip
+from blocks.library.losses import BinaryCrossEntropy
+from runtime.engine.lowering import lower
+from runtime.flow import analyse
+from runtime.flow.lazy import MANY
+from runtime.flow.numbers.remedies import is_complement
+from runtime.flow.structure.exponentials import function_of
+from runtime.flow.structure.neighbours import SHAPES
+from runtime.flow.words import phrases, value_sentences
+from runtime.publish.living.numbers import number
+
+if TYPE_CHECKING:
+    from runtime.engine.flatten import Instance
+    from runtime.engine.program import Program
+    from runtime.flow.words.states import Verdict
+    from runtime.publish.living.switches import Switches
+
+
+# ---- blocks -------------------------------------------------------------------------------------
+
+
+def block_data(program: Program) -> dict[str, list[Any]]:
+    """For each block that runs its type, its inputs, and what else sentences depend on."""
+    return {path: _block(program, each) for path, each in program.instances.items()}
+
+
+def _block(program: Program, instance: Instance) -> list[Any]:
+    block = instance.block
+    kind, names = block.type_name(), block.output_names()
+    more: dict[str, Any] = {}
+    ports = [leaf for name in names for leaf in program.leaf_ports(instance.port(name))]
+    if (outputs := [port.within_block for port in ports]) != ["out"]:
+        more["outputs"] = outputs
+    if passed := _passed(instance):
+        more["wires"] = passed
+    if block.head:
+        more["head"] = 1
+    if isinstance(block, Source):
+        more["source"] = 1
+    if isinstance(block, Clip):
+        limits = {"min": block.min, "max": block.max}
+        more |= {key: number(limit) for key, limit in limits.items() if limit is not None}
+    if kind in ("Softmax", "LogSoftmax"):
+        more["axis"] = getattr(block, "axis", -1)
+    if isinstance(block, BinaryCrossEntropy) and block.given == "probabilities":
+        more["improbable"] = 1
+    if kind == "Exp" and (function := function_of(program, instance.path)):
+        more["function"] = function
+    if kind == "Log" and is_complement(program, instance.path):
+        more["complement"] = 1
+    return [kind, list(instance.inputs), more]
+
+
+def _passed(instance: Instance) -> dict[str, str]:
+    """The wires that keep another path than that of their input: those into a page."""
+    wires = {port: key for port, (key, _) in instance.wires.items()}
+    return {port: key for port, key in wires.items() if key != instance.path.wire(port)}
+
+
+# ---- what structure says ------------------------------------------------------------------------
+
+
+class Verdicts:
+    """Why each wire and variable gets a gradient, for every combination of switches and loss."""
+
+    def __init__(self, program: Program) -> None:
+        self._places: dict[str, int] = {path: place for place, path in enumerate(program.instances)}
+        self._names: list[str] = []
+        self._texts: dict[str, int] = {}
+        self._routes: dict[tuple[int, int], int] = {}
+        self._told: dict[tuple[Any, ...], int] = {}
+        self._table: dict[str, list[int]] = {}
+
+    def add(self, switches: Switches, setting: Sequence[bool]) -> None:
+        """Add what is said with the switches set so."""
+        program = lower(switches.switched(setting))
+        flow = analyse(program).prepare()
+        self._names = [*program.wire_sources, *program.trainable]
+        losses = program.heads() if len(program.heads()) > 1 else []
+        for place, loss in enumerate([None, *losses], -1):
+            key = setting_key(setting) + (f":{place}" if place >= 0 else "")
+            self._table[key] = [self._telling(flow.explain(name, loss)) for name in self._names]
+
+    def _telling(self, verdict: Verdict) -> int:
+        """The place of what a verdict says: its text, its cure, the end of its route, and who
+        cuts.
+        """
+        route = -1
+        for path in verdict.witness:
+            known = self._places[path]
+            route = self._routes.setdefault((route, known), len(self._routes))
+        told = (
+            self._text(verdict.sentence),
+            self._text(verdict.cure),
+            route,
+            tuple(dict.fromkeys(str(cutter.wire) for cutter in verdict.cutters)),
+        )
+        return self._told.setdefault(told, len(self._told))
+
+    def _text(self, text: str) -> int:
+        return self._texts.setdefault(text, len(self._texts))
+
+    @property
+    def data(self) -> dict[str, Any]:
+        """All of it as plain data."""
+        return {
+            "names": self._names,
+            "texts": list(self._texts),
+            "routes": list(self._routes),
+            "told": [list(told) for told in self._told],
+            "table": self._table,
+        }
+
+
+def setting_key(setting: Iterable[bool]) -> str:
+    """A combination of switches as a key: a digit each, 1 if it is open."""
+    return "".join("01"[is_open] for is_open in setting)
+
+
+# ---- words --------------------------------------------------------------------------------------
+
+
+def words() -> str:
+    """The script that defines ``SAY``: the phrases, and tables of words by type of block."""
+    say = value_sentences
+    found: dict[str, Any] = {
+        name: phrase for name, phrase in vars(phrases).items() if name.isupper()
+    }
+    found |= {name: text for name, text in vars(say).items() if name.isupper() and _is_text(text)}
+    found |= {
+        "CURES": say.CURES, "AT_ZERO": say.AT_ZERO, "EXP": say.EXP, "FLAT_CURES": say.FLAT,
+        "BETWEEN": say.BETWEEN, "LIMITED": say.LIMITED, "MANY": MANY, "SYMBOLS": say.SYMBOLS,
+        "SHAPES": sorted(SHAPES),
+        "BY_WHERE": say.BY_WHERE, "LOG_SIGMOID": say.LOG_SIGMOID, "UNDER_ROOT": say.UNDER_ROOT,
+        "DIVIDED_NORM": say.under_root("{0}", "Norm"),
+        "DIVIDED_SQRT": say.under_root("{0}", "Sqrt"),
+        "UNDERFLOWN": say.underflows("{0}"),
+        "TOO_LATE": say.guard_too_late("{0}", "{1}", "{2}"),
+        "DOUBLE_WHERE": say.double_where("{0}", "{1}", "", "{2}"),
+        "DOUBLE_WHERE_SQRT": say.double_where("{0}", "{1}", "Sqrt", "{2}"),
+        "NOT_TAKEN": say.not_taken("{0}"),
+        "MOVES": say.stuck_cure({"{0}": True}),
+        "STUCK": say.stuck_cure({"{0}": False}),
+        "NORMS": [
+            [say.norm_cure("{0}", is_squared, is_named) for is_named in (False, True)]
+            for is_squared in (False, True)
+        ],
+        "POLES": {kind: say.pole_cure("{0}", kind) for kind in ("", "Arctan2", "Div")},
+        "KEEP_SMALL": say.squashing_cure(["{0}"], True),
+        "NO_SQUASHING": say.squashing_cure(["{0}"], False),
+    }  # fmt: skip
+    return f"const SAY={json.dumps(found, ensure_ascii=False, separators=(',', ':'))};\n"
+
+
+def _is_text(value: object) -> bool:
+    return isinstance(value, str)

@@ -1,0 +1,149 @@
+// Why a block sends 0 back, and what would help.
+const SUBNORMAL = {float32: 2 ** -149, float64: 5e-324};
+
+// What comes back over a wire if other gradients arrived at the outputs of the block that it
+// enters; null where that is not computed apart.
+function isolated(live, path, wire, sent) {
+  const {tape, arrays, all} = live.ready, places = new Map();
+  for (const [name, array] of Object.entries(sent)) places.set(tape.ports[`${path}.${name}`][2], array);
+  const end = tape.wires[wire][1], between = new Set(), pending = [end];
+  while (pending.length) {
+    const at = pending.pop();
+    if (places.has(at) || between.has(at)) continue;
+    between.add(at);
+    pending.push(...tape.ops[at][1]);
+  }
+  const depends = new Set(places.keys()), steps = [];
+  for (const at of [...between].sort((a, b) => a - b)) {
+    if (!tape.ops[at][1].some((k) => depends.has(k))) continue;
+    depends.add(at);
+    if (all[at]) steps.push(all[at]);
+  }
+  if (!depends.has(end)) return null;
+  const kept = [...depends].map((at) => [arrays[at].d, arrays[at].d.slice()]);
+  for (const [at, array] of places) arrays[at].d.set(array);
+  for (const step of steps) run(step, arrays, live.arrived, live.open, live.heads);
+  const found = arrays[end].d.slice();
+  for (const [buffer, old] of kept) buffer.set(old);
+  return found;
+}
+
+class ZeroSpot {
+  constructor(contributions, {block, wire}) {
+    const {live, near} = contributions;
+    Object.assign(this, {contributions, live, near, block, wire, port: within(wire)});
+    this.kind = near.kind(block);
+    this.more = near.more(block);
+    const all = near.inputs(live, block), wired = Object.keys(near.wires[block]);
+    this.inputs = Object.fromEntries(wired.filter((name) => all[name]).map((name) => [name, all[name]]));
+    this.all = all;
+    this.arriving = contributions.arriving(block);
+    this.why = this.found();
+  }
+
+  get value() {
+    return this.inputs[this.port];
+  }
+
+  // FLAT, CANCELS or UNDERFLOWS.
+  found() {
+    const known = Object.entries(this.arriving).filter(([, array]) => hasAny(array));
+    if (this.kind in SAY.STEPS || this.more.head || !known.length || !this.value) return 'FLAT';
+    const exponent = most(known.map(([, a]) => Math.floor(Math.log2(peakOf(a))) + 1));
+    const half = Math.trunc(exponent / 2), scale = (x) => x * 2 ** -half * 2 ** (half - exponent);
+    let seed = 1;
+    const draw = () => (seed = (seed * 48271) % 2147483647) / 2147483647 + 0.5;
+    const sent = (f) => Object.fromEntries(known.map(([name, a]) => [name, a.d.map(f)]));
+    const scaled = isolated(this.live, this.block, this.wire, sent(scale));
+    const free = isolated(this.live, this.block, this.wire, sent((x) => (x ? draw() : 0)));
+    if (!scaled || !free || !free.every(Number.isFinite)) return 'FLAT';
+    const peak = peakOf({d: scaled}) * 2 ** half * 2 ** (exponent - half);
+    if (hasAny({d: scaled}) && peak <= SUBNORMAL[this.value.t]) return 'UNDERFLOWS';
+    return hasAny({d: free}) ? 'CANCELS' : 'FLAT';
+  }
+
+  get isWholeSoftmax() {
+    const isAlike = (array) => spreads(array, this.more.axis).every((x) => !x);
+    return this.kind === 'Softmax' && Object.values(this.arriving).every(isAlike);
+  }
+
+  get isSingle() {
+    return this.kind === 'Softmax' && this.value?.s.at(this.more.axis) === 1;
+  }
+
+  get isImprobable() {
+    if (!this.more.improbable || this.port !== 'prediction' || !this.value) return false;
+    const step = this.value.t === 'float32' ? 2 ** -23 : 2 ** -52;
+    return this.value.d.every((x) => x <= step || x >= 1 - step);
+  }
+
+  // The elements of the input at which something arrives.
+  get reached() {
+    const {value} = this, same = Object.values(this.arriving).filter(({s}) => sameShape(s, value.s));
+    const found = same.length === 1 ? value.d.filter((_, i) => same[0].d[i] !== 0) : value.d;
+    return found.length ? found : value.d;
+  }
+
+  get range() {
+    const [low, high] = [number(least(this.reached)), number(most(this.reached))];
+    return low === high ? low : phrase(SAY.FROM_TO, low, high);
+  }
+
+  extreme(pick, words) {
+    const {reached} = this, text = number(pick(reached));
+    return reached.length === 1 ? text : phrase(words, text);
+  }
+
+  // Words that follow the name of the block.
+  get reason() {
+    if (this.why === 'UNDERFLOWS') return phrase(SAY.UNDERFLOWS, this.value.t);
+    if (this.why === 'CANCELS') return this.isWholeSoftmax ? SAY.SAME_FOR_ALL : SAY.ADDS_UP_TO_0;
+    const {kind, value} = this, isZero = (array) => !hasAny(array);
+    if (kind in SAY.FLAT) return SAY.FLAT[kind];
+    if (!value || !value.d.length || !isFloat(value.t)) return SAY.FLAT_HERE;
+    if (kind === 'Softmax')
+      return this.isSingle
+        ? SAY.SINGLE_SOFTMAX
+        : phrase(SAY.SATURATED_SOFTMAX, number(most(spreads(value, this.more.axis))));
+    if (kind === 'Div' && this.port === 'b' && isZero(this.all.a)) return SAY.DIVIDES_0;
+    if (kind === 'Arctan2' && Object.values(this.inputs).every(isZero)) return SAY.ARCTAN2_AT_0;
+    if (kind === 'Abs' && isZero({d: this.reached})) return SAY.ABS_AT_0;
+    if (kind === 'Norm' && isZero(value)) return SAY.NORM_AT_0;
+    if (kind === 'Relu') return phrase(SAY.OFF, this.extreme(most, SAY.AT_MOST));
+    const smallest = (d) => d.reduce((a, b) => (Math.abs(b) < Math.abs(a) ? b : a));
+    if (kind === 'Sigmoid' || kind === 'Tanh')
+      return phrase(SAY.SATURATED, this.extreme(smallest, SAY.FROM));
+    if (this.isImprobable) return phrase(SAY.IMPROBABLE, this.range);
+    if (kind === 'CosineSimilarity' && Object.values(this.inputs).some(isZero)) return SAY.COSINE_OF_0;
+    if (kind === 'Clip') return phrase(SAY.BEYOND_LIMITS, this.range);
+    return value.d.length === 1 ? phrase(SAY.FLAT_AT, number(value.d[0])) : SAY.FLAT_HERE;
+  }
+
+  // What would help; '' if that is not known.
+  get cure() {
+    if (this.why === 'UNDERFLOWS') return SAY.SCALE_UP;
+    if (this.why === 'CANCELS') {
+      const kinds = this.near.beyond(this.block).map((wire) => this.near.kind(this.near.targets[wire]));
+      const isSummed = kinds.every((kind) => kind === 'Mean' || kind === 'Sum');
+      return this.isWholeSoftmax && isSummed ? SAY.WHOLE_SOFTMAX : '';
+    }
+    if (SAY.FACTORS.includes(this.kind)) return this.stuck;
+    if (this.isImprobable) return SAY.AS_LOGITS;
+    if (this.isSingle) return this.value.d.length > 1 ? SAY.OTHER_AXIS : SAY.SINGLE;
+    return SAY.FLAT_CURES[this.kind] ?? '';
+  }
+
+  // About trained variables of zeros that another input reads.
+  get stuck() {
+    const stuck = [];
+    for (const [name, port] of Object.entries(this.near.sources(this.block))) {
+      const path = blockOf(port), array = this.inputs[name];
+      if (name === this.port || !array || hasAny(array) || !this.live.data.leaves[path]?.trained) continue;
+      const gradient = this.live.gradient(path);
+      if (gradient) stuck.push([path, hasAny(gradient)]);
+    }
+    const moving = stuck.find(([, gets]) => gets);
+    if (moving) return phrase(SAY.MOVES, moving[0]);
+    return stuck.length ? phrase(SAY.STUCK, stuck[0][0]) : '';
+  }
+}

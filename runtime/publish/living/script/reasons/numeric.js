@@ -1,0 +1,258 @@
+// Sentences about wires and variables with a gradient, and what would help: those of the runtime.
+const WEIGHING = [...SAY.FACTORS, 'Conv2D'];
+const STEEP_KINDS = ['Arctan2', 'Div', 'Log', 'Pow', 'Sqrt'];
+const DISTANCES = ['BinaryCrossEntropy', 'CrossEntropy', 'Huber', 'MeanAbsoluteError', 'MeanSquaredError'];
+const MOST_NORMS = 8;
+const joined = (...parts) => parts.filter(Boolean).join(' ');
+const isBad = ({d}) => !d.every(Number.isFinite);
+
+class NumericSentences {
+  constructor(live) {
+    this.live = live;
+    this.near = live.blocks;
+    this.contributions = new Contributions(live);
+    this.origins = new Origins(live);
+    this.limits = live.data.thresholds;
+    this.spots = {};
+    const losses = this.contributions.losses.map(blockOf);
+    if (losses.length > 4) losses.splice(2, losses.length - 3, '…');
+    this.label = losses.length === 1 ? losses[0] : `(${losses.join(' + ')})`;
+  }
+
+  size(wire) {
+    return this.contributions.sizes[wire];
+  }
+
+  amount(wire) {
+    return sizeText(this.contributions.of[wire]);
+  }
+
+  wire(wire, state, route) {
+    if (state === 'ZERO') return this.zero(wire);
+    if (state === 'NONFINITE') return this.nonfinite(wire);
+    if (state === 'FAINT' || state === 'FLOOD') return this.scaled(wire, state === 'FLOOD');
+    if (state === 'PARTIAL') return this.partial(wire);
+    const [path, leaf] = this.live.data.wires[wire].split(':'), block = blockOf(path);
+    const source = leaf === undefined ? block : `${block}:${leaf}`;
+    return phrase(SAY.CARRIES, this.label, source, this.amount(wire), routeText(route));
+  }
+
+  variable(name, state, gradient, structural) {
+    const ahead = this.contributions.leaving(`${name}.out`), size = measure(gradient);
+    const isSimilar = ({finite, zeros, total}) => {
+      const isZero = zeros === total && total > 0;
+      if (state === 'ZERO') return isZero;
+      return state === 'NONFINITE' ? !finite : finite && !isZero;
+    };
+    const similar = ahead.filter((wire) => isSimilar(this.size(wire)));
+    if (state === 'ZERO' && !similar.length && ahead.length > 1) return phrase(SAY.CANCEL, names(ahead));
+    const largest = most([0, ...ahead.map((wire) => this.size(wire).rms)]);
+    const cancels = size.rms < this.limits.cancels * largest && this.limits.cancels * largest < Infinity;
+    if (state === 'FAINT' && ahead.length > 1 && cancels) {
+      const left = (size.total > 1 ? 'rms ' : '') + number(size.rms);
+      return phrase(SAY.NEARLY_CANCEL, names(ahead), left, number(largest));
+    }
+    if (state === 'CARRIES' || !similar.length)
+      return phrase(SAY.VARIABLE, this.label, name, sizeText(gradient), structural);
+    if (ahead.length > 1 && state !== 'ZERO' && state !== 'NONFINITE')
+      return phrase(SAY.TOGETHER, names(ahead), this.wire(this.contributions.largestOf(similar), state, []));
+    return this.wire(similar[0], state, []);
+  }
+
+  // ---- zero ----
+
+  spot(blame) {
+    return (this.spots[blame.wire] ??= new ZeroSpot(this.contributions, blame));
+  }
+
+  zero(wire) {
+    const blame = this.contributions.zeroedBy(wire), {block} = blame;
+    if (blame.isCancelled) return phrase(SAY.ZERO_AS_SUM, block);
+    if (blame.isDerived) return phrase(SAY.ZERO_AS_DERIVATIVE, block);
+    const {reason} = this.spot(blame), full = `${block} ${reason}`;
+    if (this.seeds.has(block)) return phrase(SAY.ZERO_AT_LOSS, full);
+    return blame.isLocal ? phrase(SAY.ZERO_HERE, full) : phrase(SAY.ZERO_BEFORE, block, ` ${reason}`);
+  }
+
+  // The losses, and what Loss blocks mark.
+  get seeds() {
+    const {heads} = this.contributions, found = new Set(heads);
+    for (const path of heads)
+      if (this.near.more(path).head)
+        for (const wire of Object.values(this.near.wires[path])) found.add(blockOf(this.live.data.wires[wire]));
+    return found;
+  }
+
+  // ---- not finite ----
+
+  nonfinite(wire) {
+    const {contributions, near} = this, blame = contributions.blame(wire, 'not finite', isBad);
+    const told = this.firstMade(blame);
+    if (!blame.isLocal) return joined(told, SAY.VICTIM);
+    const behind = near.read(blockOf(this.live.data.wires[wire])).length
+      ? Object.values(near.wires[blockOf(this.live.data.wires[wire])]).flatMap((each) => near.leaves(each))
+      : [];
+    return joined(told, behind.some((each) => this.size(each) && !this.size(each).finite) && SAY.VICTIMS);
+  }
+
+  firstMade({block, wire}) {
+    const {contributions, near, origins} = this, contribution = contributions.of[wire];
+    const what = hasNaN(contribution) ? 'NaN' : '∞';
+    const origin = origins.of(block) ?? origins.ofDerivative(block);
+    if (origin) {
+      const slope = SAY.FACTORS.includes(near.kind(block)) ? origin.what : origins.what(block);
+      const cure = this.safeForm(wire, origin.block, slope === 'NaN' ? 'NaN' : '∞') || origin.cure;
+      let made = phrase(SAY.AT_VALUE, origin.block, origin.what, origin.reason);
+      if (near.more(origin.block).source) made = phrase(SAY.AS_GIVEN, block, origin.block, origin.what);
+      else if (origin.block !== block && what === 'NaN' && origin.what !== 'NaN')
+        made = phrase(SAY.AS_MADE, block, origin.block, origin.what, origin.reason);
+      return joined(phrase(SAY.FIRST, what, made), cure);
+    }
+    const arrived = Object.values(contributions.arriving(block));
+    const before = arrived.find(({s}) => sameShape(s, contribution.s));
+    let reason = SAY.STEEP_HERE;
+    if (what === 'NaN') reason = before && before.d.includes(0) ? '0·∞' : '∞ − ∞ or 0·∞';
+    const cure = this.safeForm(wire, block, '∞') || origins.ofSlope(block);
+    return joined(phrase(SAY.FIRST, what, phrase(SAY.AT_SLOPE, block, reason)), cure);
+  }
+
+  // What to do about a value or slope that is not finite where a Where, or a limit, takes another.
+  safeForm(wire, culprit, what) {
+    const {contributions, near} = this, kind = near.kind(culprit), brought = contributions.of[wire];
+    for (const at of contributions.route(wire)) {
+      const block = near.targets[at], sent = contributions.of[at];
+      const meets = sameShape(brought.s, sent.s)
+        ? brought.d.some((x, i) => !Number.isFinite(x) && sent.d[i] === 0)
+        : sent.d.includes(0);
+      if (!meets) continue;
+      if (near.kind(block) === 'Where')
+        return phrase(kind === 'Sqrt' ? SAY.DOUBLE_WHERE_SQRT : SAY.DOUBLE_WHERE, block, culprit, what);
+      if (['Clip', 'Maximum', 'Minimum'].includes(near.kind(block)))
+        return phrase(SAY.TOO_LATE, block, culprit, what);
+    }
+    return '';
+  }
+
+  // ---- too small, too large, in parts ----
+
+  scaled(wire, grows) {
+    const route = this.contributions.routeFactors(wire), amount = this.amount(wire), {factor, blocks} = route;
+    if (!blocks) return phrase(SAY.AT_SEED, amount);
+    const [worst, into] = grows ? route.most : route.least;
+    if (factor > 1 !== grows)
+      return phrase(SAY.AGAINST, amount, number(this.contributions.largest), this.label, number(factor));
+    const count = `${blocks} block${blocks > 1 ? 's' : ''}`, verb = grows ? SAY.GROWS : SAY.SHRUNK;
+    return phrase(SAY.SCALED, verb, number(factor), count, into ? blockOf(into) : '', number(worst), amount);
+  }
+
+  partial(wire) {
+    const isMasked = ({d}) => {
+      const zeros = d.reduce((sum, x) => sum + (x === 0), 0);
+      return d.length > 0 && zeros >= this.limits.partial * d.length;
+    };
+    const blame = this.contributions.blame(wire, 'masked', isMasked), {zeros, total} = this.size(wire);
+    const by = phrase(blame.isCancelled ? SAY.CANCELLED_AT : SAY.MASKED_BY, blame.block);
+    return phrase(SAY.PARTIAL, zeros, total, by);
+  }
+
+  // ---- cures ----
+
+  cure(wires, state) {
+    if (state === 'FLOOD') return this.ofFlood(wires);
+    if (state === 'FAINT') return this.ofFaint(wires);
+    if (state !== 'ZERO') return '';
+    const found = new Set(), norms = new Set();
+    for (const wire of wires) {
+      const blame = this.contributions.zeroedBy(wire), {block} = blame;
+      if (!blame.isCancelled && !blame.isDerived) found.add(this.ofOutput(block) || this.spot(blame).cure);
+      for (const text of this.ofNorms(wire, block)) norms.add(text);
+    }
+    return joined(...new Set([...found, ...norms]));
+  }
+
+  ofOutput(block) {
+    const {near} = this, wires = near.beyond(block), to = (wire) => near.kind(near.targets[wire]);
+    const measures = (wire) =>
+      to(wire) === 'Sub'
+        ? near.beyond(near.targets[wire]).every((each) => ['Abs', 'Norm', 'Square'].includes(to(each)))
+        : DISTANCES.includes(to(wire));
+    return near.kind(block) === 'Relu' && wires.length && wires.every(measures) ? SAY.RELU_AT_OUTPUT : '';
+  }
+
+  // About the Norm blocks of length 0 through which the gradient of a wire comes.
+  ofNorms(wire, named) {
+    const {near} = this, target = near.targets[wire];
+    return this.norms
+      .filter(([, before]) => before.has(target))
+      .map(([norm]) => {
+        const isSquared = near.beyond(norm).every((each) => {
+          const at = near.targets[each];
+          return near.kind(at) === 'Square' || (near.kind(at) === 'Pow' && near.isGiven(this.live, at, 'b', 2));
+        });
+        return phrase(SAY.NORMS[+isSquared][+(norm === named)], norm);
+      });
+  }
+
+  get norms() {
+    const {near, live} = this, isAtZero = (path) => {
+      const length = near.kind(path) === 'Norm' && live.port(`${path}.out`);
+      return length && length.d.length && !hasAny(length);
+    };
+    const found = Object.keys(live.data.blocks).filter(isAtZero).slice(0, MOST_NORMS);
+    return found.map((path) => [path, this.before(path)]);
+  }
+
+  // A block and those before it that gradient comes to.
+  before(path) {
+    const {near} = this, found = new Set([path]);
+    for (const at of found)
+      for (const wire of Object.values(near.wires[at] ?? {}))
+        if (near.leaves(wire).some((leaf) => leaf in this.contributions.of))
+          found.add(blockOf(this.live.data.wires[wire]));
+    return found;
+  }
+
+  ofFlood(wires) {
+    const {contributions, near, live} = this, largest = wires.length ? contributions.largestOf(wires) : null;
+    const route = largest ? contributions.routeFactors(largest) : NO_ROUTE, [worst, wire] = route.most;
+    if (!wire || worst < Math.sqrt(Math.max(route.factor, 1))) return SAY.EXPLODES;
+    const block = near.targets[wire], kind = near.kind(block);
+    const isSmall = ({d}) => !d.length || least(d.map(Math.abs)) < 0.1;
+    if (STEEP_KINDS.includes(kind)) {
+      const inputs = near.inputs(live, block), port = {Div: 'b', Pow: 'a'}[kind];
+      const watched = inputs[port] ? [inputs[port]] : Object.values(inputs);
+      if (watched.every(isSmall)) return phrase(SAY.POLES[kind] ?? SAY.POLES[''], block);
+    }
+    for (const entry of [wire, ...contributions.route(largest)]) {
+      const told = WEIGHING.includes(near.kind(near.targets[entry])) && this.largeData(entry);
+      if (told) return `${told} ${SAY.EXPLODES}`;
+    }
+    return SAY.EXPLODES;
+  }
+
+  // To scale down the other factor of a product, where nothing in it is trained.
+  largeData(entry) {
+    const {near, live} = this, path = near.targets[entry];
+    for (const [name, source] of Object.entries(near.sources(path))) {
+      const wire = near.wires[path][name], known = live.ready.tape.wires[wire], array = live.port(source);
+      const isTrained = known && live.levels.trained[known[0]] === OPEN;
+      if (wire === entry || isTrained || !array || !array.d.length) continue;
+      const peak = peakOf(array);
+      if (peak > 100) return phrase(SAY.TOO_LARGE, blockOf(source), number(peak));
+    }
+    return '';
+  }
+
+  ofFaint(wires) {
+    const {contributions, near} = this;
+    const route = wires.length ? contributions.routeFactors(contributions.largestOf(wires)) : NO_ROUTE;
+    const {factor, squashing, least: [, wire]} = route;
+    if (!wire || !(factor > 0 && factor < 1e-3)) return '';
+    if (squashing.blocks && squashing.factor <= Math.sqrt(factor)) {
+      const unnamed = Array(squashing.blocks - squashing.nearest.length).fill('');
+      const text = squashing.least < 0.01 ? SAY.KEEP_SMALL : SAY.NO_SQUASHING;
+      return phrase(text, names([...squashing.nearest, ...unnamed]));
+    }
+    return WEIGHING.includes(near.kind(near.targets[wire])) ? SAY.SMALL_WEIGHTS : '';
+  }
+}

@@ -1,0 +1,37 @@
+// Numbers, names and phrases as sentences have them.
+
+// A number as the editor writes it: 6, 0.5207, −57.72, 12346, 5.5e−6; ties go to the even digit.
+function number(x, digits = 4) {
+  if (typeof x === 'boolean') return String(x);
+  if (x !== x) return 'NaN';
+  if (!Number.isFinite(x)) return x > 0 ? '∞' : '−∞';
+  const size = Math.abs(x),
+    sign = x < 0 ? '−' : '';
+  if (size < 1e5 && Math.round(size) >= 10 ** digits) return sign + size.toFixed(0);
+  if (!size) return '0';
+  const long = size.toExponential(digits + 19).split('e'),
+    all = long[0].replace('.', '');
+  const isTie = /^50*$/.test(all.slice(digits)) && !(all[digits - 1] % 2);
+  const down = +`${all[0]}.${all.slice(1, digits)}e${long[1]}`;
+  const [mantissa, power] = (isTie ? down : size).toExponential(digits - 1).split('e');
+  if (power < -4 || power >= digits)
+    return `${sign}${+mantissa}e${+power < 0 ? '−' : ''}${Math.abs(power)}`;
+  return sign + +`${mantissa}e${power}`;
+}
+
+// A phrase with its places {0}, {1} filled.
+const phrase = (text, ...parts) => text.replace(/\{(\d)\}/g, (_, k) => parts[k]);
+
+// a, a and b, a, b and 3 more.
+function names(items, limit = 4) {
+  const shown = [...items], over = items.length - limit;
+  if (over > 1) shown.splice(limit, over, items.length > SAY.MANY ? 'many more' : `${over} more`);
+  return shown.length === 1 ? shown[0] : `${shown.slice(0, -1).join(', ')} and ${shown.at(-1)}`;
+}
+
+// loss ← mse ← relu2, the middle left out when it is long.
+const routeText = (route) =>
+  (route.length > 8 ? [...route.slice(0, 4), '…', ...route.slice(-3)] : route).join(' ← ');
+
+// The value of a scalar, else the root mean square.
+const sizeText = ({d}) => (d.length === 1 ? number(d[0]) : `rms ${number(rms(d))}`);

@@ -1,0 +1,251 @@
+"""A training that can be watched: it keeps curves and states, goes back, and takes edits."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from blocks.errors import RunError
+from blocks.library.pages import Page as PageBlock
+from blocks.library.sources import Variable
+from blocks.values import Tensor
+from runtime.data.rows import Stream
+from runtime.diagram.pages import Address, resolve
+from runtime.diagram.paths import InstancePath
+from runtime.engine import Session
+from runtime.engine.storing import with_values
+from runtime.training.alarms import Alarms
+from runtime.training.curves import Recording
+from runtime.training.ring import LIMIT, Ring
+from runtime.training.trainer import Trainer
+
+if TYPE_CHECKING:
+    from runtime.diagram import Diagram
+    from runtime.diagram.training import Training
+    from runtime.training.records import StepRecord
+    from runtime.training.saving.checkpoint import TrainerState
+
+Array = NDArray[Any]
+
+
+class _Kept(NamedTuple):
+    """A state of the trainer, and the diagram whose numbers it was reached with."""
+
+    state: TrainerState
+    diagram: Diagram
+
+
+class Course:
+    """The training of one diagram: its trainer, its curves, its alarms and its past.
+
+    A course belongs to one thread at a time; ``recording`` and ``alarms`` may be read by others.
+    ``training`` is used if the diagram has no recipe. ``limit`` is the memory for states, in bytes.
+    Raises RunError if there is nothing to train, and what ``Trainer`` does.
+    """
+
+    def __init__(
+        self,
+        diagram: Diagram,
+        training: Training | None = None,
+        *,
+        name: str = "",
+        limit: int = LIMIT,
+    ) -> None:
+        self.session = _session_of(diagram)
+        _require_trainable(self.session)
+        given = training if diagram.training is None else None
+        self.trainer = Trainer(self.session, given)
+        self.recording = Recording(name)
+        self.recording.losses = tuple(self.session.losses)
+        self.alarms = Alarms()
+        self._every: frozenset[str] = frozenset()
+        """The curves that have a number for every step."""
+        self.ring: Ring[_Kept] = Ring(limit)
+        self._keep(kept=True)
+
+    @property
+    def step(self) -> int:
+        """Rounds made so far, to the state that the session is in."""
+        return self.trainer.rounds
+
+    @property
+    def furthest(self) -> int:
+        """The last step that was reached before going back."""
+        return max(self.recording.step, self.step)
+
+    @property
+    def epoch(self) -> int | None:
+        """How often all rows of the first data set were seen; None without data sets."""
+        for leaf in self.session.program.leaves.values():
+            if isinstance(leaf.source, Stream):
+                batches = leaf.source.rows.batches("training")
+                return int(self.session.step_number / batches) if batches else None
+        return None
+
+    def advance(self) -> StepRecord:
+        """Make one round. After going back, call ``branch`` first. Raises what ``Trainer.step``
+        does; the course is then where it was before.
+        """
+        record = self.trainer.step()
+        columns = record.columns()
+        self._every |= columns.keys()
+        self.recording.add(record.step, columns)
+        self.alarms.record(record.step, record.losses)
+        if self.ring.wants(record.step):
+            self._keep()
+        return record
+
+    def advance_measured(self) -> tuple[StepRecord, dict[str, float | None]]:
+        """Make one round, and measure by how much each variable changes, as a share of its size;
+        None for one that no optimiser updated. These shares are curves ``update/NAME`` as well.
+        """
+        before = self.session.values
+        record = self.advance()
+        after, updated = self.session.values, set[str]()
+        for about in record.optimisers.values():
+            updated.update(about.updated)
+        moved = {name: _share(before[name], after[name]) for name in after if name in updated}
+        self.recording.add(record.step, {f"update/{name}": x for name, x in moved.items()})
+        return record, {name: moved.get(name) for name in after}
+
+    def measure(self, step: int, numbers: Mapping[str, float]) -> None:
+        """Add to the curves what was measured at a step; what every step records stays as it is."""
+        every = self._every
+        self.recording.add(step, {n: x for n, x in numbers.items() if n not in every})
+
+    def branch(self, name: str) -> None:
+        """Go on from the current step under another name, and forget what came after it.
+
+        The old recording keeps all of its curves.
+        """
+        self.recording = self.recording.copy(name, self.step)
+        self.ring.forget_after(self.step)
+        self.alarms = Alarms()
+
+    def go(self, step: int, superseded: Callable[[], bool] = lambda: False) -> bool:
+        """Go to any step up to ``furthest``: from the last state before it, the rounds between are
+        made again. False if it was superseded on the way; the course is then at another step.
+
+        Numbers that were edited since stay as they are now.
+        """
+        found, (state, diagram) = self.ring.before(min(max(step, 0), self.furthest))
+        now = self.session.diagram
+        if diagram is not now:
+            self.session.update(diagram)
+        self.trainer.restore(state)
+        while self.trainer.rounds < step and not superseded():
+            self.trainer.step()
+        if diagram is not now:
+            self._update(now, self.values())
+        return self.trainer.rounds == step or found == step
+
+    def take(self, before: Diagram, after: Diagram) -> bool:
+        """Take an edit of what was shown, ``before``: False if it changes more than numbers.
+
+        Variables that it does not set keep the values that they have by now.
+        """
+        values = {
+            address: value
+            for address, value in self.values().items()
+            if _has(after, address) and address.block(before) == address.block(after)
+        } if _alike(before, after) else {}  # fmt: skip
+        if not self._update(after, values):
+            return False
+        self._keep(kept=True)
+        return True
+
+    def values(self) -> dict[Address, Array]:
+        """Copies of the current values of all variables, by where they are in the document."""
+        found = {}
+        for path, value in self.session.values.items():
+            address = resolve(self.session.diagram, InstancePath(path))
+            if address is not None and not address.part:
+                found[address] = value
+        return found
+
+    def _update(self, diagram: Diagram, values: Mapping[Address, Array]) -> bool:
+        return self.session.update(stored(diagram, values))
+
+    def _keep(self, *, kept: bool = False) -> None:
+        state = self.trainer.state()
+        size = sum(array.nbytes for array in state.arrays.values())
+        self.ring.add(self.step, _Kept(state, self.session.diagram), size, kept=kept)
+
+
+def stored(diagram: Diagram, values: Mapping[Address, Array]) -> Diagram:
+    """The diagram with these values of variables; what it does not have is left out."""
+    for page, own in _by_page(values).items():
+        content = diagram.pages.get(page)
+        if content is None:
+            continue
+        blocks = dict(content.blocks)
+        for address, value in own.items():
+            if not _has(diagram, address):
+                continue
+            variable = address.block(diagram).with_parameters(value=Tensor(value))
+            # Through the page as it is by now: a block may own several variables.
+            blocks[address.name] = address.replaced(
+                diagram.with_page(page, replace(content, blocks=blocks)), variable
+            ) if address.owned else variable  # fmt: skip
+        diagram = diagram.with_page(page, replace(content, blocks=blocks))
+    return diagram
+
+
+def _by_page(values: Mapping[Address, Array]) -> dict[str, dict[Address, Array]]:
+    found: dict[str, dict[Address, Array]] = {}
+    for address, value in values.items():
+        found.setdefault(address.page, {})[address] = value
+    return found
+
+
+def _has(diagram: Diagram, address: Address) -> bool:
+    """Whether there is a variable at an address."""
+    page = diagram.pages.get(address.page)
+    block = None if page is None else page.blocks.get(address.name)
+    if block is None or (address.owned and address.owned not in block.owned):
+        return False
+    return isinstance(address.block(diagram), Variable)
+
+
+def _alike(before: Diagram, after: Diagram) -> bool:
+    """Whether two diagrams have the same blocks, by name."""
+    return before.pages.keys() == after.pages.keys() and all(
+        before.pages[name].blocks.keys() == after.pages[name].blocks.keys() for name in after.pages
+    )
+
+
+def _session_of(diagram: Diagram) -> Session:
+    """A session in which each independent use of a page has a page of its own, so that the values
+    of all its variables can be stored.
+    """
+    session = Session(diagram, partial=True)
+    blocks = [block for page in diagram.pages.values() for block in page.blocks.values()]
+    if not any(isinstance(block, PageBlock) and block.independent for block in blocks):
+        return session
+    values = session.values
+    different = {
+        path: np.full_like(value, place % 100) if value.size else value
+        for place, (path, value) in enumerate(values.items(), start=1)
+    }
+    apart = with_values(diagram, session.program, values, different)
+    if apart.pages.keys() == diagram.pages.keys():
+        return session
+    return Session(with_values(apart, session.program, values, values), partial=True)
+
+
+def _require_trainable(session: Session) -> None:
+    if not session.program.trainable:
+        raise RunError(
+            "There is no variable to train.", next_step="Add a Variable, or make one trainable."
+        )
+
+
+def _share(before: Array, after: Array) -> float:
+    """The Euclidean norm of a change as a share of that of the array; 0 if nothing changed."""
+    change = float(np.linalg.norm(np.subtract(after, before, dtype=float)))
+    size = float(np.linalg.norm(np.asarray(after, dtype=float)))
+    return change / size if size else (0.0 if not change else 1.0)

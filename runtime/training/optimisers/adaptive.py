@@ -1,0 +1,115 @@
+"""Methods with a rate for each element, from the squares of gradients: RMSprop and others."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from runtime.diagram.training import AdadeltaMethod, AdagradMethod, RMSpropMethod
+from runtime.training.optimisers.arithmetic import (
+    Arithmetic,
+    Array,
+    Move,
+    averaged,
+    averaged_square,
+    subtracted,
+)
+
+
+class RMSpropArithmetic(Arithmetic[RMSpropMethod]):
+    """``s = α s + (1 - α) g²``; ``v -= lr g / (√s + eps)``. With momentum,
+    ``b = momentum b + g / (√s + eps)``; ``v -= lr b``. Centered, s is less the square of the mean.
+
+    Sources: Tieleman & Hinton 2012, Lecture 6.5 of Neural Networks for Machine Learning; centered
+    as in Graves 2013, Generating Sequences with Recurrent Neural Networks.
+    """
+
+    def _slot_names(self) -> Sequence[str]:
+        names = ["square_avg"]
+        names += ["grad_avg"] if self.method.centered else []
+        return (*names, "momentum_buffer") if self.method.momentum else tuple(names)
+
+    def _move(self, count: int, lr: float) -> Move:
+        method = self.method
+        alpha, eps, momentum = method.alpha, method.eps, method.momentum
+
+        def move(v: Array, g: Array, state: Sequence[Array], room: Sequence[Array]) -> None:
+            square, *others = state
+            a, b = room
+            averaged_square(square, alpha, g, a)
+            if method.centered:
+                mean = others[0]
+                averaged(mean, alpha, g, a)
+                np.multiply(mean, mean, out=b)
+                square = np.subtract(square, b, out=b)
+                np.maximum(square, 0, out=square)  # rounding may have made it negative
+            np.sqrt(square, out=a)
+            np.add(a, eps, out=a)
+            step = np.divide(g, a, out=a)
+            if momentum:
+                buffer = others[-1]
+                np.multiply(buffer, momentum, out=buffer)
+                step = np.add(buffer, step, out=buffer)
+            subtracted(v, lr, step, a)
+
+        return move
+
+
+class AdagradArithmetic(Arithmetic[AdagradMethod]):
+    """``s += g²``; ``v -= lr / (1 + (t - 1) lr_decay) · g / (√s + eps)``.
+
+    Source: Duchi, Hazan & Singer 2011, Adaptive Subgradient Methods for Online Learning and
+    Stochastic Optimization.
+    """
+
+    def slots(self, like: Array) -> dict[str, Array]:
+        """The sum of squares, which begins at ``initial_accumulator_value``."""
+        return {"sum": np.full_like(like, self.method.initial_accumulator_value)}
+
+    def _slot_names(self) -> Sequence[str]:
+        return ("sum",)
+
+    def _move(self, count: int, lr: float) -> Move:
+        eps, rate = self.method.eps, lr / (1 + (count - 1) * self.method.lr_decay)
+
+        def move(v: Array, g: Array, state: Sequence[Array], room: Sequence[Array]) -> None:
+            (s,) = state
+            a = room[0]
+            np.multiply(g, g, out=a)
+            np.add(s, a, out=s)
+            np.sqrt(s, out=a)
+            np.add(a, eps, out=a)
+            np.divide(g, a, out=a)
+            subtracted(v, rate, a, a)
+
+        return move
+
+
+class AdadeltaArithmetic(Arithmetic[AdadeltaMethod]):
+    """``s = ρ s + (1 - ρ) g²``; ``d = √(e + eps) / √(s + eps) · g``; ``e = ρ e + (1 - ρ) d²``;
+    ``v -= lr d``.
+
+    Source: Zeiler 2012, ADADELTA: An Adaptive Learning Rate Method.
+    """
+
+    def _slot_names(self) -> Sequence[str]:
+        return ("square_avg", "acc_delta")
+
+    def _move(self, count: int, lr: float) -> Move:
+        rho, eps = self.method.rho, self.method.eps
+
+        def move(v: Array, g: Array, state: Sequence[Array], room: Sequence[Array]) -> None:
+            s, e = state
+            a, b = room
+            averaged_square(s, rho, g, a)
+            np.add(e, eps, out=a)
+            np.add(s, eps, out=b)
+            np.sqrt(a, out=a)
+            np.sqrt(b, out=b)
+            np.divide(a, b, out=a)
+            np.multiply(a, g, out=a)
+            averaged_square(e, rho, a, b)
+            subtracted(v, lr, a, a)
+
+        return move

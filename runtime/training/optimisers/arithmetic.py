@@ -1,0 +1,114 @@
+"""What the arithmetic of all methods shares: it is in place, over many variables at once."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, ClassVar, Generic, TypeAlias, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from runtime.diagram.training import AnyMethod
+
+Array: TypeAlias = NDArray[Any]
+M = TypeVar("M", bound=AnyMethod)
+
+CHUNK = 1 << 15
+"""Elements that are updated at a time: small enough to stay in a processor's cache."""
+
+Move: TypeAlias = Callable[[Array, Array, Sequence[Array], Sequence[Array]], None]
+"""Moves values by a gradient and the state; then come arrays of the same size to work in."""
+
+
+class Arithmetic(ABC, Generic[M]):
+    """How one method moves variables that lie in one dimension, side by side.
+
+    All variables of a call have had the same number of updates. Gradients are left as they are.
+    """
+
+    room: ClassVar[int] = 2
+    """Arrays that a move works in."""
+
+    def __init__(self, method: M) -> None:
+        self.method = method
+        self._decoupled = bool(getattr(method, "decoupled_weight_decay", True))
+        self._rooms: dict[tuple[np.dtype[Any], int], tuple[Array, ...]] = {}
+
+    def slots(self, like: Array) -> dict[str, Array]:
+        """The state before the first update by PyTorch's names, in arrays like ``like``."""
+        return {name: np.zeros_like(like) for name in self._slot_names()}
+
+    def update(
+        self,
+        values: Array,
+        gradient: Array,
+        slots: Mapping[str, Array],
+        *,
+        count: int,
+        lr: float,
+        weight_decay: float,
+    ) -> None:
+        """Make update number ``count`` (from 1 on) of one-dimensional values and state, in place.
+
+        ``lr`` and ``weight_decay`` replace those of the method. Numbers that are not finite stay as
+        they are; NumPy's warnings about them are the caller's.
+        """
+        move = self._move(count, lr)
+        shrunk = 1 - lr * weight_decay if self._decoupled else 1.0
+        added = 0.0 if self._decoupled else weight_decay
+        size = values.size
+        state = tuple(slots.values())
+        for start in range(0, size, CHUNK):
+            v, g, s = values, gradient, state
+            length = size
+            if size > CHUNK:
+                part = slice(start, min(start + CHUNK, size))
+                v, g, s = values[part], gradient[part], tuple(each[part] for each in state)
+                length = part.stop - start
+            own, *room = self._room(v.dtype, length)
+            if self.method.maximize:
+                g = np.negative(g, out=own)
+            if shrunk != 1:
+                np.multiply(v, shrunk, out=v)
+            if added:
+                np.multiply(v, added, out=room[0])
+                g = np.add(g, room[0], out=own)
+            move(v, g, s, room)
+
+    def _room(self, dtype: np.dtype[Any], size: int) -> tuple[Array, ...]:
+        """Arrays to work in, one of them for the gradient with what is added to it."""
+        room = self._rooms.get((dtype, size))
+        if room is None:
+            room = tuple(np.empty(size, dtype) for _ in range(self.room + 1))
+            self._rooms[dtype, size] = room
+        return room
+
+    @abstractmethod
+    def _slot_names(self) -> Sequence[str]:
+        """The names of the state, in the order in which a move has it."""
+
+    @abstractmethod
+    def _move(self, count: int, lr: float) -> Move:
+        """How update number ``count`` moves values."""
+
+
+def averaged(mean: Array, rate: float, new: Array, room: Array) -> None:
+    """``mean = rate * mean + (1 - rate) * new``, in place."""
+    np.multiply(mean, rate, out=mean)
+    np.multiply(new, 1 - rate, out=room)
+    np.add(mean, room, out=mean)
+
+
+def averaged_square(mean: Array, rate: float, new: Array, room: Array) -> None:
+    """``mean = rate * mean + (1 - rate) * new²``, in place."""
+    np.multiply(mean, rate, out=mean)
+    np.multiply(new, new, out=room)
+    np.multiply(room, 1 - rate, out=room)
+    np.add(mean, room, out=mean)
+
+
+def subtracted(values: Array, factor: float, change: Array, room: Array) -> None:
+    """``values = values - factor * change``, in place; ``room`` may be ``change``."""
+    np.multiply(change, factor, out=room)
+    np.subtract(values, room, out=values)

@@ -1,0 +1,279 @@
+"""Optimisers for ``Session.step``: classes with the options of the methods."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from inspect import Parameter, Signature
+from typing import Any, ClassVar, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from pydantic import ValidationError
+
+from blocks.errors import RunError
+from blocks.nearest import did_you_mean
+from blocks.parameter_errors import expected_text
+from runtime.diagram.training import (
+    AdadeltaMethod,
+    AdagradMethod,
+    AdamaxMethod,
+    AdamMethod,
+    AdamWMethod,
+    AnyMethod,
+    LionMethod,
+    NAdamMethod,
+    RAdamMethod,
+    RMSpropMethod,
+    SGDMethod,
+)
+from runtime.training.optimisers.methods import arithmetic_of
+
+Array = NDArray[Any]
+
+
+class _Form(NamedTuple):
+    dtype: np.dtype[Any]
+    shape: tuple[int, ...]
+
+
+class _Run(NamedTuple):
+    """Variables side by side that have had the same number of updates."""
+
+    dtype: np.dtype[Any]
+    names: tuple[str, ...]
+    start: int
+    stop: int
+
+
+class MethodOptimiser:
+    """An optimiser with its state: moves variables that have a gradient, and only these.
+
+    A variable whose gradient is None keeps its value and its state, and the step does not count for
+    it: neither decay nor momentum moves it. Options and their defaults are PyTorch's. All variables
+    of one dtype are updated together. Raises RunError for an option that is not one.
+    """
+
+    method_type: ClassVar[type[AnyMethod]]
+
+    def __init_subclass__(cls) -> None:
+        fields = {"lr": None, **cls.method_type.model_fields}
+        fields.pop("kind")
+        parameters = [
+            Parameter(
+                name,
+                Parameter.POSITIONAL_OR_KEYWORD if name == "lr" else Parameter.KEYWORD_ONLY,
+                default=cls.method_type.model_fields[name].default,
+            )
+            for name in fields
+        ]
+        cls.__signature__ = Signature(parameters)  # type: ignore[attr-defined]  # read by inspect
+
+    def __init__(self, *lr: float, **options: Any) -> None:
+        self.method = self._method(lr, options)
+        """Its options."""
+        self._arithmetic = arithmetic_of(self.method)
+        self._forms: dict[str, _Form] = {}
+        self._counts: dict[str, int] = {}
+        self._places: dict[str, tuple[int, int]] = {}
+        self._slots: dict[np.dtype[Any], dict[str, Array]] = {}
+        self._present: tuple[str, ...] = ()
+        self._runs: list[_Run] = []
+
+    @property
+    def lr(self) -> float:
+        """The learning rate."""
+        return self.method.lr
+
+    def __repr__(self) -> str:
+        given = self.method.model_dump(exclude_defaults=True, exclude={"kind"})
+        shown = {"lr": self.method.lr} | {k: v for k, v in given.items() if k != "kind"}
+        options = ", ".join(f"{name}={value!r}" for name, value in shown.items())
+        return f"{type(self).__name__}({options})"
+
+    def update(
+        self, values: Mapping[str, Array], gradients: Mapping[str, Array | None]
+    ) -> dict[str, Array]:
+        """New values of the variables that have a gradient, in their old dtypes."""
+        given = {name: g for name, g in gradients.items() if g is not None}
+        present = tuple(given)
+        forms = {name: _Form(values[name].dtype, values[name].shape) for name in present}
+        if any(self._forms.get(name) != form for name, form in forms.items()):
+            self._lay_out(forms)
+        if present != self._present:
+            self._present, self._runs = present, self._find_runs(present)
+        moved: dict[str, Array] = {}
+        for dtype, names, start, stop in self._runs:
+            flat = np.concatenate([values[name].reshape(-1) for name in names])
+            gradient = np.empty_like(flat)
+            for name in names:
+                at, end = self._places[name]
+                gradient[at - start : end - start] = np.reshape(given[name], -1)
+            count = self._counts[names[0]] + 1
+            slots = {slot: array[start:stop] for slot, array in self._slots[dtype].items()}
+            with np.errstate(all="ignore"):  # what is not finite shows in the values
+                self._arithmetic.update(
+                    flat,
+                    gradient,
+                    slots,
+                    count=count,
+                    lr=self.method.lr,
+                    weight_decay=self.method.weight_decay,
+                )
+            for name in names:
+                at, end = self._places[name]
+                moved[name] = flat[at - start : end - start].reshape(self._forms[name].shape)
+                self._counts[name] = count
+        return {name: moved[name] for name in present}
+
+    def state(self, name: str) -> dict[str, Any]:
+        """Copies of the state of a variable by PyTorch's names, and ``step``, its updates so far.
+
+        Empty for a variable that has had no gradient yet.
+        """
+        if not self._counts.get(name):
+            return {}
+        at, end = self._places[name]
+        form = self._forms[name]
+        slots = self._slots[form.dtype].items()
+        found = {slot: array[at:end].reshape(form.shape).copy() for slot, array in slots}
+        return found | {"step": self._counts[name]}
+
+    def _lay_out(self, forms: Mapping[str, _Form]) -> None:
+        """Make room for new variables; one of another shape than before starts anew."""
+        same = [name for name, form in self._forms.items() if forms.get(name, form) == form]
+        kept = {name: self.state(name) for name in same}
+        for name, form in forms.items():
+            if self._forms.get(name) != form:
+                self._counts[name] = 0
+        self._forms = self._forms | dict(forms)
+        self._present, self._places, self._slots = (), {}, {}
+        for dtype in dict.fromkeys(form.dtype for form in self._forms.values()):
+            size = 0
+            for name, form in self._forms.items():
+                if form.dtype == dtype:
+                    end = size + int(np.prod(form.shape, dtype=np.int64))
+                    self._places[name] = size, end
+                    size = end
+            self._slots[dtype] = self._arithmetic.slots(np.empty(size, dtype))
+        for name, state in kept.items():
+            at, end = self._places[name]
+            for slot, array in self._slots[self._forms[name].dtype].items():
+                if slot in state:
+                    array[at:end] = state[slot].reshape(-1)
+
+    def _find_runs(self, present: tuple[str, ...]) -> list[_Run]:
+        """The variables that are updated together."""
+        runs: list[_Run] = []
+        wanted = set(present)
+        for dtype in self._slots:
+            members = (name for name, form in self._forms.items() if form.dtype == dtype)
+            for name in members:
+                if name not in wanted:
+                    continue
+                at, end = self._places[name]
+                last = runs[-1] if runs else None
+                if (
+                    last is not None
+                    and last.dtype == dtype
+                    and last.stop == at
+                    and self._counts[last.names[0]] == self._counts[name]
+                ):
+                    runs[-1] = last._replace(names=(*last.names, name), stop=end)
+                else:
+                    runs.append(_Run(dtype, (name,), at, end))
+        return runs
+
+    def _method(self, lr: tuple[float, ...], options: dict[str, Any]) -> AnyMethod:
+        called, known = type(self).__name__, [*self.method_type.model_fields]
+        known.remove("kind")
+        if len(lr) > 1 or (lr and "lr" in options):
+            raise RunError(f"{called} takes lr once, and other options by name.")
+        given = options | ({"lr": lr[0]} if lr else {})
+        for name in given:
+            if name not in known:
+                raise RunError(
+                    f"{called} has no option {name!r}.",
+                    expected="one of " + ", ".join(known),
+                    next_step=did_you_mean(name, known),
+                )
+        plain = {k: v.item() if isinstance(v, np.generic) else v for k, v in given.items()}
+        try:
+            return self.method_type(**plain)
+        except ValidationError as error:
+            first = error.errors(include_url=False)[0]
+            raise _wrong(called, str(first["loc"][0]), given, expected_text(first)) from None
+
+
+def _wrong(called: str, name: str, given: Mapping[str, Any], expected: str) -> RunError:
+    climbs = name == "lr" and isinstance(given[name], float | int) and given[name] < 0
+    return RunError(
+        f"{name} of {called} is wrong.",
+        expected=expected or None,
+        got=repr(given[name])[:80],
+        next_step="To climb a gradient, write maximize=True." if climbs else None,
+    )
+
+
+class SGD(MethodOptimiser):
+    """Gradient descent, with momentum and Nesterov's look ahead."""
+
+    method_type = SGDMethod
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether a step is just ``v -= lr * g``."""
+        return self.method == SGDMethod(lr=self.method.lr)
+
+
+class Adam(MethodOptimiser):
+    """Steps of about the size of the rate; ``weight_decay`` is added to the gradient, as L2."""
+
+    method_type = AdamMethod
+
+
+class AdamW(MethodOptimiser):
+    """Adam with weight decay apart from the gradient."""
+
+    method_type = AdamWMethod
+
+
+class RMSprop(MethodOptimiser):
+    """Divides a gradient by the root of the mean of its squares."""
+
+    method_type = RMSpropMethod
+
+
+class Adagrad(MethodOptimiser):
+    """Divides a gradient by the root of the sum of its squares."""
+
+    method_type = AdagradMethod
+
+
+class Adadelta(MethodOptimiser):
+    """Scales a gradient by the root of the mean of squared changes over that of its squares."""
+
+    method_type = AdadeltaMethod
+
+
+class Lion(MethodOptimiser):
+    """Steps by the sign of a mean of gradients; weight decay is apart from the gradient."""
+
+    method_type = LionMethod
+
+
+class NAdam(MethodOptimiser):
+    """Adam with Nesterov's look ahead."""
+
+    method_type = NAdamMethod
+
+
+class RAdam(MethodOptimiser):
+    """Adam that waits with dividing until the mean of squares is reliable."""
+
+    method_type = RAdamMethod
+
+
+class Adamax(MethodOptimiser):
+    """Adam with the largest gradient so far, fading, in place of the mean of squares."""
+
+    method_type = AdamaxMethod

@@ -1,0 +1,119 @@
+"""Memory in which variables lie side by side, so that one call updates all of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from math import prod
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+if TYPE_CHECKING:
+    from blocks.block import Shape
+
+Array = NDArray[Any]
+
+
+class Form(NamedTuple):
+    """A variable's path, dtype and shape."""
+
+    path: str
+    dtype: np.dtype[Any]
+    shape: Shape
+
+
+class _Place(NamedTuple):
+    block: Array
+    start: int
+    stop: int
+
+
+class Arena:
+    """Arrays by path, in a few one-dimensional blocks."""
+
+    def __init__(self) -> None:
+        self.arrays: dict[str, Array] = {}
+        self.blocks: list[Array] = []
+        """Everything, in one dimension."""
+        self._places: dict[str, _Place] = {}
+
+    def __contains__(self, path: str) -> bool:
+        return path in self._places
+
+    def add(self, forms: Iterable[Form]) -> None:
+        """Zeros for the variables that have no place yet; those of one dtype in one block."""
+        alike: dict[np.dtype[Any], list[Form]] = {}
+        for form in in_order(forms):
+            if form.path not in self._places:
+                alike.setdefault(form.dtype, []).append(form)
+        for dtype, members in alike.items():
+            block = np.zeros(sum(prod(form.shape) for form in members), dtype)
+            self.blocks.append(block)
+            start = 0
+            for form in members:
+                stop = start + prod(form.shape)
+                self._places[form.path] = _Place(block, start, stop)
+                self.arrays[form.path] = block[start:stop].reshape(form.shape)
+                start = stop
+
+    def place(self, path: str) -> _Place:
+        """Where a variable lies."""
+        return self._places[path]
+
+
+class Stretch(NamedTuple):
+    """Variables that lie side by side in several arenas, in the same order."""
+
+    paths: tuple[str, ...]
+    flat: tuple[Array, ...]
+    """Their elements in one dimension, for each arena."""
+    cuts: tuple[int, ...]
+    """Where each begins, and where the last ends."""
+
+    def parts(self, array: Array) -> dict[str, Array]:
+        """The parts of an array of the same length, by variable."""
+        pairs = zip(self.paths, self.cuts, self.cuts[1:], strict=False)
+        return {path: array[start:stop] for path, start, stop in pairs}
+
+
+def in_order(forms: Iterable[Form]) -> list[Form]:
+    """Variables of one dtype and shape one after another, so that plans can stack them."""
+    alike: dict[tuple[np.dtype[Any], Shape], list[Form]] = {}
+    for form in forms:
+        alike.setdefault((form.dtype, form.shape), []).append(form)
+    return [form for members in alike.values() for form in members]
+
+
+def stretches(*sides: tuple[Arena, Sequence[str]]) -> list[Stretch]:
+    """The fewest stretches that cover lists of variables, of one length: one list for each arena.
+
+    Named by the first list.
+    """
+    found: list[Stretch] = []
+    rows = [
+        (names[0], [arena.place(name) for (arena, _), name in zip(sides, names, strict=True)])
+        for names in zip(*(paths for _, paths in sides), strict=True)
+    ]
+    begun: list[tuple[str, list[_Place]]] = []
+    for path, places in rows:
+        if begun and not all(
+            old.block is new.block and old.stop == new.start
+            for old, new in zip(begun[-1][1], places, strict=True)
+        ):
+            found.append(_joined(begun))
+            begun = []
+        begun.append((path, places))
+    if begun:
+        found.append(_joined(begun))
+    return found
+
+
+def _joined(rows: Sequence[tuple[str, list[_Place]]]) -> Stretch:
+    first, last = rows[0][1], rows[-1][1]
+    cuts = [places[0].start - first[0].start for _, places in rows]
+    return Stretch(
+        tuple(path for path, _ in rows),
+        tuple(a.block[a.start : b.stop] for a, b in zip(first, last, strict=True)),
+        (*cuts, last[0].stop - first[0].start),
+    )

@@ -1,0 +1,201 @@
+"""An optimiser at work: its passes, its gradient, and the update of all its variables at once."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from runtime.training.diverged import DivergedError
+from runtime.training.optimisers import arithmetic_of, rate
+from runtime.training.optimisers.clipping import clip_gradients
+from runtime.training.records import OptimiserRecord
+from runtime.training.rounds.arenas import Arena, Form, Stretch, in_order, stretches
+
+if TYPE_CHECKING:
+    from runtime.diagram.paths import PortPath
+    from runtime.engine import Session
+    from runtime.engine.session.resident import Pending, Resident, ResidentCall
+    from runtime.training.recipe import ResolvedRule
+
+Array = NDArray[Any]
+
+
+class _Part(NamedTuple):
+    """Variables of one rate that lie side by side: their values, and then their gradients."""
+
+    stretch: Stretch
+    lr: float
+    weight_decay: float
+    slots: Mapping[str, Array]
+    """The optimiser's state, by name."""
+
+
+class Turn:
+    """One rule of a recipe: ``collect`` takes its gradient, ``update`` moves its variables."""
+
+    def __init__(self, resolved: ResolvedRule, pending: Pending, ports: Sequence[PortPath]) -> None:
+        self.rule = resolved.rule
+        self.name = self.rule.name
+        self.heads = resolved.heads
+        self.connected, self.missing = pending.connected, pending.missing
+        self.updates = 0
+        """Updates since the start."""
+        self.losses: dict[str, float] = {}
+        """The losses of the gradient that was collected last."""
+        self.watched: dict[str, float] = {}
+        """The recorded ports in its first pass, if it is the first of a round."""
+        self.norm: float | None = None
+        """The Euclidean norm of that gradient before clipping; None without a gradient."""
+        self.lr = 0.0
+        """The learning rate of the last update, in the first group."""
+        self._resolved = resolved
+        self._pending = pending
+        self._ports = tuple(ports)
+        self._arithmetic = arithmetic_of(self.rule.method)
+        self._gradient = Arena()
+        self._pass = Arena() if self.rule.accumulate > 1 else self._gradient
+        self._parts: list[_Part] = []
+        self._call: ResidentCall
+
+    def settle(self, values: Arena, forms: Mapping[str, Form]) -> None:
+        """Give the variables their memory, unless another optimiser did, and the gradients."""
+        for names in self._groups(forms):
+            for arena in (values, self._gradient, self._pass):
+                arena.add(forms[name] for name in names)
+            lr, decay = self._resolved.numbers_of(names[0])
+            for stretch in stretches((values, names), (self._gradient, names)):
+                slots = self._arithmetic.slots(stretch.flat[0])
+                self._parts.append(_Part(stretch, lr, decay, slots))
+
+    def plan(self, resident: Resident) -> None:
+        """Plan the passes, once all variables have their memory."""
+        self._call = resident.plan(self._pending, self._pass.arrays)
+
+    def collect(self, session: Session, watch: bool) -> None:
+        """Run as many passes as make one update, and keep their losses and gradient, and with
+        ``watch`` the recorded ports.
+
+        Each pass counts as a step of the session. Raises DivergedError where a loss or a gradient
+        is not finite, before that step is counted.
+        """
+        times = self.rule.accumulate
+        squared = self._one_pass(session, watch)
+        if times > 1:
+            totals = self.losses
+            for total, block in zip(self._gradient.blocks, self._pass.blocks, strict=True):
+                np.copyto(total, block)
+            for _ in range(times - 1):
+                self._one_pass(session, False)
+                totals = {port: total + self.losses[port] for port, total in totals.items()}
+                for total, block in zip(self._gradient.blocks, self._pass.blocks, strict=True):
+                    np.add(total, block, out=total)
+            if self.rule.reduce == "mean":
+                totals = {port: total / times for port, total in totals.items()}
+                for total in self._gradient.blocks:
+                    np.divide(total, times, out=total)
+            self.losses = totals
+            squared = sum_of_squares(self._gradient.blocks)
+        self.norm = math.sqrt(squared) if self.connected else None
+
+    def update(self) -> None:
+        """Clip the gradient and move the variables.
+
+        Raises DivergedError where a variable is not finite after it.
+        """
+        if not self._parts:
+            return
+        if self.rule.clip is not None:
+            clip_gradients(self._gradient.blocks, self.rule.clip, self.norm or 0.0)
+        rates = [rate(self.rule.schedule, part.lr, self.updates) for part in self._parts]
+        self.updates += 1
+        self.lr = rates[0]
+        for part, lr in zip(self._parts, rates, strict=True):
+            values, gradient = part.stretch.flat
+            self._arithmetic.update(
+                values,
+                gradient,
+                part.slots,
+                count=self.updates,
+                lr=lr,
+                weight_decay=part.weight_decay,
+            )
+        blocks = [part.stretch.flat[0] for part in self._parts]
+        if not math.isfinite(sum_of_squares(blocks)):
+            self._require_finite_variables()
+
+    def record(self) -> OptimiserRecord:
+        """What it did in the round."""
+        return OptimiserRecord(self.lr, self.norm, self.missing, self.connected, self.updates)
+
+    def state(self) -> dict[str, Array]:
+        """Copies of the optimiser's arrays, by slot and variable."""
+        return {
+            f"{slot}/{path}": array.copy()
+            for part in self._parts
+            for slot, flat in part.slots.items()
+            for path, array in part.stretch.parts(flat).items()
+        }
+
+    def restore(self, arrays: Mapping[str, Array], updates: int) -> None:
+        """Take over what ``state`` returned."""
+        self.updates = updates
+        for part in self._parts:
+            for slot, flat in part.slots.items():
+                for path, array in part.stretch.parts(flat).items():
+                    np.copyto(array, arrays[f"{slot}/{path}"].reshape(-1))
+
+    def _groups(self, forms: Mapping[str, Form]) -> list[list[str]]:
+        """The variables with a gradient, apart where rate, decay or dtype differ."""
+        found: dict[tuple[object, ...], list[Form]] = {}
+        for name in self.connected:
+            key = (*self._resolved.numbers_of(name), forms[name].dtype)
+            found.setdefault(key, []).append(forms[name])
+        return [[form.path for form in in_order(members)] for members in found.values()]
+
+    def _one_pass(self, session: Session, watch: bool) -> float:
+        """Run once and return the sum of squares of the gradient."""
+        call = self._call
+        call.run()
+        self.losses = {str(head): call.total(head) for head in self.heads}
+        if watch:
+            self.watched = {str(port): call.mean(port) for port in self._ports}
+        squared = sum_of_squares(self._pass.blocks)
+        if not math.isfinite(sum(self.losses.values()) + squared):
+            self._require_finite_pass()
+        session.step_number += 1
+        return squared
+
+    def _require_finite_pass(self) -> None:
+        losses = tuple(name for name, loss in self.losses.items() if not math.isfinite(loss))
+        if losses:
+            raise DivergedError("loss", losses, self.name)
+        names = _not_finite(self._pass.arrays)
+        if names:
+            raise DivergedError("gradient", names, self.name)
+
+    def _require_finite_variables(self) -> None:
+        parts = [part.stretch.parts(part.stretch.flat[0]) for part in self._parts]
+        names = _not_finite({path: array for part in parts for path, array in part.items()})
+        if names:
+            raise DivergedError("variable", names, self.name)
+
+
+def _not_finite(arrays: Mapping[str, Array]) -> tuple[str, ...]:
+    return tuple(name for name, array in arrays.items() if not np.isfinite(array).all())
+
+
+def sum_of_squares(blocks: Sequence[Array]) -> float:
+    """The sum of the squares of all elements; in float64 where that of their dtype overflows."""
+    total = 0.0
+    for block in blocks:
+        with np.errstate(over="ignore", invalid="ignore"):  # computed again in float64
+            part = float(np.dot(block, block)) if block.itemsize >= 4 else math.inf
+        if not math.isfinite(part):
+            wide = block.astype(np.float64)
+            part = float(np.dot(wide, wide))
+        total += part
+    return total

@@ -1,0 +1,1 @@
+"""What a training writes: checkpoints, histories, and the folder of a run."""

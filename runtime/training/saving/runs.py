@@ -1,0 +1,251 @@
+"""A training that is written to a folder as it goes: its history, checkpoints and result.
+
+history.jsonl, history.csv    a line for each round
+checkpoints/                  the last two states
+trained.gradwire.json         the diagram with the values it ended with
+data/                         its data files that lie outside of the folder
+diverged.gradwire.json        the diagram in the pass that was not finite; diverged.json tells of it
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+from collections.abc import Iterator
+from contextlib import suppress
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Self
+
+from blocks.errors import FeedError, FileError, GradwireError
+from runtime.data.files.gathering import with_data_inside
+from runtime.diagram.files.storage import replace_file, save, system_errors
+from runtime.training.diverged import DivergedError
+from runtime.training.saving.checkpoint import (
+    has_checkpoint,
+    load_checkpoint,
+    save_checkpoint,
+    tidy,
+)
+from runtime.training.saving.history_files import HISTORIES, HistoryFiles
+
+if TYPE_CHECKING:
+    from types import TracebackType
+
+    from runtime.engine import Session
+    from runtime.training.records import StepRecord
+    from runtime.training.trainer import Trainer
+
+LOCK, CHECKPOINTS = ".lock", "checkpoints"
+TRAINED = "trained.gradwire.json"
+DIVERGED = "diverged.gradwire.json"
+ABOUT_DIVERGED = "diverged.json"
+OFTEN = 100
+"""Rounds of which a multiple has a checkpoint, unless told otherwise."""
+_LOCK_FLAGS = os.O_RDWR | os.O_CREAT | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_NOFOLLOW", 0)
+SELDOM = 1.0
+"""Seconds between two checkpoints at least, unless told how often."""
+
+
+class TrainingRun:
+    """Trains, and writes everything to a folder, so that it can go on after being killed.
+
+    ``every`` is the number of rounds between checkpoints; None for multiples of 100, at most one
+    a second. With ``resume``, the folder of a training, which may be the same one, it goes on from
+    the last checkpoint there, bit by bit as if it had not been interrupted.
+
+    A context manager: within, no other process can train into the folder. ``notes`` tell where it
+    goes on. Raises FileError if there is a training in the folder already, or if that to be resumed
+    does not fit the trainer's diagram.
+    """
+
+    def __init__(
+        self,
+        trainer: Trainer,
+        folder: str | Path,
+        *,
+        every: int | None = None,
+        resume: str | Path | None = None,
+    ) -> None:
+        self.trainer = trainer
+        self.folder = Path(folder)
+        self.notes: list[str] = []
+        self._every = every
+        self._resume = None if resume is None else Path(resume)
+        self._files = HistoryFiles(self.folder, trainer.columns)
+        self._lock: int | None = None
+        self._saved = -1
+        self._saved_at = time.monotonic()
+
+    def __enter__(self) -> Self:
+        if self._resume is not None:
+            _require_begun(self._resume)
+        with system_errors(self.folder, "write"):
+            self.folder.mkdir(parents=True, exist_ok=True)
+            if (self.folder / CHECKPOINTS).is_symlink():
+                raise FileError("This folder is a link.", path=str(self.folder / CHECKPOINTS))
+            self._take_lock()
+        try:
+            if self._resume is None:
+                self._require_new()
+                self._files.begin()
+            else:
+                self._go_on(self._resume)
+        except BaseException:
+            self._release_lock()
+            raise
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self._files.close()
+        self._release_lock()
+
+    def rounds(self, until: int) -> Iterator[StepRecord]:
+        """Train until so many rounds are made in all; one whenever the next record is asked for.
+
+        Raises DivergedError after it wrote the pass that was not finite to the folder.
+        """
+        trainer = self.trainer
+        try:
+            for record in trainer.run(max(0, until - trainer.rounds)):
+                self._files.append(record)
+                if self._is_due(record.step):
+                    self.checkpoint()
+                yield record
+        except DivergedError as error:
+            self._files.flush()
+            self._write_diverged(error)
+            raise
+
+    def checkpoint(self) -> None:
+        """Write a checkpoint, unless this round has one."""
+        if self._saved == self.trainer.rounds:
+            return
+        position = self._files.sync()
+        save_checkpoint(self.folder / CHECKPOINTS, self.trainer.state(), {"history": position})
+        self._saved = self.trainer.rounds
+        self._saved_at = time.monotonic()
+
+    def finish(self) -> Path:
+        """Write the last checkpoint and the trained diagram with its data; returns its path."""
+        self.checkpoint()
+        path = self.folder / TRAINED
+        diagram = self.trainer.session.diagram_with_values()
+        save(with_data_inside(diagram, self.folder), path)
+        return path
+
+    def _is_due(self, rounds: int) -> bool:
+        if self._every is not None:
+            return rounds % self._every == 0
+        return rounds % OFTEN == 0 and time.monotonic() - self._saved_at >= SELDOM
+
+    def _require_new(self) -> None:
+        if has_checkpoint(self.folder / CHECKPOINTS) or self._files.exist():
+            raise FileError(
+                "There is a training in this folder already.",
+                path=str(self.folder),
+                next_step="Resume it, or choose another folder.",
+            )
+
+    def _go_on(self, folder: Path) -> None:
+        same = os.path.realpath(folder) == os.path.realpath(self.folder)
+        if not same:
+            self._require_new()
+        if same and not has_checkpoint(folder / CHECKPOINTS):
+            self.notes.append("There is no checkpoint yet, so the training begins anew.")
+            self._files.begin()
+            return
+        found = load_checkpoint(folder / CHECKPOINTS)
+        self.trainer.restore(found.state)
+        self.notes += found.notes
+        self.notes.append(f"The training goes on after round {found.state.rounds}.")
+        position = found.extra.get("history")
+        if same:
+            self._files.go_on(position)
+            self._saved = found.state.rounds
+            with system_errors(folder, "write"):
+                tidy(folder / CHECKPOINTS)
+        else:
+            try:
+                self._files.copy(folder, position)
+            except FileError as error:
+                self.notes.append(f"The history begins here: {error.what}")
+                self._files.begin()
+
+    def about(self, error: DivergedError) -> dict[str, Any]:
+        """What is known of the pass that was not finite, as plain JSON."""
+        return {
+            "round": error.round,
+            "step_number": error.step_number,
+            "where": error.where,
+            "names": list(error.names),
+            "optimiser": error.optimiser,
+            "findings": [
+                {"kind": found.complaint.name, "about": found.key, "block": found.culprit,
+                 "sentence": found.sentence}
+                for found in error.findings
+            ],
+        }  # fmt: skip
+
+    def _write_diverged(self, error: DivergedError) -> None:
+        with suppress(GradwireError):
+            with system_errors(self.folder, "write"):
+                text = json.dumps(
+                    {"report": "diverged", "version": 1, **self.about(error)}, indent=1
+                )
+                replace_file(self.folder / ABOUT_DIVERGED, f"{text}\n".encode())
+            if error.diagram is not None:
+                save(with_data_inside(error.diagram, self.folder), self.folder / DIVERGED)
+
+    def _take_lock(self) -> None:
+        """Keep other processes from training into the folder, where the system can."""
+        with suppress(ImportError):  # on Windows
+            import fcntl
+
+            self._lock = os.open(self.folder / LOCK, _LOCK_FLAGS, 0o666)
+            try:
+                fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                self._release_lock()
+                raise FileError(
+                    "Another process trains into this folder.", path=str(self.folder),
+                    next_step="Wait for it, or choose another folder.",
+                ) from None  # fmt: skip
+            except OSError:  # a file system without locks
+                self._release_lock()
+
+    def _release_lock(self) -> None:
+        if self._lock is not None:
+            os.close(self._lock)
+            self._lock = None
+
+
+def take_settings(session: Session, folder: Path) -> None:
+    """Set the inputs and constants that were set when the training in a folder began, and that are
+    not set in the session; does nothing where there is no checkpoint.
+    """
+    if not has_checkpoint(folder / CHECKPOINTS):
+        return
+    known, given = session.program.sources(), session.resident().assigned()
+    for name, array in load_checkpoint(folder / CHECKPOINTS).state.arrays.items():
+        path = name.removeprefix("set/")
+        if path != name and path in known and path not in given:
+            with suppress(FeedError):  # of another diagram, which is refused later
+                session.set(path, array)
+
+
+def _require_begun(folder: Path) -> None:
+    """Raise FileError unless a training was begun in a folder."""
+    with system_errors(folder, "read"):
+        names = {path.name for path in folder.iterdir()}
+    if not names & {LOCK, CHECKPOINTS, *HISTORIES}:
+        raise FileError(
+            "There is no training in this folder.",
+            path=str(folder),
+            next_step="Name the folder that --out named, or begin one with --out.",
+        )

@@ -1,0 +1,1 @@
+"""What the faces of view blocks show: pictures as plain numbers, without a window."""

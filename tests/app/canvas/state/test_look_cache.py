@@ -1,0 +1,104 @@
+"""Looks that are kept are those that would be made anew."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from app.canvas.scene.geometry import Scene
+from app.canvas.state.look_cache import LookCache
+from app.canvas.state.looks import look_of, row_counts, summary_of
+from app.canvas.state.page_result import PageResult
+from app.evaluation.badges import Badges
+from blocks.errors import Location
+from runtime.diagram import Diagnostic, SetParameters, apply
+from runtime.flow import Badge, Mark
+from tests.app.canvas.pages import seed, seed_result
+
+
+@pytest.fixture
+def scene():
+    return Scene(seed(), "main")
+
+
+def values(result, **changed):
+    arrays = {f"{name}.out": np.array(value, np.float32) for name, value in changed.items()}
+    return replace(result, values=result.values | arrays)
+
+
+def numbers(result):
+    return values(result, add1=[[7, 8]], mul1=[[0, 3]])
+
+
+def gradient(result):
+    return replace(result, gradients={"a": np.zeros((1, 2), np.float32), "b": None})
+
+
+def shape(result):
+    return values(result, add1=[[1, 2], [3, 4], [5, 6]])
+
+
+def large(result):
+    return values(result, stop1=np.arange(200.0))
+
+
+def badge(result):
+    return replace(result, badges=Badges({"mul1": (Badge(Mark.VALUE, "mul1", "NaN"),)}))
+
+
+def problem(result):
+    found = Diagnostic("warning", Location("main", "mul1", "a"), "Odd.", code="odd")
+    return replace(result, diagnostics=(found,))
+
+
+def nothing(result):
+    return None
+
+
+CHANGES = [numbers, gradient, shape, large, badge, problem, nothing]
+
+
+def shown(scene, result):
+    page = PageResult(scene, result)
+    scene.set_rows(row_counts(page))
+    return page
+
+
+def assert_fresh(cache, page):
+    for i in range(len(page.scene.names)):
+        for dimmed in (False, True):
+            look = look_of(page, i, dimmed=dimmed)
+            assert cache.look(page, i, dimmed=dimmed) == look
+            afar = cache.plain_look(page, i, dimmed=dimmed)
+            assert afar == look.plain(summary_of(page, i))
+
+
+@pytest.mark.parametrize("change", CHANGES)
+def test_a_look_is_as_made_anew_for_each_result(scene, change):
+    cache, result = LookCache(), seed_result(scene.diagram)
+    for now in (result, change(result), result):
+        assert_fresh(cache, shown(scene, now))
+
+
+@pytest.mark.parametrize(
+    "change",
+    [SetParameters("a", {"value": [[4.0, 5.0]]}), SetParameters("mul1", {"bypassed": True})],
+    ids=["value", "bypass"],
+)
+def test_it_follows_the_blocks(scene, change):
+    cache, result = LookCache(), seed_result(scene.diagram)
+    assert_fresh(cache, shown(scene, result))
+    edited = apply(scene.diagram, change).after
+    if scene.follow_numbers(edited) is None:
+        scene.update(edited)
+    assert_fresh(cache, shown(scene, replace(result, diagram=edited)))
+
+
+def test_one_that_shows_the_same_is_the_same_object(scene):
+    cache, result = LookCache(), seed_result(scene.diagram)
+    before, again = (PageResult(scene, found) for found in (result, numbers(result)))
+    kept = {i: cache.look(before, i, dimmed=False) for i in range(len(scene.names))}
+    changed = [i for i, look in kept.items() if cache.look(again, i, dimmed=False) is not look]
+    assert changed == [scene.index["add1"]]

@@ -1,0 +1,124 @@
+"""Two halves of the window: the same diagram with a stop closed and open, step by step."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from PySide6.QtCore import Qt
+
+import runtime.build as b
+from runtime.diagram import RemoveBlocks, SetParameters, apply
+from runtime.engine import Session
+from runtime.flow.tools.interventions import OpenStop, change_of
+from runtime.training.optimisers import SGD
+from tests.app.controllers.training.test_training import click, play_until
+
+
+def model():
+    """The gradient of v is stopped on one of its two ways."""
+    v, w = b.variable("v", 2.0), b.variable("w", 3.0)
+    stopped = b.stop_gradient(v * w, name="sg")
+    return b.build(b.loss(b.square(stopped - w), name="L"))
+
+
+@pytest.fixture
+def window(opened, qtbot, settings):
+    settings.rate = 0.001
+    window = opened(model())
+    window.resize(1280, 800)
+    window.activateWindow()
+    qtbot.waitUntil(window.isActiveWindow)
+    qtbot.waitUntil(lambda: not window.evaluator.busy)
+    window.training.bar.show()
+    click(qtbot, window.training.bar.compare)
+    return window
+
+
+def test_both_halves_are_trained_from_the_same_values(window, qtbot):
+    steps = play_until(window, qtbot, 25)
+    stopped, unstopped = window.training.courses
+    for course, steps_of in (
+        (stopped, []),
+        (unstopped, [OpenStop("sg")]),
+    ):
+        session = Session(apply(model(), change_of(model(), steps_of)).after)
+        for _ in range(steps):
+            session.step(SGD(lr=0.001))
+        for name in ("v", "w"):
+            np.testing.assert_array_equal(course.session.values[name], session.values[name])
+    qtbot.waitUntil(lambda: not window.comparison.evaluator.busy)
+    shown = window.comparison.other.view.annotations.page.result.values
+    np.testing.assert_array_equal(shown["v.out"], unstopped.session.values["v"])
+    assert stopped.session.values["v"] == 2.0  # nothing reaches it
+    names = [run.recording.name for run in window.training.runs.listed]
+    assert names == ["stopped", "unstopped"]
+    titles = [title.text() for title in window.comparison.halves.titles]
+    assert titles[0].startswith("stopped    L ")
+    assert titles[1].startswith("unstopped    L ")
+
+
+def test_only_the_left_half_belongs_to_the_document(window, qtbot):
+    play_until(window, qtbot, 10)
+    blocks = window.document.diagram.main.blocks
+    assert not blocks["sg"].open
+    assert window.comparison.other.view.scene.page.blocks["sg"].open
+    assert blocks["v"].value.array == 2.0
+    assert window.document.undo_stack.count() == 1
+    other = window.comparison.other
+    before = window.document.diagram
+    other.setFocus()
+    other.select({"v"})
+    qtbot.keyClick(other, Qt.Key.Key_Delete)
+    assert window.document.diagram is before
+
+
+def test_both_go_back_together(window, qtbot):
+    play_until(window, qtbot, 30)
+    window.training.bar.scale.setValue(12)
+    qtbot.waitUntil(lambda: "step 12 of" in window.training.bar.count.text())
+    assert [course.step for course in window.training.courses] == [12, 12]
+
+
+def test_panning_zooming_and_selecting_one_moves_the_other(window, qtbot):
+    canvas, other = window.canvas, window.comparison.other
+    assert other.isVisible()
+    canvas.set_zoom(0.77)
+    assert other.view.camera == canvas.view.camera
+    other.set_camera(other.view.camera.panned(31.0, 17.0))
+    assert canvas.view.camera == other.view.camera
+    other.select({"w"})
+    assert canvas.selection() == {"w"}
+
+
+def test_numbers_edited_meanwhile_count_in_both(window, qtbot):
+    click(qtbot, window.training.bar.play)
+    qtbot.waitUntil(lambda: window.training.step_shown > 3)
+    window.edit.change(SetParameters("v", {"value": 5.0}))
+    at = window.training.step_shown
+    qtbot.waitUntil(lambda: window.training.step_shown > at + 5)
+    assert window.training.courses[0].session.values["v"] == 5.0
+    click(qtbot, window.training.bar.play)
+    qtbot.waitUntil(lambda: not window.training.is_playing)
+
+
+def test_leaving_shows_one_diagram_and_keeps_the_curves(window, qtbot):
+    play_until(window, qtbot, 5)
+    kept = window.document.diagram
+    window.actions_by_name["train_compare"].trigger()
+    assert not window.comparison.is_on
+    assert not window.comparison.other.isVisible()
+    assert not window.comparison.halves.titles[0].isVisible()
+    assert window.document.diagram is kept
+    assert [run.recording.name for run in window.training.runs.listed] == ["stopped", "unstopped"]
+    play_until(window, qtbot, 3)
+    assert len(window.training.courses) == 1
+
+
+def test_without_its_stop_there_is_nothing_to_compare(window, qtbot):
+    assert window.actions_by_name["train_compare"].isChecked()
+    window.edit.change(RemoveBlocks(("sg",)))
+    assert not window.comparison.is_on
+    qtbot.waitUntil(lambda: not window.evaluator.busy)
+    window.actions_by_name["train_compare"].trigger()
+    assert not window.comparison.is_on
+    assert not window.actions_by_name["train_compare"].isChecked()

@@ -1,0 +1,302 @@
+"""Training in the window by real events: play, pause, steps, going back, edits, alarms."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from PySide6.QtCore import QPoint, Qt
+
+import runtime.build as b
+from blocks.library.sources import Variable
+from runtime.diagram import AddBlock, MoveBlocks, Point, SetParameters
+from runtime.engine import Session
+from runtime.training.optimisers import SGD
+from tests.app.mouse import click_block
+
+LEFT = Qt.MouseButton.LeftButton
+RATE = 1e-5
+"""So small that values still change after many steps."""
+
+
+def model():
+    """Least squares of two weights, far from their solution."""
+    x = b.constant("x", [[1.0, 2.0], [3.0, -1.0], [0.5, 0.5]])
+    w = b.variable("w", [4.0, -3.0])
+    rate = b.constant("scale", 1.0)
+    return b.build(b.loss(b.mean(b.square(b.matmul(x, w) - 1.0)) * rate, name="L"))
+
+
+@pytest.fixture
+def window(opened, qtbot, settings):
+    settings.rate = RATE
+    window = opened(model())
+    window.resize(1280, 800)
+    window.activateWindow()
+    qtbot.waitUntil(window.isActiveWindow)
+    qtbot.waitUntil(lambda: not window.evaluator.busy)
+    return window
+
+
+def click(qtbot, widget):
+    """Move there, rest, and click, as a hand does."""
+    qtbot.mouseMove(widget)
+    qtbot.wait(1)
+    qtbot.mouseClick(widget, LEFT)
+
+
+def play_until(window, qtbot, step):
+    bar = window.training.bar
+    if not bar.isVisible():
+        click(qtbot, window.toolbar.buttons["train"])
+    else:
+        click(qtbot, bar.play)
+    qtbot.waitUntil(lambda: window.training.step_shown >= step)
+    click(qtbot, bar.play)
+    qtbot.waitUntil(lambda: not window.training.is_playing)
+    return window.training.step_shown
+
+
+def w_of(window):
+    return window.document.diagram.main.blocks["w"].value.array
+
+
+def by_hand(steps, rate=RATE):
+    session = Session(model())
+    for _ in range(steps):
+        session.step(SGD(lr=rate))
+    return session.values["w"]
+
+
+def test_play_and_pause_by_mouse_shows_exactly_the_steps_it_says(window, qtbot):
+    steps = play_until(window, qtbot, 20)
+    np.testing.assert_array_equal(w_of(window), by_hand(steps))
+    bar = window.training.bar
+    assert bar.isVisible()
+    assert bar.count.text() == f"step {steps:,}"
+    assert bar.losses.text().startswith("L ")
+    assert "SGD with a rate of 1e-05" in bar.text()
+    assert not window.actions_by_name["train"].isChecked()
+    qtbot.waitUntil(lambda: not window.evaluator.busy)
+    assert window.evaluator.result.values["w.out"].tolist() == w_of(window).tolist()
+
+
+def test_the_canvas_follows_while_it_runs_and_the_window_never_waits(window, qtbot):
+    seen = []
+    window.evaluator.resultChanged.connect(lambda result: seen.append(result.values["w.out"][0]))
+    click(qtbot, window.toolbar.buttons["train"])
+    qtbot.waitUntil(lambda: len(seen) > 5)
+    assert window.training.is_playing
+    assert window.actions_by_name["train"].isChecked()
+    assert len(set(map(float, seen))) > 3
+    click_block(qtbot, window, "w")  # while it runs
+    assert window.canvas.selection() == {"w"}
+    assert window.training.is_playing
+
+
+def test_a_run_is_one_undo_and_going_back_goes_back_in_steps(window, qtbot):
+    before = window.document.diagram
+    steps = play_until(window, qtbot, 10)
+    assert window.document.undo_stack.count() == 1
+    after = w_of(window)
+    window.actions_by_name["undo"].trigger()
+    assert window.document.diagram is before
+    qtbot.waitUntil(lambda: window.training.step_shown == 0)
+    window.actions_by_name["redo"].trigger()
+    qtbot.waitUntil(lambda: window.training.step_shown == steps)
+    assert w_of(window) is after
+    assert window.document.undo_stack.count() == 1
+
+
+def test_a_step_by_keyboard(window, qtbot):
+    window.canvas.setFocus()
+    for step in (1, 2):
+        qtbot.keyClick(window.canvas, Qt.Key.Key_F10)
+        qtbot.waitUntil(lambda step=step: window.training.step_shown == step)
+        qtbot.waitUntil(lambda: not window.training.is_playing)
+    np.testing.assert_array_equal(w_of(window), by_hand(2))
+    assert window.document.undo_stack.count() == 2
+    window.document.undo_stack.undo()
+    np.testing.assert_array_equal(w_of(window), by_hand(1))
+
+
+def test_f7_plays_and_pauses(window, qtbot):
+    qtbot.keyClick(window.canvas, Qt.Key.Key_F7)
+    qtbot.waitUntil(lambda: window.training.step_shown > 0)
+    qtbot.keyClick(window.canvas, Qt.Key.Key_F7)
+    qtbot.waitUntil(lambda: not window.training.is_playing)
+
+
+def test_the_scale_is_dragged_back_to_any_step(window, qtbot):
+    steps = play_until(window, qtbot, 60)
+    scale = window.training.bar.scale
+    middle = QPoint(scale.width() // 2, scale.height() // 2)
+    end = QPoint(scale.width() - 4, scale.height() // 2)
+    qtbot.mouseMove(scale, end)
+    qtbot.mousePress(scale, LEFT, pos=end)
+    qtbot.mouseMove(scale, middle)
+    qtbot.mouseRelease(scale, LEFT, pos=middle)
+    wanted = scale.value()
+    assert 0 < wanted < steps
+    qtbot.waitUntil(lambda: window.training.bar.text().startswith("Values, wires and reasons"))
+    np.testing.assert_array_equal(w_of(window), by_hand(wanted))
+    assert f"step {wanted:,} of {steps:,}" == window.training.bar.count.text()
+    assert "states are kept" in scale.toolTip()
+    assert window.document.undo_stack.count() == 2
+    qtbot.waitUntil(lambda: not window.evaluator.busy)
+    np.testing.assert_array_equal(window.evaluator.result.values["w.out"], by_hand(wanted))
+
+
+def test_playing_on_from_an_earlier_step_is_another_run(window, qtbot):
+    steps = play_until(window, qtbot, 40)
+    window.training.bar.scale.setValue(10)
+    qtbot.waitUntil(lambda: "step 10 of" in window.training.bar.count.text())
+    qtbot.waitUntil(lambda: not window.training.is_playing)
+    later = play_until(window, qtbot, 15)
+    np.testing.assert_array_equal(w_of(window), by_hand(later))
+    first, second = (run.recording for run in window.training.runs.listed)
+    assert (first.name, first.step) == ("Run 1", steps)
+    assert (second.name, second.step) == ("Run 2 from step 10", later)
+    assert second.points("L.out").steps.tolist() == list(range(1, later + 1))
+
+
+def test_reset_goes_back_to_the_first_values_as_one_undo(window, qtbot):
+    first = w_of(window).tolist()
+    play_until(window, qtbot, 10)
+    window.actions_by_name["train_reset"].trigger()
+    assert w_of(window).tolist() == first
+    assert window.training.step_shown == 0
+    window.actions_by_name["undo"].trigger()
+    assert w_of(window).tolist() != first
+    window.actions_by_name["redo"].trigger()
+    steps = play_until(window, qtbot, 5)
+    np.testing.assert_array_equal(w_of(window), by_hand(steps))
+    assert [run.recording.name for run in window.training.runs.listed] == ["Run 1", "Run 2"]
+
+
+def test_a_slow_pace_is_kept(window, qtbot):
+    window.training.bar.pace.setCurrentIndex(0)  # one step a second
+    click(qtbot, window.toolbar.buttons["train"])
+    qtbot.waitUntil(lambda: window.training.step_shown == 1)
+    click(qtbot, window.training.bar.play)
+    qtbot.waitUntil(lambda: not window.training.is_playing)
+    assert window.training.step_shown <= 2
+
+
+def test_numbers_are_edited_while_it_runs(window, qtbot):
+    click(qtbot, window.toolbar.buttons["train"])
+    qtbot.waitUntil(lambda: window.training.step_shown > 5)
+    window.edit.change(SetParameters("scale", {"value": 0.0}))
+    at = window.training.step_shown
+    qtbot.waitUntil(lambda: window.training.step_shown > at + 10)
+    assert window.training.is_playing
+    still = w_of(window).tolist()
+    at = window.training.step_shown
+    qtbot.waitUntil(lambda: window.training.step_shown > at + 10)
+    assert w_of(window).tolist() == still  # a loss of 0 moves nothing
+    window.edit.change(SetParameters("w", {"value": [7.0, 7.0]}))
+    at = window.training.step_shown
+    qtbot.waitUntil(lambda: window.training.step_shown > at + 10)
+    assert w_of(window).tolist() == [7.0, 7.0]
+    assert window.document.diagram.main.blocks["scale"].value.array == 0.0
+
+
+def test_a_block_is_moved_while_it_runs(window, qtbot):
+    click(qtbot, window.toolbar.buttons["train"])
+    qtbot.waitUntil(lambda: window.training.step_shown > 5)
+    window.edit.change(MoveBlocks({"w": Point(12.0, 34.0)}))
+    at = window.training.step_shown
+    qtbot.waitUntil(lambda: window.training.step_shown > at + 10)
+    assert window.document.diagram.main.layout["w"] == Point(12.0, 34.0)
+
+
+def test_a_structural_edit_pauses_with_a_sentence_and_play_begins_a_new_run(window, qtbot):
+    click(qtbot, window.toolbar.buttons["train"])
+    qtbot.waitUntil(lambda: window.training.step_shown > 5)
+    window.edit.change(AddBlock("other", Variable(value=1.0)))
+    qtbot.waitUntil(lambda: not window.training.is_playing)
+    assert "this edit changes more than numbers" in window.training.bar.text()
+    kept = w_of(window).tolist()
+    assert kept != [4.0, -3.0]
+    play_until(window, qtbot, 3)
+    assert [run.recording.name for run in window.training.runs.listed] == ["Run 1", "Run 2"]
+
+
+def test_an_edit_during_a_pause_is_taken_by_the_next_play(window, qtbot):
+    play_until(window, qtbot, 5)
+    window.edit.change(SetParameters("w", {"value": [9.0, 9.0]}))
+    window.edit.change(AddBlock("other", Variable(value=1.0)))
+    click(qtbot, window.training.bar.play)
+    qtbot.waitUntil(lambda: len(window.training.runs.listed) == 2)
+    qtbot.waitUntil(lambda: window.training.step_shown > 3)
+    assert window.training.is_playing
+
+
+def test_curves_are_those_of_the_run(window, qtbot):
+    steps = play_until(window, qtbot, 30)
+    curves = window.training.curves
+    assert curves.isVisible()
+    (run,) = window.training.runs.listed
+    points = run.recording.points("L.out")
+    assert points.steps.tolist() == list(range(1, steps + 1))
+    assert points.mean[0] == pytest.approx(float(Session(model()).run().values["L.out"]))
+    assert {"gradient/w", "update/w", "lr/SGD", "grad_norm/SGD"} <= set(run.recording.names)
+    qtbot.waitUntil(lambda: curves.plots is not None)
+    qtbot.waitUntil(lambda: curves.chosen == ["L.out"])
+
+
+def test_an_alarm_names_the_block_and_a_click_goes_there(opened, qtbot):
+    x = b.constant("x", [[1.0], [2.0]])
+    hidden = b.relu(b.mul(x, b.variable("w", -2.0)), name="act")
+    window = opened(b.build(b.loss(b.mean(b.square(hidden - 1.0)), name="L")))
+    qtbot.keyClick(window.canvas, Qt.Key.Key_F7)
+    alarm = window.training.alarm
+    qtbot.waitUntil(lambda: "first at act" in alarm.text())
+    click(qtbot, window.training.bar.play)
+    qtbot.waitUntil(lambda: not window.training.is_playing)
+    click(qtbot, alarm.buttons[0])
+    assert window.canvas.selection() == {"act"}
+    assert not alarm.isVisible()
+
+
+def test_a_training_that_diverges_stops_and_says_where(opened, qtbot, settings):
+    settings.rate = 10.0
+    window = opened(b.build(b.loss(b.log(b.variable("w", 1.0), name="log"), name="L")))
+    qtbot.keyClick(window.canvas, Qt.Key.Key_F7)
+    qtbot.waitUntil(lambda: "not finite" in window.training.alarm.text())
+    assert not window.training.is_playing
+    assert "log" in window.training.alarm.text()
+
+
+def test_another_diagram_forgets_the_training(window, qtbot):
+    play_until(window, qtbot, 5)
+    window.document.new()
+    assert window.training.runs.listed == []
+    assert not window.training.bar.isVisible()
+    assert window.training.courses == ()
+
+
+def test_closing_the_bar_pauses(window, qtbot):
+    click(qtbot, window.toolbar.buttons["train"])
+    qtbot.waitUntil(lambda: window.training.step_shown > 2)
+    click(qtbot, window.training.bar._close)
+    qtbot.waitUntil(lambda: not window.training.is_playing)
+    assert not window.training.bar.isVisible()
+
+
+def test_a_run_that_is_under_way_ends_with_the_window(window, qtbot):
+    click(qtbot, window.toolbar.buttons["train"])
+    qtbot.waitUntil(lambda: window.training.step_shown > 2)
+    thread = window.training.worker._thread
+    window.training.pause()
+    qtbot.waitUntil(lambda: not window.training.is_playing)
+    window.training.worker.shutdown()
+    qtbot.waitUntil(lambda: not thread.is_alive())
+
+
+def test_cancel_ends_the_training(window, qtbot):
+    click(qtbot, window.toolbar.buttons["train"])
+    qtbot.waitUntil(lambda: window.training.step_shown > 2)
+    window.actions_by_name["cancel"].trigger()
+    assert not window.training.is_playing
+    qtbot.keyClick(window.canvas, Qt.Key.Key_F7)
+    qtbot.waitUntil(lambda: window.training.step_shown > 2)

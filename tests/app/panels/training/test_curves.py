@@ -1,0 +1,192 @@
+"""The panel of curves: what is drawn, how it is chosen, read out and exported."""
+
+from __future__ import annotations
+
+import math
+from xml.etree import ElementTree
+
+import pytest
+from PySide6.QtCore import QPoint, Qt
+from PySide6.QtWidgets import QFileDialog
+
+from app.panels.training.curves import Curves
+from app.panels.training.lines import Group, Run, colour_of, group_of, lines_of
+from app.services import theme
+from app.services.theme import DARK, LIGHT
+from runtime.training.curves import Recording
+
+LOSS, NORM = "L.out", "gradient/enc/W"
+
+
+def recording(name="first", steps=50, scale=1.0):
+    made = Recording(name)
+    made.losses = (LOSS,)
+    for step in range(1, steps + 1):
+        made.add(step, {LOSS: scale / step, NORM: 2.0, "lr/opt": 0.1, "hidden.out": -1.0})
+    return made
+
+
+@pytest.fixture
+def panel(qtbot):
+    made = Curves()
+    qtbot.addWidget(made)
+    made.resize(1000, 260)
+    made.show()
+    qtbot.waitUntil(lambda: made.plots is not None)
+    return made
+
+
+def item(panel, text):
+    found = panel.list.findItems(text, Qt.MatchFlag.MatchExactly | Qt.MatchFlag.MatchRecursive)
+    assert len(found) == 1, [each.text(0) for each in found]
+    return found[0]
+
+
+def click_item(qtbot, panel, text):
+    """Tick or untick an entry of the list, by the space bar."""
+    panel.list.setCurrentItem(item(panel, text))
+    qtbot.keyClick(panel.list, Qt.Key.Key_Space)
+    qtbot.wait(1)
+
+
+def drawn(panel):
+    """The curves by plot, with their points."""
+    return {
+        group: [(line.run.recording.name, line.name) for line, _ in plot._drawn]
+        for group, plot in panel.plots._plots.items()
+    }
+
+
+def test_losses_are_drawn_until_something_else_is_chosen(panel, qtbot):
+    assert not panel.plots.isVisible()
+    panel.show_runs([Run(recording())])
+    assert drawn(panel) == {Group.LOSSES: [("first", LOSS)]}
+    click_item(qtbot, panel, "enc/W")
+    assert drawn(panel) == {Group.LOSSES: [("first", LOSS)], Group.GRADIENTS: [("first", NORM)]}
+    click_item(qtbot, panel, "L")
+    assert drawn(panel) == {Group.GRADIENTS: [("first", NORM)]}
+
+
+def test_search_leaves_what_fits(panel, qtbot):
+    panel.show_runs([Run(recording())])
+    qtbot.keyClicks(panel.search, "enc/")
+    assert item(panel, "L").isHidden()
+    assert not item(panel, "enc/W").isHidden()
+    assert not item(panel, "first").isHidden()  # runs stay
+    panel.search.clear()
+    assert not item(panel, "L").isHidden()
+
+
+def test_several_runs_differ_by_colour(panel):
+    runs = [Run(recording("stopped"), 0), Run(recording("unstopped", scale=2.0), 1)]
+    panel.show_runs(runs)
+    ((stopped, unstopped),) = lines_of(runs, [LOSS], LIGHT).values()
+    assert (stopped.label, unstopped.label) == ("stopped · L", "unstopped · L")
+    assert stopped.colour == colour_of(0, LIGHT) != unstopped.colour
+    assert drawn(panel) == {Group.LOSSES: [("stopped", LOSS), ("unstopped", LOSS)]}
+
+
+def test_a_run_is_hidden_and_renamed(panel, qtbot):
+    runs = [Run(recording("one"), 0), Run(recording("two"), 1)]
+    panel.show_runs(runs)
+    click_item(qtbot, panel, "two")
+    assert drawn(panel) == {Group.LOSSES: [("one", LOSS)]}
+    item(panel, "one").setText(0, "stopped")
+    assert runs[0].recording.name == "stopped"
+    item(panel, "stopped").setText(0, "  ")
+    assert runs[0].recording.name == "stopped"  # a name is never empty
+
+
+def test_curves_grow(panel, qtbot):
+    growing = recording(steps=3)
+    panel.show_runs([Run(growing)])
+    growing.add(4, {LOSS: 9.0, "update/w": 0.1})
+    panel.grow()
+    qtbot.waitUntil(lambda: panel.plots._plots[Group.LOSSES].steps.tolist() == [1, 2, 3, 4])
+    assert item(panel, "w") is not None
+
+
+def test_numbers_are_read_out_under_the_pointer_and_by_keys(panel, qtbot):
+    panel.show_runs([Run(recording())])
+    qtbot.wait(50)
+    plots = panel.plots
+    box = plots._plots[Group.LOSSES].item.vb
+    at = plots.mapFromScene(box.sceneBoundingRect().center())
+    qtbot.mouseMove(plots.viewport(), at - QPoint(5, 0))
+    qtbot.mouseMove(plots.viewport(), at)
+    qtbot.waitUntil(lambda: panel.text().startswith("step "))
+    assert "L 0.0" in panel.text()
+    plots.setFocus()
+    step = int(panel.text().split()[1])
+    qtbot.keyClick(plots, Qt.Key.Key_Right)
+    assert panel.text().startswith(f"step {step + 1} ")
+    qtbot.keyClick(plots, Qt.Key.Key_Left)
+    assert panel.text().startswith(f"step {step} ")
+
+
+def test_logarithmic_axes_and_smoothing_draw_what_they_can(panel, qtbot):
+    made = recording()
+    made.add(51, {LOSS: 0.0})
+    made.add(52, {LOSS: math.nan})
+    panel.show_runs([Run(made)])
+    for box in (panel.log_numbers, panel.log_steps):
+        qtbot.mouseClick(box, Qt.MouseButton.LeftButton, pos=QPoint(8, box.height() // 2))
+    panel.smoothing.setValue(100)
+    qtbot.wait(20)
+    assert panel.plots._log == (True, True)
+    _, points = panel.plots._plots[Group.LOSSES]._drawn[0]
+    assert points.steps[-1] == 52
+    assert not panel.grab().isNull()
+
+
+def test_the_drawing_is_svg_in_the_colours_of_the_theme(panel, qapp):
+    panel.show_runs([Run(recording("<b>&"))])
+    ElementTree.fromstring(panel.plots.svg())
+    theme.apply(DARK, qapp)
+    assert panel.plots.backgroundBrush().color().name() == DARK.field
+    root = ElementTree.fromstring(panel.plots.svg())
+    assert root.tag.endswith("svg")
+    assert colour_of(0, DARK).name() in panel.plots.svg().decode()
+
+
+def test_groups_of_names():
+    losses = (LOSS,)
+    assert group_of(LOSS, losses) is Group.LOSSES
+    assert group_of("validation/L.out", losses) is Group.LOSSES
+    assert group_of("hidden.out", losses) is Group.PORTS
+    assert group_of("dead/act", losses) is Group.DEAD
+    assert group_of("grad_norm/opt", losses) is Group.OPTIMISERS
+
+
+def test_export_from_the_window(window, qtbot, tmp_path, monkeypatch):
+    said = []
+    window.document.problem.connect(said.append)
+    window.training.curves.csvRequested.emit()
+    assert "There are no curves yet" in said[0]
+    window.training.runs.add(recording())
+    window.training.curves.show_runs(window.training.runs.listed)
+    window.docks.bring_up("curves")
+    qtbot.waitUntil(lambda: window.training.curves.plots is not None)
+    for name, signal in (
+        ("curves.csv", window.training.curves.csvRequested),
+        ("curves.svg", window.training.curves.svgRequested),
+    ):
+        path = tmp_path / name
+        answer = (str(path.with_suffix("")) if name.endswith("csv") else str(path), "")
+        monkeypatch.setattr(QFileDialog, "getSaveFileName", lambda *_, answer=answer: answer)
+        signal.emit()
+        assert path.stat().st_size > 100
+    assert (tmp_path / "curves.csv").read_text().startswith("run,step,L.out,")
+    monkeypatch.setattr(QFileDialog, "getSaveFileName", lambda *_: (str(tmp_path / "no/x.csv"), ""))
+    window.training.curves.csvRequested.emit()
+    assert "was not written" in said[-1]
+
+
+def test_what_is_loaded_first_is_the_window(window):
+    """The library of plots is loaded when curves are first seen, in a thread."""
+    import subprocess
+    import sys
+
+    code = "import app.shell.main_window, sys; print('pyqtgraph' in sys.modules)"
+    found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert found.stdout.strip() == "False"

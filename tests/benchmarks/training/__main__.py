@@ -1,0 +1,279 @@
+"""Steps per second of trainings with Adam, against PyTorch (eager and compiled) and JAX with optax.
+
+    python -m tests.benchmarks.training [MLP W4 W6] [--threads 1 2] [--seconds 3] [--json FILE]
+
+Every step computes loss and gradients, updates all variables, and returns the loss as a number.
+Each network runs in a process of its own, in which all systems take turns in any order, sample by
+sample; the losses of the first twenty steps must agree. Peak memory is that of one more process per
+system. The table at the end is Markdown. Not a test: it prints numbers.
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import json
+import random
+import resource
+import statistics
+import sys
+import time
+from collections.abc import Callable, Collection
+from typing import Any
+
+import numpy as np
+
+from tests.benchmarks import engine
+from tests.benchmarks.peers import JaxOps, TorchOps, installed
+from tests.benchmarks.workloads import Drawing, Workload, w4, w6
+
+LR = 1e-3
+AGREEING = 20
+"""Steps whose losses are compared."""
+TOLERANCE = 2e-4
+"""The largest relative difference of losses: after some steps of Adam in float32 the last digits of
+gradients have grown.
+"""
+Step = Callable[[], float]
+
+
+def mlp(batch: int = 32) -> Workload:
+    """A small perceptron 8-16-1 with tanh."""
+    rng = np.random.default_rng(1)
+    variables = {
+        "w0": rng.standard_normal((16, 8), np.float32) * np.float32(0.3),
+        "b0": np.zeros(16, np.float32),
+        "w1": rng.standard_normal((1, 16), np.float32) * np.float32(0.3),
+        "b1": np.zeros(1, np.float32),
+    }
+    data = {
+        "x": rng.standard_normal((batch, 8), np.float32),
+        "t": rng.standard_normal((batch, 1), np.float32),
+    }
+    d = Drawing()
+    for name, value in variables.items():
+        d.variable(name, value)
+    for name, value in data.items():
+        d.input(name, value)
+    y = d.add("Linear", d.add("Tanh", d.add("Linear", "x", "w0", "b0")), "w1", "b1")
+
+    def peer(ops: Any, v: Any, data: Any) -> Any:
+        y = ops.tanh(ops.linear(data["x"], v["w0"]) + v["b0"])
+        error = ops.linear(y, v["w1"]) + v["b1"] - data["t"]
+        return ops.mean(error * error)
+
+    diagram = d.diagram(d.add("Mean", d.add("Square", d.add("Sub", y, "t"))))
+    about = f"perceptron 8-16-1, batch {batch}"
+    return Workload("MLP", about, diagram, variables, data, peer, 100)
+
+
+WORKS: dict[str, Callable[[], Workload]] = {"MLP": mlp, "W4": w4, "W6": w6}
+
+
+def ours(fast: bool) -> Callable[[Workload, int], Step]:
+    """Gradwire's trainer."""
+
+    def make(work: Workload, threads: int) -> Step:
+        from runtime.diagram.training import AdamMethod, OptimiserRule, Training
+        from runtime.engine import Session
+        from runtime.training.trainer import Trainer
+
+        session = Session(work.diagram, fast=fast)
+        for name, array in work.data.items():
+            session.set(name, array)
+        rule = OptimiserRule(name="adam", method=AdamMethod(lr=LR))
+        trainer = Trainer(session, Training(optimisers=(rule,)))
+        return lambda: trainer.step().losses["loss.out"]
+
+    return make
+
+
+def torch_eager(
+    work: Workload, threads: int, *, fused: bool = False, compiled: bool = False
+) -> Step:
+    """PyTorch with torch.optim.Adam: for each tensor on its own or foreach, as PyTorch chooses."""
+    torch: Any = importlib.import_module("torch")
+    torch.set_num_threads(threads)
+    ops = TorchOps(torch)
+    variables = {k: torch.tensor(v, requires_grad=True) for k, v in work.variables.items()}
+    data = {k: torch.tensor(v) for k, v in work.data.items()}
+    adam = torch.optim.Adam(variables.values(), lr=LR, **({"fused": True} if fused else {}))
+
+    def forward() -> Any:
+        return work.peer(ops, variables, data)
+
+    loss_of = torch.compile(forward) if compiled else forward
+    update = torch.compile(adam.step) if compiled and not fused else adam.step
+
+    def step() -> float:
+        adam.zero_grad(set_to_none=True)
+        loss = loss_of()
+        loss.backward()
+        update()
+        return float(loss.detach())
+
+    return step
+
+
+def jax_optax(work: Workload, threads: int) -> Step:
+    """One jitted function for loss, gradients and update, whose buffers are reused."""
+    jax: Any = importlib.import_module("jax")
+    optax: Any = importlib.import_module("optax")
+    ops = JaxOps(jax)
+    adam = optax.adam(LR)
+    variables = {k: jax.numpy.asarray(v) for k, v in work.variables.items()}
+    data = {k: jax.numpy.asarray(v) for k, v in work.data.items()}
+
+    def whole(variables: Any, state: Any, data: Any) -> Any:
+        loss, gradients = jax.value_and_grad(lambda v: work.peer(ops, v, data))(variables)
+        changes, state = adam.update(gradients, state)
+        return optax.apply_updates(variables, changes), state, loss
+
+    function = jax.jit(whole, donate_argnums=(0, 1))
+    held = [variables, adam.init(variables)]
+
+    def step() -> float:
+        held[0], held[1], loss = function(held[0], held[1], data)
+        return float(loss)
+
+    return step
+
+
+SYSTEMS: dict[str, tuple[str, Callable[[Workload, int], Step]]] = {
+    "gradwire": ("numpy", ours(False)),
+    "gradwire-fast": ("llvmlite", ours(True)),
+    "torch": ("torch", torch_eager),
+    "torch-fused": ("torch", lambda work, threads: torch_eager(work, threads, fused=True)),
+    "torch-compiled": ("torch", lambda work, threads: torch_eager(work, threads, compiled=True)),
+    "jax-optax": ("optax", jax_optax),
+}
+
+
+def _steps(name: str, threads: int, only: Collection[str]) -> tuple[Workload, dict[str, Step]]:
+    work = WORKS[name]()
+    steps: dict[str, Step] = {}
+    for system, (module, make) in SYSTEMS.items():
+        if system in only and installed(module):
+            steps[system] = make(work, threads)
+    return work, steps
+
+
+def measure(name: str, threads: int, seconds: float, only: Collection[str]) -> dict[str, Any]:
+    """Medians of interleaved samples, in seconds a step; of processor time with one thread."""
+    clock = time.process_time if threads == 1 else time.perf_counter
+    work, steps = _steps(name, threads, only)
+    losses = {system: [step() for _ in range(AGREEING)] for system, step in steps.items()}
+    _require_agreement(losses)
+    samples: dict[str, list[float]] = {system: [] for system in steps}
+    shuffled = random.Random(0)
+    end = time.perf_counter() + seconds * len(steps)
+    while time.perf_counter() < end or min(map(len, samples.values())) < 5:
+        for system in shuffled.sample(list(steps), len(steps)):
+            step = steps[system]
+            step()
+            start = clock()
+            for _ in range(work.calls):
+                step()
+            samples[system].append((clock() - start) / work.calls)
+    return {
+        "work": name,
+        "about": work.about,
+        "threads": threads,
+        "losses": losses,
+        "median": {system: statistics.median(times) for system, times in samples.items()},
+        "ratio": {
+            mine: {
+                system: statistics.median(
+                    peer / own for peer, own in zip(samples[system], samples[mine], strict=True)
+                )
+                for system in steps
+                if not system.startswith("gradwire")
+            }
+            for mine in steps
+            if mine.startswith("gradwire")
+        },
+    }
+
+
+def _require_agreement(losses: dict[str, list[float]]) -> None:
+    """Raise SystemExit unless all systems had the same losses."""
+    first, expected = next(iter(losses.items()))
+    for system, found in losses.items():
+        worst = float(np.max(np.abs(np.subtract(found, expected)) / np.abs(expected)))
+        if not worst < TOLERANCE:
+            raise SystemExit(f"{system} and {first} differ by {worst:.2g}: {found} {expected}")
+
+
+def memory(name: str, system: str, threads: int) -> float:
+    """Peak resident memory of this process, in MiB, after ten steps of one system."""
+    _, steps = _steps(name, threads, (system,))
+    for _ in range(10):
+        steps[system]()
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+
+
+def markdown(rows: list[dict[str, Any]]) -> str:
+    """For each network: our milliseconds, and how many times as long the peers take; MiB of all."""
+    peers = [system for system in SYSTEMS if not system.startswith("gradwire")]
+    peers = [peer for peer in peers if any(peer in row["median"] for row in rows)]
+    heads = [
+        "network",
+        "threads",
+        "gradwire, ms",
+        "fast, ms",
+        *(f"{p} × ours / fast" for p in peers),
+    ]
+    lines = [[*heads, "MiB"], ["---"] * (len(heads) + 1)]
+    for row in rows:
+        told = [row["work"], str(row["threads"])]
+        told += [f"{row['median'].get(s, 0) * 1e3:.4g}" for s in ("gradwire", "gradwire-fast")]
+        told += [
+            " / ".join(f"{found[peer]:.2f}" for found in row["ratio"].values() if peer in found)
+            for peer in peers
+        ]
+        told.append(", ".join(f"{system} {mib:.0f}" for system, mib in row["memory"].items()))
+        lines.append(told)
+    return "\n".join("| " + " | ".join(line) + " |" for line in lines)
+
+
+def main() -> None:
+    """Run as asked on the command line."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("work", nargs="*", default=list(WORKS))
+    parser.add_argument("--threads", type=int, nargs="+", default=[1, 2])
+    parser.add_argument("--seconds", type=float, default=3.0)
+    parser.add_argument("--json")
+    parser.add_argument("--systems", nargs="+", default=list(SYSTEMS))
+    parser.add_argument("--child")
+    options = parser.parse_args()
+    threads = options.threads[0]
+    if options.child == "time":
+        print(json.dumps(measure(options.work[0], threads, options.seconds, options.systems)))
+        return
+    if options.child:
+        print(json.dumps(memory(options.work[0], options.child, threads)))
+        return
+    rows = []
+    for threads in options.threads:
+        for name in options.work:
+            common = (
+                name, "--threads", str(threads), "--seconds", str(options.seconds),
+                "--systems", *options.systems,
+            )  # fmt: skip
+            row = engine.child(threads, "tests.benchmarks.training", *common, "--child", "time")
+            row["memory"] = {
+                system: engine.child(
+                    threads, "tests.benchmarks.training", *common, "--child", system
+                )
+                for system in row["median"]
+            }
+            rows.append(row)
+            print(markdown([row]), file=sys.stderr, flush=True)
+    print(markdown(rows))
+    if options.json:
+        with open(options.json, "w", encoding="utf-8") as file:
+            json.dump(rows, file, indent=1)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,61 @@
+"""``gradwire publish``: a page, or a picture with the reason."""
+
+from __future__ import annotations
+
+from runtime.diagram import load
+from runtime.publish.living import publish
+from tests.examples.gallery import path
+
+
+def test_the_page_of_an_example(gradwire, tmp_path):
+    out = tmp_path / "lesson.html"
+    done = gradwire("publish", path("fan_out"), "-o", out)
+    assert (done.code, done.out, done.err) == (0, f"{out}\n", "")
+    assert out.read_text(encoding="utf-8") == publish(load(path("fan_out")))
+
+
+def test_what_a_browser_cannot_compute_is_a_picture_with_the_reason(gradwire, tmp_path):
+    file, out = tmp_path / "half.gradwire.json", tmp_path / "half.html"
+    text = path("fan_out").read_text(encoding="utf-8").replace("float64", "float16")
+    file.write_text(text, encoding="utf-8")
+    done = gradwire("publish", file, "-o", out)
+    assert done.code == 0 and "warning: The page is a picture" in done.err
+    html = out.read_text(encoding="utf-8")
+    assert "computes in float16" in html and "<svg" in html and "<script" not in html
+
+
+def test_a_diagram_with_errors_is_a_picture_and_the_exit_code_says_so(gradwire, tmp_path):
+    file, out = tmp_path / "broken.gradwire.json", tmp_path / "broken.html"
+    text = path("fan_out").read_text(encoding="utf-8").replace('"Mul"', '"MatMul"')
+    file.write_text(text, encoding="utf-8")
+    done = gradwire("publish", file, "-o", out)
+    assert done.code == 1 and "error" in done.err
+    assert "This page is a picture" in out.read_text(encoding="utf-8")
+
+
+def test_another_ending_is_bad_usage(gradwire, seed, tmp_path):
+    done = gradwire("publish", seed, "-o", tmp_path / "lesson.pdf")
+    assert done.code == 2 and "expected  .html" in done.err
+
+
+def test_a_page_for_a_seed_or_for_a_class(gradwire, tmp_path):
+    lesson, out, names = path("fan_out"), tmp_path / "lesson.html", tmp_path / "names.txt"
+    lesson = lesson.parents[1] / "lessons" / "02_fan_out_adds.gradwire.json"
+    names.write_text("Ada\n\n  Émilie \n", encoding="utf-8")
+    assert gradwire("publish", lesson, "-o", out, "--seed", "7").code == 0
+    assert out.read_text(encoding="utf-8") == publish(load(lesson), seed=7)
+    assert gradwire("publish", lesson, "-o", out, "--names", names).code == 0
+    assert out.read_text(encoding="utf-8") == publish(load(lesson), learners=["Ada", "Émilie"])
+
+
+def test_a_seed_needs_a_lesson_and_names_need_lines(gradwire, tmp_path):
+    out, names = tmp_path / "lesson.html", tmp_path / "names.txt"
+    done = gradwire("publish", path("fan_out"), "-o", out, "--seed", "7")
+    assert done.code == 3 and "don't vary by a seed" in done.err and not out.exists()
+    for text, complaint in (("\n", "has no names"), ("Ada\nAda", "in the list twice")):
+        names.write_text(text, encoding="utf-8")
+        lesson = path("fan_out").parents[1] / "lessons" / "02_fan_out_adds.gradwire.json"
+        done = gradwire("publish", lesson, "-o", out, "--names", names)
+        assert done.code in (2, 3) and complaint in done.err and not out.exists()
+    done = gradwire("publish", path("fan_out"), "-o", out, "--names", tmp_path / "none.txt")
+    assert done.code == 2 and "can't be read" in done.err

@@ -1,0 +1,124 @@
+"""Diagrams and numbers at which gradients are 0, too small, too large, partly 0 or not finite."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from runtime.build import block, build, loss, stop_gradient, variable
+from runtime.engine import Session
+from runtime.publish.living.numbers import numbers
+from tests.runtime.publish.living.oracle import floats, results
+
+if TYPE_CHECKING:
+    from runtime.diagram import Diagram
+    from runtime.publish.living.data import Living
+
+Array = np.ndarray[Any, Any]
+CHANGES = (
+    lambda x: x * 0,
+    lambda x: x * 1e6,
+    lambda x: x * 1e-9,
+    lambda x: -x,
+    lambda x: x * 0 + 1,
+    lambda x: x * 1e30,
+    lambda x: np.maximum(x, 0),
+    lambda x: x * 50,
+)
+
+
+def hard_cases(living: Living, most: int = 12) -> Iterator[dict[str, Any]]:
+    """As ``oracle.cases``, with each source in turn changed in each of these ways, and all."""
+    random = np.random.default_rng(1)
+    settings = [*living.switches.settings(64)]
+    for setting in dict.fromkeys([settings[0], settings[-1]]):
+        session = Session(living.switches.switched(setting), fast=False)
+        base = floats(session)
+        ways = [{path: change} for path in base for change in CHANGES]
+        ways += [dict.fromkeys(base, change) for change in CHANGES]
+        chosen = random.permutation(len(ways))[:most]
+        for way in (ways[k] for k in sorted(chosen)):
+            values = {
+                path: way.get(path, lambda x: x)(array).astype(array.dtype)
+                for path, array in base.items()
+            }
+            for path, array in values.items():
+                session.set(path, array)
+            yield {
+                "values": {path: numbers(array) for path, array in values.items()},
+                "open": setting,
+                "heads": [True] * len(session.losses),
+                **results(session, session.losses, told=True),
+            }
+
+
+def specimens() -> dict[str, Diagram]:
+    """One diagram for each reason."""
+
+    def scalar(value: float) -> Any:
+        return variable("x", value, dtype="float64")
+
+    def vector(*values: float) -> Any:
+        return variable("x", list(values), dtype="float64")
+
+    def one(kind: str, *inputs: Any, **parameters: Any) -> Any:
+        return block(kind, *inputs, name=kind.lower(), **parameters)
+
+    def total(*parts: Any) -> Diagram:
+        return build(loss(one("Sum", *parts), name="L"))
+
+    x, y = vector(1.0, -2.0, 0.0), variable("y", [0.0, 0.0, 0.0], dtype="float64")
+    positive = vector(1.0, 2.0, 0.5)
+    return {
+        "off": total(one("Relu", vector(-3.0, -1.0))),
+        "output": build(loss(one("MeanSquaredError", one("Relu", scalar(-3.0)), 1.0), name="L")),
+        "saturated": total(one("Sigmoid", vector(800.0, 900.0))),
+        "softmax": total(one("Mul", one("Softmax", vector(0.0, 2000.0)), [1.0, 3.0])),
+        "whole softmax": total(one("Softmax", vector(0.0, 0.0, 0.0, 0.0))),
+        "single softmax": total(one("Mul", one("Softmax", vector(2.0)), variable("z", [3.0]))),
+        "steps": total(one("Round", x)),
+        "beyond": total(one("Clip", vector(-3.0, 9.0), min=0.0, max=1.0)),
+        "times 0": total(one("Mul", x, y)),
+        "abs": total(one("Abs", vector(0.0, 0.0))),
+        "norm": build(loss(one("Norm", vector(0.0, 0.0)), name="L")),
+        "norm squared": build(loss(one("Square", one("Norm", vector(0.0, 0.0))), name="L")),
+        "arctan2": total(one("Arctan2", vector(0.0), variable("z", [0.0], dtype="float64"))),
+        "divides 0": total(one("Div", vector(0.0), variable("z", [2.0], dtype="float64"))),
+        "minimum": build(loss(one("MeanSquaredError", scalar(2.0), 2.0), name="L")),
+        "probabilities": build(
+            loss(
+                one("BinaryCrossEntropy", vector(1.5, -1.0), [1.0, 1.0], given="probabilities"),
+                name="L",
+            )
+        ),
+        "cancel": _cancelled(),
+        "nearly cancel": _cancelled(1e-9),
+        "where": total(one("Where", one("Greater", x, 5.0), one("Sqrt", x), x)),
+        "log of 0": total(one("Log", one("Clip", x, min=0.0))),
+        "log of sigmoid": total(one("Log", one("Sigmoid", vector(-800.0)))),
+        "log of softmax": total(one("Log", one("Softmax", vector(0.0, 2000.0)))),
+        "negative log": total(one("Log", x)),
+        "root of 0": total(one("Sqrt", one("Square", vector(0.0, 1.0)))),
+        "root of negative": total(one("Sqrt", x)),
+        "exp": total(one("Exp", vector(1000.0, 1.0))),
+        "softplus by hand": build(
+            loss(one("Sum", one("Log1p", one("Exp", vector(1000.0)))), name="L")
+        ),
+        "div by norm": total(one("Div", positive, one("Norm", y))),
+        "div by 0": total(one("Div", positive, y)),
+        "power": total(one("Pow", y, 0.5)),
+        "too late": total(one("Maximum", one("Log", vector(0.0)), -5.0)),
+        "flood": total(one("Mul", x, [1e6, 1e6, 1e6])),
+        "faint": total(one("Mul", x, [1e-9, 1e-9, 1e-9])),
+        "pole": total(one("Log", vector(1e-6))),
+        "vanishing": total(one("Sigmoid", block("Sigmoid", block("Sigmoid", vector(9.0))))),
+        "partial": total(one("Relu", x)),
+        "stopped": total(stop_gradient(x) * y),
+    }
+
+
+def _cancelled(rest: float = 0.0) -> Diagram:
+    x = variable("x", [1.0, 2.0], dtype="float64")
+    return build(loss(block("Sum", block("Sub", x * (1.0 + rest), x * 1.0)), name="L"))

@@ -1,0 +1,41 @@
+"""Runs the page's script in node."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+from pathlib import Path
+from typing import Any
+
+from runtime.publish.living.joining import engine_script
+
+FOLDER = Path(__file__).parent
+NODE = shutil.which("node") or shutil.which("nodejs")
+SECONDS = 300
+
+
+def run(folder: Path, script: str, work: object) -> Any:
+    """The JSON that ``script`` makes of ``work``, a function of one argument, after the engine."""
+    assert NODE is not None
+    program, given = folder / "script.js", folder / "work.json"
+    program.write_text(
+        engine_script()
+        + f"const work=JSON.parse(require('fs').readFileSync(process.argv[2],'utf8'));\n"
+        f"console.log(JSON.stringify(({script})(work)));",
+        encoding="utf-8",
+    )
+    given.write_text(json.dumps(work), encoding="utf-8")
+    done = subprocess.run(
+        [NODE, str(program), str(given)],
+        capture_output=True, text=True, timeout=SECONDS, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr[-2000:]
+    return json.loads(done.stdout)
+
+
+def compared(folder: Path, work: dict[str, Any]) -> dict[str, Any]:
+    """What differs between a page and the runtime."""
+    script = (FOLDER / "compare.js").read_text(encoding="utf-8")
+    found: dict[str, Any] = run(folder, f"(work)=>{{{script}\nreturn compare(work)}}", work)
+    return found

@@ -1,0 +1,106 @@
+"""A page is one file that asks for nothing, and nothing of a diagram becomes markup or code."""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import replace
+from html.parser import HTMLParser
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from runtime.build import build, loss, stop_gradient, variable
+from runtime.diagram import Diagram, load
+from runtime.publish.living import packing
+from runtime.publish.living.html import source_hash
+from runtime.publish.living.publishing import publish
+
+EXAMPLES = sorted((Path(__file__).parents[4] / "assets" / "diagrams").glob("*.json"))
+NASTY = "</script><script>alert(1)</script> \"quoted\" 'single' <!-- עברית 🎓 &amp;   \u2028"
+LARGEST = 93_000
+LARGEST_WITH_VIEWS = 160_000
+"""Bytes of a page that has pictures of views."""
+
+
+class Reader(HTMLParser):
+    """Collects elements and the text of each script and style."""
+
+    def __init__(self, html: str) -> None:
+        super().__init__()
+        self.tags: list[tuple[str, dict[str, str | None]]] = []
+        self.texts: list[tuple[str, str]] = []
+        self.feed(html)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.append((tag, dict(attrs)))
+
+    def handle_data(self, data: str) -> None:
+        if self.tags and self.tags[-1][0] in ("script", "style", "title") and data.strip():
+            self.texts.append((self.tags[-1][0], data))
+
+
+def small(**changes: Any) -> Diagram:
+    w = variable("w", 3.0)
+    return replace(build(loss(w * stop_gradient(w))), **changes)
+
+
+def unpacked(html: str, id: str) -> str:
+    """The text of a packed part of a page."""
+    (found,) = re.findall(f'id="{id}">([^<]*)<', html)
+    return packing.unpacked(found)
+
+
+def policy(html: str) -> str:
+    (found,) = re.findall(r'Content-Security-Policy" content="([^"]*)"', html)
+    return found
+
+
+def test_a_page_may_run_its_own_script_and_nothing_else() -> None:
+    html = publish(small())
+    assert policy(html).startswith("default-src 'none'; script-src 'sha256-")
+    assert "unsafe" not in policy(html) and "http" not in policy(html)
+    reader = Reader(html)
+    scripts = [text for tag, text in reader.texts if tag == "script"]
+    assert len(scripts) == 4 and source_hash(scripts[3]) in policy(html)
+    for packed in ("look", "code"):
+        assert source_hash(unpacked(html, packed)) in policy(html)
+    styles = [text for tag, text in reader.texts if tag == "style"]
+    assert [source_hash(style) in policy(html) for style in styles] == [True]
+    for _, attributes in reader.tags:
+        assert not {"src", "href", "style", "onclick", "onload"} & set(attributes)
+
+
+def test_a_packed_text_comes_back() -> None:
+    for text in ("", "a", "∂ é" * 300, NASTY, *(str(7**k) for k in range(40))):
+        assert packing.unpacked(packing.packed(text)) == text
+    assert not set(packing.packed(NASTY)) & set('"&<\n')
+
+
+def test_titles_are_harmless() -> None:
+    html = publish(small(title=NASTY, description=NASTY))
+    plain = publish(small())
+    tags = [tag for tag, _ in Reader(html).tags]
+    assert tags == [tag for tag, _ in Reader(plain).tags]
+    data = json.loads(unpacked(html, "data"))
+    assert data["title"] == NASTY and data["text"] == NASTY
+
+
+def test_the_script_is_the_same_for_every_diagram() -> None:
+    one, other = policy(publish(small())), policy(publish(load(EXAMPLES[0])))
+    assert one == other
+
+
+@pytest.mark.parametrize("file", EXAMPLES[::6], ids=lambda file: file.name.split(".")[0])
+def test_an_example_is_small_and_always_the_same(file: Path) -> None:
+    html = publish(load(file))
+    assert len(html.encode()) <= (LARGEST_WITH_VIEWS if "training_" in file.name else LARGEST)
+    assert publish(load(file)) == html
+
+
+def test_readers_without_scripts_see_a_picture() -> None:
+    html = publish(small())
+    (picture,) = re.findall(r'<main id="app"[^>]*>(.*)</main>', html, re.DOTALL)
+    assert picture.startswith("<h1>") and "<svg" in picture
+    assert "role-stopped" in picture and ">loss</text>" in picture

@@ -1,0 +1,70 @@
+"""A page says of every wire and variable what the runtime says: words, numbers, cures, routes."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import gradwire as gw
+from runtime.diagram import load
+from runtime.engine import Session
+from runtime.publish.living.data import living_data
+from runtime.publish.living.reasons import block_data
+from tests.runtime.publish.living.hard import hard_cases, specimens
+from tests.runtime.publish.living.node import NODE, compared
+from tests.runtime.publish.living.oracle import cases, in_dtype
+
+pytestmark = pytest.mark.skipif(NODE is None, reason="node is not installed")
+ASSETS = Path(__file__).parents[4] / "assets"
+EXAMPLES = [
+    *sorted(ASSETS.glob("diagrams/*.json"))[::4],
+    *sorted(ASSETS.glob("lessons/*.json"))[::5],
+]
+
+
+def assert_same(found: dict[str, Any]) -> None:
+    assert found["sentences"] > 0
+    assert (found["said"], found["unlike"]) == (0, [])
+    assert (found["none"], found["states"]) == (0, 0), found["wrong"]
+
+
+@pytest.mark.parametrize("file", EXAMPLES, ids=lambda file: file.name.split(".")[0])
+def test_an_example_says_the_same_with_hard_numbers(file: Path, tmp_path: Path) -> None:
+    living = living_data(load(file))
+    work = {"data": living.data, "cases": [*cases(living, 1), *hard_cases(living)]}
+    assert_same(compared(tmp_path, work))
+
+
+@pytest.mark.parametrize("name", specimens())
+def test_every_reason_is_said_in_the_same_words(name: str, tmp_path: Path) -> None:
+    living = living_data(in_dtype(specimens()[name], "float64"))
+    work = {"data": living.data, "cases": [*cases(living, 2), *hard_cases(living, 40)]}
+    assert_same(compared(tmp_path, work))
+
+
+def test_blocks_are_told_with_what_sentences_depend_on() -> None:
+    bounded = gw.clip(gw.variable("x", 2.0), min=-1.0, max=1.0, name="bounded")
+    blocks = block_data(Session(gw.build(gw.loss(bounded, name="L"))).program)
+    assert [blocks[name][0] for name in ("x", "bounded", "L")] == ["Variable", "Clip", "Loss"]
+    assert blocks["bounded"][-1] == {"min": -1, "max": 1}
+    assert blocks["L"][-1]["head"] == 1 and blocks["x"][-1]["source"] == 1
+
+
+def test_the_specimens_have_every_kind_of_sentence() -> None:
+    """Or the tests above would be of little."""
+    said = " ".join(
+        told[0] + told[1]
+        for diagram in specimens().values()
+        for case in cases(living_data(in_dtype(diagram, "float64")), 1)
+        for told in case["told"].values()
+    )
+    for words in (
+        "is off", "is saturated", "sum to 1", "which is always 1", "piecewise constant",
+        "beyond its limits", "multiplies by 0", "1 in JAX", "as in PyTorch", "NaN in JAX",
+        "at its minimum", "between 0 and 1", "cancel", "nearly cancel", "does not take this branch",
+        "Raise the min", "Softplus(−x)", "LogSoftmax instead", "log of −2", "overflows float64",
+        "add a larger number", "masked by", "Grows", "Shrunk", "stops every route",
+    ):  # fmt: skip
+        assert words in said, words

@@ -1,0 +1,64 @@
+"""The still picture of a page's data."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+from xml.etree import ElementTree
+
+from runtime.build import build, loss, stop_gradient, variable
+from runtime.diagram.model import Diagram, Note, Point
+from runtime.engine.lowering import lower
+from runtime.publish.living.picture import pictures
+from runtime.publish.living.publishing import still
+from runtime.publish.living.svg import svg
+
+SVG = "{http://www.w3.org/2000/svg}"
+
+
+def diagram(**changes: Any) -> Diagram:
+    w = variable("w", 3.0)
+    made = build(loss(w * stop_gradient(w)))
+    return made.with_page("main", replace(made.main, **changes))
+
+
+def drawn(made: Diagram, states: dict[str, str]) -> ElementTree.Element:
+    picture = svg(made.title, pictures(made, lower(made)), states)
+    return ElementTree.fromstring(picture)
+
+
+def test_it_has_every_block_and_wire_and_the_state_of_each() -> None:
+    made = diagram()
+    first, *others = [f"{target.block}.{target.port}" for target in made.main.wires]
+    found = drawn(made, {first: "NO RULE"} | dict.fromkeys(others, "CARRIES"))
+    texts = [text.text for text in found.iter(f"{SVG}text")]
+    assert set(made.main.blocks) <= set(texts) and "∅" in texts
+    looks = [path.get("class") for path in found.iter(f"{SVG}path")]
+    assert looks.count("wire") == len(made.main.wires)
+    assert looks.count("lane form-dash-dot role-cut") == 1
+    assert looks.count("lane form-solid role-gradient") == len(others)
+
+
+def test_all_of_it_is_inside_the_picture() -> None:
+    frame = Note("far <away>", Point(-500.0, 90.0), 100.0, 40.0, frame=True)
+    found = drawn(diagram(notes={"1": frame}), {})
+    left, top, width, height = map(float, found.get("viewBox", "").split())
+    for box in found.iter(f"{SVG}rect"):
+        x, y, wide, high = (float(box.get(key, 0)) for key in ("x", "y", "width", "height"))
+        assert left < x and x + wide < left + width
+        assert top < y and y + high < top + height
+    assert any(text.text == "far <away>" for text in found.iter(f"{SVG}text"))
+
+
+def test_long_notes_are_broken_into_lines() -> None:
+    found = drawn(diagram(notes={"1": Note("word " * 40, Point(0.0, 400.0), 200.0, 90.0)}), {})
+    lines = [text.text or "" for text in found.iter(f"{SVG}text")]
+    assert 2 <= sum("word word" in line for line in lines) <= 5
+
+
+def test_nothing_is_filled_by_default_and_faces_have_numbers() -> None:
+    found = ElementTree.fromstring(still(diagram()))
+    groups = [group for group in found.iter(f"{SVG}g") if group.find(f"{SVG}path") is not None]
+    assert groups and {group.get("fill") for group in groups} == {"none"}
+    texts = [text.text for text in found.iter(f"{SVG}text")]
+    assert "9" in texts and "3" in texts and "∇ 3" in texts

@@ -1,0 +1,37 @@
+"""A training that is killed at any moment goes on, and ends as if nothing had happened."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="children are forked")
+
+
+def killing(*arguments: str) -> dict[str, Any]:
+    done = subprocess.run(
+        [sys.executable, "-m", "tests.runtime.training.killing", *arguments],
+        capture_output=True, text=True, check=False, timeout=600,
+        env=os.environ | {"OPENBLAS_NUM_THREADS": "1", "GRADWIRE_FAST": "0"},
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    found: dict[str, Any] = json.loads(done.stdout)
+    return found
+
+
+def test_killed_a_hundred_times_at_random(tmp_path: Path) -> None:
+    found = killing("random", str(tmp_path), "5", "100")
+    assert found["same"], found
+    assert found["kills"] >= 100
+
+
+def test_killed_at_every_call_that_changes_a_file(tmp_path: Path) -> None:
+    found = killing("points", str(tmp_path))
+    assert found["same"], found
+    assert found["kills"] >= 50

@@ -1,0 +1,89 @@
+"""Pictures as SVG: they are XML, have what is shown, and run nothing."""
+
+from __future__ import annotations
+
+import base64
+import re
+from io import BytesIO
+from typing import Any
+from xml.etree import ElementTree
+
+import numpy as np
+import pytest
+from PIL import Image as Pillow
+
+import gradwire as gw
+from runtime.engine import Session
+from runtime.views.colours import CLASSES
+from runtime.views.drawings import data_uri, drawing
+from runtime.views.pictures import NoPicture
+from runtime.views.views import Views
+
+
+def drawn(view: Any) -> str:
+    session = Session(gw.build(view.named("view")), partial=True)
+    values = session.run().values
+    shown = Views().pictures(session.diagram, session.program, values)["view"]  # type: ignore[index]
+    return drawing(shown, 220.0, 160.0)
+
+
+def pixels(svg: str) -> Any:
+    (data,) = re.findall(r'href="data:image/png;base64,([^"]*)"', svg)
+    return np.asarray(Pillow.open(BytesIO(base64.b64decode(data))))
+
+
+def constant(value: Any, name: str = "x") -> Any:
+    return gw.constant(name, value)
+
+
+def test_an_image_has_its_pixels() -> None:
+    found = pixels(drawn(gw.image(constant([[0.0, 1.0], [np.nan, 0.5]]))))
+    assert found.shape == (2, 2, 4)
+    assert found[0, 0].tolist() == [0, 0, 0, 255] and found[0, 1].tolist() == [255, 255, 255, 255]
+    assert found[1, 0].tolist() == [179, 16, 143, 255]
+
+
+def test_what_lies_between_images_is_clear() -> None:
+    found = pixels(drawn(gw.image(constant(np.ones((2, 4, 4))), columns=2)))
+    assert found.shape == (4, 9, 4)
+    assert found[:, 4, 3].max() == 0 and found[:, :4, 3].min() == 255
+
+
+def test_a_field_is_clear_at_its_centre() -> None:
+    @gw.page
+    def line(p: Any) -> Any:
+        return p[:, 0]
+
+    points = constant([[-1.0, -1.0], [1.0, 1.0]])
+    used = gw.loss(gw.sum(line(points)))
+    field = gw.field(points, name="view", page="line", resolution=5)
+    session = Session(gw.build(used, field))
+    values = session.run().values
+    shown = Views().pictures(session.diagram, session.program, values)["view"]  # type: ignore[index]
+    svg = drawing(shown, 220.0, 160.0)
+    found = pixels(svg)
+    assert found[0, 2, 3] == 0 and found[0, 0, 3] == found[0, 4, 3] > 100
+    assert tuple(found[0, 0, :3]) == CLASSES[0] and tuple(found[0, 4, :3]) == CLASSES[1]
+    assert svg.count("<circle") == svg.count('stroke="#ffffff"') == 2, "rims set points off"
+    assert re.search(r'<path d="M[\d. L]+', svg)
+
+
+def test_points_lines_and_bars_are_there() -> None:
+    scatter = drawn(gw.scatter(constant([[0.0, 0.0], [1.0, 9.0], [1.0, 1.0]]), y_max=2.0))
+    assert scatter.count("<circle") == 2 and "1 beyond the axes" in scatter
+    assert drawn(gw.histogram(constant([0.0, 1.0]), bins=7)).count("<rect") == 8
+    assert "x 3" in drawn(gw.plot(constant(3.0)))
+
+
+def test_texts_are_never_markup() -> None:
+    svg = drawing(NoPicture(summary='<script>&"'), 200.0, 100.0)
+    root = ElementTree.fromstring(svg)
+    assert not list(root.iter("script")) and "<script>" not in svg
+
+
+@pytest.mark.parametrize("view", ["Plot", "Scatter", "Image", "Histogram", "Field"])
+def test_every_view_is_xml_even_unwired(view: str) -> None:
+    svg = drawn(gw.block(view))
+    assert ElementTree.fromstring(svg).tag.endswith("svg")
+    address = data_uri(svg)
+    assert base64.b64decode(address.partition(",")[2]).decode() == svg

@@ -24,6 +24,10 @@ Array = NDArray[Any]
 SQUASHING = ("Sigmoid", "Softmax", "Tanh")
 SHOWN = 5
 """Squashing blocks on a route that are kept by name."""
+STEADY = 5e-5
+"""Factors nearer to 1 than this are written as 1: they neither shrink nor grow."""
+_TIE = 1e-5
+"""Factors that differ by less, as a share, may differ by the rounding of float32 alone."""
 _SLACK = 1e-3
 """By how much norms, good to five digits, may mislead about what cancels, as a share."""
 
@@ -70,14 +74,18 @@ class RouteFactors(NamedTuple):
     most: tuple[float, WirePath | None] = (-math.inf, None)
     squashing: Squashing = Squashing()
 
+    def changes(self, grows: bool) -> bool:
+        """Whether the gradient grows, or else shrinks, over the route."""
+        return self.factor > 1 + STEADY if grows else self.factor < 1 - STEADY
+
     def behind(self, wire: WirePath, factor: float, squashes: bool) -> RouteFactors:
         """With one block more; of equals the one nearest the wire is the worst."""
         own = factor, wire
         return RouteFactors(
             self.blocks + 1,
             self.factor * factor,
-            own if factor <= self.least[0] else self.least,
-            own if factor >= self.most[0] else self.most,
+            own if factor <= self.least[0] * (1 + _TIE) else self.least,
+            own if factor >= self.most[0] * (1 - _TIE) else self.most,
             self.squashing.behind(wire.block, factor) if squashes else self.squashing,
         )
 

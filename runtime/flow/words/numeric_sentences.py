@@ -107,7 +107,7 @@ class NumericSentences:
             return None
         grows, factors = state is State.FLOOD, self._contributions.route_factors(wire)
         worst, into = factors.most if grows else factors.least
-        if into is None or (factors.factor > 1) is not grows:
+        if into is None or not factors.changes(grows):
             return None
         verb = "enlarges" if grows else "shrinks"
         return into.block, f"{into.block} {verb} gradients ×{number(worst)}"
@@ -233,7 +233,7 @@ class NumericSentences:
             return phrases.AT_SEED.format(self._amount(wire))
         worst, into = route_factors.most if grows else route_factors.least
         factor = route_factors.factor
-        if (factor > 1) is not grows:
+        if not route_factors.changes(grows):
             largest = number(self._contributions.scale.largest)
             return phrases.AGAINST.format(self._amount(wire), largest, self._label, number(factor))
         count = route_factors.blocks

@@ -13,9 +13,11 @@ from runtime.engine import Session
 from runtime.flow import analyse
 from runtime.flow.observed import ALL, ObservedFlow
 from runtime.publish.living.numbers import numbers
+from tests.runtime.publish.living.rounding import has_float32, rounded_once, twin
 
 if TYPE_CHECKING:
     from runtime.diagram import Diagram
+    from runtime.engine import Run
     from runtime.publish.living.data import Living
 
 
@@ -86,17 +88,37 @@ def _values(session: Session, random: np.random.Generator) -> dict[str, Any]:
 
 def results(session: Session, chosen: list[Any], told: bool) -> dict[str, Any]:
     """What the runtime computes now, and what it says."""
-    flow = analyse(session.program, chosen)
-    run = session.backward(chosen, adjoints="all" if flow.differentiates else "stops")
-    observed = ObservedFlow(flow, {chosen[0] if len(chosen) == 1 else ALL: run})
+    run, observed = _observed(session, chosen)
     return {
         "ports": _tables(run.values),
         "gradients": _tables(run.gradients),
         "contributions": _tables(run.contributions),
         "adjoints": _tables(run.adjoints),
-        "states": {wire: str(state) for wire, state in observed.states().items()},
-        "told": _told(observed) if told else {},
+        **_said(session, chosen, observed, told),
     }
+
+
+def _observed(session: Session, chosen: list[Any]) -> tuple[Run, ObservedFlow]:
+    flow = analyse(session.program, chosen)
+    run = session.backward(chosen, adjoints="all" if flow.differentiates else "stops")
+    return run, ObservedFlow(flow, {chosen[0] if len(chosen) == 1 else ALL: run})
+
+
+def _said(
+    session: Session, chosen: list[Any], observed: ObservedFlow, told: bool
+) -> dict[str, Any]:
+    """What the runtime says of its numbers; of float32, where it doesn't depend on the machine."""
+    if not told:
+        return {"states": _states(observed), "told": {}}
+    if not has_float32(session):
+        return {"states": _states(observed), "told": _told(observed)}
+    with rounded_once():
+        observed = _observed(twin(session), chosen)[1]
+        return {"states": _states(observed), "told": _told(observed)}
+
+
+def _states(observed: ObservedFlow) -> dict[str, str]:
+    return {wire: str(state) for wire, state in observed.states().items()}
 
 
 def _told(observed: ObservedFlow) -> dict[str, Any]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +13,8 @@ import gradwire as gw
 from runtime.diagram import load
 from runtime.engine import Session
 from runtime.publish.living.data import living_data
-from runtime.publish.living.reasons import block_data
+from runtime.publish.living.joining import engine_script
+from runtime.publish.living.reasons import block_data, words
 from tests.runtime.publish.living.hard import hard_cases, specimens
 from tests.runtime.publish.living.node import NODE, compared
 from tests.runtime.publish.living.oracle import cases, in_dtype
@@ -52,6 +55,13 @@ def test_blocks_are_told_with_what_sentences_depend_on() -> None:
     assert blocks["L"][-1]["head"] == 1 and blocks["x"][-1]["source"] == 1
 
 
+def test_the_script_says_only_words_that_it_has() -> None:
+    script = engine_script()
+    known = json.loads(words().removeprefix("const SAY=").removesuffix(";\n"))
+    used = set(re.findall(r"\bSAY\.([A-Z][A-Z_0-9]*)", script))
+    assert len(used) > 50 and used <= known.keys()
+
+
 def test_the_specimens_have_every_kind_of_sentence() -> None:
     """Or the tests above would be of little."""
     said = " ".join(
@@ -60,11 +70,11 @@ def test_the_specimens_have_every_kind_of_sentence() -> None:
         for case in cases(living_data(in_dtype(diagram, "float64")), 1)
         for told in case["told"].values()
     )
-    for words in (
+    for each in (
         "is off", "is saturated", "sum to 1", "which is always 1", "piecewise constant",
         "beyond its limits", "multiplies by 0", "1 in JAX", "as in PyTorch", "NaN in JAX",
         "at its minimum", "between 0 and 1", "cancel", "nearly cancel", "does not take this branch",
         "Raise the min", "Softplus(−x)", "LogSoftmax instead", "log of −2", "overflows float64",
         "add a larger number", "masked by", "Grows", "Shrunk", "stops every route",
     ):  # fmt: skip
-        assert words in said, words
+        assert each in said, each

@@ -1,5 +1,7 @@
 // The contributions of the chosen losses, followed from a wire towards the loss.
 const SQUASHING = ['Sigmoid', 'Softmax', 'Tanh'];
+// Factors nearer to 1 are written as 1; those that differ by less than a tie may do so by rounding.
+const STEADY = 5e-5, TIE = 1e-5;
 const NO_ROUTE = {
   blocks: 0, factor: 1, least: [Infinity, null], most: [-Infinity, null],
   squashing: {factor: 1, least: Infinity, blocks: 0, nearest: []},
@@ -120,8 +122,8 @@ class Contributions {
       factors[behind] = {
         blocks: known.blocks + 1,
         factor: known.factor * factor,
-        least: factor <= known.least[0] ? [factor, behind] : known.least,
-        most: factor >= known.most[0] ? [factor, behind] : known.most,
+        least: factor <= known.least[0] * (1 + TIE) ? [factor, behind] : known.least,
+        most: factor >= known.most[0] * (1 - TIE) ? [factor, behind] : known.most,
         squashing: !(factor < 1 && SQUASHING.includes(near.kind(path))) ? squashing : {
           factor: squashing.factor * factor,
           least: Math.min(squashing.least, factor),

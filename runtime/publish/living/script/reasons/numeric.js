@@ -139,7 +139,7 @@ class NumericSentences {
     const route = this.contributions.routeFactors(wire), amount = this.amount(wire), {factor, blocks} = route;
     if (!blocks) return phrase(SAY.AT_SEED, amount);
     const [worst, into] = grows ? route.most : route.least;
-    if (factor > 1 !== grows)
+    if (!(grows ? factor > 1 + STEADY : factor < 1 - STEADY))
       return phrase(SAY.AGAINST, amount, number(this.contributions.largest), this.label, number(factor));
     const count = `${blocks} block${blocks > 1 ? 's' : ''}`, verb = grows ? SAY.GROWS : SAY.SHRUNK;
     return phrase(SAY.SCALED, verb, number(factor), count, into ? blockOf(into) : '', number(worst), amount);

@@ -47,10 +47,6 @@ def gestures(living: Living) -> Iterator[dict[str, Any]]:
             yield _case(living, tuple(setting), base)
 
 
-NOT_YET = "training_"
-"""Examples that train: on pages of some of them, sentences still differ from the runtime's."""
-
-
 def _case(living: Living, setting: Any, values: dict[str, Any]) -> dict[str, Any]:
     session = Session(living.switches.switched(setting), fast=False)
     for path, array in values.items():
@@ -69,8 +65,6 @@ def test_every_page_says_what_the_runtime_does_after_every_gesture(
     browser.open(pages("mxnet_seed"))
     browser.until("globalThis.living")
     for file in EXAMPLES[browser.name == "firefox" :: 2]:  # the two take turns, to save time
-        if file.name.startswith(NOT_YET):
-            continue
         living = living_data(load(file))
         work = json.dumps({"data": living.data, "cases": list(gestures(living))})
         found = browser.run(f"(() => {{ {COMPARE}; return compare({work}); }})()")

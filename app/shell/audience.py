@@ -1,10 +1,10 @@
-"""A second window for the audience: it shows what the canvas shows, until it is frozen."""
+"""A second window for the audience: the canvas and the lesson played there, until it is frozen."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QEvent, QObject, QRectF, QSize, Qt, QTimer, Signal
+from PySide6.QtCore import QChildEvent, QEvent, QObject, QRectF, QSize, Qt, QTimer, Signal
 from PySide6.QtGui import QColor, QKeyEvent, QPainter, QPaintEvent, QPixmap
 from PySide6.QtWidgets import QWidget
 
@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from PySide6.QtGui import QCloseEvent
 
     from app.canvas.view import CanvasView
+    from app.controllers.lessons.player import LessonPlayer
     from app.document.document import Document
     from app.services.theme import Theme
 
@@ -22,23 +23,23 @@ _EVERY = 40
 
 
 class AudienceWindow(QWidget):
-    """A picture of a widget, kept up to date; a key turns it into a still."""
+    """A picture of widgets side by side, kept up to date; a key turns it into a still."""
 
     closed = Signal()
+    taken = Signal()
+    """New pictures are shown."""
 
-    def __init__(self, source: QWidget, title: str) -> None:
+    def __init__(self, title: str) -> None:
         super().__init__()
-        self._source = source
+        self._sources: tuple[QWidget, ...] = ()
         self._theme = LIGHT
-        self._picture = QPixmap()
+        self._pictures: list[QPixmap] = []
         self._is_frozen = self._is_taking = False
         self._later = QTimer(self, singleShot=True, interval=_EVERY)
         self._later.timeout.connect(self._take)
         self.setWindowTitle(title)
         self.setAccessibleName(self.tr("What the audience sees"))
-        source.installEventFilter(self)
         follow_theme(self)
-        self._take()
 
     @property
     def is_frozen(self) -> bool:
@@ -51,19 +52,29 @@ class AudienceWindow(QWidget):
         if not frozen:
             self._take()
 
+    def follow(self, *sources: QWidget) -> None:
+        """Show ``sources`` from left to right instead of what was shown before."""
+        self._watch(follow=False)
+        self._sources = sources
+        self._watch(follow=True)
+        self._take()
+
     def set_theme(self, theme: Theme) -> None:
-        """Use the ground of ``theme`` around the picture."""
+        """Use the ground of ``theme`` around the pictures."""
         self._theme = theme
         self.update()
 
     def sizeHint(self) -> QSize:
-        return self._source.size()
+        sizes = [source.size() for source in self._sources]
+        return QSize(sum(s.width() for s in sizes), max(s.height() for s in sizes))
 
-    def picture(self) -> QPixmap:
-        """What is shown."""
-        return self._picture
+    def pictures(self) -> list[QPixmap]:
+        """What is shown, from left to right."""
+        return self._pictures
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
+        if event.type() == QEvent.Type.ChildPolished and isinstance(event, QChildEvent):
+            self._watch_tree(event.child(), follow=True)
         is_new = event.type() == QEvent.Type.Paint and not self._is_taking
         if is_new and not self._is_frozen and not self._later.isActive():
             self._later.start()
@@ -83,44 +94,64 @@ class AudienceWindow(QWidget):
 
     def closeEvent(self, event: QCloseEvent) -> None:
         self._later.stop()
-        self._source.removeEventFilter(self)
+        self._watch(follow=False)
         event.accept()
         self.closed.emit()
 
     def paintEvent(self, event: QPaintEvent) -> None:
-        room, size = QRectF(self.rect()), self._picture.deviceIndependentSize()
+        room, sizes = QRectF(self.rect()), [p.deviceIndependentSize() for p in self._pictures]
         with QPainter(self) as painter:
             painter.setRenderHint(QPainter.RenderHint.SmoothPixmapTransform)
             painter.fillRect(room, QColor(self._theme.canvas))
-            if size.isEmpty():
+            wide, high = sum(s.width() for s in sizes), max((s.height() for s in sizes), default=0)
+            if not wide or not high:
                 return
-            size.scale(room.size(), Qt.AspectRatioMode.KeepAspectRatio)
-            box = QRectF(0.0, 0.0, size.width(), size.height())
-            box.moveCenter(room.center())
-            painter.drawPixmap(box, self._picture, QRectF(self._picture.rect()))
+            scale = min(room.width() / wide, room.height() / high)
+            left = room.center().x() - 0.5 * scale * wide
+            top = room.center().y() - 0.5 * scale * high
+            for picture, size in zip(self._pictures, sizes, strict=True):
+                box = QRectF(left, top, scale * size.width(), scale * size.height())
+                painter.drawPixmap(box, picture, QRectF(picture.rect()))
+                left = box.right()
+
+    def _watch(self, *, follow: bool) -> None:
+        for source in self._sources:
+            self._watch_tree(source, follow=follow)
+
+    def _watch_tree(self, root: QObject, *, follow: bool) -> None:
+        """Be told when ``root`` or anything in it is painted, or no longer."""
+        for watched in (root, *root.findChildren(QWidget)):
+            if follow:
+                watched.installEventFilter(self)
+            else:
+                watched.removeEventFilter(self)
 
     def _take(self) -> None:
-        """Take a picture of the source as it is, unless this is frozen by now."""
+        """Take pictures of the sources as they are, unless this is frozen by now."""
         if self._is_frozen:
             return
-        self._is_taking = True  # grabbing paints the source as well
+        self._is_taking = True  # grabbing paints the sources as well
         try:
-            self._picture = self._source.grab()
+            self._pictures = [source.grab() for source in self._sources]
         finally:
             self._is_taking = False
         self.update()
+        self.taken.emit()
 
 
 class Audience(QObject):
-    """Opens, freezes and closes the window for the audience of one canvas."""
+    """Opens, freezes and closes the window for the audience of one canvas and its lesson."""
 
     changed = Signal(bool, bool)
     """Whether the window is open, and whether it is frozen."""
 
-    def __init__(self, canvas: CanvasView, document: Document, parent: QObject) -> None:
+    def __init__(
+        self, canvas: CanvasView, document: Document, lesson: LessonPlayer, parent: QObject
+    ) -> None:
         super().__init__(parent)
-        self._canvas, self._document = canvas, document
+        self._canvas, self._document, self._lesson = canvas, document, lesson
         self.window: AudienceWindow | None = None
+        lesson.toggled.connect(self._choose)
 
     def toggle(self) -> None:
         """Open the window, or close it."""
@@ -128,8 +159,9 @@ class Audience(QObject):
             self.window.close()
             return
         title = self.tr("{0} — for the audience").format(self._document.name)
-        self.window = AudienceWindow(self._canvas, title)
+        self.window = AudienceWindow(title)
         self.window.closed.connect(self._forget)
+        self._choose()
         self.window.show()
         self._report()
 
@@ -145,6 +177,12 @@ class Audience(QObject):
         """Close the window, since that of the diagram is closed."""
         if self.window is not None:
             self.window.close()
+
+    def _choose(self) -> None:
+        """Show the canvas, and beside it the step of a lesson while one is played."""
+        if self.window is not None:
+            beside = (self._lesson.panel,) if self._lesson.is_on else ()
+            self.window.follow(self._canvas, *beside)
 
     def _forget(self) -> None:
         if self.window is not None:

@@ -175,7 +175,7 @@ class WindowParts(QMainWindow):
         self.presentation = Presentation(
             self, document, navigation, canvas, self.docks, self.breadcrumbs, self.player
         )
-        self.audience = Audience(canvas, document, self)
+        self.audience = Audience(canvas, document, self.player, self)
         self.laser = Laser(canvas, settings, lambda: self.presentation.active)
         self.edit = EditCommands(document, navigation, canvas, self)
         self.view = ViewCommands(canvas, settings, self)

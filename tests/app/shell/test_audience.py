@@ -1,9 +1,17 @@
-"""The window for the audience: it follows the canvas, and keeps a picture while it is frozen."""
+"""The window for the audience: it follows canvas and lesson, and keeps pictures while frozen."""
+
+from pathlib import Path
 
 import pytest
 from PySide6.QtCore import Qt
+from PySide6.QtGui import QColor
+from PySide6.QtWidgets import QLabel
 
+from app.shell.audience import AudienceWindow
 from runtime.build import build, loss, square, variable
+from runtime.diagram import load
+
+LESSONS = Path(__file__).parents[3] / "assets" / "lessons"
 
 Key = Qt.Key
 
@@ -22,12 +30,20 @@ def open_audience(window, qtbot):
     return shown
 
 
+def images(window):
+    return [picture.toImage() for picture in window.audience.window.pictures()]
+
+
 def image(window):
-    return window.audience.window.picture().toImage()
+    return images(window)[0]
 
 
 def followed(window):
     return image(window) == window.canvas.grab().toImage()
+
+
+def panel_followed(window):
+    return images(window)[1:] == [window.player.panel.grab().toImage()]
 
 
 def test_it_follows_the_canvas(window, qtbot):
@@ -71,3 +87,68 @@ def test_it_closes_with_its_window(window, qtbot):
     shown = open_audience(window, qtbot)
     window.close()
     assert not shown.isVisible()
+
+
+@pytest.fixture
+def lesson(opened, qtbot):
+    made = opened(load(LESSONS / "02_fan_out_adds.gradwire.json"))
+    made.player.start()
+    open_audience(made, qtbot)
+    yield made
+    made.audience.close()
+
+
+def test_the_lesson_is_beside_the_canvas(lesson, qtbot):
+    qtbot.waitUntil(lambda: panel_followed(lesson))
+    before = images(lesson)[1]
+    lesson.player.advance()
+    qtbot.waitUntil(lambda: images(lesson)[1] != before)
+    qtbot.waitUntil(lambda: panel_followed(lesson))
+
+
+def test_what_is_typed_in_the_lesson_is_seen(lesson, qtbot):
+    while not (fields := lesson.player.panel.form.fields):
+        assert lesson.player.is_on
+        lesson.player.advance()
+    field = next(iter(fields.values()))
+    lesson.player.panel.sheet.ensureWidgetVisible(field)
+    qtbot.waitUntil(lambda: panel_followed(lesson))
+    before = images(lesson)[1]
+    qtbot.keyClicks(field, "7")
+    qtbot.waitUntil(lambda: images(lesson)[1] != before)
+
+
+def test_it_rests_while_nothing_changes(lesson, qtbot):
+    """Taking a picture paints what is pictured, which must not be taken for a change."""
+    taken = []
+    lesson.audience.window.taken.connect(lambda: taken.append(len(taken)))
+
+    def rests() -> bool:
+        before = len(taken)
+        qtbot.wait(300)
+        return len(taken) == before
+
+    qtbot.waitUntil(rests, timeout=20_000)
+
+
+def test_the_lesson_goes_when_it_ends(lesson, qtbot):
+    lesson.player.leave()
+    qtbot.waitUntil(lambda: len(images(lesson)) == 1)
+
+
+def test_pictures_lie_side_by_side_at_one_scale(qtbot):
+    shown = AudienceWindow("Two")
+    qtbot.addWidget(shown)
+    parts = [QLabel(), QLabel()]
+    for part, width, colour in zip(parts, (100, 50), ("red", "blue"), strict=True):
+        qtbot.addWidget(part)
+        part.resize(width, 50)
+        part.setStyleSheet(f"background: {colour}")
+    shown.follow(*parts)
+    shown.resize(340, 100)  # twice as large as both together, and 20 on each side
+    drawn = shown.grab().toImage()
+    ratio = drawn.devicePixelRatio()
+    seen = [QColor(drawn.pixel(int(x * ratio), int(50 * ratio))) for x in (30, 210, 230, 310)]
+    assert seen == [QColor("red"), QColor("red"), QColor("blue"), QColor("blue")]
+    ground = QColor(drawn.pixel(int(5 * ratio), int(50 * ratio)))
+    assert ground not in seen and ground == QColor(drawn.pixel(int(335 * ratio), 5))

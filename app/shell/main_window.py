@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QEvent, Qt, QTimer, Signal
+from PySide6.QtCore import QEvent, QSize, Qt, QTimer, Signal
 
 from app.canvas.input.targets import target_of
 from app.canvas.state.view_state import NOTHING
@@ -29,6 +29,10 @@ if TYPE_CHECKING:
     from runtime.diagram import Diagram
 
 
+_DECORATION = QSize(8, 48)
+"""Room for the borders and the title bar, which are known only once a window is shown; pixels."""
+
+
 class MainWindow(WindowParts):
     """The window of one document."""
 
@@ -47,6 +51,7 @@ class MainWindow(WindowParts):
         self._show_document(self.document.diagram)
         self.presenter.show_diagram(self.document.diagram)
         geometry, *panels = self.settings.arrangement
+        self.resize(self.size().boundedTo(self.screen().availableSize() - _DECORATION))
         self.restoreGeometry(geometry)
         self.docks.restore(*panels)
         self.windows.add(self)

@@ -34,6 +34,7 @@ from runtime.diagram import (
     load,
     save,
 )
+from tests.app.closing import give_up
 from tests.app.mouse import LEFT, click_block, drop, drop_file, palette_row, retype
 
 Button = QMessageBox.StandardButton
@@ -677,3 +678,14 @@ def test_a_closed_window_leaves_nothing_behind(qtbot, settings):
     qtbot.wait(20)
     gc.collect()
     assert [part() for part in kept] == [None] * 4
+
+
+def test_a_first_window_fits_the_screen(qtbot, settings):
+    """Or the buttons below the panels could not be reached."""
+    made = MainWindow(settings)
+    made.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+    made.show()
+    qtbot.waitExposed(made)
+    room, size = made.screen().availableSize(), made.frameSize()
+    assert size.width() <= room.width() and size.height() <= room.height()
+    give_up(made)

@@ -120,7 +120,8 @@ class Presentation(QObject):
             bar.setMaximumHeight(0)
         if canvas.minimap.wanted:
             canvas.minimap.toggle()
-        canvas.limit_fit(LARGE, LARGEST)
+        # A lesson speaks of the whole diagram, so that is shown even where it is small.
+        canvas.limit_fit(0.0 if self._lesson.is_on else LARGE, LARGEST)
         frame.setWindowState(frame.windowState() | Qt.WindowState.WindowFullScreen)
         canvas.setFocus()
         here = [slide.use == self._navigation.use for slide in self.slides()]

@@ -17,12 +17,12 @@ from PySide6.QtGui import (
 from PySide6.QtWidgets import (
     QComboBox,
     QFrame,
-    QGridLayout,
     QHBoxLayout,
     QMenu,
     QSizePolicy,
     QSlider,
     QToolButton,
+    QVBoxLayout,
     QWidget,
 )
 
@@ -108,21 +108,22 @@ class TimelineBar(QFrame):
         follow_theme(self)
 
     def _lay_out(self) -> None:
-        row = QHBoxLayout()
-        row.setSpacing(4)
+        """Two rows, so that large type fits beside a panel too."""
+        upper, lower = QHBoxLayout(), QHBoxLayout()
+        upper.setSpacing(4)
         for button in (self.first, self.back, self.play, self.forward, self.last):
-            row.addWidget(button)
-        row.addWidget(self.detail)
-        row.addWidget(self.speed)
-        row.addWidget(self.scale, 1)
-        row.addWidget(self._count)
-        row.addWidget(self.until)
-        row.addWidget(self._close)
-        grid = QGridLayout(self)
-        grid.setContentsMargins(12, 4, 6, 6)
-        grid.setVerticalSpacing(2)
-        grid.addLayout(row, 0, 0)
-        grid.addWidget(self._text, 1, 0)
+            upper.addWidget(button)
+        upper.addWidget(self.scale, 1)
+        upper.addWidget(self._count)
+        upper.addWidget(self._close)
+        lower.addWidget(self._text, 1)
+        for choice in (self.detail, self.speed, self.until):
+            lower.addWidget(choice, 0, Qt.AlignmentFlag.AlignTop)
+        rows = QVBoxLayout(self)
+        rows.setContentsMargins(12, 4, 6, 6)
+        rows.setSpacing(2)
+        rows.addLayout(upper)
+        rows.addLayout(lower)
 
     def _button(self, tip: str, pressed: Callable[[], object]) -> QToolButton:
         button = QToolButton(self)

@@ -2,6 +2,7 @@
 
 import json
 
+import numpy as np
 import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QFileDialog, QInputDialog
@@ -269,4 +270,20 @@ def test_a_lesson_is_presented_and_shows_its_answers_on_request(window, qtbot):
         assert window.player.walk.index == step and right in panel.after.text()
     qtbot.keyClick(window.canvas, Key.Key_PageUp)
     assert window.player.walk.index == CHANGE
+    window.presentation.end()
+
+
+def test_a_presented_lesson_fits_a_small_screen(window, qtbot):
+    """The whole diagram beside the panel, also above the bar of the timeline."""
+    window.timeline.bar.show()  # as when a step of a lesson plays
+    window.presentation.begin()
+    window.showNormal()  # the screen of the tests is smaller than any projector
+    window.resize(1280, 720)
+    qtbot.wait(50)
+    canvas, panel = window.canvas, window.player.panel
+    corner = panel.mapTo(window, panel.rect().bottomRight())
+    assert window.width() == 1280 and corner.x() < 1280 and corner.y() < 720
+    left, top, right, bottom = canvas.view.scene.bounds()
+    shown = canvas.view.camera.to_widget(np.array([[left, top], [right, bottom]]))
+    assert (shown >= 0.0).all() and (shown <= [canvas.width(), canvas.height()]).all()
     window.presentation.end()

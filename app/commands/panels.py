@@ -123,7 +123,7 @@ class PanelCommands(QObject):
         dock = self._stop_in_use()
         if isinstance(dock, QDockWidget):
             return dock
-        self._canvas.hint(self.tr("First go to a panel: View > Next Panel."))
+        self._canvas.hint(self.tr("First go to a panel: View > Panels > Next Panel."))
         return None
 
 

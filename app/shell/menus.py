@@ -9,10 +9,12 @@ from PySide6.QtCore import QObject, Qt, Signal
 from PySide6.QtGui import QKeySequence
 
 from app.canvas.paint.wires import swatches
-from app.services.examples import examples
+from app.panels.start.welcome import HEADINGS
+from app.services.examples import Group, examples
 from app.services.palette import colour_icon
 from app.services.plain_text import unmarked
 from app.services.theme import follow_theme
+from app.services.translation import editor
 from blocks.errors import GradwireError
 
 if TYPE_CHECKING:
@@ -47,7 +49,8 @@ class Menus(QObject):
         parent: QWidget,
     ) -> None:
         super().__init__(parent)
-        self.by_name = by_name
+        groups = {group: by_name["examples"].addMenu(editor.tr(HEADINGS[group])) for group in Group}
+        self.by_name = {**by_name, **{f"examples_{g.name.lower()}": m for g, m in groups.items()}}
         self._document = document
         self._losses = losses
         self._presets = presets
@@ -55,10 +58,11 @@ class Menus(QObject):
         for dock in docks.values():
             by_name["panels"].addAction(dock.toggleViewAction())
         for example in examples():
-            action = by_name["examples"].addAction(unmarked(example.title))
+            action = groups[example.group].addAction(unmarked(example.title))
             action.setStatusTip(example.description.partition("\n")[0])
             action.setData(example.path)
-        by_name["examples"].triggered.connect(lambda act: self.exampleChosen.emit(act.data()))
+        for group in groups.values():
+            group.triggered.connect(lambda act: self.exampleChosen.emit(act.data()))
         by_name["bookmarks"].triggered.connect(self._choose_bookmark)
         by_name["bookmarks"].aboutToShow.connect(self._fill_bookmarks)
         by_name["presets"].triggered.connect(self._choose_preset)

@@ -180,7 +180,7 @@ class WindowParts(QMainWindow):
         self.edit = EditCommands(document, navigation, canvas, self)
         self.view = ViewCommands(canvas, settings, self)
         CurveCommands(document, settings, self.training.curves, self)
-        self.help = HelpCommands(lambda: menus, self.windows.keymap, settings, self)
+        self.help = HelpCommands(lambda: self.menus.by_name, self.windows.keymap, settings, self)
         self.bookmarks = BookmarkCommands(document, navigation, canvas, self)
         self.lessons = LessonOffering(document, canvas, self.player, self.lesson_offer, self)
         self.presets = PresetCommands(document, navigation, canvas, self.windows.presets, self)

@@ -376,7 +376,7 @@ MOUSE: tuple[MouseAction, ...] = (
     MouseAction(
         editor.noop("Drag the title of a panel"),
         editor.noop("Move it to another side"),
-        editor.noop("{next_panel}, View: Move Panel"),
+        editor.noop("{next_panel}, View, Panels: Move Panel"),
     ),
 )
 """Every action of the mouse."""

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import partial
 from itertools import groupby, takewhile
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QEvent, QObject, QPoint, Qt, Signal
@@ -26,15 +28,25 @@ from app.panels.start.course import Course
 from app.panels.start.thumbnails import Content, read
 from app.services.examples import SUFFIX, Example, Group
 from app.services.plain_text import tooltip, unmarked
+from app.services.translation import editor
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Sequence
 
     from app.services.examples import LessonFile
     from runtime.lessons.course.progress import Progress
 
 _GAP = 20
 _MOST_COLUMNS = 4
+HEADINGS: Mapping[Group, str] = MappingProxyType(
+    {
+        Group.TRAINING: editor.noop("Examples that train"),
+        Group.BASICS: editor.noop("Basics"),
+        Group.STOPS: editor.noop("Where stops are used"),
+        Group.LARGE: editor.noop("Large"),
+    }
+)
+"""Titles of the groups of examples."""
 
 
 class Welcome(QScrollArea):
@@ -96,7 +108,7 @@ class Welcome(QScrollArea):
         self._add_cards(self.tr("Recent files"), files)
         self._add_course()
         for group, members in groupby(sorted(self._examples, key=_rank), key=_rank):
-            self._add_cards(self._heading(Group(group)), self._example_cards(members))
+            self._add_cards(editor.tr(HEADINGS[Group(group)]), self._example_cards(members))
         self._column.addStretch(1)
         for card in self.cards:
             card.picture.contentWanted.connect(partial(self._read, runs=card.runs))
@@ -185,14 +197,6 @@ class Welcome(QScrollArea):
         self.cards += cards
         self._grids.append((grid, cards))
         _fill(grid, cards, self._columns)
-
-    def _heading(self, group: Group) -> str:
-        return {
-            Group.TRAINING: self.tr("Examples that train"),
-            Group.BASICS: self.tr("Basics"),
-            Group.STOPS: self.tr("Where stops are used"),
-            Group.LARGE: self.tr("Large"),
-        }[group]
 
     def _example_cards(self, examples: Iterable[Example]) -> list[DiagramCard]:
         """A card for each example; the versions of one share a card."""

@@ -136,3 +136,9 @@ def test_gradients_are_checked(window, do, qtbot):
     do("check_gradients")
     qtbot.waitUntil(lambda: not window.gradient_check.worker.is_pending("check"))
     assert "agree" in window.statusBar().currentMessage()
+
+
+def test_every_menu_fits_a_small_screen(window):
+    """In one column of 720 pixels."""
+    for name, menu in window.menus.by_name.items():
+        assert sum(menu.actionGeometry(act).height() for act in menu.actions()) <= 700, name

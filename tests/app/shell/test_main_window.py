@@ -11,7 +11,7 @@ from PySide6.QtWidgets import QApplication, QFileDialog, QInputDialog, QLabel, Q
 
 from app.panels.dialogs.export_sheet import ExportSheet
 from app.services import theme
-from app.services.examples import examples
+from app.services.examples import Group, examples
 from app.services.settings import Settings
 from app.services.translation import editor
 from app.shell.action_table import COMMANDS
@@ -579,8 +579,10 @@ class TestWelcome:
         assert window.evaluator.result.error is None
 
     def test_the_help_menu_has_them_too(self, window):
-        titles = [action.text() for action in window.menus.by_name["examples"].actions()]
-        assert titles == [example.title for example in examples()]
+        groups = [action.menu() for action in window.menus.by_name["examples"].actions()]
+        titles = [action.text() for group in groups for action in group.actions()]
+        assert sorted(titles) == sorted(example.title for example in examples())
+        assert titles[0] == next(e for e in examples() if e.group is Group.TRAINING).title
 
     def test_what_is_dropped_on_it_reaches_the_canvas(self, window):
         row = palette_row(window, "Variable")

@@ -85,10 +85,12 @@ def run_losses(
     try:
         for name, group in groups.items():
             if not runs:
-                first = session.backward(group, feeds=feeds, adjoints=adjoints)
+                first = session.backward(group, feeds=feeds, adjoints=adjoints, contributions=True)
                 runs[name] = first
             else:
-                run = session.backward(group, feeds=feeds, adjoints=adjoints, ports=())
+                run = session.backward(
+                    group, feeds=feeds, adjoints=adjoints, contributions=True, ports=()
+                )
                 runs[name] = replace(run, values=first.values, problems=first.problems)
             if superseded():
                 return None

@@ -42,7 +42,11 @@ def run(
         raise typer.Exit(problems_code(problems))
     losses = choose_losses(session, loss)
     try:
-        done = session.backward(losses, adjoints="stops") if losses else session.run()
+        done = (
+            session.backward(losses, adjoints="stops", contributions=True)
+            if losses
+            else session.run()
+        )
     except FeedError as error:
         name = error.location.block if error.location else "NAME"
         error.next_step = f"Give it one with --set {name}=VALUE, or in the file."

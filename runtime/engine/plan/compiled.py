@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -67,6 +67,12 @@ class Compiled:
             table: {name: None if v is None else plan.reader(v) for name, v in values.items()}
             for table, values in results.items()
         }
+        self._all = {
+            table: [(name, reader or read_none) for name, reader in readers.items()]
+            for table, readers in self._readers.items()
+        }
+        self.bound: int | None = None
+        """The version of the session's values that all leaves have, if none was fed or drawn."""
         self._bound: dict[Value, Array] = {}
 
     def readers(self, table: Table) -> Mapping[str, Reader | None]:
@@ -75,26 +81,30 @@ class Compiled:
 
     def read(self, table: Table) -> dict[str, Array | None]:
         """One kind of results of the last run, by name; raises RunError without memory for it."""
-        readers = self._readers[table].items()
         try:
-            return {name: None if reader is None else reader() for name, reader in readers}
+            return {name: reader() for name, reader in self._all[table]}
         except MemoryError:
             raise no_room(v for v in self.results[table].values() if v is not None) from None
 
     def values(self) -> dict[str, Array]:
         """The values of ports in the last run."""
-        return {port: array for port, array in self.read("values").items() if array is not None}
+        return cast("dict[str, Array]", self.read("values"))  # a request has only those it can read
 
     def feed(self, leaf: Value, array: Array) -> None:
         """Copy a value into a leaf, for the next run only."""
         np.copyto(self.plan.leaves[leaf], array, casting="unsafe")
         self._bound.pop(leaf, None)
+        self.bound = None
 
     def bind(self, leaf: Value, array: Array) -> None:
         """Copy a value that nobody modifies into a leaf, unless it is there from an earlier run."""
         if self._bound.get(leaf) is not array:
             self.feed(leaf, array)
             self._bound[leaf] = array
+
+
+def read_none() -> None:
+    """Reader of a result that no path connects."""
 
 
 @uncollected()

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextvars import copy_context
+from operator import length_hint
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -91,21 +92,21 @@ class Plan:
         self._silent.run(self._execute)
 
     def _execute(self) -> None:
-        done = 0
+        steps = iter(self._steps)
         try:
-            for step in until_cancelled(self._steps):
+            for step in until_cancelled(steps):
                 step()
-                done += 1
         except PluginError as error:
-            raise self._failed(done, error.what) from error
+            raise self._failed(steps, error.what) from error
         except GradwireError:
             raise
         except Exception as error:  # the kernel of a plug-in may fail in any way
             why = str(error) if isinstance(error, INVALID) else repr(error)
-            raise self._failed(done, why) from error
+            raise self._failed(steps, why) from error
 
-    def _failed(self, step: int, why: str) -> RunError:
-        owner = self._workers[step].owner
+    def _failed(self, steps: Iterator[Step], why: str) -> RunError:
+        """The error of the step that was taken last."""
+        owner = self._workers[-1 - length_hint(steps)].owner
         place = Location(block=owner) if owner else None
         return RunError(f"The run failed: {why.rstrip('.')}.", location=place)
 

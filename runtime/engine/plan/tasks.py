@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from sys import getrefcount
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from runtime.calculus.dtypes import FLOATS, NUMPY
+from runtime.calculus.primitives.base import CAST
 from runtime.engine.plan.memory import allocate
+from runtime.engine.plan.unshared import is_unshared
 
 if TYPE_CHECKING:
     from runtime.calculus import Value
@@ -22,9 +23,6 @@ Step: TypeAlias = Callable[[], Any]
 
 _HELD = 2
 """Arrays that a fresh result may reuse: the last one, and the one before it."""
-
-_OURS = 3
-"""References to an array that nobody else uses: the list, the loop variable, the argument."""
 
 _KEYWORD_OUT = (np.maximum, np.minimum)
 """numpy 2.4 deprecates a positional ``out`` for these, as it is easily taken for an operand."""
@@ -79,23 +77,25 @@ class PlainTask(Task):
         inputs = [arrays[source] for source in self.inputs]
         if value.primitive.view:
             return [partial(_copy, kernel, inputs[0], out, value.attributes)]
+        if value.primitive is CAST:
+            return [partial(np.copyto, out, inputs[0], "unsafe")]
         if isinstance(kernel, np.ufunc) and kernel not in _KEYWORD_OUT:
             return [partial(kernel, *inputs, out)]
         return [partial(kernel, *inputs, out=out, **value.attributes)]
 
 
-class CopyTask(Task):
-    """Copies a value to an array of the caller, where it could not be computed in it."""
+class GivenTask(Task):
+    """Leaves one value in memory that is not the plan's."""
 
-    def __init__(self, value: Value, target: Array) -> None:
+    values = ()
+
+    def __init__(self, value: Value, inputs: Sequence[Value]) -> None:
         self.value = value
-        self.values = ()
-        self.inputs = (value,)
-        self._target = target
+        self.inputs = inputs
 
     @property
     def owner(self) -> Any:
-        """The block of the value."""
+        """The block of the value, to name if the task fails."""
         return self.value.owner
 
     @property
@@ -103,12 +103,20 @@ class CopyTask(Task):
         """The value."""
         return (self.value,)
 
+
+class CopyTask(GivenTask):
+    """Copies a value to an array of the caller, where it could not be computed in it."""
+
+    def __init__(self, value: Value, target: Array) -> None:
+        super().__init__(value, (value,))
+        self._target = target
+
     def bind(self, arrays: Arrays) -> list[Step]:
         """One copy."""
         return [partial(np.copyto, self._target, arrays[self.value])]
 
 
-class FreshTask(Task):
+class FreshTask(GivenTask):
     """A result that no task reads, written into new memory that then belongs to the caller.
 
     Saves the copy that prevents results from aliasing the plan's memory. The memory is reused
@@ -116,23 +124,11 @@ class FreshTask(Task):
     """
 
     def __init__(self, task: PlainTask) -> None:
-        self.value = task.value
-        self.values = ()
-        self.inputs = task.inputs
+        super().__init__(task.value, task.inputs)
         self._kernel = task.kernel
         self._given: list[Array] = []
         self._result: Array | None = None
         self._taken = False
-
-    @property
-    def owner(self) -> Any:
-        """The block of the result, to name if the task fails."""
-        return self.value.owner
-
-    @property
-    def covers(self) -> Sequence[Value]:
-        """The result."""
-        return (self.value,)
 
     def bind(self, arrays: Arrays) -> list[Step]:
         """One step that finds or makes an array and fills it."""
@@ -156,9 +152,9 @@ class FreshTask(Task):
         return self._result
 
     def _unused(self) -> Array:
-        for array in self._given:
-            if getrefcount(array) == _OURS:
-                return array
+        for i in range(len(self._given)):
+            if is_unshared(self._given, i):
+                return self._given[i]
         array = allocate(self.value, self.value.shape, NUMPY[self.value.dtype])
         if len(self._given) < _HELD:
             self._given.append(array)

@@ -7,12 +7,14 @@ from typing import TYPE_CHECKING, Any
 from numpy.typing import NDArray
 
 from blocks.errors import FeedError, HeadError, Location, RunError
+from runtime.data.rows import Stream
 from runtime.diagram.checks.diagnostics import Diagnostic
 from runtime.diagram.paths import InstancePath
 from runtime.engine.plan.compiled import Compiled, Request, compile_request
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
+    from contextlib import AbstractContextManager
 
     from runtime.calculus import Value
     from runtime.diagram.paths import PortPath
@@ -30,12 +32,21 @@ class Executor:
     the rest runs again.
     """
 
-    def __init__(self, store: Store, passes: Sequence[Pass], partial: bool) -> None:
+    def __init__(
+        self,
+        store: Store,
+        passes: Sequence[Pass],
+        partial: bool,
+        lock: AbstractContextManager[object],
+    ) -> None:
+        self.lock = lock
+        """What calls of the session hold while they run."""
         self.problems: dict[str, Diagnostic] = {}
         """Why blocks were omitted from the last run, by path."""
         self._store = store
         self._passes = passes
-        self._partial = partial
+        self.partial = partial
+        """Whether blocks that fail are left out."""
         self._compiled: dict[tuple[int, Request, frozenset[Value]], Compiled] = {}
 
     def run(
@@ -44,14 +55,19 @@ class Executor:
         request: Request,
         feeds: Mapping[str, Array],
         seeds: Mapping[PortPath, Array],
+        step: int | None = None,
     ) -> Compiled:
-        """Run a request; raises HeadError, FeedError, or RunError with the failing block."""
+        """Run a request; raises HeadError, FeedError, or RunError with the failing block.
+
+        ``step`` is the step number to run for, in place of the session's.
+        """
         self.problems.clear()
         omitted: frozenset[Value] = frozenset()
         while True:
             try:
                 compiled = self._plan(program, request, omitted)
                 missing = self._bind(program, compiled, feeds, seeds)
+                self._set_step(program, compiled, step)
                 if not missing:
                     compiled.plan.run()
                     return compiled
@@ -62,6 +78,18 @@ class Executor:
                 if omitted.issuperset(missing):
                     raise
             omitted |= frozenset(missing)
+
+    def again(self, program: Program, compiled: Compiled) -> None:
+        """Run a request without feeds and seeds once more; raises as ``run`` does."""
+        if compiled.bound != self._store.version:
+            self._bind(program, compiled, {}, {})
+        if program.trace.step is not None:
+            self._set_step(program, compiled, None)
+        try:
+            compiled.plan.run()
+        except RunError as error:
+            self._omit(program, error)
+            raise
 
     def _plan(self, program: Program, request: Request, omitted: frozenset[Value]) -> Compiled:
         key = id(program), request, omitted
@@ -75,7 +103,7 @@ class Executor:
             raise error
         path = InstancePath(error.location.block)
         error.at(Location(program.instances[path].page))
-        if not self._partial:
+        if not self.partial:
             raise error
         self.problems[path] = Diagnostic.from_error(error, "run-failed")
         return [value for value in program.trace.values if value.owner == path]
@@ -88,30 +116,57 @@ class Executor:
         seeds: Mapping[PortPath, Array],
     ) -> list[Value]:
         """Fill the plan's leaves; returns those of inputs that have no value."""
-        missing = []
+        missing, drawn = [], False
         for path, leaf in compiled.leaves.items():
             if path in feeds:
                 compiled.feed(leaf.value, feeds[path])
             elif (array := self._store.value(path, program.leaves[path])) is not None:
                 compiled.bind(leaf.value, array)
+                drawn = drawn or isinstance(leaf.source, Stream)
             else:
                 self._report_unfed(program, path, leaf.value)
                 missing.append(leaf.value)
         for head, seed in compiled.seeds.items():
             compiled.feed(seed, seeds[head])
+        if not (feeds or seeds or missing or drawn):
+            compiled.bound = self._store.version
+        return missing
+
+    def _set_step(self, program: Program, compiled: Compiled, number: int | None) -> None:
+        """Let the next run count by the session's step number, or by another."""
         step, leaves = program.trace.step, compiled.plan.leaves
         if step is not None and step in leaves:
-            leaves[step][...] = self._store.step_number
-        return missing
+            leaves[step][...] = self._store.step_number if number is None else number
+
+    def snapshot(
+        self, program: Program, feeds: Mapping[str, Array], every: bool
+    ) -> dict[str, Array]:
+        """What leaves are bound to now, by path; raises FeedError if ``every`` one needs a value
+        and one has none.
+        """
+        found = {}
+        for path, leaf in program.leaves.items():
+            array = feeds.get(path)
+            if array is None:
+                array = self._store.value(path, leaf)
+            if array is not None:
+                found[path] = array
+            elif every:
+                raise _unfed(program, path, leaf.value)
+        return found
 
     def _report_unfed(self, program: Program, path: str, value: Value) -> None:
         """Record the problem in a partial session, else raise it."""
-        error = FeedError(
-            "This input has no value and was not fed.",
-            location=Location(program.instances[InstancePath(path)].page, path),
-            expected=f"an array of {value.dtype}, shape {list(value.shape)}",
-            next_step="Feed it, or give the block a value.",
-        )
-        if not self._partial:
+        error = _unfed(program, path, value)
+        if not self.partial:
             raise error
         self.problems[path] = Diagnostic.from_error(error, "not-fed")
+
+
+def _unfed(program: Program, path: str, value: Value) -> FeedError:
+    return FeedError(
+        "This input has no value and was not fed.",
+        location=Location(program.instances[InstancePath(path)].page, path),
+        expected=f"an array of {value.dtype}, shape {list(value.shape)}",
+        next_step="Feed it, or give the block a value.",
+    )

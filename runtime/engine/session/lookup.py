@@ -109,6 +109,13 @@ def all_ports(program: Program, partial: bool) -> tuple[PortPath, ...]:
     return program.derived("all ports", lambda: traced_ports(program, _outputs(program)))
 
 
+def ports_of(
+    program: Program, names: Collection[str] | None, partial: bool
+) -> tuple[PortPath, ...]:
+    """The ports with these names, all by default; see ``traced_ports`` and ``all_ports``."""
+    return all_ports(program, partial) if names is None else traced_ports(program, names)
+
+
 def _outputs(program: Program) -> list[PortPath]:
     return [
         instance.port(output)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Hashable, Mapping, MutableMapping, Sequence
 from functools import wraps
+from operator import is_
 from threading import RLock
 from typing import TYPE_CHECKING, Any, Concatenate, Literal, ParamSpec, TypeAlias, TypeVar
 
@@ -13,17 +14,18 @@ from numpy.typing import ArrayLike, NDArray
 from blocks.arguments import explained
 from blocks.errors import RunError
 from runtime.diagram.model import MAIN, Diagram, Shown
-from runtime.engine.norms import with_tree_norms
-from runtime.engine.plan.compiled import Request, Table, compile_request, with_zeros
+from runtime.engine.plan.compiled import Request, compile_request
 from runtime.engine.plan.passes import select_passes
 from runtime.engine.rebind import rebind
 from runtime.engine.session import lookup
+from runtime.engine.session.asked import PLAIN, Asked, AskedGradients, AskedValues, Wanted, frozen
 from runtime.engine.session.by_path import by_path
 from runtime.engine.session.execution import Executor
+from runtime.engine.session.later import Accumulated
 from runtime.engine.session.prepared import Prepared
 from runtime.engine.session.programs import Programs
 from runtime.engine.session.resident import Resident
-from runtime.engine.session.run import Run, Shapes, accumulate
+from runtime.engine.session.run import Run, Shapes
 from runtime.engine.session.store import Store, shapes_of
 from runtime.engine.storing import with_values
 
@@ -41,6 +43,7 @@ Array = NDArray[Any]
 Feeds: TypeAlias = Mapping[str, ArrayLike]
 P = ParamSpec("P")
 R = TypeVar("R")
+A = TypeVar("A", bound=Asked)
 
 
 def _locked(
@@ -103,13 +106,13 @@ class Session(Shown):
     def _reset(self, diagram: Diagram) -> None:
         self.diagram = diagram
         self.generation += 1
-        self.gradients: dict[str, Array | None] = {}
-        """Gradients by variable after the last backward; requests of "add" add to them."""
+        self._gradients = Accumulated({})
         self.updated: set[str] = set()
         """Variables that an optimiser has updated since the session started."""
         self._programs = Programs(diagram, self._page)
         self._store = Store(self._programs.base.fed())
-        self._executor = Executor(self._store, self._passes, self.partial)
+        self._executor = Executor(self._store, self._passes, self.partial, self._lock)
+        self._known: dict[Hashable, Any] = {}
 
     @_locked
     def update(self, diagram: Diagram) -> bool:
@@ -184,6 +187,15 @@ class Session(Shown):
         """The phases that can be set: "validation" too if every Dataset keeps rows for it."""
         return self._programs.phases
 
+    @property
+    def gradients(self) -> MutableMapping[str, Array | None]:
+        """Gradients by variable after the last backward; requests of "add" add to them."""
+        return self._gradients
+
+    @gradients.setter
+    def gradients(self, gradients: Mapping[str, Array | None]) -> None:
+        self._gradients = Accumulated(gradients)
+
     @_locked
     def set(self, name: str, value: ArrayLike) -> None:
         """Set the value of a variable, constant or input until further notice; raises FeedError."""
@@ -224,17 +236,13 @@ class Session(Shown):
         ``feeds`` are values of inputs, or of other sources, for this run only, by path. Raises
         FeedError, NotRunnableError, and RunError with the failing block.
         """
-        fed = self._checked_feeds(feeds)
-        program = self._program(shapes_of(fed))
-        compiled = self._executor.run(program, Request(self._ports(program, ports)), fed, {})
-        return Run(
-            values=by_path(compiled.values(), program.flat),
-            trees=program.trees,
-            wire_trees=program.wire_trees,
-            problems=tuple(self._executor.problems.values()),
+        fed = self._checked_feeds(feeds) if feeds else {}
+        asked = self._asked(
+            (frozen(ports),), fed, lambda program, executor: AskedValues(program, executor, ports)
         )
+        return asked.run(fed)
 
-    @_locked
+    @explained
     def backward(
         self,
         losses: Sequence[str] | None = None,
@@ -244,7 +252,7 @@ class Session(Shown):
         wrt: Sequence[str] | None = None,
         ports: Collection[str] | None = None,
         adjoints: Literal["all", "stops"] | Collection[str] = (),
-        contributions: bool | Collection[str] = True,
+        contributions: bool | Collection[str] | None = None,
         norms: bool | Collection[str] = False,
         unconnected: Literal["none", "zero"] = "none",
         request: GradientRequests = "write",
@@ -254,10 +262,12 @@ class Session(Shown):
         - ``losses``: heads, by block or port; ``self.losses`` by default. A head that is neither
           a Loss nor a scalar needs an output gradient of its shape in ``out_gradients``.
         - ``wrt``: variables or ports to differentiate by; all trainable variables by default.
-        - ``ports``: the values to return, all by default.
+        - ``ports``: the values to return, all by default; computed when they are first read,
+          unless contributions are asked for.
         - ``adjoints``: ports whose adjoints dL/d(port) to return; "stops" means the outputs of
           StopGradient blocks.
-        - ``contributions``: the wires whose contributions to return; True for all.
+        - ``contributions``: the wires whose contributions to return; True for all. By default all
+          too, but computed when one is first read, so that gradients alone cost no more.
         - ``norms``: the wires whose norms to return; cheaper, as contributions need not be kept.
         - ``unconnected``: the gradient where no path connects, None or zeros.
         - ``request``: "write" replaces ``self.gradients``, "add" adds to them, "null" computes
@@ -265,47 +275,37 @@ class Session(Shown):
 
         Raises HeadError, FeedError, NotRunnableError, RunError.
         """
-        lookup.require_choice("unconnected", unconnected, ("none", "zero"))
-        fed = self._checked_feeds(feeds)
-        program = self._program(shapes_of(fed))
-        heads = lookup.find_heads(program, losses, self.partial)
-        seeds = lookup.find_seeds(program, heads, out_gradients or {})
-        arguments = () if isinstance(request, str | Mapping) else lookup.graph_order(program, heads)
-        requests = lookup.gradient_requests(program, arguments, wrt, request)
-        compiled = self._executor.run(
-            program,
-            Request(
-                self._ports(program, ports),
-                heads,
-                frozenset(seeds),
-                tuple(name for name, how in requests.items() if how != "null"),
-                lookup.adjoint_ports(program, adjoints),
-                lookup.find_wires(program, contributions),
-                lookup.find_wires(program, norms),
-            ),
-            fed,
-            seeds,
-        )
+        names = losses, wrt, ports, adjoints, contributions, norms, unconnected, request
+        with self._lock:
+            fed = self._checked_feeds(feeds) if feeds else {}
+            if not out_gradients and all(map(is_, names, PLAIN)):
+                asked = self._asked(None, fed, AskedGradients)
+                return asked.run(fed, {}, self._gradients, self._store.step_number)
+            wanted, seeded = Wanted(*names), out_gradients or {}
+            lookup.require_choice("unconnected", unconnected, ("none", "zero"))
+            asked = self._asked(
+                (*map(frozen, names), tuple(seeded)),
+                fed,
+                lambda program, executor: AskedGradients(program, executor, wanted, seeded),
+            )
+            seeds = lookup.find_seeds(asked.program, asked.heads, seeded) if seeded else {}
+            return asked.run(fed, seeds, self._gradients, self._store.step_number)
 
-        def read(table: Table) -> Mapping[str, Array | None]:
-            arrays = compiled.read(table)
-            return with_zeros(program, arrays) if unconnected == "zero" else arrays
-
-        gradients = accumulate(self.gradients, requests, read("gradients"))
-
-        return Run(
-            values=by_path(compiled.values(), program.flat),
-            gradients=by_path(gradients, program.flat),
-            adjoints=by_path(read("adjoints"), program.flat),
-            contributions=compiled.read("contributions"),
-            losses=heads,
-            seeds=seeds,
-            step=self.step_number,
-            measured=with_tree_norms(program, compiled.read("norms")),
-            trees=program.trees,
-            wire_trees=program.wire_trees,
-            problems=tuple(self._executor.problems.values()),
-        )
+    def _asked(
+        self, names: Hashable, fed: Mapping[str, Array], ask: Callable[[Program, Executor], A]
+    ) -> A:
+        """The request with these names: as it was made before, unless the program is another."""
+        shapes = tuple([(path, array.shape) for path, array in fed.items()]) if fed else ()
+        store = self._store
+        key, version = (names, shapes, store.phase), store.version
+        asked: A | None = self._known.get(key)
+        if asked is not None and asked.version == version:
+            return asked
+        program = self._program(dict(shapes))
+        if asked is None or asked.program is not program:
+            asked = self._known[key] = ask(program, self._executor)
+        asked.version = version
+        return asked
 
     @_locked
     def prepare(
@@ -384,11 +384,6 @@ class Session(Shown):
     @property
     def _flat(self) -> Flat:
         return self._programs.base.flat
-
-    def _ports(self, program: Program, ports: Collection[str] | None) -> tuple[PortPath, ...]:
-        if ports is None:
-            return lookup.all_ports(program, self.partial)
-        return lookup.traced_ports(program, ports)
 
     def _checked_feeds(self, feeds: Feeds | None) -> dict[str, Array]:
         """The feeds as arrays, by canonical path."""

@@ -294,7 +294,7 @@ def _of_wire(
     """What comes back at ``key``, or with a tree at its ``wanted`` leaves, once all is repaired."""
     try:
         repaired, change = trial(session, found.steps)
-        run = repaired.backward([loss], feeds=feeds, ports=[loss])
+        run = repaired.backward([loss], feeds=feeds, ports=[loss], contributions=True)
     except GradwireError as error:
         return replace(found, obstacle=f"it can't be run: {error.what}")
     gradients = run.contributions

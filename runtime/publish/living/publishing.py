@@ -110,7 +110,7 @@ def _face_numbers(diagram: Diagram) -> dict[str, list[str]]:
     diagram that can't be run.
     """
     try:
-        run = Session(diagram).backward()
+        run = Session(diagram).backward(contributions=True)
     except GradwireError:
         return {}
     values = defaultdict(list)

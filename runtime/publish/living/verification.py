@@ -36,7 +36,7 @@ def verify(living: Living) -> None:
         session = Session(living.switches.switched(setting), fast=False)
         heads = session.losses
         for chosen in [heads, *([[head] for head in heads] if len(heads) > 1 else [])]:
-            run = session.backward(chosen)
+            run = session.backward(chosen, contributions=True)
             states = analyse(session.program, chosen).states()
             replay = Replay(living, setting, [head in chosen for head in heads])
             for place in _differences(replay, run, {w: str(s) for w, s in states.items()}):

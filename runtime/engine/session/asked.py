@@ -1,0 +1,244 @@
+"""Requests of ``Session.backward`` whose names were looked up, to be made again and again."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+
+from numpy.typing import NDArray
+
+from runtime.engine.norms import with_tree_norms
+from runtime.engine.plan.compiled import Request, Table, with_zeros
+from runtime.engine.session import lookup
+from runtime.engine.session.by_path import by_path
+from runtime.engine.session.later import Accumulated, Later
+from runtime.engine.session.run import Run, accumulate
+
+if TYPE_CHECKING:
+    from runtime.diagram.paths import PortPath
+    from runtime.engine.plan.compiled import Compiled
+    from runtime.engine.program import Program
+    from runtime.engine.session.execution import Executor
+    from runtime.engine.session.lookup import GradientRequests
+
+Array = NDArray[Any]
+
+
+class Wanted(NamedTuple):
+    """The arguments of ``Session.backward`` that name things."""
+
+    losses: Sequence[str] | None
+    wrt: Sequence[str] | None
+    ports: Collection[str] | None
+    adjoints: Literal["all", "stops"] | Collection[str]
+    contributions: bool | Collection[str] | None
+    norms: bool | Collection[str]
+    unconnected: Literal["none", "zero"]
+    request: GradientRequests
+
+
+PLAIN = Wanted(None, None, None, (), None, False, "none", "write")
+"""What ``Session.backward`` is asked for without arguments."""
+
+
+def frozen(argument: Any) -> Any:
+    """An argument as part of a key: equal for equal names, and not changed by whoever passed it."""
+    if isinstance(argument, str | bool | None):
+        return argument
+    if isinstance(argument, Mapping):
+        return "mapping", tuple(argument.items())
+    return tuple(argument) if isinstance(argument, Collection) else argument
+
+
+class Asked:
+    """One request for one program: looked up and compiled once, run as often as it is made."""
+
+    def __init__(self, program: Program, executor: Executor, request: Request) -> None:
+        self.program = program
+        self.version = -1
+        """The version of the session's values for which the program is known to be right."""
+        self.request = request
+        self.executor = executor
+        self._compiled: Compiled | None = None
+
+    def _ran(self, feeds: Mapping[str, Array], seeds: Mapping[PortPath, Array]) -> Compiled:
+        """Run; returns the plan, from which results are read."""
+        compiled = self._compiled
+        if compiled is None or feeds or seeds:
+            compiled = self.executor.run(self.program, self.request, feeds, seeds)
+            if not self.executor.partial:
+                self._compiled = compiled
+        else:
+            self.executor.again(self.program, compiled)
+        return compiled
+
+
+class AskedValues(Asked):
+    """A request of ``Session.run``."""
+
+    def __init__(self, program: Program, executor: Executor, ports: Collection[str] | None) -> None:
+        found = lookup.ports_of(program, ports, executor.partial)
+        super().__init__(program, executor, Request(found))
+
+    def run(self, feeds: Mapping[str, Array]) -> Run:
+        """Run forward for these feeds."""
+        compiled = self._ran(feeds, {})
+        return Run(
+            values=by_path(compiled.values(), self.program.flat),
+            trees=self.program.trees,
+            wire_trees=self.program.wire_trees,
+            problems=tuple(self.executor.problems.values()),
+        )
+
+
+class AskedGradients(Asked):
+    """A request of ``Session.backward``.
+
+    Runs compute what is asked for by name, the values of heads, and gradients. Where nobody said
+    whether to keep values and contributions, all of them follow when one is first read.
+    """
+
+    def __init__(
+        self,
+        program: Program,
+        executor: Executor,
+        wanted: Wanted = PLAIN,
+        seeded: Collection[str] = (),
+    ) -> None:
+        self.heads = heads = lookup.find_heads(program, wanted.losses, executor.partial)
+        how = wanted.request
+        arguments = () if isinstance(how, str | Mapping) else lookup.graph_order(program, heads)
+        self._requests = lookup.gradient_requests(program, arguments, wanted.wrt, how)
+        ports = lookup.ports_of(program, wanted.ports, executor.partial)
+        asked = wanted.contributions
+        wires = lookup.find_wires(program, True if asked is None else asked)
+        seeds = frozenset(lookup.find_port(program, name) for name in seeded)
+        late_wires = asked is None and not executor.partial
+        late_ports = wanted.ports is None and (
+            late_wires or (asked is False and not executor.partial)
+        )
+        self.later = Request(
+            ports if late_ports else (), heads, seeds, contributions=wires if late_wires else ()
+        )
+        request = Request(
+            heads if late_ports else ports,
+            heads,
+            seeds,
+            tuple(name for name, request in self._requests.items() if request != "null"),
+            lookup.adjoint_ports(program, wanted.adjoints),
+            () if late_wires else wires,
+            lookup.find_wires(program, wanted.norms),
+        )
+        super().__init__(program, executor, request)
+        self._zeros = wanted.unconnected == "zero"
+        self._late_ports = dict.fromkeys(map(str, self.later.ports))
+        self._late_wires = dict.fromkeys(map(str, self.later.contributions))
+        self._drawn = bool(program.streams())
+        self._late = bool(self._late_ports or self._late_wires)
+        self._writes = all(request == "write" for request in self._requests.values())
+        self._leaves: Mapping[str, Array] = {}
+        self._taken = -1
+        self._named = bool(program.flat.aliases or program.flat.owned)
+        self._always = {
+            "losses": heads,
+            "trees": program.trees,
+            "wire_trees": program.wire_trees,
+        }
+
+    def run(
+        self,
+        feeds: Mapping[str, Array],
+        seeds: Mapping[PortPath, Array],
+        total: Accumulated,
+        step: int,
+    ) -> Run:
+        """Run for these feeds and output gradients; gradients are written or added to ``total``."""
+        again = None if self.executor.partial else self._again(feeds, seeds, step)
+        compiled, flat = self._ran(feeds, seeds), self.program.flat
+        values: Mapping[str, Array] = compiled.values()
+        gradients = self.read(compiled, "gradients")
+        contributions: Mapping[str, Array | None]
+        if again is None or not self._late_wires:
+            contributions = compiled.read("contributions")
+        if again is not None and self._late:
+            if self._late_ports:
+                values = Later(self._late_ports, values, again, "values")
+            if self._late_wires:
+                contributions = Later(self._late_wires, {}, again, "contributions")
+        if again is not None and self._writes:
+            total.write(self.request.wrt, again.gradients)
+        else:
+            gradients = accumulate(total, self._requests, gradients)
+        fields = {
+            **self._always,
+            "values": by_path(values, flat) if self._named else values,
+            "gradients": by_path(gradients, flat) if self._named else gradients,
+            "contributions": contributions,
+            "adjoints": {},
+            "measured": {},
+            "seeds": seeds,
+            "step": step,
+            "problems": tuple(self.executor.problems.values()),
+        }
+        if self.request.adjoints:
+            fields["adjoints"] = by_path(self.read(compiled, "adjoints"), flat)
+        if self.request.norms:
+            fields["measured"] = with_tree_norms(self.program, compiled.read("norms"))
+        return Run.of(fields)
+
+    def read(self, compiled: Compiled, table: Table) -> Mapping[str, Array | None]:
+        """One kind of results of the last run, with zeros for None where that is wanted."""
+        arrays = compiled.read(table)
+        return with_zeros(self.program, arrays) if self._zeros else arrays
+
+    def _again(
+        self, feeds: Mapping[str, Array], seeds: Mapping[PortPath, Array], step: int
+    ) -> Again:
+        """What makes the run that comes once more; raises FeedError if a late result lacks one."""
+        leaves: Mapping[str, Array]
+        if feeds or self._drawn:
+            leaves = self.executor.snapshot(self.program, feeds, self._late)
+        elif self._taken == self.version:
+            leaves = self._leaves
+        else:
+            leaves = self._leaves = self.executor.snapshot(self.program, feeds, self._late)
+            self._taken = self.version
+        kept = {head: seed.copy() for head, seed in seeds.items()} if seeds else seeds
+        return Again(self, leaves, kept, step)
+
+
+class Again:
+    """One run, to be made once more for results that it did not keep."""
+
+    __slots__ = ("_asked", "_leaves", "_seeds", "_step", "_tables")
+
+    def __init__(
+        self,
+        asked: AskedGradients,
+        leaves: Mapping[str, Array],
+        seeds: Mapping[PortPath, Array],
+        step: int,
+    ) -> None:
+        self._asked = asked
+        self._leaves = leaves
+        self._seeds = seeds
+        self._step = step
+        self._tables: dict[str, Mapping[str, Any]] | None = None
+
+    def _run(self, request: Request) -> Compiled:
+        asked = self._asked
+        return asked.executor.run(asked.program, request, self._leaves, self._seeds, self._step)
+
+    def table(self, name: str) -> Mapping[str, Any]:
+        """The values, or contributions, that follow when they are read; computed together, once."""
+        with self._asked.executor.lock:
+            if self._tables is None:
+                compiled = self._run(self._asked.later)
+                tables: tuple[Table, ...] = "values", "contributions"
+                self._tables = {table: compiled.read(table) for table in tables}
+            return self._tables[name]
+
+    def gradients(self) -> Mapping[str, Array | None]:
+        """The gradients."""
+        with self._asked.executor.lock:
+            return self._asked.read(self._run(self._asked.request), "gradients")

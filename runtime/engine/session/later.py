@@ -1,0 +1,104 @@
+"""Results that are computed when they are first read, as if the run had kept them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, MutableMapping
+from typing import Any, Generic, Protocol, TypeVar
+
+from numpy.typing import NDArray
+
+Array = NDArray[Any]
+T = TypeVar("T", bound="Array | None")
+
+
+class Tables(Protocol):
+    """What computes results when they are read."""
+
+    def table(self, name: str) -> Mapping[str, Any]:
+        """Results of one kind; raises what running raises."""
+
+
+class Later(Mapping[str, T], Generic[T]):
+    """Results by path, of which those in ``known`` are there, and the others come from a table of
+    the rest. Reading one of them raises RunError if a block fails that nothing else needed.
+    """
+
+    __slots__ = ("_all", "_known", "_names", "_rest", "_table")
+
+    def __init__(
+        self, names: Mapping[str, None], known: Mapping[str, T], rest: Tables, table: str
+    ) -> None:
+        self._names = names
+        self._known = known
+        self._rest = rest
+        self._table = table
+        self._all: dict[str, T] | None = None
+
+    def __getitem__(self, name: str) -> T:
+        if self._all is None:
+            if name in self._known:
+                return self._known[name]
+            if name not in self:
+                raise KeyError(name)
+            found = self._rest.table(self._table)
+            self._all = {n: self._known[n] if n in self._known else found[n] for n in self._names}
+        return self._all[name]
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._names
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._names)
+
+    def __len__(self) -> int:
+        return len(self._names)
+
+    def __repr__(self) -> str:
+        return repr(dict(self))
+
+
+class Accumulated(MutableMapping[str, "Array | None"]):
+    """Gradients by variable. Those that the last backward wrote are its own, and nobody copies
+    them for this: they are computed again if they are read here.
+    """
+
+    __slots__ = ("_arrays", "_written")
+
+    def __init__(self, arrays: Mapping[str, Array | None]) -> None:
+        self._arrays = dict(arrays)
+        self._written: dict[tuple[str, ...], Callable[[], Mapping[str, Array | None]]] = {}
+
+    def write(
+        self, names: tuple[str, ...], compute: Callable[[], Mapping[str, Array | None]]
+    ) -> None:
+        """From now on the gradients with these names are those that ``compute`` returns."""
+        written = self._written
+        if names not in written or len(written) > 1:
+            new = frozenset(names)
+            for before in [before for before in written if new.issuperset(before)]:
+                del written[before]
+        written[names] = compute
+
+    def _settle(self) -> dict[str, Array | None]:
+        for names in list(self._written):
+            self._arrays |= self._written[names]()
+            del self._written[names]
+        return self._arrays
+
+    def __getitem__(self, name: str) -> Array | None:
+        return self._settle()[name]
+
+    def __setitem__(self, name: str, gradient: Array | None) -> None:
+        self._settle()[name] = gradient
+
+    def __delitem__(self, name: str) -> None:
+        del self._settle()[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._settle())
+
+    def __len__(self) -> int:
+        return len(self._settle())
+
+    def __repr__(self) -> str:
+        return repr(self._settle())

@@ -168,12 +168,16 @@ class Evaluator(QObject):
     def request(self, diagram: Diagram) -> None:
         """Compute a result of ``diagram`` unless it is known, or was given up by the user.
 
+        A change of layout shows the last result with it; for the very same diagram nothing is done.
+
         Supersedes all earlier requests.
         """
         if self._is_outdated:
             self.refresh(diagram)
         elif self._awaited is not None and same_meaning(self._awaited, diagram):
             self._awaited = diagram
+        elif not self.busy and self._result and self._result.diagram is diagram:
+            return
         elif not self.busy and self._result and same_meaning(self._result.diagram, diagram):
             self._show(replace(self._result, diagram=diagram))
         elif self._cancelled is None or not same_meaning(self._cancelled, diagram):

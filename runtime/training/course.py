@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -24,6 +25,7 @@ from runtime.training.ring import LIMIT, Ring
 from runtime.training.trainer import Trainer
 
 if TYPE_CHECKING:
+    from blocks.block import Block
     from runtime.diagram import Diagram
     from runtime.diagram.training import Training
     from runtime.training.records import StepRecord
@@ -186,13 +188,25 @@ def stored(diagram: Diagram, values: Mapping[Address, Array]) -> Diagram:
         for address, value in own.items():
             if not _has(diagram, address):
                 continue
-            variable = address.block(diagram).with_parameters(value=Tensor(value))
-            # Through the page as it is by now: a block may own several variables.
-            blocks[address.name] = address.replaced(
-                diagram.with_page(page, replace(content, blocks=blocks)), variable
-            ) if address.owned else variable  # fmt: skip
+            blocks[address.name] = _with_value(blocks[address.name], address.owned, value)
         diagram = diagram.with_page(page, replace(content, blocks=blocks))
     return diagram
+
+
+def _with_value(block: Block, owned: str, value: Array) -> Block:
+    """A Variable, or a block with its own variable ``owned``, with another value.
+
+    One of the same dtype and shape needs no validation, which takes longer than a step of training.
+    """
+    variable = block.owned[owned] if owned else block
+    known = getattr(variable, "value", None)
+    if known is not None and known.array.dtype == value.dtype and known.shape == value.shape:
+        variable = variable.model_copy(update={"value": Tensor(value)})
+    else:
+        variable = variable.with_parameters(value=Tensor(value))
+    if not owned:
+        return variable
+    return block.model_copy(update={"owned": MappingProxyType({**block.owned, owned: variable})})
 
 
 def _by_page(values: Mapping[Address, Array]) -> dict[str, dict[Address, Array]]:

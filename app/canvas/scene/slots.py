@@ -73,13 +73,12 @@ def changed_parameters(before: Diagram, after: Diagram, name: str) -> list[int] 
     None if anything else on the page differs, or if their ports or rows may.
     """
     was, now = before.pages.get(name), after.pages.get(name)
-    if was is None or now is None or was.blocks is now.blocks:
+    if was is None or now is None or (was.blocks is now.blocks and was is not now):
         return None
-    kept = ("wires", "layout", "notes", "bends", "routes", "styles")
-    if not all(getattr(was, field) is getattr(now, field) for field in kept):
+    if not _same_but_blocks(was, now) or not _same_others(before, after, name):
         return None
-    if [*was.blocks] != [*now.blocks] or not _same_others(before, after, name):
-        return None
+    if was is now:
+        return None if before.pages == after.pages else []
     pairs = zip(was.blocks.values(), now.blocks.values(), strict=True)
     changed = [(i, old, new) for i, (old, new) in enumerate(pairs) if old is not new]
     if any(
@@ -92,10 +91,36 @@ def changed_parameters(before: Diagram, after: Diagram, name: str) -> list[int] 
 
 
 def _same_others(before: Diagram, after: Diagram, name: str) -> bool:
-    """Whether all pages but one are the same."""
+    """Whether all pages but one are the same but for the numbers of their variables."""
     return before.pages.keys() == after.pages.keys() and all(
-        page is after.pages[other] for other, page in before.pages.items() if other != name
+        page is after.pages[other] or _same_but_numbers(page, after.pages[other])
+        for other, page in before.pages.items()
+        if other != name
     )
+
+
+def _same_but_blocks(was: Page, now: Page) -> bool:
+    """Whether two versions of a page differ in nothing but what its blocks are."""
+    kept = ("wires", "layout", "notes", "bends", "routes", "styles")
+    return [*was.blocks] == [*now.blocks] and all(
+        getattr(was, field) is getattr(now, field) for field in kept
+    )
+
+
+def _same_but_numbers(was: Page, now: Page) -> bool:
+    """Whether two versions of a page differ in nothing but the numbers of its variables."""
+    return _same_but_blocks(was, now) and all(
+        old is new or _numbers_apart(old) == _numbers_apart(new)
+        for old, new in zip(was.blocks.values(), now.blocks.values(), strict=True)
+    )
+
+
+def _numbers_apart(block: Block) -> Block:
+    """The block, with none of the numbers of its variables."""
+    if isinstance(block, Source):
+        return block.model_copy(update={"value": None}) if hasattr(block, "value") else block
+    owned = {port: _numbers_apart(own) for port, own in block.owned.items()}
+    return block.model_copy(update={"owned": owned})
 
 
 def add_named_ports(page: Page, index: Mapping[str, int], slots: list[Slots]) -> None:

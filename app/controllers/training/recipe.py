@@ -6,17 +6,30 @@ from typing import TYPE_CHECKING
 
 from app.services.translation import editor
 from runtime.diagram.training import OptimiserRule, SGDMethod, Training
+from runtime.training.course import Course
+from runtime.training.ring import LIMIT
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from runtime.diagram import Diagram
-    from runtime.training.course import Course
 
 
 def default_recipe(rate: float) -> Training:
     """Gradient descent on the sum of all losses, with the rate of the settings."""
     return Training(optimisers=(OptimiserRule(name="SGD", method=SGDMethod(lr=rate)),))
+
+
+def courses_of(diagrams: Sequence[Diagram], names: Sequence[str], rate: float) -> list[Course]:
+    """A course of each diagram; they share the memory for states.
+
+    Raises what ``Course`` does.
+    """
+    given, limit = default_recipe(rate), LIMIT // len(diagrams)
+    return [
+        Course(diagram, given, name=name, limit=limit)
+        for diagram, name in zip(diagrams, names, strict=True)
+    ]
 
 
 def about_recipe(diagram: Diagram, courses: Sequence[Course], rate: float) -> str:

@@ -24,6 +24,7 @@ class DocumentSteps:
         self._marks: list[tuple[Diagram, int]] = []
         self._shown: Diagram | None = None
         self._is_own = False
+        self._prepared: tuple[Diagram, Diagram, Callable[[Diagram], Diagram], str] | None = None
 
     def begin(self, step: int = 0) -> None:
         """Show the document as it is as a step."""
@@ -42,6 +43,23 @@ class DocumentSteps:
         finally:
             self._is_own = False
         self._shown = self._document.diagram
+
+    def prepare(self, change: Callable[[Diagram], Diagram], label: str) -> Diagram:
+        """Have a change ready that ``show`` makes; returns the diagram that it leads to."""
+        before = self._document.diagram
+        after = change(before)
+        self._prepared = before, after, change, label
+        return after
+
+    def show(self) -> bool:
+        """Make the change that was prepared, unless an edit has changed more than layout since."""
+        if self._prepared is None:
+            return False
+        (before, after, change, label), self._prepared = self._prepared, None
+        if not same_meaning(before, self._document.diagram):
+            return False
+        self.advance(lambda diagram: after if diagram is before else change(diagram), label)
+        return True
 
     def mark(self, step: int) -> None:
         """Remember which step the diagram that is shown is."""

@@ -10,16 +10,15 @@ from PySide6.QtCore import QObject, QTimer, Signal
 
 from app.controllers.training.measures import measured
 from app.controllers.training.notices import Notices
-from app.controllers.training.recipe import about_recipe, default_recipe
+from app.controllers.training.recipe import about_recipe, courses_of
 from app.controllers.training.runs import Runs
 from app.controllers.training.steps import DocumentSteps
-from app.controllers.training.words import about_memory, about_past
+from app.controllers.training.words import about_memory, about_past, undo_text
 from app.evaluation.training import RUN, Control, Frame, TrainingWorker
 from app.panels.training.bar import TrainingBar
 from app.panels.training.curves import Curves
 from app.services.background import Cancelled
-from runtime.training.course import Course, stored
-from runtime.training.ring import LIMIT
+from runtime.training.course import stored
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -35,6 +34,7 @@ if TYPE_CHECKING:
     from runtime.diagram import Diagram
     from runtime.diagram.pages import Address
     from runtime.flow import ObservedFlow
+    from runtime.training.course import Course
 
 _PAUSE = 5
 """Milliseconds that the window has for itself after each frame."""
@@ -79,7 +79,9 @@ class TrainingController(QObject):
         """What to do when the courses are made."""
         self._steps = DocumentSteps(document)
         self._lane: Lane | None = None
-        """The frame whose result is awaited."""
+        """The lane whose result is awaited."""
+        self._coming: Frame | None = None
+        """The frame that is shown together with its result."""
         self._origin: dict[Address, NDArray[Any]] = {}
         """The values with which the training began."""
         self._edits = 0
@@ -212,17 +214,10 @@ class TrainingController(QObject):
         if self.courses:
             self._go_on()
             return
-        diagram, given = self._document.diagram, default_recipe(self._settings.rate)
-        names = self.names or (self.runs.next_name(),)
+        diagram, names = self._document.diagram, self.names or (self.runs.next_name(),)
         diagrams = [diagram, *(variant(diagram) for variant in self.variants)]
-        limit = LIMIT // len(diagrams)
         self.bar.show_text(self.tr("Preparing …"))
-        self.worker.begin(
-            lambda: [
-                Course(each, given, name=name, limit=limit)
-                for each, name in zip(diagrams, names, strict=True)
-            ]
-        )
+        self.worker.begin(partial(courses_of, diagrams, names, self._settings.rate))
         self._steps.begin()
 
     def _go_on(self) -> None:
@@ -262,7 +257,7 @@ class TrainingController(QObject):
         if self._control is not None:
             self._control.stop()
         self.worker.cancel(RUN)
-        self._lane, self._is_silent = None, False
+        self._lane, self._coming, self._is_silent = None, None, False
         self._end()
 
     def _take(self, kind: str, answer: object) -> None:
@@ -317,16 +312,22 @@ class TrainingController(QObject):
             return
         self._is_resumed = False
         lane = self._lane = frame.lanes[0]
-        is_step = control is not None and control.most == 1
-        label = self.tr("Training step") if is_step else self.tr("Train")
-        if control is None:
-            label = self.tr("Go to a step of the training")
-        self._show_bar(frame)
         self._list_runs()
         self._evaluator.set_step(lane.step_number, self.courses[0].recording)
-        self._steps.advance(lambda diagram: stored(diagram, lane.values), label)
-        self._evaluator.request(self._document.diagram)
-        self.stepShown.emit(frame)
+        self._coming = frame
+        after = self._steps.prepare(partial(stored, values=lane.values), undo_text(control))
+        if frame.is_last or self._document.is_previewing:
+            self._show_coming()
+            self._evaluator.request(self._document.diagram)
+        else:
+            self._evaluator.request(after)
+
+    def _show_coming(self) -> None:
+        """Show the frame that was taken, unless an edit was made since."""
+        if (frame := self._coming) is not None and self._steps.show():
+            self._show_bar(frame)
+            self.stepShown.emit(frame)
+        self._coming = None
 
     def _show_step_number(self, number: int) -> None:
         """Let Random and Dataset blocks draw what they do at a step."""
@@ -347,10 +348,11 @@ class TrainingController(QObject):
         self.bar.show_text(about_past(step) if is_past else self._recipe_text())
 
     def _measure(self, result: Result) -> None:
-        """Take the numbers of the frame that is shown, and ask for the next one."""
+        """Show a step with its result, take its numbers, and ask for the next one."""
         lane, self._lane = self._lane, None
         if lane is None or not self.courses:
             return
+        self._show_coming()
         course = self.courses[0]
         if lane.step == course.recording.step or self._control is not None:
             course.measure(lane.step, measured(result))
@@ -379,8 +381,7 @@ class TrainingController(QObject):
 
     def _restore(self, before: Diagram, after: Diagram) -> None:
         """Go where an undo or a redo leads, if it is a step of the training."""
-        was_playing = self.is_playing
-        if was_playing:
+        if self.is_playing:
             self._halt()
             self.bar.show_text(self.tr("Paused by an undo."))
         step = self._steps.restore(after) if self.courses else None

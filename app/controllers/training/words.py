@@ -9,7 +9,15 @@ from app.services.translation import editor
 if TYPE_CHECKING:
     from typing import Any
 
+    from app.evaluation.training import Control
     from runtime.training.ring import Ring
+
+
+def undo_text(control: Control | None) -> str:
+    """The name of the undo of a run, of a single step, or without one of going back."""
+    if control is None:
+        return editor.tr("Go to a step of the training")
+    return editor.tr("Training step") if control.most == 1 else editor.tr("Train")
 
 
 def about_past(step: int) -> str:

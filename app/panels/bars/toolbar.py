@@ -77,10 +77,13 @@ class ToolBar(QToolBar):
 
     def show_count(self, count: int) -> None:
         """Show the number of the doctor's findings, in the colour of warnings unless it is 0."""
-        self._count = count
+        before, self._count = self._count, count
+        if count == before:
+            return
         label = editor.tr(TOOLS["doctor"].label)
         self.buttons["doctor"].setText(f"{label} {count}" if count else label)
-        self._draw()
+        if bool(before) != bool(count):
+            self._draw()
 
     def set_theme(self, theme: Theme) -> None:
         """Use the colours of ``theme``."""

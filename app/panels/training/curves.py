@@ -35,7 +35,9 @@ if TYPE_CHECKING:
 
 _PLOTS = "app.panels.training.plots"
 _EVERY = 100
-"""Milliseconds between two drawings of curves that grow."""
+"""Milliseconds between two drawings of curves that grow, at least."""
+_SHARE = 0.1
+"""Share of the window's time that drawing curves that grow may take."""
 _LOADING = 30
 _NAME = Qt.ItemDataRole.UserRole
 _STRONGEST = 0.995
@@ -153,9 +155,10 @@ class Curves(QWidget):
         self.draw()
 
     def grow(self) -> None:
-        """Draw what was added to the curves, soon."""
+        """Draw what was added to the curves, soon: the later, the longer it takes."""
         if not self._later.isActive():
-            self._later.start()
+            took = 0.0 if self.plots is None else self.plots.took
+            self._later.start(max(_EVERY, round(1e3 * took / _SHARE)))
 
     def draw(self) -> None:
         """Draw the curves as they are now."""

@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 import math
+import time
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyqtgraph as pg
 from PySide6.QtCore import QBuffer, QByteArray, QEvent, QIODevice, QRectF, Qt, Signal
-from PySide6.QtGui import QColor, QKeyEvent, QPainter
+from PySide6.QtGui import QColor, QKeyEvent, QPainter, QPaintEvent
 from PySide6.QtSvg import QSvgGenerator
 
 from app.services import theme as themes
 from runtime.flow.words.formatting import number
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
     from PySide6.QtWidgets import QWidget
 
     from app.panels.training.lines import Group, Line
@@ -46,6 +48,9 @@ class Plots(pg.GraphicsLayoutWidget):  # type: ignore[misc]  # pyqtgraph has no 
         self._plots: dict[Group, _Plot] = {}
         self._log = (False, False)
         self._step: int | None = None
+        self.took = 0.0
+        """Seconds of processor time of the last drawing."""
+        self._shown = 0.0
         self.scene().sigMouseMoved.connect(self._point)
         themes.follow_theme(self)
 
@@ -55,11 +60,18 @@ class Plots(pg.GraphicsLayoutWidget):  # type: ignore[misc]  # pyqtgraph has no 
         """Draw these lines; ``smoothing`` is a weight of ``Points.smoothed``, ``log`` is of the
         axes of steps and of numbers.
         """
+        began = time.thread_time()
         if [*lines] != [*self._plots] or log != self._log:
             self._arrange([*lines], log)
         for group, plot in self._plots.items():
             plot.show_lines(lines[group], smoothing, log, self._theme)
         self._read()
+        self._shown = time.thread_time() - began
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        began = time.thread_time()
+        super().paintEvent(event)
+        self.took = self._shown + time.thread_time() - began
 
     def set_theme(self, theme: Theme) -> None:
         """Use the colours of ``theme``."""
@@ -177,7 +189,7 @@ class _Plot:
                 self.item.removeItem(item)
         self._drawn = [(line, line.run.recording.points(line.name)) for line in lines]
         steps = [points.steps for _, points in self._drawn]
-        self.steps = np.unique(np.concatenate(steps)) if steps else self.steps
+        self.steps = _union(steps) if steps else self.steps
         for key, (line, points) in zip(keys, self._drawn, strict=True):
             if key not in self._items:
                 self._items[key] = pg.PlotDataItem(), pg.PlotDataItem()
@@ -240,6 +252,14 @@ class _Plot:
                 spread = f" ({number(low)} … {number(high)})" if low < high else ""
                 texts.append(f"{line.label} {number(float(mean))}{spread}")
         return texts
+
+
+def _union(steps: Sequence[NDArray[np.int64]]) -> NDArray[np.int64]:
+    """All steps in order; mostly lines have the same ones."""
+    first = steps[0]
+    if all(np.array_equal(other, first) for other in steps[1:]):
+        return first
+    return np.unique(np.concatenate(steps))
 
 
 def _drawable(x: Any, y: Any, log: tuple[bool, bool]) -> tuple[Any, Any]:

@@ -152,6 +152,17 @@ def test_a_request_brings_a_result(qtbot, started):
     assert np.array_equal(evaluator.result.gradients["a"], [[1.0, 1.0]])
 
 
+def test_a_request_for_what_is_shown_changes_nothing(qtbot, started):
+    evaluator, shown = started(), []
+    diagram = seed()
+    with qtbot.waitSignal(evaluator.resultChanged):
+        evaluator.request(diagram)
+    evaluator.resultChanged.connect(shown.append)
+    evaluator.request(evaluator.result.diagram)
+    assert not evaluator.busy
+    assert not shown
+
+
 def test_only_the_newest_request_is_shown_and_those_between_never_run(qtbot, started):
     run = Slow()
     evaluator, shown = started(run), []

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -207,13 +208,13 @@ def _draw_lines(
     painter.save()
     painter.setClipRect(frame.box, Qt.ClipOperation.IntersectClip)
     styles = (Qt.PenStyle.SolidLine, Qt.PenStyle.DashLine, Qt.PenStyle.DotLine)
+    columns = max(1, math.ceil(frame.box.width() * zoom / 2.0))
     for i, line in enumerate(picture.lines):
         pen = QPen(class_colour(i, theme), 1.6, styles[i % len(styles)])
-        pen.setCapStyle(Qt.PenCapStyle.RoundCap)
-        pen.setJoinStyle(Qt.PenJoinStyle.RoundJoin)
+        pen.setJoinStyle(Qt.PenJoinStyle.BevelJoin)  # a fraction of the time of a round one
         painter.setPen(pen)
         for piece in _pieces(line):
-            places = frame.places(piece)
+            places = frame.places(thinned(piece, columns))
             if len(places) > 1:
                 painter.drawPolyline(QPolygonF(places))
             elif places:
@@ -233,6 +234,23 @@ def _pieces(line: Line) -> list[np.ndarray]:
     known = np.isfinite(line.values)
     cuts = np.flatnonzero(~known)
     return [piece[np.isfinite(piece[:, 1])] for piece in np.split(points, cuts)]
+
+
+def thinned(points: np.ndarray, columns: int) -> np.ndarray:
+    """Points (n, 2) of a line, at most four for each of ``columns``: of as many equal parts the
+    first, lowest, highest and last point, so that the line looks the same. Source: the M4
+    aggregation of Jugel et al. 2014.
+    """
+    if len(points) <= 4 * columns:
+        return points
+    edges = np.linspace(0, len(points), columns + 1).astype(int)
+    parts = np.split(points[:, 1], edges[1:-1])
+    kept = [
+        start + offset
+        for start, part in zip(edges[:-1].tolist(), parts, strict=True)
+        for offset in (0, int(part.argmin()), int(part.argmax()), len(part) - 1)
+    ]
+    return np.asarray(points[np.unique(kept)])
 
 
 def _name_lines(

@@ -1,10 +1,17 @@
 """A scene follows an edit of numbers without laying out anything again."""
 
+from dataclasses import replace
+
 import pytest
 
 from app.canvas.scene.geometry import Scene
+from blocks.library.arithmetic import Add, Mul
+from blocks.library.pages import Page as PageBlock
+from blocks.library.pages import PageInput, PageOutput
+from blocks.library.sources import Variable
 from runtime.diagram import (
     Connect,
+    Diagram,
     MoveBlocks,
     Point,
     PortName,
@@ -14,7 +21,7 @@ from runtime.diagram import (
     SetParameters,
     apply,
 )
-from runtime.diagram.model import Note
+from runtime.diagram.model import Note, Page
 from tests.app.canvas.pages import seed
 
 
@@ -60,3 +67,28 @@ def test_whatever_else_has_changed_is_left_to_an_update(change):
 def test_the_same_diagram_is_no_edit():
     before = seed()
     assert Scene(before, "main").follow_numbers(before) is None
+
+
+def within(weight, name="m"):
+    """A page that is used once, with a weight of its own."""
+    inner = Page({"x": PageInput(), "w": Variable(value=weight), name: Mul(), "y": PageOutput()})
+    return Diagram({"main": Page({"use": PageBlock(page="inner")}), "inner": inner})
+
+
+def test_numbers_of_other_pages_leave_this_one_as_it_is():
+    before = within(1.0)
+    pages = {"main": before.main, "inner": within(2.0).pages["inner"]}
+    inner = replace(before.pages["inner"], blocks=pages["inner"].blocks)
+    after = Diagram({**pages, "inner": inner})
+    scene = Scene(before, "main")
+    version = scene.version
+    assert scene.follow_numbers(after) == []
+    assert scene.diagram is after
+    assert scene.version == version
+
+
+def test_other_blocks_of_other_pages_are_left_to_an_update():
+    before = within(1.0)
+    blocks = {**before.pages["inner"].blocks, "m": Add()}
+    after = before.with_page("inner", replace(before.pages["inner"], blocks=blocks))
+    assert Scene(before, "main").follow_numbers(after) is None

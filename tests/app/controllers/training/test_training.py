@@ -93,6 +93,21 @@ def test_the_canvas_follows_while_it_runs_and_the_window_never_waits(window, qtb
     assert window.training.is_playing
 
 
+def test_each_frame_shows_values_and_the_result_that_belongs_to_them(window, qtbot):
+    training, evaluator, shown = window.training, window.evaluator, []
+
+    def look():
+        shown.append((evaluator.result.values["w.out"].tolist(), w_of(window).tolist()))
+
+    window.presenter.resultShown.connect(look)
+    look()
+    click(qtbot, window.toolbar.buttons["train"])
+    qtbot.waitUntil(lambda: len({of_document[0] for _, of_document in shown}) > 3)
+    assert training.is_playing
+    for of_result, of_document in shown:
+        assert of_result == of_document
+
+
 def test_a_run_is_one_undo_and_going_back_goes_back_in_steps(window, qtbot):
     before = window.document.diagram
     steps = play_until(window, qtbot, 10)

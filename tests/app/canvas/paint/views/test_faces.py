@@ -11,7 +11,7 @@ from PySide6.QtGui import QColor, QImage, QPainter
 
 from app.canvas.paint.blocks.face_cache import draw_picture
 from app.canvas.paint.views.colours import class_colour, image_of, table_of
-from app.canvas.paint.views.faces import draw_view
+from app.canvas.paint.views.faces import draw_view, thinned
 from app.canvas.paint.views.frames import Frame
 from app.canvas.paint.views.marks import draw_marks
 from app.canvas.state.looks import Look
@@ -223,3 +223,20 @@ def test_levels_become_an_image_once():
     assert image_of(picture, "light") is image_of(picture, "light")
     assert image_of(picture, "light").size().toTuple() == (200, 200)
     assert image_of(picture, "dark") is not image_of(picture, "light")
+
+
+def test_a_line_of_many_points_keeps_its_peaks_ends_and_order():
+    x = np.arange(10_000.0)
+    y = np.sin(x / 300.0)
+    y[[17, 5_003, 9_981]] = 9.0, -7.0, 8.0
+    kept = thinned(np.column_stack([x, y]), 100)
+    assert len(kept) <= 400
+    assert {9.0, -7.0, 8.0} <= {*kept[:, 1].tolist()}
+    assert kept[0, 0] == 0.0
+    assert kept[-1, 0] == 9_999.0
+    assert (np.diff(kept[:, 0]) > 0).all()
+
+
+def test_a_line_of_few_points_keeps_all():
+    points = np.column_stack([np.arange(400.0), np.ones(400)])
+    assert thinned(points, 100) is points

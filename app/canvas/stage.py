@@ -162,8 +162,6 @@ class Stage(Positions):
 
     def mark_culprits(self, severities: Mapping[InstancePath, str]) -> None:
         """Mark the blocks at fault for what the doctor found, each with its severity."""
-        if severities == self.view.culprits:
-            return
         self.view = replace(self.view, culprits=severities)
         self.update()
 

@@ -143,7 +143,7 @@ class DoctorController(QObject):
         self.worker.cancel("doctor")
         self.panel.show_causes((), reason)
         self.countChanged.emit(0)
-        self._canvas.mark_culprits({})
+        self._mark({})
 
     def _take(self, kind: str, answer: object) -> None:
         if isinstance(answer, list):
@@ -154,9 +154,14 @@ class DoctorController(QObject):
             self.panel.show_causes((), str(answer))
         causes = self.panel.causes
         self.countChanged.emit(len(causes))
-        self._canvas.mark_culprits(
+        self._mark(
             {InstancePath(cause.culprit): cause.severity for cause in causes if cause.is_serious}
         )
+
+    def _mark(self, severities: dict[InstancePath, str]) -> None:
+        """Mark the blocks at fault, unless they are marked: all of the canvas is painted anew."""
+        if severities != self._canvas.view.culprits:
+            self._canvas.mark_culprits(severities)
 
 
 def _findings(

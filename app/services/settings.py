@@ -238,6 +238,18 @@ class Settings:
         for key, value in zip(_ARRANGEMENT, arrangement, strict=True):
             self._store.setValue(key, value)
 
+    @property
+    def curves_height(self) -> int:
+        """Height of the panel of curves, px; 0 until it was open."""
+        try:
+            return max(0, int(str(self._store.value("curves_height", 0))))
+        except ValueError:
+            return 0
+
+    @curves_height.setter
+    def curves_height(self, height: int) -> None:
+        self._store.setValue("curves_height", height)
+
     def _names(self, key: str) -> tuple[str, ...]:
         stored: Any = self._store.value(key, [])
         # QSettings reads a list of one entry as a string.

@@ -37,6 +37,7 @@ from app.controllers.reveal import Reveal
 from app.controllers.timeline import TimelineController
 from app.controllers.tour import Tour
 from app.controllers.training.comparison import Comparison
+from app.controllers.training.dock import CurvesDock
 from app.controllers.training.training import TrainingController
 from app.controllers.trial import Trial
 from app.document.autosave import Autosave
@@ -280,3 +281,4 @@ class WindowParts(QMainWindow):
                 "curves": self.training.curves,
             },
         )
+        CurvesDock(self.docks.by_name["curves"], self.canvas, self.settings, self)

@@ -317,8 +317,10 @@ class TrainingForm(QWidget):
             rule = rule.model_copy(update={"variables": patterns})
         names = variables_of(rule, self._program)
         shown = ", ".join(names[:_SHOWN]) + (" …" if len(names) > _SHOWN else "")
-        text = self.tr("%n variables: {0}", "", len(names)).format(shown)
-        self._owned[index].setText(text if names else self.tr("no variable"))
+        text = self.tr("{0} variables: {1}").format(len(names), shown)
+        if len(names) < 2:
+            text = self.tr("1 variable: {0}").format(shown) if names else self.tr("no variable")
+        self._owned[index].setText(text)
 
     def _commit(self, path: _Path, value: Any) -> None:
         assert self._training is not None

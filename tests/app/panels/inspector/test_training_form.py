@@ -131,6 +131,8 @@ def test_patterns_say_what_they_name_while_they_are_typed(taker: Taker) -> None:
     taker.type("v, w1", "optimisers", 0, "variables", enter=False)
     assert taker.form._owned[0].text() == "2 variables: w1, v"
     assert taker.changes == []
+    taker.type("w1", "optimisers", 0, "variables", enter=False)
+    assert taker.form._owned[0].text() == "1 variable: w1"
     taker.type("q", "optimisers", 0, "variables")
     assert taker.training.optimisers[0].variables == ("q",)
     assert "q matches no trained variable" in taker.form.error("optimisers", 0, "variables")

@@ -26,6 +26,8 @@ _STAY_WEIGHT = 0.2
 """Weight of the current height of a node that has no lines on the side considered."""
 _LINE_WEIGHTS = (1.0, 6.0, 12.0)
 """Weights of straight lines between two nodes, a node and a dummy, and two dummies."""
+_CHAIN_WEIGHT = 4.0
+"""Weight of a straight line between two nodes that have no other lines on these sides."""
 _SATELLITE_WEIGHT = 0.02
 """Share of its weight that a satellite keeps: it makes way for the nodes of its layer."""
 _MIDDLE_WEIGHT = 0.1
@@ -207,7 +209,7 @@ class _Levels:
             return None
         side = 1.0 if backward else -1.0
         near = np.array([i for i, _ in flat], np.intp)
-        weights = np.array([_LINE_WEIGHTS[self._dummies(line)] for _, line in flat])
+        weights = np.array([self._weight(line) for _, line in flat])
         return _Pull(
             near,
             np.array([line.tail if backward else line.head for _, line in flat], np.intp),
@@ -216,9 +218,12 @@ class _Levels:
             np.bincount(near, weights, len(layer)).astype(np.float64),
         )
 
-    def _dummies(self, line: Line) -> int:
-        """How many of the line's ends are dummies."""
-        return (line.tail >= self._graph.real) + (line.head >= self._graph.real)
+    def _weight(self, line: Line) -> float:
+        """The weight of the wish that a line is straight."""
+        dummies = (line.tail >= self._graph.real) + (line.head >= self._graph.real)
+        if not dummies and len(self._after[line.tail]) == 1 == len(self._before[line.head]):
+            return _CHAIN_WEIGHT
+        return _LINE_WEIGHTS[dummies]
 
     def _least_steps(self, layer: Sequence[int]) -> list[float]:
         """The least distances between consecutive tops of a layer."""

@@ -88,7 +88,7 @@ def test_without_the_stop_the_same_wires_carry(pair):
         },
         "adversarial_training_stopped": {
             "step.gradient": STOPPED, "attacked.b": PLAIN, "gradient.wrt": OFF_ROUTE,
-            "adversarial.W1": CARRIES,
+            "adversarial/layer.weight": CARRIES,
         },
         "adversarial_training_unstopped": {"step.gradient": CARRIES, "attacked.a": CARRIES},
         "straight_through": {
@@ -99,7 +99,7 @@ def test_without_the_stop_the_same_wires_carry(pair):
             "nearest.z": NO_RULE, "code.indices": NO_RULE, "quantised.soft": CARRIES,
             "code.x": CARRIES, "z_stopped.x": STOPPED, "commit_error.prediction": CARRIES,
         },
-        "simsiam_stopped": {"branch_1.encoder": CARRIES, "branch_1/z.x": STOPPED},
+        "simsiam_stopped": {"branch_1/layer.weight": CARRIES, "branch_1/z.x": STOPPED},
         "dqn_target_stopped": {"Q.weight": CARRIES, "next_Q.weight": STOPPED, "best.x": STOPPED},
         "reinforce_baseline_stopped": {
             "squared.x": CARRIES, "weighted.b": STOPPED, "policy.x": PLAIN,

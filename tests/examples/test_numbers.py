@@ -60,7 +60,7 @@ def golden(case, backwards, variables, **scale):
 
 EM = {"mu": "mu", "log_sigma": "log_sigma", "logits": "logits"}
 RBM = {"weight": "W.T", "visible_bias": "bv", "hidden_bias": "ch"}
-SIMSIAM = {"encoder": "Wf.T", "predictor": "Wh.T"}
+SIMSIAM = {"branch_1/layer/weight": "Wf.T", "branch_1/predicted/weight": "Wh.T"}
 CRITIC = {"policy_weight": "Wp.T", "value_weight": "Wv"}
 POLICY = {"policy_loss": "policy", "value_loss": "value", ALL: "total"}
 GOLDEN = {
@@ -228,7 +228,7 @@ def test_simsiam_collapses_without_its_stops(how, loss, share):
 CLAIMS = {
     "em": (lambda run: run.gradients["mu"], 4),
     "contrastive_divergence": (lambda run: run.gradients["visible_bias"][0], 4),
-    "adversarial_training": (lambda run: run.gradients["W1"][0, 0], 5),
+    "adversarial_training": (lambda run: run.gradients["clean/layer/weight"][0, 0], 5),
     "dqn_target": (lambda run: run.gradients["bias"], 3),
     "reinforce_baseline": (lambda run: run.gradients["value_weight"], 3),
 }

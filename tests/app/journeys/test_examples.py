@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 from PySide6.QtGui import QImage
 
-from app.canvas.scene.bezier import flatten
 from app.canvas.scene.lane_paths import GAP
 from app.canvas.view import CanvasView
 from app.evaluation.evaluator import evaluate
@@ -20,27 +19,17 @@ from runtime.diagram.layout.measures import HEADER
 from runtime.diagram.paths import InstancePath
 from runtime.flow import State
 from tests.app.mouse import LEFT
-from tests.benchmarks.drawings import drawing
 from tests.examples.gallery import NAMES, diagram, path, stops
-from tests.runtime.diagram.layout.test_quality import is_clean
 
 MARGIN = 8.0
 """Px between blocks, and between a frame and what it holds, at least."""
 WIDEST, HIGHEST = 1840.0, 860.0
 """Px: what a page may take, so that its numbers can be read on one screen."""
-LARGER = 1.6
-"""How much more of it a page may take that was arranged and has views with a picture on them."""
 WIDE_LETTER, HIGH_LINE = 0.58, 1.3
 """Width of a letter on average, and height of a line, in ems of a wide font such as DejaVu Sans."""
 PAGES = [(name, page) for name in NAMES for page in diagram(name).pages]
 
-ARRANGED = [(name, page) for name, page in PAGES if name.startswith("training_")]
-"""Pages that Arrange laid out, with square wires; the others are laid out by hand."""
-
 every_page = pytest.mark.parametrize(("name", "page"), PAGES)
-every_figure = pytest.mark.parametrize(
-    ("name", "page"), [each for each in PAGES if each not in ARRANGED]
-)
 
 
 def use_of(name, page):
@@ -104,32 +93,22 @@ class TestFigures:
         words = [rect(note) for note in notes.values() if not note.frame]
         assert not any(overlap(*pair, MARGIN) for pair in itertools.combinations(words, 2))
 
-    @every_figure
+    @every_page
     def test_no_wire_runs_through_a_block_or_a_note(self, shown, name, page):
         scene = shown(name, page)
         notes = [rect(note) for note in scene.page.notes.values() if not note.frame]
-        for key, points, ends in zip(
-            scene.wire_keys, flatten(scene.wire_ends, 64), scene.wire_blocks.tolist(), strict=True
-        ):
+        for wire, points in drawn(scene):
+            ends = scene.wire_blocks[wire]
             others = [box for i, box in enumerate(scene.rects.tolist()) if i not in ends]
-            assert not any(touches(points, box) for box in (*others, *notes)), key
+            touched = [box for box in (*others, *notes) if touches(points, box)]
+            assert touched == [], scene.wire_keys[wire]
 
-    @pytest.mark.parametrize(("name", "page"), ARRANGED)
-    def test_what_was_arranged_has_no_wire_behind_a_block(self, name, page):
-        laid = diagram(name).pages[page]
-        assert is_clean(drawing(diagram(name), page, laid.layout, laid.routes, laid.notes))
-
-    @pytest.mark.parametrize(("name", "page"), ARRANGED)
-    def test_what_was_arranged_can_be_read_on_a_screen(self, shown, name, page):
-        left, top, right, bottom = shown(name, page).bounds()
-        assert (right - left) / WIDEST <= LARGER and (bottom - top) / HIGHEST <= LARGER
-
-    @every_figure
+    @every_page
     def test_wires_run_to_the_right(self, shown, name, page):
         x0, _, x1, _ = shown(name, page).wire_ends.T
         assert (x1 - x0 >= 20.0).all()
 
-    @every_figure
+    @every_page
     def test_the_wires_into_losses_are_straight_and_others_too(self, shown, name, page):
         scene = shown(name, page)
         _, y0, _, y1 = scene.wire_ends.T
@@ -144,7 +123,7 @@ class TestFigures:
             lines = sum(len(textwrap.wrap(line, columns)) or 1 for line in note.text.split("\n"))
             assert lines * HIGH_LINE * BODY <= note.height - 14.0
 
-    @every_figure
+    @every_page
     def test_a_page_fits_a_screen(self, shown, name, page):
         left, top, right, bottom = shown(name, page).bounds()
         assert right - left <= WIDEST and bottom - top <= HIGHEST
@@ -156,6 +135,17 @@ class TestFigures:
         canvas.render_to(image)
         colours = {image.pixel(x, y) for x in range(0, 800, 5) for y in range(0, 400, 5)}
         assert len(colours) > 5
+
+
+def drawn(scene):
+    """Each wire with the points (k, 2) of what is drawn: its curve, its stored route or its detour;
+    straight stretches have points every few px.
+    """
+    while scene.refine():
+        pass
+    assert scene.is_refined()
+    for wires, courses in scene.courses(np.arange(len(scene.wire_keys))):
+        yield from zip(wires.tolist(), courses.flatten(64), strict=True)
 
 
 def holds(frame, box):

@@ -99,9 +99,7 @@ class TestTargets:
     """Lower bounds of what the benchmark of layouts measures, on its smaller graphs."""
 
     def test_few_wires_cross(self):
-        crossings = {name: arranged(bare(*e), e[1]).crossings() for name, e in EXAMPLES.items()}
-        training = sum(n for name, n in crossings.items() if name.startswith("training_"))
-        assert training <= 70 and sum(crossings.values()) - training <= 90
+        assert sum(arranged(bare(*e), e[1]).crossings() for e in EXAMPLES.values()) <= 90
         assert arranged(MADE["transformer"], "main").crossings() <= 10
         assert arranged(MADE["random"], "main").crossings() <= 160
 

@@ -29,6 +29,8 @@ if TYPE_CHECKING:
     from runtime.diagram import Diagram
 
 
+_LARGE_ENOUGH = QSize(1600, 1000)
+"""The first window of a user on a large screen, pixels."""
 _DECORATION = QSize(8, 48)
 """Room for the borders and the title bar, which are known only once a window is shown; pixels."""
 
@@ -51,7 +53,7 @@ class MainWindow(WindowParts):
         self._show_document(self.document.diagram)
         self.presenter.show_diagram(self.document.diagram)
         geometry, *panels = self.settings.arrangement
-        self.resize(self.size().boundedTo(self.screen().availableSize() - _DECORATION))
+        self.resize(_LARGE_ENOUGH.boundedTo(self.screen().availableSize() - _DECORATION))
         self.restoreGeometry(geometry)
         self.docks.restore(*panels)
         self.windows.add(self)

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
     from runtime.diagram import Diagram
     from runtime.diagram.pages import Address
+    from runtime.training.alarms import Alarm
     from runtime.training.course import Course
 
 FRAME = 1.0 / 30.0
@@ -43,8 +44,8 @@ class Lane:
     """All variables."""
     losses: Mapping[str, float]
     """Of the last step, by port; empty if none was made."""
-    moved: Mapping[str, float | None]
-    """By how much variables changed in the last step, as a share of their size."""
+    alarms: tuple[Alarm, ...] = ()
+    """Those since the frame before."""
 
 
 @dataclass(frozen=True)
@@ -194,11 +195,10 @@ def _play(
 ) -> Frame:
     made = counted = edits = 0
     shown = due = time.monotonic()
-    moved: list[Mapping[str, float | None]] = [{} for _ in courses]
     losses: list[Mapping[str, float]] = [{} for _ in courses]
 
     def frame(seconds: float, **more: Any) -> Frame:
-        lanes = (_lane(*about) for about in zip(courses, losses, moved, strict=True))
+        lanes = (_lane(*about) for about in zip(courses, losses, strict=True))
         rate = counted / seconds if seconds > 0.0 else 0.0
         return Frame(tuple(lanes), rate, edits, **more)
 
@@ -213,10 +213,7 @@ def _play(
             is_due = control.wants_frame and (is_slow or time.monotonic() - shown >= FRAME)
             is_shown = is_due or made + 1 == control.most
             for place, course in enumerate(courses):
-                if is_shown:
-                    record, moved[place] = course.advance_measured()
-                else:
-                    record = course.advance()
+                record = course.advance_measured() if is_shown else course.advance()
                 losses[place] = record.losses
         except GradwireError as error:
             at = (error.location.block if error.location else None) or ""
@@ -236,9 +233,9 @@ def _play(
 def _go(courses: tuple[Course, ...], step: int, superseded: Superseded) -> Frame | None:
     if not all([course.go(step, superseded) for course in courses]):
         return None
-    return Frame(tuple(_lane(course, {}, {}) for course in courses), 0.0, is_last=True)
+    return Frame(tuple(_lane(course, {}) for course in courses), 0.0, is_last=True)
 
 
-def _lane(course: Course, losses: Mapping[str, float], moved: Mapping[str, float | None]) -> Lane:
+def _lane(course: Course, losses: Mapping[str, float]) -> Lane:
     number, values = course.session.step_number, course.values()
-    return Lane(course.step, number, course.epoch, values, losses, moved)
+    return Lane(course.step, number, course.epoch, values, losses, course.take_alarms())

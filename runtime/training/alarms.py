@@ -44,6 +44,7 @@ _STATES = {
     State.ZERO: Trouble.DEAD,
 }
 _SMALL = (Trouble.VANISHING, Trouble.DEAD)
+_COUNTED = frozenset(Trouble) - {Trouble.RISING}
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,20 +101,37 @@ class Alarms:
         if observed is not None:
             signs |= self._of_flow(observed)
             signs |= _still(observed, moved or {})
-        if (loss := self._rising.loss()) is not None:
-            text = f"{loss.block} has risen since step {self._rising.since}"
-            signs[Trouble.RISING] = _Sign(loss.block, text)
         found = []
         for trouble in Trouble:
+            if trouble is Trouble.RISING:
+                found += self.rising(step)
+                continue
             if trouble not in signs:
                 self._runs.pop(trouble, None)
                 continue
             hits, since, sign = self._runs.get(trouble, (0, step, signs[trouble]))
             self._runs[trouble] = hits + 1, since, sign
-            if hits + 1 == (1 if trouble is Trouble.RISING else PATIENCE):
-                since = self._rising.since if trouble is Trouble.RISING else since
-                found.append(Alarm(trouble, sign.block, since, _sentence(trouble, since, sign)))
+            if hits + 1 == PATIENCE:
+                found.append(_alarm(trouble, since, sign))
         return found
+
+    def rising(self, step: int) -> list[Alarm]:
+        """What the losses alone say at a step; other trouble goes on as it was."""
+        loss = self._rising.loss()
+        if loss is None:
+            self._runs.pop(Trouble.RISING, None)
+            return []
+        text = f"{loss.block} has risen since step {self._rising.since}"
+        hits, since, sign = self._runs.get(
+            Trouble.RISING, (0, self._rising.since, _Sign(loss.block, text))
+        )
+        self._runs[Trouble.RISING] = hits + 1, since, sign
+        return [] if hits else [_alarm(Trouble.RISING, since, sign)]
+
+    @property
+    def is_counting(self) -> bool:
+        """Whether there is trouble that was not seen often enough yet."""
+        return any(hits < PATIENCE for t, (hits, _, _) in self._runs.items() if t in _COUNTED)
 
     def _of_flow(self, observed: ObservedFlow) -> dict[Trouble, _Sign]:
         signs: dict[Trouble, _Sign] = {}
@@ -168,7 +186,7 @@ def _still(observed: ObservedFlow, moved: Mapping[str, float | None]) -> dict[Tr
     return {}
 
 
-def _sentence(trouble: Trouble, since: int, sign: _Sign) -> str:
+def _alarm(trouble: Trouble, since: int, sign: _Sign) -> Alarm:
     what = {
         Trouble.NOT_FINITE: "NaN or ∞",
         Trouble.EXPLODING: "Exploding gradient",
@@ -177,7 +195,8 @@ def _sentence(trouble: Trouble, since: int, sign: _Sign) -> str:
         Trouble.NOT_MOVING: "Not moving",
         Trouble.RISING: "The loss rises",
     }[trouble]
-    return f"{what} from step {since} on, first at {sign.block}: {sign.text}."
+    sentence = f"{what} from step {since} on, first at {sign.block}: {sign.text}."
+    return Alarm(trouble, sign.block, since, sentence)
 
 
 class _Rising:

@@ -19,15 +19,16 @@ from runtime.diagram.pages import Address, resolve
 from runtime.diagram.paths import InstancePath
 from runtime.engine import Session
 from runtime.engine.storing import with_values
-from runtime.training.alarms import Alarms
 from runtime.training.curves import Recording
 from runtime.training.ring import LIMIT, Ring
 from runtime.training.trainer import Trainer
+from runtime.training.watch import Watch, share
 
 if TYPE_CHECKING:
     from blocks.block import Block
     from runtime.diagram import Diagram
     from runtime.diagram.training import Training
+    from runtime.training.alarms import Alarm
     from runtime.training.records import StepRecord
     from runtime.training.saving.checkpoint import TrainerState
 
@@ -44,7 +45,7 @@ class _Kept(NamedTuple):
 class Course:
     """The training of one diagram: its trainer, its curves, its alarms and its past.
 
-    A course belongs to one thread at a time; ``recording`` and ``alarms`` may be read by others.
+    A course belongs to one thread at a time; ``recording`` may be read by others.
     ``training`` is used if the diagram has no recipe. ``limit`` is the memory for states, in bytes.
     Raises RunError if there is nothing to train, and what ``Trainer`` does.
     """
@@ -63,7 +64,9 @@ class Course:
         self.trainer = Trainer(self.session, given)
         self.recording = Recording(name)
         self.recording.losses = tuple(self.session.losses)
-        self.alarms = Alarms()
+        self.alarms: list[Alarm] = []
+        """Alarms since ``take_alarms``."""
+        self._watch = Watch(self.trainer)
         self._every: frozenset[str] = frozenset()
         """The curves that have a number for every step."""
         self.ring: Ring[_Kept] = Ring(limit)
@@ -96,23 +99,28 @@ class Course:
         columns = record.columns()
         self._every |= columns.keys()
         self.recording.add(record.step, columns)
-        self.alarms.record(record.step, record.losses)
+        self.alarms += self._watch.look(record)
         if self.ring.wants(record.step):
             self._keep()
         return record
 
-    def advance_measured(self) -> tuple[StepRecord, dict[str, float | None]]:
-        """Make one round, and measure by how much each variable changes, as a share of its size;
-        None for one that no optimiser updated. These shares are curves ``update/NAME`` as well.
+    def advance_measured(self) -> StepRecord:
+        """Make one round, and measure by how much each variable changes that an optimiser updated,
+        as a share of its size: the curves ``update/NAME``.
         """
         before = self.session.values
         record = self.advance()
         after, updated = self.session.values, set[str]()
         for about in record.optimisers.values():
             updated.update(about.updated)
-        moved = {name: _share(before[name], after[name]) for name in after if name in updated}
-        self.recording.add(record.step, {f"update/{name}": x for name, x in moved.items()})
-        return record, {name: moved.get(name) for name in after}
+        moved = {f"update/{n}": share(before[n], after[n]) for n in after if n in updated}
+        self.recording.add(record.step, moved)
+        return record
+
+    def take_alarms(self) -> tuple[Alarm, ...]:
+        """The alarms since the last call, the first first."""
+        found, self.alarms = tuple(self.alarms), []
+        return found
 
     def measure(self, step: int, numbers: Mapping[str, float]) -> None:
         """Add to the curves what was measured at a step; what every step records stays as it is."""
@@ -126,7 +134,7 @@ class Course:
         """
         self.recording = self.recording.copy(name, self.step)
         self.ring.forget_after(self.step)
-        self.alarms = Alarms()
+        self._watch = Watch(self.trainer)
 
     def go(self, step: int, superseded: Callable[[], bool] = lambda: False) -> bool:
         """Go to any step up to ``furthest``: from the last state before it, the rounds between are
@@ -256,10 +264,3 @@ def _require_trainable(session: Session) -> None:
         raise RunError(
             "There is no variable to train.", next_step="Add a Variable, or make one trainable."
         )
-
-
-def _share(before: Array, after: Array) -> float:
-    """The Euclidean norm of a change as a share of that of the array; 0 if nothing changed."""
-    change = float(np.linalg.norm(np.subtract(after, before, dtype=float)))
-    size = float(np.linalg.norm(np.asarray(after, dtype=float)))
-    return change / size if size else (0.0 if not change else 1.0)

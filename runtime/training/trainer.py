@@ -90,6 +90,11 @@ class Trainer:
         return self._recipe.training
 
     @property
+    def turns(self) -> list[Turn]:
+        """The optimisers at work, in the order of the recipe; others after a rebuild."""
+        return self._turns
+
+    @property
     def columns(self) -> tuple[str, ...]:
         """The columns of a history: every number that a record of a round can have."""
         turns = self._turns

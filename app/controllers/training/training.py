@@ -306,6 +306,8 @@ class TrainingController(QObject):
         control = self._control
         if not self.courses or not frame.lanes:
             return
+        for alarm in frame.lanes[0].alarms:
+            self._notices.show_alarm(alarm)
         if frame.edits < self._edits and not frame.is_last:
             if control is not None:
                 control.want_frame()
@@ -356,8 +358,6 @@ class TrainingController(QObject):
         course = self.courses[0]
         if lane.step == course.recording.step or self._control is not None:
             course.measure(lane.step, measured(result))
-            for alarm in course.alarms.observe(lane.step, result.flow, lane.moved):
-                self._notices.show_alarm(alarm)
         self.curves.grow()
         if self._control is not None:
             QTimer.singleShot(_PAUSE, self, self._want_frame)

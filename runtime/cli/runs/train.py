@@ -144,7 +144,7 @@ def train(
 def _watched(run: TrainingRun, until: int, interrupted: Callable[[], bool]) -> StepRecord | None:
     """Train, with a progress bar on a terminal; returns the last record."""
     last = None
-    with _progress(run.trainer.rounds, until) as show_round:
+    with _progress(run, until) as show_round:
         if interrupted():
             return None
         for last in run.rounds(until):
@@ -155,8 +155,11 @@ def _watched(run: TrainingRun, until: int, interrupted: Callable[[], bool]) -> S
 
 
 @contextmanager
-def _progress(done: int, until: int) -> Iterator[Callable[[StepRecord], None]]:
-    """Shows records as a bar with losses and steps per second, at most ten times a second."""
+def _progress(run: TrainingRun, until: int) -> Iterator[Callable[[StepRecord], None]]:
+    """Shows records as a bar with losses and steps per second, at most ten times a second, and
+    alarms above it.
+    """
+    done, told = run.trainer.rounds, 0
     if not sys.stderr.isatty():
         yield lambda record: None
         return
@@ -178,8 +181,10 @@ def _progress(done: int, until: int) -> Iterator[Callable[[StepRecord], None]]:
         began = shown = time.perf_counter()
 
         def show_round(record: StepRecord) -> None:
-            nonlocal shown
-            now = time.perf_counter()
+            nonlocal shown, told
+            for alarm in run.alarms[told:]:
+                bar.console.print(visible(alarm.sentence), markup=False, highlight=False)
+            told, now = len(run.alarms), time.perf_counter()
             if now - shown < 0.1 and record.step < until:
                 return
             shown = now
@@ -241,7 +246,8 @@ def _parts(run: TrainingRun, file: str, last: StepRecord | None, speed: float) -
     else:
         made = f"Trained for {trainer.rounds:,} rounds, {speed:,.0f} steps per second."
     parts: list[Part] = [title, f"{made}\nThe result is {run.folder / TRAINED}."]
-    parts += ["\n".join(notes)] if (notes := [*trainer.notes, *run.notes]) else []
+    told = [*trainer.notes, *run.notes, *(alarm.sentence for alarm in run.alarms)]
+    parts += ["\n".join(told)] if told else []
     if last is not None:
         rows = [(name, _number(loss)) for name, loss in last.losses.items()]
         rows += [(f"{name}, validation", _number(x)) for name, x in (last.validation or {}).items()]
@@ -272,6 +278,7 @@ def _json(run: TrainingRun, file: str, last: StepRecord | None, speed: float) ->
         "rounds": trainer.rounds,
         "speed": speed,
         "notes": [*trainer.notes, *run.notes],
+        "alarms": _alarms(run),
         "losses": _finite(last.losses) if last else {},
         "validation": _finite(last.validation) if last and last.validation else {},
         "optimisers": {
@@ -282,6 +289,16 @@ def _json(run: TrainingRun, file: str, last: StepRecord | None, speed: float) ->
             for name, about in (last.optimisers if last else {}).items()
         },
     }  # fmt: skip
+
+
+def _alarms(run: TrainingRun) -> list[dict[str, Any]]:
+    return [
+        {
+            "trouble": alarm.trouble, "block": alarm.block, "step": alarm.step,
+            "sentence": alarm.sentence,
+        }
+        for alarm in run.alarms
+    ]  # fmt: skip
 
 
 def _finite(numbers: Mapping[str, float]) -> dict[str, float | str]:
@@ -297,7 +314,9 @@ def _diverged(error: DivergedError, run: TrainingRun, file: str, json: bool) -> 
         print_json(
             {
                 "report": "train", "version": 1, "file": file, "folder": str(run.folder),
-                "rounds": run.trainer.rounds, "diverged": run.about(error),
+                "rounds": run.trainer.rounds, "alarms": _alarms(run),
+                "diverged": run.about(error),
             }
         )  # fmt: skip
+    _say(*(alarm.sentence for alarm in run.alarms))
     print_problems([Problem.of_error(error, file)])

@@ -61,6 +61,11 @@ class Turn:
         self._parts: list[_Part] = []
         self._call: ResidentCall
 
+    @property
+    def stretches(self) -> list[Stretch]:
+        """Its variables where they lie side by side: their values, and then their gradients."""
+        return [part.stretch for part in self._parts]
+
     def settle(self, values: Arena, forms: Mapping[str, Form]) -> None:
         """Give the variables their memory, unless another optimiser did, and the gradients."""
         for names in self._groups(forms):

@@ -28,11 +28,13 @@ from runtime.training.saving.checkpoint import (
     tidy,
 )
 from runtime.training.saving.history_files import HISTORIES, HistoryFiles
+from runtime.training.watch import Watch
 
 if TYPE_CHECKING:
     from types import TracebackType
 
     from runtime.engine import Session
+    from runtime.training.alarms import Alarm
     from runtime.training.records import StepRecord
     from runtime.training.trainer import Trainer
 
@@ -76,6 +78,9 @@ class TrainingRun:
         self._lock: int | None = None
         self._saved = -1
         self._saved_at = time.monotonic()
+        self.alarms: list[Alarm] = []
+        """What went wrong, each trouble of a block once."""
+        self._watch = Watch(trainer)
 
     def __enter__(self) -> Self:
         if self._resume is not None:
@@ -114,6 +119,9 @@ class TrainingRun:
         try:
             for record in trainer.run(max(0, until - trainer.rounds)):
                 self._files.append(record)
+                said = {(alarm.trouble, alarm.block) for alarm in self.alarms}
+                found = self._watch.look(record)
+                self.alarms += [a for a in found if (a.trouble, a.block) not in said]
                 if self._is_due(record.step):
                     self.checkpoint()
                 yield record

@@ -65,6 +65,19 @@ def test_a_folder_has_history_checkpoints_and_the_trained_diagram(gradwire, regr
     assert gw.load_checkpoint(out / "checkpoints").state.rounds == 40
 
 
+def test_alarms_are_reported_with_block_and_round(gradwire, tmp_path):
+    hidden = gw.relu(gw.variable("w", -3.0) * gw.constant("x", 2.0), name="act")
+    diagram = gw.build(gw.loss(gw.square(hidden - 1.0), name="L"))
+    path = tmp_path / "dead.gradwire.json"
+    gw.save(diagram, path)
+    done = gradwire("train", path, "--out", tmp_path / "out", "--steps", "10")
+    assert done.code == 0
+    assert "No gradient left: it is 0 from step 1 on, first at act" in done.out
+    again = gradwire("train", path, "--out", tmp_path / "other", "--steps", "10", "--json")
+    (alarm,) = json.loads(again.out)["alarms"]
+    assert (alarm["trouble"], alarm["block"], alarm["step"]) == ("dead", "act", 1)
+
+
 def test_the_trained_diagram_opens_with_its_data(gradwire, tmp_path, monkeypatch):
     monkeypatch.setattr(access, "_allowed", set())
     home, out = tmp_path / "project", tmp_path / "runs" / "1"

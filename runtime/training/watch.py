@@ -1,0 +1,149 @@
+"""Looks at every round of a training for trouble, and observes the flow only where there may be."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from runtime.flow import observe
+from runtime.training.alarms import STILL, Alarms
+from runtime.training.rounds.validation import in_phase
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from runtime.training.alarms import Alarm
+    from runtime.training.records import StepRecord
+    from runtime.training.rounds.arenas import Stretch
+    from runtime.training.rounds.turns import Turn
+    from runtime.training.trainer import Trainer
+
+Array = NDArray[Any]
+Floats = NDArray[np.float64]
+
+SMALL, LARGE = 1e-5, 1e2
+"""Root mean squares of a variable's gradient below and above which the flow is observed: there it
+can be FAINT or FLOOD by the usual thresholds, for losses whose own gradient is from 0.01 to 1.
+"""
+_SAME = 1e-6
+"""Share of its sum of squares up to which a variable may have stayed the same."""
+_LONGEST = 4096
+"""Rounds without an observation at most, while gradients stay small and nothing is wrong."""
+
+
+class Watch:
+    """Gives the alarms of a trainer, by what is cheap to know of each round: the sizes of all
+    gradients and variables.
+
+    Where they look like trouble, the flow at the values after that round is observed in full, as
+    the doctor does, which names the first block; see ``Alarms``. What was looked at in vain is
+    looked at again after 1, 2, 4, … rounds. The session's values and steps don't change.
+    """
+
+    def __init__(self, trainer: Trainer) -> None:
+        self._trainer = trainer
+        self._alarms = Alarms()
+        self._looks: dict[str, _Look] = {}
+        self._turns: Sequence[Turn] = ()
+        self._again, self._wait = 0, 1
+        """The round from which on the flow may be observed again, and how long that takes next."""
+
+    def look(self, record: StepRecord) -> list[Alarm]:
+        """New alarms after the trainer's last round, the gravest first."""
+        step, alarms = record.step, self._alarms
+        alarms.record(step, record.losses)
+        if self._turns is not self._trainer.turns:
+            self._turns = self._trainer.turns
+            self._looks = {turn.name: _Look(turn) for turn in self._turns}
+        looks = [look for name, look in self._looks.items() if name in record.optimisers]
+        moved: dict[str, float] = {}
+        suspicious = False
+        for look in looks:
+            suspicious |= look.take(moved)
+        if not suspicious:
+            self._again, self._wait = 0, 1
+            return alarms.observe(step, None)
+        if step < self._again:
+            return alarms.rising(step)
+        session = self._trainer.session
+        with in_phase(session, "training"):
+            found = alarms.observe(step, observe(session), moved)
+        if alarms.is_counting:
+            self._again, self._wait = step + 1, 1
+        else:
+            self._again, self._wait = step + self._wait, min(2 * self._wait, _LONGEST)
+        return found
+
+
+class _Look:
+    """What is cheap to know of one optimiser's variables after a round."""
+
+    def __init__(self, turn: Turn) -> None:
+        self._turn = turn
+        self._parts = [_Part(stretch) for stretch in turn.stretches]
+
+    def take(self, moved: dict[str, float]) -> bool:
+        """Whether something may be wrong; ``moved`` gets by how much variables that seem to stand
+        still have changed since the round before, as a share of their size.
+        """
+        norm, total = self._turn.norm, sum(part.size for part in self._parts)
+        if norm is None or not total:
+            return False
+        # The norm is that before clipping, which the gradients are not any more.
+        suspicious = norm > LARGE * math.sqrt(total)
+        for part in self._parts:
+            suspicious |= part.take(moved)
+        return suspicious
+
+
+class _Part:
+    """Variables that lie side by side."""
+
+    def __init__(self, stretch: Stretch) -> None:
+        pairs = zip(stretch.paths, stretch.cuts, stretch.cuts[1:], strict=False)
+        places = [(path, start, stop) for path, start, stop in pairs if stop > start]
+        self.size = sum(stop - start for _, start, stop in places)
+        self._paths = [path for path, _, _ in places]
+        self._starts = np.array([start for _, start, _ in places], np.intp)
+        self._counts = np.array([stop - start for _, start, stop in places], np.float64)
+        self._flat = stretch.flat
+        self._values: Floats | None = None
+        """The sums of squares of the variables after the round before."""
+        self._before: Mapping[str, Array] = {}
+        """Copies of those that seemed to stand still."""
+
+    def take(self, moved: dict[str, float]) -> bool:
+        if not self.size:
+            return False
+        values, gradients = (self._squares(flat) for flat in self._flat[:2])
+        sizes = np.sqrt(gradients / self._counts)
+        moved |= {path: share(old, self._of(path)) for path, old in self._before.items()}
+        with np.errstate(invalid="ignore"):
+            still = np.zeros(len(values), bool)
+            if self._values is not None:
+                still = np.abs(values - self._values) <= _SAME * values
+            wrong = ~((sizes >= SMALL) & (sizes <= LARGE))
+        self._values = values
+        places = np.flatnonzero(still & (gradients > 0.0)).tolist()
+        self._before = {self._paths[i]: self._of(self._paths[i]).copy() for i in places}
+        return bool(wrong.any()) or any(moved.get(path, 1.0) < STILL for path in self._paths)
+
+    def _squares(self, flat: Array) -> Floats:
+        with np.errstate(over="ignore", invalid="ignore"):
+            squares = np.multiply(flat, flat, dtype=np.float64)
+            return np.asarray(np.add.reduceat(squares, self._starts))
+
+    def _of(self, path: str) -> Array:
+        i = self._paths.index(path)
+        start = int(self._starts[i])
+        return self._flat[0][start : start + int(self._counts[i])]
+
+
+def share(before: Array, after: Array) -> float:
+    """The Euclidean norm of a change as a share of that of the array."""
+    change = float(np.linalg.norm(np.subtract(after, before, dtype=float)))
+    size = float(np.linalg.norm(np.asarray(after, dtype=float)))
+    return change / size if size else (0.0 if not change else 1.0)

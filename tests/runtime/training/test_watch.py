@@ -1,0 +1,106 @@
+"""A watch finds what a full observation of every round finds, and leaves the training as it is."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import gradwire as gw
+import runtime.build as b
+from runtime.diagram.training import OptimiserRule, SGDMethod, Training
+from runtime.engine import Session
+from runtime.training import watch
+from runtime.training.alarms import PATIENCE, Trouble
+from runtime.training.trainer import Trainer
+from runtime.training.watch import Watch
+
+
+def trainer_of(diagram, lr=0.1, **more):
+    method = SGDMethod(lr=lr)
+    recipe = Training(optimisers=(OptimiserRule(name="opt", method=method, **more),))
+    return Trainer(Session(diagram, partial=True), recipe)
+
+
+def alarms_of(diagram, steps=20, lr=0.1, **more):
+    trainer = trainer_of(diagram, lr, **more)
+    looking = Watch(trainer)
+    return [alarm for record in trainer.run(steps) for alarm in looking.look(record)]
+
+
+def dead():
+    w, x = b.variable("w", -3.0), b.constant("x", 2.0)
+    return b.build(b.loss(b.square(b.relu(b.mul(w, x), name="act") - 1.0), name="L"))
+
+
+def test_calm_where_nothing_is_wrong_and_at_the_solution():
+    w = b.variable("w", 3.0)
+    assert alarms_of(b.build(b.loss(b.square(w - 1.0), name="L")), steps=400) == []
+
+
+def test_vanishing_names_the_block_and_the_first_step():
+    hidden = b.sigmoid(b.mul(b.variable("w0", 1.0), 0.5), name="act")
+    saturated = b.sigmoid(hidden + 16.0, name="saturated")
+    output = b.mul(b.variable("w1", 1.0), saturated)
+    found = alarms_of(b.build(b.loss(b.square(output - 5.0), name="L")))
+    (alarm,) = (each for each in found if each.trouble is Trouble.VANISHING)
+    assert (alarm.step, alarm.block) == (1, "saturated")
+
+
+@pytest.mark.parametrize("clip", [None, {"by": "norm", "limit": 1.0}])
+def test_exploding_is_seen_before_clipping(clip):
+    h = b.constant("x", [0.5, 1.5])
+    for i in range(8):
+        h = b.neg(b.mul(b.variable(f"w{i}", 9.0), h, name=f"m{i}"), name=f"act{i}")
+    diagram = b.build(b.loss(b.mean(b.square(h - 5.0)), name="L"))
+    found = alarms_of(diagram, steps=PATIENCE, lr=0.0, clip=clip)
+    assert Trouble.EXPLODING in [alarm.trouble for alarm in found]
+
+
+def test_dead_needs_three_rounds_and_is_said_once():
+    assert alarms_of(dead(), steps=PATIENCE - 1) == []
+    (alarm,) = alarms_of(dead(), steps=300)
+    assert (alarm.trouble, alarm.block, alarm.step) == (Trouble.DEAD, "act", 1)
+
+
+def test_not_moving_names_the_variable():
+    w = b.variable("w", 3.0)
+    (alarm,) = alarms_of(b.build(b.loss(b.square(w - 1.0), name="L")), lr=1e-12)
+    assert (alarm.trouble, alarm.block) == (Trouble.NOT_MOVING, "w")
+    assert alarm.step <= 4
+
+
+def test_one_that_stands_still_beside_one_that_moves_is_seen():
+    still, moving = b.variable("still", 1e9), b.variable("moving", [4.0, 2.0])
+    loss = b.loss(b.mean(b.square(moving - 1.0)) + still * 1e-2, name="L")
+    found = alarms_of(b.build(loss), lr=1e-3)
+    assert (Trouble.NOT_MOVING, "still") in [(alarm.trouble, alarm.block) for alarm in found]
+
+
+def test_the_flow_is_observed_ever_less_often_while_nothing_is_wrong(monkeypatch):
+    observed, real = [], watch.observe
+    monkeypatch.setattr(watch, "observe", lambda session: observed.append(1) or real(session))
+    w = b.variable("w", 3.0)
+    assert alarms_of(b.build(b.loss(b.square(w - 1.0), name="L")), steps=1000) == []
+    assert 2 <= len(observed) <= 14
+
+
+def test_watching_changes_no_bit_of_a_training():
+    def trained(is_watched):
+        x = gw.random_normal(shape=[8, 2], name="x")
+        hidden = b.relu(
+            gw.linear(x, b.variable("w", np.full((4, 2), -1.0)), b.variable("c", np.full(4, -9.0)))
+        )
+        loss = b.loss(b.mean(b.square(b.sum(hidden) - gw.sum(x))), name="L")
+        trainer = trainer_of(b.build(loss))
+        looking = Watch(trainer)
+        losses = []
+        for record in trainer.run(30):
+            losses.append(record.losses)
+            if is_watched:
+                looking.look(record)
+        return losses, trainer.session.step_number, trainer.session.values
+
+    watched, alone = trained(True), trained(False)
+    assert watched[:2] == alone[:2]
+    for name, value in watched[2].items():
+        np.testing.assert_array_equal(value, alone[2][name])

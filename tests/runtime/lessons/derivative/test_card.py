@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from blocks.errors import RunError
+from blocks.library.gradient import Gradient
 from runtime.build import (
     build,
     loss,
@@ -91,10 +92,15 @@ def test_every_block_of_the_library_has_a_card_that_is_right(example):
     if "block" not in single.session.program.instances:
         return  # a Formula, of which every block inside has a card
     card = derivative_card(single.session, "block", losses)
+    run = single.session.backward(losses, adjoints=[single.output]) if losses else None
+    arriving = None if run is None else run.adjoints.get(single.output)
+    assert [back.port for back in card.inputs] == (
+        [] if isinstance(example.block, Gradient) else [*example.inputs]
+    )
     if not card.inputs:
-        return  # a source, whose outputs may have any names
-    run = single.session.backward(losses, adjoints=["block.out"]) if losses else None
-    arriving = None if run is None else run.adjoints.get("block.out")
+        assert card.arrivals == (f"{described(arriving)} arrives at block.",)
+        assert card.check is None
+    assert card.formula and card.summary
     for back in card.inputs:
         sent = None if run is None else run.gradients.get(single.places[back.port])
         if back.rule is None:
@@ -114,6 +120,12 @@ def test_every_block_of_the_library_has_a_card_that_is_right(example):
 
 NOT_LINEAR = {"GradientClip", "Loss"}
 """Blocks whose rule is not a product with a Jacobian, on purpose."""
+
+
+def described(array):
+    """As the card describes an array of several numbers."""
+    size = np.sqrt(np.mean(np.square(array, dtype=float)))
+    return f"{' × '.join(map(str, array.shape))} numbers, rms {size:.4g}"
 
 
 def one_hot(shape, index):

@@ -1,6 +1,7 @@
 """Drives real browsers over WebDriver BiDi: opens pages, sends events, and notes complaints.
 
-Firefox speaks the protocol itself, Chromium through Debian's chromedriver. Every wait has a limit.
+Firefox speaks the protocol itself, Chromium through Debian's chromedriver. Tests wait for what a
+browser says, however long it works; one that says nothing at all for ``_SILENCE`` is hung.
 """
 
 from __future__ import annotations
@@ -11,15 +12,18 @@ import json
 import shutil
 import subprocess
 import tempfile
-import time
+import threading
 import urllib.request
 from pathlib import Path
-from typing import Any
+from queue import Empty, SimpleQueue
+from typing import IO, Any
 
 import pytest
 
-_PATIENCE = 30.0
-"""Seconds that any answer may take."""
+_SILENCE = 180.0
+"""Seconds without a word after which a browser is taken to be hung."""
+_END = ""
+"""In place of a line where a program writes no more."""
 Source = dict[str, Any]
 _NO_NETWORK = {
     "browser.startup.homepage_override.mstone": "ignore",
@@ -58,6 +62,7 @@ class Browser:
 
     def __init__(self, name: str) -> None:
         websockets = pytest.importorskip("websockets.sync.client")
+        self._closed = pytest.importorskip("websockets.exceptions").ConnectionClosed
         self.name = name
         self.folder = tempfile.mkdtemp(prefix="page_test_")
         self.complaints: list[str] = []
@@ -69,7 +74,7 @@ class Browser:
             undo.callback(shutil.rmtree, self.folder, ignore_errors=True)
             address = self._start_firefox(undo) if name == "firefox" else self._start_chromium(undo)
             self._socket = undo.enter_context(
-                websockets.connect(address, open_timeout=_PATIENCE, max_size=None, compression=None)
+                websockets.connect(address, open_timeout=_SILENCE, max_size=None, compression=None)
             )
             if name == "firefox":
                 self._ask("session.new", capabilities={})
@@ -94,14 +99,11 @@ class Browser:
             f"user_pref({json.dumps(key)}, {json.dumps(value)});" for key, value in prefs.items()
         ]
         Path(self.folder, "user.js").write_text("\n".join(lines))
-        log = undo.enter_context(open(Path(self.folder, "log.txt"), "w+"))
-        process = subprocess.Popen(
-            [program, "--headless", "--no-remote", "--profile", self.folder,
-             "--remote-debugging-port", "0"],
-            stdout=log, stderr=subprocess.STDOUT,
+        line = self._start(
+            undo, "WebDriver BiDi listening on ",
+            program, "--headless", "--no-remote", "--profile", self.folder,
+            "--remote-debugging-port", "0",
         )  # fmt: skip
-        undo.callback(_end, process)
-        line = self._line(log.name, "WebDriver BiDi listening on ")
         return line.rpartition(" ")[2].strip() + "/session"
 
     def _start_chromium(self, undo: contextlib.ExitStack) -> str:
@@ -109,10 +111,7 @@ class Browser:
         chromium = shutil.which("chromium") or shutil.which("google-chrome")
         if driver is None or chromium is None:
             pytest.skip("needs Chromium and its driver")
-        log = undo.enter_context(open(Path(self.folder, "log.txt"), "w+"))
-        process = subprocess.Popen([driver, "--port=0"], stdout=log, stderr=subprocess.STDOUT)
-        undo.callback(_end, process)
-        line = self._line(log.name, "was started successfully on port ")
+        line = self._start(undo, "was started successfully on port ", driver, "--port=0")
         port = line.rpartition("port ")[2].strip().rstrip(".")
         self._driver = f"http://127.0.0.1:{port}/session"
         switches = ["--headless=new", "--no-sandbox", "--disable-gpu", "--hide-scrollbars",
@@ -125,25 +124,33 @@ class Browser:
         undo.callback(self._delete, f"{self._driver}/{found['sessionId']}")
         return str(found["capabilities"]["webSocketUrl"])
 
-    def _line(self, log: str, text: str) -> str:
-        until = time.monotonic() + _PATIENCE
-        while time.monotonic() < until:
-            for line in Path(log).read_text(errors="replace").splitlines():
-                if text in line:
-                    return line
-            time.sleep(0.05)
-        raise AssertionError(f"{self.name} did not start:\n{Path(log).read_text()[-2000:]}")
+    def _start(self, undo: contextlib.ExitStack, text: str, *command: str) -> str:
+        """Start a program and return the line it writes with ``text``."""
+        process = subprocess.Popen(
+            command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace"
+        )
+        undo.callback(_end, process)
+        lines = SimpleQueue[str]()
+        threading.Thread(target=_follow, args=(process.stdout, lines), daemon=True).start()
+        said = [""]
+        while text not in said[-1]:
+            try:
+                said.append(lines.get(timeout=_SILENCE))
+            except Empty:
+                said.append(_END)
+            assert said[-1] != _END, f"{self.name} did not start:\n{''.join(said)[-2000:]}"
+        return said[-1]
 
     @staticmethod
     def _post(address: str, body: Any) -> Any:
         request = urllib.request.Request(address, json.dumps(body).encode(), method="POST")
-        with urllib.request.urlopen(request, timeout=_PATIENCE) as answer:
+        with urllib.request.urlopen(request, timeout=_SILENCE) as answer:
             return json.load(answer)
 
     @staticmethod
     def _delete(address: str) -> None:
         request = urllib.request.Request(address, method="DELETE")
-        urllib.request.urlopen(request, timeout=_PATIENCE).close()
+        urllib.request.urlopen(request, timeout=_SILENCE).close()
 
     # ---- the protocol ----
 
@@ -151,15 +158,21 @@ class Browser:
         self._count += 1
         number = self._count
         self._socket.send(json.dumps({"id": number, "method": method, "params": params}))
-        until = time.monotonic() + _PATIENCE
         while number not in self._answers:
-            self._receive(until - time.monotonic())
+            self._receive(f"an answer to {method} {params}")
         found = self._answers.pop(number)
         assert found["type"] == "success", f"{method}: {found.get('error')}: {found.get('message')}"
         return dict(found["result"])
 
-    def _receive(self, patience: float) -> None:
-        message = json.loads(self._socket.recv(timeout=max(patience, 0.0)))
+    def _receive(self, wanted: str) -> None:
+        """Wait for the next thing the browser says; ``wanted`` says what for, if it is hung."""
+        try:
+            message = json.loads(self._socket.recv(timeout=_SILENCE))
+        except (TimeoutError, self._closed) as error:
+            raise AssertionError(
+                f"{self.name} was to give {wanted[:500]}, and said nothing more: {error!r}; "
+                f"complaints of the page: {self.complaints}"
+            ) from error
         if message.get("id") is not None:
             self._answers[message["id"]] = message
         elif message["method"] == "log.entryAdded":
@@ -198,17 +211,15 @@ class Browser:
         return json.loads(found["result"]["value"])
 
     def until(self, code: str) -> None:
-        """Wait until a JavaScript expression is true."""
-        end = time.monotonic() + _PATIENCE
-        while not self.run(f"Boolean({code})"):
-            assert time.monotonic() < end, f"never true: {code}"
-            time.sleep(0.02)
+        """Wait until a JavaScript expression is true; the page looks at each of its frames."""
+        self.run(
+            f"(async () => {{ while (!({code})) await new Promise(requestAnimationFrame); }})()"
+        )
 
     def expect_complaint(self) -> None:
         """Wait for one complaint, and forget it."""
-        end = time.monotonic() + _PATIENCE
         while not self.complaints:
-            self._receive(end - time.monotonic())
+            self._receive("a complaint")
         self.complaints.clear()
 
     def place(self, selector: str) -> tuple[int, int]:
@@ -291,9 +302,17 @@ class Browser:
         return base64.b64decode(self._ask("browsingContext.print", context=self.page)["data"])
 
 
-def _end(process: subprocess.Popen[bytes]) -> None:
+def _follow(stream: IO[str], lines: SimpleQueue[str]) -> None:
+    """Pass on lines as they are written, to the end: a program stops at a pipe that is full."""
+    with stream:
+        for line in stream:
+            lines.put(line)
+    lines.put(_END)
+
+
+def _end(process: subprocess.Popen[str]) -> None:
     process.terminate()
     with contextlib.suppress(subprocess.TimeoutExpired):
-        process.wait(_PATIENCE)
+        process.wait(_SILENCE)
         return
     process.kill()

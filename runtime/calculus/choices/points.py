@@ -160,9 +160,24 @@ def lone_square_lost(site: Site) -> Any:
 
 def tied_windows(site: Site) -> Any:
     """Windows whose largest element is there twice, or that have NaN."""
+    windows = _windows(site)
+    largest = windows == windows.max(-1, keepdims=True)
+    return ((largest.sum(-1) > 1) | np.isnan(windows).any(-1)).any((1, 2, 3))
+
+
+def cancelling_windows(site: Site) -> Any:
+    """Windows whose numbers cancel but for rounding, in which a smaller one is lost."""
+    windows = _windows(site)
+    sizes, step = np.abs(windows), np.finfo(windows.dtype).eps
+    rounding = step * sizes.max(-1)
+    smallest = np.where(sizes > 0, sizes, np.inf).min(-1)
+    cancels = np.abs(windows.sum(-1)) <= windows.shape[-1] * rounding
+    return (cancels & (smallest < rounding)).any((1, 2, 3))
+
+
+def _windows(site: Site) -> Array:
+    """The windows of a pooling in an image (N, C, H, W): (N, C, rows, columns, elements)."""
     block: Any = site.block
     rows, columns = block.window
     windows = sliding_window_view(site.x, (rows, columns), axis=(2, 3))
-    windows = windows.reshape(*windows.shape[:-2], rows * columns)
-    largest = windows == windows.max(-1, keepdims=True)
-    return ((largest.sum(-1) > 1) | np.isnan(windows).any(-1)).any((1, 2, 3))
+    return windows.reshape(*windows.shape[:-2], rows * columns)

@@ -85,8 +85,8 @@ ELEMENTWISE = (
     ),
     Choice(
         ("Gelu",), "value", "x = ∞, or nearly", lambda s: np.isinf(s.x * s.x) & (s.x > 0), "x",
-        {"PyTorch": "NaN in float32"},
-        "The limit.", modelled=False,
+        {"PyTorch": "NaN in float32 on some processors"},
+        "The limit.", modelled=False, shown=False,
     ),
     Choice(
         ("Gelu", "Silu"), "gradient", "a point where ∞ arrives", infinite,

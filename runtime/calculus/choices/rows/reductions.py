@@ -7,6 +7,7 @@ import numpy as np
 from runtime.calculus.choices.choice import Choice
 from runtime.calculus.choices.points import (
     any_input,
+    cancelling_windows,
     huge,
     huge_half,
     infinite,
@@ -42,6 +43,11 @@ REDUCTIONS = (
         ("AvgPool2D",), "value", "sums that float16 does not hold", huge_half, "the mean",
         {"JAX": "±∞, or of rounded sums"},
         "Summed in float32.", extreme=True, modelled=False,
+    ),
+    Choice(
+        ("AvgPool2D",), "value", "numbers that cancel, beside which others are lost in rounding",
+        cancelling_windows, "in the order of numpy", {"JAX": "in another order"},
+        "What is lost depends on the order.", extreme=True, modelled=False, shown=False,
     ),
     Choice(
         ("Variance",), "value", "the squares overflow", any_input(huge), "∞", {"PyTorch": "NaN"},

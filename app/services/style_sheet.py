@@ -17,6 +17,12 @@ def sheet(theme: Theme, *, small: int, body: int, title: int) -> str:
     icons = (ASSETS / "icons").as_posix()
     fixed = QFontDatabase.systemFont(QFontDatabase.SystemFont.FixedFont)
     ground = "dark" if theme.dark else "light"
+
+    def dot(colour: str) -> str:
+        """The background of a chosen radio button."""
+        stops = f"stop: 0.45 {colour}, stop: 0.55 {theme.field}"
+        return f"qradialgradient(cx: 0.5, cy: 0.5, radius: 0.5, fx: 0.5, fy: 0.5, {stops})"
+
     return f"""
     QMenuBar, QMenu, QDockWidget, QToolTip, QMessageBox, QStatusBar, QPushButton, QToolButton {{
         font-size: {body}px;  /* some desktops use other fonts for these */
@@ -40,7 +46,7 @@ def sheet(theme: Theme, *, small: int, body: int, title: int) -> str:
         messagebox-warning-icon: url("{icons}/warning_{ground}.svg");
         messagebox-critical-icon: url("{icons}/critical_{ground}.svg");
     }}
-    QLineEdit, QPlainTextEdit {{
+    QLineEdit, QPlainTextEdit, QSpinBox {{
         background: {theme.field}; color: {theme.ink};
         border: 1px solid {theme.hairline}; border-radius: 4px; padding: 3px 5px;
         selection-background-color: {theme.accent}; selection-color: {theme.on_accent};
@@ -49,7 +55,27 @@ def sheet(theme: Theme, *, small: int, body: int, title: int) -> str:
     QPlainTextEdit[type="numbers"] {{
         font-family: "{fixed.family()}"; font-size: {body - 1}px;
     }}
-    QLineEdit:focus, QPlainTextEdit:focus, QComboBox:focus {{ border-color: {theme.accent}; }}
+    QLineEdit:focus, QPlainTextEdit:focus, QSpinBox:focus, QComboBox:focus {{
+        border-color: {theme.accent};
+    }}
+    QLineEdit:disabled, QPlainTextEdit:disabled, QSpinBox:disabled, QComboBox:disabled {{
+        background: {theme.surface}; color: {theme.ink_faint}; border-style: dotted;
+    }}
+    QSpinBox::up-button, QSpinBox::down-button {{ border: none; width: 18px; }}
+    QSpinBox::up-arrow {{ image: url("{icons}/up_{ground}.svg"); width: 10px; height: 10px; }}
+    QSpinBox::down-arrow {{ image: url("{icons}/down_{ground}.svg"); width: 10px; height: 10px; }}
+    QSlider::groove:horizontal {{
+        background: {theme.ink_faint}; height: 2px; border-radius: 1px;
+    }}
+    QSlider::handle:horizontal {{
+        background: {theme.field}; border: 1px solid {theme.ink_soft}; border-radius: 6px;
+        width: 10px; margin: -5px 0;
+    }}
+    QSlider::handle:horizontal:hover {{ background: {theme.accent_wash}; }}
+    QSlider::handle:horizontal:focus {{ border: 2px solid {theme.accent}; width: 8px; }}
+    QSlider::handle:horizontal:disabled {{
+        background: {theme.surface}; border: 1px dotted {theme.ink_faint};
+    }}
     QComboBox {{
         background: {theme.field}; border: 1px solid {theme.hairline}; border-radius: 4px;
         padding: 3px 5px;
@@ -67,7 +93,9 @@ def sheet(theme: Theme, *, small: int, body: int, title: int) -> str:
     QPushButton:default, QPushButton:focus {{ border-color: {theme.accent}; }}
     QPushButton:hover {{ background: {theme.accent_wash}; }}
     QPushButton:pressed {{ background: {theme.accent}; color: {theme.on_accent}; }}
-    QPushButton:disabled {{ background: {theme.surface}; color: {theme.ink_faint}; }}
+    QPushButton:disabled {{
+        background: {theme.surface}; color: {theme.ink_faint}; border-style: dotted;
+    }}
     QProgressBar {{
         background: {theme.field}; border: 1px solid {theme.hairline}; border-radius: 4px;
         max-height: 8px;
@@ -77,15 +105,28 @@ def sheet(theme: Theme, *, small: int, body: int, title: int) -> str:
     QTreeWidget::item:selected, BookmarksDialog QListWidget::item:selected {{
         background: {theme.accent_wash}; color: {theme.ink};
     }}
-    QCheckBox::indicator {{
-        background: {theme.field}; border: 1px solid {theme.ink_faint}; border-radius: 3px;
+    QCheckBox::indicator, QRadioButton::indicator {{
+        background: {theme.field}; border: 1px solid {theme.ink_faint};
         width: 14px; height: 14px;
     }}
+    QCheckBox::indicator {{ border-radius: 3px; }}
+    QRadioButton::indicator {{ border-radius: 8px; }}
     QCheckBox::indicator:checked {{
         background: {theme.accent}; border-color: {theme.accent};
         image: url("{icons}/check_{ground}.svg");
     }}
-    QCheckBox::indicator:focus {{ border-color: {theme.accent}; }}
+    QRadioButton::indicator:checked {{
+        background: {dot(theme.accent)}; border-color: {theme.accent};
+    }}
+    QCheckBox::indicator:focus, QRadioButton::indicator:focus {{
+        border: 2px solid {theme.accent}; width: 12px; height: 12px;
+    }}
+    QCheckBox::indicator:checked:focus {{ border-color: {theme.ink}; }}
+    QCheckBox::indicator:disabled, QRadioButton::indicator:disabled {{
+        background: {theme.surface}; border: 1px dotted {theme.ink_faint};
+    }}
+    QCheckBox::indicator:checked:disabled {{ image: url("{icons}/tick_{ground}.svg"); }}
+    QRadioButton::indicator:checked:disabled {{ background: {dot(theme.ink_faint)}; }}
     QTableView {{ background: {theme.field}; border: none; gridline-color: {theme.hairline}; }}
     QTableView::item {{ padding: 2px 5px; }}
     QTableView::item:selected {{ background: {theme.accent_wash}; color: {theme.ink}; }}
@@ -116,6 +157,7 @@ def sheet(theme: Theme, *, small: int, body: int, title: int) -> str:
     }}
     QToolButton[type="switch"]:checked {{ background: {theme.accent_wash}; color: {theme.ink}; }}
     QToolButton[type="switch"]:focus {{ border-color: {theme.accent}; }}
+    QToolButton[type="switch"]:disabled {{ color: {theme.ink_faint}; border-style: dotted; }}
     #tools {{ border-bottom: 1px solid {theme.hairline}; padding: 2px 6px; spacing: 2px; }}
     #tools QToolButton {{
         border: 1px solid transparent; border-radius: 5px; padding: 3px 8px; color: {theme.ink};

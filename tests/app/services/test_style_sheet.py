@@ -3,10 +3,21 @@
 from __future__ import annotations
 
 import pytest
-from PySide6.QtCore import QEvent, QObject
+from PySide6.QtCore import QEvent, QObject, Qt
 from PySide6.QtGui import QColor, QImage
-from PySide6.QtWidgets import QMessageBox, QWidget
+from PySide6.QtWidgets import (
+    QCheckBox,
+    QComboBox,
+    QLineEdit,
+    QMessageBox,
+    QPushButton,
+    QRadioButton,
+    QSlider,
+    QSpinBox,
+    QWidget,
+)
 
+from app.services.colours import contrast
 from app.services.theme import THEMES
 
 KINDS = {
@@ -31,6 +42,58 @@ def test_the_icon_of_a_message_has_the_colour_of_the_theme(window, kind, name):
     image = box.iconPixmap().toImage().convertToFormat(QImage.Format.Format_ARGB32)
     assert strongest(image) == QColor(getattr(THEMES[name], KINDS[kind]))
     box.close()
+
+
+@pytest.mark.parametrize("is_on", [False, True])
+@pytest.mark.parametrize("kind", [QCheckBox, QRadioButton])
+@pytest.mark.parametrize("theme", THEMES.values(), ids=lambda theme: theme.name)
+def test_what_can_be_ticked_or_chosen_can_be_seen(window, theme, kind, is_on):
+    window.view.choose_theme(theme.name)
+    button = kind(window.centralWidget())
+    button.setAutoExclusive(False)
+    button.setChecked(is_on)
+    button.show()
+    assert max(contrast(colour, theme.surface) for colour in colours(button)) >= 3.0
+    button.setChecked(not is_on)
+    other = colours(button)
+    button.setChecked(is_on)
+    assert colours(button) != other
+
+
+@pytest.mark.parametrize(
+    "kind", [QCheckBox, QComboBox, QLineEdit, QPushButton, QRadioButton, QSlider, QSpinBox]
+)
+@pytest.mark.parametrize("theme", THEMES.values(), ids=lambda theme: theme.name)
+def test_what_has_the_focus_or_is_off_looks_different(window, qtbot, theme, kind):
+    window.view.choose_theme(theme.name)
+    window.show()
+    widget = kind(window.centralWidget())
+    if isinstance(widget, QSlider):
+        widget.setOrientation(Qt.Orientation.Horizontal)
+    widget.show()
+    for is_on in (False, True) if isinstance(widget, QCheckBox | QRadioButton) else (False,):
+        if is_on:
+            widget.setChecked(True)
+        widget.clearFocus()
+        plain = widget.grab().toImage()
+        widget.setFocus(Qt.FocusReason.TabFocusReason)
+        qtbot.waitUntil(widget.hasFocus)
+        assert QColor(theme.ink if is_on and kind is QCheckBox else theme.accent) in inks(widget)
+        assert widget.grab().toImage() != plain
+        widget.setEnabled(False)
+        assert widget.grab().toImage() != plain
+        widget.setEnabled(True)
+
+
+def inks(widget: QWidget) -> list[QColor]:
+    """The colours of a widget's pixels."""
+    image = widget.grab().toImage()
+    return [image.pixelColor(x, y) for x in range(image.width()) for y in range(image.height())]
+
+
+def colours(widget: QWidget) -> set[str]:
+    """The names of a widget's colours."""
+    return {colour.name() for colour in inks(widget)}
 
 
 def test_a_new_theme_dresses_each_widget_once(window, qtbot):

@@ -138,10 +138,25 @@ class Variable(_Given):
     def data(self, shape: Shape, path: str = "") -> NDArray[np.generic]:
         if self.value is not None:
             return self.value.array
-        entropy = list(path.encode("utf-8", "surrogatepass")) if self.seed is None else self.seed
-        seed = np.random.SeedSequence(entropy)
         with np.errstate(over="ignore"):  # numbers that the dtype lacks are infinite
-            return _draw(self.initialiser, shape, self.scale, seed).astype(self.dtype)
+            return _draw(self.initialiser, shape, self.scale, self.seeds(path)).astype(self.dtype)
+
+    def seeds(self, path: str) -> np.random.SeedSequence:
+        """What the generator of a variable without a value starts from."""
+        entropy = list(path.encode("utf-8", "surrogatepass")) if self.seed is None else self.seed
+        return np.random.SeedSequence(entropy)
+
+    def deviation(self, shape: Shape) -> float | None:
+        """The standard deviation of what the initialiser draws normally; None where it does not."""
+        name, _, law = self.initialiser.rpartition("_")
+        return self.scale * _deviation(name, shape) if law == "normal" else None
+
+    def interval(self, shape: Shape) -> tuple[float, float] | None:
+        """Where the initialiser draws uniformly, from low up to high; None where it does not."""
+        if not self.initialiser.endswith("uniform"):
+            return None
+        width = _width(self.initialiser, shape, self.scale)
+        return None if width > _WIDEST else (-width, width)
 
 
 class Constant(Source):
@@ -224,10 +239,16 @@ def _draw(
     generator = np.random.Generator(np.random.Philox(seed))
     if law == "normal":
         return np.asarray(generator.standard_normal(shape) * deviation)
-    width = deviation * math.sqrt(3.0) if name else scale
+    width = _width(initialiser, shape, scale)
     if width > _WIDEST:  # from end to end no float counts it
         return np.asarray(generator.uniform(-1.0, 1.0, shape) * width)
     return np.asarray(generator.uniform(-width, width, shape))
+
+
+def _width(initialiser: Initialiser, shape: Shape, scale: float) -> float:
+    """Half the interval of a uniform initialiser."""
+    name = initialiser.rpartition("_")[0]
+    return scale * _deviation(name, shape) * math.sqrt(3.0) if name else scale
 
 
 def _deviation(name: str, shape: Shape) -> float:

@@ -103,9 +103,9 @@ def _mixture(block: Dataset, random: Random) -> tuple[Floats, Labels]:
 
 
 def _digits(block: Dataset, random: Random) -> tuple[Floats, Labels]:
-    """Drawn digits 0 … 9 of 8×8 pixels from 0 to 1, shifted, turned, thick or thin."""
+    """Drawn digits 0 … 9, 8×8 pixels of 0 to 1 in hundredths, shifted, turned, thick or thin."""
     labels = _classes(block, random, 10)
-    return np.clip(_blurred(digits(labels, random), block, random), 0.0, 1.0), labels
+    return np.clip(_blurred(digits(labels, random), block, random), 0.0, 1.0).round(2), labels
 
 
 _GENERATORS: Mapping[str, Callable[[Dataset, Random], tuple[Array, Array]]] = {

@@ -8,6 +8,7 @@ import zlib
 from collections.abc import Iterator, Sequence
 from html import escape
 from typing import TYPE_CHECKING, TypeAlias
+from urllib.parse import quote
 
 import numpy as np
 
@@ -36,8 +37,14 @@ _INK = "#7b838c"
 """Legible on light and dark grounds."""
 _RIM = "#ffffff"
 _BAD = (179, 16, 143)
+_PLAIN = "".join(map(chr, range(32, 127)))
+"""What an address has as it is, besides what ``data_uri`` replaces."""
 _SIZE = 10
 _LETTER = 5.6
+_STEP = 6.0
+"""Of the 255 levels of a field."""
+_PALETTE = 256
+"""Colours that a palette of a PNG has room for."""
 _LEFT, _BELOW = 34.0, 14.0
 
 
@@ -57,8 +64,9 @@ def drawing(picture: Picture, width: float, height: float) -> str:
 
 
 def data_uri(svg: str) -> str:
-    """A document as an address that an image can have."""
-    return "data:image/svg+xml;base64," + base64.b64encode(svg.encode()).decode()
+    """A document as an address that an image can have; as text, which packs better than base64."""
+    plain = svg.replace("%", "%25").replace("#", "%23").replace("'", "%27").replace('"', "'")
+    return "data:image/svg+xml," + quote(plain, safe=_PLAIN)
 
 
 def _content(picture: Picture, box: Box) -> Iterator[str]:
@@ -74,7 +82,7 @@ def _content(picture: Picture, box: Box) -> Iterator[str]:
             yield _image(_coloured(picture.pixels, picture.scale, picture.gaps), place, sharp=True)
         case FieldPicture():
             inner = _inner(box)
-            yield _image(_coloured(picture.levels, picture.scale), inner, sharp=False)
+            yield _image(_coloured(_stepped(picture.levels), picture.scale), inner, sharp=False)
             yield from _pieces(picture.lines, picture.x, picture.y, inner)
             yield from _marks(picture.marks, picture.x, picture.y, inner, field=True)
             yield from _axes(picture.x, picture.y, inner)
@@ -133,21 +141,36 @@ def _places(points: Floats, x: Axis, y: Axis, box: Box) -> Floats:
 def _marks(
     marks: Sequence[Marks], x: Axis, y: Axis, box: Box, *, field: bool = False
 ) -> Iterator[str]:
-    """Discs and crosses; those over a field have a rim, which sets them off from its colours."""
-    rim = f' stroke="{_RIM}" stroke-width=".8"' if field else ""
+    """Discs and crosses; those over a field have a rim, which sets them off from its colours.
+
+    One path for those that look alike: a disc is a line without length, with round ends.
+    """
+    paths: dict[tuple[str, bool], list[str]] = {}
     for each in marks:
         places = _places(each.points, x, y, box)
         colours = _mark_colours(each)
         for (across, down), colour in zip(places.tolist(), colours, strict=True):
-            if across != across:
-                continue
-            if each.crosses:
-                yield (
-                    f'<path d="M{across - 2.5:.1f} {down - 2.5:.1f}l5 5m-5 0l5-5" '
-                    f'stroke="{_INK}" stroke-width="1.4"/>'
+            if across == across:
+                drawn = (
+                    f"M{_tenths(across - 2.5)} {_tenths(down - 2.5)}l5 5m-5 0l5-5"
+                    if each.crosses
+                    else f"M{_tenths(across)} {_tenths(down)}h0"
                 )
-            else:
-                yield f'<circle cx="{across:.1f}" cy="{down:.1f}" r="2.4" fill="{colour}"{rim}/>'
+                key = (_INK if each.crosses else colour, each.crosses)
+                paths.setdefault(key, []).append(drawn)
+    for (colour, is_cross), parts in paths.items():
+        path = f'd="{"".join(parts)}" stroke-linecap="round"'
+        if field and not is_cross:
+            name = f"m{colour[1:]}"
+            yield f'<defs><path id="{name}" {path}/></defs>'
+            for stroke, width in ((_RIM, 5.6), (colour, 4)):
+                yield f'<use href="#{name}" stroke="{stroke}" stroke-width="{width}"/>'
+        else:
+            yield f'<path {path} stroke="{colour}" stroke-width="{1.4 if is_cross else 4.8}"/>'
+
+
+def _tenths(length: float) -> str:
+    return f"{length:.1f}".removesuffix(".0")
 
 
 def _mark_colours(marks: Marks) -> list[str]:
@@ -221,6 +244,13 @@ def _coloured(
     return np.dstack([colours, np.broadcast_to(opacity, pixels.shape[:2])]).astype(np.uint8)
 
 
+def _stepped(levels: NDArray[np.uint8]) -> NDArray[np.uint8]:
+    """The levels of a smooth picture in steps too small to be seen, which packs better."""
+    middle = (FIRST + LAST) / 2
+    steps = middle + _STEP * np.rint((levels - middle) / _STEP)
+    return np.where(levels == NOT_FINITE, levels, steps.clip(FIRST, LAST)).astype(np.uint8)
+
+
 def _image(colours: NDArray[np.uint8], place: Box, *, sharp: bool) -> str:
     left, top, width, height = place
     address = base64.b64encode(_png(colours)).decode()
@@ -232,17 +262,29 @@ def _image(colours: NDArray[np.uint8], place: Box, *, sharp: bool) -> str:
 
 
 def _png(colours: NDArray[np.uint8]) -> bytes:
-    """A PNG file of red, green, blue and opacity (h, w, 4). Source: RFC 2083."""
+    """A PNG file of red, green, blue and opacity (h, w, 4). Source: RFC 2083.
+
+    With a palette where no more than 256 colours are different.
+    """
     height, width = colours.shape[:2]
-    rows = np.zeros((height, 1 + 4 * width), np.uint8)  # each begins with its filter, none
-    rows[:, 1:] = colours.reshape(height, -1)
+    known, places = np.unique(colours.reshape(-1, 4), axis=0, return_inverse=True)
+    has_palette = len(known) <= _PALETTE
+    pixels = places.astype(np.uint8) if has_palette else colours
+    pixels = pixels.reshape(height, -1)
+    rows = np.zeros((height, 1 + pixels.shape[1]), np.uint8)  # each begins with its filter, none
+    rows[:, 1:] = pixels
 
     def chunk(kind: bytes, data: bytes) -> bytes:
         check = zlib.crc32(kind + data)
         return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", check)
 
-    head = struct.pack(">IIBBBBB", width, height, 8, 6, 0, 0, 0)
-    body = chunk(b"IHDR", head) + chunk(b"IDAT", zlib.compress(rows.tobytes(), 9))
+    head = struct.pack(">IIBBBBB", width, height, 8, 3 if has_palette else 6, 0, 0, 0)
+    body = chunk(b"IHDR", head)
+    if has_palette:
+        body += chunk(b"PLTE", known[:, :3].tobytes())
+        if np.any(known[:, 3] < 255):
+            body += chunk(b"tRNS", known[:, 3].tobytes())
+    body += chunk(b"IDAT", zlib.compress(rows.tobytes(), 9))
     return b"\x89PNG\r\n\x1a\n" + body + chunk(b"IEND", b"")
 
 

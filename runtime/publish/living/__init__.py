@@ -1,9 +1,11 @@
 """Lessons and diagrams as living pages: one HTML file that computes offline, in any browser.
 
 A page has three parts: the *data* of the diagram (JSON, which is never executed), one *script* that
-is the same for every diagram, and a picture for readers without scripts. ``publish`` makes it.
+is the same for every diagram (that of lessons is longer), and a picture for readers without
+scripts. ``publish`` makes it.
 
-**The data.** Paths are those of the runtime. ``format`` is 1.
+**The data.** Paths are those of the runtime. ``format`` is 1. In the file it is more compact: see
+``compact``.
 
 ``title``, ``text``
     what the diagram is called and what it says about itself
@@ -13,7 +15,8 @@ is the same for every diagram, and a picture for readers without scripts. ``publ
     the StopGradients of the document: ``{page, name, open, inner, locked}``; the place in them of
     each block that runs; the places of those inside Gradient blocks
 ``leaves``
-    sources and literals by path: ``{kind, dtype, shape, trained, data}``
+    sources and literals by path: ``{kind, dtype, shape, trained, data}``, where ``data`` are the
+    numbers, or how they are drawn (see ``initial``)
 ``tapes``
     what to compute, one for each combination of ``inner`` (the first switch is the highest bit):
 

@@ -11,14 +11,14 @@ from blocks.values import PortLiteral
 from runtime.engine.lowering import lower
 from runtime.engine.session.store import Store
 from runtime.flow.numbers.rules import THRESHOLDS
+from runtime.publish.living.computing.initial import initial_data
+from runtime.publish.living.computing.limits import inexact, is_exact, require_data, require_program
+from runtime.publish.living.computing.switches import Switches, switches_of
+from runtime.publish.living.computing.tape import Tape, tape_of
+from runtime.publish.living.drawn.picture import pictures
+from runtime.publish.living.drawn.views import shown_views
 from runtime.publish.living.lesson import FOR_ANYONE, Exercise, lesson_data
-from runtime.publish.living.limits import inexact, is_exact, require_data, require_program
-from runtime.publish.living.numbers import numbers
-from runtime.publish.living.picture import pictures
 from runtime.publish.living.reasons import Verdicts, block_data
-from runtime.publish.living.switches import Switches, switches_of
-from runtime.publish.living.tape import Tape, tape_of
-from runtime.publish.living.views import shown_views
 
 if TYPE_CHECKING:
     from blocks.trees import Tree
@@ -118,7 +118,7 @@ def _leaves(program: Program) -> dict[str, Any]:
             "dtype": leaf.value.dtype,
             "shape": leaf.value.shape,
             "trained": not literal and path in program.trainable,
-            "data": numbers(array.astype(leaf.value.dtype)),
+            "data": initial_data(leaf.source, path, array.astype(leaf.value.dtype)),
         }
     return found
 

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING
 
 from blocks.errors import GradwireError, LimitError
 from runtime.engine import Session
+from runtime.publish.living.computing.numbers import numbers
+from runtime.publish.living.computing.verification import verify
 from runtime.publish.living.data import Living, living_data
-from runtime.publish.living.html import page, picture_page
-from runtime.publish.living.numbers import numbers
 from runtime.publish.living.publishing import still
-from runtime.publish.living.verification import verify
+from runtime.publish.living.writing.html import page, picture_page
 
 if TYPE_CHECKING:
     from runtime.diagram import Diagram

@@ -13,13 +13,13 @@ from runtime.engine import Session
 from runtime.flow import analyse
 from runtime.flow.words.formatting import size
 from runtime.lessons.amounts import amount
+from runtime.publish.living.computing.verification import verify
 from runtime.publish.living.data import living_data
-from runtime.publish.living.html import page, picture_page
+from runtime.publish.living.drawn.picture import pictures
+from runtime.publish.living.drawn.svg import svg
+from runtime.publish.living.drawn.views import shown_views
 from runtime.publish.living.lesson import FOR_ANYONE, Exercise
-from runtime.publish.living.picture import pictures
-from runtime.publish.living.svg import svg
-from runtime.publish.living.verification import verify
-from runtime.publish.living.views import shown_views
+from runtime.publish.living.writing.html import page, picture_page
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -20,13 +20,13 @@ from runtime.flow.numbers.remedies import is_complement
 from runtime.flow.structure.exponentials import function_of
 from runtime.flow.structure.neighbours import SHAPES
 from runtime.flow.words import phrases, value_sentences
-from runtime.publish.living.numbers import number
+from runtime.publish.living.computing.numbers import number
 
 if TYPE_CHECKING:
     from runtime.engine.flatten import Instance
     from runtime.engine.program import Program
     from runtime.flow.words.states import Verdict
-    from runtime.publish.living.switches import Switches
+    from runtime.publish.living.computing.switches import Switches
 
 
 # ---- blocks -------------------------------------------------------------------------------------

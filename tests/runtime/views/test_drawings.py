@@ -6,6 +6,7 @@ import base64
 import re
 from io import BytesIO
 from typing import Any
+from urllib.parse import unquote
 from xml.etree import ElementTree
 
 import numpy as np
@@ -29,7 +30,7 @@ def drawn(view: Any) -> str:
 
 def pixels(svg: str) -> Any:
     (data,) = re.findall(r'href="data:image/png;base64,([^"]*)"', svg)
-    return np.asarray(Pillow.open(BytesIO(base64.b64decode(data))))
+    return np.asarray(Pillow.open(BytesIO(base64.b64decode(data))).convert("RGBA"))
 
 
 def constant(value: Any, name: str = "x") -> Any:
@@ -64,13 +65,14 @@ def test_a_field_is_clear_at_its_centre() -> None:
     found = pixels(svg)
     assert found[0, 2, 3] == 0 and found[0, 0, 3] == found[0, 4, 3] > 100
     assert tuple(found[0, 0, :3]) == CLASSES[0] and tuple(found[0, 4, :3]) == CLASSES[1]
-    assert svg.count("<circle") == svg.count('stroke="#ffffff"') == 2, "rims set points off"
+    (name,) = re.findall(r'<path id="(\w+)" d="M[^"]*?h0M[^"]*?h0"', svg)
+    assert svg.count(f'<use href="#{name}"') == 2 and svg.count('stroke="#ffffff"') == 1
     assert re.search(r'<path d="M[\d. L]+', svg)
 
 
 def test_points_lines_and_bars_are_there() -> None:
     scatter = drawn(gw.scatter(constant([[0.0, 0.0], [1.0, 9.0], [1.0, 1.0]]), y_max=2.0))
-    assert scatter.count("<circle") == 2 and "1 beyond the axes" in scatter
+    assert scatter.count("h0") == 2 and "1 beyond the axes" in scatter
     assert drawn(gw.histogram(constant([0.0, 1.0]), bins=7)).count("<rect") == 8
     assert "x 3" in drawn(gw.plot(constant(3.0)))
 
@@ -86,4 +88,14 @@ def test_every_view_is_xml_even_unwired(view: str) -> None:
     svg = drawn(gw.block(view))
     assert ElementTree.fromstring(svg).tag.endswith("svg")
     address = data_uri(svg)
-    assert base64.b64decode(address.partition(",")[2]).decode() == svg
+    assert unquote(address.partition(",")[2]).replace("'", '"') == svg.replace("'", '"')
+    assert not set('"#') & set(address)
+
+
+def test_a_picture_of_few_colours_has_a_palette_and_one_of_many_none() -> None:
+    few = constant(np.tile([[0.0, 1.0]], (40, 40)))
+    assert pixels(drawn(gw.image(few))).shape == (40, 80, 4)
+    many = np.random.default_rng(0).random((40, 40, 3))
+    found = pixels(drawn(gw.image(constant(many))))
+    assert np.abs(found[..., :3] / 255 - many).max() < 0.01
+    assert len(drawn(gw.image(few))) < 2_000 < len(drawn(gw.image(constant(many))))

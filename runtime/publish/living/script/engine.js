@@ -10,7 +10,7 @@ class Live {
     this.blocks = new Blocks(data);
     for (const [path, leaf] of Object.entries(data.leaves)) {
       this.values[path] = new BUFFERS[leaf.dtype](sizeOf(leaf.shape));
-      leaf.data.forEach((number, k) => { this.values[path][k] = +number; });
+      initial(leaf.data, this.values[path].length).forEach((number, k) => { this.values[path][k] = +number; });
     }
   }
 

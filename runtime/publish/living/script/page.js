@@ -281,6 +281,9 @@ class App {
 
 if (typeof document !== 'undefined')
   globalThis.living = new App(
-    JSON.parse(document.getElementById('data').textContent),
+    restored(
+      JSON.parse(document.getElementById('data').textContent),
+      [...document.querySelectorAll('.still image')].map((image) => image.getAttribute('href')),
+    ),
     document.getElementById('app'),
   );

@@ -10,7 +10,7 @@ from html import unescape
 from pathlib import Path
 from typing import Any
 
-from runtime.publish.living.html import page
+from runtime.publish.living.writing.html import page
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
 SECONDS = 240
@@ -22,7 +22,8 @@ def compared(folder: Path, work: dict[str, Any]) -> dict[str, Any]:
     """What differs between a page and the runtime, in the browser."""
     cases = json.dumps(work["cases"]).replace("</", "<\\/")
     script = (
-        f"{{{_COMPARE}\nconst data=JSON.parse(document.getElementById('data').textContent);"
+        f"{{{_COMPARE}\nconst written=document.getElementById('data').textContent;"
+        "const data=restored(JSON.parse(written));"
         f"const result=document.createElement('pre');result.id='result';"
         f"result.textContent=JSON.stringify(compare({{data,cases:{cases}}}));"
         "document.body.append(result)}"

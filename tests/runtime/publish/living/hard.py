@@ -9,7 +9,7 @@ import numpy as np
 
 from runtime.build import block, build, loss, stop_gradient, variable
 from runtime.engine import Session
-from runtime.publish.living.numbers import numbers
+from runtime.publish.living.computing.numbers import numbers
 from tests.runtime.publish.living.oracle import floats, results
 
 if TYPE_CHECKING:

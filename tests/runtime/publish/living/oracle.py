@@ -12,7 +12,7 @@ from blocks import Source
 from runtime.engine import Session
 from runtime.flow import analyse
 from runtime.flow.observed import ALL, ObservedFlow
-from runtime.publish.living.numbers import numbers
+from runtime.publish.living.computing.numbers import numbers
 from tests.runtime.publish.living.rounding import has_float32, rounded_once, twin
 
 if TYPE_CHECKING:

@@ -12,8 +12,8 @@ import numpy as np
 import gradwire as gw
 from runtime.publish.living import notebook
 from runtime.publish.living.data import living_data
-from runtime.publish.living.html import page
-from tests.runtime.publish.living.test_html import NASTY, small
+from runtime.publish.living.writing.html import page
+from tests.runtime.publish.living.writing.test_html import NASTY, small
 
 if TYPE_CHECKING:
     import pytest

@@ -13,8 +13,8 @@ import gradwire as gw
 from runtime.diagram import load
 from runtime.engine import Session
 from runtime.publish.living.data import living_data
-from runtime.publish.living.joining import engine_script
 from runtime.publish.living.reasons import block_data, words
+from runtime.publish.living.writing.joining import engine_script
 from tests.runtime.publish.living.hard import hard_cases, specimens
 from tests.runtime.publish.living.node import NODE, compared
 from tests.runtime.publish.living.oracle import cases, in_dtype

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from runtime.diagram import Diagram, load
 from runtime.publish.living.data import living_data
-from runtime.publish.living.html import page
+from runtime.publish.living.writing.html import page
 
 ASSETS = Path(__file__).parents[5] / "assets"
 LESSONS = sorted(ASSETS.glob("lessons/*.json"))

@@ -18,7 +18,7 @@ from runtime.lessons.expressions.goals import right_option
 from runtime.lessons.texts import filled
 from runtime.lessons.walk import Walk
 from runtime.publish.living.data import living_data
-from runtime.publish.living.html import page
+from runtime.publish.living.writing.html import page
 from tests.runtime.publish.living.script.pages import LESSONS
 
 if TYPE_CHECKING:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from runtime.build import build, loss, variable
-from runtime.publish.living.html import TOO_OLD
 from runtime.publish.living.publishing import publish
+from runtime.publish.living.writing.html import TOO_OLD
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -11,9 +11,9 @@ import numpy as np
 from runtime.diagram import load
 from runtime.engine import Session
 from runtime.flow import observe
+from runtime.publish.living.computing.numbers import numbers
+from runtime.publish.living.computing.switches import switches_of
 from runtime.publish.living.data import living_data
-from runtime.publish.living.numbers import numbers
-from runtime.publish.living.switches import switches_of
 from tests.runtime.publish.living.oracle import results
 from tests.runtime.publish.living.script.pages import EXAMPLES
 

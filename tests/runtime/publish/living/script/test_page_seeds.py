@@ -13,8 +13,8 @@ from runtime.lessons.answers import read_sheet
 from runtime.lessons.course.marks import mark
 from runtime.lessons.walk import Walk
 from runtime.publish.living.data import living_data
-from runtime.publish.living.html import page
 from runtime.publish.living.lesson import Exercise
+from runtime.publish.living.writing.html import page
 from tests.runtime.publish.living.script.pages import LESSONS
 from tests.runtime.publish.living.script.test_page_lesson import SAID, said
 

@@ -8,7 +8,7 @@ import pytest
 
 from app.services.theme import DARK, HUES, LIGHT, Theme
 from runtime.flow.words.states import STATES, ColourRole, Form
-from runtime.publish.living.kernels import source
+from runtime.publish.living.computing.kernels import source
 
 STYLE = source("picture.css") + source("page.css")
 

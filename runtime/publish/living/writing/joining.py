@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import re
 
-from runtime.publish.living.kernels import loops, source
+from runtime.publish.living.computing.kernels import loops, source
 from runtime.publish.living.reasons import words
 
 PARTS = (
     "arrays.js",
+    "drawn.js",
+    "compact.js",
     "kernels.js",
     "tape.js",
     "states.js",
@@ -33,14 +35,14 @@ PAGE_PARTS = (
     "judging.js",
     "beliefs.js",
     "predict.js",
-    "answers.js",
-    "lesson.js",
     "drawing.js",
     "panel.js",
     "keyboard.js",
     "page.js",
 )
 """What draws the page and listens to the reader; in this order."""
+LESSON_PARTS = ("answers.js", "lesson.js")
+"""What a page of a lesson has besides."""
 _TOKEN = re.compile(
     r"""(?P<comment>//[^\n]*|/\*.*?\*/)
     |(?P<text>'(?:[^'\\\n]|\\.)*'|"(?:[^"\\\n]|\\.)*"|`(?:[^`\\]|\\.)*`)
@@ -59,9 +61,10 @@ def engine_script() -> str:
     return "'use strict';\n" + loops() + words() + "".join(minified(source(part)) for part in PARTS)
 
 
-def page_script() -> str:
-    """The whole script of a page; the same for all diagrams."""
-    return engine_script() + "".join(minified(source(part)) for part in PAGE_PARTS)
+def page_script(has_lesson: bool) -> str:
+    """The whole script of a page; the same for all lessons, and for all other diagrams."""
+    parts = (*PAGE_PARTS[:-1], *LESSON_PARTS * has_lesson, PAGE_PARTS[-1])
+    return engine_script() + "".join(minified(source(part)) for part in parts)
 
 
 def minified(script: str) -> str:

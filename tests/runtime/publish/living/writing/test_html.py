@@ -11,17 +11,19 @@ from typing import Any
 
 import pytest
 
-from runtime.build import build, loss, stop_gradient, variable
+from runtime.build import block, build, histogram, loss, stop_gradient, variable
 from runtime.diagram import Diagram, load
-from runtime.publish.living import packing
-from runtime.publish.living.html import source_hash
-from runtime.publish.living.publishing import publish
+from runtime.publish.living.data import living_data
+from runtime.publish.living.publishing import publish, still
+from runtime.publish.living.writing import packing
+from runtime.publish.living.writing.html import page, source_hash
 
-EXAMPLES = sorted((Path(__file__).parents[4] / "assets" / "diagrams").glob("*.json"))
+ASSETS = Path(__file__).parents[5] / "assets"
+EXAMPLES = sorted(ASSETS.glob("diagrams/*.json"))
+LESSONS = sorted(ASSETS.glob("lessons/*.json"))
 NASTY = "</script><script>alert(1)</script> \"quoted\" 'single' <!-- עברית 🎓 &amp;   \u2028"
-LARGEST = 93_000
-LARGEST_WITH_VIEWS = 160_000
-"""Bytes of a page that has pictures of views."""
+LARGEST = 100_000
+"""Bytes of the page of an example."""
 
 
 class Reader(HTMLParser):
@@ -92,11 +94,29 @@ def test_the_script_is_the_same_for_every_diagram() -> None:
     assert one == other
 
 
+def test_the_script_is_the_same_for_every_lesson_and_has_more() -> None:
+    one, other = (unpacked(publish(load(file)), "code") for file in LESSONS[:2])
+    assert one == other and "class Lesson" in one
+    assert "class Lesson" not in unpacked(publish(small()), "code")
+
+
+def test_a_view_is_in_the_file_once() -> None:
+    w = variable("w", [1.0, 2.0])
+    html = publish(build(loss(block("Sum", w)), histogram(w, name="counts")))
+    (block_of,) = [each for each in json.loads(unpacked(html, "data"))["pages"]["main"]["blocks"]
+                   if each[0] == "counts"]  # fmt: skip
+    assert block_of[10]["view"] == 0 and html.count("data:image/svg+xml") == 1
+
+
+@pytest.mark.parametrize("file", EXAMPLES, ids=lambda file: file.name.split(".")[0])
+def test_an_example_is_small(file: Path) -> None:
+    diagram = load(file)
+    assert len(page(living_data(diagram).data, still(diagram)).encode()) <= LARGEST
+
+
 @pytest.mark.parametrize("file", EXAMPLES[::6], ids=lambda file: file.name.split(".")[0])
-def test_an_example_is_small_and_always_the_same(file: Path) -> None:
-    html = publish(load(file))
-    assert len(html.encode()) <= (LARGEST_WITH_VIEWS if "training_" in file.name else LARGEST)
-    assert publish(load(file)) == html
+def test_an_example_is_always_the_same(file: Path) -> None:
+    assert publish(load(file)) == publish(load(file))
 
 
 def test_readers_without_scripts_see_a_picture() -> None:

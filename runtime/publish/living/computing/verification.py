@@ -18,7 +18,7 @@ from runtime.engine import Session
 from runtime.engine.session.store import Store
 from runtime.flow import analyse
 from runtime.flow.structure.reachability import Gate
-from runtime.publish.living.tape import COLLECT, Condition, Tape
+from runtime.publish.living.computing.tape import COLLECT, Condition, Tape
 
 if TYPE_CHECKING:
     from runtime.engine import Run

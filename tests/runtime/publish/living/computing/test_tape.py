@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from runtime.build import build, loss, stop_gradient, variable
 from runtime.engine.lowering import lower
-from runtime.publish.living.switches import switches_of
-from runtime.publish.living.tape import COLLECT, Tape, tape_of
+from runtime.publish.living.computing.switches import switches_of
+from runtime.publish.living.computing.tape import COLLECT, Tape, tape_of
 
 
 def tape(stopped: bool) -> Tape:

@@ -13,10 +13,11 @@ from blocks.errors import RunError
 from runtime.build import block, build, constant, loss, variable
 from runtime.calculus import Primitive
 from runtime.diagram import Diagram
-from runtime.publish.living import limits, publish, published
+from runtime.publish.living import publish, published
+from runtime.publish.living.computing import limits
 from runtime.publish.living.data import living_data
 from tests.runtime.publish.living.node import NODE, run
-from tests.runtime.publish.living.test_html import small
+from tests.runtime.publish.living.writing.test_html import small
 
 
 def test_float16_is_refused() -> None:

@@ -11,10 +11,10 @@ import pytest
 
 from blocks.errors import RunError
 from runtime.diagram import load
+from runtime.publish.living.computing.verification import verify
 from runtime.publish.living.data import Living, living_data
-from runtime.publish.living.verification import verify
 
-EXAMPLES = Path(__file__).parents[4] / "assets" / "diagrams"
+EXAMPLES = Path(__file__).parents[5] / "assets" / "diagrams"
 
 
 def living(name: str) -> Living:

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import base64
 import re
 from typing import TYPE_CHECKING, Any
+from urllib.parse import unquote
 
 import gradwire as gw
 from runtime.publish.living.data import living_data
+from runtime.publish.living.drawn.views import shown_views
 from runtime.publish.living.publishing import publish, still
-from runtime.publish.living.views import shown_views
 
 if TYPE_CHECKING:
     from runtime.diagram import Diagram
@@ -29,7 +29,7 @@ def blocks(diagram: Diagram) -> dict[str, Any]:
 def test_a_page_has_what_views_show_and_how_large_they_are() -> None:
     more = blocks(small())["counts"][10]
     assert more["width"] == 240 and more["shows"].startswith("2 values")
-    svg = base64.b64decode(more["view"].partition(",")[2]).decode()
+    svg = unquote(more["view"].partition(",")[2])
     assert svg.startswith("<svg") and svg.count("<rect") == 31
     assert "view" not in blocks(small())["w"][10] and "width" not in blocks(small())["w"][10]
 

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 import pytest
 
 from runtime.build import Expression, block, build, loss, page, stop_gradient, variable
+from runtime.publish.living.computing.switches import LOCKED, MOST_INNER, switches_of
+from runtime.publish.living.computing.verification import Replay, verify
 from runtime.publish.living.data import living_data
-from runtime.publish.living.switches import LOCKED, MOST_INNER, switches_of
-from runtime.publish.living.verification import Replay, verify
 
 if TYPE_CHECKING:
     from runtime.diagram import Diagram

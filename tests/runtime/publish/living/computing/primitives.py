@@ -17,8 +17,8 @@ from numpy.typing import NDArray
 from runtime.calculus import Trace, Value, sweep
 from runtime.calculus.dtypes import is_float
 from runtime.calculus.primitives.base import LEAF
-from runtime.publish.living.kernels import KERNELS
-from runtime.publish.living.numbers import attributes_of, numbers
+from runtime.publish.living.computing.kernels import KERNELS
+from runtime.publish.living.computing.numbers import attributes_of, numbers
 from tests.runtime.calculus.cases import CASES
 from tests.runtime.publish.living.node import run
 

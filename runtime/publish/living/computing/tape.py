@@ -19,7 +19,7 @@ from runtime.calculus.primitives.base import CONSTANT, LEAF
 from runtime.calculus.primitives.gradient import CLIP_GRADIENT
 from runtime.engine.plan.simplify import IDENTITIES, equality_key
 from runtime.flow.structure.reachability import Gate, Graph
-from runtime.publish.living.numbers import attributes_of
+from runtime.publish.living.computing.numbers import attributes_of
 
 if TYPE_CHECKING:
     from runtime.diagram.paths import InstancePath

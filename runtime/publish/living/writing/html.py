@@ -6,12 +6,13 @@ import base64
 import hashlib
 import json
 import re
-from html import escape
+from html import escape, unescape
 from typing import Any
 
-from runtime.publish.living.joining import page_script
-from runtime.publish.living.kernels import source
-from runtime.publish.living.packing import UNPACK, packed
+from runtime.publish.living.computing.kernels import source
+from runtime.publish.living.writing.compact import compacted
+from runtime.publish.living.writing.joining import page_script
+from runtime.publish.living.writing.packing import UNPACK, packed
 
 PICTURE_STYLE = "picture.css"
 PAGE_STYLE = "page.css"
@@ -59,7 +60,8 @@ def page(data: dict[str, Any], fallback: str, extra: str = "") -> str:
     them in by their hashes. ``extra`` is a second script: tests read through it what the page
     computes, and such a page is not packed.
     """
-    script, look = page_script(), styled(PAGE_STYLE)
+    script, look = page_script("lesson" in data), styled(PAGE_STYLE)
+    data = shared(compacted(data), fallback)
     scripts = [script, extra] if extra else [LOADER, script]
     style = styled(PICTURE_STYLE)
     title = escape(str(data["title"]) or "Gradwire")
@@ -115,6 +117,24 @@ def styled(*names: str) -> str:
     """Style sheets of the script's folder, without comments and space."""
     plain = re.sub(r"/\*.*?\*/", "", "".join(map(source, names)), flags=re.DOTALL)
     return re.sub(r"\s*([{};,>])\s*|\s*\n\s*|(?<=:)\s+", r"\1", plain).strip()
+
+
+def shared(data: dict[str, Any], fallback: str) -> dict[str, Any]:
+    """The data with the place of each view among the pictures of the fallback that has it too."""
+    places: dict[str, int] = {}
+    for place, address in enumerate(re.findall(r'<image[^>]* href="([^"]*)"', fallback)):
+        places.setdefault(unescape(address), place)
+
+    def block(given: list[Any]) -> list[Any]:
+        *rest, more = given
+        view = more.get("view")
+        return [*rest, {**more, "view": places[view]}] if view in places else given
+
+    pages = {
+        name: {**page, "blocks": [block(each) for each in page["blocks"]]}
+        for name, page in data["pages"].items()
+    }
+    return {**data, "pages": pages}
 
 
 def embedded(data: Any) -> str:

@@ -9,9 +9,9 @@ from xml.etree import ElementTree
 from runtime.build import build, loss, stop_gradient, variable
 from runtime.diagram.model import Diagram, Note, Point
 from runtime.engine.lowering import lower
-from runtime.publish.living.picture import pictures
+from runtime.publish.living.drawn.picture import pictures
+from runtime.publish.living.drawn.svg import svg
 from runtime.publish.living.publishing import still
-from runtime.publish.living.svg import svg
 
 SVG = "{http://www.w3.org/2000/svg}"
 
@@ -32,11 +32,13 @@ def test_it_has_every_block_and_wire_and_the_state_of_each() -> None:
     first, *others = [f"{target.block}.{target.port}" for target in made.main.wires]
     found = drawn(made, {first: "NO RULE"} | dict.fromkeys(others, "CARRIES"))
     texts = [text.text for text in found.iter(f"{SVG}text")]
-    assert set(made.main.blocks) <= set(texts) and "∅" in texts
-    looks = [path.get("class") for path in found.iter(f"{SVG}path")]
-    assert looks.count("wire") == len(made.main.wires)
-    assert looks.count("lane form-dash-dot role-cut") == 1
-    assert looks.count("lane form-solid role-gradient") == len(others)
+    assert set(made.main.blocks) <= set(texts)
+    assert [span.text for span in found.iter(f"{SVG}tspan")] == ["∅"]
+    drawn_as = {path.get("class"): path.get("d", "") for path in found.iter(f"{SVG}path")}
+    assert drawn_as["wire"].count("M") == len(made.main.wires)
+    assert drawn_as["lane form-dash-dot role-cut"].count("M") == 1
+    lanes_and_heads = 2 * len(others)
+    assert drawn_as["lane form-solid role-gradient"].count("M") == lanes_and_heads
 
 
 def test_all_of_it_is_inside_the_picture() -> None:

@@ -10,12 +10,12 @@ from numpy.typing import NDArray
 from blocks.errors import RunError
 from runtime.calculus.dtypes import INTEGERS, is_float
 from runtime.calculus.primitives.base import CONSTANT, LEAF, RESHAPE
-from runtime.publish.living.kernels import KERNELS
-from runtime.publish.living.numbers import LARGEST_INTEGER
+from runtime.publish.living.computing.kernels import KERNELS
+from runtime.publish.living.computing.numbers import LARGEST_INTEGER
 
 if TYPE_CHECKING:
     from runtime.engine.program import Program
-    from runtime.publish.living.tape import Tape
+    from runtime.publish.living.computing.tape import Tape
 
 MOST_ELEMENTS = 1_000_000
 """Numbers of all arrays that a page keeps in memory: about 8 MB."""

@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from runtime.publish.living.kernels import KERNELS
+from runtime.publish.living.computing.kernels import KERNELS
 from tests.runtime.calculus.test_primitives import table
+from tests.runtime.publish.living.computing.primitives import EXACT, compared
 from tests.runtime.publish.living.node import NODE
-from tests.runtime.publish.living.primitives import EXACT, compared
 
 WITHOUT = {"leaf", "constant", "reshape", "wire", "stop_gradient", "surrogate", "loss_head",
            "clip_gradient"}  # fmt: skip

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
 from html import escape
 from itertools import pairwise
 from types import MappingProxyType
@@ -11,7 +12,7 @@ from typing import Any, TypeAlias
 
 from runtime.diagram.layout.measures import FOOT, HEADER, WIDTH, collapsed_offset, port_offset
 from runtime.diagram.paths import ROOT, PortName
-from runtime.publish.living.picture import VIEW_SIDE
+from runtime.publish.living.drawn.picture import VIEW_SIDE
 
 XY: TypeAlias = tuple[float, float]
 _MARGIN = 24.0
@@ -26,6 +27,8 @@ _INSET = 9.0
 """From a port to the end of a lane."""
 _WIRING = '<g class="wiring" fill="none" stroke="#848b93">'
 """What viewers draw that don't read the style of the page."""
+_LANES = 'stroke="#0a5fc4"'
+_SIGNS = 'fill="#5b636c" stroke="none"'
 
 
 def svg(
@@ -42,8 +45,7 @@ def svg(
     left, top, right, bottom = _bounds(page)
     width, height = right - left, bottom - top
     carrying = {wire: state for wire, state in states.items() if wire not in drawn["shown"]}
-    wires = (_wire(page, wire, carrying, drawn["states"]) for wire in page["wires"])
-    parts = [*map(_note, page["notes"]), *wires]
+    parts = [*map(_note, page["notes"]), *_wiring(page, carrying, drawn["states"])]
     parts += [_block(block, numbers.get(block[0], ())) for block in page["blocks"]]
     return (
         f'<svg class="still" xmlns="http://www.w3.org/2000/svg" role="img" width="{width:g}" '
@@ -134,30 +136,41 @@ def _lines(text: str, letters: int) -> list[str]:
 # ---- wires --------------------------------------------------------------------------------------
 
 
-def _wire(
-    page: Mapping[str, Any],
-    wire: Sequence[Any],
-    states: Mapping[str, str],
-    rows: Mapping[str, Mapping[str, Any]],
-) -> str:
+def _wiring(
+    page: Mapping[str, Any], states: Mapping[str, str], rows: Mapping[str, Mapping[str, Any]]
+) -> Iterator[str]:
+    """All wires as one path, then the lanes of each state as one, with their signs."""
+    courses, lanes = [], defaultdict[str, list[Sequence[XY]]](list)
+    for wire in page["wires"]:
+        points = _points(page, wire)
+        courses.append(_path(points))
+        state = states.get(_name(page, wire))
+        if state is not None and rows[state]["form"] != "none":
+            lanes[state].append(_lane(points))
+    if courses:
+        yield f'{_WIRING}<path class="wire" d="{"".join(courses)}"/>'
+        yield from (_lanes(rows[state], found) for state, found in lanes.items())
+        yield "</g>"
+
+
+def _name(page: Mapping[str, Any], wire: Sequence[Any]) -> str:
     target = page["blocks"][wire[2]]
     port = target[7][wire[3]]
-    name = PortName(target[0], port if isinstance(port, str) else port[0])
-    state, points = states.get(ROOT.wire_inside(name)), _points(page, wire)
-    drawn = f'<path class="wire" d="{_path(points)}"/>'
-    if state is None or (row := rows[state])["form"] == "none":
-        return f"{_WIRING}{drawn}</g>"
-    lane = _lane(points)
-    look = f'class="lane form-{row["form"]} role-{row["role"]}" stroke="#0a5fc4"'
-    head = _head(lane) if row["passes"] else ""
-    title = f"<title>{escape(row['title'])}</title>"
-    drawn += f'<path {look} d="{_path(lane)}{head}">{title}</path>'
-    if row["glyph"]:
+    return ROOT.wire_inside(PortName(target[0], port if isinstance(port, str) else port[0]))
+
+
+def _lanes(row: Mapping[str, Any], lanes: Sequence[Sequence[XY]]) -> str:
+    path = "".join(_path(lane) + (_head(lane) if row["passes"] else "") for lane in lanes)
+    look = f'class="lane form-{row["form"]} role-{row["role"]}" {_LANES}'
+    drawn = f'<path {look} d="{path}"><title>{escape(row["title"])}</title></path>'
+    if not row["glyph"]:
+        return drawn
+    signs = []
+    for lane in lanes:
         (x, y), (right, low) = lane[-2:]
         place = f'x="{(x + right) / 2:g}" y="{(y + low) / 2 + 4:g}"'
-        look = f'class="sign role-{row["role"]}" fill="#5b636c" stroke="none"'
-        drawn += f"<text {look} {place}>{escape(row['glyph'])}</text>"
-    return f"{_WIRING}{drawn}</g>"
+        signs.append(f"<tspan {place}>{escape(row['glyph'])}</tspan>")
+    return f'{drawn}<text class="sign role-{row["role"]}" {_SIGNS}>{"".join(signs)}</text>'
 
 
 def _points(page: Mapping[str, Any], wire: Sequence[Any]) -> list[XY]:

@@ -12,6 +12,7 @@ from runtime.cli.arguments import DiagramFile
 from runtime.cli.output import UsageError, print_problems, problems_code
 from runtime.cli.sessions import has_errors, open_session
 from runtime.diagram.checks.diagnostics import Diagnostic
+from runtime.diagram.files.storage import replace_file, system_errors
 from runtime.lessons.setting import MAX_SEED
 from runtime.publish.exercises import read_names
 from runtime.publish.living.lesson import Exercise
@@ -56,6 +57,7 @@ def publish(
     """Write a page for readers without Gradwire: they change numbers and open stops, and see why.
 
     One file that needs no network. What a browser can't compute becomes a picture with the reason.
+    The file is replaced when all of the page is written, and stays as it was if that fails.
     """
     if output.suffix.lower() not in ENDINGS:
         raise UsageError(f"{output}: pages have another ending.", expected=".html")
@@ -66,7 +68,8 @@ def publish(
         what = f"The page is a picture: {page.obstacle}"
         warning = Diagnostic("warning", Location(), what, code="still-picture")
         print_problems([Problem(warning, str(file))])
-    output.write_text(page.html, encoding="utf-8")
+    with system_errors(output, "write"):
+        replace_file(output, page.html.encode())
     typer.echo(visible(str(output)))
     if has_errors(problems):
         raise typer.Exit(problems_code(problems))

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import errno
+import os
+
 from runtime.diagram import load
 from runtime.publish.living import publish
 from tests.examples.gallery import path
@@ -59,3 +62,19 @@ def test_a_seed_needs_a_lesson_and_names_need_lines(gradwire, tmp_path):
         assert done.code in (2, 3) and complaint in done.err and not out.exists()
     done = gradwire("publish", path("fan_out"), "-o", out, "--names", tmp_path / "none.txt")
     assert done.code == 2 and "can't be read" in done.err
+
+
+def test_a_page_that_cannot_be_written_leaves_the_old_one_as_it_was(
+    gradwire, tmp_path, monkeypatch
+):
+    out = tmp_path / "lesson.html"
+    out.write_text("an older page", encoding="utf-8")
+
+    def full(descriptor):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(os, "fsync", full)
+    done = gradwire("publish", path("fan_out"), "-o", out)
+    assert done.code == 2 and "No space left on device" in done.err and str(out) in done.err
+    assert out.read_text(encoding="utf-8") == "an older page"
+    assert [file.name for file in tmp_path.iterdir()] == ["lesson.html"]

@@ -1,17 +1,19 @@
-"""Writes the curves of a training to files: their numbers as CSV, their drawing as SVG."""
+"""Writes curves to files, their numbers as CSV and their drawing as SVG, and reads runs."""
 
 from __future__ import annotations
 
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QObject
+from PySide6.QtCore import QObject, Signal
 from PySide6.QtWidgets import QFileDialog
 
 from app.commands.files import folder_of
 from app.document.loading import stem_of
 from app.pictures.files import write
+from blocks.errors import GradwireError
 from runtime.training.curves import csv_of
+from runtime.training.saving.reading import read_recordings
 
 if TYPE_CHECKING:
     from PySide6.QtWidgets import QWidget
@@ -22,7 +24,10 @@ if TYPE_CHECKING:
 
 
 class CurveCommands(QObject):
-    """Exports what the panel of curves draws."""
+    """Exports what the panel of curves draws, and opens what was exported or trained elsewhere."""
+
+    runsRead = Signal(object)
+    """A list of Recordings."""
 
     def __init__(
         self, document: Document, settings: Settings, curves: Curves, parent: QWidget
@@ -33,6 +38,20 @@ class CurveCommands(QObject):
         self._curves = curves
         curves.csvRequested.connect(self.export_numbers)
         curves.svgRequested.connect(self.export_drawing)
+        curves.openRequested.connect(self.open_runs)
+
+    def open_runs(self) -> None:
+        """Show the runs of files beside those of the window."""
+        start = str(folder_of(self._document, self._settings))
+        kinds = self.tr("Runs (*.jsonl *.csv)")
+        names, _ = QFileDialog.getOpenFileNames(self._parent, self.tr("Open runs"), start, kinds)
+        for name in names:
+            try:
+                found = read_recordings(name)
+            except GradwireError as error:
+                self._document.problem.emit(str(error))
+            else:
+                self.runsRead.emit(found)
 
     def export_numbers(self) -> None:
         """Write all curves of the runs that are drawn."""

@@ -63,6 +63,7 @@ class DoctorController(QObject):
         self._later.timeout.connect(self._update)
         self._diagnosed: Diagram | None = None
         self._thresholds = settings.thresholds
+        self._step_number = 0
         self.panel = Findings(parent)
         self.worker = SessionWorker(self)
         self.worker.finished.connect(self._take)
@@ -71,11 +72,14 @@ class DoctorController(QObject):
 
     def set_result(self, result: Result) -> None:
         """Diagnose another result, at once if the panel is visible."""
-        self._result = result
-        if self._visible:
+        before, self._result = self._result, result
+        is_training = before is not None and before.step_number != result.step_number
+        if self._visible and not is_training:
             self._update()
-        elif self._counted:
-            self._later.start()
+        elif (self._visible and not self._later.isActive()) or (
+            self._counted and not self._visible
+        ):
+            self._later.start()  # of a training some steps are diagnosed
 
     def set_visible(self, visible: bool) -> None:
         """Record whether the panel is visible, and diagnose if it is."""
@@ -130,9 +134,11 @@ class DoctorController(QObject):
         before, now = self._diagnosed, result.diagram
         alike = before is not None and before.contracts == now.contracts
         thresholds = self._settings.thresholds
-        if thresholds == self._thresholds and alike and before and same_meaning(before, now):
+        is_known = thresholds == self._thresholds and self._step_number == result.step_number
+        if is_known and alike and before and same_meaning(before, now):
             return
         self._diagnosed, self._thresholds = result.diagram, thresholds
+        self._step_number = result.step_number
         if not result.losses:
             self._show_nothing(result.error or self.tr("There is no loss yet."))
             return

@@ -51,7 +51,7 @@ class Evaluation:
         Never raises because of the diagram: the result then has the error, and whatever could be
         found out.
         """
-        result = Result(diagram)
+        result = Result(diagram, step_number=self.step_number)
         try:
             session = self._session_of(diagram)
             session.step_number = self.step_number
@@ -138,6 +138,8 @@ class Evaluator(QObject):
     busyChanged = Signal(bool)
     problem = Signal(str)
     """Why a run ended without a result."""
+    stepChosen = Signal(int)
+    """The training step of the results from now on."""
 
     def __init__(
         self,
@@ -206,6 +208,7 @@ class Evaluator(QObject):
             about = number, history
             self._is_outdated |= about != (self._run.step_number, self._run.history)
             self._run.step_number, self._run.history = about
+            self.stepChosen.emit(number)
 
     def cancel(self) -> None:
         """Give up what is under way, also inside a long kernel; the last result stays shown."""

@@ -70,6 +70,8 @@ class Result:
     badges: Badges = NONE
     pictures: Mapping[InstancePath, Picture] = field(default_factory=dict)
     """What views show."""
+    step_number: int = 0
+    """The training step for which Random and Dataset blocks have drawn."""
     is_partial: bool = False
     """Whether only a part of it is shown: what has no key is not known yet, or hidden."""
     hidden: frozenset[str] = frozenset()

@@ -98,10 +98,17 @@ class SessionWorker(Worker):
     def __init__(self, parent: QObject | None = None) -> None:
         super().__init__(parent)
         self._kept = _LastSession()
+        self._step_number = 0
+
+    def set_step(self, number: int) -> None:
+        """Let Random and Dataset blocks draw what they do at a training step, from the next query
+        on: as in the result that is shown.
+        """
+        self._step_number = number
 
     def query(self, kind: str, diagram: Diagram, query: Query) -> None:
         """Submit ``query``, to be called with a session of ``diagram``."""
-        self.submit(kind, partial(self._kept.answer, diagram, query))
+        self.submit(kind, partial(self._kept.answer, diagram, self._step_number, query))
 
 
 class _LastSession:
@@ -110,10 +117,13 @@ class _LastSession:
     def __init__(self) -> None:
         self._session: Session | None = None
 
-    def answer(self, diagram: Diagram, query: Query, superseded: Superseded) -> object:
+    def answer(
+        self, diagram: Diagram, step_number: int, query: Query, superseded: Superseded
+    ) -> object:
         session, self._session = self._session, None  # none is kept where this fails
         if session is None or not same_meaning(session.diagram, diagram):
             session = Session(diagram, partial=True)
+        session.step_number = step_number
         answer = query(session)
         self._session = session
         return answer

@@ -11,6 +11,7 @@ from app.canvas.input.targets import target_of
 from app.canvas.state.view_state import NOTHING
 from app.canvas.state.wire_numbers import WireNumbers
 from app.commands.files import dropped_files
+from app.evaluation.worker import SessionWorker
 from app.services import theme
 from app.services.plain_text import window_title
 from app.shell.context_menus import context_menu
@@ -214,6 +215,8 @@ class MainWindow(WindowParts):
         self.closed.connect(self.comparison.shutdown)
         for controller in self._controllers:
             self.closed.connect(controller.worker.shutdown)
+            if isinstance(controller.worker, SessionWorker):
+                self.evaluator.stepChosen.connect(controller.worker.set_step)
 
     def _connect_presenter(self) -> None:
         presenter = self.presenter

@@ -129,6 +129,11 @@ class Alarms:
         return [] if hits else [_alarm(Trouble.RISING, since, sign)]
 
     @property
+    def is_on(self) -> bool:
+        """Whether there is trouble with gradients or variables, seen often enough or not."""
+        return not self._runs.keys() <= {Trouble.RISING}
+
+    @property
     def is_counting(self) -> bool:
         """Whether there is trouble that was not seen often enough yet."""
         return any(hits < PATIENCE for t, (hits, _, _) in self._runs.items() if t in _COUNTED)

@@ -108,6 +108,11 @@ class Curve:
             column[4] += 1.0
         self._filling = (self._filling + 1) % self.bucket
 
+    def widen(self, low: float, high: float) -> None:
+        """Let the last point reach from ``low`` to ``high`` as well."""
+        column = self._columns[:, self._size - 1]
+        column[2], column[3] = np.fmin(column[2], low), np.fmax(column[3], high)
+
     def extend(self, steps: Sequence[int], values: ArrayLike) -> None:
         """Append the numbers of several steps."""
         for step, value in zip(steps, np.asarray(values, float).tolist(), strict=True):
@@ -185,8 +190,16 @@ class Recording:
         with self._lock:
             return sum(curve.nbytes for curve in self._curves.values())
 
-    def add(self, step: int, numbers: Mapping[str, float | None]) -> None:
-        """Append the numbers of a step; None is the same as not being there."""
+    def add(
+        self,
+        step: int,
+        numbers: Mapping[str, float | None],
+        ranges: Mapping[str, tuple[float, float]] | None = None,
+    ) -> None:
+        """Append the numbers of a step; None is the same as not being there.
+
+        Of a number that is the mean of several ``ranges`` has the least and the largest.
+        """
         with self._lock:
             self.step = max(self.step, step)
             for name, number in numbers.items():
@@ -195,6 +208,8 @@ class Recording:
                 curve = self._curves.get(name) or self._begin(name)
                 if curve is not None:
                     curve.append(step, number)
+                    if ranges and name in ranges:
+                        curve.widen(*ranges[name])
 
     def points(self, name: str) -> Points:
         """The points of a curve; raises KeyError if there is none of that name."""

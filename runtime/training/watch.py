@@ -13,7 +13,7 @@ from runtime.training.alarms import STILL, Alarms
 from runtime.training.rounds.validation import in_phase
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
 
     from runtime.training.alarms import Alarm
     from runtime.training.records import StepRecord
@@ -58,14 +58,14 @@ class Watch:
         if self._turns is not self._trainer.turns:
             self._turns = self._trainer.turns
             self._looks = {turn.name: _Look(turn) for turn in self._turns}
-        looks = [look for name, look in self._looks.items() if name in record.optimisers]
         moved: dict[str, float] = {}
         suspicious = False
-        for look in looks:
-            suspicious |= look.take(moved)
+        with np.errstate(over="ignore", invalid="ignore"):
+            for name in record.optimisers:
+                suspicious |= self._looks[name].take(moved)
         if not suspicious:
             self._again, self._wait = 0, 1
-            return alarms.observe(step, None)
+            return alarms.observe(step, None) if alarms.is_on else alarms.rising(step)
         if step < self._again:
             return alarms.rising(step)
         session = self._trainer.session
@@ -83,17 +83,19 @@ class _Look:
 
     def __init__(self, turn: Turn) -> None:
         self._turn = turn
-        self._parts = [_Part(stretch) for stretch in turn.stretches]
+        parts = [_Part(stretch) for stretch in turn.stretches]
+        self._parts = [part for part in parts if part.size]
+        self._largest = LARGE * math.sqrt(sum(part.size for part in parts))
 
     def take(self, moved: dict[str, float]) -> bool:
         """Whether something may be wrong; ``moved`` gets by how much variables that seem to stand
         still have changed since the round before, as a share of their size.
         """
-        norm, total = self._turn.norm, sum(part.size for part in self._parts)
-        if norm is None or not total:
+        norm = self._turn.norm
+        if norm is None or not self._parts:
             return False
         # The norm is that before clipping, which the gradients are not any more.
-        suspicious = norm > LARGE * math.sqrt(total)
+        suspicious = not norm <= self._largest
         for part in self._parts:
             suspicious |= part.take(moved)
         return suspicious
@@ -108,38 +110,41 @@ class _Part:
         self.size = sum(stop - start for _, start, stop in places)
         self._paths = [path for path, _, _ in places]
         self._starts = np.array([start for _, start, _ in places], np.intp)
-        self._counts = np.array([stop - start for _, start, stop in places], np.float64)
-        self._flat = stretch.flat
-        self._values: Floats | None = None
+        self._ends = np.array([stop for _, _, stop in places], np.intp)
+        self._values, self._gradients = stretch.flat[:2]
+        self._shares = (1.0 / (self._ends - self._starts)).astype(self._values.dtype)
+        self._squares = np.empty(len(self._values), self._values.dtype)
+        self._known: Array = np.full(len(places), np.nan, self._values.dtype)
         """The sums of squares of the variables after the round before."""
-        self._before: Mapping[str, Array] = {}
-        """Copies of those that seemed to stand still."""
+        self._before: dict[str, Array] = {}
+        """Copies of those that seemed to stand still then."""
 
     def take(self, moved: dict[str, float]) -> bool:
-        if not self.size:
-            return False
-        values, gradients = (self._squares(flat) for flat in self._flat[:2])
-        sizes = np.sqrt(gradients / self._counts)
-        moved |= {path: share(old, self._of(path)) for path, old in self._before.items()}
-        with np.errstate(invalid="ignore"):
-            still = np.zeros(len(values), bool)
-            if self._values is not None:
-                still = np.abs(values - self._values) <= _SAME * values
-            wrong = ~((sizes >= SMALL) & (sizes <= LARGE))
-        self._values = values
-        places = np.flatnonzero(still & (gradients > 0.0)).tolist()
-        self._before = {self._paths[i]: self._of(self._paths[i]).copy() for i in places}
-        return bool(wrong.any()) or any(moved.get(path, 1.0) < STILL for path in self._paths)
+        gradients = self._sums(self._gradients) * self._shares
+        values, known = self._sums(self._values), self._known
+        suspicious = not (gradients.min() >= SMALL**2 and gradients.max() <= LARGE**2)
+        if self._before:
+            found = {path: share(old, self._of(path)) for path, old in self._before.items()}
+            moved |= found
+            suspicious |= any(change < STILL for change in found.values())
+            self._before = {}
+        known -= values
+        still = np.abs(known, out=known) <= _SAME * values
+        if still.any():
+            still &= gradients > 0.0
+            paths = [self._paths[i] for i in np.flatnonzero(still).tolist()]
+            self._before = {path: self._of(path).copy() for path in paths}
+        self._known = values
+        return suspicious
 
-    def _squares(self, flat: Array) -> Floats:
-        with np.errstate(over="ignore", invalid="ignore"):
-            squares = np.multiply(flat, flat, dtype=np.float64)
-            return np.asarray(np.add.reduceat(squares, self._starts))
+    def _sums(self, flat: Array) -> Array:
+        """The sums of the squares of each variable."""
+        np.multiply(flat, flat, out=self._squares)
+        return np.add.reduceat(self._squares, self._starts)
 
     def _of(self, path: str) -> Array:
         i = self._paths.index(path)
-        start = int(self._starts[i])
-        return self._flat[0][start : start + int(self._counts[i])]
+        return self._values[self._starts[i] : self._ends[i]]
 
 
 def share(before: Array, after: Array) -> float:

@@ -8,6 +8,9 @@ from app.panels.training.lines import Run
 from app.services.translation import editor
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from app.panels.training.curves import Curves
     from runtime.training.curves import Recording
 
 _MOST = 8
@@ -15,9 +18,10 @@ _MOST = 8
 
 
 class Runs:
-    """Recordings in the order in which they were made."""
+    """Recordings in the order in which they were made or read, in the panel of curves."""
 
-    def __init__(self) -> None:
+    def __init__(self, panel: Curves) -> None:
+        self._panel = panel
         self.listed: list[Run] = []
         self.made = 0
         """How many there have been."""
@@ -27,25 +31,28 @@ class Runs:
         name = editor.tr("Run {0}").format(self.made + 1)
         return editor.tr("{0} from step {1}").format(name, f"{start:,}") if start else name
 
-    def add(self, recording: Recording) -> bool:
-        """List a recording in the next colour; False if it is listed already."""
-        if any(run.recording is recording for run in self.listed):
-            return False
-        self.listed.append(Run(recording, self.made))
-        self.made += 1
+    def show(self, recordings: Iterable[Recording]) -> None:
+        """List recordings, each that is not listed yet in the next colour."""
+        known = {id(run.recording) for run in self.listed}
+        new = [recording for recording in recordings if id(recording) not in known]
+        for recording in new:
+            self.listed.append(Run(recording, self.made))
+            self.made += 1
         del self.listed[:-_MOST]
-        return True
+        if new:
+            self._panel.show_runs(self.listed)
 
     def place_of(self, recording: Recording | None, default: int) -> int:
         """The number of a recording's colour; before it is listed, that of a new one."""
         places = (run.place for run in self.listed if run.recording is recording)
         return next(places, self.made + default)
 
-    def forget(self, run: Run) -> list[Run]:
-        """Remove a run from the list, and return the others."""
+    def forget(self, run: Run) -> None:
+        """Remove a run from the list."""
         self.listed = [other for other in self.listed if other is not run]
-        return self.listed
+        self._panel.show_runs(self.listed)
 
     def clear(self) -> None:
         """Remove all, since another diagram is open."""
         self.listed, self.made = [], 0
+        self._panel.show_runs([])

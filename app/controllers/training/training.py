@@ -29,7 +29,6 @@ if TYPE_CHECKING:
     from app.evaluation.evaluator import Evaluator
     from app.evaluation.result import Result
     from app.evaluation.training import Lane
-    from app.panels.training.lines import Run
     from app.services.settings import Settings
     from runtime.diagram import Diagram
     from runtime.diagram.pages import Address
@@ -66,7 +65,7 @@ class TrainingController(QObject):
         self.bar, self.curves = TrainingBar(parent), Curves(parent)
         self._notices = Notices(reveal, self.go, parent)
         self.alarm = self._notices.offer
-        self.runs = Runs()
+        self.runs = Runs(self.curves)
         self.worker = TrainingWorker(self)
         self.courses: tuple[Course, ...] = ()
         """What is trained: of the document, then of what it is compared with."""
@@ -101,7 +100,7 @@ class TrainingController(QObject):
         bar.closed.connect(self.close)
         bar.paceChosen.connect(self._change_pace)
         bar.curvesRequested.connect(self.curvesRequested)
-        self.curves.runForgotten.connect(self._forget_run)
+        self.curves.runForgotten.connect(self.runs.forget)
         self.worker.framed.connect(self._take_frame)
         self.worker.finished.connect(self._take)
         self._evaluator.resultChanged.connect(self._measure)
@@ -187,7 +186,6 @@ class TrainingController(QObject):
         self.courses, self._origin = (), {}
         self._steps.forget()
         self.runs.clear()
-        self.curves.show_runs([])
         self.alarm.withdraw()
         self.bar.hide()
         self._show_start()
@@ -393,8 +391,4 @@ class TrainingController(QObject):
         return about_recipe(self._document.diagram, self.courses, self._settings.rate)
 
     def _list_runs(self) -> None:
-        if any([self.runs.add(course.recording) for course in self.courses]):
-            self.curves.show_runs(self.runs.listed)
-
-    def _forget_run(self, run: Run) -> None:
-        self.curves.show_runs(self.runs.forget(run))
+        self.runs.show(course.recording for course in self.courses)

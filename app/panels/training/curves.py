@@ -49,6 +49,8 @@ class Curves(QWidget):
 
     csvRequested = Signal()
     svgRequested = Signal()
+    openRequested = Signal()
+    """Runs are to be read from files."""
     runForgotten = Signal(object)
     """A Run that is to be removed from the list."""
 
@@ -99,6 +101,10 @@ class Curves(QWidget):
         self.smoothing.setAccessibleName(self.tr("Smoothing"))
         self.smoothing.setToolTip(self.tr("Smooth the curves; their numbers stay behind, faint"))
         self.smoothing.valueChanged.connect(self.draw)
+        self.open = QToolButton(self)
+        self.open.setText(self.tr("Open Run…"))
+        self.open.setToolTip(self.tr("Show a run of gradwire train, or exported curves, as well"))
+        self.open.clicked.connect(lambda: self.openRequested.emit())
         self.export = QToolButton(self)
         self.export.setText(self.tr("Export"))
         self.export.setToolTip(self.tr("Write the curves to a file"))
@@ -124,7 +130,14 @@ class Curves(QWidget):
         row.setSpacing(10)
         row.addWidget(self._text, 1)
         caption = labels.plain(self.tr("Smoothing"), self)
-        for widget in (caption, self.smoothing, self.log_steps, self.log_numbers, self.export):
+        for widget in (
+            caption,
+            self.smoothing,
+            self.log_steps,
+            self.log_numbers,
+            self.open,
+            self.export,
+        ):
             row.addWidget(widget)
         self._column.addLayout(row)
         self._empty = labels.body(self.tr("Curves appear here when a training runs."))

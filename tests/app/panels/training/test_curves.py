@@ -13,7 +13,7 @@ from app.panels.training.curves import Curves
 from app.panels.training.lines import Group, Run, colour_of, group_of, lines_of
 from app.services import theme
 from app.services.theme import DARK, LIGHT
-from runtime.training.curves import Recording
+from runtime.training.curves import Recording, csv_of
 
 LOSS, NORM = "L.out", "gradient/enc/W"
 
@@ -163,8 +163,7 @@ def test_export_from_the_window(window, qtbot, tmp_path, monkeypatch):
     window.document.problem.connect(said.append)
     window.training.curves.csvRequested.emit()
     assert "There are no curves yet" in said[0]
-    window.training.runs.add(recording())
-    window.training.curves.show_runs(window.training.runs.listed)
+    window.training.runs.show([recording()])
     window.docks.bring_up("curves")
     qtbot.waitUntil(lambda: window.training.curves.plots is not None)
     for name, signal in (
@@ -180,6 +179,26 @@ def test_export_from_the_window(window, qtbot, tmp_path, monkeypatch):
     monkeypatch.setattr(QFileDialog, "getSaveFileName", lambda *_: (str(tmp_path / "no/x.csv"), ""))
     window.training.curves.csvRequested.emit()
     assert "was not written" in said[-1]
+
+
+def test_a_run_that_was_exported_is_opened_beside_the_others(window, qtbot, tmp_path, monkeypatch):
+    said = []
+    window.document.problem.connect(said.append)
+    window.docks.bring_up("curves")
+    panel = window.training.curves
+    qtbot.waitUntil(lambda: panel.plots is not None)
+    window.training.runs.show([recording("now")])
+    saved, bad = tmp_path / "saved.csv", tmp_path / "bad.jsonl"
+    saved.write_text(csv_of([recording("before", scale=3.0)]))
+    bad.write_text('{"step": 1, "L.out": 0.5}\n[1]\n')
+    monkeypatch.setattr(QFileDialog, "getOpenFileNames", lambda *_: ([str(bad), str(saved)], ""))
+    click = Qt.MouseButton.LeftButton
+    qtbot.mouseClick(panel.open, click)
+    assert drawn(panel) == {Group.LOSSES: [("now", LOSS), ("before", LOSS)]}
+    assert "bad.jsonl" in said[0]
+    assert "it is not an object" in said[0]
+    (_, before) = window.training.runs.listed
+    assert before.recording.points(LOSS).mean[0] == 3.0
 
 
 def test_what_is_loaded_first_is_the_window(window):

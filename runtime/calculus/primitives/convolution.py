@@ -55,6 +55,12 @@ class Geometry(NamedTuple):
             lengths.append((padded - reach) // self.stride[axis] + 1)
         return lengths[0], lengths[1]
 
+    @property
+    def apart(self) -> bool:
+        """Whether no element of an image is in two windows."""
+        axes = zip(self.window, self.stride, self.dilation, strict=True)
+        return all(stride > dilation * (window - 1) for window, stride, dilation in axes)
+
     def spans(self, image: Pair, places: Pair) -> Iterator[tuple[int, int, Places, Places]]:
         """For each place in the window, the part of the image it covers and at which positions.
 
@@ -85,9 +91,20 @@ def _windows_into(x: Any, out: Any, geometry: Geometry, fill: float) -> None:
 
 def _fold_into(patches: Any, out: Any, geometry: Geometry) -> None:
     """Add windows back where they came from: the transpose of ``_windows_into``."""
-    out[...] = 0
+    apart = geometry.apart
+    if not apart or geometry.stride != geometry.window or _ends(geometry, out, patches):
+        out[...] = 0
     for i, j, seen, by in geometry.spans(out.shape[2:], patches.shape[4:]):
-        out[seen] += patches[(i, j, *by)]
+        if apart:  # what 0 plus the patch is, so that −0 becomes 0
+            np.add(patches[(i, j, *by)], 0, out=out[seen])
+        else:
+            out[seen] += patches[(i, j, *by)]
+
+
+def _ends(geometry: Geometry, image: Any, patches: Any) -> bool:
+    """Whether windows side by side leave some elements of an image out."""
+    lengths = zip(image.shape[2:], patches.shape[4:], geometry.window, strict=True)
+    return geometry.padding != ((0, 0), (0, 0)) or any(n != m * k for n, m, k in lengths)
 
 
 def columns_shape(x: Shape, geometry: Geometry) -> Shape:

@@ -8,6 +8,7 @@ import numpy as np
 
 from blocks.errors import DTypeError, ShapeError
 from runtime.calculus.dtypes import INTEGERS, checked_dtype
+from runtime.calculus.primitives.adding import add_rows
 from runtime.calculus.primitives.base import BaseOps, axis_of, lengths_of
 from runtime.calculus.value import NoDerivative, Primitive, Value
 
@@ -44,8 +45,10 @@ def _scatter_infer(x: Value, indices: Value, updates: Value, *, axis: int) -> tu
 def _scatter_kernel(x: Any, indices: Any, updates: Any, *, out: Any, axis: int) -> None:
     """Adds in the order of the indices, so that repeated ones are deterministic."""
     out[...] = x
-    _checked(indices, x.shape[axis])
-    np.add.at(out, (slice(None),) * axis + (indices,), updates)
+    length, rank = x.shape[axis], indices.ndim
+    flat = _checked(indices, length).reshape(-1) % max(1, length)
+    rows = np.moveaxis(updates, range(axis, axis + rank), range(rank))
+    add_rows(np.moveaxis(out, axis, 0), flat, rows.reshape(flat.size, *rows.shape[rank:]))
 
 
 def _along_infer(x: Value, indices: Value, *, axis: int) -> tuple[Shape, str]:

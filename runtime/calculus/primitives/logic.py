@@ -9,6 +9,7 @@ import numpy as np
 from blocks.errors import DTypeError
 from runtime.calculus.dtypes import INTEGERS, strong
 from runtime.calculus.primitives.base import YES_OR_NO, BaseOps, broadcast_shapes
+from runtime.calculus.primitives.selecting import select
 from runtime.calculus.value import NoDerivative, Primitive, Value
 
 if TYPE_CHECKING:
@@ -28,8 +29,7 @@ def _where_infer(condition: Value, a: Value, b: Value) -> tuple[Shape, str]:
 
 
 def _where_kernel(condition: Any, a: Any, b: Any, *, out: Any) -> None:
-    np.copyto(out, b)
-    np.copyto(out, a, where=condition)
+    select(condition, a, b, out)
 
 
 _COMPARES = NoDerivative(

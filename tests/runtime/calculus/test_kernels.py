@@ -1,0 +1,107 @@
+"""Kernels that take another way to the same bits: selection, scattered sums, folded windows."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from runtime.calculus.primitives import adding, selecting
+from runtime.calculus.primitives.convolution import Geometry, _fold_into
+from runtime.calculus.primitives.gather import _scatter_kernel
+
+Array = NDArray[Any]
+
+
+def _numbers(shape: tuple[int, ...], dtype: str, seed: int) -> Array:
+    """Numbers with NaN, infinities and zeros of both signs among them."""
+    rng = np.random.default_rng(seed)
+    found = rng.standard_normal(shape) * 3
+    if dtype.startswith("f"):
+        special = rng.integers(0, 12, shape)
+        for case, number in enumerate((np.nan, np.inf, -np.inf, 0.0, -0.0)):
+            found[special == case] = number
+    return found.astype(dtype)
+
+
+@pytest.mark.parametrize("dtype", ["float16", "float32", "float64", "int64", "bool"])
+@pytest.mark.parametrize("size", [selecting.FEW - 1, selecting.FEW, 100_000])
+def test_selection_by_bits_is_selection_by_branches(dtype: str, size: int) -> None:
+    condition = _numbers((size,), "float64", 1) > 0
+    a, b = _numbers((size,), dtype, 2), _numbers((size,), dtype, 3)
+    scalars = [np.zeros((), dtype), np.ones((), dtype), np.broadcast_to(np.zeros((), dtype), size)]
+    for yes, no in [(a, b), *((a, x) for x in scalars), *((x, b) for x in scalars)]:
+        out = np.empty(size, dtype)
+        selecting.select(condition, yes, no, out)
+        assert out.tobytes() == np.where(condition, yes, no).tobytes()
+
+
+def test_selection_by_bits_takes_any_layout() -> None:
+    a, b = _numbers((80, 60), "float32", 4), _numbers((60, 80), "float32", 5)
+    row = _numbers((60,), "float32", 6) > 0
+    out = np.empty((80, 60), np.float32)
+    selecting.select(row, a, b.T, out)
+    assert out.tobytes() == np.where(row, a, b.T).tobytes()
+    every_other = np.empty((80, 120), np.float32)[:, ::2]
+    selecting.select(a > 0, a, b.T, every_other)
+    assert every_other.tobytes() == np.where(a > 0, a, b.T).tobytes()
+
+
+@pytest.mark.parametrize("rows", [1, 7, 1000, 50_000])
+@pytest.mark.parametrize("count", [0, 1, 63, 64, 5000])
+@pytest.mark.parametrize("width", [1, 15, 16, 64])
+def test_rows_are_added_in_the_order_of_their_indices(rows: int, count: int, width: int) -> None:
+    rng = np.random.default_rng(count + width)
+    indices = rng.integers(0, rows, count)
+    updates = rng.standard_normal((count, width)).astype(np.float32)
+    found = rng.standard_normal((rows, width)).astype(np.float32)
+    wanted = found.copy()
+    np.add.at(wanted, indices, updates)
+    adding.add_rows(found, indices, updates)
+    assert found.tobytes() == wanted.tobytes()
+
+
+def test_rows_that_repeat_now_and_then_are_added_in_passes(monkeypatch: Any) -> None:
+    monkeypatch.setattr(adding.np, "add", None)  # np.add.at is not reached
+    found = np.zeros((300, 16))
+    adding.add_rows(found, np.arange(600) % 300, np.ones((600, 16)))
+    assert np.array_equal(found, np.full((300, 16), 2.0))
+
+
+@pytest.mark.parametrize("axis", [0, 1, 2])
+@pytest.mark.parametrize("places", [(), (70,), (9, 40)])
+def test_scatter_adds_along_any_axis(axis: int, places: tuple[int, ...]) -> None:
+    rng = np.random.default_rng(axis)
+    x = rng.standard_normal((31, 32, 33)).astype(np.float32)
+    indices = rng.integers(-x.shape[axis], x.shape[axis], places)
+    shape = (*x.shape[:axis], *places, *x.shape[axis + 1 :])
+    updates = rng.standard_normal(shape).astype(np.float32)
+    out, wanted = np.empty_like(x), x.copy()
+    np.add.at(wanted, (slice(None),) * axis + (indices,), updates)
+    _scatter_kernel(x, indices, updates, out=out, axis=axis)
+    assert out.tobytes() == wanted.tobytes()
+
+
+@pytest.mark.parametrize(
+    ("image", "geometry"),
+    [
+        ((8, 6), Geometry((2, 2), (2, 2))),
+        ((9, 7), Geometry((2, 2), (2, 2))),
+        ((9, 8), Geometry((2, 1), (3, 2))),
+        ((7, 7), Geometry((2, 2), (2, 2), ((1, 0), (0, 1)))),
+        ((9, 9), Geometry((2, 2), (2, 3), dilation=(2, 1))),
+        ((9, 9), Geometry((3, 3), (1, 1), ((1, 1), (1, 1)))),
+    ],
+)
+def test_folded_windows_are_sums_from_zero(image: tuple[int, int], geometry: Geometry) -> None:
+    places = geometry.output(image)
+    patches = _numbers((*geometry.window, 2, 3, *places), "float32", 8)
+    out = np.full((2, 3, *image), 5, np.float32)
+    with np.errstate(invalid="ignore"):
+        _fold_into(patches, out, geometry)
+        wanted = np.zeros_like(out)
+        for i, j, seen, by in geometry.spans(image, places):
+            wanted[seen] += patches[(i, j, *by)]
+    assert out.tobytes() == wanted.tobytes()

@@ -1,4 +1,4 @@
-"""What commands say about lessons: their problems, with lines."""
+"""What commands say about lessons and notes: their problems, with lines."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from runtime.cli.places import placed
 from runtime.lessons.course.checking import check_lesson
+from runtime.lessons.notes import check_notes
 
 if TYPE_CHECKING:
     from runtime.diagram import Diagram
@@ -20,3 +21,14 @@ def lesson_problems(diagram: Diagram, file: Path) -> list[Problem]:
         step = () if each.step is None else ("steps", each.step - 1)
         found.append((each.diagnostic, ("lesson", *step)))
     return placed(found, file)
+
+
+def note_problems(diagram: Diagram, file: Path) -> list[Problem]:
+    """The notes whose numbers can't be computed, each with its line."""
+    return placed(
+        [
+            (each.diagnostic, ("pages", each.page, "notes", each.note))
+            for each in check_notes(diagram)
+        ],
+        file,
+    )

@@ -10,7 +10,7 @@ import typer
 from blocks.errors import FileError
 from runtime.cli.arguments import Json
 from runtime.cli.contracts import contracts_for, outcomes_of, require_contracts
-from runtime.cli.lessons import lesson_problems
+from runtime.cli.lessons import lesson_problems, note_problems
 from runtime.cli.output import CLEAN, PROBLEMS, USAGE, UsageError, print_json, problems_code
 from runtime.cli.sessions import has_errors, open_session
 from runtime.cli.training import training_problems
@@ -57,7 +57,7 @@ def check(
 
     Lines of the diagram that are no contracts are problems, whether contracts are checked or not.
     A diagram with a lesson is played: every path, text, question and goal has to make sense. So do
-    the patterns of a recipe for training.
+    the patterns of a recipe for training, and expressions in notes.
     Otherwise nothing is run, unless a contract or --gradients asks about numbers. Warnings and
     remarks are listed too, but only errors, broken contracts and wrong derivatives make the exit
     code 1.
@@ -81,6 +81,7 @@ def check(
             if session.diagram.lesson is not None and not has_errors(found):
                 found = (*found, *lesson_problems(session.diagram, file))
             if not has_errors(found):
+                found = (*found, *note_problems(session.diagram, file))
                 found = (*found, *training_problems(session, file))
             if given or contracts:
                 if not given:

@@ -16,7 +16,7 @@ scripts. ``publish`` makes it.
     each block that runs; the places of those inside Gradient blocks
 ``leaves``
     sources and literals by path: ``{kind, dtype, shape, trained, data}``, where ``data`` are the
-    numbers, or how they are drawn (see ``initial``)
+    numbers, or how they are drawn (see ``initial``); of data sets the first batch, and ``rows``
 ``tapes``
     what to compute, one for each combination of ``inner`` (the first switch is the highest bit):
 

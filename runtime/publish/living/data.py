@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from blocks.errors import RunError
 from blocks.values import PortLiteral
+from runtime.data.rows import Stream
 from runtime.engine.lowering import lower
 from runtime.engine.session.store import Store
 from runtime.flow.numbers.rules import THRESHOLDS
@@ -117,10 +118,18 @@ def _leaves(program: Program) -> dict[str, Any]:
             "kind": "literal" if isinstance(leaf.source, PortLiteral) else leaf.source.kind,
             "dtype": leaf.value.dtype,
             "shape": leaf.value.shape,
+            **(
+                {"rows": leaf.source.rows.training_count} if isinstance(leaf.source, Stream) else {}
+            ),
             "trained": not literal and path in program.trainable,
             "data": initial_data(leaf.source, path, array.astype(leaf.value.dtype)),
         }
     return found
+
+
+def _rows(source: object) -> dict[str, int]:
+    """How many rows a data set has for training; the page has those of the first step."""
+    return {"rows": source.rows.training_count} if isinstance(source, Stream) else {}
 
 
 def _trees(trees: Mapping[str, Tree]) -> dict[str, list[str]]:

@@ -13,6 +13,7 @@ from runtime.engine import Session
 from runtime.flow import analyse
 from runtime.flow.words.formatting import size
 from runtime.lessons.amounts import amount
+from runtime.lessons.notes import with_numbers
 from runtime.publish.living.computing.verification import verify
 from runtime.publish.living.data import living_data
 from runtime.publish.living.drawn.picture import pictures
@@ -95,6 +96,7 @@ class ExercisePages:
 
 def still(diagram: Diagram) -> str:
     """The picture of a diagram's main page, as SVG."""
+    diagram = with_numbers(diagram)
     flow = analyse(diagram)
     states = {wire: str(state) for wire, state in flow.states().items()}
     return svg(

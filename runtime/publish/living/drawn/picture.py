@@ -23,6 +23,8 @@ from runtime.diagram.pages import page_at
 from runtime.diagram.paths import ROOT, InstancePath, PortName
 from runtime.flow.words.formatting import number
 from runtime.flow.words.states import State
+from runtime.lessons.notes import asks
+from runtime.publish.living.lesson import text_parts
 from runtime.views.drawings import data_uri, drawing
 
 if TYPE_CHECKING:
@@ -50,7 +52,8 @@ def pictures(
     type, family, symbol, x, y, height, inputs, outputs, label, more]``, where an input without a
     wire is ``[name, text]``; a wire is ``[block, output, block, input]``, all by number, and its
     course: the stretches of a route, or the points of its bends. A note is ``[text, x, y, width,
-    height, is a frame, colour]``. ``views`` are what views show, which the page does not compute.
+    height, is a frame, colour]``, whose text is in parts where it has expressions. ``views``
+    are what views show, which the page does not compute.
     """
     uses = _uses(diagram)
     first: dict[str, InstancePath] = {}
@@ -252,4 +255,5 @@ def _course(page: Page, target: PortName) -> list[Json]:
 
 def _note(note: Note) -> list[Json]:
     sides = (*note.at, note.width, note.height)
-    return [note.text, *map(round, sides), int(note.frame), note.colour]
+    text = text_parts(note.text) if asks(note.text) else note.text
+    return [text, *map(round, sides), int(note.frame), note.colour]

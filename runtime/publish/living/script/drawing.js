@@ -2,6 +2,8 @@
 class Drawing {
   constructor(app) {
     this.app = app;
+    this.facts = new Conditions(app);
+    this.asking = [];
   }
 
   picture() {
@@ -38,7 +40,7 @@ class Drawing {
     app.order = sorted([...app.faces.keys()], [...app.wires.values()]);
     const shapes = [...app.wires.values()].map((wire) => wire.shape.group);
     app.svg.replaceChildren(
-      el('.g', {}, ...page.notes.map(noteShape)),
+      this.notesOf(page),
       el('.g', {}, ...shapes),
       el('.g', {}, ...[...app.faces.values()].map((face) => face.group)),
     );
@@ -60,6 +62,29 @@ class Drawing {
       bounds = [x, y, right + 24 - x, bottom + 24 - y];
     if (app.camera) app.camera.bounds = bounds;
     else app.camera = new Camera(app.svg, bounds);
+  }
+
+  // Notes, and those of them that have expressions.
+  notesOf(page) {
+    const written = ([text, ...rest]) => [typeof text === 'string' ? text : '', ...rest];
+    const shapes = page.notes.map((note) => noteShape(written(note)));
+    this.asking = page.notes.flatMap((note, k) =>
+      typeof note[0] === 'string' ? [] : [{note, shape: shapes[k], text: ''}],
+    );
+    return el('.g', {}, ...shapes);
+  }
+
+  // The numbers of notes as they are now; ? while there is something to be found out.
+  drawNotes(hidden) {
+    const isHidden = hidden.has('values') || hidden.has('gradients');
+    for (const each of this.asking) {
+      const [parts, ...rest] = each.note;
+      const text = this.facts.text(isHidden ? parts.map((x) => (Array.isArray(x) ? '?' : x)) : parts);
+      if (text === each.text) continue;
+      const shape = noteShape([text, ...rest]);
+      each.shape.replaceWith(shape);
+      Object.assign(each, {shape, text});
+    }
   }
 
   acts(block) {
@@ -86,7 +111,7 @@ class Drawing {
     const isHidden = hidden.has('states') || !app.time.hasBackward(to);
     const state = app.state(key),
       shown = painted && !app.ask.outcome ? painted : isHidden ? null : state;
-    const isBare = !painted && state === 'OFF ROUTE' && app.data.shown.includes(key);
+    const isBare = !painted && app.isBare(key);
     const row = shown && !isBare
       ? app.data.states[shown]
       : {form: 'none', role: 'plain', glyph: isAsked && isHidden ? '?' : ''};

@@ -55,6 +55,11 @@ class App {
     return this.live.contribution((this.data.trees[key] ?? [key])[0]);
   }
 
+  // Whether a wire has no lane, as it leads to nothing but views.
+  isBare(key) {
+    return this.state(key) === 'OFF ROUTE' && this.data.shown.includes(key);
+  }
+
   isLoss(path) {
     return this.data.heads.some(
       (head, k) => this.live.heads[k] && head.slice(0, head.lastIndexOf('.')) === path,
@@ -257,6 +262,7 @@ class App {
     for (const wire of this.wires.values())
       this.drawing.drawWire(wire, sizes.get(wire.key), largest, hidden);
     for (const [path, face] of this.faces) this.drawing.drawFace(path, face);
+    this.drawing.drawNotes(hidden);
     this.why.draw(this.chosen);
     this.time.draw();
     this.cards.drawPanel(hidden);

@@ -108,7 +108,8 @@ class Panel {
   legend(hidden) {
     const {app} = this;
     if (hidden.has('states')) return null;
-    const found = [...new Set([...app.wires.keys()].map((key) => app.state(key)))].filter(
+    const drawn = [...app.wires.keys()].filter((key) => !app.isBare(key));
+    const found = [...new Set(drawn.map((key) => app.state(key)))].filter(
       (state) => app.data.states[state].form !== 'none' || app.data.states[state].glyph,
     );
     const line = (row) => {

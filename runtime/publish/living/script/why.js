@@ -42,6 +42,15 @@ class Why {
     return [...here];
   }
 
+  // Which rows of a data set the page has; null for other blocks.
+  rows(path) {
+    const {leaves} = this.app.data, ports = outputs(this.app.faces.get(path).block);
+    const leaf = ports.map((port) => leaves[`${path}.${port}`]).find((each) => each?.rows);
+    if (!leaf) return null;
+    const [count] = leaf.shape, rest = count < leaf.rows ? ': the page does not have the others' : '';
+    return el('p', {class: 'soft'}, `These are the first ${count} of ${leaf.rows} rows${rest}.`);
+  }
+
   // The card of the chosen wire or block.
   card(chosen) {
     const {app} = this,
@@ -78,6 +87,7 @@ class Why {
         ),
       );
     else if (!app.hidden.has('states')) kids.push(this.chip(chosen));
+    if (isBlock) kids.push(this.rows(chosen));
     if (told.sentence && !app.hidden.has('why') && !app.hidden.has('states'))
       kids.push(
         el('p', {class: 'verdict'}, told.sentence),

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
 import pytest
 
-from runtime.diagram import save
+from runtime.diagram import load, save
+from runtime.diagram.model import Note
+from tests.examples.gallery import path
 from tests.runtime.lessons.lessons import taught
 
 BROKEN = {"mul": {"type": "Mul"}, "odd": {"type": "NotInstalled"}}
@@ -169,3 +172,16 @@ def test_a_recipe_is_checked_and_its_problems_have_lines(gradwire, tmp_path):
     assert (done.code, "warning: v: UNOWNED: v is trained" in done.out) == (0, True)
     done = checked()
     assert (done.code, done.out) == (0, f"{file}: clean\n")
+
+
+def test_notes_whose_numbers_cannot_be_computed_are_warnings_with_their_line(gradwire, tmp_path):
+    made = load(path("fan_out"))
+    notes = {"1": Note('{grad("nobody")}'), "2": Note("{1 + 1} is fine, {{so is this}")}
+    file = tmp_path / "noted.gradwire.json"
+    save(made.with_page("main", replace(made.main, notes=notes)), file)
+    done = gradwire("check", file)
+    assert done.code == 0 and done.out.count("warning") == 1
+    assert "Note 1 of the page main shows its braces" in done.out and "'nobody'" in done.out
+    rows = file.read_text(encoding="utf-8").splitlines()
+    line = next(k for k, row in enumerate(rows, 1) if "nobody" in row)
+    assert f":{line}" in done.out

@@ -1,0 +1,93 @@
+"""Notes that state numbers: ``{expressions}`` in their texts, as in those of lessons, become what
+the diagram computes now, whatever was switched or edited.
+
+Paths are those of the whole diagram, on inner pages too. A text that is no template, or asks for
+what there is not, stays as it was written.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from blocks.errors import GradwireError, Location
+from runtime.diagram.checks.diagnostics import Diagnostic
+from runtime.engine import Session
+from runtime.lessons.expressions.facts import Facts
+from runtime.lessons.expressions.grammar import ConditionError
+from runtime.lessons.texts import filled, parse_text
+
+if TYPE_CHECKING:
+    from runtime.diagram.model import Diagram
+
+
+@dataclass(frozen=True)
+class NoteProblem:
+    """What is wrong with the text of a note, by its page and id."""
+
+    page: str
+    note: str
+    diagnostic: Diagnostic
+
+
+def asks(text: str) -> bool:
+    """Whether a text has an expression; False too where what is in braces is none."""
+    try:
+        return any(not isinstance(part, str) for part in parse_text(text).parts)
+    except ConditionError:
+        return False
+
+
+def note_text(text: str, facts: Facts) -> str:
+    """The text of a note with its numbers; as it was written where it has none."""
+    if not asks(text):
+        return text
+    try:
+        return filled(text, facts)
+    except GradwireError:
+        return text
+
+
+def with_numbers(diagram: Diagram, session: Session | None = None) -> Diagram:
+    """The diagram with the numbers of all notes, those that the session has now, written out."""
+    if not _has_expressions(diagram):
+        return diagram
+    try:
+        facts = Facts(session or Session(diagram))
+    except GradwireError:
+        return diagram
+    for name, page in diagram.pages.items():
+        notes = {
+            key: replace(note, text=note_text(note.text, facts)) for key, note in page.notes.items()
+        }
+        diagram = diagram.with_page(name, replace(page, notes=notes))
+    return diagram
+
+
+def check_notes(diagram: Diagram) -> list[NoteProblem]:
+    """The notes whose expressions are none, or have no value: warnings, as they show their text."""
+    found, facts = [], None
+    for name, page in diagram.pages.items():
+        for key, note in page.notes.items():
+            if "{" not in note.text:
+                continue
+            try:
+                facts = facts or Facts(Session(diagram))
+                filled(note.text, facts)
+            except ConditionError as error:
+                found.append(_problem(name, key, f"character {error.offset + 1}: {error.what}",
+                                      error.next_step))  # fmt: skip
+            except GradwireError as error:
+                found.append(_problem(name, key, error.what, error.next_step))
+    return found
+
+
+def _has_expressions(diagram: Diagram) -> bool:
+    return any(asks(note.text) for page in diagram.pages.values() for note in page.notes.values())
+
+
+def _problem(page: str, note: str, what: str, next_step: str | None) -> NoteProblem:
+    text = f"Note {note} of the page {page} shows its braces: {what}"
+    return NoteProblem(
+        page, note, Diagnostic("warning", Location(), text, next_step=next_step, code="note")
+    )

@@ -1,0 +1,106 @@
+"""Notes state the numbers of now, and views and the first batch of data are as published."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+import gradwire as gw
+from runtime.build import block, build, histogram, loss, stop_gradient, variable
+from runtime.diagram import load
+from runtime.diagram.model import Note
+from runtime.engine import Session
+from runtime.lessons.notes import with_numbers
+from runtime.publish.living import publish
+from runtime.publish.living.drawn.views import shown_views
+from tests.runtime.publish.living.script.pages import ASSETS
+from tests.runtime.publish.living.script.test_page import assert_quiet, opened
+
+if TYPE_CHECKING:
+    from runtime.diagram import Diagram
+    from tests.runtime.publish.living.script.browsers import Browser
+    from tests.runtime.publish.living.script.pages import Pages
+
+TEXT = 'w gets {grad("w")} of {value("loss")}; {{open}: {open("stop")}'
+NOTE = "document.querySelector('.note title').textContent"
+
+
+def noted() -> Diagram:
+    w = variable("w", 3.0)
+    made = build(loss(w * stop_gradient(w, name="stop"), name="loss"))
+    return made.with_page("main", replace(made.main, notes={"1": Note(TEXT)}))
+
+
+def test_a_note_follows_numbers_and_switches(browser: Browser, pages: Pages) -> None:
+    diagram = noted()
+    session = Session(diagram)
+    opened(browser, pages.of("noted", diagram))
+    assert browser.run(NOTE) == "w gets 3 of 9; {open}: false"
+    browser.run("(living.numbers.change('w', 0, -2.5), 0)")
+    session.set("w", -2.5)
+    wanted = with_numbers(diagram, session).main.notes["1"].text
+    assert browser.run(NOTE) == wanted == "w gets −2.5 of 6.25; {open}: false"
+    browser.run("(living.switches.flip(0), 0)")
+    assert browser.run(NOTE) == "w gets −5 of 6.25; {open}: true"
+    assert_quiet(browser)
+
+
+def test_a_note_gives_no_answer_away(browser: Browser, pages: Pages) -> None:
+    opened(browser, pages.of("noted", noted()))
+    browser.run("(living.predict({gradient: 'w', answer: 'number'}), 0)")
+    assert browser.run(NOTE) == "w gets ? of ?; {open}: ?"
+    browser.run("(living.predict(null), 0)")
+    assert browser.run(NOTE).startswith("w gets 3")
+
+
+def test_the_still_picture_states_the_numbers_of_the_file() -> None:
+    html = publish(noted())
+    assert ">w gets 3 of 9; {open}: false</text>" in html
+
+
+def test_a_view_is_shown_from_the_still_picture(browser: Browser, pages: Pages) -> None:
+    w = variable("w", [1.0, 2.0])
+    diagram = build(loss(gw.sum(w)), histogram(w, name="counts"))
+    file = pages.folder / "viewed.html"
+    file.write_text(publish(diagram), encoding="utf-8")
+    opened(browser, file)
+    address = browser.run("document.querySelector('.canvas .view').getAttribute('href')")
+    assert address.startswith("data:image/svg+xml,") and "2 values" in address
+    browser.run(f"(globalThis.seen = new Image(), seen.src = {json.dumps(address)}, 0)")
+    browser.until("seen.complete && seen.naturalWidth > 100")
+    assert_quiet(browser)
+
+
+def test_a_page_with_data_shows_its_first_batch_and_says_so(browser: Browser, pages: Pages) -> None:
+    """Readers see the rows of the first step, and that the other rows are not in the page."""
+    diagram = load(ASSETS / "diagrams" / "training_spirals.gradwire.json")
+    session = Session(diagram)
+    run = session.run()
+    opened(browser, pages("training_spirals"))
+    data = next(name for name, each in diagram.main.blocks.items() if each.type_name() == "Dataset")
+    for port in (port for port in run.values if str(port).startswith(f"{data}.")):
+        found = browser.run(f"Array.from(living.live.port('{port}').d)")
+        assert np.array_equal(np.asarray(found, np.float64), run.values[port].ravel().astype(float))
+    browser.run(f"(living.choose('{data}'), 0)")
+    said = browser.run("document.querySelector('aside').textContent")
+    rows = 400 - 100  # those for validation are not among them
+    assert f"These are the first 64 of {rows} rows: the page does not have the others." in said
+    assert browser.run("document.querySelectorAll('.canvas .view').length") == len(
+        shown_views(diagram)
+    )
+    assert_quiet(browser)
+
+
+def test_the_legend_has_no_state_that_only_wires_into_views_have(
+    browser: Browser, pages: Pages
+) -> None:
+    w = variable("w", [1.0, 2.0])
+    opened(browser, pages.of("viewed", build(loss(gw.sum(w)), histogram(w, name="counts"))))
+    legend = "document.querySelector('.legend').textContent"
+    assert "Carries gradient" in browser.run(legend) and "Off route" not in browser.run(legend)
+    unused = build(loss(gw.sum(w)), block("Sum", w * w, name="unused"))
+    opened(browser, pages.of("unused", unused))
+    assert "Off route" in browser.run(legend)

@@ -12,7 +12,9 @@ from blocks.errors import FeedError, Location
 from runtime.calculus.dtypes import NUMPY
 from runtime.diagram.paths import PortPath
 from runtime.engine.gc_pause import uncollected
+from runtime.engine.plan import native
 from runtime.engine.plan.compiled import Derived, Request, derive, plan_results
+from runtime.engine.plan.passes import FAST
 from runtime.engine.session import lookup
 from runtime.engine.session.batches import Batches
 
@@ -136,6 +138,11 @@ class Resident:
         self._leaves |= compiled.plan.leaves
         self._version = -1
         return ResidentCall(self, compiled)
+
+    @property
+    def compiles(self) -> bool:
+        """Whether the session allows machine code, and there is a compiler."""
+        return tuple(self._passes) == FAST and native.installed()
 
     @property
     def is_current(self) -> bool:

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from runtime.diagram.training import AnyMethod
+from runtime.engine.plan.native.in_place import LARGE, run_in_place
 
 Array: TypeAlias = NDArray[Any]
 M = TypeVar("M", bound=AnyMethod)
@@ -32,6 +33,8 @@ class Arithmetic(ABC, Generic[M]):
 
     def __init__(self, method: M) -> None:
         self.method = method
+        self.compiles = False
+        """Whether machine code may update many elements; the bits are the same."""
         self._decoupled = bool(getattr(method, "decoupled_weight_decay", True))
         self._rooms: dict[tuple[np.dtype[Any], int], tuple[Array, ...]] = {}
 
@@ -57,16 +60,10 @@ class Arithmetic(ABC, Generic[M]):
         move = self._move(count, lr)
         shrunk = 1 - lr * weight_decay if self._decoupled else 1.0
         added = 0.0 if self._decoupled else weight_decay
-        size = values.size
-        state = tuple(slots.values())
-        for start in range(0, size, CHUNK):
-            v, g, s = values, gradient, state
-            length = size
-            if size > CHUNK:
-                part = slice(start, min(start + CHUNK, size))
-                v, g, s = values[part], gradient[part], tuple(each[part] for each in state)
-                length = part.stop - start
-            own, *room = self._room(v.dtype, length)
+
+        def whole(arrays: Sequence[Array], rooms: Sequence[Array]) -> None:
+            v, g, *state = arrays
+            own, *room = rooms
             if self.method.maximize:
                 g = np.negative(g, out=own)
             if shrunk != 1:
@@ -74,7 +71,16 @@ class Arithmetic(ABC, Generic[M]):
             if added:
                 np.multiply(v, added, out=room[0])
                 g = np.add(g, room[0], out=own)
-            move(v, g, s, room)
+            move(v, g, state, room)
+
+        arrays, size = (values, gradient, *slots.values()), values.size
+        if self.compiles and size >= LARGE and run_in_place(whole, arrays, self.room + 1):
+            return
+        for start in range(0, size, CHUNK):
+            parts = arrays
+            if size > CHUNK:
+                parts = tuple(each[start : start + CHUNK] for each in arrays)
+            whole(parts, self._room(values.dtype, parts[0].size))
 
     def _room(self, dtype: np.dtype[Any], size: int) -> tuple[Array, ...]:
         """Arrays to work in, one of them for the gradient with what is added to it."""

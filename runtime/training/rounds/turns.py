@@ -79,6 +79,7 @@ class Turn:
     def plan(self, resident: Resident) -> None:
         """Plan the passes, once all variables have their memory."""
         self._call = resident.plan(self._pending, self._pass.arrays)
+        self._arithmetic.compiles = resident.compiles
 
     def collect(self, session: Session, watch: bool) -> None:
         """Run as many passes as make one update, and keep their losses and gradient, and with

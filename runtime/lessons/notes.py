@@ -38,11 +38,15 @@ def asks(text: str) -> bool:
         return False
 
 
-def note_text(text: str, facts: Facts) -> str:
-    """The text of a note with its numbers; as it was written where it has none."""
+def note_text(text: str, facts: Facts | None) -> str:
+    """The text of a note with its numbers, … where these are not known yet; as it was written where
+    it has none.
+    """
     if not asks(text):
         return text
     try:
+        if facts is None:
+            return "".join(p if isinstance(p, str) else "…" for p in parse_text(text).parts)
         return filled(text, facts)
     except GradwireError:
         return text

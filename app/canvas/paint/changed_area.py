@@ -86,6 +86,7 @@ def _differ_in_numbers_alone(before: Shown, after: Shown) -> bool:
         and not (one.dimmed or other.dimmed)
         and replace(before.view, annotations=other) == view
         and one.page.severities == other.page.severities
+        and one.page.notes == other.page.notes
         and legend_content(one) == legend_content(other)
     )
 

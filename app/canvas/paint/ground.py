@@ -80,7 +80,8 @@ def ground_key(view: ViewState) -> GroundKey:
         tuple(part.tobytes() for part in (lane.drawn, lane.codes, lane.widths, lane.positions))
         for lane in (annotations.total, *annotations.lanes)
     )
-    notes = tuple(scene.page.notes.values()), tuple(view.dragged_notes.items())
+    known = view.annotations.page.notes
+    notes = tuple(known.values()), tuple(view.dragged_notes.items())
     wire = view.selection.wire
     return GroundKey(lanes, (
         scene, scene.version, view.camera, view.theme, annotations.dimmed, notes,

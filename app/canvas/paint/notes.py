@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
@@ -15,6 +16,7 @@ from app.canvas.paint.legible import legible_size
 from app.canvas.scene.camera import NUMBERS, PLAIN
 from app.services.palette import shades
 from app.services.theme import BODY, font
+from runtime.lessons.notes import asks
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -41,7 +43,12 @@ def paint_notes(
     if view.annotations.hides_notes and not frames:
         return
     left, top, right, bottom = area.tolist()
-    notes = {**view.scene.page.notes, **view.dragged_notes}
+    known = view.annotations.page.notes
+    moved = {
+        name: replace(note, text=known[name].text) if asks(note.text) else note
+        for name, note in view.dragged_notes.items()
+    }
+    notes = {**known, **moved}
     for name, note in notes.items():
         if note.frame != frames:
             continue

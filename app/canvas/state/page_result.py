@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -13,6 +13,8 @@ from blocks.library.pages import Composite
 from blocks.values import Tensor
 from runtime.diagram.model import same_meaning
 from runtime.diagram.paths import ROOT, InstancePath, WirePath
+from runtime.lessons.expressions.facts import FlowFacts
+from runtime.lessons.notes import asks, note_text
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -21,6 +23,7 @@ if TYPE_CHECKING:
     from app.evaluation.result import Result
     from blocks.trees import Tree
     from runtime.diagram import Diagnostic
+    from runtime.diagram.model import Note
     from runtime.diagram.paths import PortPath
     from runtime.flow import State
     from runtime.views.pictures import Picture
@@ -48,6 +51,19 @@ class PageResult:
     def badges(self) -> Badges:
         """The badges of the result, unless it is stale."""
         return NONE if self.result is None or self.stale else self.result.badges
+
+    @cached_property
+    def notes(self) -> Mapping[str, Note]:
+        """The notes of the page with the numbers of the result; … while there is none."""
+        notes = self.scene.page.notes
+        if not any(asks(note.text) for note in notes.values()):
+            return notes
+        result = self.result
+        flow = None if result is None or result.is_partial else result.flow
+        facts = None if result is None or flow is None else FlowFacts(flow, result.diagram)
+        return {
+            name: replace(note, text=note_text(note.text, facts)) for name, note in notes.items()
+        }
 
     @property
     def leaf_ports(self) -> Mapping[PortPath, Any]:

@@ -39,7 +39,7 @@ def describe(annotations: Annotations, focus: Focus, *, computing: bool = False)
                 annotations, focus.name, annotations.status(focus.name, computing=computing)
             )
         case FocusKind.NOTE:
-            note = scene.page.notes[focus.name]
+            note = annotations.page.notes[focus.name]
             kind = editor.tr("frame") if note.frame else editor.tr("note")
             if annotations.hides_notes and not note.frame:
                 return editor.tr("note, hidden until you have predicted")

@@ -20,7 +20,9 @@ from runtime.lessons.misconceptions import MOST_BLOCKS, Backpropagation, Wrong
 from runtime.lessons.timeline import Timeline, record
 
 if TYPE_CHECKING:
-    from runtime.engine import Session
+    from runtime.diagram import Diagram
+    from runtime.engine import Run, Session
+    from runtime.engine.program import Program
     from runtime.flow.observed import ObservedFlow
 
 Array = NDArray[Any]
@@ -49,6 +51,19 @@ class Facts:
         """The states of all wires."""
         return self.timeline.steps.observed
 
+    @property
+    def diagram(self) -> Diagram:
+        """What the facts are about."""
+        return self.session.diagram
+
+    @property
+    def _run(self) -> Run:
+        return self.timeline.steps.run
+
+    @property
+    def _program(self) -> Program:
+        return self.session.program
+
     @cached_property
     def backpropagation(self) -> tuple[Mapping[InstancePath, Array], Wrong]:
         """The gradients of the variables block by block, right and with each misconception; none
@@ -63,25 +78,25 @@ class Facts:
         """The gradient of a variable, or what arrives at a port; None if nothing does."""
         if loss:
             return self._of(loss).gradient(path)
-        steps, program = self.timeline.steps, self.session.program
-        if not steps.run.losses:
+        run, program = self._run, self._program
+        if not run.losses:
             raise RunError(
                 "There is no loss, so nothing has a gradient.",
                 next_step="Put a Loss block behind what is to become small.",
             )
         name = program.flat.canonical(path)
         if name in program.sources("variable"):
-            return steps.run.gradients.get(name)
+            return run.gradients.get(name)
         port = program.flat.source(PortPath(path))
         if port in program.ports:
-            return steps.observed.arriving(port)
+            return self._arriving(port)
         raise _unknown("variable", path, [*program.sources("variable"), *program.ports])
 
     def value(self, name: str) -> Array:
         """The value of a port, or of a block with one output."""
-        program = self.session.program
+        program = self._program
         port = program.flat.source(PortPath.named(name))
-        found = self.timeline.steps.run.values.get(port)
+        found = self._run.values.get(port)
         if found is not None:
             return found
         if port in program.ports:
@@ -90,18 +105,18 @@ class Facts:
 
     def state(self, target: str) -> str:
         """The name of the state of the wire into a port."""
-        wires = self.session.program.wire_sources
+        wires = self._program.wire_sources
         if WirePath(target) not in wires:
             raise _unknown("wire", target, [*wires])
         return str(self.observed.state(target))
 
     def is_open(self, stop: str) -> bool:
         """Whether a StopGradient lets gradient pass."""
-        diagram = self.session.diagram
+        diagram = self.diagram
         address = resolve(diagram, InstancePath(stop))
         block = None if address is None else address.block(diagram)
         if not isinstance(block, StopGradient):
-            stops = [*map(str, self.session.program.instances)]
+            stops = [*map(str, self._program.instances)]
             raise _unknown("StopGradient", stop, stops)
         return block.open
 
@@ -111,10 +126,54 @@ class Facts:
         flow = analyse(self.session.program, self._losses)
         return check_contracts([contract], observed, flow, self.session.diagram.training)[0]
 
+    def _arriving(self, port: PortPath) -> Array | None:
+        return self.observed.arriving(port)
+
     def _of(self, loss: str) -> Facts:
         if loss not in self._each:
             self._each[loss] = Facts(self.session, [loss])
         return self._each[loss]
+
+
+class FlowFacts(Facts):
+    """The facts about a run that has been analysed: nothing is computed for them.
+
+    A gradient of a loss that was not run on its own is an error, as are contracts.
+    """
+
+    def __init__(self, flow: ObservedFlow, diagram: Diagram, loss: str | None = None) -> None:
+        self._flow, self._diagram, self._loss = flow, diagram, loss
+
+    @property
+    def observed(self) -> ObservedFlow:
+        """The flow itself."""
+        return self._flow
+
+    @property
+    def diagram(self) -> Diagram:
+        """The diagram that was run."""
+        return self._diagram
+
+    @property
+    def _run(self) -> Run:
+        run = self._flow.run(self._loss)
+        if run is None:
+            raise RunError(f"There is no run of {self._loss or 'all losses'}.")
+        return run
+
+    @property
+    def _program(self) -> Program:
+        return self._flow.flow.program
+
+    def outcome(self, contract: Contract) -> Outcome:
+        """Raises RunError: contracts need a session."""
+        raise RunError("A contract has no value.")
+
+    def _arriving(self, port: PortPath) -> Array | None:
+        return self._flow.arriving(port, self._loss)
+
+    def _of(self, loss: str) -> Facts:
+        return FlowFacts(self._flow, self._diagram, loss)
 
 
 def _unknown(what: str, path: str, known: Sequence[str]) -> RunError:

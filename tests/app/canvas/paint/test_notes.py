@@ -8,11 +8,17 @@ from PySide6.QtGui import QColor
 from app.canvas.paint.blocks.faces import CORNER
 from app.canvas.paint.notes import note_height, paint_notes
 from app.canvas.scene.camera import Camera
+from app.canvas.scene.focus import Focus, FocusKind
 from app.canvas.scene.geometry import Scene
 from app.canvas.state.annotations import resolve
+from app.canvas.state.spoken import describe
 from app.canvas.state.view_state import Selection, ViewState
+from app.evaluation.result import Result
 from app.services.theme import LIGHT
+from runtime.build import build, loss, stop_gradient, variable
 from runtime.diagram import Note, Point
+from runtime.engine import Session
+from runtime.flow import observe
 from tests.app.canvas.pages import block, diagram
 from tests.app.canvas.paint.recording import recorder
 
@@ -170,3 +176,34 @@ def test_a_note_does_not_grow_over_what_is_below_it(monkeypatch, below):
 
 def test_a_note_keeps_its_height_from_near_and_from_afar(monkeypatch):
     assert [drawn_at(monkeypatch, zoom)[0] for zoom in (1.0, 0.7, 0.59, 0.2)] == [0.0] * 4
+
+
+def test_a_note_states_the_numbers_of_the_result_and_repaints_with_them(monkeypatch):
+    w = variable("w", 3.0)
+    made = build(loss(w * w, name="loss"))
+    text = 'w gets {grad("w")} of {value("loss")}; {value("nobody")}'
+    notes = {"n": replace(NOTE, text=text), "f": replace(FRAME, text="{1 + 1} parts")}
+    shown = made.with_page("main", replace(made.main, notes=notes))
+    scene, session = Scene(shown, "main"), Session(shown)
+
+    def texts(result):
+        view = ViewState(scene, resolve(scene, result), Camera(2.0, 10.0, 20.0), LIGHT)
+        found = [painted(monkeypatch, view, frames=frames) for frames in (False, True)]
+        return [painter.drawn("drawText")[0].arguments[-1] for painter in found]
+
+    def result():
+        return Result(shown, flow=observe(session))
+
+    assert texts(None)[0] == "w gets … of …; …"
+    assert texts(result()) == [text, "2 parts"], "it asks for what there is not"
+    notes["n"] = replace(NOTE, text='w gets {grad("w")} of {value("loss")}; {open("stop")}')
+    stopped = build(loss(w * stop_gradient(w, name="stop"), name="loss"))
+    shown = stopped.with_page("main", replace(stopped.main, notes=notes))
+    scene, session = Scene(shown, "main"), Session(shown)
+    assert texts(result())[0] == "w gets 3 of 9; false"
+    before = resolve(scene, result())
+    session.set("w", -2.0)
+    after = resolve(scene, result())
+    assert texts(result())[0] == "w gets −2 of 4; false"
+    assert before.page.notes != after.page.notes
+    assert "w gets −2 of 4; false" in describe(after, Focus(FocusKind.NOTE, "n"))

@@ -213,6 +213,7 @@ class MainWindow(WindowParts):
         self.view.looksChanged.connect(self.windows.restyle)
         self.closed.connect(partial(self.doctor.set_counted, False))
         self.closed.connect(self.comparison.shutdown)
+        self.closed.connect(self.data_reading.shutdown)
         for controller in self._controllers:
             self.closed.connect(controller.worker.shutdown)
             if isinstance(controller.worker, SessionWorker):

@@ -38,6 +38,7 @@ from app.controllers.timeline import TimelineController
 from app.controllers.tour import Tour
 from app.controllers.training.comparison import Comparison
 from app.controllers.training.dock import CurvesDock
+from app.controllers.training.reading import DataReading
 from app.controllers.training.training import TrainingController
 from app.controllers.trial import Trial
 from app.document.autosave import Autosave
@@ -180,6 +181,7 @@ class WindowParts(QMainWindow):
         self.laser = Laser(canvas, settings, lambda: self.presentation.active)
         self.edit = EditCommands(document, navigation, canvas, self)
         self.view = ViewCommands(canvas, settings, self)
+        self.data_reading = DataReading(document, self.progress, self)
         curves = CurveCommands(document, settings, self.training.curves, self)
         curves.runsRead.connect(self.training.runs.show)
         self.help = HelpCommands(lambda: self.menus.by_name, self.windows.keymap, settings, self)

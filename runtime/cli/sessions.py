@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from blocks.errors import Location
 from blocks.nearest import did_you_mean, nearest
@@ -16,15 +16,20 @@ from runtime.diagram.paths import InstancePath, PortPath, WirePath
 from runtime.engine import Session
 from runtime.publish.problems import Problem
 
+if TYPE_CHECKING:
+    from runtime.diagram import Diagram
+
 PathT = TypeVar("PathT", PortPath, WirePath)
 
 
 def open_session(
-    file: Path, values: Sequence[str] | None = None
+    file: Path,
+    values: Sequence[str] | None = None,
+    make: Callable[[Diagram], Session] = Session,
 ) -> tuple[Session, tuple[Problem, ...]]:
     """The session of a file with ``--set`` applied, and the problems of the diagram."""
     notices: list[str] = []
-    session = Session(load(file, notice=notices.append))
+    session = make(load(file, notice=notices.append))
     for name, literal in map(parse_assignment, values or ()):
         session.set(name, literal.array if literal.typed else literal.tensor.array)
     changed = [Diagnostic("warning", Location(), text, code="older-file") for text in notices]

@@ -9,6 +9,7 @@ import typer
 
 from runtime.cli.arguments import Json
 from runtime.cli.output import CLEAN, PROBLEMS, print_json
+from runtime.cli.reading import AllowedData, allow_folders, shown_reading
 from runtime.diagram import Diagram
 from runtime.publish.text import Part, Table, show
 from runtime.training.studies import Outcome, StudyResult, diagram_of, run_study
@@ -40,6 +41,7 @@ def study(
             show_default=False,
         ),
     ] = None,
+    allowed: AllowedData = None,
     json: Json = False,
 ) -> None:
     """Train a diagram and its variants with several seeds, and check what is claimed.
@@ -47,11 +49,13 @@ def study(
     For each variant: the mean of the measured number over the seeds, its standard deviation and
     all values. A training that diverged has no number. The exit code is 1 if a claim does not hold.
     """
+    allow_folders(allowed)
     read: list[tuple[Path, Study, Diagram]] = []
     for file in files:
         found = load_study(file)
         read.append((file, found, diagram_of(found, file)))
-    results = [(f, run_study(s, diagram, seeds=seeds, steps=steps)) for f, s, diagram in read]
+    with shown_reading():
+        results = [(f, run_study(s, diagram, seeds=seeds, steps=steps)) for f, s, diagram in read]
     if json:
         studies = [result_json(str(file), result) for file, result in results]
         print_json({"report": "study", "version": 1, "studies": studies})

@@ -9,6 +9,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -23,6 +24,7 @@ from runtime.cli.output import (
     print_problems,
     problems_code,
 )
+from runtime.cli.reading import AllowedData, allow_folders, shown_reading
 from runtime.cli.sessions import has_errors, open_session
 from runtime.diagram.paths import PortPath
 from runtime.publish.printable import visible
@@ -30,6 +32,8 @@ from runtime.publish.problems import Problem
 from runtime.publish.text import Part, Table, show
 from runtime.training.diverged import DivergedError
 from runtime.training.saving.runs import DIVERGED, TRAINED, TrainingRun, take_settings
+from runtime.training.studies import seeded
+from runtime.training.study import MAX_SEEDS
 from runtime.training.trainer import Trainer
 
 if TYPE_CHECKING:
@@ -98,6 +102,19 @@ def train(
             parser=_count("--every", 1),
         ),
     ] = None,
+    seed: Annotated[
+        int | None,
+        typer.Option(
+            "--seed",
+            metavar="N",
+            min=0,
+            max=MAX_SEEDS - 1,
+            help="Train with other initial values, rows of data and random numbers: those of seed "
+            "N of a study; 0 is the diagram as it is.",
+            show_default=False,
+        ),
+    ] = None,
+    allowed: AllowedData = None,
     values: Values = None,
     json: Json = False,
 ) -> None:
@@ -110,13 +127,15 @@ def train(
     folder = out or resume
     if folder is None:
         raise UsageError("There is no folder to write to.", next_step="Add --out DIR.")
-    session, problems = open_session(file, values)
-    print_problems(problems)
-    if has_errors(problems):
-        raise typer.Exit(problems_code(problems))
-    if resume is not None:
-        take_settings(session, resume)
-    trainer = Trainer(session)
+    allow_folders(allowed)
+    with shown_reading():
+        session, problems = open_session(file, values, partial(seeded, seed=seed or 0))
+        print_problems(problems)
+        if has_errors(problems):
+            raise typer.Exit(problems_code(problems))
+        if resume is not None:
+            take_settings(session, resume)
+        trainer = Trainer(session)
     run = TrainingRun(trainer, folder, every=every, resume=resume)
     until = trainer.training.steps if steps is None else steps
     with run, _interruptible() as interrupted:
@@ -134,7 +153,8 @@ def train(
             run.checkpoint()
             _say(
                 f"Interrupted after round {trainer.rounds}; a checkpoint is in {folder}.",
-                f"Go on with: gradwire train {file} --resume {folder} --steps {until}",
+                f"Go on with: gradwire train {file} --resume {folder} --steps {until}"
+                + (f" --seed {seed}" if seed else ""),
             )
             raise typer.Exit(INTERRUPTED)
         run.finish()

@@ -22,9 +22,10 @@ _allowed: set[Path] = set()
 
 
 def allow_data(path: str | Path) -> Path:
-    """Let diagrams of this process read a data file outside of their folders; returns its path.
+    """Let diagrams of this process read a data file outside of their folders, or all in a folder
+    and in the folders inside; returns its path.
 
-    To be called for a file that the user has chosen, never for one that only a diagram names.
+    To be called for what the user has chosen, never for what only a diagram names.
     """
     with system_errors(Path(path), "read"):
         real = Path(os.path.realpath(path))
@@ -42,7 +43,7 @@ def located(path: str, folder: Path | None) -> Path:
         raise FileError("No data file is chosen.", next_step="Choose one in the Inspector.")
     with system_errors(Path(path), "read"):
         real = Path(os.path.realpath(path if folder is None else folder / path))
-    if real in _allowed:
+    if any(real.is_relative_to(allowed) for allowed in _allowed):
         return real
     if folder is None:
         raise FileError(
@@ -56,7 +57,7 @@ def located(path: str, folder: Path | None) -> Path:
             path=path,
             expected="a file in the folder of the diagram, or in a folder inside",
             next_step="Move it there, or choose it in the Inspector to allow it until you quit; "
-            "in Python, call gradwire.allow_data(path).",
+            "add --allow-data DIR to gradwire train; in Python, call gradwire.allow_data(path).",
         )
     return real
 

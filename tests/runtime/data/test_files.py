@@ -325,6 +325,24 @@ def test_a_chosen_file_is_read_wherever_it_lies(
         batch(inside, "../a.csv")
 
 
+def test_all_of_a_chosen_folder_is_read_but_not_what_links_lead_to(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(access, "_allowed", set())
+    inside, folder = tmp_path / "inside", tmp_path / "data"
+    inside.mkdir()
+    (folder / "deep").mkdir(parents=True)
+    (folder / "deep" / "a.csv").write_text("x\n7\n")
+    (tmp_path / "secret.csv").write_text("x\n8\n")
+    (folder / "link.csv").symlink_to(tmp_path / "secret.csv")
+    (tmp_path / "data2.csv").write_text("x\n9\n")
+    gw.allow_data(folder)
+    assert batch(inside, "../data/deep/a.csv").tolist() == [7]
+    for name in ("../data/link.csv", "../secret.csv", "../data/../secret.csv", "../data2.csv"):
+        with pytest.raises(FileError, match="outside"):
+            batch(inside, name)
+
+
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="there are no pipes")
 def test_a_pipe_is_not_read(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "a.csv")

@@ -21,6 +21,7 @@ from blocks.library.data import Dataset
 from runtime.data.files import access
 from runtime.diagram import AddBlock, Connect, PortName, RemoveBlocks, apply
 from runtime.diagram.training import OptimiserRule, SGDMethod, Training
+from runtime.training.studies import seeded
 
 TRAINED = "trained.gradwire.json"
 
@@ -97,6 +98,43 @@ def test_the_trained_diagram_opens_with_its_data(gradwire, tmp_path, monkeypatch
     again = gradwire("run", out / TRAINED)
     assert (again.code, again.err) == (0, "")
     assert (out / "data" / "points.csv").read_text() == "x\n1\n2\n3\n"
+
+
+def test_a_seed_is_that_of_a_study(gradwire, regression, tmp_path):
+    def losses(name, *more):
+        done = gradwire("train", regression, "--out", tmp_path / name, "--steps", "5", *more)
+        assert done.code == 0, done.err
+        return [row["L.out"] for row in rows(tmp_path / name)]
+
+    plain, zero, one = losses("a"), losses("b", "--seed", "0"), losses("c", "--seed", "1")
+    assert plain == zero != one
+    trainer = gw.Trainer(seeded(gw.load(regression), 1))
+    assert [float(loss) for loss in one] == [r.losses["L.out"] for r in trainer.run(5)]
+    whole = losses("d", "--seed", "1", "--steps", "9")
+    again = gradwire("train", regression, "--resume", tmp_path / "c", "--steps", "9", "--seed", "1")
+    assert again.code == 0, again.err
+    assert [row["L.out"] for row in rows(tmp_path / "c")] == whole
+    bad = gradwire("train", regression, "--out", tmp_path / "e", "--seed", "-1")
+    assert bad.code == 2 and "--seed" in bad.err
+
+
+def test_data_of_another_folder_is_read_if_it_is_allowed(gradwire, tmp_path, monkeypatch):
+    monkeypatch.setattr(access, "_allowed", set())
+    home, data = tmp_path / "project", tmp_path / "data"
+    home.mkdir()
+    data.mkdir()
+    (data / "points.csv").write_text("x\n1\n2\n3\n")
+    block = Dataset(source="csv", path="../data/points.csv", columns={"x": {}})
+    loss = gw.loss(gw.mean(gw.square(gw.variable("w", 0.5) - gw.constant("x", [1.0]))), name="L")
+    diagram = apply(gw.build(loss), AddBlock("data", block)).after
+    gw.save(diagram, home / "d.gradwire.json")
+    train = ("train", home / "d.gradwire.json", "--steps", "3", "--out")
+    refused = gradwire(*train, tmp_path / "a")
+    assert refused.code == 1 and "--allow-data DIR" in refused.err + refused.out
+    done = gradwire(*train, tmp_path / "b", "--allow-data", data)
+    assert done.code == 0, done.err
+    no_folder = gradwire(*train, tmp_path / "c", "--allow-data", data / "points.csv")
+    assert no_folder.code == 2 and "is not a folder" in no_folder.err
 
 
 def test_a_resumed_training_ends_as_an_uninterrupted_one(gradwire, regression, tmp_path):

@@ -7,6 +7,7 @@ from functools import partialmethod
 
 import pytest
 from PySide6.QtCore import QEvent, QSettings, Qt
+from PySide6.QtWidgets import QWidget
 from pytestqt.qtbot import QtBot
 
 from app.services import theme
@@ -15,6 +16,7 @@ from app.services.settings import Settings
 from app.shell.main_window import MainWindow
 from runtime.diagram import save
 from tests.app.closing import give_up
+from tests.app.mouse import let_go
 
 PATIENCE = 60_000
 """Milliseconds until a test gives up waiting: more than any machine needs, however busy."""
@@ -104,6 +106,14 @@ def opened(qtbot, settings, tmp_path):
     for window in made:
         give_up(window)
         window.deleteLater()
+
+
+@pytest.fixture(autouse=True)
+def no_button_is_left_down(qapp):
+    yield
+    held = qapp.mouseButtons()
+    let_go(QWidget())  # so that only the test that pressed it fails
+    assert not held, f"{held} is still down: release what the test presses"
 
 
 @pytest.fixture(autouse=True)

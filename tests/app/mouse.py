@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QMimeData, QPoint, QPointF, Qt, QUrl
 from PySide6.QtGui import QDragEnterEvent, QDragMoveEvent, QDropEvent
+from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QWidget
 
 if TYPE_CHECKING:
@@ -26,6 +27,26 @@ def pull(qtbot: QtBot, widget: QWidget, start: QPoint, end: QPoint) -> None:
     for share in (0.1, 0.4, 0.7, 1.0):
         qtbot.mouseMove(widget, start + (end - start) * share)
     qtbot.mouseRelease(widget, LEFT, pos=end)
+
+
+def double_click(widget: QWidget, at: QPoint) -> None:
+    """Press and release twice."""
+    QTest.mouseClick(widget, LEFT, pos=at)
+    click_again(widget, at)
+
+
+def click_again(widget: QWidget, at: QPoint) -> None:
+    """The second click of a double click. ``QTest.mouseDClick`` only presses, and a button that
+    stays down spoils what comes next.
+    """
+    QTest.mouseDClick(widget, LEFT, pos=at)
+    QTest.mouseRelease(widget, LEFT, pos=at)
+
+
+def let_go(widget: QWidget) -> None:
+    """Release all buttons that are down, such as where a test ends in the middle of a gesture."""
+    for button in QApplication.mouseButtons():
+        QTest.mouseRelease(widget, button)
 
 
 def drop(widget: QWidget, mime: QMimeData, at: QPoint) -> bool:

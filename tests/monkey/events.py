@@ -16,8 +16,10 @@ from PySide6.QtGui import (
 )
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QMenu, QWidget
+from shiboken6 import isValid
 
 from app.shell.action_table import COMMANDS
+from tests.app.mouse import double_click as click_twice
 from tests.app.mouse import drop
 
 if TYPE_CHECKING:
@@ -91,9 +93,7 @@ def click(monkey: Monkey) -> None:
 
 def double_click(monkey: Monkey) -> None:
     """Press twice on the canvas."""
-    at = spot(monkey)
-    QTest.mouseClick(monkey.canvas, Button.LeftButton, Held.NoModifier, at)
-    QTest.mouseDClick(monkey.canvas, Button.LeftButton, Held.NoModifier, at)
+    click_twice(monkey.canvas, spot(monkey))
 
 
 def press(monkey: Monkey) -> None:
@@ -265,6 +265,8 @@ def _touch(monkey: Monkey, widget: QWidget) -> None:
                 text(monkey)
         case 3:
             QTest.mouseDClick(widget, Button.LeftButton, Held.NoModifier, at)
+            if isValid(widget):
+                QTest.mouseRelease(widget, Button.LeftButton, Held.NoModifier, at)
         case 4:
             QTest.keyClick(_focus(monkey), dice.choice(FIELD_KEYS))
         case 5:

@@ -32,6 +32,7 @@ from app.services.settings import Settings
 from app.shell.windows import Windows
 from runtime.diagram import Diagram, dumps
 from tests.app.closing import give_up
+from tests.app.mouse import let_go
 from tests.monkey import edits, events
 from tests.monkey.laws import Alarm, agrees, told_to_all, valid
 
@@ -128,7 +129,8 @@ class Monkey:
             raise Failed(number, f"{heard}\n{_told(error)}", self._acts) from error
 
     def close(self) -> None:
-        """Close all windows and give everything back."""
+        """Release all buttons, close all windows and give everything back."""
+        let_go(QWidget())
         for window in self.windows.listed:
             give_up(window)
         self._answerer.stop()

@@ -5,12 +5,13 @@ import pytest
 from app.canvas.view import CanvasView
 from app.services.theme import LIGHT
 from tests.app.canvas.pages import Shell, seed
+from tests.app.mouse import let_go
 
 
 @pytest.fixture
 def canvas(qtbot) -> CanvasView:
     made = CanvasView()
-    qtbot.addWidget(made)
+    qtbot.addWidget(made, before_close_func=let_go)
     made.resize(1200, 500)
     made.set_theme(LIGHT)
     with qtbot.waitExposed(made):

@@ -15,6 +15,7 @@ from app.evaluation.result import Result
 from blocks import registry
 from runtime.diagram import Diagram, Note, Page, Point, PortName, apply
 from runtime.flow import State
+from tests.app import mouse
 
 if TYPE_CHECKING:
     from app.canvas.state.view_state import Selection
@@ -165,8 +166,8 @@ def click(
 
 def double_click(canvas: CanvasView, at: QPoint) -> None:
     """Rest there, click, and click again."""
-    click(canvas, at)
-    QTest.mouseDClick(canvas, LEFT, PLAIN, at)
+    hover(canvas, at)
+    mouse.double_click(canvas, at)
 
 
 def press(canvas: CanvasView, at: QPoint, modifiers: Qt.KeyboardModifier = PLAIN) -> None:

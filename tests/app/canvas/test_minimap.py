@@ -6,6 +6,7 @@ from PySide6.QtWidgets import QApplication
 
 from app.canvas.minimap import SIZE
 from app.services.theme import DARK
+from tests.app import mouse
 from tests.app.canvas.pages import LEFT, PLAIN, Shell, diagram
 
 
@@ -36,7 +37,7 @@ def test_a_press_goes_there_and_a_drag_further(canvas, shell):
     QTest.mouseRelease(canvas.minimap, LEFT, PLAIN, QPoint(170, SIZE[1] // 2))
     QTest.mouseClick(canvas.minimap, LEFT, PLAIN, QPoint(170, SIZE[1] // 2))
     assert canvas.rect().contains(canvas.block_rect("loss").center())
-    QTest.mouseDClick(canvas.minimap, LEFT, PLAIN, QPoint(90, 60))
+    mouse.double_click(canvas.minimap, QPoint(90, 60))
     assert not shell.changes
 
 

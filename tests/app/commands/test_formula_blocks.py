@@ -14,7 +14,7 @@ from app.shell.context_menus import CONTEXT_MENUS
 from blocks.library.formula import Formula
 from runtime.build import block, build, input, loss, mean, sub, variable
 from runtime.diagram import PortName
-from tests.app.mouse import LEFT
+from tests.app.mouse import double_click
 
 CONTROL, SHIFT = Qt.KeyboardModifier.ControlModifier, Qt.KeyboardModifier.ShiftModifier
 Key = Qt.Key
@@ -41,13 +41,6 @@ def field_of(window):
     return field
 
 
-def double_click(window, at):
-    widget = window.canvas.viewport() if hasattr(window.canvas, "viewport") else window.canvas
-    QTest.mouseMove(widget, at)
-    QTest.mouseClick(widget, LEFT, pos=at)
-    QTest.mouseDClick(widget, LEFT, pos=at)
-
-
 def below(window, name):
     rect = window.canvas.block_rect(name)
     return QPoint(rect.center().x(), rect.bottom() - 10)
@@ -63,7 +56,7 @@ def test_the_face_has_a_line_for_the_expression(window):
 
 
 def test_a_double_click_on_the_expression_edits_it(qtbot, window):
-    double_click(window, below(window, "product"))
+    double_click(window.canvas, below(window, "product"))
     field = field_of(window)
     assert field.text() == "w * x"
     assert field.accessibleName() == "Expression of block product"
@@ -77,7 +70,7 @@ def test_a_double_click_on_the_expression_edits_it(qtbot, window):
 
 def test_a_double_click_on_the_name_renames(window):
     rect = window.canvas.block_rect("product")
-    double_click(window, QPoint(rect.center().x(), rect.top() + 8))
+    double_click(window.canvas, QPoint(rect.center().x(), rect.top() + 8))
     assert field_of(window).text() == "product"
 
 

@@ -12,6 +12,7 @@ from app.panels.lessons.heatmap import Heatmap, JacobianTable
 from app.panels.lessons.vector_jacobian import ProductView
 from runtime.build import build, loss, mul, softmax, square, stop_gradient, sum, variable
 from runtime.diagram import SetParameters
+from tests.app.mouse import click_again, double_click
 
 
 @pytest.fixture
@@ -41,7 +42,7 @@ def test_a_double_click_on_a_symbol_shows_the_card(window, qtbot):
     at = window.canvas.block_rect("square1").topLeft() + QPoint(16, 10)
     qtbot.mouseMove(window.canvas, at)
     qtbot.mouseClick(window.canvas, Qt.MouseButton.LeftButton, pos=at)
-    double_click(qtbot, window.canvas, at)
+    double_click(window.canvas, at)
     assert dock.isVisible()
     assert window.canvas.selection() == {"square1"}
     qtbot.waitUntil(lambda: "square1 · Square" in window.derivative.panel.text())
@@ -53,7 +54,7 @@ def test_a_double_click_on_the_symbol_of_a_stop_tries_nothing(opened, qtbot):
     qtbot.mouseMove(window.canvas, at)
     qtbot.mouseClick(window.canvas, Qt.MouseButton.LeftButton, pos=at)
     assert window.trial.active
-    double_click(qtbot, window.canvas, at)
+    click_again(window.canvas, at)
     assert not window.trial.active
     qtbot.waitUntil(lambda: "sg · StopGradient" in window.derivative.panel.text())
 
@@ -96,12 +97,6 @@ def test_the_heatmap_names_the_cell_under_the_pointer_and_the_keys(qtbot):
     assert heat.accessibleName() == "Jacobian of y by x, 2 × 2"
     picture = heat.grab().toImage()
     assert picture.pixelColor(right_below) != picture.pixelColor(QPoint(4, 4))
-
-
-def double_click(qtbot, widget, at):
-    """As a hand does: Qt's test function leaves the button down, which spoils the next click."""
-    qtbot.mouseDClick(widget, Qt.MouseButton.LeftButton, pos=at)
-    qtbot.mouseRelease(widget, Qt.MouseButton.LeftButton, pos=at)
 
 
 def scroll_to(widget):

@@ -9,6 +9,7 @@ from PySide6.QtTest import QTest
 from app.canvas.input.bindings import KEYS
 from app.canvas.scene.geometry import Bend
 from runtime.diagram import Connect, MoveBlocks, Point, PortName, load
+from tests.app.mouse import double_click
 
 LOSS = PortName("loss", "x")
 
@@ -56,10 +57,7 @@ def test_nudges_of_a_bend_are_one_undo(wired):
 
 
 def test_a_double_click_leaves_the_explanation_that_the_first_click_asked_for(wired):
-    at = wired.canvas.wire_position("loss.x")
-    QTest.mouseClick(wired.canvas, Qt.MouseButton.LeftButton, pos=at)
-    QTest.mouseDClick(wired.canvas, Qt.MouseButton.LeftButton, pos=at)
-    QTest.mouseRelease(wired.canvas, Qt.MouseButton.LeftButton, pos=at)
+    double_click(wired.canvas, wired.canvas.wire_position("loss.x"))
     assert len(bends(wired)[LOSS]) == 1
     assert wired.canvas.route() is None
 

@@ -18,7 +18,7 @@ from blocks.library.pages import Page as PageBlock
 from runtime.diagram.layout.measures import HEADER
 from runtime.diagram.paths import InstancePath
 from runtime.flow import State
-from tests.app.mouse import LEFT
+from tests.app.mouse import double_click
 from tests.examples.gallery import NAMES, diagram, path, stops
 
 MARGIN = 8.0
@@ -194,7 +194,7 @@ class TestWindow:
         window.open_path(path("contrastive_divergence_stopped"))
         qtbot.waitUntil(lambda: not window.evaluator.busy)
         face = window.canvas.block_rect("gibbs")
-        qtbot.mouseDClick(window.canvas, LEFT, pos=face.center())
+        double_click(window.canvas, face.center())
         assert window.navigation.trail == ("gibbs",)
         assert set(window.canvas.view.scene.names) >= {"drive", "hidden", "echo"}
         window.canvas.select_wire("echo.x")

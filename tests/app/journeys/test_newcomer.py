@@ -7,7 +7,7 @@ from PySide6.QtCore import QPoint, Qt
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QLineEdit
 
-from tests.app.mouse import LEFT, click_block, drop_block, palette_row, wire
+from tests.app.mouse import LEFT, click_block, double_click, drop_block, palette_row, wire
 
 Key = Qt.Key
 WIRES = {
@@ -105,16 +105,14 @@ def test_by_mouse_alone(window, qtbot):
     for kind in ("Variable", "Mul", "StopGradient", "Add", "Loss", "Variable"):
         row = palette_row(window, kind)
         tree.scrollTo(row)
-        at = tree.visualRect(row).center()
-        qtbot.mouseClick(tree.viewport(), LEFT, pos=at)
-        qtbot.mouseDClick(tree.viewport(), LEFT, pos=at)
+        double_click(tree.viewport(), tree.visualRect(row).center())
         added = next(iter(window.canvas.selection()))
         assert window.canvas.rect().contains(window.canvas.block_rect(added))
     assert not window.document.diagram.main.wires
     window.canvas.zoom_to_fit()
     for old, new in (("variable1", "b"), ("variable2", "a")):
         face = window.canvas.block_rect(old)
-        qtbot.mouseDClick(window.canvas, LEFT, pos=QPoint(face.center().x(), face.top() + 8))
+        double_click(window.canvas, QPoint(face.center().x(), face.top() + 8))
         (field,) = [f for f in window.canvas.findChildren(QLineEdit) if f.isVisible()]
         QTest.keyClicks(field, new)
         qtbot.mouseClick(window.canvas, LEFT, pos=QPoint(8, 8))

@@ -62,8 +62,10 @@ def test_one_undo_takes_a_drag_back(qtbot, window):
 
 def test_escape_restores_the_diagram_and_its_results(qtbot, window):
     before, shown = window.document.diagram, total(window)
-    pull(window, 40, release=False)
+    start = pull(window, 40, release=False)
     QTest.keyClick(window.canvas, Qt.Key.Key_Escape)
+    assert window.document.diagram is before
+    QTest.mouseRelease(window.canvas, LEFT, PLAIN, start + QPoint(40, 0))
     assert window.document.diagram is before
     assert window.document.undo_stack.count() == 0
     settle(qtbot, window)

@@ -35,7 +35,7 @@ from runtime.diagram import (
     save,
 )
 from tests.app.closing import give_up
-from tests.app.mouse import LEFT, click_block, drop, drop_file, palette_row, retype
+from tests.app.mouse import LEFT, click_block, double_click, drop, drop_file, palette_row, retype
 
 Button = QMessageBox.StandardButton
 
@@ -151,8 +151,7 @@ class TestEditing:
         tree = window.palette_panel.tree
         at = tree.visualRect(palette_row(window, "Variable")).center()
         for _ in range(2):
-            qtbot.mouseClick(tree.viewport(), LEFT, pos=at)  # a lone double click is none
-            qtbot.mouseDClick(tree.viewport(), LEFT, pos=at)
+            double_click(tree.viewport(), at)
         assert names(window) == ["variable1", "variable2"]
         one, two = (window.canvas.block_rect(name) for name in names(window))
         assert window.canvas.rect().contains(one)
@@ -365,7 +364,7 @@ class TestPages:
         opened(nested())
         assert not window.breadcrumbs.isVisible()
         face = window.canvas.block_rect("enc")
-        qtbot.mouseDClick(window.canvas, LEFT, pos=face.center())
+        double_click(window.canvas, face.center())
         assert window.navigation.page == "twice"
         assert window.breadcrumbs.isVisible()
         assert window.actions_by_name["leave_page"].isEnabled()

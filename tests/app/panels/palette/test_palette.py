@@ -9,6 +9,7 @@ from app.services import theme
 from app.services.favourites import Favourites
 from blocks.library.activations import Softmax
 from blocks.registry import registry
+from tests.app.mouse import double_click
 
 
 @pytest.fixture
@@ -97,9 +98,7 @@ def test_a_double_click_chooses_a_block_once(palette, qtbot):
     chosen = []
     palette.blockChosen.connect(chosen.append)
     at = palette.tree.visualRect(row_of(palette, "Variable")).center()
-    viewport = palette.tree.viewport()
-    qtbot.mouseClick(viewport, Qt.MouseButton.LeftButton, pos=at)
-    qtbot.mouseDClick(viewport, Qt.MouseButton.LeftButton, pos=at)
+    double_click(palette.tree.viewport(), at)
     assert chosen == ["Variable"]
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import inspect
 import os
+from collections.abc import Iterator
 
 # Before Qt is imported anywhere; a user who wants to watch sets QT_QPA_PLATFORM.
 os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
@@ -23,6 +24,16 @@ settings.register_profile("thorough", settings.get_profile("default"), max_examp
 settings.load_profile(
     os.environ.get("HYPOTHESIS_PROFILE") or ("ci" if os.environ.get("CI") else "default")
 )
+
+
+@pytest.fixture(scope="module")
+def unarranged() -> Iterator[None]:
+    """``build`` gives blocks no positions: to find good ones takes longer than to run a small
+    diagram. Folders whose tests are about numbers use it for all of them.
+    """
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("runtime.build.arrange", lambda diagram, page: diagram)
+        yield
 
 
 def pytest_make_parametrize_id(val: object) -> str | None:

@@ -34,7 +34,7 @@ from runtime.build import (
     variable,
     where,
 )
-from runtime.diagram import apply, dumps
+from runtime.diagram import apply, arrange, dumps
 from runtime.engine import Session
 from runtime.flow import State, WhatIf, analyse, diagnose, fix, fixes, observe, with_fix
 from runtime.flow.tools import repairs
@@ -218,7 +218,7 @@ def test_a_repair_on_both_sides_of_a_wire_is_listed_from_the_loss_on():
 
 def test_an_opened_stop_keeps_its_name_and_its_place_among_the_terms():
     x, y = variable("x", 1.0), variable("y", 2.0)
-    diagram = build(loss(add_n(stop_gradient(x, name="sg"), y, name="all")))
+    diagram = arrange(build(loss(add_n(stop_gradient(x, name="sg"), y, name="all"))))
     after = opened(diagram, ["sg"])
     assert after.main.wires == diagram.main.wires
     assert after.main.layout["sg"] == diagram.main.layout["sg"]

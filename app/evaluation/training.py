@@ -233,7 +233,7 @@ def _play(
 def _go(courses: tuple[Course, ...], step: int, superseded: Superseded) -> Frame | None:
     if not all([course.go(step, superseded) for course in courses]):
         return None
-    return Frame(tuple(_lane(course, {}) for course in courses), 0.0, is_last=True)
+    return Frame(tuple(_lane(course, course.losses()) for course in courses), 0.0, is_last=True)
 
 
 def _lane(course: Course, losses: Mapping[str, float]) -> Lane:

@@ -168,6 +168,17 @@ class Course:
         self._keep(kept=True)
         return True
 
+    def losses(self) -> dict[str, float]:
+        """The losses that were recorded at the current step; of many steps their mean."""
+        found = {}
+        for name in self.recording.losses:
+            if name in self.recording.names:
+                points = self.recording.points(name)
+                at = int(np.searchsorted(points.steps, self.step))
+                if self.step and at < len(points.steps):
+                    found[name] = float(points.mean[at])
+        return found
+
     def values(self) -> dict[Address, Array]:
         """Copies of the current values of all variables, by where they are in the document."""
         found = {}

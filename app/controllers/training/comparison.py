@@ -109,6 +109,7 @@ class Comparison(QObject):
         self._training.compare((), ())
         self._training.bar.compare.setChecked(False)
         self.halves.show_one()
+        self._canvas.zoom_to_fit()
         self.toggled.emit(False)
 
     def shutdown(self) -> None:

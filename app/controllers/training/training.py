@@ -338,7 +338,7 @@ class TrainingController(QObject):
         course, lane = self.courses[0], frame.lanes[0]
         furthest = lane.step if self._control is not None else course.furthest
         self.bar.show_step(lane.step, furthest, lane.epoch)
-        if lane.losses:
+        if lane.losses or self._control is None:
             self.bar.show_losses(lane.losses)
         self.bar.show_rate(frame.rate)
 

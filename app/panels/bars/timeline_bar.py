@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QPointF, QRectF, QSize, Qt, Signal
@@ -16,7 +16,6 @@ from PySide6.QtGui import (
 )
 from PySide6.QtWidgets import (
     QComboBox,
-    QFrame,
     QHBoxLayout,
     QMenu,
     QSizePolicy,
@@ -27,8 +26,8 @@ from PySide6.QtWidgets import (
 )
 
 from app.panels import labels
-from app.panels.bars.icons import tool_icon
-from app.services.theme import LIGHT, follow_theme, scaled
+from app.panels.bars.play_bar import PlayBar
+from app.services.theme import LIGHT, follow_theme
 from runtime.lessons.steps import Phase
 from runtime.lessons.timeline import Detail
 
@@ -37,8 +36,6 @@ if TYPE_CHECKING:
 
 SPEEDS = (0.5, 1.0, 2.0, 4.0, 8.0)
 """Events a second."""
-_ICON = 18
-"""Width of the icons at normal text size, px."""
 _BAND = 4.0
 """Height of the coloured line of a phase, px."""
 _HANDLE = 14.0
@@ -46,11 +43,9 @@ _GAP = 5.0
 """Between the line and the names of the phases, px."""
 
 
-class TimelineBar(QFrame):
+class TimelineBar(PlayBar):
     """Buttons, the scale of events, and the sentence about the current one."""
 
-    played = Signal()
-    """Play or pause."""
     stepped = Signal(int)
     """Go so many events forward, or back if negative."""
     moved = Signal(int)
@@ -63,25 +58,25 @@ class TimelineBar(QFrame):
     """Run until the first value or gradient that is NaN or infinite."""
     detailChosen = Signal(object)
     """Show steps of this Detail."""
-    closed = Signal()
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self.scale = _Scale(self)
         self.scale.valueChanged.connect(self.moved)
-        self.first = self._button(self.tr("To the start (Home)"), lambda: self.moved.emit(0))
-        self.back = self._button(self.tr("One event back (←)"), lambda: self.stepped.emit(-1))
-        self.play = self._button(self.tr("Play (Space)"), self.played.emit)
-        self.forward = self._button(self.tr("One event forward (→)"), lambda: self.stepped.emit(1))
-        self.last = self._button(
+        self.first = self.icon_button(self.tr("To the start (Home)"), lambda: self.moved.emit(0))
+        self.back = self.icon_button(self.tr("One event back (←)"), lambda: self.stepped.emit(-1))
+        self.play = self.icon_button(self.tr("Play (Space)"), self.played.emit)
+        self.forward = self.icon_button(
+            self.tr("One event forward (→)"), lambda: self.stepped.emit(1)
+        )
+        self.last = self.icon_button(
             self.tr("To the end (End)"), lambda: self.moved.emit(self.scale.maximum())
         )
-        self._close = self._button(self.tr("Leave the timeline (Esc)"), self.closed.emit)
-        self._icons = {
+        self._close = self.icon_button(self.tr("Leave the timeline (Esc)"), self.closed.emit)
+        self.icons = {
             self.first: "first", self.back: "back", self.play: "play",
             self.forward: "forward", self.last: "last", self._close: "leave",
         }  # fmt: skip
-        self._theme = LIGHT
         self.speed = QComboBox(self)
         for speed in SPEEDS:
             self.speed.addItem(self.tr("{0} a second").format(f"{speed:g}"), speed)
@@ -124,15 +119,6 @@ class TimelineBar(QFrame):
         rows.setSpacing(2)
         rows.addLayout(upper)
         rows.addLayout(lower)
-
-    def _button(self, tip: str, pressed: Callable[[], object]) -> QToolButton:
-        button = QToolButton(self)
-        button.setToolTip(tip)
-        button.setAccessibleName(tip)
-        button.setAutoRaise(True)
-        button.setFocusPolicy(Qt.FocusPolicy.TabFocus)
-        button.clicked.connect(lambda: pressed())
-        return button
 
     def _breakpoints(self) -> QMenu:
         menu = QMenu(self)
@@ -185,24 +171,15 @@ class TimelineBar(QFrame):
 
     def show_playing(self, *, is_playing: bool) -> None:
         """Offer to pause, or to play."""
-        tip = self.tr("Pause (Space)") if is_playing else self.tr("Play (Space)")
-        self.play.setToolTip(tip)
-        self.play.setAccessibleName(tip)
-        self._icons[self.play] = "pause" if is_playing else "play"
-        self._draw()
+        name, tip = ("pause", self.tr("Pause (Space)")) if is_playing else (
+            "play", self.tr("Play (Space)")
+        )  # fmt: skip
+        self.show_icon(self.play, name, tip)
 
-    def set_theme(self, theme: Theme) -> None:
-        """Use the colours of ``theme``."""
-        self._theme = theme
-        self._draw()
-
-    def _draw(self) -> None:
+    def draw_icons(self) -> None:
         # Room for two lines, so that the canvas keeps its size from one sentence to the next.
         self._text.setMinimumHeight(2 * self._text.fontMetrics().lineSpacing())
-        size = scaled(_ICON)
-        for button, name in self._icons.items():
-            button.setIcon(tool_icon(name, self._theme, size))
-            button.setIconSize(QSize(size, size))
+        super().draw_icons()
 
     def text(self) -> str:
         """The sentence shown."""

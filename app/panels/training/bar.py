@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QSize, Qt, Signal
+from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import (
     QComboBox,
-    QFrame,
     QHBoxLayout,
     QLabel,
     QSlider,
@@ -18,27 +16,20 @@ from PySide6.QtWidgets import (
 )
 
 from app.panels import labels
-from app.panels.bars.icons import tool_icon
-from app.services.theme import LIGHT, follow_theme, scaled, text_width
+from app.panels.bars.play_bar import PlayBar
+from app.services.theme import follow_theme, scaled, text_width
 from runtime.diagram.paths import PortPath
 from runtime.flow.words.formatting import number
 
-if TYPE_CHECKING:
-    from app.services.theme import Theme
-
 PACES = (1.0, 10.0, 100.0, None)
 """Steps a second; None for as many as possible."""
-_ICON = 18
-"""Width of the icons at normal text size, px."""
 _LOSSES = 3
 """Losses that are named at most."""
 
 
-class TrainingBar(QFrame):
+class TrainingBar(PlayBar):
     """Buttons, the scale of steps that were reached, and how far the training is."""
 
-    played = Signal()
-    """Play or pause."""
     stepped = Signal()
     resetRequested = Signal()
     moved = Signal(int)
@@ -46,16 +37,14 @@ class TrainingBar(QFrame):
     paceChosen = Signal()
     curvesRequested = Signal()
     compareRequested = Signal()
-    closed = Signal()
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
-        self._theme = LIGHT
-        self.reset = self._button(self.tr("Back to the start"), self.resetRequested.emit)
-        self.play = self._button("", self.played.emit)
-        self.step = self._button(self.tr("One step"), self.stepped.emit)
-        self._close = self._button(self.tr("Close this bar, and pause"), self.closed.emit)
-        self._icons = {
+        self.reset = self.icon_button(self.tr("Back to the start"), self.resetRequested.emit)
+        self.play = self.icon_button("", self.played.emit)
+        self.step = self.icon_button(self.tr("One step"), self.stepped.emit)
+        self._close = self.icon_button(self.tr("Close this bar, and pause"), self.closed.emit)
+        self.icons = {
             self.reset: "reset", self.play: "play", self.step: "forward", self._close: "leave",
         }  # fmt: skip
         self.pace = QComboBox(self)
@@ -108,15 +97,6 @@ class TrainingBar(QFrame):
         column.addLayout(row)
         column.addWidget(self._text)
 
-    def _button(self, tip: str, pressed: Callable[[], object]) -> QToolButton:
-        button = QToolButton(self)
-        button.setToolTip(tip)
-        button.setAccessibleName(tip)
-        button.setAutoRaise(True)
-        button.setFocusPolicy(Qt.FocusPolicy.TabFocus)
-        button.clicked.connect(lambda: pressed())
-        return button
-
     def _text_button(self, text: str, tip: str, pressed: Callable[[], object]) -> QToolButton:
         button = QToolButton(self)
         button.setText(text)
@@ -164,9 +144,8 @@ class TrainingBar(QFrame):
         self.scale.setAccessibleDescription(text)
 
     def show_text(self, text: str) -> None:
-        """Show a sentence, and announce it."""
+        """Show a sentence, and announce it. Its line stays, so that no button moves."""
         labels.say(self, self._text, text)
-        self._text.setVisible(bool(text))
 
     def text(self) -> str:
         """The sentence shown."""
@@ -174,19 +153,11 @@ class TrainingBar(QFrame):
 
     def show_playing(self, *, is_playing: bool) -> None:
         """Offer to pause, or to play."""
-        tip = self.tr("Pause") if is_playing else self.tr("Play")
-        self.play.setToolTip(tip)
-        self.play.setAccessibleName(tip)
-        self._icons[self.play] = "pause" if is_playing else "play"
+        name, tip = ("pause", self.tr("Pause")) if is_playing else ("play", self.tr("Play"))
+        self.show_icon(self.play, name, tip)
         self.step.setEnabled(not is_playing)
         if not is_playing:
             self.show_rate(0.0)
-        self._draw()
-
-    def set_theme(self, theme: Theme) -> None:
-        """Use the colours of ``theme``."""
-        self._theme = theme
-        self._draw()
 
     def _show(self, label: QLabel, text: str) -> None:
         """Show a text that changes all the time: its label only ever grows, so that nothing jumps.
@@ -197,8 +168,6 @@ class TrainingBar(QFrame):
         wide = round(text_width(text, self.font().pixelSize())) + 4 if text else 0
         label.setMinimumWidth(max(wide, label.minimumWidth()) if text else 0)
 
-    def _draw(self) -> None:
-        size = scaled(_ICON)
-        for button, name in self._icons.items():
-            button.setIcon(tool_icon(name, self._theme, size))
-            button.setIconSize(QSize(size, size))
+    def draw_icons(self) -> None:
+        self._text.setMinimumHeight(self._text.fontMetrics().lineSpacing())
+        super().draw_icons()

@@ -35,10 +35,13 @@ class Halves(QSplitter):
         self.setSizes([half, half])
 
     def show_one(self) -> None:
-        """Give the first canvas all the room again."""
+        """Give the first canvas all the room again, at once."""
         self.titles[0].hide()
         for half in self._halves[1:]:
             half.hide()
+        self.refresh()
+        if (layout := self._halves[0].layout()) is not None:
+            layout.activate()
 
     def name(self, half: int, text: str, colour: QColor | None = None) -> None:
         """Write above a half what it shows; in the colour of its curves, if there is one."""

@@ -20,6 +20,7 @@ from runtime.training.optimisers.arithmetic import (
     Move,
     averaged,
     averaged_square,
+    over_root,
     subtracted,
 )
 
@@ -49,10 +50,7 @@ class AdamArithmetic(Arithmetic[AdamMethod | AdamWMethod]):
             averaged_square(s, second, g, a)
             if largest:
                 s = np.maximum(largest[0], s, out=largest[0])
-            np.sqrt(s, out=a)
-            np.add(a, eps, out=a)
-            np.divide(m, a, out=a)
-            subtracted(v, factor, a, a)
+            subtracted(v, factor, over_root(m, s, eps, a), a)
 
         return move
 
@@ -140,10 +138,7 @@ class RAdamArithmetic(Arithmetic[RAdamMethod]):
             if not rectified:
                 subtracted(v, factor, m, a)
                 return
-            np.sqrt(s, out=a)
-            np.add(a, eps, out=a)
-            np.divide(m, a, out=a)
-            subtracted(v, factor, a, a)
+            subtracted(v, factor, over_root(m, s, eps, a), a)
 
         return move
 

@@ -13,6 +13,7 @@ from runtime.training.optimisers.arithmetic import (
     Move,
     averaged,
     averaged_square,
+    over_root,
     subtracted,
 )
 
@@ -44,9 +45,7 @@ class RMSpropArithmetic(Arithmetic[RMSpropMethod]):
                 np.multiply(mean, mean, out=b)
                 square = np.subtract(square, b, out=b)
                 np.maximum(square, 0, out=square)  # rounding may have made it negative
-            np.sqrt(square, out=a)
-            np.add(a, eps, out=a)
-            step = np.divide(g, a, out=a)
+            step = over_root(g, square, eps, a)
             if momentum:
                 buffer = others[-1]
                 np.multiply(buffer, momentum, out=buffer)
@@ -78,10 +77,7 @@ class AdagradArithmetic(Arithmetic[AdagradMethod]):
             a = room[0]
             np.multiply(g, g, out=a)
             np.add(s, a, out=s)
-            np.sqrt(s, out=a)
-            np.add(a, eps, out=a)
-            np.divide(g, a, out=a)
-            subtracted(v, rate, a, a)
+            subtracted(v, rate, over_root(g, s, eps, a), a)
 
         return move
 

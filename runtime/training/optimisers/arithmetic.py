@@ -118,3 +118,10 @@ def subtracted(values: Array, factor: float, change: Array, room: Array) -> None
     """``values = values - factor * change``, in place; ``room`` may be ``change``."""
     np.multiply(change, factor, out=room)
     np.subtract(values, room, out=values)
+
+
+def over_root(dividend: Array, squares: Array, eps: float, room: Array) -> Array:
+    """``dividend / (√squares + eps)`` in ``room``, which may be ``squares``."""
+    np.sqrt(squares, out=room)
+    np.add(room, eps, out=room)
+    return np.divide(dividend, room, out=room)

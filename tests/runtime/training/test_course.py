@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+import gradwire as gw
 import runtime.build as b
 from blocks.errors import RunError
 from blocks.library.sources import Variable
@@ -36,6 +37,11 @@ def advanced(course, steps):
         course.advance()
         seen.append(values(course))
     return seen
+
+
+def steps(course, count):
+    for _ in range(count):
+        course.advance()
 
 
 @pytest.mark.parametrize("limit", [2**20, 400], ids=["all states", "few states"])
@@ -149,3 +155,39 @@ def test_stored_values_change_nothing_else():
     after = stored(diagram, course.values())
     assert Session(after).values["w"].tolist() == values(course)
     assert after.main.blocks["scale"] is diagram.main.blocks["scale"]
+
+
+def test_own_variables_inside_blocks_and_pages_are_trained_and_stored():
+    @b.page
+    def layer(x):
+        return b.tanh(gw.linear(x, gw.own(), gw.own(), units=2, name="inner"))
+
+    hidden = layer(b.constant("x", [[1.0, 2.0], [3.0, -1.0]]), name="one")
+    out = gw.linear(layer(hidden, name="two", independent=True), gw.own(), gw.own(), units=1)
+    course = Course(b.build(b.loss(b.mean(b.square(out - 1.0)), name="L")))
+    before = course.session.values
+    steps(course, 5)
+    after = course.session.values
+    assert len(after) == 6
+    assert all(not np.array_equal(before[name], after[name]) for name in after)
+    again = Session(stored(course.session.diagram, course.values()))
+    for name, value in after.items():
+        np.testing.assert_array_equal(again.values[name], value)
+    assert course.go(2) and course.step == 2
+    steps(course, 3)
+    for name, value in after.items():
+        np.testing.assert_array_equal(course.session.values[name], value)
+
+
+def test_the_leaves_of_trees_are_trained_and_stored():
+    a, c = b.variable("a", [1.0, 2.0]), b.variable("c", 3.0)
+    tree = b.block("Pack", a, c, keys=["x", "deep/y"], name="params")
+    x, y = b.block("Unpack", tree, paths=["x", "deep/y"])
+    diagram = b.build(b.loss(b.sum(b.square(x)) + b.square(y) * 2.0, name="L"))
+    course = Course(diagram)
+    steps(course, 4)
+    rate = 0.1
+    factor = (1.0 - 2.0 * rate) ** 4, (1.0 - 4.0 * rate) ** 4
+    found = Session(stored(diagram, course.values())).values
+    np.testing.assert_allclose(found["a"], np.array([1.0, 2.0]) * factor[0], rtol=1e-6)
+    np.testing.assert_allclose(found["c"], 3.0 * factor[1], rtol=1e-6)

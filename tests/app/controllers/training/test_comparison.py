@@ -109,6 +109,10 @@ def test_leaving_shows_one_diagram_and_keeps_the_curves(window, qtbot):
     assert not window.comparison.other.isVisible()
     assert not window.comparison.halves.titles[0].isVisible()
     assert window.document.diagram is kept
+    fitted = window.canvas.view.camera
+    qtbot.wait(50)
+    window.canvas.zoom_to_fit()
+    assert window.canvas.view.camera == fitted
     assert [run.recording.name for run in window.training.runs.listed] == ["stopped", "unstopped"]
     play_until(window, qtbot, 3)
     assert len(window.training.courses) == 1

@@ -10,6 +10,7 @@ import runtime.build as b
 from blocks.library.sources import Variable
 from runtime.diagram import AddBlock, MoveBlocks, Point, SetParameters
 from runtime.engine import Session
+from runtime.flow.words.formatting import number
 from runtime.training.optimisers import SGD
 from tests.app.mouse import click_block
 
@@ -159,6 +160,35 @@ def test_the_scale_is_dragged_back_to_any_step(window, qtbot):
     assert window.document.undo_stack.count() == 2
     qtbot.waitUntil(lambda: not window.evaluator.busy)
     np.testing.assert_array_equal(window.evaluator.result.values["w.out"], by_hand(wanted))
+
+
+def test_no_button_moves_when_it_is_played_or_paused(window, qtbot):
+    bar = window.training.bar
+    click(qtbot, window.toolbar.buttons["train"])
+    qtbot.waitUntil(lambda: window.training.step_shown > 5)
+    qtbot.wait(900)  # until the panel of curves has its height
+    playing = bar.play.mapToGlobal(QPoint(0, 0))
+    click(qtbot, bar.play)
+    qtbot.waitUntil(lambda: not window.training.is_playing)
+    window.training.go(2)
+    qtbot.waitUntil(lambda: bar.text().startswith("Values, wires and reasons"))
+    assert bar.play.mapToGlobal(QPoint(0, 0)) == playing
+    bar.show_text("")
+    qtbot.wait(50)
+    assert bar.play.mapToGlobal(QPoint(0, 0)) == playing
+
+
+def test_going_back_shows_the_losses_of_that_step(window, qtbot):
+    play_until(window, qtbot, 40)
+    training = window.training
+    for step in (7, 1):
+        training.go(step)
+        qtbot.waitUntil(lambda step=step: training.step_shown == step)
+        points = training.courses[0].recording.points("L.out")
+        assert training.bar.losses.text() == f"L {number(points.mean[step - 1])}"
+    training.go(0)
+    qtbot.waitUntil(lambda: training.step_shown == 0)
+    assert training.bar.losses.text() == ""
 
 
 def test_playing_on_from_an_earlier_step_is_another_run(window, qtbot):

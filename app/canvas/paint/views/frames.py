@@ -10,6 +10,7 @@ from PySide6.QtCore import QLineF, QPointF, QRectF, Qt
 from PySide6.QtGui import QColor, QFontMetricsF, QPen
 
 from app.canvas.paint.legible import legible_size
+from app.services.colours import contrast
 from app.services.theme import SMALL, font
 from runtime.flow.words.formatting import number
 
@@ -23,6 +24,8 @@ _TICK = 3.0
 _GAP = 3.0
 _LEAST = 60.0
 """Least width and height of a picture that has axes, widget px."""
+_LOUD, _FAINT = 3.0, 0.3
+"""Lines of a grid with more contrast than this are drawn with this opacity."""
 
 
 @dataclass(frozen=True)
@@ -125,7 +128,10 @@ def _draw_grid(
     box = frame.box
     columns = [box.left() + box.width() * share for share in frame.x.shares(across).tolist()]
     rows = [box.bottom() - box.height() * share for share in frame.y.shares(up).tolist()]
-    painter.setPen(QPen(QColor(theme.hairline), 0.6))
+    line = QColor(theme.hairline)
+    if contrast(theme.hairline, theme.canvas) > _LOUD:
+        line.setAlphaF(_FAINT)
+    painter.setPen(QPen(line, 0.6))
     painter.drawLines([QLineF(x, box.top(), x, box.bottom()) for x in columns])
     painter.drawLines([QLineF(box.left(), y, box.right(), y) for y in rows])
     painter.setPen(QPen(QColor(theme.ink_faint), 0.8))

@@ -15,6 +15,7 @@ from app.canvas.paint.views.faces import draw_view, thinned
 from app.canvas.paint.views.frames import Frame
 from app.canvas.paint.views.marks import draw_marks
 from app.canvas.state.looks import Look
+from app.services.colours import contrast
 from app.services.theme import DARK, HIGH_CONTRAST, LIGHT, THEMES
 from runtime.diagram.model import Size
 from runtime.flow.words.states import ColourRole
@@ -176,6 +177,15 @@ def test_lines_break_where_a_value_is_not_finite():
     ink = class_colour(0, LIGHT)
     assert near(image.pixelColor(40, 150), ink, 60) and near(image.pixelColor(260, 150), ink, 60)
     assert not near(image.pixelColor(150, 150), ink, 60)
+
+
+@themes
+def test_a_grid_is_fainter_than_what_it_is_for(theme):
+    """A line at the bottom leaves the middle to the grid."""
+    line = Line("loss", np.arange(5.0), np.full(5, 0.01))
+    image = painted(PlotPicture(x=Axis(0.0, 4.0), y=UNIT, lines=(line,)), theme, zoom=1.0)
+    seen = [image.pixelColor(x, y).name() for x in range(60, 280) for y in range(60, 240)]
+    assert 1.05 < max(contrast(colour, theme.canvas) for colour in seen) < 3.0
 
 
 def test_remarks_and_axes_take_room_only_near():

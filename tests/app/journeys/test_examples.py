@@ -9,6 +9,9 @@ import numpy as np
 import pytest
 from PySide6.QtGui import QImage
 
+from app.canvas.paint.blocks import summaries
+from app.canvas.paint.legible import LEAST
+from app.canvas.scene.camera import NUMBERS, PLAIN
 from app.canvas.scene.lane_paths import GAP
 from app.canvas.view import CanvasView
 from app.evaluation.evaluator import evaluate
@@ -175,6 +178,29 @@ class TestWindow:
         assert not window.welcome.isVisible()
         area = window.canvas.rect().adjusted(-1, -1, 1, 1)
         assert all(area.contains(window.canvas.block_rect(n)) for n in diagram(name).main.blocks)
+
+    @pytest.mark.parametrize("size", [(1280, 720), (1600, 1000)])
+    @pytest.mark.parametrize("name", NAMES)
+    def test_each_block_shows_its_value_when_it_opens(self, qtbot, window, monkeypatch, name, size):
+        read = {}
+
+        def draw_number(painter, look, theme, place, text, letters):
+            read[look.name] = look.summary, text, letters.pixelSize()
+            written(painter, look, theme, place, text, letters)
+
+        written = summaries._draw_number
+        monkeypatch.setattr(summaries, "_draw_number", draw_number)
+        window.resize(*size)
+        window.show()
+        assert window.open_path(path(name))
+        qtbot.waitUntil(lambda: not window.evaluator.busy)
+        assert window.canvas.zoom() >= PLAIN
+        if window.canvas.zoom() < NUMBERS:  # above that, faces have all their text
+            window.canvas.zoom_to_fit()
+            qtbot.waitUntil(lambda: read.keys() == diagram(name).main.blocks.keys())
+            unread = [block for block, (known, text, _) in read.items() if known and not text]
+            assert unread == []
+            assert min(pixels for _, _, pixels in read.values()) >= LEAST
 
     @pytest.mark.parametrize("name", [name for name in NAMES if stops(name)])
     def test_a_click_on_the_stopped_wire_says_by_what(self, qtbot, window, name):

@@ -1,4 +1,5 @@
-// The timeline of one page: forward block by block, the seed of each loss, and backward.
+// The timeline of one page: forward block by block, the seed of each loss, and backward; or by the
+// operations inside the blocks.
 const PHASES = {forward: 'Forward', seed: 'Seed', backward: 'Backward'};
 
 class Timeline {
@@ -6,6 +7,8 @@ class Timeline {
     this.app = app;
     this.timer = null;
     this.speed = 1;
+    this.inside = new Inside(app);
+    this.isDetailed = false;
     this.bar = this.build();
   }
 
@@ -15,13 +18,35 @@ class Timeline {
       wasAtEnd = this.position === undefined || this.position >= this.events.length;
     const order = app.order,
       ends = order.filter((path) => app.isLoss(path));
-    const events = order.map((path) => ({phase: 'forward', path}));
+    const events = order.flatMap((path) => this.within('forward', path));
     events.push(...ends.map((path) => ({phase: 'seed', path})));
     const back = [...order].reverse().filter((path) => this.arriving(path) !== null);
-    events.push(...back.map((path) => ({phase: 'backward', path})));
+    events.push(...back.flatMap((path) => this.within('backward', path)));
     this.events = events;
     this.at = new Map(events.map((event, i) => [`${event.phase} ${event.path}`, i + 1]));
     this.position = wasAtEnd ? events.length : Math.min(this.position, events.length);
+  }
+
+  // The events of a block in one phase: itself, or the steps inside, of which the last is its own.
+  within(phase, path) {
+    const steps = this.isDetailed && path in this.app.data.blocks ? this.inside.steps(path, phase) : [];
+    return steps.length
+      ? steps.map((place, k) => ({phase, path, place, part: `${k + 1} of ${steps.length}`}))
+      : [{phase, path}];
+  }
+
+  // Steps by block or by operation, from where the timeline is.
+  detail(isDetailed) {
+    const {event, isRunning} = this;
+    this.pause();
+    this.isDetailed = isDetailed;
+    this.position = undefined;
+    this.refresh();
+    if (isRunning) {
+      const same = (each) => event && each.phase === event.phase && each.path === event.path;
+      this.position = this.events.findIndex(same) + 1;
+    }
+    this.app.draw();
   }
 
   get event() {
@@ -187,6 +212,15 @@ class Timeline {
       },
       ...[0.5, 1, 2, 4].map((x) => el('option', {value: x, selected: x === 1}, `${x}×`)),
     );
+    const steps = el(
+      'select',
+      {
+        'aria-label': 'Steps',
+        'data-key': 'steps',
+        onchange: (event) => this.detail(event.target.value === 'operations'),
+      },
+      ...['blocks', 'operations'].map((each) => el('option', {value: each}, `by ${each}`)),
+    );
     return el(
       'div',
       {class: 'timeline', role: 'group', 'aria-label': 'Timeline'},
@@ -197,6 +231,7 @@ class Timeline {
       step('end', 1e6, 'To the end (End)'),
       this.slider,
       speed,
+      steps,
       this.text,
     );
   }
@@ -211,7 +246,7 @@ class Timeline {
       ? 'Start'
       : !this.isRunning
         ? 'All computed'
-        : `${PHASES[event.phase]}: ${app.short(event.path)}`;
+        : `${PHASES[event.phase]}: ${app.short(event.path)}${event.part ? ', ' + event.part : ''}`;
     write(this.text, `${this.position} of ${this.events.length} · ${what}`);
     set(this.slider, 'aria-valuetext', this.text.textContent);
     for (const [path, face] of app.faces)
@@ -236,9 +271,21 @@ class Timeline {
     ];
     if (event.phase === 'seed')
       kids.push(el('p', {}, 'The gradient of a loss by itself is 1: here backward starts.'));
+    else if (event.place !== undefined) kids.push(...this.operation(event));
     else if (event.phase === 'backward') kids.push(this.explain(event.path));
     else kids.push(facts(this.forwardFacts(event.path)));
     return el('section', {class: 'card step', 'data-card': 'step'}, ...kids);
+  }
+
+  // One step inside a block: its formula, and what it gives.
+  operation({phase, path, place, part}) {
+    const [name, formula, array] = this.inside.step(path, phase, place);
+    const arrives = phase === 'backward' ? [['g', full(this.arriving(path))]] : [];
+    return [
+      el('p', {class: 'soft'}, `Operation ${part}`),
+      el('p', {class: 'formula'}, `${name} = ${formula}`),
+      facts([...arrives, [`= ${name}`, full(array)]]),
+    ];
   }
 
   forwardFacts(path) {

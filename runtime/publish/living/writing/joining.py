@@ -29,6 +29,7 @@ PAGE_PARTS = (
     "face.js",
     "camera.js",
     "why.js",
+    "inside.js",
     "timeline.js",
     "controls.js",
     "conditions.js",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import subprocess
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +15,7 @@ from runtime.diagram import load
 from runtime.engine import Session
 from runtime.publish.living.data import living_data
 from runtime.publish.living.reasons import block_data, words
-from runtime.publish.living.writing.joining import engine_script
+from runtime.publish.living.writing.joining import engine_script, page_script
 from tests.runtime.publish.living.hard import hard_cases, specimens
 from tests.runtime.publish.living.node import NODE, compared
 from tests.runtime.publish.living.oracle import cases, in_dtype
@@ -53,6 +54,17 @@ def test_blocks_are_told_with_what_sentences_depend_on() -> None:
     assert [blocks[name][0] for name in ("x", "bounded", "L")] == ["Variable", "Clip", "Loss"]
     assert blocks["bounded"][-1] == {"min": -1, "max": 1}
     assert blocks["L"][-1]["head"] == 1 and blocks["x"][-1]["source"] == 1
+
+
+@pytest.mark.parametrize("has_lesson", [False, True])
+def test_the_script_is_javascript(has_lesson: bool, tmp_path: Path) -> None:
+    assert NODE is not None
+    file = tmp_path / "page.js"
+    file.write_text(page_script(has_lesson), encoding="utf-8")
+    done = subprocess.run(
+        [NODE, "--check", str(file)], capture_output=True, text=True, timeout=60, check=False
+    )
+    assert done.returncode == 0, done.stderr[-500:]
 
 
 def test_the_script_says_only_words_that_it_has() -> None:

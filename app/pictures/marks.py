@@ -171,8 +171,6 @@ def _ink(given: Mapping[str, str], transform: _Affine) -> Ink:
 
 
 def _label(text: str, given: Mapping[str, str], ink: Ink, transform: _Affine) -> Iterator[Label]:
-    if not text.strip():
-        return
     x, y = _point((float(given["x"]), float(given["y"])), transform)
     size = float(given["font-size"]) * transform[3]
     bold, italic = int(given["font-weight"]) > 500, given["font-style"] == "italic"
@@ -277,15 +275,22 @@ def _boxes(image: QImage, transform: _Affine) -> Iterator[Outline]:
 
 
 def _joined(marks: Iterator[Mark]) -> Iterator[Mark]:
-    """The marks, with the lines that Qt draws for a curve as one, and the parts of a text."""
+    """The marks, with the lines that Qt draws for a curve as one, and the parts of a text.
+
+    The parts of a text may be blank, but a text of its own that is blank is none.
+    """
     current: Mark | None = None
     for mark in marks:
         longer = _continued(current, mark) or _lengthened(current, mark)
-        if current is not None and longer is None:
+        if current is not None and longer is None and not _is_blank(current):
             yield current
         current = longer or mark
-    if current is not None:
+    if current is not None and not _is_blank(current):
         yield current
+
+
+def _is_blank(mark: Mark) -> bool:
+    return isinstance(mark, Label) and not mark.text.strip()
 
 
 def _lengthened(label: Mark | None, mark: Mark) -> Label | None:

@@ -132,12 +132,10 @@ class Comparison(QObject):
         self._canvas.zoom_to_fit()
         self._name_halves({}, {})
         training.bar.compare.setChecked(True)
-        shown = ", ".join(step.block for step in self._steps)
-        training.bar.show_text(
-            self.tr(
-                "{0} differs between the halves. Play trains both from the same values."
-            ).format(shown)
-        )
+        text = self.tr("{0} differs between the halves. Play trains both from the same values.")
+        if training.is_begun:
+            text += " " + self.tr("Back to the start takes those before the training.")
+        training.bar.show_text(text.format(", ".join(step.block for step in self._steps)))
         self.toggled.emit(True)
 
     def _made(self) -> CanvasView:

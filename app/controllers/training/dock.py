@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QEvent, QObject, Qt, QTimer
 
+from app.canvas.scene.camera import PLAIN
 from app.services.theme import scaled
 
 if TYPE_CHECKING:
@@ -35,6 +36,8 @@ class CurvesDock(QObject):
         self._dock, self._canvas, self._settings, self._frame = dock, canvas, settings, frame
         self._is_open = self._is_whole = False
         """Whether the page is fitted to the canvas until the panels have moved."""
+        self._is_near = False
+        """Whether views had pictures before."""
         self._wanted = 0
         self._settled = QTimer(self, singleShot=True, interval=_SETTLED)
         self._settled.timeout.connect(self._settle)
@@ -56,6 +59,7 @@ class CurvesDock(QObject):
             return
         self._is_open = is_visible
         self._is_whole = _shows_all(self._canvas)
+        self._is_near = self._canvas.zoom() >= PLAIN
         self._settled.start()
         area = self._frame.dockWidgetArea(self._dock)
         if is_visible and area == Qt.DockWidgetArea.BottomDockWidgetArea:
@@ -65,9 +69,13 @@ class CurvesDock(QObject):
             self._fit()
 
     def _fit(self) -> None:
-        """Show the whole page while the panels move."""
+        """Show the whole page while the panels move, though never so small that pictures on the
+        faces of views, which a training is watched by, give way to icons.
+        """
         if self._is_whole:
             self._canvas.zoom_to_fit()
+            if self._is_near and self._canvas.zoom() < PLAIN:
+                self._canvas.set_zoom(PLAIN)
 
     def _resize(self, height: int) -> None:
         self._frame.resizeDocks([self._dock], [height], Qt.Orientation.Vertical)

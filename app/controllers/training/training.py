@@ -114,6 +114,11 @@ class TrainingController(QObject):
         return self._control is not None or self._then is not None
 
     @property
+    def is_begun(self) -> bool:
+        """Whether there are values with which a training began."""
+        return bool(self._origin)
+
+    @property
     def step_shown(self) -> int:
         """The step whose values the document has."""
         return self.bar.scale.value()
@@ -171,6 +176,7 @@ class TrainingController(QObject):
         self.variants, self.names, self.courses = variants, names, ()
         self._steps.forget()
         self._show_start()
+        self.bar.reset.setEnabled(self.is_begun)
         self.bar.show_text("")
         self.bar.show()
 

@@ -126,3 +126,22 @@ def test_without_its_stop_there_is_nothing_to_compare(window, qtbot):
     window.actions_by_name["train_compare"].trigger()
     assert not window.comparison.is_on
     assert not window.actions_by_name["train_compare"].isChecked()
+
+
+def test_what_was_trained_before_is_compared_from_its_start(window, qtbot):
+    window.actions_by_name["train_compare"].trigger()
+    play_until(window, qtbot, 20)
+    trained = window.document.diagram.main.blocks["w"].value.array.tolist()
+    assert trained != 3.0
+    bar = window.training.bar
+    click(qtbot, bar.compare)
+    assert "Back to the start takes those before the training." in bar.text()
+    click(qtbot, bar.reset)
+    assert window.document.diagram.main.blocks["w"].value.array.tolist() == 3.0
+    assert window.comparison.is_on
+    play_until(window, qtbot, 5)
+    stopped, unstopped = window.training.courses
+    assert stopped.session.values["v"] == 2.0 != unstopped.session.values["v"]
+    window.training.go(0)
+    qtbot.waitUntil(lambda: window.training.step_shown == 0)
+    assert [course.session.values["w"] for course in window.training.courses] == [3.0, 3.0]

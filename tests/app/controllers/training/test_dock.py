@@ -6,7 +6,10 @@ import pytest
 from PySide6.QtCore import Qt
 
 import runtime.build as b
+from app.canvas.scene.camera import PLAIN
 from app.controllers.training.dock import _shows_all
+from app.services.examples import ASSETS
+from runtime.diagram import load
 
 
 @pytest.fixture
@@ -53,3 +56,15 @@ def test_the_height_that_a_user_chose_is_remembered(window, qtbot):
     qtbot.wait(500)
     assert open_curves(window, qtbot).height() == 320
     assert window.settings.curves_height == 320
+
+
+def test_views_keep_their_pictures(opened, qtbot):
+    made = opened(load(ASSETS / "diagrams" / "training_gan.gradwire.json"))
+    made.resize(1280, 720)
+    for dock in made.docks.by_name.values():
+        dock.hide()
+    qtbot.wait(500)
+    made.canvas.zoom_to_fit()
+    assert made.canvas.zoom() >= PLAIN
+    open_curves(made, qtbot)
+    assert made.canvas.zoom() >= PLAIN

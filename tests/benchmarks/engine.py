@@ -15,9 +15,7 @@ from __future__ import annotations
 import argparse
 import json
 import os
-import random
 import resource
-import statistics
 import subprocess
 import sys
 import time
@@ -25,9 +23,10 @@ from collections.abc import Collection
 from typing import Any
 
 from tests.benchmarks import scale
+from tests.benchmarks.training.turns import summary, take_turns
 
-OURS = {"gradwire": False, "gradwire-fast": True}
-"""With numpy alone, and with the ``fast`` extra."""
+OURS = {"gradwire": False, "gradwire-fast": True, "gradwire-plain": True}
+"""Prepared calls with numpy alone and with the ``fast`` extra; ``Session.backward`` with it."""
 
 
 def ours() -> list[str]:
@@ -50,6 +49,23 @@ def _ours(work: Any, fast: bool) -> Any:
     return lambda: step(*feeds), time.perf_counter() - start
 
 
+def _plain(work: Any, fast: bool) -> Any:
+    """``Session.backward`` without arguments, and how long it took to make it ready."""
+    from runtime.engine import Session
+
+    start = time.perf_counter()
+    session = Session(work.diagram, fast=fast)
+    for name, array in work.data.items():
+        session.set(name, array)
+
+    def call() -> tuple[Any, ...]:
+        run = session.backward()
+        return (run.values["loss.out"], *run.gradients.values())
+
+    call()
+    return call, time.perf_counter() - start
+
+
 def _calls(name: str, threads: int, only: Collection[str]) -> tuple[Any, dict[str, Any]]:
     from tests.benchmarks.peers import PEERS, installed
     from tests.benchmarks.workloads import WORKLOADS
@@ -58,7 +74,8 @@ def _calls(name: str, threads: int, only: Collection[str]) -> tuple[Any, dict[st
     calls: dict[str, Any] = {"build": {}}
     for system in ours():
         if system in only:
-            calls[system], calls["build"][system] = _ours(work, OURS[system])
+            make = _plain if system == "gradwire-plain" else _ours
+            calls[system], calls["build"][system] = make(work, OURS[system])
     for peer, make in PEERS.items():
         if peer not in only or not installed(peer):
             continue
@@ -72,42 +89,17 @@ def _calls(name: str, threads: int, only: Collection[str]) -> tuple[Any, dict[st
 
 
 def measure(name: str, threads: int, seconds: float, peers: Collection[str]) -> dict[str, Any]:
-    """Medians of interleaved samples, in seconds a call, of one workload in this process.
-
-    Of processor time where there is one thread: what else the machine does does not count.
-    """
-    clock = time.process_time if threads == 1 else time.perf_counter
+    """Medians of interleaved samples, in seconds a call, of one workload in this process."""
     work, calls = _calls(name, threads, {*OURS, *peers})
     build = calls.pop("build")
     losses = {s: float(call()[0].sum() if s in OURS else call()) for s, call in calls.items()}
-    samples: dict[str, list[float]] = {system: [] for system in calls}
-    shuffled = random.Random(0)
-    end = time.perf_counter() + seconds * len(calls)
-    while time.perf_counter() < end or min(map(len, samples.values())) < 5:
-        for system in shuffled.sample(list(calls), len(calls)):
-            call = calls[system]
-            call()  # whoever was before leaves cold caches
-            start = clock()
-            for _ in range(work.calls):
-                call()
-            samples[system].append((clock() - start) / work.calls)
     return {
         "work": name,
         "about": work.about,
         "threads": threads,
         "build": build,
         "losses": losses,
-        "median": {system: statistics.median(times) for system, times in samples.items()},
-        "ratio": {
-            mine: {
-                system: statistics.median(
-                    peer / own for peer, own in zip(samples[system], samples[mine], strict=True)
-                )
-                for system in calls
-                if system not in OURS
-            }
-            for mine in build
-        },
+        **summary(take_turns(calls, work.calls, seconds, threads), build),
     }
 
 

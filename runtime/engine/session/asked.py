@@ -178,7 +178,7 @@ class AskedGradients(Asked):
             "measured": {},
             "seeds": seeds,
             "step": step,
-            "problems": tuple(self.executor.problems.values()),
+            "problems": tuple(self.executor.problems.values()) if again is None else (),
         }
         if self.request.adjoints:
             fields["adjoints"] = by_path(self.read(compiled, "adjoints"), flat)

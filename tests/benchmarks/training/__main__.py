@@ -1,4 +1,4 @@
-"""Steps per second of trainings with Adam, against PyTorch (eager and compiled) and JAX with optax.
+"""Steps per second of trainings with Adam, against PyTorch (eager and compiled) and JAX.
 
     python -m tests.benchmarks.training [MLP W4 W6] [--threads 1 2] [--seconds 3] [--json FILE]
 
@@ -13,11 +13,8 @@ from __future__ import annotations
 import argparse
 import importlib
 import json
-import random
 import resource
-import statistics
 import sys
-import time
 from collections.abc import Callable, Collection
 from typing import Any
 
@@ -25,6 +22,7 @@ import numpy as np
 
 from tests.benchmarks import engine
 from tests.benchmarks.peers import JaxOps, TorchOps, installed
+from tests.benchmarks.training.turns import summary, take_turns
 from tests.benchmarks.workloads import Drawing, Workload, w4, w6
 
 LR = 1e-3
@@ -139,12 +137,44 @@ def jax_optax(work: Workload, threads: int) -> Step:
     return step
 
 
+def jax_alone(work: Workload, threads: int) -> Step:
+    """One jitted function for loss, gradients and Adam written out, whose buffers are reused."""
+    jax: Any = importlib.import_module("jax")
+    jnp = jax.numpy
+    ops = JaxOps(jax)
+    variables = {k: jnp.asarray(v) for k, v in work.variables.items()}
+    data = {k: jnp.asarray(v) for k, v in work.data.items()}
+
+    def whole(variables: Any, means: Any, squares: Any, count: Any, data: Any) -> Any:
+        loss, gradients = jax.value_and_grad(lambda v: work.peer(ops, v, data))(variables)
+        count = count + 1
+        means = {k: 0.9 * means[k] + 0.1 * g for k, g in gradients.items()}
+        squares = {k: 0.999 * squares[k] + 0.001 * g * g for k, g in gradients.items()}
+        scale, root = LR / (1 - 0.9**count), 1 / (1 - 0.999**count)
+        variables = {
+            k: v - scale * means[k] / (jnp.sqrt(squares[k] * root) + 1e-8)
+            for k, v in variables.items()
+        }
+        return variables, means, squares, count, loss
+
+    function = jax.jit(whole, donate_argnums=(0, 1, 2))
+    zeros = [{k: jnp.zeros_like(v) for k, v in variables.items()} for _ in range(2)]
+    held = [variables, *zeros, jnp.float32(0)]
+
+    def step() -> float:
+        *held[:], loss = function(*held, data)
+        return float(loss)
+
+    return step
+
+
 SYSTEMS: dict[str, tuple[str, Callable[[Workload, int], Step]]] = {
     "gradwire": ("numpy", ours(False)),
     "gradwire-fast": ("llvmlite", ours(True)),
     "torch": ("torch", torch_eager),
     "torch-fused": ("torch", lambda work, threads: torch_eager(work, threads, fused=True)),
     "torch-compiled": ("torch", lambda work, threads: torch_eager(work, threads, compiled=True)),
+    "jax": ("jax", jax_alone),
     "jax-optax": ("optax", jax_optax),
 }
 
@@ -159,39 +189,19 @@ def _steps(name: str, threads: int, only: Collection[str]) -> tuple[Workload, di
 
 
 def measure(name: str, threads: int, seconds: float, only: Collection[str]) -> dict[str, Any]:
-    """Medians of interleaved samples, in seconds a step; of processor time with one thread."""
-    clock = time.process_time if threads == 1 else time.perf_counter
+    """Medians of interleaved samples, in seconds a step."""
     work, steps = _steps(name, threads, only)
     losses = {system: [step() for _ in range(AGREEING)] for system, step in steps.items()}
     _require_agreement(losses)
-    samples: dict[str, list[float]] = {system: [] for system in steps}
-    shuffled = random.Random(0)
-    end = time.perf_counter() + seconds * len(steps)
-    while time.perf_counter() < end or min(map(len, samples.values())) < 5:
-        for system in shuffled.sample(list(steps), len(steps)):
-            step = steps[system]
-            step()
-            start = clock()
-            for _ in range(work.calls):
-                step()
-            samples[system].append((clock() - start) / work.calls)
     return {
         "work": name,
         "about": work.about,
         "threads": threads,
         "losses": losses,
-        "median": {system: statistics.median(times) for system, times in samples.items()},
-        "ratio": {
-            mine: {
-                system: statistics.median(
-                    peer / own for peer, own in zip(samples[system], samples[mine], strict=True)
-                )
-                for system in steps
-                if not system.startswith("gradwire")
-            }
-            for mine in steps
-            if mine.startswith("gradwire")
-        },
+        **summary(
+            take_turns(steps, work.calls, seconds, threads),
+            [system for system in steps if system.startswith("gradwire")],
+        ),
     }
 
 

@@ -49,16 +49,13 @@ def groups_of_few(tasks: list[Task], kept: Collection[Value]) -> list[Task]:
 def _grouped(tasks: list[Task], fewest_scalars: int) -> list[Task]:
     if len(tasks) < FEWEST:
         return tasks
-    depth: dict[Value, int] = {}
+    levels = _levels(tasks)
     kinds: dict[Hashable, list[PlainTask]] = {}
-    levels: dict[int, list[Task]] = {}
-    for task in tasks:
-        level = 1 + max((depth.get(x, 0) for x in task.inputs), default=0)
-        for value in task.values:
-            depth[value] = level
-        levels.setdefault(level, []).append(task)
-        if isinstance(task, PlainTask) and _fits(task):
-            kinds.setdefault((level, *_kind(task)), []).append(task)
+    for level, members in levels.items():
+        if len(members) >= FEWEST:
+            for task in members:
+                if isinstance(task, PlainTask) and _fits(task):
+                    kinds.setdefault((level, *_kind(task)), []).append(task)
     chosen = [
         members
         for members in kinds.values()
@@ -74,6 +71,22 @@ def _grouped(tasks: list[Task], fewest_scalars: int) -> list[Task]:
             for task in levels[level]
         )
     return result
+
+
+def _levels(tasks: list[Task]) -> dict[int, list[Task]]:
+    """The tasks by depth: those of one level don't depend on each other."""
+    depth: dict[Value, int] = {}
+    levels: dict[int, list[Task]] = {}
+    for task in tasks:
+        level = 0
+        for x in task.inputs:
+            above = depth.get(x, 0)
+            if above > level:
+                level = above
+        for value in task.values:
+            depth[value] = level + 1
+        levels.setdefault(level + 1, []).append(task)
+    return levels
 
 
 def _fits(task: PlainTask) -> bool:

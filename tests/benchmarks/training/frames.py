@@ -2,10 +2,12 @@
 
 Each diagram is trained in a whole window of 1280 × 720 at full speed, and without a window before
 and after. Each line gives the frames a second, counting paintings that show a new step with its
-states; the processor time that a frame takes the window's thread and the evaluator's; the steps a
-second in the window as a share of those without; and how long the window's thread was busy at most
-before it looked for events again. Set QT_QPA_PLATFORM=xcb for a real window; without a screen the
-painting is the same. Not a test: it prints numbers.
+states; the processor time that a frame takes the window's thread, how often it paints the canvas
+for one, and what that and the evaluator's thread take; the steps a second in the window as a share
+of those without; and how long the window's thread was busy at most before it looked for events
+again. On a busy machine the processor times are nearer to the truth than the frames. Set
+QT_QPA_PLATFORM=xcb for a real window; without a screen the painting is the same. Not a test: it
+prints numbers.
 """
 
 from __future__ import annotations
@@ -99,13 +101,12 @@ def headless(path: Path, seconds: float) -> float:
 
 
 def events(seconds: float) -> float:
-    """Handle events for so long; the longest time that one round of them took, in ms."""
+    """Handle events for so long; the most processor time that one round of them took, in ms."""
     longest, until = 0.0, time.perf_counter() + seconds
-    while (began := time.perf_counter()) < until:
+    while time.perf_counter() < until:
         spent = time.thread_time()
         QApplication.processEvents(QEventLoop.ProcessEventsFlag.WaitForMoreEvents)
         longest = max(longest, time.thread_time() - spent)
-        del began
     return 1e3 * longest
 
 

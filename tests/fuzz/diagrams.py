@@ -71,7 +71,7 @@ def run_with(diagram: Diagram, passes: tuple[Pass, ...]) -> tuple[Session, Run]:
     """A session that plans with these passes, and its run with everything in sight."""
     with patch("runtime.engine.session.session.select_passes", lambda fast: passes):
         session = Session(diagram)
-    return session, session.backward(adjoints="all")
+    return session, session.backward(adjoints="all", contributions=True)
 
 
 def engines_case(rng: Random) -> str:

@@ -7,6 +7,7 @@ are refused before anything of them is read.
 from __future__ import annotations
 
 import math
+import warnings
 from tokenize import TokenError
 from typing import IO, TYPE_CHECKING, Any, NamedTuple
 
@@ -58,7 +59,9 @@ def read_header(file: IO[bytes], path: str) -> Header:
         version = npy_format.read_magic(file)
         if version not in _READERS:
             raise ValueError(f"version {version} is not known")
-        shape, fortran, dtype = _READERS[version](file)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", UserWarning)  # of headers that Python 2 wrote
+            shape, fortran, dtype = _READERS[version](file)
     except _FLAWS as error:
         reason = str(error).splitlines()[0][:200] if str(error) else type(error).__name__
         raise FileError(f"This is no array of numpy: {reason}.", path=path) from None

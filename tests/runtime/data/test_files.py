@@ -167,6 +167,14 @@ def test_arrays_are_read_or_mapped(
         assert np.array_equal(batch(tmp_path, name, **parts), array[:, ::-1].astype("float32"))
 
 
+def test_an_array_that_python_2_wrote_is_read_without_a_warning(tmp_path: Path) -> None:
+    header = b"{'descr': '<f4', 'fortran_order': False, 'shape': (2L, 3L), }".ljust(117) + b"\n"
+    start = b"\x93NUMPY\x01\x00" + struct.pack("<H", len(header)) + header
+    array = np.arange(6, dtype="<f4").reshape(2, 3)
+    (tmp_path / "a.npy").write_bytes(start + array.tobytes())
+    assert np.array_equal(batch(tmp_path, "a.npy"), array)
+
+
 def test_only_the_rows_of_a_batch_are_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     from runtime.data import columns
 

@@ -56,6 +56,10 @@ class Later(Mapping[str, T], Generic[T]):
     def __repr__(self) -> str:
         return repr(dict(self))
 
+    def __reduce__(self) -> tuple[type[dict[str, T]], tuple[dict[str, T]]]:
+        """Copies and pickles are of the results, and need neither the session nor the program."""
+        return dict, (dict(self),)
+
 
 class Accumulated(MutableMapping[str, "Array | None"]):
     """Gradients by variable. Those that the last backward wrote are its own, and nobody copies
@@ -102,3 +106,7 @@ class Accumulated(MutableMapping[str, "Array | None"]):
 
     def __repr__(self) -> str:
         return repr(self._settle())
+
+    def __reduce__(self) -> tuple[type[dict[str, Array | None]], tuple[dict[str, Array | None]]]:
+        """Copies and pickles are of the gradients."""
+        return dict, (dict(self._settle()),)

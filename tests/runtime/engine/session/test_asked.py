@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import pickle
+from collections.abc import Callable, Mapping
+from copy import deepcopy
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -176,3 +178,19 @@ def test_a_block_that_no_loss_needs_fails_when_its_value_is_read() -> None:
     for _ in range(2):
         with pytest.raises(RunError, match="pick"):
             run.values["pick.out"]
+
+
+@pytest.mark.parametrize("copied", [deepcopy, lambda run: pickle.loads(pickle.dumps(run))])
+def test_a_run_can_be_copied_and_sent(copied: Callable[[Run], Run]) -> None:
+    """Also what nobody has read yet; the copy needs no session."""
+    session = Session(noisy())
+    run = session.backward(feeds={"x": np.ones(3, np.float32)})
+    sent = copied(run)
+    session.set("w", np.zeros(3, np.float32))
+    for table in ("values", "contributions", "gradients"):
+        kept, read = getattr(sent, table), getattr(run, table)
+        assert list(kept) == list(read)
+        for name in read:
+            np.testing.assert_array_equal(kept[name], read[name])
+    gradients = copied(session.gradients)
+    np.testing.assert_array_equal(gradients["w"], run.gradients["w"])

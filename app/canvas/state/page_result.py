@@ -52,18 +52,30 @@ class PageResult:
         """The badges of the result, unless it is stale."""
         return NONE if self.result is None or self.stale else self.result.badges
 
-    @cached_property
+    @property
     def notes(self) -> Mapping[str, Note]:
         """The notes of the page with the numbers of the result; … while there is none."""
-        notes = self.scene.page.notes
+        notes = self.scene.page.notes  # of now: edits change the page while the result stays
         if not any(asks(note.text) for note in notes.values()):
             return notes
+        return {name: replace(note, text=self._written(note.text)) for name, note in notes.items()}
+
+    def _written(self, text: str) -> str:
+        """The text of a note with its numbers."""
+        if text not in self._texts:
+            self._texts[text] = note_text(text, self._facts)
+        return self._texts[text]
+
+    @cached_property
+    def _texts(self) -> dict[str, str]:
+        """The texts of notes that were written already, by what they ask for."""
+        return {}
+
+    @cached_property
+    def _facts(self) -> FlowFacts | None:
         result = self.result
         flow = None if result is None or result.is_partial else result.flow
-        facts = None if result is None or flow is None else FlowFacts(flow, result.diagram)
-        return {
-            name: replace(note, text=note_text(note.text, facts)) for name, note in notes.items()
-        }
+        return None if result is None or flow is None else FlowFacts(flow, result.diagram)
 
     @property
     def leaf_ports(self) -> Mapping[PortPath, Any]:

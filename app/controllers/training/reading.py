@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from contextlib import ExitStack
+from pathlib import PureWindowsPath
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QObject, Signal
@@ -82,4 +83,4 @@ def _names(document: Document) -> set[str]:
     """The names of the data files that a document reads."""
     blocks = [block for page in document.diagram.pages.values() for block in page.blocks.values()]
     paths = (block.path for block in blocks if isinstance(block, Dataset))
-    return {path.replace("\\", "/").rpartition("/")[2] for path in paths if path}
+    return {PureWindowsPath(path).name for path in paths if path}  # with / or a backslash

@@ -229,7 +229,8 @@ class _Writer:
         if not self._prefix or _is_automatic(name, self._page.blocks[name]):
             return text.text
         if text.text.endswith(")") and text.binds == _CALL and text.text.startswith("gw."):
-            return f"{text.text[:-1]}, name={name!r})"
+            comma = "" if text.text.endswith("()") else ", "
+            return f"{text.text[:-1]}{comma}name={name!r})"
         return f"{text.within(_CALL)}.named({name!r})"
 
     def _written(self, name: str, block: Block) -> _Text:

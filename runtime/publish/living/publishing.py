@@ -99,12 +99,11 @@ def still(diagram: Diagram) -> str:
     diagram = with_numbers(diagram)
     flow = analyse(diagram)
     states = {wire: str(state) for wire, state in flow.states().items()}
-    return svg(
-        diagram.title,
-        pictures(diagram, flow.program, shown_views(diagram)),
-        states,
-        _face_numbers(diagram),
-    )
+    drawn = pictures(diagram, flow.program, shown_views(diagram))
+    notes = drawn["pages"][drawn["uses"][""]]["notes"]
+    for shown, note in zip(notes, diagram.main.notes.values(), strict=True):
+        shown[0] = note.text  # as a whole: nothing follows here
+    return svg(diagram.title, drawn, states, _face_numbers(diagram))
 
 
 def _face_numbers(diagram: Diagram) -> dict[str, list[str]]:

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from html import escape
 from typing import Any
 from xml.etree import ElementTree
 
-from runtime.build import build, loss, stop_gradient, variable
+import pytest
+
+from runtime.build import block, build, loss, stop_gradient, variable
 from runtime.diagram.model import Diagram, Note, Point
 from runtime.engine.lowering import lower
 from runtime.publish.living.drawn.picture import pictures
@@ -64,3 +67,26 @@ def test_nothing_is_filled_by_default_and_faces_have_numbers() -> None:
     assert groups and {group.get("fill") for group in groups} == {"none"}
     texts = [text.text for text in found.iter(f"{SVG}text")]
     assert "9" in texts and "3" in texts and "∇ 3" in texts
+
+
+@pytest.mark.parametrize("frame", [False, True])
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ('w gets {grad("w")}', "w gets 6"),
+        ('{value("nowhere")} is lost', '{value("nowhere")} is lost'),
+    ],
+)
+def test_notes_and_titles_of_frames_state_numbers(text: str, shown: str, *, frame: bool) -> None:
+    w = variable("w", 3.0)
+    made = build(loss(w * w, name="loss"))
+    note = Note(text, Point(0.0, 200.0), 400.0, 80.0, frame)
+    picture = still(made.with_page("main", replace(made.main, notes={"n": note})))
+    assert escape(shown) in picture
+
+
+def test_notes_of_what_cannot_run_show_what_was_written() -> None:
+    made = build(loss(block("Add", variable("w", 3.0)), name="loss"))
+    note = Note('w gets {grad("w")}', Point(0.0, 200.0), 400.0, 80.0)
+    picture = still(made.with_page("main", replace(made.main, notes={"n": note})))
+    assert escape(note.text) in picture

@@ -216,14 +216,13 @@ class _Plot:
         faint.setData(*_drawable(x, y, log) if shows_raw else ([], []), connect="finite")
         faint.setPen(pg.mkPen(behind, width=1))
         smooth = points.smoothed(smoothing)
-        clear.setData(*_drawable(points.steps.astype(float), smooth, log), connect="finite")
+        x, y = _drawable(points.steps.astype(float), smooth, log)
+        is_dot = len(x) == 1 and bool(np.isfinite([x, y]).all())  # no line goes through one point
+        clear.setData(
+            x, y, connect="finite", symbol="o" if is_dot else None, symbolSize=5,
+            symbolBrush=line.colour, symbolPen=None,
+        )  # fmt: skip
         clear.setPen(pg.mkPen(line.colour, width=_WIDTH, style=line.dash))
-        single = len(points.steps) == 1
-        clear.setSymbol("o" if single else None)
-        if single:
-            clear.setSymbolSize(5)
-            clear.setSymbolBrush(line.colour)
-            clear.setSymbolPen(None)
 
     def _name(self, lines: Sequence[Line]) -> None:
         """Name the lines, unless the title of the plot says all."""

@@ -209,3 +209,21 @@ def test_what_is_loaded_first_is_the_window(window):
     code = "import app.shell.main_window, sys; print('pyqtgraph' in sys.modules)"
     found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert found.stdout.strip() == "False"
+
+
+def test_one_number_is_a_dot_where_the_axis_has_a_place_for_it(panel):
+    """And without one nothing is drawn, of which nothing warns."""
+
+    def has_dot(number):
+        made = Recording("first")
+        made.losses = (LOSS,)
+        made.add(1, {LOSS: number})
+        panel.show_runs([Run(made)])
+        panel.grab()
+        ((_, clear),) = panel.plots._plots[Group.LOSSES]._items.values()
+        return clear.opts["symbol"] == "o"
+
+    assert has_dot(2.0) and has_dot(-1.0)
+    assert not has_dot(math.nan)
+    panel.log_numbers.setChecked(True)
+    assert has_dot(2.0) and not has_dot(-1.0)

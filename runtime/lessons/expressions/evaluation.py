@@ -46,8 +46,8 @@ class Evaluation:
         match node:
             case ast.Constant(value=bool() | str() as value):
                 return value
-            case ast.Constant(value=value):
-                return np.asarray(float(value))  # type: ignore[arg-type]  # a number by the grammar
+            case ast.Constant(value=int() | float() as value):
+                return np.asarray(float(value))
             case ast.BoolOp() | ast.UnaryOp(op=ast.Not()) | ast.Compare():
                 return self.truth(node)
             case ast.UnaryOp(operand=operand):

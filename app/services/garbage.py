@@ -21,12 +21,15 @@ class GarbageCollector(QObject):
     window holds the interpreter and waits for the lock, and neither ever goes on. In the window's
     own thread the destructor of a QObject allocates while it holds such a lock: if the garbage
     includes another QObject, the thread waits for itself. So Python's collector stays off as long
-    as the process may destroy a QObject, which is until it ends.
+    as the process may destroy a QObject, which is until it ends. What is there before the first
+    window, that is modules and what they hold, is not looked at again: it never becomes garbage,
+    and is most of what there is to look at.
     """
 
     def __init__(self, parent: QObject | None = None) -> None:
         super().__init__(parent)
         gc.disable()
+        gc.freeze()
         self._timer = QTimer(self, interval=INTERVAL)
         self._timer.timeout.connect(self.collect)
         self._timer.start()

@@ -63,6 +63,16 @@ def test_garbage_waits_while_a_mouse_button_is_held(collector, monkeypatch):
     assert len(ended) == 2 * CYCLES - 1000
 
 
+def test_what_was_there_before_the_windows_is_not_looked_at_again(qapp):
+    old = [[]]
+    first = GarbageCollector(qapp)
+    new = [[]]
+    looked_at = {id(each) for each in gc.get_objects()}
+    assert id(old) not in looked_at
+    assert id(new) in looked_at
+    shiboken6.delete(first)
+
+
 def test_a_little_garbage_is_left_alone(collector):
     gc.collect()
     ended = []

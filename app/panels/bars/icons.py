@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from functools import cache
+from functools import cache, lru_cache
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QByteArray, QRectF, QSize, Qt
@@ -20,11 +20,17 @@ _RATIOS = (1.0, 1.25, 1.5, 1.75, 2.0, 2.5, 3.0)
 
 def tool_icon(name: str, theme: Theme, size: int, *, marked: bool = False) -> QIcon:
     """The icon of a tool, ``size`` px wide; a marked one has the theme's colour of warnings."""
+    normal, active = (theme.warning,) * 2 if marked else (theme.ink_soft, theme.ink)
+    return _icon(name, size, normal, active, theme.hairline)
+
+
+@lru_cache(maxsize=256)
+def _icon(name: str, size: int, normal: str, active: str, disabled: str) -> QIcon:
     made = QIcon()
     colours = {
-        QIcon.Mode.Normal: theme.warning if marked else theme.ink_soft,
-        QIcon.Mode.Active: theme.warning if marked else theme.ink,
-        QIcon.Mode.Disabled: theme.hairline,
+        QIcon.Mode.Normal: normal,
+        QIcon.Mode.Active: active,
+        QIcon.Mode.Disabled: disabled,
     }
     for mode, colour in colours.items():
         drawing = QSvgRenderer(QByteArray(_text(name).replace("currentColor", colour).encode()))

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import lru_cache
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QRectF, QSize
 from PySide6.QtGui import QColor, QPainter, QPixmap
@@ -15,6 +15,7 @@ from app.canvas.scene.geometry import Scene
 from app.canvas.state.annotations import resolve
 from app.canvas.state.view_state import ViewState
 from app.evaluation.evaluator import evaluate
+from app.services.theme import THEMES
 from blocks.errors import GradwireError
 from runtime.diagram import MAIN, load
 
@@ -29,8 +30,9 @@ LARGEST = 200_000
 """Size of the largest file that has a picture, bytes; of a larger one little could be seen."""
 
 
-class Content(NamedTuple):
-    """What a picture shows: a diagram, and its result if it was run."""
+@dataclass(frozen=True, eq=False)
+class Content:
+    """What a picture shows: a diagram, and its result if it was run. Equal only to itself."""
 
     diagram: Diagram
     result: Result | None
@@ -60,6 +62,13 @@ def _read(path: Path, runs: bool, stamp: tuple[int, ...]) -> Content:
 
 def draw(content: Content, theme: Theme, size: QSize, ratio: float) -> QPixmap:
     """The main page in ``size`` px, with ``ratio`` physical pixels per px and lanes if it ran."""
+    return _draw(content, theme.name, size, ratio)
+
+
+@lru_cache(maxsize=64)
+def _draw(content: Content, theme_name: str, size: QSize, ratio: float) -> QPixmap:
+    """Kept for the start pages of other windows, which show the same examples."""
+    theme = THEMES[theme_name]
     scene = Scene(content.diagram, MAIN)
     view = ViewState(scene, resolve(scene, content.result), Camera(), theme)
     picture = QPixmap(size * ratio)

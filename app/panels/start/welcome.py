@@ -230,8 +230,9 @@ class Welcome(QScrollArea):
         self._reader.submit(str(path), lambda superseded: read(path, runs=runs))
 
     def _draw(self, name: str, content: object) -> None:
+        path, found = Path(name), content if isinstance(content, Content) else None
         for card in self.cards:
-            card.picture.show_content(Path(name), content if isinstance(content, Content) else None)
+            card.picture.show_content(path, found)
 
     def shutdown(self) -> None:
         """Read no more; the page goes with its window."""

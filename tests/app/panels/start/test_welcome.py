@@ -111,6 +111,19 @@ def test_a_picture_shows_the_diagram_in_the_theme(qapp, theme):
     assert len(colours) > 3
 
 
+def test_a_picture_is_drawn_anew_only_for_what_changes_it(qapp):
+    size = QSize(232, 116)
+    content = read(examples()[0].path, runs=True)
+    drawn = draw(content, LIGHT, size, 1.0)
+    assert draw(content, LIGHT, QSize(size), 1.0).cacheKey() == drawn.cacheKey()
+    plain = read(examples()[0].path, runs=False)
+    others = [draw(*given) for given in (
+        (content, DARK, size, 1.0), (content, LIGHT, size / 2, 1.0),
+        (content, LIGHT, size, 2.0), (plain, LIGHT, size, 1.0),
+    )]  # fmt: skip
+    assert all(other.toImage() != drawn.toImage() for other in others)
+
+
 def test_a_file_is_read_again_only_when_it_changed(tmp_path):
     path = tmp_path / "mine.gradwire.json"
     save(build(loss(variable("b", [1.0]))), path)

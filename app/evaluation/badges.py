@@ -61,8 +61,10 @@ def _origins(flow: ObservedFlow) -> frozenset[str]:
     """Nonfinite wires whose target block receives nothing nonfinite from further downstream."""
     program = flow.program
     wild: set[WirePath] = set()
-    for states in {id(found): found for found in map(flow.states, (None, *flow.losses))}.values():
-        wild.update(w for w in program.wire_sources if states.get(w) is State.NONFINITE)
+    for loss in (None, *flow.losses):
+        numeric = flow.numeric_states(loss).items()
+        if found := {wire for wire, state in numeric if state is State.NONFINITE}:
+            wild.update(wire for wire in program.wire_sources if wire in found)
     starts = _blocks_read(program) if wild else {}
     victims = {starts[wire] for wire in wild}
     return frozenset(wire for wire in wild if program.wire_targets[wire] not in victims)

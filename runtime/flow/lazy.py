@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, ItemsView, Iterator, Mapping, Sequence, ValuesView
 from functools import cached_property
 from typing import TypeVar, overload
 
@@ -92,6 +92,16 @@ class _Overlay(Mapping[K, V]):
 
     def __contains__(self, key: object) -> bool:
         return key in self.base
+
+    def items(self) -> ItemsView[K, V]:
+        return self._joined().items()
+
+    def values(self) -> ValuesView[V]:
+        return self._joined().values()
+
+    def _joined(self) -> dict[K, V]:
+        """All of it, for who goes through all of it: looking up each key takes ten times as long."""
+        return {**self.base, **self.changed}
 
     def __iter__(self) -> Iterator[K]:
         return iter(self.base)

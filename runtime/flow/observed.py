@@ -21,7 +21,7 @@ from runtime.flow.numbers.elsewhere import Elsewhere
 from runtime.flow.numbers.flat_spots import Zero
 from runtime.flow.numbers.magnitudes import measure
 from runtime.flow.numbers.origins import Origin, Values
-from runtime.flow.numbers.rules import THRESHOLDS, Thresholds, classify, classify_each
+from runtime.flow.numbers.rules import NUMERIC, THRESHOLDS, Thresholds, classify, classify_each
 from runtime.flow.structure.leaves import combined_verdict
 from runtime.flow.structure.stops import StoppedPort, closed_stops, stopped_ports
 from runtime.flow.structure.surrogates import surrogates
@@ -77,6 +77,7 @@ class ObservedFlow:
         self.program = flow.program
         self._contributions: dict[str, Contributions] = {}
         self._states: dict[str, Mapping[str, State]] = {}
+        self._numeric: dict[str, dict[str, State]] = {}
         self._zero_shares: dict[tuple[str, frozenset[State]], Mapping[str, float]] = {}
         self._sentences: dict[str, NumericSentences] = {}
         self._elsewhere: dict[str, Elsewhere] = {}
@@ -102,6 +103,11 @@ class ObservedFlow:
         if key not in self._states:
             self._states[key] = self._refined(key, self.flow.states(key or None))
         return self._states[key]
+
+    def numeric_states(self, loss: str | None = None) -> Mapping[str, State]:
+        """The states of the wires that carry gradient whose numbers say more than that, by path."""
+        self.states(loss)
+        return self._numeric.get(self._key(loss), {})
 
     @explained
     def verdict(self, wire: str, loss: str | None = None) -> Verdict:
@@ -137,7 +143,8 @@ class ObservedFlow:
         if contributions is None:
             return {}
         if (key, states) not in self._zero_shares:
-            wires = [wire for wire, state in self.states(loss).items() if state in states]
+            known = self.numeric_states(loss) if states <= NUMERIC else self.states(loss)
+            wires = [wire for wire, state in known.items() if state in states]
             self._zero_shares[key, states] = contributions.zero_shares(wires)
         return self._zero_shares[key, states]
 
@@ -348,12 +355,14 @@ class ObservedFlow:
         contributions = self._of(key)
         if contributions is None:
             return states
-        found: dict[str, State] = {}
-        for measured in (contributions.sizes, contributions.tree_sizes):
-            numeric = classify_each(measured, contributions.scale, self.thresholds)
-            for wire, state in numeric.items():
-                if states[wire] is State.CARRIES:
-                    found[wire] = state
+        found = self._numeric[key] = {
+            wire: state
+            for measured in (contributions.sizes, contributions.tree_sizes)
+            for wire, state in classify_each(
+                measured, contributions.scale, self.thresholds
+            ).items()
+            if states[wire] is State.CARRIES
+        }
         return overlaid(states, found)
 
     def _sentences_about(self, key: PortPath, contributions: Contributions) -> NumericSentences:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Literal
 
 from numpy.typing import ArrayLike
@@ -76,26 +77,23 @@ def run_losses(
     Returns None as soon as the runs are ``superseded``. The session's accumulated gradients don't
     change. Raises what ``Session.backward`` does.
     """
-    heads, kept = flow.losses, dict(session.gradients)
+    heads = flow.losses
     groups = {ALL if len(heads) != 1 else heads[0]: heads}
     if len(heads) > 1 and (most is None or len(heads) <= most):
         groups |= {head: (head,) for head in heads}
     adjoints: Literal["all", "stops"] = "all" if flow.differentiates else "stops"
+    ask = partial(
+        session.backward, feeds=feeds, adjoints=adjoints, contributions=True, accumulate=False
+    )
     runs: dict[str, Run] = {}
-    try:
-        for name, group in groups.items():
-            if not runs:
-                first = session.backward(group, feeds=feeds, adjoints=adjoints, contributions=True)
-                runs[name] = first
-            else:
-                run = session.backward(
-                    group, feeds=feeds, adjoints=adjoints, contributions=True, ports=()
-                )
-                runs[name] = replace(run, values=first.values, problems=first.problems)
-            if superseded():
-                return None
-    finally:
-        session.gradients = kept
+    for name, group in groups.items():
+        if not runs:
+            first = runs[name] = ask(group)
+        else:
+            run = ask(group, ports=())
+            runs[name] = replace(run, values=first.values, problems=first.problems)
+        if superseded():
+            return None
     return runs
 
 

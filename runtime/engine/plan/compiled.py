@@ -67,8 +67,11 @@ class Compiled:
             table: {name: None if v is None else plan.reader(v) for name, v in values.items()}
             for table, values in results.items()
         }
-        self._all = {
-            table: [(name, reader or read_none) for name, reader in readers.items()]
+        self._nothing: dict[Table, dict[str, Array | None]] = {
+            table: dict.fromkeys(readers) for table, readers in self._readers.items()
+        }
+        self._connected = {
+            table: [(name, reader) for name, reader in readers.items() if reader is not None]
             for table, readers in self._readers.items()
         }
         self.bound: int | None = None
@@ -82,7 +85,10 @@ class Compiled:
     def read(self, table: Table) -> dict[str, Array | None]:
         """One kind of results of the last run, by name; raises RunError without memory for it."""
         try:
-            return {name: reader() for name, reader in self._all[table]}
+            found = self._nothing[table].copy()
+            for name, reader in self._connected[table]:
+                found[name] = reader()
+            return found
         except MemoryError:
             raise no_room(v for v in self.results[table].values() if v is not None) from None
 

@@ -35,9 +35,10 @@ class Wanted(NamedTuple):
     norms: bool | Collection[str]
     unconnected: Literal["none", "zero"]
     request: GradientRequests
+    accumulate: bool
 
 
-PLAIN = Wanted(None, None, None, (), None, False, "none", "write")
+PLAIN = Wanted(None, None, None, (), None, False, "none", "write", True)
 """What ``Session.backward`` is asked for without arguments."""
 
 
@@ -135,6 +136,7 @@ class AskedGradients(Asked):
         self._late_wires = dict.fromkeys(map(str, self.later.contributions))
         self._drawn = bool(program.streams())
         self._late = bool(self._late_ports or self._late_wires)
+        self._accumulates = wanted.accumulate
         self._writes = all(request == "write" for request in self._requests.values())
         self._leaves: Mapping[str, Array] = {}
         self._taken = -1
@@ -152,7 +154,8 @@ class AskedGradients(Asked):
         total: Accumulated,
         step: int,
     ) -> Run:
-        """Run for these feeds and output gradients; gradients are written or added to ``total``."""
+        """Run for these feeds and output gradients; gradients are written or added to ``total``,
+        unless the request is not to accumulate."""
         again = None if self.executor.partial else self._again(feeds, seeds, step)
         compiled, flat = self._ran(feeds, seeds), self.program.flat
         values: Mapping[str, Array] = compiled.values()
@@ -165,10 +168,11 @@ class AskedGradients(Asked):
                 values = Later(self._late_ports, values, again, "values")
             if self._late_wires:
                 contributions = Later(self._late_wires, {}, again, "contributions")
-        if again is not None and self._writes:
+        if again is not None and self._writes and self._accumulates:
             total.write(self.request.wrt, again.gradients)
-        else:
-            gradients = accumulate(total, self._requests, gradients)
+        elif not self._writes or self._accumulates:
+            into = total if self._accumulates else None
+            gradients = accumulate(total, self._requests, gradients, into)
         fields = {
             **self._always,
             "values": by_path(values, flat) if self._named else values,

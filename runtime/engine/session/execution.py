@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from runtime.calculus import Value
     from runtime.diagram.paths import PortPath
     from runtime.engine.plan.passes import Pass
-    from runtime.engine.program import Program
+    from runtime.engine.program import Leaf, Program
     from runtime.engine.session.store import Store
 
 Array = NDArray[Any]
@@ -117,7 +117,12 @@ class Executor:
     ) -> list[Value]:
         """Fill the plan's leaves; returns those of inputs that have no value."""
         missing, drawn = [], False
-        for path, leaf in compiled.leaves.items():
+        leaves: Mapping[str, Leaf] = compiled.leaves
+        if compiled.bound is not None and not (feeds or seeds):
+            changed = self._store.changed_since(compiled.bound)
+            if changed is not None:
+                leaves = {path: leaves[path] for path in changed if path in leaves}
+        for path, leaf in leaves.items():
             if path in feeds:
                 compiled.feed(leaf.value, feeds[path])
             elif (array := self._store.value(path, program.leaves[path])) is not None:

@@ -99,22 +99,23 @@ class Shapes:
 
 
 def accumulate(
-    total: MutableMapping[str, Array | None],
+    total: Mapping[str, Array | None],
     requests: Mapping[str, str],
     fresh: Mapping[str, Array | None],
+    into: MutableMapping[str, Array | None] | None,
 ) -> dict[str, Array | None]:
     """Gradients by variable: for "write" the fresh one, for "add" its sum with that in ``total``,
     for "null" None.
 
-    Updates ``total``, the accumulated gradients, except for "null".
+    Copies of them, except for "null", are stored ``into`` the accumulated gradients, if given.
     """
     result: dict[str, Array | None] = {}
     for name, how in requests.items():
         gradient = fresh.get(name)
-        before = total.get(name)
-        if how == "add" and before is not None:
+        before = total.get(name) if how == "add" else None
+        if before is not None:
             gradient = np.array(before) if gradient is None else before + gradient
         result[name] = gradient
-        if how != "null":
-            total[name] = None if gradient is None else np.array(gradient)
+        if into is not None and how != "null":
+            into[name] = None if gradient is None else np.array(gradient)
     return result

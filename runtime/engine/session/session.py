@@ -256,6 +256,7 @@ class Session(Shown):
         norms: bool | Collection[str] = False,
         unconnected: Literal["none", "zero"] = "none",
         request: GradientRequests = "write",
+        accumulate: bool = True,
     ) -> Run:
         """Run forward and backward over the sum of the losses.
 
@@ -272,10 +273,12 @@ class Session(Shown):
         - ``unconnected``: the gradient where no path connects, None or zeros.
         - ``request``: "write" replaces ``self.gradients``, "add" adds to them, "null" computes
           none. One request for all, by variable (the others are "null"), or in argument order.
+        - ``accumulate``: whether ``self.gradients`` change at all; if not, gradients are only
+          returned.
 
         Raises HeadError, FeedError, NotRunnableError, RunError.
         """
-        names = losses, wrt, ports, adjoints, contributions, norms, unconnected, request
+        names = losses, wrt, ports, adjoints, contributions, norms, unconnected, request, accumulate
         with self._lock:
             fed = self._checked_feeds(feeds) if feeds else {}
             if not out_gradients and all(map(is_, names, PLAIN)):

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
+from itertools import takewhile
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -40,6 +41,10 @@ class Store:
         self.phase: Phase = "training"
         """The rows that data sets give: those for training, or those for validation."""
         self._initial: dict[str, dict[Shape, Array | None]] = {}
+        self._changes: dict[str, int] = {}
+        """The versions at which single values changed last, the newest at the end."""
+        self._all_changed = 0
+        """The version at which any number of them changed last."""
 
     @property
     def assigned(self) -> dict[str, Array]:
@@ -52,7 +57,7 @@ class Store:
     def set(self, name: str, value: ArrayLike) -> None:
         """Assign a value; raises FeedError."""
         self.assigned[name] = self.convert(name, value)
-        self.version += 1
+        self._changed([name])
 
     def follow(self, arrays: Mapping[str, Array]) -> None:
         """Values that are updated in place from now on, by path: copied when they are read after
@@ -71,6 +76,7 @@ class Store:
         """The followed values have new numbers."""
         self._behind = True
         self.version += 1
+        self._all_changed = self.version
 
     def rebind(self, sources: Mapping[str, Source | Stream], changed: Collection[str]) -> None:
         """Replace the sources, and discard the values of leaves whose numbers changed."""
@@ -78,7 +84,20 @@ class Store:
         for path in changed:
             self.assigned.pop(path, None)
             self._initial.pop(path, None)
+        self._changed(changed)
+
+    def _changed(self, paths: Iterable[str]) -> None:
         self.version += 1
+        for path in paths:
+            self._changes.pop(path, None)
+            self._changes[path] = self.version
+
+    def changed_since(self, version: int) -> list[str] | None:
+        """The paths of the values that may have changed since a version; None for all."""
+        if version < self._all_changed:
+            return None
+        newest = takewhile(lambda change: change[1] > version, reversed(self._changes.items()))
+        return [path for path, _ in newest]
 
     def convert(self, name: str, value: ArrayLike) -> Array:
         """The value as an array of its source's dtype; raises FeedError if it doesn't fit."""

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from itertools import compress
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -79,6 +80,8 @@ RULES: tuple[Rule, ...] = (
     Rule(State.PARTIAL, _is_partial),
 )
 """One rule for each numeric state, the first that applies wins."""
+NUMERIC = frozenset(rule.state for rule in RULES)
+"""The states that numbers alone decide."""
 
 
 def classify(size: Size, scale: Scale, thresholds: Thresholds = THRESHOLDS) -> State:
@@ -93,10 +96,10 @@ def classify(size: Size, scale: Scale, thresholds: Thresholds = THRESHOLDS) -> S
 def classify_each(
     sizes: Sizes, scale: Scale, thresholds: Thresholds = THRESHOLDS
 ) -> dict[str, State]:
-    """The numeric states of wires that carry gradient, by name."""
-    states = [State.CARRIES, *(rule.state for rule in RULES)]
+    """The numeric states of wires that carry gradient, by name, but for those that just CARRY."""
     codes = np.zeros(len(sizes), int)
     for code in range(len(RULES), 0, -1):
         codes[RULES[code - 1].applies(sizes, scale, thresholds)] = code
     codes[sizes.total == 0] = 0
-    return dict(zip(sizes, map(states.__getitem__, codes.tolist()), strict=True))
+    found = compress(zip(sizes, codes.tolist(), strict=True), codes)
+    return {name: RULES[code - 1].state for name, code in found}

@@ -347,11 +347,9 @@ def _zeroed(
     ]
     if not zero:
         return ()
-    kept = dict(session.gradients)
-    try:
-        run = session.backward([loss], feeds=feeds, ports=[loss], contributions=False, wrt=zero)
-    finally:
-        session.gradients = kept
+    run = session.backward(
+        [loss], feeds=feeds, ports=[loss], contributions=False, wrt=zero, accumulate=False
+    )
     return tuple(name for name in zero if (g := run.gradients[name]) is not None and np.any(g))
 
 

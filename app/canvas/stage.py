@@ -21,7 +21,6 @@ from app.canvas.state.annotations import resolve
 from app.canvas.state.badge_labels import badge_label
 from app.canvas.state.codes import STATE_OF
 from app.canvas.state.look_cache import LookCache
-from app.canvas.state.looks import row_counts
 from app.canvas.state.view_state import ViewState
 from app.document.diff import renamed_pages
 from app.services.theme import Theme, system
@@ -336,7 +335,7 @@ class Stage(Positions):
         scene, dimmed = self.view.scene, dimmed or self.view.annotations.dimmed
         annotations = resolve(scene, self._result, self._use, dimmed=dimmed, cache=self._looks)
         self.view = replace(self.view, annotations=annotations)
-        scene.set_rows(row_counts(annotations.page))
+        scene.set_rows(self._looks.row_counts(annotations.page))
         if annotations.page.stale and not annotations.dimmed:
             self._stale_timer.start()
         else:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import cache, lru_cache
+from functools import cache, cached_property, lru_cache
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Protocol
 
@@ -117,6 +117,17 @@ class Theme:
         if loss is not None and role is ColourRole.GRADIENT:
             return QColor(self.losses[loss % len(self.losses)])
         return QColor(self.lanes[role])
+
+    def lane_name(self, state: State, loss: int | None = None) -> str:
+        """The name of that colour, such as ``#3b7dd8``."""
+        known = self._lane_names
+        if (state, loss) not in known:
+            known[state, loss] = self.lane(state, loss).name()
+        return known[state, loss]
+
+    @cached_property
+    def _lane_names(self) -> dict[tuple[State, int | None], str]:
+        return {}
 
 
 def font(size: int, *, bold: bool = False, italic: bool = False) -> QFont:

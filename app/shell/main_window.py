@@ -279,9 +279,13 @@ class MainWindow(WindowParts):
             self.notice.show_message(result.error)
 
     def _show_title(self) -> None:
-        self.setWindowTitle(f"{window_title(self.document.name)}[*] — Gradwire")
-        self.setWindowFilePath(str(self.document.path or ""))
-        self.setWindowModified(not self.document.is_clean)
+        title = f"{window_title(self.document.name)}[*] — Gradwire"
+        path = str(self.document.path or "")
+        if (title, path) != (self.windowTitle(), self.windowFilePath()):
+            self.setWindowTitle(title)
+            self.setWindowFilePath(path)
+        if self.isWindowModified() == self.document.is_clean:
+            self.setWindowModified(not self.document.is_clean)
 
     def _close_controls(self) -> None:
         """Close the controls that would show what is hidden, and open the others."""

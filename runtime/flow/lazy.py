@@ -100,7 +100,7 @@ class _Overlay(Mapping[K, V]):
         return self._joined().values()
 
     def _joined(self) -> dict[K, V]:
-        """All of it, for who goes through all of it: looking up each key takes ten times as long."""
+        """All of it, to go through: looking up each key takes ten times as long."""
         return {**self.base, **self.changed}
 
     def __iter__(self) -> Iterator[K]:

@@ -358,9 +358,7 @@ class ObservedFlow:
         found = self._numeric[key] = {
             wire: state
             for measured in (contributions.sizes, contributions.tree_sizes)
-            for wire, state in classify_each(
-                measured, contributions.scale, self.thresholds
-            ).items()
+            for wire, state in classify_each(measured, contributions.scale, self.thresholds).items()
             if states[wire] is State.CARRIES
         }
         return overlaid(states, found)

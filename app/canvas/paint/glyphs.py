@@ -14,6 +14,7 @@ from PySide6.QtGui import (
     QPixmap,
 )
 
+from app.services import typeface
 from app.services.theme import SMALL, font, text_width
 
 SIZE = 12.0
@@ -57,7 +58,12 @@ def draw(painter: QPainter, glyph: str, box: QRectF, colour: str, ground: str = 
 
 def width(glyph: str) -> float:
     """Width of the ground of a glyph or text, px at 100 %."""
-    return SIZE if glyph in SHAPES else max(SIZE, text_width(glyph, SMALL, bold=True) + 7.0)
+    return SIZE if glyph in SHAPES else _text_width(glyph, typeface.families())
+
+
+@lru_cache(maxsize=2048)
+def _text_width(text: str, families: tuple[str, ...]) -> float:
+    return max(SIZE, text_width(text, SMALL, bold=True) + 7.0)
 
 
 def _strokes(*lines: tuple[float, float, float, float]) -> QPainterPath:

@@ -226,7 +226,7 @@ def paint_lane(
     ends = np.array([[left, y, right, y]])
     bundle = Bundle(Courses(ends), np.array([CODES[state]], np.int8), np.array([2.4]))
     lanes.draw_curves(painter, bundle, theme, 1.0, bare=bool(text), loss=loss)
-    colour = theme.lane(state, loss).name()
+    colour = theme.lane_name(state, loss)
     lane = y + GAP
     if glyph := text or row.glyph or row.label_of(zeros=_ZEROS):
         width = glyphs.width(glyph)

@@ -239,7 +239,7 @@ class _PagePainter:
             return
         labels = self.kept.labels(self.view, self.limits.cut_budget)
         self.complete &= labels.are_complete
-        seen = self.kept.touches(np.array([label.box for label in labels.placed]).reshape(-1, 4))
+        seen = self.kept.touches(labels.boxes)
         draw_labels(self.painter, compress(labels.placed, seen), self.ratio, vector=False)
 
     def _labels(self, wires: Indices) -> None:

@@ -88,6 +88,8 @@ def paint_covered_ports(painter: QPainter, view: ViewState, blocks: Indices) -> 
 
 def _centres(view: ViewState, blocks: Indices, area: Floats, unit: float) -> Floats:
     """Widget points (n, 2) of the marks of ``blocks`` that lie in ``area``, well apart."""
+    if not len(blocks):
+        return np.zeros((0, 2))
     rects, camera = view.scene.rects[blocks], view.camera
     corners = np.column_stack([rects[:, 0] + rects[:, 2] - _INSET, rects[:, 1] + _INSET])
     reach = _SIZE * unit / camera.zoom

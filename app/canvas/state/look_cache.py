@@ -5,8 +5,17 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, TypeAlias
 
+import numpy as np
+
 from app.canvas.state.badge_labels import badge_labels
-from app.canvas.state.looks import look_of, picture_of, sections_of, slider_look, summary_of
+from app.canvas.state.looks import (
+    look_of,
+    picture_of,
+    row_counts,
+    sections_of,
+    slider_look,
+    summary_of,
+)
 from blocks.block import Source
 from blocks.library.views import ViewBlock
 
@@ -15,6 +24,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from app.canvas.scene.arrays import Ints
     from app.canvas.state.looks import Look
     from app.canvas.state.page_result import PageResult
 
@@ -46,6 +56,21 @@ class LookCache:
         self._page: PageResult | None = None
         self._key: Hashable = None
         self._known: dict[int, _Known] = {}
+        self._shapes: Hashable = None
+        """What the number of lines on faces depends on, when it was last counted."""
+
+    def row_counts(self, page: PageResult) -> Ints:
+        """Number of text lines (n,) that each face needs; those of the scene where nothing that
+        they depend on has changed since these were counted.
+        """
+        shapes = page.scene.rows.tobytes(), _page_key(page), page.scene.version, _shapes(page)
+        if shapes == self._shapes:
+            return page.scene.rows
+        self._shapes = None
+        counts = row_counts(page)
+        if np.array_equal(counts, page.scene.rows):
+            self._shapes = shapes
+        return counts
 
     def look(self, page: PageResult, i: int, *, dimmed: bool) -> Look:
         """The look of block number ``i``; its numbers are faint if ``dimmed``."""
@@ -90,6 +115,18 @@ def _page_key(page: PageResult) -> Hashable:
     return (
         tuple(map(_Same, parts)), scene.rows.tobytes(), scene.is_collapsed.tobytes(),
         page.use, frozenset(page.problems), result is None or (result.is_partial, result.losses),
+    )  # fmt: skip
+
+
+def _shapes(page: PageResult) -> Hashable:
+    """The shapes of all values and gradients, by path."""
+    result = page.result
+    if result is None:
+        return None
+    values, gradients = result.values, result.gradients.values()
+    return (
+        tuple(values), tuple([array.shape for array in values.values()]),
+        tuple(result.gradients), tuple([g if g is None else g.shape for g in gradients]),
     )  # fmt: skip
 
 

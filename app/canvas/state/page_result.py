@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from numpy.typing import NDArray
 
 from app.evaluation.badges import NONE, Badges
+from blocks.block import Source
 from blocks.library.pages import Composite
 from blocks.values import Tensor
 from runtime.diagram.model import same_meaning
@@ -90,7 +91,8 @@ class PageResult:
         if self.result is None:
             return None
         known: NDArray[Any] | None = self._output(self.result.values, block, port)
-        given = getattr(self.scene.page.blocks.get(block), "value", None)
+        source = self.scene.page.blocks.get(block)
+        given = getattr(source, "value", None) if isinstance(source, Source) else None
         if known is None or not isinstance(given, Tensor):
             return known
         return given.array if given.shape == known.shape else known
@@ -169,6 +171,8 @@ class PageResult:
     def worst_inside(self) -> Mapping[str, State]:
         """By page block, the state of most concern of a wire inside it; absent if none is."""
         worst: dict[str, State] = {}
+        if not any(isinstance(block, Composite) for block in self.scene.blocks):
+            return worst
         calm = self.result is None or self.result.is_lossless
         states = {} if self.result is None or calm else self.result.states
         shown = frozenset() if self.result is None else self.result.shown

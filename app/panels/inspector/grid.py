@@ -31,8 +31,14 @@ class ArrayModel(QAbstractTableModel):
 
     def show_array(self, array: NDArray[Any] | None, editable: bool = True) -> None:
         """Show ``array``, or nothing for None; edits are emitted, not made in place."""
+        shown = np.zeros((0, 0)) if array is None else array
+        if shown.shape == self._array.shape and editable == self._editable and shown.size:
+            self._array = shown
+            last = self.index(self.rowCount() - 1, self.columnCount() - 1)
+            self.dataChanged.emit(self.index(0, 0), last)
+            return
         self.beginResetModel()
-        self._array = np.zeros((0, 0)) if array is None else array
+        self._array = shown
         self._editable = editable
         self.endResetModel()
 

@@ -198,7 +198,7 @@ class Why(QScrollArea):
         rows = []
         for path, wire in tree.arrays.items():
             state = result.states[wire]
-            colour = self._theme.lane(state).name()
+            colour = self._theme.lane_name(state)
             size = result.amount(wire)
             rows.append(LeafRow(path_text(path), editor.tr(state.row.title), colour, size))
         return rows

@@ -109,10 +109,6 @@ class Compiled:
             self._bound[leaf] = array
 
 
-def read_none() -> None:
-    """Reader of a result that no path connects."""
-
-
 @uncollected()
 def compile_request(
     program: Program,

@@ -155,7 +155,8 @@ class AskedGradients(Asked):
         step: int,
     ) -> Run:
         """Run for these feeds and output gradients; gradients are written or added to ``total``,
-        unless the request is not to accumulate."""
+        unless the request is not to accumulate.
+        """
         again = None if self.executor.partial else self._again(feeds, seeds, step)
         compiled, flat = self._ran(feeds, seeds), self.program.flat
         values: Mapping[str, Array] = compiled.values()

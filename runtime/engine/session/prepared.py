@@ -9,7 +9,6 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from blocks.errors import FeedError, Location
-from runtime.engine.plan.compiled import read_none
 from runtime.engine.session.batches import Batches
 
 if TYPE_CHECKING:
@@ -52,7 +51,7 @@ class Prepared:
         self._phase = store.phase
         self._batches: Batches | None = None
         self._buffers = [self.plan.leaves.get(program.leaves[name].value) for name in feeds]
-        self._readers = [reader or read_none for _, reader in results]
+        self._readers = [reader or _read_none for _, reader in results]
         step = program.trace.step
         self._step = self.plan.leaves.get(step) if step is not None else None
 
@@ -110,3 +109,7 @@ class Prepared:
                     next_step="Prepare another call for this shape.",
                 )
             buffer[...] = array
+
+
+def _read_none() -> None:
+    """Reader of a result that no path connects."""

@@ -19,7 +19,7 @@ from app.canvas.paint.views.faces import draw_view
 from app.canvas.scene.camera import NUMBERS
 from app.canvas.scene.geometry import PORT_RADIUS
 from app.services.palette import shades
-from app.services.theme import BODY, SMALL, Theme, font
+from app.services.theme import BODY, SMALL, Theme, font, text_width
 from runtime.diagram.layout.measures import HEADER, ROW, WIDTH
 
 if TYPE_CHECKING:
@@ -101,7 +101,7 @@ def paint_badges_over(painter: QPainter, view: ViewState, blocks: Iterable[int])
 
 def port_texts(look: Look, zoom: float) -> Iterator[tuple[PortLook, int, QRectF]]:
     """Each port with a text, its side (0 for inputs) and the place of the text on the face."""
-    metrics = QFontMetricsF(font(legible_size(SMALL, zoom)))
+    size = legible_size(SMALL, zoom)
     sides = look.inputs, look.outputs
     both = all(any(port.text for port in ports) for ports in sides)
     share = _NAME_SHARE if both or len(look.outputs) == 1 else _ONE_SIDE_SHARE
@@ -109,7 +109,7 @@ def port_texts(look: Look, zoom: float) -> Iterator[tuple[PortLook, int, QRectF]
         for row, port in enumerate(ports):
             if port.text:
                 most = (_OWNED_SHARE if port.kind == "owned" else share) * WIDTH
-                taken = min(metrics.horizontalAdvance(port.text), most)
+                taken = min(text_width(port.text, size), most)
                 left = GUTTER if side == 0 else WIDTH - GUTTER - taken
                 yield port, side, QRectF(left, HEADER + ROW * row, taken, ROW)
 
@@ -296,7 +296,7 @@ class _Face:
         self.painter.translate(self.look.width - gutter, middle)
         self.painter.scale(scale, scale)
         place = QRectF(-wide, -glyphs.SIZE / 2.0, wide, glyphs.SIZE)
-        colour = self.theme.lane(state).name()
+        colour = self.theme.lane_name(state)
         if self.zoom >= NUMBERS:  # on the lower edge, which the sign must not seem to erase
             draw_pill(self.painter, place.adjusted(-_RIM, -_RIM, _RIM, _RIM), colour, self.theme)
         glyphs.draw(self.painter, sign, place, colour)

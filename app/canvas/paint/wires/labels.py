@@ -5,6 +5,8 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING, NamedTuple
 
+import numpy as np
+
 from app.canvas.paint.wires.label_layout import LabelLayout
 from app.canvas.paint.wires.lane_labels import place_lane_labels
 from app.canvas.paint.wires.wire_numbers import place_wire_numbers
@@ -22,7 +24,12 @@ class Labels(NamedTuple):
     """Labels in the order in which they are painted, and whether they are all there."""
 
     placed: tuple[Label, ...]
+    boxes: Floats
+    """Left, top, right and bottom (n, 4) of each, widget px."""
     are_complete: bool
+
+
+_NONE = Labels((), np.zeros((0, 4)), True)
 
 
 class WireLabels:
@@ -34,7 +41,7 @@ class WireLabels:
 
     def __init__(self) -> None:
         self._key: Hashable = None
-        self._known = Labels((), True)
+        self._known = _NONE
 
     def of(self, view: ViewState, size: tuple[float, float], budget: float) -> Labels:
         """The labels in a widget of this size; those that take longer than ``budget`` seconds to
@@ -63,10 +70,12 @@ def place_labels(layout: LabelLayout, view: ViewState, wires: Indices, budget: f
     until = time.perf_counter() + budget
     complete = place_lane_labels(layout, view, wires, until=until)
     place_wire_numbers(layout, view, wires)
-    return Labels(layout.take(), complete)
+    placed = layout.take()
+    boxes = np.array([label.box for label in placed]).reshape(-1, 4)
+    return Labels(placed, boxes, complete)
 
 
 def _labels(view: ViewState, area: Floats, budget: float) -> Labels:
     if view.camera.zoom < PLAIN:
-        return Labels((), True)
+        return _NONE
     return place_labels(LabelLayout(view, area), view, visible_wires(view, area), budget)

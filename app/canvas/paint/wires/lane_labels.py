@@ -127,7 +127,7 @@ class _LaneLabels:
         (x, y), (dx, dy) = middle.tolist(), along.tolist()
         extent = abs(dy) * glyphs.width(text) + abs(dx) * glyphs.SIZE
         away = (0.5 * extent + 3.0) * self.layout.text_scale
-        colour = self.view.theme.lane(state).name()
+        colour = self.view.theme.lane_name(state)
         self.layout.put(text, colour, x - away * dy, y + away * dx)
 
     def _place_number(self, state: State, at: Floats) -> None:
@@ -141,6 +141,6 @@ class _LaneLabels:
             self.layout.put(text, theme.ink, x, y, ground=chosen.ground.name())
 
     def _place(self, glyph: str, state: State, at: Floats, *, grounded: bool = False) -> None:
-        colour = self.view.theme.lane(state, self.number if self.several else None).name()
+        colour = self.view.theme.lane_name(state, self.number if self.several else None)
         x, y = at.tolist()
         self.layout.put(glyph, colour, x, y, grounded=grounded)

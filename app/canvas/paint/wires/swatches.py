@@ -53,7 +53,7 @@ def _paint(painter: QPainter, theme: Theme, number: int, colour: str, width: int
     text, chosen = str(number + 1), shades(theme, colour)
     wide = glyphs.width(text)
     place = QRectF(width - wide - 4.0, (HEIGHT - glyphs.SIZE) / 2.0, wide, glyphs.SIZE)
-    ink = theme.ink if chosen else theme.lane(State.CARRIES, number).name()
+    ink = theme.ink if chosen else theme.lane_name(State.CARRIES, number)
     glyphs.draw(
         painter, text, place, ink, (chosen.ground if chosen else QColor(theme.field)).name()
     )

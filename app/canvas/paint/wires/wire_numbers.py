@@ -77,7 +77,7 @@ class _NumberPlacer:
 
         def colour(wire: int) -> str:
             state = STATE_OF.get(int(lanes.drawn[wire]), State.NOTHING_TO_TRAIN)
-            return theme.lane(state).name()
+            return theme.lane_name(state)
 
         self._place(wires, paths, texts, colour, 0.0 if self._several else 1.0)
 

@@ -252,6 +252,11 @@ class Flow:
         """Whether the gradient of a loss, or of any, arrives at a port."""
         return self._is_reached(self.program.ports.get(port), loss)
 
+    def arriving(self) -> list[PortPath]:
+        """The ports at which the gradient of any loss arrives."""
+        reached = self._together.reach(Gate.OPEN).cost
+        return [port for port, value in self.program.ports.items() if value in reached]
+
     def passes(self, wire: WirePath, loss: str | None = None) -> bool:
         """Whether the gradient of a loss, or of any, comes back over a wire, wherever it goes on
         to: a stop, a constant or a variable.

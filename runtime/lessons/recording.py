@@ -10,7 +10,6 @@ from numpy.typing import ArrayLike
 
 if TYPE_CHECKING:
     from runtime.calculus import Value
-    from runtime.diagram.paths import PortPath
     from runtime.engine import Run, Session
     from runtime.flow.analyse import Flow
 
@@ -32,25 +31,25 @@ def record_run(session: Session, flow: Flow, feeds: Mapping[str, ArrayLike] | No
         return session.run(feeds, ports=ports)
     wires = affordable(program.wires, share)
     large = program.wires.keys() - set(wires)
+    arriving = set(flow.arriving())
     kept = dict(session.gradients)
     try:
         return session.backward(
             flow.losses,
             feeds=feeds,
             ports=ports,
-            adjoints=[port for port in ports if flow.differentiates or _is_cut_off(flow, port)],
+            adjoints=[
+                port
+                for port in ports
+                if flow.differentiates
+                # Where gradient arrives and goes on to no trained variable, no wire shows it.
+                or (port in arriving and program.ports[port] not in program.reached)
+            ],
             contributions=wires,
             norms=sorted(large),
         )
     finally:
         session.gradients = kept
-
-
-def _is_cut_off(flow: Flow, port: PortPath) -> bool:
-    """Whether gradient arrives at a port and goes on to no trained variable: then no wire's
-    contribution shows it.
-    """
-    return flow.arrives(port) and flow.program.ports[port] not in flow.program.reached
 
 
 def affordable(values: Mapping[K, Value], most: int) -> list[K]:

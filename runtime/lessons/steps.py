@@ -267,8 +267,7 @@ class Steps:
     @cached_property
     def _receiving(self) -> set[InstancePath]:
         """The blocks that have an output at which gradient arrives."""
-        flow = self.observed.flow
-        return {p.block for p in self.program.ports if self.run.losses and flow.arrives(p)}
+        return {p.block for p in self.observed.flow.arriving()} if self.run.losses else set()
 
     @cached_property
     def _states(self) -> Mapping[str, State]:

@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 from blocks.arguments import explained
 from blocks.errors import RunError
 from runtime.engine.flatten import topological_order
+from runtime.engine.gc_pause import uncollected
 from runtime.engine.interruption import until_cancelled
 from runtime.flow.analyse import analyse
 from runtime.flow.observed import ObservedFlow
@@ -195,6 +196,7 @@ class Timeline:
 
 
 @explained
+@uncollected()
 def record(
     session: Session,
     losses: Sequence[str] | None = None,

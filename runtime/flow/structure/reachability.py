@@ -133,10 +133,16 @@ class Graph:
         outputs = set(program.ports.values())
         owned: dict[object, list[Edge]] = defaultdict(list)
         wired: set[object] = set()
+        kinds: dict[object, tuple[Gate, int]] = {}
         for value in values:
             if value.primitive is WIRE:
                 wired.add(value.owner)
-            edges = [_edge(value, slot) for slot in range(len(value.inputs))]
+            edges = []
+            for slot, source in enumerate(value.inputs):
+                alike = id(value.primitive), slot, value.dtype, source.dtype
+                if (kind := kinds.get(alike)) is None:
+                    kind = kinds[alike] = _gate(value, slot), _cost(value, slot)
+                edges.append(Edge(source, value, slot, *kind))
             self.inputs[value] = edges
             owned[value.owner] += edges
         for owner, edges in owned.items():
@@ -145,9 +151,16 @@ class Graph:
                 dropped = _redundant(edges, closed, outputs) if owner in wired else set(closed)
                 for value in {edge.value for edge in dropped}:
                     self.inputs[value] = [e for e in self.inputs[value] if e not in dropped]
+        gates = set()
         for edges in self.inputs.values():
             for edge in edges:
                 self.readers[edge.source].append(edge)
+                gates.add(edge.gate)
+        self._gates = sorted(gates)
+
+    def same_as(self, level: Gate) -> Gate:
+        """The lowest level at which a search follows the edges that it follows at this one."""
+        return max((gate for gate in self._gates if gate <= level), default=Gate.OPEN)
 
     def backward(self, starts: Iterable[Value], level: Gate) -> Reach:
         """Values that gradient from ``starts`` reaches through edges up to ``level``.
@@ -188,6 +201,16 @@ class Graph:
     ) -> Reach:
         cost = {value: 0 for value in starts}
         via: dict[Value, Edge] = {}
+        if level is Gate.OPEN:
+            pending = [*reversed(cost)]
+            while pending:
+                for edge in edges.get(pending.pop(), ()):
+                    there = edge.value if is_forward else edge.source
+                    if not (edge.gate or there in cost or there in taken):
+                        cost[there] = 0
+                        via[there] = edge
+                        pending.append(there)
+            return Reach(cost, via, is_forward)
         queue = deque(cost)
         while queue:
             value = queue.popleft()
@@ -204,13 +227,13 @@ class Graph:
         return Reach(cost, via, is_forward)
 
 
-def _edge(value: Value, slot: int) -> Edge:
-    source, gate = value.inputs[slot], _gate(value, slot)
-    return Edge(source, value, slot, gate, int(gate is not Gate.OPEN and is_float(source.dtype)))
+def _cost(value: Value, slot: int) -> int:
+    """What opening a slot costs."""
+    return int(_gate(value, slot) is not Gate.OPEN and is_float(value.inputs[slot].dtype))
 
 
 def _gate(value: Value, slot: int) -> Gate:
-    """Whether a slot passes gradient.
+    """Whether a slot passes gradient, by its primitive and the dtypes at both ends alone.
 
     A slot from integers or booleans to integers or booleans counts as open: gradient is lost where
     floats end and where they begin again, and messages should name those slots.

@@ -41,14 +41,18 @@ class Searches:
     @cached_property
     def trained(self) -> tuple[Reach, ...]:
         """Values from which gradient reaches a trained variable, by level."""
-        leaves = self.variables(trained=True)
-        return tuple(self.graph.forward(leaves, level) for level in LEVELS)
+        return self._behind(self.variables(trained=True))
 
     @cached_property
     def frozen(self) -> tuple[Reach, ...]:
         """Values from which gradient reaches a frozen variable, by level."""
-        leaves = self.variables(trained=False)
-        return tuple(self.graph.forward(leaves, level) for level in LEVELS)
+        return self._behind(self.variables(trained=False))
+
+    def _behind(self, leaves: Sequence[Value]) -> tuple[Reach, ...]:
+        """The search from variables at each level; one for levels that follow the same edges."""
+        levels = [self.graph.same_as(level) for level in LEVELS]
+        found = {level: self.graph.forward(leaves, level) for level in dict.fromkeys(levels)}
+        return tuple(found[level] for level in levels)
 
     def variables(self, trained: bool) -> list[Value]:
         """The trained, or else the frozen, float variables."""
@@ -187,6 +191,7 @@ class LossSearches:
         return None if ahead is None else self.reach(ahead), behind
 
     def _claimed(self, level: Gate) -> tuple[Reach, dict[Value, Value]]:
+        level = self._graph.same_as(level)
         if level not in self._found:
             starts = [self._searches.program.ports[head] for head in self.heads]
             self._found[level] = self._graph.claimed(starts, level)

@@ -84,7 +84,6 @@ def main() -> None:
     parser.add_argument("--profile", choices=SHAPES, help="print where the time of one shape goes")
     parser.add_argument("--shapes", nargs="*", choices=SHAPES, default=[*SHAPES])
     given = parser.parse_args()
-    gc.disable()
     if given.profile:
         profile(given.profile, given.blocks)
     else:

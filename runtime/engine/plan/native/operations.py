@@ -8,6 +8,7 @@ bounds in ``functions``.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -71,8 +72,11 @@ def _cast(w: Writer, given: str, dtype: str, x: str) -> str:
 
 def compiles(value: Value, inputs: Sequence[Value]) -> bool:
     """Whether there are instructions for a value computed from these inputs."""
-    name, dtype = value.primitive.name, value.dtype
-    dtypes = [x.dtype for x in inputs]
+    return _compiles(value.primitive.name, value.dtype, *[x.dtype for x in inputs])
+
+
+@cache
+def _compiles(name: str, dtype: str, *dtypes: str) -> bool:
     if dtype not in TYPES or any(given not in TYPES for given in dtypes):
         return False
     if name in ("cast", "where"):

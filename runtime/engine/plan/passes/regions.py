@@ -28,8 +28,10 @@ def partition(
     Tasks whose kind is None run as early as they can. When only others are ready, all ready tasks
     of one kind, and those they make ready, form a region. Takes linear time.
     """
-    makers = {value: i for i, task in enumerate(tasks) for value in task.values}
     kinds = [kind(task) for task in tasks]
+    if kinds and kinds[0] is not None and kinds.count(kinds[0]) == len(kinds):
+        return [Region(kinds[0], tuple(tasks))]
+    makers = {value: i for i, task in enumerate(tasks) for value in task.values}
     readers: dict[int, list[int]] = defaultdict(list)
     waiting = []
     for i, task in enumerate(tasks):

@@ -37,17 +37,20 @@ def operation_by_operation(
     """
     slots = {value: at for at, value in enumerate((*inputs, *(t.value for t in tasks)))}
     readers = [arrays[value].item for value in inputs]
-    steps = [
-        (_function(task), tuple(slots[x] for x in task.inputs), needs_rounding(task))
-        for task in tasks
-    ]
+    kinds: dict[tuple[str, ...], tuple[Function, bool]] = {}
+    steps = []
+    for task in tasks:
+        kind = task.value.primitive.name, task.value.dtype, *[x.dtype for x in task.inputs]
+        if kind not in kinds:
+            kinds[kind] = _function(task), needs_rounding(task)
+        steps.append((*kinds[kind], [slots[x] for x in task.inputs]))
     outputs = Outputs(results, arrays)
     targets = [(slots[value], *outputs.element(value)) for value in results]
     single = memoryview(bytearray(4)).cast("f")
 
     def run() -> None:
         numbers = [read() for read in readers]
-        for function, sources, is_rounded in steps:
+        for function, is_rounded, sources in steps:
             number = function(*[numbers[at] for at in sources])
             if is_rounded:
                 single[0] = number

@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
-from typing import Any
+from decimal import ROUND_HALF_UP, Decimal
+from functools import partial
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from runtime.flow.words.formatting import number, size
 
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
 Array = NDArray[Any]
 _MOST_NUMBERS = 4
 """Elements of an array that is written out."""
+_LARGEST_FIXED = 1e15
+"""Size from which a number has no digits behind the point."""
 
 
 def is_written_out(array: Array) -> bool:
@@ -19,12 +26,15 @@ def is_written_out(array: Array) -> bool:
     return array.ndim == 0 or 0 < array.size <= _MOST_NUMBERS
 
 
-def amount(array: Array | None) -> str:
-    """``None``, ``6``, ``[1, 2]``, or of larger arrays their shape and size."""
+def amount(array: Array | None, places: int | None = None) -> str:
+    """``None``, ``6``, ``[1, 2]``, or of larger arrays their shape and size.
+
+    Numbers that are written out have ``places`` digits behind the point, if these are given.
+    """
     if array is None:
         return "None"
     if is_written_out(array):
-        return _nested(array)
+        return _nested(array, number if places is None else partial(fixed, places=places))
     shape = " × ".join(map(str, array.shape))
     if not array.size:
         return f"no numbers ({shape})"
@@ -37,10 +47,21 @@ def amount(array: Array | None) -> str:
             return f"{shape} integers, {number(array.min())} to {number(array.max())}"
 
 
-def _nested(array: Array) -> str:
+def fixed(value: Any, places: int) -> str:
+    """``0.0150``, ``−3.00``: a number with so many digits behind the point; halves round away from
+    0, which has no sign. What is not finite, or very large, is written as ``number`` does.
+    """
+    real = float(value)
+    if not abs(real) < _LARGEST_FIXED:
+        return number(real)
+    digits = f"{Decimal(abs(real)).quantize(Decimal(1).scaleb(-places), ROUND_HALF_UP):f}"
+    return f"−{digits}" if real < 0 and digits.strip("0.") else digits
+
+
+def _nested(array: Array, written: Callable[[Any], str]) -> str:
     if array.ndim == 0:
-        return number(array[()])
-    return f"[{', '.join(_nested(row) for row in array)}]"
+        return written(array[()])
+    return f"[{', '.join(_nested(row, written) for row in array)}]"
 
 
 def brief(array: Array | None) -> str:

@@ -1,5 +1,7 @@
 """Texts of lessons: ``{expressions}`` in them become numbers of the diagram; ``**bold**`` and
 `` `code` `` are their only marks.
+
+``{grad("w"):.2f}`` has two digits behind the point, as in Python; up to nine can be asked for.
 """
 
 from __future__ import annotations
@@ -7,7 +9,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from runtime.lessons.conditions import Condition, parse_condition
 from runtime.lessons.expressions.evaluation import shown
@@ -18,23 +20,43 @@ if TYPE_CHECKING:
 
 MARKED = re.compile(r"\*\*(.+?)\*\*|`([^`\n]+)`", re.DOTALL)
 """A marked part of a text: group 1 is bold, or group 2 is code."""
+_PLACES = re.compile(r":\s*\.(\d)f\s*$")
+"""How many digits behind the point an expression is written with, at its end."""
+
+
+class Slot(NamedTuple):
+    """An expression in a text, with the index of its first character, and how many digits behind
+    the point its numbers have; None for as many as they need.
+    """
+
+    start: int
+    condition: Condition
+    places: int | None
+
+    def text(self, facts: Facts) -> str:
+        """Its value as texts write it. Raises ConditionError."""
+        try:
+            return shown(self.condition.value(facts), self.places)
+        except ConditionError as error:
+            error.offset += self.start
+            raise
 
 
 @dataclass(frozen=True)
 class Template:
-    """A text in parts: plain ones, and expressions with the index of their first character."""
+    """A text in parts: plain ones and expressions."""
 
-    parts: tuple[str | tuple[int, Condition], ...]
+    parts: tuple[str | Slot, ...]
 
     def text(self, facts: Facts) -> str:
         """The text with its numbers. Raises ConditionError."""
-        return "".join(p if isinstance(p, str) else _number(*p, facts) for p in self.parts)
+        return "".join(p if isinstance(p, str) else p.text(facts) for p in self.parts)
 
 
 @lru_cache(maxsize=1024)
 def parse_text(text: str) -> Template:
     """The template of a text: ``{{`` is a brace. Raises ConditionError with the character."""
-    parts: list[str | tuple[int, Condition]] = []
+    parts: list[str | Slot] = []
     at = 0
     while at < len(text):
         start = text.find("{", at)
@@ -47,7 +69,7 @@ def parse_text(text: str) -> Template:
             at = start + 2
             continue
         end = _closing(text, start)
-        parts.append((start + 1, _parsed(text[start + 1 : end], start + 1)))
+        parts.append(_slot(text[start + 1 : end], start + 1))
         at = end + 1
     return Template(tuple(part for part in parts if part))
 
@@ -77,17 +99,11 @@ def _closing(text: str, start: int) -> int:
     )
 
 
-def _parsed(text: str, start: int) -> Condition:
+def _slot(text: str, start: int) -> Slot:
+    places = _PLACES.search(text)
     try:
-        return parse_condition(text)
+        condition = parse_condition(text[: places.start()] if places else text)
     except ConditionError as error:
         error.offset += start
         raise
-
-
-def _number(start: int, condition: Condition, facts: Facts) -> str:
-    try:
-        return shown(condition.value(facts))
-    except ConditionError as error:
-        error.offset += start
-        raise
+    return Slot(start, condition, int(places[1]) if places else None)

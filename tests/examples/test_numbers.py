@@ -19,6 +19,7 @@ from blocks.paths import matches, parse_path
 from runtime.diagram import PortName
 from runtime.engine import Session
 from runtime.flow import WhatIf
+from runtime.lessons.notes import with_numbers
 from runtime.training.optimisers import SGD
 from tests.examples.gallery import NAMES, TRAINING, TWINS, diagram
 from tests.golden.cases import DATA
@@ -169,7 +170,7 @@ def test_a_frozen_encoder_gets_no_gradient_and_its_leaves_are_opened_one_by_one(
     session = Session(diagram("freeze_encoder"))
     gradients = session.backward().gradients
     assert gradients["encoder_weight"] is gradients["encoder_bias"] is None
-    told = " ".join(note.text for note in diagram("freeze_encoder").main.notes.values())
+    told = shown("freeze_encoder")
     assert written(gradients["head_weight"][0], 4) in told
     assert written(gradients["head_bias"][0], 4) in told
     opened = WhatIf(session).open("freeze:encoder/bias").compare().variables()
@@ -238,29 +239,48 @@ CLAIMS = {
 def test_the_notes_of_a_pair_tell_the_numbers_of_both(pair):
     number_of, places = CLAIMS[pair]
     for told_by in ("stopped", "unstopped"):
-        notes = diagram(f"{pair}_{told_by}").main.notes.values()
-        text = " ".join(note.text for note in notes)
+        text = shown(f"{pair}_{told_by}")
         for how in ("stopped", "unstopped"):
             run = Session(diagram(f"{pair}_{how}")).backward()
             assert written(number_of(run), places) in text
 
 
 def test_what_other_notes_claim():
-    def told(name):
-        return " ".join(note.text for note in diagram(name).main.notes.values())
-
     gan = Session(diagram("gan")).backward(["G_loss"]).gradients
-    assert written(gan["G_bias"], 3) in told("gan")
-    assert written(Session(diagram("gan")).backward(["D_loss"]).gradients["D_bias"][0], 3) in told(
-        "gan"
-    )
+    assert written(gan["G_bias"], 3) in shown("gan")
+    gan = Session(diagram("gan")).backward(["D_loss"]).gradients
+    assert written(gan["D_bias"][0], 3) in shown("gan")
     vq_vae = Session(diagram("vq_vae")).backward(["codebook_loss"]).gradients
-    assert written(vq_vae["codebook"][0], 4) in told("vq_vae")
+    assert written(vq_vae["codebook"][0], 4) in shown("vq_vae")
     leak = Session(diagram("reinforce_baseline_unstopped")).backward(["policy_loss"])
-    assert written(leak.gradients["value_weight"], 3) in told("reinforce_baseline_unstopped")
+    assert written(leak.gradients["value_weight"], 3) in shown("reinforce_baseline_unstopped")
     for pair, places in {"em": 3, "dqn_target": 3, "simsiam": 4}.items():
         loss = Session(diagram(f"{pair}_unstopped")).run().values["loss.out"]
-        assert written(loss, places) in told(f"{pair}_unstopped")
+        assert written(loss, places) in shown(f"{pair}_unstopped")
+
+
+@pytest.mark.parametrize("pair", [pair for pair in CLAIMS if pair != "reinforce_baseline"])
+def test_the_notes_follow_the_stops(pair):
+    """With its stop open, the note of a pair's stopped diagram says what its twin's says."""
+    number_of, places = CLAIMS[pair]
+    closed, twin = (
+        Session(diagram(f"{pair}_{how}")).backward() for how in ("stopped", "unstopped")
+    )
+    before, after = (written(number_of(run), places) for run in (closed, twin))
+    document = diagram(f"{pair}_stopped")
+    blocks = dict(document.main.blocks)
+    for name in TWINS[pair]:
+        blocks[name] = blocks[name].with_parameters(open=True)
+    opened = document.with_page("main", replace(document.main, blocks=blocks))
+    fixed = " ".join(note.text for note in document.main.notes.values())
+    told = " ".join(note.text for note in with_numbers(opened).main.notes.values())
+    assert before not in fixed and before not in told
+    assert told.count(after) == 1 + fixed.count(after)
+
+
+def shown(name: str) -> str:
+    """The notes of an example with their numbers."""
+    return " ".join(note.text for note in with_numbers(diagram(name)).main.notes.values())
 
 
 def written(number, places: int) -> str:

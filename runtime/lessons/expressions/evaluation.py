@@ -201,8 +201,8 @@ def equal(one: Array, other: Array) -> Array:
     return np.asarray((one == other) | (near & np.isfinite(larger)))
 
 
-def shown(value: Value) -> str:
-    """A value as texts write it."""
+def shown(value: Value, places: int | None = None) -> str:
+    """A value as texts write it; its numbers with so many digits behind the point, if given."""
     if isinstance(value, bool):
         return "true" if value else "false"
-    return value if isinstance(value, str) else amount(value)
+    return value if isinstance(value, str) else amount(value, places)

@@ -1,6 +1,7 @@
 """The lesson of a diagram as data of its page: texts and conditions as trees, which are never code.
 
-A text is a list of plain parts, and of lists with the tree of an expression. A tree is a number, a
+A text is a list of plain parts, and of lists with the tree of an expression, and with the digits
+behind the point of its numbers where the text asks for some. A tree is a number, a
 text, true or false, or a list ``[operation, *trees]``: ``["==", ["grad", "w"], 8]``. Operations are
 those of ``runtime.lessons.conditions``; a chain of comparisons is ``["chain", a, "<", b, "<", c]``,
 the tree of None is null. Contracts become the same trees.
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
     from runtime.diagram import Diagram
     from runtime.diagram.paths import PortPath
     from runtime.engine.program import Program
+    from runtime.lessons.texts import Slot
 
 Tree: TypeAlias = "list[Tree] | str | float | bool | None"
 
@@ -106,7 +108,12 @@ def lesson_data(
 def text_parts(text: str) -> list[Tree]:
     """The parts of a text."""
     parts = parse_text(text).parts
-    return [part if isinstance(part, str) else [tree_of(part[1].tree)] for part in parts]
+    return [part if isinstance(part, str) else _slot(part) for part in parts]
+
+
+def _slot(slot: Slot) -> Tree:
+    tree = tree_of(slot.condition.tree)
+    return [tree] if slot.places is None else [tree, float(slot.places)]
 
 
 def tree_of(node: ast.expr) -> Tree:

@@ -21,6 +21,7 @@ from blocks.library.pages import Page as PageBlock
 from runtime.diagram.layout.measures import HEADER
 from runtime.diagram.paths import InstancePath
 from runtime.flow import State
+from runtime.lessons.notes import with_numbers
 from tests.app.mouse import double_click
 from tests.examples.gallery import NAMES, diagram, path, stops
 
@@ -121,7 +122,7 @@ class TestFigures:
 
     @every_page
     def test_the_words_fit_into_their_notes(self, name, page):
-        for note in diagram(name).pages[page].notes.values():
+        for note in with_numbers(diagram(name)).pages[page].notes.values():
             columns = int((note.width - 20.0) / (WIDE_LETTER * BODY))
             lines = sum(len(textwrap.wrap(line, columns)) or 1 for line in note.text.split("\n"))
             assert lines * HIGH_LINE * BODY <= note.height - 14.0

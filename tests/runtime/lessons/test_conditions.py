@@ -190,8 +190,25 @@ def test_texts_with_numbers():
     assert filled("", FACTS) == ""
 
 
+def test_texts_ask_for_digits_behind_the_point():
+    text = 'w {grad("w"):.2f}, f {grad("f"):.2f}, v {grad("v") / 16: .3f }, {state("mul1.b"):.1f}'
+    assert filled(text, FACTS) == "w 3.00, f None, v [0.125, −0.250], STOPPED"
+    assert filled("{1 / 8:.2f} {-1 / 8:.2f} {-1 / 1000:.2f} {5 / 2:.0f}", FACTS) == (
+        "0.13 −0.13 0.00 3"
+    )
+    assert filled("{10 ** 20:.2f} {1 / 0:.1f}", FACTS) == "1e20 ∞"
+
+
 @pytest.mark.parametrize(
-    ("text", "at"), [("It is {1 + }.", 11), ("It {grad('q')}", 4), ("a {1", 2), ("a {}", 3)]
+    ("text", "at"),
+    [
+        ("It is {1 + }.", 11),
+        ("It is {1 + :.2f}.", 11),
+        ("{1:.2g}", 4),
+        ("It {grad('q')}", 4),
+        ("a {1", 2),
+        ("a {}", 3),
+    ],
 )
 def test_an_expression_in_a_text_that_is_wrong_has_its_place_in_the_text(text, at):
     with pytest.raises(ConditionError) as caught:

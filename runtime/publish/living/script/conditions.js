@@ -136,15 +136,15 @@ class Conditions {
   // Text whose expressions have become numbers.
   text(parts) {
     if (typeof parts === 'string') return parts;
-    return parts.map((part) => (typeof part === 'string' ? part : this.written(part[0]))).join('');
+    return parts.map((part) => (typeof part === 'string' ? part : this.written(...part))).join('');
   }
 
-  written(tree) {
+  written(tree, places) {
     try {
       const found = this.value(tree);
       if (found === null || found === undefined) return 'None';
-      if (Array.isArray(found)) return amount({s: found.s, t: found.t, d: found});
-      return typeof found === 'number' ? number(found) : String(found);
+      if (Array.isArray(found)) return amount({s: found.s, t: found.t, d: found}, places);
+      return typeof found === 'number' ? fixed(found, places) : String(found);
     } catch (error) {
       return '?';
     }

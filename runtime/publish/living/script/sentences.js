@@ -19,6 +19,13 @@ function number(x, digits = 4) {
   return sign + +`${mantissa}e${power}`;
 }
 
+// A number with so many digits behind the point, if they are given.
+function fixed(x, places) {
+  if (places === undefined || !(Math.abs(x) < 1e15)) return number(x);
+  const digits = Math.abs(x).toFixed(places);
+  return x < 0 && +digits ? `−${digits}` : digits;
+}
+
 // A phrase with its places {0}, {1} filled.
 const phrase = (text, ...parts) => text.replace(/\{(\d)\}/g, (_, k) => parts[k]);
 

@@ -102,10 +102,11 @@ function brief(array, digits = 4) {
 }
 
 // An array as texts have it: numbers where there are few, else their shape and size.
-function amount(array) {
+function amount(array, places) {
   const {s} = array, count = sizeOf(s), shape = shapeText(s);
   const nested = (at, [length, ...inner]) => {
-    if (length === undefined) return cell(array, at);
+    if (length === undefined)
+      return places === undefined ? cell(array, at) : fixed(array.d[at], places);
     const step = sizeOf(inner);
     return `[${Array.from({length}, (_, i) => nested(at + i * step, inner)).join(', ')}]`;
   };

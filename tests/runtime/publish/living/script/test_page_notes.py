@@ -13,7 +13,9 @@ from runtime.build import block, build, histogram, loss, stop_gradient, variable
 from runtime.diagram import load
 from runtime.diagram.model import Note
 from runtime.engine import Session
-from runtime.lessons.notes import with_numbers
+from runtime.lessons.amounts import fixed
+from runtime.lessons.expressions.facts import Facts
+from runtime.lessons.notes import note_text, with_numbers
 from runtime.publish.living import publish
 from runtime.publish.living.drawn.views import shown_views
 from tests.runtime.publish.living.script.pages import ASSETS
@@ -45,6 +47,32 @@ def test_a_note_follows_numbers_and_switches(browser: Browser, pages: Pages) -> 
     assert browser.run(NOTE) == wanted == "w gets −2.5 of 6.25; {open}: false"
     browser.run("(living.switches.flip(0), 0)")
     assert browser.run(NOTE) == "w gets −5 of 6.25; {open}: true"
+    assert_quiet(browser)
+
+
+def test_a_page_writes_the_digits_that_a_note_asks_for(browser: Browser, pages: Pages) -> None:
+    """Halves too, which other roundings would tell apart, and what rounds to 0 from below."""
+    opened(browser, pages.of("noted", noted()))
+    exact = [0.125, 0.375, -0.125, -2.5, 0.0, -0.001, 0.01502, 1.005, 1e14, -1e15, 3e20]
+    numbers = [*exact, *np.random.default_rng(5).normal(0, 100, 60).tolist()]
+    for places in (0, 2, 4, 9):
+        asked = f"{json.dumps(numbers)}.map((x) => living.conditions.written(x, {places}))"
+        assert json.loads(browser.run(f"JSON.stringify({asked})")) == [
+            fixed(number, places) for number in numbers
+        ]
+    shown = browser.run("living.conditions.written(['grad', 'w'], 2)")
+    assert shown == note_text('{grad("w"):.2f}', Facts(Session(noted()))) == "3.00"
+
+
+def test_the_example_of_em_states_what_its_stop_does(browser: Browser, pages: Pages) -> None:
+    """Open, the stop makes the note say what the unstopped twin's says; closed again, as before."""
+    opened(browser, pages("em_stopped"))
+    notes = "[...document.querySelectorAll('.note title')].map((x) => x.textContent).join('\\n')"
+    assert "mu gets [0.0150, −0.5114]" in browser.run(notes)
+    browser.run("(living.switches.flip(0), 0)")
+    assert "mu gets [0.1928, −0.7532]" in browser.run(notes)
+    browser.run("(living.switches.flip(0), 0)")
+    assert "mu gets [0.0150, −0.5114]" in browser.run(notes)
     assert_quiet(browser)
 
 

@@ -252,6 +252,10 @@ class PortLiteral:
     def __setattr__(self, name: str, value: object) -> None:
         raise AttributeError("a PortLiteral is immutable")
 
+    def __reduce__(self) -> tuple[type[PortLiteral], tuple[Tensor, str | None]]:
+        """For copy.deepcopy and pickle, which would set its attributes."""
+        return PortLiteral, (self.tensor, self.dtype if self.typed else None)
+
     @property
     def weak(self) -> bool:
         """Whether it is a bare scalar, which takes the dtype of the other operand."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from PySide6.QtCore import QObject
 from PySide6.QtWidgets import QInputDialog
@@ -14,8 +14,14 @@ if TYPE_CHECKING:
 
     from app.document.document import Document
     from app.evaluation.evaluator import Evaluator
-    from app.evaluation.worker import Worker
     from app.services.settings import Settings
+
+
+class Computing(Protocol):
+    """What computes in the background."""
+
+    def abandon(self) -> None:
+        """Give up all that is under way."""
 
 
 class RunCommands(QObject):
@@ -25,7 +31,7 @@ class RunCommands(QObject):
         self,
         document: Document,
         evaluator: Evaluator,
-        workers: Sequence[Worker],
+        workers: Sequence[Computing],
         settings: Settings,
         parent: QWidget,
     ) -> None:

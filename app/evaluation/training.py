@@ -1,241 +1,239 @@
-"""Trains on a thread, in slices between which the window has its turn."""
+"""Trains in another process, so that the window and the steps share neither lock nor core."""
 
 from __future__ import annotations
 
-import threading
-import time
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+import itertools
+from collections.abc import Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from PySide6.QtCore import QAbstractEventDispatcher, QObject, Signal
+from PySide6.QtCore import QObject, Signal
 
-from app.evaluation.worker import Superseded, Worker
-from blocks.errors import GradwireError
+from app.services.background import Cancelled
+from blocks.errors import RunError
+from runtime.data.files.access import allowed_data
+from runtime.training.process.following import FollowedCourse
+from runtime.training.process.messages import (
+    Begin,
+    Drop,
+    Edit,
+    Forget,
+    Frame,
+    Go,
+    Pace,
+    Play,
+    Report,
+    Stop,
+    Take,
+    WantFrame,
+)
+from runtime.training.process.process import PROCESSES, Ended
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from runtime.diagram import Diagram
-    from runtime.diagram.pages import Address
-    from runtime.training.alarms import Alarm
-    from runtime.training.course import Course
-
-FRAME = 1.0 / 30.0
-"""Seconds between two frames at least."""
-_TURN = 0.03
-"""Seconds that the window may take before the training makes a step regardless."""
-RUN = "run"
-Edit: TypeAlias = "Sequence[tuple[Diagram, Diagram]]"
-"""For each course what was shown, and what it is to be."""
+    from runtime.diagram.training import Training
+    from runtime.training.curves import Recording
+    from runtime.training.process.process import CourseProcess
+    from runtime.training.saving.checkpoint import TrainerState
 
 
-@dataclass(frozen=True)
-class Lane:
-    """What a frame shows of one course."""
-
-    step: int
-    step_number: int
-    """Of the session: Random and Dataset blocks draw for it."""
-    epoch: int | None
-    """How often the data were seen; None without data."""
-    values: Mapping[Address, NDArray[Any]]
-    """All variables."""
-    losses: Mapping[str, float]
-    """Of the last step, by port; empty if none was made."""
-    alarms: tuple[Alarm, ...] = ()
-    """Those since the frame before."""
+_serials = itertools.count(1)
+"""Of jobs of all workers, since a process may have served another one before."""
 
 
-@dataclass(frozen=True)
-class Frame:
-    """All courses at one step, to be shown."""
+class EndedError(RunError):
+    """The process of the training has ended by itself."""
 
-    lanes: tuple[Lane, ...]
-    rate: float
-    """Steps a second since the frame before; 0 if nothing runs."""
-    edits: int = 0
-    """How many edits the courses had taken by then."""
-    is_last: bool = False
-    problem: str = ""
-    """Why the training can't go on, if so."""
-    place: str = ""
-    """The block at which it can't."""
-    is_structural: bool = False
-    """An edit changed more than numbers, so that the courses are over."""
 
-    @property
-    def step(self) -> int:
-        """Rounds made so far."""
-        return self.lanes[0].step if self.lanes else 0
+class Begun(NamedTuple):
+    """Courses that were made, and what they show."""
+
+    courses: tuple[FollowedCourse, ...]
+    frame: Frame
 
 
 class Control:
-    """What the window wants of a run under way; both threads use it."""
+    """What the window wants of a run; it takes effect in the process that makes the steps."""
 
     def __init__(self, pace: float | None, most: int | None = None) -> None:
-        self.pace = pace
-        """Steps a second; None for as many as possible."""
+        self._pace = pace
         self.most = most
         """Steps to make; None for no end."""
-        self._stop = threading.Event()
-        self._wanted = threading.Event()
-        self._wanted.set()
-        self._edits: list[Edit] = []
-        self._lock = threading.Lock()
+        self._process: CourseProcess | None = None
+        self._waiting: list[object] = []
+        """Commands until there is a process."""
+
+    @property
+    def pace(self) -> float | None:
+        """Steps a second; None for as many as possible."""
+        return self._pace
+
+    @pace.setter
+    def pace(self, pace: float | None) -> None:
+        self._pace = pace
+        self._send(Pace(pace))
 
     def stop(self) -> None:
         """End the run after the step under way."""
-        self._stop.set()
-
-    @property
-    def stopping(self) -> bool:
-        """Whether the run is to end."""
-        return self._stop.is_set()
+        self._send(Stop())
 
     def want_frame(self) -> None:
         """Ask for the next frame; there is none until the one before has been shown."""
-        self._wanted.set()
-
-    @property
-    def wants_frame(self) -> bool:
-        """Whether the frame before has been shown."""
-        return self._wanted.is_set()
-
-    def give_frame(self) -> None:
-        """Count a frame as given."""
-        self._wanted.clear()
+        self._send(WantFrame())
 
     def edit(self, edit: Edit) -> None:
         """Hand over an edit of what was shown."""
-        with self._lock:
-            self._edits.append(edit)
+        self._send(Take(edit))
 
-    def take_edits(self) -> list[Edit]:
-        """The edits since the last call."""
-        with self._lock:
-            edits, self._edits = self._edits, []
-        return edits
+    def bind(self, process: CourseProcess) -> None:
+        """Send commands to this process from now on, the run itself having been sent."""
+        self._process = process
+        waiting, self._waiting = self._waiting, []
+        for command in waiting:
+            process.send(command)
 
-    def rest(self, seconds: float) -> None:
-        """Wait, at most until the run is to end."""
-        self._stop.wait(seconds)
+    def _send(self, command: object) -> None:
+        if self._process is None:
+            self._waiting.append(command)
+        else:
+            self._process.send(command)
 
 
-class Turns(QObject):
-    """Whether the window's thread waits for events, so that another may compute undisturbed.
+class TrainingWorker(QObject):
+    """Runs and rewinds courses in a process of its own, one job at a time; a job supersedes those
+    before it.
 
-    Python runs one thread at a time: without this, a window that is busy would wait for the
-    training again and again.
+    ``framed`` gives a Frame while they run, ``finished`` the last one, what has Begun, or an
+    exception: EndedError if the process has ended.
     """
 
-    def __init__(self, parent: QObject) -> None:
-        super().__init__(parent)
-        self._idle = threading.Event()
-        self._idle.set()
-        self._dispatcher = QAbstractEventDispatcher.instance()
-
-    def begin(self) -> None:
-        """Watch the events of the window's thread."""
-        if self._dispatcher is not None:
-            self._dispatcher.aboutToBlock.connect(self._idle.set)
-            self._dispatcher.awake.connect(self._idle.clear)
-
-    def end(self) -> None:
-        """Stop watching: whoever waits need not."""
-        if self._dispatcher is not None:
-            self._dispatcher.aboutToBlock.disconnect(self._idle.set)
-            self._dispatcher.awake.disconnect(self._idle.clear)
-        self._idle.set()
-
-    def wait(self) -> None:
-        """Return when the window has nothing to do, or has had its turn for long enough."""
-        self._idle.wait(_TURN)
-
-
-class TrainingWorker(Worker):
-    """Runs and rewinds courses. ``framed`` gives a Frame while they run, ``finished`` the last."""
-
     framed = Signal(object)
+    finished = Signal(object)
+    _heard = Signal(object, object)
 
     def __init__(self, parent: QObject | None = None) -> None:
         super().__init__(parent)
-        self.turns = Turns(self)
+        self._process: CourseProcess | None = None
+        self._awaited = 0
+        """The job whose end is awaited; 0 for none."""
+        self._under_way = 0
+        """The last job whose end is not known yet, whether anybody waits for it or not."""
+        self._begun = 0
+        self._courses: tuple[FollowedCourse, ...] = ()
+        self._recordings: Sequence[Recording] = ()
+        """Those of the courses that are being made."""
+        self._heard.connect(self._take)
 
-    def begin(self, make: Callable[[], Sequence[Course]]) -> None:
-        """Make courses: they are the result."""
-        self.submit(RUN, lambda superseded: tuple(make()))
+    @property
+    def process(self) -> CourseProcess | None:
+        """The process, from the first job on."""
+        return self._process
 
-    def play(self, courses: Sequence[Course], names: Sequence[str], control: Control) -> None:
+    def prepare(self) -> None:
+        """Have a process ready soon: the first job will not wait for its start."""
+        if self._process is None:
+            PROCESSES.prepare()
+
+    def begin(
+        self,
+        diagrams: Sequence[Diagram],
+        recordings: Sequence[Recording],
+        training: Training,
+        limit: int,
+        states: Sequence[TrainerState] = (),
+    ) -> None:
+        """Make a course of each diagram, with ``limit`` bytes for all of their states."""
+        names = [recording.name for recording in recordings]
+        self._recordings, self._begun, self._courses = recordings, 0, ()
+        serial, share = self._next(), limit // len(diagrams)
+        allowed = allowed_data()
+        self._send(Begin(serial, diagrams, names, training, share, allowed, states))
+
+    def play(self, names: Sequence[str], control: Control) -> None:
         """Make steps until the control ends it; where a course had gone back, it goes on under its
         new name.
         """
-        emit: Callable[[Frame], None] = self.framed.emit
+        self._send(Play(self._next(), names, control.pace, control.most))
+        assert self._process is not None
+        control.bind(self._process)
 
-        def job(superseded: Superseded) -> Frame:
-            for course, name in zip(courses, names, strict=True):
-                if course.step < course.furthest:
-                    course.branch(name)
-            return _play(tuple(courses), control, self.turns.wait, emit, superseded)
-
-        self.submit(RUN, job)
-
-    def go(self, courses: Sequence[Course], step: int) -> None:
+    def go(self, step: int) -> None:
         """Go to a step that was reached before."""
-        self.submit(RUN, partial(_go, tuple(courses), step))
+        self._send(Go(self._next(), step))
 
+    def cancel(self) -> None:
+        """Drop the job that is awaited; a step under way is finished."""
+        if self._awaited:
+            self._send(Drop(self._awaited))
+            self._awaited = 0
 
-def _play(
-    courses: tuple[Course, ...],
-    control: Control,
-    wait: Callable[[], None],
-    emit: Callable[[Frame], None],
-    superseded: Superseded,
-) -> Frame:
-    made = counted = edits = 0
-    shown = due = time.monotonic()
-    losses: list[Mapping[str, float]] = [{} for _ in courses]
+    def abandon(self) -> None:
+        """End the job under way with Cancelled, also one inside a long kernel."""
+        if self._under_way:
+            self._leave(is_idle=False)
+            self.finished.emit(Cancelled(self.tr("The computation was cancelled.")))
 
-    def frame(seconds: float, **more: Any) -> Frame:
-        lanes = (_lane(*about) for about in zip(courses, losses, strict=True))
-        rate = counted / seconds if seconds > 0.0 else 0.0
-        return Frame(tuple(lanes), rate, edits, **more)
+    def forget(self) -> None:
+        """Drop everything; the process may forget its courses."""
+        self.cancel()
+        self._begun, self._courses = 0, ()
+        if self._process is not None:
+            self._process.send(Forget())
 
-    while not (control.stopping or superseded()) and made != control.most:
-        try:
-            for edit in control.take_edits():
-                edits += 1
-                if not all([c.take(*both) for c, both in zip(courses, edit, strict=True)]):
-                    return Frame((), 0.0, edits, is_last=True, is_structural=True)
-            wait()
-            is_slow = control.pace is not None and control.pace * FRAME <= 1.0
-            is_due = control.wants_frame and (is_slow or time.monotonic() - shown >= FRAME)
-            is_shown = is_due or made + 1 == control.most
-            for place, course in enumerate(courses):
-                record = course.advance_measured() if is_shown else course.advance()
-                losses[place] = record.losses
-        except GradwireError as error:
-            at = (error.location.block if error.location else None) or ""
-            return frame(0.0, is_last=True, problem=str(error), place=at)
-        made, counted, now = made + 1, counted + 1, time.monotonic()
-        if is_shown and made != control.most:
-            control.give_frame()
-            emit(frame(now - shown))
-            shown, counted = now, 0
-        if control.pace is not None:
-            due = max(due + 1.0 / control.pace, now - 1.0)
-            if due > now:
-                control.rest(due - now)
-    return frame(0.0, is_last=True)
+    def shutdown(self) -> None:
+        """Drop everything and let go of the process; it ends at once if it computes."""
+        if self._process is not None:
+            self._leave(is_idle=not self._under_way)
 
+    def _next(self) -> int:
+        self._awaited = self._under_way = next(_serials)
+        return self._awaited
 
-def _go(courses: tuple[Course, ...], step: int, superseded: Superseded) -> Frame | None:
-    if not all([course.go(step, superseded) for course in courses]):
-        return None
-    return Frame(tuple(_lane(course, course.losses()) for course in courses), 0.0, is_last=True)
+    def _send(self, command: object) -> None:
+        if self._process is None:
+            self._process = PROCESSES.lend()
+            self._process.listener = partial(self._hear, self._process)
+        self._process.send(command)
 
+    def _leave(self, *, is_idle: bool) -> None:
+        process, self._process = self._process, None
+        assert process is not None
+        PROCESSES.take_back(process, is_idle=is_idle)
+        self._awaited = self._under_way = self._begun = 0
+        self._courses = ()
 
-def _lane(course: Course, losses: Mapping[str, float]) -> Lane:
-    number, values = course.session.step_number, course.values()
-    return Lane(course.step, number, course.epoch, values, losses, course.take_alarms())
+    def _hear(self, process: CourseProcess, answer: Report | Ended) -> None:
+        """Follow the courses in the thread that listens, and let the window know the rest."""
+        if isinstance(answer, Report):
+            if answer.begun and answer.begun == self._begun:
+                for followed in zip(self._courses, answer.events, answer.about, strict=True):
+                    course, events, about = followed
+                    course.follow(events, about)
+            if not answer.serial:
+                return
+        self._heard.emit(process, answer)
+
+    def _take(self, process: CourseProcess, answer: Any) -> None:
+        if process is not self._process:
+            return
+        if isinstance(answer, Ended):
+            self._leave(is_idle=False)
+            self.finished.emit(EndedError(answer.reason))
+            return
+        if answer.is_end and answer.serial == self._under_way:
+            self._under_way = 0
+        if answer.serial != self._awaited:
+            return
+        if not answer.is_end:
+            self.framed.emit(answer.content)
+            return
+        self._awaited = 0
+        if answer.problem:
+            self.finished.emit(RunError(answer.problem))
+        elif answer.begun and answer.begun != self._begun:
+            pairs = zip(self._recordings, answer.about, strict=True)
+            self._courses = tuple(FollowedCourse(*pair) for pair in pairs)
+            self._begun = answer.begun
+            self.finished.emit(Begun(self._courses, answer.content))
+        elif answer.content is not None:
+            self.finished.emit(answer.content)

@@ -66,6 +66,8 @@ class Course:
         self.recording.losses = tuple(self.session.losses)
         self.alarms: list[Alarm] = []
         """Alarms since ``take_alarms``."""
+        self.on_numbers: Callable[[int, Mapping[str, float | None]], object] | None = None
+        """Called with the numbers that steps add to the curves."""
         self._watch = Watch(self.trainer)
         self._every: frozenset[str] = frozenset()
         """The curves that have a number for every step."""
@@ -98,7 +100,7 @@ class Course:
         record = self.trainer.step()
         columns = record.columns()
         self._every |= columns.keys()
-        self.recording.add(record.step, columns)
+        self._record(record.step, columns)
         self.alarms += self._watch.look(record)
         if self.ring.wants(record.step):
             self._keep()
@@ -114,7 +116,7 @@ class Course:
         for about in record.optimisers.values():
             updated.update(about.updated)
         moved = {f"update/{n}": share(before[n], after[n]) for n in after if n in updated}
-        self.recording.add(record.step, moved)
+        self._record(record.step, moved)
         return record
 
     def take_alarms(self) -> tuple[Alarm, ...]:
@@ -136,13 +138,24 @@ class Course:
         self.ring.forget_after(self.step)
         self._watch = Watch(self.trainer)
 
+    def resume(self, state: TrainerState) -> None:
+        """Go on from a state of another course of this diagram: its steps before can't be reached.
+
+        Raises what ``Trainer.restore`` does.
+        """
+        self.trainer.restore(state)
+        self.ring = Ring(self.ring.limit)
+        self._keep(kept=True)
+
     def go(self, step: int, superseded: Callable[[], bool] = lambda: False) -> bool:
         """Go to any step up to ``furthest``: from the last state before it, the rounds between are
-        made again. False if it was superseded on the way; the course is then at another step.
+        made again. Before the first state it goes to that one. False if it was superseded on the
+        way; the course is then at another step.
 
         Numbers that were edited since stay as they are now.
         """
-        found, (state, diagram) = self.ring.before(min(max(step, 0), self.furthest))
+        step = min(max(step, self.ring.steps[0]), self.furthest)
+        found, (state, diagram) = self.ring.before(step)
         now = self.session.diagram
         if diagram is not now:
             self.session.update(diagram)
@@ -190,6 +203,11 @@ class Course:
 
     def _update(self, diagram: Diagram, values: Mapping[Address, Array]) -> bool:
         return self.session.update(stored(diagram, values))
+
+    def _record(self, step: int, numbers: Mapping[str, float | None]) -> None:
+        self.recording.add(step, numbers)
+        if self.on_numbers is not None:
+            self.on_numbers(step, numbers)
 
     def _keep(self, *, kept: bool = False) -> None:
         state = self.trainer.state()

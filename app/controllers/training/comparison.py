@@ -32,9 +32,9 @@ if TYPE_CHECKING:
     from app.document.document import Document
     from app.document.navigation import Navigation
     from app.evaluation.result import Result
-    from app.evaluation.training import Frame, Lane
     from app.services.theme import Theme
     from runtime.diagram import Diagram
+    from runtime.training.process.messages import Frame, Lane
 
 
 class Comparison(QObject):
@@ -236,8 +236,8 @@ class Comparison(QObject):
         courses = self._training.courses
         if lane is not None and len(courses) > 1:
             courses[1].measure(lane.step, measured(result))
-        if self._next is not None:
-            lane, self._next = self._next, None
+        lane, self._next = self._next, None
+        if lane is not None and len(courses) > 1:
             self._show_lane(lane)
 
     def _name_halves(self, left: Mapping[str, float], right: Mapping[str, float]) -> None:
@@ -251,4 +251,4 @@ class Comparison(QObject):
             self.halves.name(half, "    ".join([name, *values[:3]]), colour)
 
     def _names(self) -> Sequence[str]:
-        return self._training.names or ("", "")
+        return self._training.beginning.names or ("", "")

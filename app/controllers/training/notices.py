@@ -15,7 +15,6 @@ if TYPE_CHECKING:
     from PySide6.QtWidgets import QWidget
 
     from app.controllers.reveal import Reveal
-    from app.evaluation.training import Frame
     from runtime.training.alarms import Alarm
 
 
@@ -32,9 +31,9 @@ class Notices(QObject):
         text = self.tr("Go to &Step {0}").format(f"{alarm.step:,}")
         self._ask(alarm.sentence, alarm.block, {text: partial(self._go, alarm.step)})
 
-    def show_problem(self, frame: Frame) -> None:
+    def show_problem(self, text: str, block: str = "") -> None:
         """Say why the training has stopped; lead to the block at fault."""
-        self._ask(frame.problem, frame.place, {})
+        self._ask(text, block, {})
 
     def _ask(self, text: str, block: str, answers: dict[str, Callable[[], object]]) -> None:
         show: dict[str, Callable[[], object]] = {}

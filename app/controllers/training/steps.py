@@ -61,6 +61,11 @@ class DocumentSteps:
         self.advance(lambda diagram: after if diagram is before else change(diagram), label)
         return True
 
+    @property
+    def is_untouched(self) -> bool:
+        """Whether the document is as it was shown last, but for layout."""
+        return self._shown is not None and same_meaning(self._shown, self._document.diagram)
+
     def mark(self, step: int) -> None:
         """Remember which step the diagram that is shown is."""
         if self._shown is not None:

@@ -8,17 +8,18 @@ from typing import TYPE_CHECKING, Any
 
 from PySide6.QtCore import QObject, QTimer, Signal
 
+from app.controllers.training.beginning import Beginning
 from app.controllers.training.measures import measured
 from app.controllers.training.notices import Notices
-from app.controllers.training.recipe import about_recipe, courses_of
 from app.controllers.training.runs import Runs
 from app.controllers.training.steps import DocumentSteps
 from app.controllers.training.words import about_memory, about_past, undo_text
-from app.evaluation.training import RUN, Control, Frame, TrainingWorker
+from app.evaluation.training import Begun, Control, EndedError, TrainingWorker
 from app.panels.training.bar import TrainingBar
 from app.panels.training.curves import Curves
 from app.services.background import Cancelled
 from runtime.training.course import stored
+from runtime.training.process.messages import Frame
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -28,19 +29,19 @@ if TYPE_CHECKING:
     from app.document.document import Document
     from app.evaluation.evaluator import Evaluator
     from app.evaluation.result import Result
-    from app.evaluation.training import Lane
     from app.services.settings import Settings
     from runtime.diagram import Diagram
     from runtime.diagram.pages import Address
     from runtime.flow import ObservedFlow
-    from runtime.training.course import Course
+    from runtime.training.process.following import FollowedCourse
+    from runtime.training.process.messages import Lane
 
 _PAUSE = 5
 """Milliseconds that the window has for itself after each frame."""
 
 
 class TrainingController(QObject):
-    """Runs a course of the document's diagram on a thread, and shows frames of it.
+    """Runs a course of the document's diagram in a process, and shows frames of it.
 
     The document has the values of the step that is shown; a run is one undo.
     """
@@ -61,18 +62,15 @@ class TrainingController(QObject):
         parent: QWidget,
     ) -> None:
         super().__init__(parent)
-        self._document, self._evaluator, self._settings = document, evaluator, settings
+        self._document, self._evaluator = document, evaluator
         self.bar, self.curves = TrainingBar(parent), Curves(parent)
         self._notices = Notices(reveal, self.go, parent)
         self.alarm = self._notices.offer
         self.runs = Runs(self.curves)
         self.worker = TrainingWorker(self)
-        self.courses: tuple[Course, ...] = ()
+        self.beginning = Beginning(document, self.worker, self.runs, settings)
+        self.courses: tuple[FollowedCourse, ...] = ()
         """What is trained: of the document, then of what it is compared with."""
-        self.variants: tuple[Callable[[Diagram], Diagram], ...] = ()
-        """What makes the other diagrams of the document's."""
-        self.names: tuple[str, ...] = ()
-        """The names of runs that are compared; else they are numbered."""
         self._control: Control | None = None
         self._then: Callable[[], None] | None = None
         """What to do when the courses are made."""
@@ -81,6 +79,8 @@ class TrainingController(QObject):
         """The lane whose result is awaited."""
         self._coming: Frame | None = None
         """The frame that is shown together with its result."""
+        self.shown: Frame | None = None
+        """The frame that the document has, with the states of the courses; None before one."""
         self._origin: dict[Address, NDArray[Any]] = {}
         """The values with which the training began."""
         self._edits = 0
@@ -107,6 +107,7 @@ class TrainingController(QObject):
         document.diagramChanged.connect(lambda: self._follow())
         document.restored.connect(self._restore)
         document.opened.connect(self.forget)
+        document.opened.connect(self.beginning.prepare)
 
     @property
     def is_playing(self) -> bool:
@@ -146,21 +147,20 @@ class TrainingController(QObject):
     def reset(self) -> None:
         """Go back to the values with which the training began, as one undo."""
         self._halt()
-        origin = self._origin
+        self.beginning.lost, origin = (), self._origin
         self._steps.advance(lambda diagram: stored(diagram, origin), self.tr("Reset training"))
         self._document.settle()
         self.courses = ()
         self._steps.forget()
-        self._show_start()
-        self.bar.show_text(self.tr("At the start. The curves of earlier runs stay for comparison."))
+        self._show_start(self.tr("At the start. The curves of earlier runs stay for comparison."))
         self._show_step_number(0)
 
     def go(self, step: int) -> None:
         """Show a step that was reached before; Play goes on from there."""
-        if not self.courses:
+        if not (self.courses or self.beginning.lost):
             return
         self._halt()
-        self.worker.go(self.courses, step)
+        self._begin(partial(self.worker.go, step))
 
     def close(self) -> None:
         """Pause, and put the bar away."""
@@ -173,11 +173,11 @@ class TrainingController(QObject):
     ) -> None:
         """Train the diagram and variants of it from its present values; none for it alone."""
         self._halt()
-        self.variants, self.names, self.courses = variants, names, ()
+        beginning, self.courses = self.beginning, ()
+        beginning.variants, beginning.names, beginning.lost = variants, names, ()
         self._steps.forget()
         self._show_start()
         self.bar.reset.setEnabled(self.is_begun)
-        self.bar.show_text("")
         self.bar.show()
 
     @property
@@ -189,18 +189,19 @@ class TrainingController(QObject):
     def forget(self) -> None:
         """Forget the training: another diagram is open, or another kind of training begins."""
         self._halt()
-        self.courses, self._origin = (), {}
+        self.courses, self.beginning.lost, self.shown, self._origin = (), (), None, {}
+        self.worker.forget()
         self._steps.forget()
         self.runs.clear()
         self.alarm.withdraw()
         self.bar.hide()
         self._show_start()
-        self.bar.show_text("")
         self._evaluator.set_step(0, None)
 
-    def _show_start(self) -> None:
+    def _show_start(self, text: str = "") -> None:
         self.bar.show_step(0, 0)
         self.bar.show_losses({})
+        self.bar.show_text(text)
 
     def _play(self, control: Control) -> None:
         if not self._was_shown:
@@ -218,11 +219,9 @@ class TrainingController(QObject):
         if self.courses:
             self._go_on()
             return
-        diagram, names = self._document.diagram, self.names or (self.runs.next_name(),)
-        diagrams = [diagram, *(variant(diagram) for variant in self.variants)]
         self.bar.show_text(self.tr("Preparing …"))
-        self.worker.begin(partial(courses_of, diagrams, names, self._settings.rate))
-        self._steps.begin()
+        shown = self.shown if self._steps.is_untouched else None
+        self._steps.begin(self.beginning.begin(shown))
 
     def _go_on(self) -> None:
         then, self._then = self._then or (lambda: None), None
@@ -236,11 +235,8 @@ class TrainingController(QObject):
         else:
             self._steps.mark(step)
         self._is_resumed = edit is not None
-        self.bar.show_text(self._recipe_text())
-        start = self.tr("{0} from step {1}")
-        names = [start.format(name, f"{step:,}") for name in self.names]
-        self.worker.turns.begin()
-        self.worker.play(self.courses, names or [self.runs.next_name(step)], control)
+        self.bar.show_text(self.beginning.about(self.courses))
+        self.worker.play(self.beginning.names_from(step), control)
 
     def _change_pace(self) -> None:
         if self._control is not None:
@@ -248,10 +244,7 @@ class TrainingController(QObject):
 
     def _end(self) -> None:
         """Show that nothing runs."""
-        was_playing = self._control is not None
         self._control = self._then = None
-        if was_playing:
-            self.worker.turns.end()
         self._document.settle()
         self.bar.show_playing(is_playing=False)
         self.toggled.emit(False)
@@ -260,24 +253,35 @@ class TrainingController(QObject):
         """End at once, without another frame."""
         if self._control is not None:
             self._control.stop()
-        self.worker.cancel(RUN)
+        self.worker.cancel()
         self._lane, self._coming, self._is_silent = None, None, False
         self._end()
 
-    def _take(self, kind: str, answer: object) -> None:
+    def _take(self, answer: object) -> None:
         if isinstance(answer, Frame):
             self._finish(answer)
-        elif isinstance(answer, tuple):
-            self.courses = answer
-            self._origin = {**answer[0].values(), **self._origin}
-            self._list_runs()
+        elif isinstance(answer, Begun):
+            self.courses = answer.courses
+            self._origin = {**answer.frame.lanes[0].values, **self._origin}
+            self.runs.show(course.recording for course in self.courses)
             self._go_on()
-        elif isinstance(answer, Cancelled):
-            self.courses = ()  # the thread may still be in the middle of a step
-            self._end()
+        elif isinstance(answer, Cancelled | EndedError):
+            self._lose(answer)
         elif isinstance(answer, Exception):
             self._end()
             self.bar.show_text(self.tr("The training can't begin. {0}").format(answer))
+
+    def _lose(self, error: Exception) -> None:
+        """The process has ended; what is shown stays, and Play goes on from there."""
+        shown = self.shown if self._steps.is_untouched else None
+        text = self.beginning.lose(self.courses, shown, error)
+        self.courses = ()
+        self._halt()
+        if not self.beginning.lost:
+            self._show_start()
+        self.bar.show_text(text)
+        if isinstance(error, EndedError):
+            self._notices.show_problem(text)
 
     def _finish(self, frame: Frame) -> None:
         control, is_silent = self._control, self._is_silent
@@ -292,6 +296,7 @@ class TrainingController(QObject):
                 self.bar.show_text(text.format(self.tr("Play begins a new run.")))
             return
         if is_silent:
+            self.shown = frame
             self._show_bar(frame)
             self._show_step_number(frame.lanes[0].step_number)
             self.stepShown.emit(frame)
@@ -300,7 +305,7 @@ class TrainingController(QObject):
             self._steps.mark(frame.step)
         self._end()
         if frame.problem:
-            self._notices.show_problem(frame)
+            self._notices.show_problem(frame.problem, frame.place)
             self.bar.show_text(self.tr("The training has stopped."))
         elif self.courses:
             self._show_where(frame.step)
@@ -318,7 +323,7 @@ class TrainingController(QObject):
             return
         self._is_resumed = False
         lane = self._lane = frame.lanes[0]
-        self._list_runs()
+        self.runs.show(course.recording for course in self.courses)
         self._evaluator.set_step(lane.step_number, self.courses[0].recording)
         self._coming = frame
         after = self._steps.prepare(partial(stored, values=lane.values), undo_text(control))
@@ -331,6 +336,7 @@ class TrainingController(QObject):
     def _show_coming(self) -> None:
         """Show the frame that was taken, unless an edit was made since."""
         if (frame := self._coming) is not None and self._steps.show():
+            self.shown = frame
             self._show_bar(frame)
             self.stepShown.emit(frame)
         self._coming = None
@@ -349,9 +355,9 @@ class TrainingController(QObject):
         self.bar.show_rate(frame.rate)
 
     def _show_where(self, step: int) -> None:
-        self.bar.show_memory(about_memory([course.ring for course in self.courses]))
+        self.bar.show_memory(about_memory([course.states for course in self.courses]))
         is_past = step < self.courses[0].furthest
-        self.bar.show_text(about_past(step) if is_past else self._recipe_text())
+        self.bar.show_text(about_past(step) if is_past else self.beginning.about(self.courses))
 
     def _measure(self, result: Result) -> None:
         """Show a step with its result, take its numbers, and ask for the next one."""
@@ -379,9 +385,9 @@ class TrainingController(QObject):
 
     def _send_edit(self, edit: tuple[Diagram, Diagram]) -> None:
         assert self._control is not None
-        variants = [tuple(map(variant, edit)) for variant in self.variants]
         self._edits += 1
-        self._control.edit([edit, *((before, after) for before, after in variants)])
+        self.shown = None  # its states are those before the edit
+        self._control.edit(self.beginning.edit_of(edit))
 
     def _restore(self, before: Diagram, after: Diagram) -> None:
         """Go where an undo or a redo leads, if it is a step of the training."""
@@ -391,10 +397,4 @@ class TrainingController(QObject):
         step = self._steps.restore(after) if self.courses else None
         if step is not None:
             self._is_silent = True
-            self.worker.go(self.courses, step)
-
-    def _recipe_text(self) -> str:
-        return about_recipe(self._document.diagram, self.courses, self._settings.rate)
-
-    def _list_runs(self) -> None:
-        self.runs.show(course.recording for course in self.courses)
+            self.worker.go(step)

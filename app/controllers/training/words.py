@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from app.services.background import Cancelled
 from app.services.translation import editor
 
 if TYPE_CHECKING:
-    from typing import Any
+    from collections.abc import Sequence
 
     from app.evaluation.training import Control
-    from runtime.training.ring import Ring
+    from runtime.training.process.messages import States
 
 
 def undo_text(control: Control | None) -> str:
@@ -28,9 +29,27 @@ def about_past(step: int) -> str:
     return text.format(f"{step:,}")
 
 
-def about_memory(rings: list[Ring[Any]]) -> str:
+def about_memory(states: Sequence[States]) -> str:
     """How far back a training goes, and in what memory."""
-    used, limit = (sum(getattr(ring, name) for ring in rings) for name in ("nbytes", "limit"))
+    used, limit = sum(kept.nbytes for kept in states), sum(kept.limit for kept in states)
+    first = states[0]
     text = editor.tr("Back to any step: {0} states are kept, {1} steps apart, in {2} of {3} MiB.")
-    mebi = f"{used / 2**20:.1f}"
-    return text.format(len(rings[0]), rings[0].spacing, mebi, limit // 2**20)
+    found = text.format(first.kept, first.spacing, f"{used / 2**20:.1f}", limit // 2**20)
+    if first.first:
+        lost = editor.tr("Steps before {0} can't be reached any more.").format(f"{first.first:,}")
+        found = f"{found} {lost}"
+    return found
+
+
+def about_loss(error: Exception, step: int | None) -> str:
+    """Why a training has ended with its process, and from where Play goes on: a step, or None for
+    a new run.
+    """
+    if isinstance(error, Cancelled):
+        text = editor.tr("The training was cancelled.")
+    else:
+        text = editor.tr("The training has stopped: {0}.").format(error)
+    if step is None:
+        return f"{text} " + editor.tr("Play begins a new run.")
+    more = editor.tr("Nothing that is shown is lost: Play goes on from step {0}.")
+    return f"{text} {more.format(f'{step:,}')}"

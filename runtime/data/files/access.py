@@ -33,6 +33,11 @@ def allow_data(path: str | Path) -> Path:
     return real
 
 
+def allowed_data() -> tuple[Path, ...]:
+    """The files and folders that were allowed, for another process that reads on behalf of this."""
+    return tuple(_allowed)
+
+
 def located(path: str, folder: Path | None) -> Path:
     """The file that a diagram in ``folder`` means by ``path``; None for one without a file.
 

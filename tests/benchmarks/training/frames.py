@@ -129,6 +129,9 @@ def measured(path: Path, seconds: float, profiles: bool) -> str:
             events(0.05)
             assert time.perf_counter() < limit, "the first result did not come"
         window.training.toggle()
+        while not window.training.step_shown:
+            events(0.05)
+            assert time.perf_counter() < limit, "the first step did not come"
         events(3.0)
         canvas = window.canvas
         course = window.training.courses[0]

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import os
+import signal
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from PySide6.QtCore import QPoint, Qt
@@ -10,9 +14,11 @@ import runtime.build as b
 from app.panels.training.bar import PACES
 from blocks.library.sources import Variable
 from runtime.diagram import AddBlock, MoveBlocks, Point, SetParameters
+from runtime.diagram.training import OptimiserRule, Training
 from runtime.engine import Session
 from runtime.flow.words.formatting import number
 from runtime.training.optimisers import SGD
+from runtime.training.process.process import PROCESSES
 from tests.app.mouse import click_block
 
 LEFT = Qt.MouseButton.LeftButton
@@ -334,17 +340,76 @@ def test_closing_the_bar_pauses(window, qtbot):
 def test_a_run_that_is_under_way_ends_with_the_window(window, qtbot):
     click(qtbot, window.toolbar.buttons["train"])
     qtbot.waitUntil(lambda: window.training.step_shown > 2)
-    thread = window.training.worker._thread
-    window.training.pause()
-    qtbot.waitUntil(lambda: not window.training.is_playing)
-    window.training.worker.shutdown()
-    qtbot.waitUntil(lambda: not thread.is_alive())
+    process = window.training.worker.process
+    assert process.is_alive
+    window.document.undo_stack.setClean()
+    window.close()
+    process.wait()
+    assert not process.is_alive
+
+
+def killed(window, qtbot):
+    """Kill the process of the training as a system without memory does; the text about it."""
+    os.kill(window.training.worker.process.pid, signal.SIGKILL)
+    qtbot.waitUntil(lambda: "SIGKILL" in window.training.bar.text())
+    assert window.training.bar.text() == window.training.alarm.text()
+    assert not window.training.is_playing
+    assert window.training.courses == ()
+    return window.training.bar.text()
+
+
+def test_a_killed_process_loses_nothing_that_was_shown(window, qtbot):
+    click(qtbot, window.toolbar.buttons["train"])
+    qtbot.waitUntil(lambda: window.training.step_shown > 5)
+    text = killed(window, qtbot)
+    at = window.training.step_shown
+    assert text.endswith(f"Nothing that is shown is lost: Play goes on from step {at:,}.")
+    np.testing.assert_array_equal(w_of(window), by_hand(at))
+    assert window.document.undo_stack.count() == 1
+    steps = play_until(window, qtbot, at + 5)
+    np.testing.assert_array_equal(w_of(window), by_hand(steps))
+    first, second = (run.recording for run in window.training.runs.listed)
+    assert (first.name, second.name) == ("Run 1", f"Run 2 from step {at:,}")
+    assert second.points("L.out").steps.tolist()[-1] == steps
+    window.training.bar.scale.setValue(1)  # which went with the process
+    qtbot.waitUntil(lambda: window.training.step_shown == at)
+    assert f"Steps before {at:,} can't be reached" in window.training.bar.scale.toolTip()
+
+
+def test_a_process_killed_during_a_pause_is_told_and_the_scale_still_works(window, qtbot):
+    steps = play_until(window, qtbot, 10)
+    assert killed(window, qtbot).endswith(f"from step {steps:,}.")
+    window.training.bar.scale.setValue(3)
+    qtbot.waitUntil(lambda: window.training.courses != ())
+    qtbot.waitUntil(lambda: window.training.step_shown == steps)
+    np.testing.assert_array_equal(w_of(window), by_hand(steps))
+
+
+def test_after_an_edit_a_killed_process_begins_a_new_run(window, qtbot):
+    play_until(window, qtbot, 10)
+    window.edit.change(SetParameters("w", {"value": [7.0, 7.0]}))
+    assert killed(window, qtbot).endswith("Play begins a new run.")
+    play_until(window, qtbot, 3)
+    assert [run.recording.name for run in window.training.runs.listed] == ["Run 1", "Run 2"]
+
+
+def test_a_process_is_ready_before_a_diagram_with_a_recipe_is_played(opened, qtbot, monkeypatch):
+    prepared = []
+    monkeypatch.setattr(PROCESSES, "prepare", lambda: prepared.append(True))
+    opened(replace(model(), training=Training(optimisers=(OptimiserRule(name="SGD"),))))
+    qtbot.waitUntil(lambda: prepared == [True])
 
 
 def test_cancel_ends_the_training(window, qtbot):
     click(qtbot, window.toolbar.buttons["train"])
     qtbot.waitUntil(lambda: window.training.step_shown > 2)
+    process = window.training.worker.process
     window.actions_by_name["cancel"].trigger()
     assert not window.training.is_playing
+    process.wait()
+    at = window.training.step_shown
+    assert window.training.bar.text() == (
+        f"The training was cancelled. Nothing that is shown is lost: Play goes on from step {at:,}."
+    )
     qtbot.keyClick(window.canvas, Qt.Key.Key_F7)
     qtbot.waitUntil(lambda: window.training.step_shown > 2)

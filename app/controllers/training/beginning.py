@@ -1,0 +1,95 @@
+"""How a training begins: with which diagrams, recipe and names, and from which values."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from PySide6.QtCore import QTimer
+
+from app.controllers.training.recipe import about_recipe, default_recipe
+from app.controllers.training.words import about_loss
+from app.services.translation import editor
+from runtime.training.curves import Recording
+from runtime.training.ring import LIMIT
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from app.controllers.training.runs import Runs
+    from app.document.document import Document
+    from app.evaluation.training import TrainingWorker
+    from app.services.settings import Settings
+    from runtime.diagram import Diagram
+    from runtime.training.process.following import FollowedCourse
+    from runtime.training.process.messages import Frame
+
+_AFTER = 1000
+"""Milliseconds after a diagram is open until a process for its training starts."""
+
+
+class Beginning:
+    """Has courses made of the document's diagram and of those that it is compared with.
+
+    They begin with the values of the document or, where a process has ended, with the states that
+    it reached.
+    """
+
+    def __init__(
+        self, document: Document, worker: TrainingWorker, runs: Runs, settings: Settings
+    ) -> None:
+        self._document, self._worker = document, worker
+        self._runs, self._settings = runs, settings
+        self.variants: tuple[Callable[[Diagram], Diagram], ...] = ()
+        """What makes the other diagrams of the document's."""
+        self.names: tuple[str, ...] = ()
+        """The names of runs that are compared; else they are numbered."""
+        self.lost: tuple[FollowedCourse, ...] = ()
+        """Courses whose process has ended."""
+
+    def begin(self, shown: Frame | None) -> int:
+        """Have courses made; returns the step at which they begin. ``shown`` has the states that
+        lost courses were in, if the document is still as it was then.
+        """
+        diagram, lost, self.lost = self._document.diagram, self.lost, ()
+        diagrams = [diagram, *(variant(diagram) for variant in self.variants)]
+        recordings = [Recording(name) for name in self.names or (self._runs.next_name(),)]
+        states, step = [], 0
+        if lost and shown is not None:
+            states, step = [lane.state for lane in shown.lanes], shown.step
+            names = zip(lost, self.names_from(step), strict=True)
+            recordings = [course.recording.copy(name, step) for course, name in names]
+        given = default_recipe(self._settings.rate)
+        self._worker.begin(diagrams, recordings, given, LIMIT, states)
+        return step
+
+    def lose(
+        self, courses: tuple[FollowedCourse, ...], shown: Frame | None, error: Exception
+    ) -> str:
+        """Keep courses whose process has ended, if it is known what they were in last; returns
+        what the user should know.
+        """
+        self.lost = courses if shown is not None else ()
+        return about_loss(error, shown.step if shown is not None and courses else None)
+
+    def edit_of(self, edit: tuple[Diagram, Diagram]) -> list[tuple[Diagram, Diagram]]:
+        """For each course what was shown, and what it is to be."""
+        before, after = edit
+        return [edit, *((variant(before), variant(after)) for variant in self.variants)]
+
+    def prepare(self) -> None:
+        """Have a process ready soon if the diagram that is being opened is meant to be trained."""
+        QTimer.singleShot(_AFTER, self._worker, self._prepare)
+
+    def _prepare(self) -> None:
+        if self._document.diagram.training is not None:
+            self._worker.prepare()
+
+    def names_from(self, step: int) -> list[str]:
+        """The names of runs that go on from a step."""
+        start = editor.tr("{0} from step {1}")
+        names = [start.format(name, f"{step:,}") for name in self.names]
+        return names or [self._runs.next_name(step)]
+
+    def about(self, courses: Sequence[FollowedCourse]) -> str:
+        """By what recipe the diagram is trained if it has none, and which variables stay."""
+        return about_recipe(self._document.diagram, courses, self._settings.rate)

@@ -1,0 +1,1 @@
+"""Courses in a process of their own, so that whoever watches them and the steps share no lock."""

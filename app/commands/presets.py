@@ -24,7 +24,7 @@ _ANSWER = QMessageBox.StandardButton
 
 
 class PresetCommands(QObject):
-    """Saves, applies and deletes presets; all blocks that get one are one undo."""
+    """Saves, applies, renames and deletes presets; all blocks that get one are one undo."""
 
     def __init__(
         self,
@@ -85,24 +85,48 @@ class PresetCommands(QObject):
         else:
             self._canvas.hint(self.tr("The parameters are those of “{0}”.").format(preset.name))
 
-    def delete(self) -> None:
-        """Ask which preset to delete, those for the selected blocks first."""
+    def rename(self) -> None:
+        """Ask which preset to rename, and how."""
+        title = self.tr("Rename preset")
         try:
-            kind = self._kind()
-            names = sorted(self._presets.names(), key=lambda preset: preset.type_name != kind)
-            if not names:
-                self._canvas.hint(self.tr("There are no presets."))
+            preset = self._ask(title)
+            if preset is None:
                 return
-            lines = [f"{preset.type_name}: {preset.name}" for preset in names]
-            line, accepted = QInputDialog.getItem(
-                self._parent, self.tr("Delete preset"), self.tr("Preset:"), lines, 0, False
+            name, accepted = QInputDialog.getText(
+                self._parent, title, self.tr("New name:"), text=preset.name
             )
-            if accepted:
-                preset = names[lines.index(line)]
+            name = name.strip()
+            if accepted and name not in ("", preset.name):
+                self._presets.rename(preset, name)
+                text = self.tr("Preset “{0}” is called “{1}” now.")
+                self._canvas.hint(text.format(preset.name, name))
+        except GradwireError as error:
+            self._document.problem.emit(self.tr("No preset was renamed. {0}").format(error))
+
+    def delete(self) -> None:
+        """Ask which preset to delete."""
+        try:
+            preset = self._ask(self.tr("Delete preset"))
+            if preset is not None:
                 self._presets.remove(preset)
                 self._canvas.hint(self.tr("Preset “{0}” is deleted.").format(preset.name))
         except GradwireError as error:
             self._document.problem.emit(self.tr("No preset was deleted. {0}").format(error))
+
+    def _ask(self, title: str) -> PresetName | None:
+        """The preset that the user chooses, those for the selected blocks first; raises
+        FileError.
+        """
+        kind = self._kind()
+        names = sorted(self._presets.names(), key=lambda preset: preset.type_name != kind)
+        if not names:
+            self._canvas.hint(self.tr("There are no presets."))
+            return None
+        lines = [f"{preset.type_name}: {preset.name}" for preset in names]
+        line, accepted = QInputDialog.getItem(
+            self._parent, title, self.tr("Preset:"), lines, 0, False
+        )
+        return names[lines.index(line)] if accepted else None
 
     def _save(self, preset: PresetName, block: Block) -> None:
         values, large = preset_values(block)

@@ -1,12 +1,15 @@
-"""What an action, a submenu or a separator is, and the objects that carry actions out."""
+"""The menus, what rows of the table of actions are, and the objects that carry actions out."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import TYPE_CHECKING, TypeAlias
 
 from PySide6.QtGui import QKeySequence
+
+from app.services.translation import editor
 
 if TYPE_CHECKING:
     from PySide6.QtGui import QUndoStack
@@ -46,6 +49,36 @@ if TYPE_CHECKING:
     from app.shell.windows import Windows
 
 Shortcut: TypeAlias = QKeySequence.StandardKey | str | None
+
+
+MENUS: Mapping[str, str] = MappingProxyType(
+    {
+        "file": editor.noop("&File"),
+        "edit": editor.noop("&Edit"),
+        "view": editor.noop("&View"),
+        "add": editor.noop("&Add"),
+        "align": editor.noop("A&lign"),
+        "colour": editor.noop("Colou&r"),
+        "copies": editor.noop("Cop&y As"),
+        "pages": editor.noop("Pa&ges"),
+        "presets": editor.noop("Pre&sets"),
+        "audience": editor.noop("Au&dience"),
+        "wires": editor.noop("&Wires"),
+        "bookmarks": editor.noop("&Bookmarks"),
+        "numbers": editor.noop("N&umbers on Wires"),
+        "panels": editor.noop("&Panels"),
+        "text": editor.noop("Te&xt Size"),
+        "theme": editor.noop("&Theme"),
+        "run": editor.noop("&Run"),
+        "help": editor.noop("&Help"),
+    }
+)
+"""Titles of the menus."""
+PARENTS: Mapping[str, str] = MappingProxyType(
+    dict.fromkeys(("audience", "bookmarks", "numbers", "panels", "text", "theme"), "view")
+    | dict.fromkeys(("add", "align", "colour", "copies", "pages", "presets", "wires"), "edit")
+)
+"""The menus that are inside others."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -12,35 +12,6 @@ from app.shell.action_rows import Command, Row, Separator, Submenu
 
 Key = QKeySequence.StandardKey
 
-MENUS: Mapping[str, str] = MappingProxyType(
-    {
-        "file": editor.noop("&File"),
-        "edit": editor.noop("&Edit"),
-        "view": editor.noop("&View"),
-        "add": editor.noop("&Add"),
-        "align": editor.noop("A&lign"),
-        "colour": editor.noop("Colou&r"),
-        "copies": editor.noop("Cop&y As"),
-        "pages": editor.noop("Pa&ges"),
-        "presets": editor.noop("Pre&sets"),
-        "audience": editor.noop("Au&dience"),
-        "wires": editor.noop("&Wires"),
-        "bookmarks": editor.noop("&Bookmarks"),
-        "numbers": editor.noop("N&umbers on Wires"),
-        "panels": editor.noop("&Panels"),
-        "text": editor.noop("Te&xt Size"),
-        "theme": editor.noop("&Theme"),
-        "run": editor.noop("&Run"),
-        "help": editor.noop("&Help"),
-    }
-)
-"""Titles of the menus."""
-PARENTS: Mapping[str, str] = MappingProxyType(
-    dict.fromkeys(("audience", "bookmarks", "numbers", "panels", "text", "theme"), "view")
-    | dict.fromkeys(("add", "align", "colour", "copies", "pages", "presets", "wires"), "edit")
-)
-"""The menus that are inside others."""
-
 TABLE: tuple[Row, ...] = (
     Command("new", "file", editor.noop("&New"), lambda to: to.files.new(),
             editor.noop("Create an empty diagram"), shortcut=Key.New),
@@ -205,6 +176,9 @@ TABLE: tuple[Row, ...] = (
             shortcut="Ctrl+Shift+M"),
     Command("save_preset", "presets", editor.noop("&Save as Preset…"), lambda to: to.presets.save(),
             editor.noop("Keep the parameters of the selected block, for other blocks of its type")),
+    Command("rename_preset", "presets", editor.noop("&Rename Preset…"),
+            lambda to: to.presets.rename(),
+            editor.noop("Choose a preset, and give it another name")),
     Command("delete_preset", "presets", editor.noop("&Delete Preset…"),
             lambda to: to.presets.delete(),
             editor.noop("Choose a preset to delete; blocks that have its parameters keep them")),

@@ -93,6 +93,19 @@ class Presets:
         if of_type.pop(preset.name, None) is not None:
             self._write(presets | {preset.type_name: of_type})
 
+    def rename(self, preset: PresetName, name: str) -> None:
+        """Give a preset another name; raises FileError if there is none, or one of that name."""
+        values = self.values(preset)
+        presets = self._presets()
+        if name in presets[preset.type_name]:
+            raise FileError(
+                f"{preset.type_name} has a preset “{name}” already.",
+                path=str(self.path),
+                next_step="Choose another name, or delete that one before.",
+            )
+        of_type = {n: v for n, v in presets[preset.type_name].items() if n != preset.name}
+        self._write(presets | {preset.type_name: of_type | {name: values}})
+
     def _presets(self) -> _Presets:
         with system_errors(self.path, "read"):
             try:

@@ -1,4 +1,4 @@
-"""Presets of parameters: saved from one block, given to others by the menu, deleted."""
+"""Presets of parameters: saved from one block, given to others by the menu, renamed, deleted."""
 
 import pytest
 from PySide6.QtCore import Qt, QTimer
@@ -109,7 +109,7 @@ def test_it_is_chosen_by_keys_from_the_menu_of_the_block(window, qtbot):
     window.canvas.select(["b"])
     menu = window.menus.by_name["presets"]
     menu.popup(window.mapToGlobal(window.rect().center()))
-    for _ in range(3):  # after those that save and delete
+    for _ in range(4):  # after those that save, rename and delete
         QTest.keyClick(menu, Qt.Key.Key_Down)
     QTest.keyClick(menu, Qt.Key.Key_Return)
     qtbot.waitUntil(lambda: blocks(window)["b"] == blocks(window)["a"])
@@ -203,6 +203,9 @@ def test_a_bad_file_is_said_and_kept(window):
     window.notice.dismiss()
     window.actions_by_name["delete_preset"].trigger()
     assert window.notice.text().startswith("No preset was deleted. ")
+    window.notice.dismiss()
+    window.actions_by_name["rename_preset"].trigger()
+    assert window.notice.text().startswith("No preset was renamed. ")
     assert window.settings.presets.read_text("utf-8").endswith('"presets": 3}')
 
 
@@ -240,6 +243,52 @@ def test_one_is_deleted_and_those_of_the_selected_type_come_first(window):
     assert status(window) == "Preset “zero” is deleted."
 
 
-def test_without_presets_none_is_deleted(window):
-    window.actions_by_name["delete_preset"].trigger()
+def rename(window, line, name):
+    """Rename a preset as a user does: choose it, type another name and press Enter."""
+
+    def type_name(dialog):
+        text = dialog.findChild(QLineEdit)
+        text.selectAll()
+        QTest.keyClicks(text, name)
+        QTest.keyClick(text, Qt.Key.Key_Return)
+
+    def choose(dialog):
+        dialog.setTextValue(line)
+        then(type_name)
+        dialog.accept()
+
+    then(choose)
+    window.actions_by_name["rename_preset"].trigger()
+
+
+def test_one_is_renamed_and_keeps_its_parameters(window):
+    save(window, "a", "half")
+    values = window.windows.presets.values(PresetName("Variable", "half"))
+    rename(window, "Variable: half", f" {MARKUP} ")
+    assert presets(window) == [("Variable", MARKUP)]
+    assert window.windows.presets.values(PresetName("Variable", MARKUP)) == values
+    assert status(window) == f"Preset “half” is called “{MARKUP}” now."
+
+
+@pytest.mark.parametrize("name", ["other", "x" * 81])
+def test_a_name_that_is_taken_or_too_long_is_refused_and_nothing_changes(window, name):
+    save(window, "a", "half")
+    save(window, "b", "other")
+    before = window.settings.presets.read_bytes()
+    rename(window, "Variable: half", name)
+    assert window.notice.text().startswith("No preset was renamed. ")
+    assert window.settings.presets.read_bytes() == before
+
+
+def test_the_same_name_or_none_changes_nothing(window):
+    save(window, "a", "half")
+    for name in ("half", "  "):
+        rename(window, "Variable: half", name)
+    assert presets(window) == [("Variable", "half")]
+    assert window.notice.isHidden()
+
+
+@pytest.mark.parametrize("name", ["delete_preset", "rename_preset"])
+def test_without_presets_none_is_chosen(window, name):
+    window.actions_by_name[name].trigger()
     assert status(window) == "There are no presets."

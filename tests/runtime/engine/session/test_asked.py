@@ -139,6 +139,23 @@ def test_gradients_of_the_session_are_those_of_the_run_whatever_came_since() -> 
     assert np.array_equal(session.gradients["w"], 2 * twice)
 
 
+@pytest.mark.parametrize("request_", ["write", "add", "null"])
+@pytest.mark.parametrize("partial", [False, True])
+def test_without_accumulation_gradients_are_returned_and_those_of_the_session_stay(
+    request_, partial
+) -> None:
+    session, other = Session(noisy(), partial=partial), Session(noisy(), partial=partial)
+    for each in (session, other):
+        each.set("x", [0, 0, 0])
+        each.backward()
+        each.step_number = 5
+    wanted, kept = other.backward(request=request_), bits(session.gradients)
+    run = session.backward(request=request_, accumulate=False)
+    assert bits(run.gradients) == bits(wanted.gradients)
+    assert bits(session.gradients) == kept
+    assert request_ == "null" or bits(other.gradients) != kept
+
+
 def test_gradients_of_losses_in_turn_are_kept_without_running_again() -> None:
     session = Session(
         draw(

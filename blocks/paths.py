@@ -31,7 +31,7 @@ _ANY_DEPTH = "**"
 
 def path_text(path: Path) -> str:
     """The path as text: ``encoder/w``."""
-    return "/".join(_ESCAPED.sub(_escape, str(part)) or "%" for part in path)
+    return "/".join(map(_part_text, path))
 
 
 def parse_path(text: str) -> tuple[str, ...]:
@@ -101,6 +101,12 @@ def _closed(states: set[int], parts: tuple[Glob | None, ...]) -> set[int]:
             if state < len(parts) and parts[state] is None:
                 state += 1
     return found
+
+
+@lru_cache(maxsize=4096, typed=True)
+def _part_text(part: Key) -> str:
+    """One part; the same keys come up in many paths."""
+    return _ESCAPED.sub(_escape, str(part)) or "%"
 
 
 def _escape(match: re.Match[str]) -> str:

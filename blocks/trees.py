@@ -187,7 +187,7 @@ def _require_short(path: Path, item: Any) -> None:
 
 def _length(path: Path) -> int:
     """Characters in a path, with a separator for each key."""
-    return sum(len(str(key)) + 1 for key in path)
+    return sum(map(len, map(str, path))) + len(path)
 
 
 def stacked(tree: Tree, chosen: Callable[[Path], bool], stack: Callable[[list[Any]], Any]) -> Tree:

@@ -192,9 +192,9 @@ class _Lowering:
         program = self.program
         tree = program.trees[source]
         self._nodes += _cost(tree)
-        program.wire_trees[key] = tree.map(lambda path, _: key.leaf_at(path))
+        wires = program.wire_trees[key] = tree.map(lambda path, _: key.leaf_at(path))
         for path, port in tree.arrays.items():
-            wire = key.leaf_at(path)
+            wire = wires.arrays[path]
             program.wire_sources[wire] = port
             program.wire_targets[wire] = instance.path
             self._mark(wire, port)
@@ -250,9 +250,9 @@ class _Lowering:
             program.ports[port] = program.trace.xp.asarray(result)
             return
         self._nodes += _cost(result)
-        program.trees[port] = result.map(lambda path, _: port.leaf_at(path))
+        leaves = program.trees[port] = result.map(lambda path, _: port.leaf_at(path))
         for path, leaf in result.arrays.items():
-            program.ports[port.leaf_at(path)] = program.trace.xp.asarray(leaf)
+            program.ports[leaves.arrays[path]] = program.trace.xp.asarray(leaf)
 
     def _argument(self, instance: Instance, port: str) -> Any:
         """The traced value or tree of an input; None for an optional port that is not connected."""

@@ -27,7 +27,7 @@ from blocks.nearest import did_you_mean
 from blocks.registry import registry
 from runtime.data.files.access import allow_data
 from runtime.diagram.files.models import TRAINING
-from runtime.diagram.layout.arranging import arrange
+from runtime.diagram.layout.later import arranged_later
 from runtime.diagram.model import MAIN, Diagram, Page
 from runtime.diagram.paths import PortName
 from runtime.page_functions import PageFunction, page
@@ -111,7 +111,8 @@ def build(
 
     ``contracts`` are lines such as ``flows(loss -> w)`` that state what its gradients must do;
     ``training`` is the recipe by which it is trained, a Training or its JSON form.
-    Blocks are arranged automatically. Raises BuildError, with both source lines, if two blocks or
+    Blocks are arranged automatically, once their positions are read: a diagram that only runs needs
+    none. Raises BuildError, with both source lines, if two blocks or
     pages have the same name, or if the recipe is not one.
     """
     if not outputs or not all(isinstance(output, Expression) for output in outputs):
@@ -138,9 +139,7 @@ def build(
     lines = contracts.splitlines() if isinstance(contracts, str) else contracts
     recipe = TRAINING.given(training)
     made = Diagram(pages, title, description, tuple(lines), training=recipe, folder=_data(pages))
-    for name in pages:
-        made = arrange(made, name)
-    return made
+    return arranged_later(made)
 
 
 def _data(pages: Mapping[str, Page]) -> Path | None:

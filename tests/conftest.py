@@ -32,7 +32,7 @@ def unarranged() -> Iterator[None]:
     diagram. Folders whose tests are about numbers use it for all of them.
     """
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("runtime.build.arrange", lambda diagram, page: diagram)
+        patch.setattr("runtime.build.arranged_later", lambda diagram: diagram)
         yield
 
 

@@ -24,6 +24,7 @@ from runtime.diagram.checks.dependencies import Dependencies
 from runtime.diagram.checks.diagnostics import Diagnostic
 from runtime.diagram.checks.expansion import Expansion
 from runtime.diagram.files.records import strict_block
+from runtime.diagram.layout.later import waits
 from runtime.diagram.model import MAIN, Diagram, Page, Ports, page_ports
 from runtime.diagram.paths import PortName
 
@@ -98,7 +99,7 @@ def _check_plugins(diagram: Diagram) -> Iterator[Diagnostic]:
 
 
 def _check_layout(page: Page, name: str) -> Iterator[Diagnostic]:
-    for block, at in page.layout.items():
+    for block, at in () if waits(page.layout, page.blocks) else page.layout.items():
         if block not in page.blocks:
             what = "There is a position for a block that does not exist."
         elif not (math.isfinite(at.x) and math.isfinite(at.y)):
@@ -111,7 +112,7 @@ def _check_layout(page: Page, name: str) -> Iterator[Diagnostic]:
             yield _stray(Location(name, *target), "There are bends for a wire that does not exist.")
         elif not all(map(math.isfinite, chain.from_iterable(bends))):
             yield _stray(Location(name, *target), "A bend of the wire is not finite.")
-    for target in page.routes:
+    for target in () if waits(page.routes, page.wires) else page.routes:
         if target not in page.wires:
             yield _stray(
                 Location(name, *target), "There is a route for a wire that does not exist."

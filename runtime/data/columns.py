@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
 import numpy as np
@@ -119,11 +119,18 @@ class Preparation:
         number = {label: i for i, label in enumerate(labels)}
         return np.array([number.get(text, -1) for text in texts], dtype=np.int64)
 
-    def keep(self) -> None:
-        """Prepare all rows now if they take little memory."""
-        size = self._table.count * math.prod(self.row_shape) * np.dtype(self.column.dtype).itemsize
-        if self._kept is None and size <= KEPT:
-            self._kept = self._prepared(slice(0, self._table.count))
+    def keep(self, report: Callable[[float], object] = lambda fraction: None) -> None:
+        """Prepare all rows now if they take little memory; how far it is is reported."""
+        count, dtype = self._table.count, np.dtype(self.column.dtype)
+        if self._kept is not None or count * math.prod(self.row_shape) * dtype.itemsize > KEPT:
+            return
+        kept = np.empty((count, *self.row_shape), dtype)
+        for first in range(0, count, CHUNK):
+            report(first / count)
+            rows = slice(first, min(first + CHUNK, count))
+            kept[rows] = self._prepared(rows)
+        report(1.0)
+        self._kept = kept
 
     def take(self, rows: Index) -> Array:
         """These rows of the port; raises RunError with the place of what doesn't fit."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
+from pathlib import PureWindowsPath
 from typing import TYPE_CHECKING, ClassVar, Literal, TypeAlias
 
 import numpy as np
@@ -13,6 +14,7 @@ from numpy.typing import NDArray
 from blocks.errors import RunError
 from runtime.data.columns import CHUNK, Array, Index, Preparation, Table, measured
 from runtime.data.order import EPOCH, SPLIT, permuted
+from runtime.data.progress import report
 
 if TYPE_CHECKING:
     from blocks.block import OpenShape, Shape
@@ -67,6 +69,11 @@ class Rows:
         }
         self._drawn: dict[Phase, tuple[int, Index]] = {}
         self._batches: dict[tuple[str, Phase], tuple[int, Array]] = {}
+
+    def report(self, fraction: float) -> None:
+        """Say how far the reading of all rows is; a listener may raise to cancel it."""
+        if self.block.is_file:
+            report(PureWindowsPath(self.block.path).name, fraction)
 
     def _require_rows(self) -> None:
         for phase in PHASES:
@@ -135,7 +142,7 @@ class Rows:
         column = self._columns[port]
         if column.column.standardise and column.scale is None:
             column.scale = measured(column, self.training_chunks())
-        column.keep()
+        column.keep(self.report)
 
     def rows(self, step: int, phase: Phase) -> Index:
         """The rows of the batch of a step, numbered from 0 as they are in the source."""
@@ -186,5 +193,7 @@ class Rows:
             positions = np.arange(first, min(first + CHUNK, self.count))
             trained[self._split(positions)] = False
         for first in range(0, self.count, CHUNK):
+            self.report(first / self.count)
             chunk = slice(first, min(first + CHUNK, self.count))
             yield chunk, trained[chunk]
+        self.report(1.0)

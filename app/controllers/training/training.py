@@ -6,7 +6,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from PySide6.QtCore import QObject, QTimer, Signal
+from PySide6.QtCore import QObject, Signal
 
 from app.controllers.training.beginning import Beginning
 from app.controllers.training.measures import measured
@@ -35,9 +35,6 @@ if TYPE_CHECKING:
     from runtime.flow import ObservedFlow
     from runtime.training.process.following import FollowedCourse
     from runtime.training.process.messages import Lane
-
-_PAUSE = 5
-"""Milliseconds that the window has for itself after each frame."""
 
 
 class TrainingController(QObject):
@@ -219,9 +216,11 @@ class TrainingController(QObject):
         if self.courses:
             self._go_on()
             return
+        step = self.beginning.begin(self.shown if self._steps.is_untouched else None)
+        self._steps.begin(step)
+        if not step:
+            self._show_start()
         self.bar.show_text(self.tr("Preparing …"))
-        shown = self.shown if self._steps.is_untouched else None
-        self._steps.begin(self.beginning.begin(shown))
 
     def _go_on(self) -> None:
         then, self._then = self._then or (lambda: None), None
@@ -370,11 +369,7 @@ class TrainingController(QObject):
             course.measure(lane.step, measured(result))
         self.curves.grow()
         if self._control is not None:
-            QTimer.singleShot(_PAUSE, self, self._want_frame)
-
-    def _want_frame(self) -> None:
-        if self._control is not None:
-            self._control.want_frame()
+            self._control.want_frame()  # which is made while this one is painted
 
     # ---- the document --------------------------------------------------------------------------
 

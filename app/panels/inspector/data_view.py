@@ -11,17 +11,15 @@ from numpy.typing import NDArray
 from PySide6.QtCore import QPointF, QRectF, QSize, Qt, Signal
 from PySide6.QtGui import QBrush, QColor, QImage, QPainter, QPaintEvent, QPen
 from PySide6.QtWidgets import (
-    QAbstractItemView,
     QFileDialog,
     QPushButton,
-    QSizePolicy,
-    QTableWidget,
     QTableWidgetItem,
     QVBoxLayout,
     QWidget,
 )
 
 from app.panels import labels
+from app.panels.inspector.column_table import ColumnTable, alignment, fit, plain_table
 from blocks.errors import FileError
 from runtime.data.files.access import allow_data
 from runtime.data.files.suggesting import KINDS, suggested
@@ -71,13 +69,10 @@ class DataView(QWidget):
         column.addWidget(self.counts)
         self.picture = Thumbnail(theme)
         column.addWidget(self.picture)
-        self.table = QTableWidget(self)
-        self.table.setEditTriggers(QAbstractItemView.EditTrigger.NoEditTriggers)
-        self.table.setAccessibleName(self.tr("First rows of the batch"))
-        self.table.setVerticalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
-        self.table.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Fixed)
-        self.table.verticalHeader().hide()
+        self.table = plain_table(self.tr("First rows of the batch"))
         column.addWidget(self.table)
+        self.columns = ColumnTable()
+        column.addWidget(self.columns)
         self._show({}, block)
 
     def choose(self) -> None:
@@ -116,6 +111,7 @@ class DataView(QWidget):
             first = next((path.port(port) for port in values if path.port(port) in streams), None)
             rows = None if first is None else streams[first].rows
         self.counts.setText(_counted(self, rows))
+        self.columns.show_rows(rows)
         self._show(values, block)
 
     def _show(self, values: Mapping[str, Array], block: Dataset) -> None:
@@ -136,15 +132,9 @@ class DataView(QWidget):
         for column, (_, port, i) in enumerate(shown):
             for row in range(count):
                 item = QTableWidgetItem(self._text(block, port, flat[port][row, i]))
-                item.setTextAlignment(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
+                item.setTextAlignment(alignment(is_number=True))
                 self.table.setItem(row, column, item)
-        self.table.resizeColumnsToContents()
-        self.table.resizeRowsToContents()
-        height = self.table.horizontalHeader().sizeHint().height() + 2
-        height += sum(self.table.rowHeight(row) for row in range(count))
-        if self.table.horizontalScrollBar().maximum():
-            height += self.table.horizontalScrollBar().sizeHint().height()
-        self.table.setFixedHeight(height)
+        fit(self.table)
 
     def _text(self, block: Dataset, port: str, value: Any) -> str:
         names = block.provided[port].labels

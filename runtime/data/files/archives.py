@@ -14,7 +14,7 @@ from typing import IO, TYPE_CHECKING, Any
 import numpy as np
 
 from blocks.errors import FileError
-from runtime.data.files.npy import Array, Header, mapped, read_header, require_shape
+from runtime.data.files.npy import Array, Header, mapped, read_bytes, read_header, require_shape
 
 if TYPE_CHECKING:
     from io import BufferedReader
@@ -109,14 +109,12 @@ def _unpacked(member: IO[bytes], header: Header, place: str) -> Array:
             got=f"{header.size:,}",
             next_step="Save it with numpy.savez, or as npy; then it stays in its file.",
         )
-    pieces, left = [], header.size
-    while left and (piece := member.read(min(left, 2**20))):
-        pieces.append(piece)
-        left -= len(piece)
-    if left or member.read(1):
-        what = "ends before its array does" if left else "is longer than its array"
+    found = read_bytes(member, header.size, place)
+    is_short = len(found) < header.size
+    if is_short or member.read(1):
+        what = "ends before its array does" if is_short else "is longer than its array"
         raise FileError(f"The member {what}.", path=place, next_step="Write the file again.")
-    flat = np.frombuffer(b"".join(pieces), header.dtype)
+    flat = np.frombuffer(found, header.dtype)
     return flat.reshape(header.shape, order="F" if header.fortran else "C")
 
 

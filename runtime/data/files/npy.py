@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 import warnings
+from pathlib import PurePath
 from tokenize import TokenError
 from typing import IO, TYPE_CHECKING, Any, NamedTuple
 
@@ -18,6 +19,7 @@ from numpy.typing import NDArray
 from blocks.errors import FileError
 from blocks.limits import MAX_AXES, MAX_ELEMENTS
 from blocks.values import DTYPES
+from runtime.data.progress import report
 
 if TYPE_CHECKING:
     from blocks.block import Shape
@@ -26,6 +28,8 @@ Array = NDArray[Any]
 
 MAPPED = 2**26
 """Bytes from which an array stays in its file, and only the rows of a batch are read."""
+PIECE = 2**20
+"""Bytes that are read before it is said how far the reading is."""
 _READERS = {
     (1, 0): npy_format.read_array_header_1_0,
     (2, 0): npy_format.read_array_header_2_0,
@@ -113,5 +117,20 @@ def mapped(file: IO[bytes], header: Header, path: str) -> Array:
     if header.size >= MAPPED:
         return np.memmap(file, header.dtype, "r", header.offset, header.shape, order)
     file.seek(header.offset)
-    flat = np.frombuffer(file.read(header.size), header.dtype)
+    flat = np.frombuffer(read_bytes(file, header.size, path), header.dtype)
     return flat.reshape(header.shape, order=order)
+
+
+def read_bytes(file: IO[bytes], size: int, path: str) -> memoryview:
+    """So many bytes, or those up to the end; how far the reading is is reported.
+
+    ``path`` names a file or, after a colon, an array in it.
+    """
+    name = PurePath(path).name.partition(":")[0]
+    found = bytearray()
+    while len(found) < size and (piece := file.read(min(size - len(found), PIECE))):
+        found += piece
+        if len(found) < size:
+            report(name, len(found) / size)
+    report(name, 1.0)
+    return memoryview(found).toreadonly()

@@ -155,3 +155,32 @@ def test_a_damaged_data_file_is_not_dropped(opened, tmp_path) -> None:
     window.canvas.dropEvent(event)
     assert not event.isAccepted() and window.document.diagram is before
     assert any("empty" in hint for hint in hints)
+
+
+def test_columns_are_a_table_over_all_rows_which_tab_leaves(opened, qtbot, tmp_path) -> None:
+    table = np.stack([np.arange(200.0), np.full(200, np.nan)], axis=1)
+    np.save(tmp_path / "a.npy", table)
+    path = str(tmp_path / "a.npy")
+    made = gw.dataset(name="data", source="npy", path=path, columns={"x": {}}, validation=0.25)
+    window = opened(gw.build(gw.loss(gw.mean(made), name="L")))
+    view = shown(window)
+    qtbot.waitUntil(view.columns.table.isVisible)
+    cells = [view.columns.table.item(0, i).text() for i in range(6)]
+    assert cells == ["x (2)", "float64", "0", "199", "99.5", "200"]
+    assert view.columns.caption.text() == "All rows, by column"
+    assert "150 rows for training, 50 for validation" in view.counts.text()
+    view.columns.table.setFocus()
+    qtbot.keyClick(view.columns.table, Qt.Key.Key_Right)
+    assert view.columns.table.currentColumn() == 1
+    qtbot.keyClick(view.columns.table, Qt.Key.Key_Tab)
+    assert not view.columns.table.hasFocus()
+
+
+def test_another_data_set_replaces_the_columns(opened, qtbot) -> None:
+    window = opened(diagram(source="blobs", count=50))
+    view = shown(window)
+    qtbot.waitUntil(view.columns.table.isVisible)
+    assert [view.columns.table.item(i, 0).text() for i in range(2)] == ["x (2)", "y"]
+    assert view.columns.table.item(1, 4).text() == "0.98"
+    view.columns.show_rows(None)
+    assert not view.columns.isVisible()

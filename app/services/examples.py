@@ -8,6 +8,13 @@ from enum import Enum
 from functools import cache
 from importlib.resources import files
 from pathlib import Path
+from typing import TYPE_CHECKING
+
+from runtime.training.studies import with_variant
+from runtime.training.study import load_study
+
+if TYPE_CHECKING:
+    from runtime.diagram import Diagram
 
 SUFFIX = ".gradwire.json"
 ASSETS = Path(str(files("assets")))
@@ -54,6 +61,10 @@ class Example:
     title: str
     description: str
     group: Group
+    variant: str = ""
+    """The variant of its study that has the same stops toggled; empty if there is none."""
+    is_opened: bool = False
+    """Whether the stops are open in that variant, and closed in the file, or the reverse."""
 
     @property
     def stem(self) -> str:
@@ -113,4 +124,33 @@ def _example(path: Path) -> Example:
         group = Group.STOPS
     if "training" in record:
         group = Group.TRAINING
-    return Example(path, record.get("title") or name, record.get("description") or "", group)
+    title, description = record.get("title") or name, record.get("description") or ""
+    return Example(path, title, description, group, *_toggled(path))
+
+
+def _toggled(path: Path) -> tuple[str, bool]:
+    """The first variant of an example's study that only opens or closes stops, and which."""
+    study = study_path(path)
+    if not study.exists():
+        return "", False
+    for name, variant in json.loads(study.read_text(encoding="utf-8"))["variants"].items():
+        states = [values.get("open") for values in variant.get("set", {}).values()]
+        alone = all(values.keys() == {"open"} for values in variant.get("set", {}).values())
+        if states and alone and len(set(states)) == 1 and not variant.get("training"):
+            return name, bool(states[0])
+    return "", False
+
+
+def study_path(path: Path) -> Path:
+    """Where the study of an example is, if it has one."""
+    return ASSETS / "studies" / f"{path.name.removesuffix(SUFFIX)}.study.json"
+
+
+def in_variant(diagram: Diagram, path: Path, variant: str) -> Diagram:
+    """The diagram of an example in a variant of its study; as it is for none.
+
+    Raises GradwireError if the variant does not fit.
+    """
+    if not variant:
+        return diagram
+    return with_variant(diagram, load_study(study_path(path)).variants[variant])

@@ -69,9 +69,12 @@ class MainWindow(WindowParts):
         """Open a file, here or in another window; False if it can't be read."""
         return self.windows.open(path, self)
 
-    def open_copy(self, path: Path) -> bool:
-        """Open a copy of a file, here or in another window; False if it can't be read."""
-        return self.windows.open_copy(path, self)
+    def open_copy(self, path: Path, variant: str = "") -> bool:
+        """Open a copy of a file, here or in another window; False if it can't be read.
+
+        ``variant`` is one of the study of an example.
+        """
+        return self.windows.open_copy(path, self, variant)
 
     def restyle(self) -> None:
         """Apply the settings of text size, theme, motion, numbers and thresholds."""

@@ -13,6 +13,7 @@ from app.document.loading import Loaded
 from app.panels.dialogs.recovery import Recovery
 from app.services import theme
 from app.services.background import Cancelled
+from app.services.examples import in_variant
 from app.services.favourites import Favourites
 from app.services.journal import Journal
 from app.services.keymap import Keymap
@@ -94,11 +95,16 @@ class Windows(QObject):
             self.settings.remember(path)
         return loaded is not None
 
-    def open_copy(self, path: Path, window: MainWindow) -> bool:
-        """Open a copy of a file in ``window`` if that is empty, or else in a new one."""
+    def open_copy(self, path: Path, window: MainWindow, variant: str = "") -> bool:
+        """Open a copy of a file in ``window`` if that is empty, or else in a new one.
+
+        ``variant`` is one of the study of an example.
+        """
         loaded = window.document.read(path)
         if loaded is not None:
-            self._empty_or_new(window).document.adopt(loaded.copy())
+            copy = loaded.copy()
+            copy = copy._replace(diagram=in_variant(copy.diagram, path, variant))
+            self._empty_or_new(window).document.adopt(copy)
         return loaded is not None
 
     def start_tour(self, window: MainWindow) -> None:

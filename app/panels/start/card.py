@@ -25,22 +25,26 @@ _RADIUS = 6.0
 
 
 class Version(NamedTuple):
-    """A file, what the switch calls it (if there is one), and a description."""
+    """A file, what the switch calls it (if there is one), and a description; ``variant`` is that
+    of the example's study, if it is not the file as it is.
+    """
 
     path: Path
     label: str
     description: str
+    variant: str = ""
 
 
 class Picture(QAbstractButton):
     """The picture of the shown version, which opens it; empty until its content is there."""
 
-    contentWanted = Signal(object)
-    """Path of a file whose content ``show_content`` is to be called with."""
+    contentWanted = Signal(object, str)
+    """Path and variant of a file whose content ``show_content`` is to be called with."""
 
     def __init__(self, parent: QWidget) -> None:
         super().__init__(parent)
         self._path: Path | None = None
+        self._variant = ""
         self._content: Content | None = None
         self._drawn: tuple[str, float, QPixmap] | None = None
         self._theme: Theme = theme.LIGHT
@@ -48,15 +52,15 @@ class Picture(QAbstractButton):
         self.setCursor(Qt.CursorShape.PointingHandCursor)
         theme.follow_theme(self)
 
-    def show_file(self, path: Path) -> None:
-        """Show another file, once its content is there."""
-        self._path, self._content, self._drawn = path, None, None
-        self.contentWanted.emit(path)
+    def show_file(self, path: Path, variant: str = "") -> None:
+        """Show another file, or a variant of it, once its content is there."""
+        self._path, self._variant, self._content, self._drawn = path, variant, None, None
+        self.contentWanted.emit(path, variant)
         self.update()
 
-    def show_content(self, path: Path, content: Content | None) -> None:
+    def show_content(self, path: Path, content: Content | None, variant: str = "") -> None:
         """Draw the content of a file if that is the one shown; None is drawn empty."""
-        if path == self._path:
+        if (path, variant) == (self._path, self._variant):
             self._content, self._drawn = content, None
             self.update()
 
@@ -103,8 +107,8 @@ class Picture(QAbstractButton):
 class DiagramCard(QWidget):
     """A diagram in one or more versions, with a switch between several."""
 
-    opened = Signal(object)
-    """Path of the version to open."""
+    opened = Signal(object, str)
+    """Path and variant of the version to open."""
 
     def __init__(self, title: str, versions: Sequence[Version], *, runs: bool) -> None:
         """``runs``: whether its pictures show the gradients of a run."""
@@ -114,7 +118,7 @@ class DiagramCard(QWidget):
         self.versions = tuple(versions)
         self._shown = self.versions[0]
         self.picture = Picture(self)
-        self.picture.clicked.connect(lambda: self.opened.emit(self._shown.path))
+        self.picture.clicked.connect(self._open)
         caption = labels.plain(title)
         caption.setProperty("type", "strong")
         caption.setWordWrap(True)
@@ -149,9 +153,12 @@ class DiagramCard(QWidget):
         row.addStretch(1)
         return row
 
+    def _open(self) -> None:
+        self.opened.emit(self._shown.path, self._shown.variant)
+
     def _show(self, version: Version) -> None:
         self._shown = version
         name = f"{self.title}, {version.label}" if version.label else self.title
         self.picture.setAccessibleName(name)
         self.picture.setToolTip(tooltip(version.description))
-        self.picture.show_file(version.path)
+        self.picture.show_file(version.path, version.variant)

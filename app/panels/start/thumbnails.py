@@ -15,6 +15,7 @@ from app.canvas.scene.geometry import Scene
 from app.canvas.state.annotations import resolve
 from app.canvas.state.view_state import ViewState
 from app.evaluation.evaluator import evaluate
+from app.services.examples import in_variant
 from app.services.theme import THEMES
 from blocks.errors import GradwireError
 from runtime.diagram import MAIN, load
@@ -38,8 +39,10 @@ class Content:
     result: Result | None
 
 
-def read(path: Path, *, runs: bool) -> Content | None:
+def read(path: Path, *, runs: bool, variant: str = "") -> Content | None:
     """The main page of a file, run if it ``runs``; None if it can't be read or is too large.
+
+    ``variant`` is one of the study of an example.
 
     It can take long, on a slow disk for instance: not for the window's thread.
     """
@@ -47,14 +50,14 @@ def read(path: Path, *, runs: bool) -> Content | None:
         stat = path.stat()
         if stat.st_size > LARGEST:
             return None
-        return _read(path, runs, (stat.st_ino, stat.st_mtime_ns, stat.st_size))
+        return _read(path, runs, variant, (stat.st_ino, stat.st_mtime_ns, stat.st_size))
     except (OSError, GradwireError):
         return None
 
 
 @lru_cache(maxsize=64)
-def _read(path: Path, runs: bool, stamp: tuple[int, ...]) -> Content:
-    diagram = load(path)
+def _read(path: Path, runs: bool, variant: str, stamp: tuple[int, ...]) -> Content:
+    diagram = in_variant(load(path), path, variant)
     page = replace(diagram.main, notes={})  # their text is too small here
     diagram = diagram.with_page(MAIN, page)
     return Content(diagram, evaluate(diagram) if runs else None)

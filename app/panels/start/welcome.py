@@ -54,8 +54,8 @@ class Welcome(QScrollArea):
 
     lessonRequested = Signal(object)
     """Path of a lesson to play."""
-    exampleRequested = Signal(object)
-    """Path of an example to open as a copy."""
+    exampleRequested = Signal(object, str)
+    """Path of an example to open as a copy, and in which variant of its study."""
     fileRequested = Signal(object)
     """Path of a file to open."""
     tourRequested = Signal()
@@ -209,15 +209,26 @@ class Welcome(QScrollArea):
             shared = _shared([example.title for example in versions])
             titles = [v.title.removeprefix(shared).strip() for v in versions]
             labelled = titles if len(versions) > 1 else [""]
-            card = DiagramCard(
-                shared,
-                [Version(e.path, t, _first_sentence(e.description))
-                 for e, t in zip(versions, labelled, strict=True)],
-                runs=True,
-            )  # fmt: skip
+            shown = [
+                Version(e.path, t, _first_sentence(e.description))
+                for e, t in zip(versions, labelled, strict=True)
+            ]
+            if len(versions) == 1 and versions[0].variant:
+                shown = self._toggled(versions[0])
+            card = DiagramCard(shared, shown, runs=True)
             card.opened.connect(self.exampleRequested)
             made.append(card)
         return made
+
+    def _toggled(self, example: Example) -> list[Version]:
+        """An example as its file has it, and with its stops toggled."""
+        names = self.tr("stopped"), self.tr("unstopped")
+        own, other = names if example.is_opened else names[::-1]
+        text = _first_sentence(example.description)
+        return [
+            Version(example.path, own, text),
+            Version(example.path, other, text, example.variant),
+        ]
 
     def _file_card(self, path: Path) -> DiagramCard:
         name = path.name.removesuffix(SUFFIX)
@@ -225,14 +236,16 @@ class Welcome(QScrollArea):
         card.opened.connect(self.fileRequested)
         return card
 
-    def _read(self, path: Path, runs: bool) -> None:
+    def _read(self, path: Path, variant: str, runs: bool) -> None:
         """Read the content of a picture in the background."""
-        self._reader.submit(str(path), lambda superseded: read(path, runs=runs))
+        job = partial(read, path, runs=runs, variant=variant)
+        self._reader.submit(f"{path}\n{variant}", lambda superseded: job())
 
     def _draw(self, name: str, content: object) -> None:
-        path, found = Path(name), content if isinstance(content, Content) else None
+        path, _, variant = name.rpartition("\n")
+        found = content if isinstance(content, Content) else None
         for card in self.cards:
-            card.picture.show_content(path, found)
+            card.picture.show_content(Path(path), found, variant)
 
     def shutdown(self) -> None:
         """Read no more; the page goes with its window."""

@@ -170,3 +170,37 @@ def test_cards_fill_the_room(window, qtbot, width):
         card.mapTo(window.welcome, card.rect().topRight()).x() for card in window.welcome.cards
     )
     assert right <= window.welcome.width()
+
+
+def card_of(window, stem):
+    (found,) = (c for c in window.welcome.cards if c.versions[0].path.name.startswith(stem))
+    return found
+
+
+@pytest.mark.parametrize(
+    ("stem", "labels", "stop", "page"),
+    [
+        ("training_gan", ["stopped", "unstopped"], "fake", "main"),
+        ("training_spirals", ["unstopped", "stopped"], "features", "network"),
+    ],
+)
+def test_a_pair_that_trains_is_one_card_with_a_switch(window, qtbot, stem, labels, stop, page):
+    card = card_of(window, stem)
+    assert [button.text() for button in card.switch] == labels
+    card.switch[1].setFocus()
+    qtbot.keyClick(card.switch[1], Qt.Key.Key_Space)
+    assert card.picture.accessibleName().endswith(labels[1])
+    qtbot.waitUntil(lambda: card.picture.is_drawn)
+    card.picture.setFocus()
+    qtbot.keyClick(card.picture, Qt.Key.Key_Space)
+    assert window.document.path is None
+    opened = window.document.diagram
+    plain = load(card.versions[0].path)
+    assert opened.pages[page].blocks[stop].open == (labels[1] == "unstopped")
+    assert plain.pages[page].blocks[stop].open == (labels[0] == "unstopped")
+    assert opened.training == plain.training
+
+
+def test_examples_whose_pair_is_no_stop_have_no_switch(window):
+    assert card_of(window, "training_byol").switch == []
+    assert card_of(window, "training_adding").switch == []

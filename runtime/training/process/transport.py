@@ -19,8 +19,13 @@ class _Pickler(pickle.Pickler):
 
     def reducer_override(self, found: Any) -> Any:
         if isinstance(found, MappingProxyType):
-            return MappingProxyType, (dict(found),)
+            return _read_only, (dict(found),)
         return NotImplemented
+
+
+def _read_only(content: dict[Any, Any]) -> MappingProxyType[Any, Any]:
+    """What a pickle calls: the class itself can't be named in one."""
+    return MappingProxyType(content)
 
 
 def packed(message: object) -> bytes:

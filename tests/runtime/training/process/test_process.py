@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import os
+import pickle
 import signal
 import subprocess
 import sys
@@ -24,7 +25,7 @@ from runtime.diagram import AddBlock, apply, load
 from runtime.diagram.paths import PortName
 from runtime.diagram.training import OptimiserRule, SGDMethod, Training
 from runtime.engine import Session
-from runtime.training.course import Course
+from runtime.training.course import Course, stored
 from runtime.training.curves import Recording
 from runtime.training.process.following import FollowedCourse
 from runtime.training.process.messages import (
@@ -38,6 +39,7 @@ from runtime.training.process.messages import (
     WantFrame,
 )
 from runtime.training.process.process import CourseProcess, Ended, Processes
+from runtime.training.process.transport import packed
 from runtime.training.trainer import Trainer
 from tests.blocks.installing import install, site
 
@@ -127,6 +129,19 @@ def test_the_bits_are_those_of_a_training_without_a_window(watched, name):
         shown = watched.courses[0].recording.points(loss)
         assert shown.steps.tolist() == list(range(1, 13))
         assert shown.mean.tolist() == [record.losses[loss] for record in records]
+
+
+def test_a_course_begins_with_values_that_another_reached(watched):
+    diagram = load(DIAGRAMS / "training_spirals.gradwire.json")  # whose blocks own their variables
+    watched.begin(diagram)
+    watched.play(most=3)
+    reached = stored(diagram, watched.end().content.lanes[0].values)
+    begun = watched.begin(reached)
+    assert begun.problem == ""
+    local = Course(reached, GIVEN).values()
+    for at, array in begun.content.lanes[0].values.items():
+        assert array.tobytes() == local[at].tobytes()
+    assert pickle.loads(packed(reached)) == reached
 
 
 def test_a_frame_comes_only_when_it_is_wanted(watched):

@@ -67,16 +67,16 @@ from app.services import theme
 from app.services.background import Background
 from app.services.examples import examples, lessons
 from app.services.settings import Settings
-from app.shell import actions
-from app.shell.action_rows import Owners
-from app.shell.action_states import ActionStates
+from app.shell.actions.building import build
+from app.shell.actions.rows import Owners
+from app.shell.actions.shortcuts import Shortcuts
+from app.shell.actions.states import ActionStates
 from app.shell.audience import Audience
 from app.shell.docks import Docks
 from app.shell.laser import Laser
 from app.shell.menus import Menus
 from app.shell.presentation import Presentation
 from app.shell.presenter import Presenter
-from app.shell.shortcuts import Shortcuts
 from app.shell.status import Status
 from app.shell.windows import Windows
 from blocks.registry import registry
@@ -190,7 +190,7 @@ class WindowParts(QMainWindow):
         self.presets = PresetCommands(document, navigation, canvas, self.windows.presets, self)
         self.clipboard = ClipboardCommands(document, navigation, canvas, self)
         self.pages = PageCommands(document, navigation, canvas, palette, self)
-        self.actions_by_name, menus = actions.build(
+        self.actions_by_name, menus = build(
             self.menuBar(),
             Owners(
                 audience=self.audience,

@@ -18,7 +18,7 @@ from app.services.favourites import Favourites
 from app.services.journal import Journal
 from app.services.keymap import Keymap
 from app.services.library import Library
-from app.shell.shortcuts import bindings
+from app.shell.actions.shortcuts import bindings
 from blocks.errors import FileError
 from runtime.diagram.files.presets import Presets
 from runtime.lessons.course.progress import ProgressFile

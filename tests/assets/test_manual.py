@@ -18,8 +18,8 @@ import gradwire as gw
 from app.canvas.input.bindings import KEYS, MOUSE
 from app.panels.help.manual import anchor_of
 from app.services.examples import ASSETS, SUFFIX
-from app.shell.action_rows import Command
-from app.shell.action_table import TABLE
+from app.shell.actions.rows import Command
+from app.shell.actions.table import TABLE
 from runtime import cli
 from runtime.flow.tools.contracts import REQUIREMENTS
 from runtime.flow.words.states import STATES

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from app.canvas.input.bindings import KEYS, MOUSE
 from app.services.keymap import FIELD, MAX_CHARACTERS, Binding, Keymap, KeymapError
-from app.shell.shortcuts import bindings
+from app.shell.actions.shortcuts import bindings
 
 ROWS = (
     Binding(id="save", section="&File", text="&Save", defaults=("Ctrl+S",)),

@@ -8,8 +8,8 @@ import pytest
 from PySide6.QtGui import QKeySequence
 
 from app.services.theme import DARK, HIGH_CONTRAST, LIGHT
-from app.shell.action_rows import MENUS
-from app.shell.action_table import COMMANDS
+from app.shell.actions.rows import MENUS
+from app.shell.actions.table import COMMANDS
 from runtime.build import build, loss, variable
 
 ROOT = Path(__file__).parents[3]

@@ -14,7 +14,7 @@ from app.services import theme
 from app.services.examples import Group, examples
 from app.services.settings import Settings
 from app.services.translation import editor
-from app.shell.action_table import COMMANDS
+from app.shell.actions.table import COMMANDS
 from app.shell.main_window import MainWindow
 from blocks.library.arithmetic import Add, Mul
 from blocks.library.gradient import StopGradient

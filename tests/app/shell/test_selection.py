@@ -8,7 +8,7 @@ from PySide6.QtCore import QPoint, Qt
 from app.canvas.state.view_state import Selection
 from app.panels.inspector.inspector import Inspector
 from app.panels.why.why import Why
-from app.shell.action_states import ActionStates
+from app.shell.actions.states import ActionStates
 from runtime.build import build, loss, stop_gradient, variable
 from tests.app.canvas.pages import click, drag
 

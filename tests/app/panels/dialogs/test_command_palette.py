@@ -9,7 +9,7 @@ from PySide6.QtWidgets import QApplication
 
 from app.panels.dialogs.command_palette import CommandPalette, Row, plain, ranked
 from app.services import fuzzy
-from app.shell.action_table import COMMANDS
+from app.shell.actions.table import COMMANDS
 from blocks.library.arithmetic import Add
 from runtime.diagram import AddBlock
 

@@ -8,8 +8,8 @@ from PySide6.QtCore import Qt
 from PySide6.QtGui import QAction, QActionGroup
 
 from app.services.translation import editor
-from app.shell.action_rows import MENUS, PARENTS, Command, Owners, Separator, Submenu
-from app.shell.action_table import TABLE
+from app.shell.actions.rows import MENUS, PARENTS, Command, Owners, Separator, Submenu
+from app.shell.actions.table import TABLE
 
 if TYPE_CHECKING:
     from PySide6.QtWidgets import QMenu, QMenuBar

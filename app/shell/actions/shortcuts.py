@@ -11,8 +11,8 @@ from app.canvas.input.bindings import KEYS
 from app.services.keymap import Binding, Keymap, native
 from app.services.plain_text import tooltip
 from app.services.translation import editor
-from app.shell.action_rows import MENUS
-from app.shell.action_table import COMMANDS
+from app.shell.actions.rows import MENUS
+from app.shell.actions.table import COMMANDS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

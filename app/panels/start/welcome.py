@@ -242,10 +242,10 @@ class Welcome(QScrollArea):
         self._reader.submit(f"{path}\n{variant}", lambda superseded: job())
 
     def _draw(self, name: str, content: object) -> None:
-        path, _, variant = name.rpartition("\n")
-        found = content if isinstance(content, Content) else None
+        written, _, variant = name.rpartition("\n")
+        path, found = Path(written), content if isinstance(content, Content) else None
         for card in self.cards:
-            card.picture.show_content(Path(path), found, variant)
+            card.picture.show_content(path, found, variant)
 
     def shutdown(self) -> None:
         """Read no more; the page goes with its window."""

@@ -6,6 +6,7 @@ import keyword
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
@@ -108,8 +109,10 @@ class _Writer:
         self._diagram, self._page_name, self._prefix = diagram, page, prefix
         self._names_outside = inputs
         self._page = diagram.pages[page]
-        self._chosen = [name for name in self._page.blocks if name in set(names)]
+        chosen = set(names)
+        self._chosen = dict.fromkeys(name for name in self._page.blocks if name in chosen)
         self._identifiers: dict[str, str] = {}
+        self._taken: set[str] = set()
         self._readers: dict[str, list[str]] = {}
         for target, source in self._page.wires.items():
             self._readers.setdefault(source.block, []).append(target.block)
@@ -172,22 +175,29 @@ class _Writer:
                 and not isinstance(block, Loss | PageOutput | Source)
             ):
                 made = f"_{made}"  # or it would be read as a Loss
-            while made in self._identifiers.values() or made == "gw" or self._hides(name, made):
+            while made in self._taken or made == "gw" or self._hides(name, made):
                 made += "_"
             self._identifiers[name] = made
+            self._taken.add(made)
         return self._identifiers[name]
 
     def _hides(self, name: str, identifier: str) -> bool:
         """Whether in a formula an identifier hides a function that another block needs."""
         if self._prefix or identifier == "loss":
             return False
-        blocks = self._page.blocks
-        others = [blocks[other] for other in self._chosen if other != name]
-        return any(
-            snake_case(type(other).type_name()) == identifier
-            or (isinstance(other, PageBlock) and identifier_of(other.page) == identifier)
-            for other in others
-        )
+        needing = self._needing.get(identifier, set())
+        return len(needing) > (name in needing)
+
+    @cached_property
+    def _needing(self) -> dict[str, set[str]]:
+        """The chosen blocks that need a function, by the name of the function."""
+        found: dict[str, set[str]] = {}
+        for name in self._chosen:
+            block = self._page.blocks[name]
+            found.setdefault(snake_case(type(block).type_name()), set()).add(name)
+            if isinstance(block, PageBlock):
+                found.setdefault(identifier_of(block.page), set()).add(name)
+        return found
 
     def _in_order(self) -> list[str]:
         """The chosen blocks, each after those that it reads; blocks of a cycle in any order."""

@@ -35,9 +35,22 @@ def number(x: Any) -> bool | int | float | str:
     return x  # type: ignore[no-any-return]  # numpy leaves the type of item() open
 
 
+@np.errstate(invalid="ignore")  # a NaN may be a signalling one
 def numbers(array: NDArray[Any]) -> list[Any]:
-    """All numbers of an array, in row-major order."""
-    return [number(x) for x in array.ravel()]
+    """All numbers of an array, in row-major order, each as ``number`` gives it."""
+    flat = array.ravel()
+    if flat.dtype.kind != "f":
+        return (flat.astype(np.uint8) if flat.dtype == bool else flat).tolist()
+    exact = flat.astype(np.float64)
+    if flat.dtype == np.float32:
+        short = np.array([*map(float, map(str, flat))], np.float64)
+        exact = np.where(short.astype(np.float32) == flat, short, exact)
+    found = exact.astype(object)
+    whole = (np.trunc(exact) == exact) & (np.abs(exact) < LARGEST_INTEGER)
+    found[whole] = exact[whole].astype(np.int64)
+    texts = ~np.isfinite(exact) | ((exact == 0.0) & np.signbit(exact))
+    found[texts] = [*map(number, exact[texts])]
+    return found.tolist()
 
 
 def constant(array: NDArray[Any]) -> list[Any]:

@@ -10,7 +10,7 @@ from PySide6.QtCore import QPointF, QRect, QRectF
 from app.canvas.input import changes
 from app.canvas.input.entry.inline_fields import LineEdit, NoteEdit
 from app.canvas.input.gestures.base import Host
-from app.canvas.paint.blocks.numbers import number_box
+from app.canvas.paint.blocks.numbers import number_box, only_number
 from app.services.translation import editor
 from blocks.errors import ChangeError
 from blocks.formulas.content import content_of
@@ -68,11 +68,18 @@ class InlineEditor:
         )
 
     def edit_at(self, block: str, at: QPointF) -> None:
-        """Edit what is at a point of a face: the expression below the name, or else the name."""
+        """Edit what is at a point of a face: below the name the expression, or the only number, or
+        else the name.
+        """
+        view = self._canvas.view
         top = self._canvas.block_rect(block).top()
-        is_formula = isinstance(self._canvas.view.scene.page.blocks[block], Formula)
-        if is_formula and at.y() > top + HEADER * self._canvas.view.camera.zoom:
+        is_formula = isinstance(view.scene.page.blocks[block], Formula)
+        number = only_number(view, view.scene.index[block])
+        is_below = at.y() > top + HEADER * view.camera.zoom
+        if is_formula and is_below:
             self.edit_expression(block)
+        elif number is not None and is_below:
+            self.edit_number(number)
         else:
             self.edit_name(block)
 

@@ -65,6 +65,14 @@ def number_at(view: ViewState, i: int, at: QPointF) -> Number | None:
     return next((number for number, box in _on_widget(view, i).items() if box.contains(at)), None)
 
 
+def only_number(view: ViewState, i: int) -> Number | None:
+    """The number of a source that shows no other one."""
+    if view.camera.zoom < NUMBERS or not isinstance(view.scene.blocks[i], Source):
+        return None
+    numbers = [*_on_widget(view, i)]
+    return numbers[0] if len(numbers) == 1 else None
+
+
 def slider_track(view: ViewState, block: str) -> QRectF | None:
     """Where the knob of a block's slider may stand, widget px; None if it shows no slider."""
     i = view.scene.index.get(block)

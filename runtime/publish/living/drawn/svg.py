@@ -26,7 +26,11 @@ _LANE = 6.0
 _INSET = 9.0
 """From a port to the end of a lane."""
 _WIRING = '<g class="wiring" fill="none" stroke="#848b93">'
-"""What viewers draw that don't read the style of the page."""
+"""This and the colours below are what viewers draw that don't read the style of the page."""
+_GROUND = 'fill="#ffffff"'
+_FACE = 'fill="#f5f5f3" stroke="#848b93"'
+_NOTE = 'fill="#fbf8ec" stroke="#d9d9d5"'
+_FRAME = 'fill="none" stroke="#d9d9d5"'
 _LANES = 'stroke="#0a5fc4"'
 _SIGNS = 'fill="#5b636c" stroke="none"'
 
@@ -45,7 +49,9 @@ def svg(
     left, top, right, bottom = _bounds(page)
     width, height = right - left, bottom - top
     carrying = {wire: state for wire, state in states.items() if wire not in drawn["shown"]}
-    parts = [*map(_note, page["notes"]), *_wiring(page, carrying, drawn["states"])]
+    ground = f'x="{left:g}" y="{top:g}" width="{width:g}" height="{height:g}" {_GROUND}'
+    parts = [f'<rect class="ground" {ground}/>', *map(_note, page["notes"])]
+    parts += _wiring(page, carrying, drawn["states"])
     parts += [_block(block, numbers.get(block[0], ())) for block in page["blocks"]]
     return (
         f'<svg class="still" xmlns="http://www.w3.org/2000/svg" role="img" width="{width:g}" '
@@ -86,7 +92,8 @@ def _block(block: Sequence[Any], numbers: Sequence[str]) -> str:
         rows += [_row(x + 9, y, k, text, "soft") for k, text in enumerate(names) if text]
         texts = numbers if len(outputs) == 1 else outputs
         rows += [_row(x + width - 9, y, k, text, "end") for k, text in enumerate(texts)]
-    face = f'<rect class="face" x="{x:g}" y="{y:g}" width="{width:g}" height="{height:g}" rx="5"/>'
+    box = f'x="{x:g}" y="{y:g}" width="{width:g}" height="{height:g}" rx="5"'
+    face = f'<rect class="face" {box} {_FACE}/>'
     kind = f"block{' head' if more.get('head') else ''} f-{more.get('colour') or family}"
     return f'<g class="{escape(kind)}">{face}{"".join(rows)}</g>'
 
@@ -113,7 +120,8 @@ def _row(x: float, top: float, row: int, text: str, kind: str) -> str:
 def _note(note: Sequence[Any]) -> str:
     text, x, y, width, height, is_frame, _ = note
     kind = "frame" if is_frame else "note"
-    box = f'<rect x="{x:g}" y="{y:g}" width="{width:g}" height="{height:g}" rx="5"/>'
+    colours = _FRAME if is_frame else _NOTE
+    box = f'<rect x="{x:g}" y="{y:g}" width="{width:g}" height="{height:g}" rx="5" {colours}/>'
     lines = [text] if is_frame else _lines(text, int(width / _LETTER) - 2)
     first = (x + 2.0, y - 7.0) if is_frame else (x + 8.0, y + 18.0)
     rows = [

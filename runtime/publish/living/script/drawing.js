@@ -37,6 +37,7 @@ class Drawing {
         ];
       }),
     );
+    spread([...app.wires.values()].map((wire) => wire.shape));
     app.order = sorted([...app.faces.keys()], [...app.wires.values()]);
     const shapes = [...app.wires.values()].map((wire) => wire.shape.group);
     app.svg.replaceChildren(

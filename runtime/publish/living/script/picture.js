@@ -5,7 +5,9 @@ const WIDTH = 160,
   CORNER = 22,
   GAP = 6,
   INSET = 9,
-  CHEVRONS = 34;
+  CHEVRONS = 34,
+  SHORT = 20, // the width of a number of one digit
+  MOST_SPREAD = 300; // wires; of more, numbers may lie on each other
 
 // A view is as wide as its author made it.
 const widthOf = (block) => block[10].width ?? WIDTH;
@@ -121,15 +123,36 @@ function teeth(points, isSaw) {
   return path;
 }
 
-// The middle of the longest horizontal stretch of a line, and its length.
-function label(points) {
-  let best = [points[0], 0];
-  points.slice(1).forEach((p, i) => {
-    const length = Math.abs(p[0] - points[i][0]);
-    if (Math.abs(p[1] - points[i][1]) < 1 && length > best[1])
-      best = [[(p[0] + points[i][0]) / 2, p[1]], length];
-  });
-  return best;
+// Where a number can stand: the middle of each horizontal stretch of a line, below it or above its
+// wire, with the room that is there. The longest stretch comes first.
+function spots(line) {
+  const found = line
+    .slice(1)
+    .map((p, i) => [(p[0] + line[i][0]) / 2, p[1] + 12, Math.abs(p[0] - line[i][0])])
+    .filter((_, i) => Math.abs(line[i + 1][1] - line[i][1]) < 1)
+    .sort((a, b) => b[2] - a[2]);
+  return [...found, ...found.map(([x, y, room]) => [x, y - 22, room])];
+}
+
+// Leave the numbers of wires the room that other wires, and numbers before them, don't take.
+function spread(shapes) {
+  if (shapes.length > MOST_SPREAD) return;
+  const taken = shapes.flatMap((shape) =>
+    [shape.points, shape.line].flatMap((line) =>
+      line.slice(1).map(([x, y], i) => {
+        const [left, right] = [x, line[i][0]].sort((a, b) => a - b);
+        return [shape, left, right, ...[y, line[i][1]].sort((a, b) => a - b)];
+      }),
+    ),
+  );
+  for (const shape of shapes) {
+    for (const spot of shape.spots)
+      for (const [other, left, right, top, bottom] of taken)
+        if (other !== shape && top < spot[1] + 2 && bottom > spot[1] - 9)
+          spot[2] = Math.min(spot[2], 2 * Math.max(left - spot[0], spot[0] - right, 0) - 2);
+    const [x, y] = shape.spots.find((spot) => spot[2] > SHORT) ?? shape.spots[0] ?? shape.points[0];
+    taken.push([shape, x - SHORT / 2, x + SHORT / 2, y - 9, y + 2]);
+  }
 }
 
 // The middle of a line, by length.
@@ -176,10 +199,7 @@ class WireShape {
       this.mark,
       this.text,
     );
-    const [place, room] = label(this.line);
-    this.room = room;
-    set(this.text, 'x', Math.round(place[0]));
-    set(this.text, 'y', Math.round(place[1] + 12));
+    this.spots = spots(this.line);
     this.shown = '';
   }
 
@@ -188,8 +208,12 @@ class WireShape {
     const look = `${state} ${width}`;
     if (look !== this.shown) this.redraw(row, width);
     this.shown = look;
-    const size = text.length * 6.2;
-    write(this.text, size < this.room ? text : '');
+    const place = this.spots.find(([, , room]) => text.length * 6.2 < room);
+    write(this.text, place ? text : '');
+    if (place) {
+      set(this.text, 'x', Math.round(place[0]));
+      set(this.text, 'y', Math.round(place[1]));
+    }
     set(this.text, 'class', `grad role-${row.role}`);
     set(this.group, 'aria-label', spoken);
     write(this.title, spoken);

@@ -351,6 +351,27 @@ class TestTyping:
         QTest.keyClick(self.field(canvas), Key.Key_Return)
         assert len(shell.changes) == 1
 
+    def test_a_double_click_below_the_name_types_the_only_number(self, canvas, shell):
+        """A click that misses a small number changes it all the same, and renames nothing."""
+        rect, number = canvas.block_rect("s"), number_box(canvas.view, SCALAR)
+        beside = QPoint(rect.left() + 30, round(number.center().y()))
+        assert not number.contains(QPointF(beside)) and rect.contains(beside)
+        double_click(canvas, beside)
+        field = canvas.findChild(QLineEdit)
+        assert field.text() == "0.5"
+        QTest.keyClicks(field, "6")
+        QTest.keyClick(field, Key.Key_Return)
+        (change,) = shell.changes
+        assert (change.name, float(change.values["value"].array)) == ("s", 6.0)
+
+    @pytest.mark.parametrize("name", ["w", "mul1", "large"])
+    def test_a_double_click_below_the_name_edits_the_name_where_numbers_are_many_or_none(
+        self, canvas, shell, name
+    ):
+        rect = canvas.block_rect(name)
+        double_click(canvas, QPoint(rect.left() + 30, rect.bottom() - 4))
+        assert canvas.findChild(QLineEdit).text() == name
+
     def test_a_double_click_on_the_name_edits_the_name(self, canvas, shell):
         rect = canvas.block_rect("w")
         double_click(canvas, QPoint(rect.left() + 40, rect.top() + 12))

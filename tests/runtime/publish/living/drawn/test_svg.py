@@ -48,11 +48,28 @@ def test_all_of_it_is_inside_the_picture() -> None:
     frame = Note("far <away>", Point(-500.0, 90.0), 100.0, 40.0, frame=True)
     found = drawn(diagram(notes={"1": frame}), {})
     left, top, width, height = map(float, found.get("viewBox", "").split())
-    for box in found.iter(f"{SVG}rect"):
+    ground, *boxes = found.iter(f"{SVG}rect")
+    assert [float(ground.get(key, "")) for key in ("x", "y", "width", "height")] == [
+        left, top, width, height,
+    ]  # fmt: skip
+    for box in boxes:
         x, y, wide, high = (float(box.get(key, 0)) for key in ("x", "y", "width", "height"))
         assert left < x and x + wide < left + width
         assert top < y and y + high < top + height
     assert any(text.text == "far <away>" for text in found.iter(f"{SVG}text"))
+
+
+def test_viewers_without_the_style_of_the_page_paint_nothing_black() -> None:
+    """Without a colour of its own SVG is black: the ground, faces, notes and frames have one."""
+    notes = {
+        "1": Note("a note", Point(-500.0, 90.0), 100.0, 40.0),
+        "2": Note("a frame", Point(-300.0, 90.0), 100.0, 40.0, frame=True),
+    }
+    boxes = [*drawn(diagram(notes=notes), {}).iter(f"{SVG}rect")]
+    fills = [box.get("fill") for box in boxes]
+    assert fills[0] == "#ffffff" and fills.count("none") == 1 and "#fbf8ec" in fills
+    for fill in fills:
+        assert fill == "none" or (fill is not None and min(bytes.fromhex(fill[1:])) > 0xE0)
 
 
 def test_long_notes_are_broken_into_lines() -> None:

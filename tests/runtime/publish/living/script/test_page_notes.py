@@ -132,3 +132,35 @@ def test_the_legend_has_no_state_that_only_wires_into_views_have(
     unused = build(loss(gw.sum(w)), block("Sum", w * w, name="unused"))
     opened(browser, pages.of("unused", unused))
     assert "Off route" in browser.run(legend)
+
+
+OVERLAPS = """(() => {
+  const boxes = [...document.querySelectorAll('.wiring .grad')]
+    .filter((text) => text.textContent).map((text) => text.getBBox());
+  const meet = (a, b) => a.x < b.x + b.width && b.x < a.x + a.width
+    && a.y < b.y + b.height && b.y < a.y + a.height;
+  return boxes.filter((a, i) => boxes.slice(i + 1).some((b) => meet(a, b))).length;
+})()"""
+
+
+def test_the_numbers_of_a_fan_out_stand_beside_each_other(browser: Browser, pages: Pages) -> None:
+    """What the two slots of a product bring back to one variable can both be read."""
+    opened(browser, pages("fan_out"))
+    for slot in ("product.a", "product.b"):
+        assert browser.text(f".wiring[data-wire='{slot}'] .grad") == "∇ 2"
+    assert browser.text(".wiring[data-wire='triple.b'] .grad") == "∇ 3"
+    assert browser.run(OVERLAPS) == 0
+    opened(browser, pages("gan"))
+    assert browser.count(".wiring .grad") > 5 and browser.run(OVERLAPS) == 0
+
+
+def test_everything_that_is_pressed_is_large_enough_for_a_finger(
+    browser: Browser, pages: Pages
+) -> None:
+    small = """[...document.querySelectorAll('button, input, select, summary')]
+      .filter((each) => each.offsetWidth && (each.offsetWidth < 24 || each.offsetHeight < 24))
+      .map((each) => each.outerHTML.slice(0, 80))"""
+    for width in (390, 1280):
+        browser.open(pages("em_stopped"), width, 800)
+        assert browser.run(small) == []
+        assert browser.run("document.documentElement.scrollWidth") <= width

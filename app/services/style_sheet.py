@@ -151,6 +151,18 @@ def sheet(theme: Theme, *, small: int, body: int, title: int) -> str:
     ArrayTools::menu-indicator {{ image: none; }}
     #qt_dockwidget_closebutton {{ border: none; border-radius: 3px; }}
     #qt_dockwidget_closebutton:hover {{ background: {theme.accent_wash}; }}
+    QToolButton[type="menu"] {{
+        background: {theme.field}; border: 1px solid {theme.hairline}; border-radius: 4px;
+        padding: 3px 22px 3px 8px; color: {theme.ink};
+    }}
+    QToolButton[type="menu"]:hover, QToolButton[type="menu"]:focus {{
+        border-color: {theme.accent};
+    }}
+    QToolButton[type="menu"]:disabled {{ color: {theme.ink_faint}; }}
+    QToolButton[type="menu"]::menu-indicator {{
+        image: url("{icons}/down_{ground}.svg"); width: 12px; height: 12px;
+        subcontrol-origin: padding; subcontrol-position: center right; right: 6px;
+    }}
     QToolButton[type="switch"] {{
         border: 1px solid {theme.hairline}; border-radius: 4px; padding: 1px 7px;
         color: {theme.ink_soft}; font-size: {small}px;

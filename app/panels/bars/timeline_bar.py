@@ -93,6 +93,7 @@ class TimelineBar(PlayBar):
         self.until = QToolButton(self)
         self.until.setText(self.tr("Run Until"))
         self.until.setPopupMode(QToolButton.ToolButtonPopupMode.InstantPopup)
+        self.until.setProperty("type", "menu")
         self.until.setMenu(self._breakpoints())
         self._count = labels.plain(parent=self)
         self._text = labels.body()

@@ -136,6 +136,7 @@ class AuthoringPanel(QScrollArea):
             menu.addAction(editor.tr(title)).triggered.connect(partial(self._add, kind))
         add.setMenu(menu)
         add.setPopupMode(QToolButton.ToolButtonPopupMode.InstantPopup)
+        add.setProperty("type", "menu")
         self.add_menu = menu
         self.remove = self._button(self.tr("Remove"), self.stepRemoved.emit)
         self.up = self._button("↑", partial(self.stepMoved.emit, -1), self.tr("Move step up"))

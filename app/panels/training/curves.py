@@ -109,6 +109,7 @@ class Curves(QWidget):
         self.export.setText(self.tr("Export"))
         self.export.setToolTip(self.tr("Write the curves to a file"))
         self.export.setPopupMode(QToolButton.ToolButtonPopupMode.InstantPopup)
+        self.export.setProperty("type", "menu")
         menu = QMenu(self.export)
         menu.addAction(self.tr("&Numbers (CSV)…")).triggered.connect(self.csvRequested)
         menu.addAction(self.tr("&Drawing (SVG)…")).triggered.connect(self.svgRequested)

@@ -111,6 +111,10 @@ class AuthoringPanel(QScrollArea):
         self.support = QComboBox(self)
         for support, title in SUPPORTS.items():
             self.support.addItem(editor.tr(title), support)
+        self.support.setSizeAdjustPolicy(
+            QComboBox.SizeAdjustPolicy.AdjustToMinimumContentsLengthWithIcon
+        )
+        self.support.setMinimumContentsLength(8)
         self.support.activated.connect(lambda: self._give("support", self.support.currentData()))
         self.hidden = QLineEdit(self)
         self.hidden.setPlaceholderText(self.tr("values, gradients, states"))

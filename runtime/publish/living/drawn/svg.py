@@ -27,10 +27,10 @@ _INSET = 9.0
 """From a port to the end of a lane."""
 _WIRING = '<g class="wiring" fill="none" stroke="#848b93">'
 """This and the colours below are what viewers draw that don't read the style of the page."""
-_GROUND = 'fill="#ffffff"'
-_FACE = 'fill="#f5f5f3" stroke="#848b93"'
-_NOTE = 'fill="#fbf8ec" stroke="#d9d9d5"'
-_FRAME = 'fill="none" stroke="#d9d9d5"'
+_GROUND = 'fill="#fff"'
+_FACE = 'fill="#eee"'
+_NOTE = 'fill="#ffe"'
+_FRAME = 'fill="none" stroke="#ddd"'
 _LANES = 'stroke="#0a5fc4"'
 _SIGNS = 'fill="#5b636c" stroke="none"'
 

@@ -201,3 +201,12 @@ def test_a_lesson_of_a_file_is_shown_and_played(opened, qtbot):
     other.player.leave()
     assert window.windows.listed == (window,)
     assert not window.document.undo_stack.count()
+
+
+def test_no_field_is_wider_than_the_panel(window):
+    """There is no horizontal scroll bar: what is wider is cut off."""
+    window.resize(1280, 720)
+    for kind in ("show", "predict", "paint", "change", "build", "check"):
+        add(window, kind)
+        sheet = panel(window).widget()
+        assert sheet.minimumSizeHint().width() <= panel(window).viewport().width(), kind

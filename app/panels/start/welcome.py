@@ -242,10 +242,10 @@ class Welcome(QScrollArea):
         self._reader.submit(f"{path}\n{variant}", lambda superseded: job())
 
     def _draw(self, name: str, content: object) -> None:
-        written, _, variant = name.rpartition("\n")
-        path, found = Path(written), content if isinstance(content, Content) else None
+        path, _, variant = name.rpartition("\n")
+        found = content if isinstance(content, Content) else None
         for card in self.cards:
-            card.picture.show_content(path, found, variant)
+            card.picture.show_content(Path(path), found, variant)
 
     def shutdown(self) -> None:
         """Read no more; the page goes with its window."""
@@ -262,7 +262,8 @@ class Welcome(QScrollArea):
                 _fill(grid, cards, columns)
             if self.course is not None:
                 self.course.fill(columns)
-        width = min(columns * (PICTURE.width() + _GAP) + 24, room.width() - 16)
+        least = self._column.minimumSize().width() + 24  # buttons may be wider than the cards
+        width = min(max(columns * (PICTURE.width() + _GAP) + 24, least), room.width() - 16)
         height = min(self._column.totalHeightForWidth(width) + 16, room.height() - 16)
         self.resize(max(width, 0), max(height, 0))
         self.move(QPoint((room.width() - width) // 2, max((room.height() - height) // 2, 8)))

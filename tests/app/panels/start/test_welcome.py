@@ -204,3 +204,17 @@ def test_a_pair_that_trains_is_one_card_with_a_switch(window, qtbot, stem, label
 def test_examples_whose_pair_is_no_stop_have_no_switch(window):
     assert card_of(window, "training_byol").switch == []
     assert card_of(window, "training_adding").switch == []
+
+
+def test_no_button_is_cut_off_where_few_cards_fit_beside_the_panels(window, qtbot):
+    """The buttons in a row may be wider than the cards below them."""
+    page = window.welcome
+    window.resize(1280, 720)
+    window.docks.by_name["palette"].show()
+    window.docks.by_name["learn"].show()
+    page.next_lesson.setText("Next lesson: Where a value branches, gradients add up (5 min)")
+    qtbot.wait(50)
+    page._place()
+    qtbot.wait(50)
+    assert page.next_lesson.width() > 0 and window.canvas.width() > 700
+    assert page.widget().width() <= page.viewport().width()

@@ -45,6 +45,8 @@ class MainWindow(WindowParts):
     def __init__(self, settings: Settings | None = None, windows: Windows | None = None) -> None:
         super().__init__(settings, windows)
         self._fit_wanted = False
+        self._titled = "", ""
+        """The name and the path that its title shows."""
         self._connect_document()
         self._connect_canvas()
         self._connect_panels()
@@ -282,11 +284,11 @@ class MainWindow(WindowParts):
             self.notice.show_message(result.error)
 
     def _show_title(self) -> None:
-        title = f"{window_title(self.document.name)}[*] — Gradwire"
-        path = str(self.document.path or "")
-        if (title, path) != (self.windowTitle(), self.windowFilePath()):
-            self.setWindowTitle(title)
-            self.setWindowFilePath(path)
+        titled = self.document.name, str(self.document.path or "")
+        if titled != self._titled:
+            self._titled = titled
+            self.setWindowTitle(f"{window_title(titled[0])}[*] — Gradwire")
+            self.setWindowFilePath(titled[1])
         if self.isWindowModified() == self.document.is_clean:
             self.setWindowModified(not self.document.is_clean)
 

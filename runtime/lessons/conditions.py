@@ -16,6 +16,7 @@ nothing and is neither larger nor smaller; arithmetic with it is an error.
 
 from __future__ import annotations
 
+import ast
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias
 
@@ -27,8 +28,6 @@ from runtime.lessons.expressions.evaluation import Evaluation, Value
 from runtime.lessons.expressions.grammar import ConditionError, parse
 
 if TYPE_CHECKING:
-    import ast
-
     from runtime.lessons.expressions.facts import Facts
 
 
@@ -38,6 +37,12 @@ class Condition:
 
     text: str
     tree: ast.expr
+
+    @property
+    def functions(self) -> frozenset[str]:
+        """The names of the functions that it calls, such as ``grad``."""
+        calls = (node.func for node in ast.walk(self.tree) if isinstance(node, ast.Call))
+        return frozenset(called.id for called in calls if isinstance(called, ast.Name))
 
     def value(self, facts: Facts) -> Value:
         """What it is worth; raises ConditionError."""

@@ -24,6 +24,7 @@ from runtime.diagram.lesson import (
 from runtime.diagram.model import same_meaning
 from runtime.diagram.paths import ROOT, InstancePath
 from runtime.lessons.answers import Answer, lesson_digest
+from runtime.lessons.expressions.goals import asked_about
 from runtime.lessons.steps import Phase
 from runtime.lessons.walk import Walk
 
@@ -278,7 +279,7 @@ class LessonPlayer(QObject):
         """Hide what the step hides, and what it asks for until that is answered."""
         walk = self._walk
         assert walk is not None
-        hidden = {*walk.hidden, *(() if walk.is_done else step_views.asked_about(walk.step))}
+        hidden = {*walk.hidden, *(() if walk.is_done else asked_about(walk.step))}
         self._curtain.hide(hidden, self.painting.by_name)
 
     def _commit(self, confidence: int) -> None:

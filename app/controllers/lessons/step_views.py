@@ -28,7 +28,6 @@ from runtime.lessons.prediction import MOST_POINTS, guess_of, judge, read_state
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from runtime.diagram.lesson import LessonStep
     from runtime.diagram.model import Page
     from runtime.lessons.expressions.facts import Facts
     from runtime.lessons.prediction import Outcome
@@ -51,15 +50,6 @@ def dots(walk: Walk) -> list[Dot]:
         else:
             found.append(Dot.RIGHT if outcome.right else Dot.WRONG)
     return found
-
-
-def asked_about(step: LessonStep) -> tuple[str, ...]:
-    """What a step asks for, of ``concealment.NUMBERS``: it is not shown meanwhile."""
-    if isinstance(step, PaintStep):
-        return ("states", "gradients")
-    if isinstance(step, PredictStep):
-        return ("gradients",) if step.gradient else ("values",)
-    return ()
 
 
 def asked_path(step: PredictStep) -> InstancePath:

@@ -1,4 +1,4 @@
-"""Goals of steps, and which option of a transfer question is right."""
+"""Goals of steps, what steps ask about, and which option of a transfer question is right."""
 
 from __future__ import annotations
 
@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING, Any
 from numpy.typing import NDArray
 
 from blocks.errors import GradwireError, RunError
+from runtime.diagram.lesson import CheckStep, PaintStep, PredictStep
 from runtime.lessons.conditions import parse_condition, parse_goal
 from runtime.lessons.expressions.grammar import ConditionError
 
 if TYPE_CHECKING:
-    from runtime.diagram.lesson import BuildStep, ChangeStep, CheckStep, WrongAnswer
+    from runtime.diagram.lesson import BuildStep, ChangeStep, Control, LessonStep, WrongAnswer
     from runtime.lessons.expressions.facts import Facts
 
 Array = NDArray[Any]
@@ -50,6 +51,23 @@ def wrong_value(wrong: WrongAnswer, facts: Facts) -> Array | None:
             "A wrong answer is a number or None.", expected='value("w") / 2', got=repr(found)
         )
     return found
+
+
+def asked_about(step: LessonStep) -> frozenset[Control]:
+    """What a step asks for, of values, gradients and states: it is hidden until it is answered.
+
+    A question about gradients or states may be about values as well, which it starts from.
+    """
+    if isinstance(step, PaintStep):
+        return frozenset({"states", "gradients"})
+    if isinstance(step, PredictStep):
+        return frozenset({"gradients" if step.gradient else "values"})
+    if not isinstance(step, CheckStep):
+        return frozenset()
+    used = {name for option in step.options for name in parse_condition(option.holds).functions}
+    if used & {"grad", "state"}:
+        return frozenset({"gradients", "states"})
+    return frozenset({"values"} if "value" in used else ())
 
 
 def right_option(step: CheckStep, facts: Facts) -> int:

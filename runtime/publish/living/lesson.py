@@ -21,11 +21,13 @@ from runtime.flow.tools.contracts import Contract, meant_by
 from runtime.flow.words.states import PASSING
 from runtime.lessons.answers import lesson_digest
 from runtime.lessons.conditions import Condition, parse_condition, parse_goal
+from runtime.lessons.expressions.goals import asked_about
 from runtime.lessons.setting import MAX_SEED
 from runtime.lessons.texts import parse_text
 
 if TYPE_CHECKING:
     from runtime.diagram import Diagram
+    from runtime.diagram.lesson import LessonStep
     from runtime.diagram.paths import PortPath
     from runtime.engine.program import Program
     from runtime.lessons.texts import Slot
@@ -100,7 +102,7 @@ def lesson_data(
             "digest": lesson_digest(diagram),
             "vary": [[path, values] for path, values in diagram.lesson.vary.items()],
             **exercise.to_record(),
-            "steps": [writer.step(step) for step in record["steps"]],
+            "steps": list(map(writer.step, diagram.lesson.steps, record["steps"])),
         }
     }
 
@@ -151,7 +153,7 @@ class _Writer:
     def __init__(self, program: Program) -> None:
         self._program = program
 
-    def step(self, record: Mapping[str, Any]) -> dict[str, Any]:
+    def step(self, step: LessonStep, record: Mapping[str, Any]) -> dict[str, Any]:
         """A step, with texts in parts and conditions as trees."""
         found = dict(record)
         found |= {name: text_parts(found[name]) for name in _TEXTS if name in found}
@@ -166,6 +168,7 @@ class _Writer:
             found["goals"] = [self._goal(text, losses) for text in found["goals"]]
         if "options" in found:
             found["options"] = [_option(option) for option in found["options"]]
+            found["withheld"] = sorted(asked_about(step))
         return found
 
     def _goal(self, text: str, losses: Iterable[str]) -> dict[str, Tree]:

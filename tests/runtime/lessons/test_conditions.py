@@ -8,10 +8,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from runtime.build import build, loss, mul, stop_gradient, variable
+from runtime.diagram.lesson import Lesson
 from runtime.engine import Session
 from runtime.lessons.conditions import parse_condition, parse_goal
 from runtime.lessons.expressions.evaluation import equal
 from runtime.lessons.expressions.facts import Facts
+from runtime.lessons.expressions.goals import asked_about
 from runtime.lessons.expressions.grammar import ConditionError
 from runtime.lessons.texts import filled, parse_text
 
@@ -22,6 +24,12 @@ def facts(losses=()):
     product = mul(w, stop_gradient(w, name="sg"), name="mul1")
     whole = loss(product + (v * v).sum(), name="L")
     return Facts(Session(build(whole, loss(f * 2.0 + 0.0 * w, name="M"))), losses)
+
+
+def check(*conditions):
+    """A question with an option for each condition."""
+    options = [{"text": f"{i}", "holds": holds} for i, holds in enumerate(conditions)]
+    return {"do": "check", "options": options}
 
 
 FACTS = facts(["L"])
@@ -235,3 +243,22 @@ def test_equality_is_symmetric_and_knows_infinities():
     table = equal(numbers[:, None], numbers[None, :])
     assert np.array_equal(table, table.T)
     assert table[4, 4] and not table[4, 5] and not table[6, 6] and table[1, 2] and table[0, 3]
+
+
+@pytest.mark.parametrize(
+    ("step", "hidden"),
+    [
+        ({"do": "show"}, set()),
+        ({"do": "predict", "gradient": "w"}, {"gradients"}),
+        ({"do": "predict", "value": "mul1"}, {"values"}),
+        ({"do": "paint", "wires": ["mul1.a"]}, {"gradients", "states"}),
+        ({"do": "change", "goals": ["grad('w') == 2"]}, set()),
+        (check("value('mul1') > 9", "not grad('w') is None"), {"gradients", "states"}),
+        (check("1 < 2", "not (1 < 2 and state('mul1.a') == 'ZERO')"), {"gradients", "states"}),
+        (check("max(value('mul1'), 1) > 9", "open('sg')"), {"values"}),
+        (check("open('sg')", "not open('sg')"), set()),
+    ],
+)
+def test_what_a_step_asks_about_is_hidden_until_it_is_answered(step, hidden):
+    lesson = Lesson.model_validate({"goal": "Know.", "steps": [step]})
+    assert asked_about(lesson.steps[0]) == hidden

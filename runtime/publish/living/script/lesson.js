@@ -76,12 +76,15 @@ class Lesson {
     return this.index === this.data.steps.length - 1;
   }
 
-  // What the lesson hides now: its own list, less what steps have revealed.
+  // What the lesson hides now: its own list, less what steps have revealed, and what is asked about.
   get hides() {
     const shown = this.data.steps
       .filter((step, i) => i < this.index || (step.do !== 'show' && this.steps[i].isDone))
       .flatMap((step) => step.reveal ?? []);
-    return (this.data.hide ?? []).filter((name) => ALWAYS.includes(name) && !shown.includes(name));
+    const hidden = (this.data.hide ?? []).filter(
+      (name) => ALWAYS.includes(name) && !shown.includes(name),
+    );
+    return this.here.isDone ? hidden : [...hidden, ...(this.step.withheld ?? [])];
   }
 
   // Whether the reader may change a source or a stop in this step.

@@ -161,8 +161,12 @@ def test_the_transfer_question(window, qtbot):
         "The value 6.", "The gradient.",
     ]  # fmt: skip
     assert not panel.options.commit.isEnabled()
+    assert result(window).hidden >= {"gradients", "states"}  # they would give the answer
+    assert not result(window).gradients and not window.canvas.view.annotations.total.codes.any()
     qtbot.mouseClick(panel.options.buttons[0], LEFT)
     qtbot.mouseClick(panel.options.commit, LEFT)
+    qtbot.waitUntil(lambda: "gradients" not in result(window).hidden)
+    assert "w" in result(window).gradients
     assert panel.outcomes.isVisible()
     assert panel.next.text() == "&Finish"
     assert "of 20 points" in panel.after.text()  # skipped steps count

@@ -45,6 +45,7 @@ def test_every_text_and_condition_of_a_lesson_is_data() -> None:
     assert predict["feedback"]["its own value"][1] == [["value", "x"]]
     assert change["goals"][0] == {"text": "grad('w') == 10", "tree": ["==", ["grad", "w"], 10.0]}
     assert check["options"][1]["holds"] == ["is", ["grad", "w"], None]
+    assert check["withheld"] == ["gradients", "states"] and "withheld" not in predict
 
 
 def test_a_contract_is_spelled_out_for_every_variable_and_loss() -> None:

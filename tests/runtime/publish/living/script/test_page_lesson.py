@@ -91,7 +91,9 @@ def test_a_lesson_is_walked_through(browser: Browser, lesson: Diagram, tmp_path:
     browser.click("[data-key=next]")
     assert "for the Gradwire editor" in browser.text(".lesson")
     browser.click("[data-key=next]")
+    assert browser.count("[data-gradient]") == 0 == browser.count(".canvas .lane[d^=M]")
     browser.click("[data-option='1']")
+    assert browser.count("[data-gradient]") > 0 < browser.count(".canvas .lane[d^=M]")
     assert browser.count(".option.right") == 1 and "Yes." in browser.text(".feedback")
     assert browser.count("[data-key='Download answers']") == 1
     browser.click("[data-key=learner]")

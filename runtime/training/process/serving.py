@@ -142,7 +142,7 @@ class Server:
                 frame = self._play(job, control)
             else:
                 frame = self._do_breakably(job)
-        except Exception as error:
+        except Exception as error:  # a plug-in may raise anything; the process lives on
             problem, _ = described(error)
         except (BrokenOff, Interrupted):
             problem = "broken off"  # which nobody waits for

@@ -88,9 +88,9 @@ def npz_array(file: BufferedReader, path: Path, name: str) -> Array:
             header = read_header(file, place)
             if header.offset + header.size > start + info.file_size:
                 raise FileError("The array is larger than its place in the file.", path=place)
-            return mapped(file, header, place)
+            return mapped(file, header, place, path.name)
         with archive.open(info) as member:
-            return _unpacked(member, read_header(member, place), place)
+            return _unpacked(member, read_header(member, place), place, path.name)
 
 
 def _members(archive: zipfile.ZipFile, path: Path) -> dict[str, zipfile.ZipInfo]:
@@ -99,7 +99,7 @@ def _members(archive: zipfile.ZipFile, path: Path) -> dict[str, zipfile.ZipInfo]
     return {info.filename.removesuffix(_SUFFIX): info for info in infos if not info.is_dir()}
 
 
-def _unpacked(member: IO[bytes], header: Header, place: str) -> Array:
+def _unpacked(member: IO[bytes], header: Header, place: str, name: str) -> Array:
     """A compressed array. As many bytes are unpacked as its header says, and not one more."""
     if header.size > MAX_UNPACKED:
         raise FileError(
@@ -109,7 +109,7 @@ def _unpacked(member: IO[bytes], header: Header, place: str) -> Array:
             got=f"{header.size:,}",
             next_step="Save it with numpy.savez, or as npy; then it stays in its file.",
         )
-    found = read_bytes(member, header.size, place)
+    found = read_bytes(member, header.size, name)
     is_short = len(found) < header.size
     if is_short or member.read(1):
         what = "ends before its array does" if is_short else "is longer than its array"

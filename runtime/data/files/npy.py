@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import math
 import warnings
-from pathlib import PurePath
 from tokenize import TokenError
 from typing import IO, TYPE_CHECKING, Any, NamedTuple
 
@@ -101,14 +100,17 @@ def require_shape(shape: Any, path: str) -> None:
         )  # fmt: skip
 
 
-def mapped(file: IO[bytes], header: Header, path: str) -> Array:
-    """An array of an open file, read if it is small; raises FileError where bytes are missing."""
+def mapped(file: IO[bytes], header: Header, place: str, name: str) -> Array:
+    """An array of an open file, read if it is small; raises FileError where bytes are missing.
+
+    ``place`` is where it is, for messages, ``name`` that of the file.
+    """
     file.seek(0, 2)
     available = file.tell() - header.offset
     if available < header.size:
         raise FileError(
             "The file ends before its array does.",
-            path=path,
+            path=place,
             expected=f"{header.size:,} bytes of shape {list(header.shape)}, {header.dtype}",
             got=f"{max(0, available):,}",
             next_step="Write or copy the file again.",
@@ -117,16 +119,14 @@ def mapped(file: IO[bytes], header: Header, path: str) -> Array:
     if header.size >= MAPPED:
         return np.memmap(file, header.dtype, "r", header.offset, header.shape, order)
     file.seek(header.offset)
-    flat = np.frombuffer(read_bytes(file, header.size, path), header.dtype)
+    flat = np.frombuffer(read_bytes(file, header.size, name), header.dtype)
     return flat.reshape(header.shape, order=order)
 
 
-def read_bytes(file: IO[bytes], size: int, path: str) -> memoryview:
-    """So many bytes, or those up to the end; how far the reading is is reported.
-
-    ``path`` names a file or, after a colon, an array in it.
+def read_bytes(file: IO[bytes], size: int, name: str) -> memoryview:
+    """So many bytes, or those up to the end; how far the reading is is reported, with the name of
+    the file.
     """
-    name = PurePath(path).name.partition(":")[0]
     found = bytearray()
     while len(found) < size and (piece := file.read(min(size - len(found), PIECE))):
         found += piece

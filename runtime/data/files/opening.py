@@ -72,7 +72,7 @@ def _arrays(file: BufferedReader, path: Path, kind: str, wanted: Iterable[str]) 
             whole[base] = (
                 npz_array(file, path, base)
                 if kind == "npz"
-                else mapped(file, known[base], str(path))
+                else mapped(file, known[base], str(path), path.name)
             )
         found[name] = whole[base] if part is None else _part(whole[base], part, name, path)
     lengths = {name: len(array) for name, array in found.items()}

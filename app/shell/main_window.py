@@ -16,6 +16,7 @@ from app.services import theme
 from app.services.plain_text import window_title
 from app.shell.context_menus import context_menu
 from app.shell.parts import WindowParts
+from app.shell.windows import DECORATION
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -32,8 +33,6 @@ if TYPE_CHECKING:
 
 _LARGE_ENOUGH = QSize(1600, 1000)
 """The first window of a user on a large screen, pixels."""
-_DECORATION = QSize(8, 48)
-"""Room for the borders and the title bar, which are known only once a window is shown; pixels."""
 
 
 class MainWindow(WindowParts):
@@ -56,7 +55,7 @@ class MainWindow(WindowParts):
         self._show_document(self.document.diagram)
         self.presenter.show_diagram(self.document.diagram)
         geometry, *panels = self.settings.arrangement
-        self.resize(_LARGE_ENOUGH.boundedTo(self.screen().availableSize() - _DECORATION))
+        self.resize(_LARGE_ENOUGH.boundedTo(self.screen().availableSize() - DECORATION))
         self.restoreGeometry(geometry)
         self.docks.restore(*panels)
         self.windows.add(self)

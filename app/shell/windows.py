@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING, cast
 
-from PySide6.QtCore import QObject, QPoint, Qt
+from PySide6.QtCore import QObject, QPoint, QSize, Qt
 from PySide6.QtWidgets import QApplication
 
 from app.controllers.tour import DIAGRAM
@@ -33,8 +33,12 @@ if TYPE_CHECKING:
     from runtime.lessons.course.progress import Progress
 
 
+DECORATION = QSize(8, 48)
+"""Room for the borders and the title bar, which are known only once a window is shown; pixels."""
 _CASCADE = QPoint(28, 28)
 """Offset of each new window from the previous one, px."""
+_STAIRS = 8
+"""Windows that stand beside one another before the next one stands on the first."""
 
 
 class Windows(QObject):
@@ -74,7 +78,9 @@ class Windows(QObject):
 
         made = MainWindow(windows=self)
         made.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
-        made.move(made.pos() + _CASCADE * (len(self._windows) - 1))
+        made.move(made.pos() + _CASCADE * ((len(self._windows) - 1) % _STAIRS))
+        room = made.screen().availableGeometry().bottomRight() - made.pos()
+        made.resize(made.size().boundedTo(QSize(room.x(), room.y()) - DECORATION))
         made.show()
         made.come_forward()
         return made

@@ -61,7 +61,7 @@ def asked_about(step: LessonStep) -> frozenset[Control]:
     if isinstance(step, PaintStep):
         return frozenset({"states", "gradients"})
     if isinstance(step, PredictStep):
-        return frozenset({"gradients" if step.gradient else "values"})
+        return frozenset({"gradients", "states" if step.gradient else "values"})
     if not isinstance(step, CheckStep):
         return frozenset()
     used = {name for option in step.options for name in parse_condition(option.holds).functions}

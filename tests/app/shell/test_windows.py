@@ -53,6 +53,16 @@ def test_new_windows_stand_a_step_further_right_and_down_each(window):
     assert further == (2 * x, 2 * y)
 
 
+def test_new_windows_end_within_the_screen(window):
+    room = window.screen().availableGeometry()
+    for _ in range(3):
+        other = window.windows.new()
+        end = other.pos() + QPoint(other.width(), other.height())
+        least = other.minimumSizeHint()
+        assert end.x() <= room.right() or other.width() == least.width()
+        assert end.y() <= room.bottom() or other.height() == least.height()
+
+
 def test_a_file_that_is_opened_is_remembered_and_a_copy_is_not(window, files):
     window.windows.open(files[0], window)
     window.windows.open_copy(files[1], window)

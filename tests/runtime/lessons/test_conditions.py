@@ -249,8 +249,8 @@ def test_equality_is_symmetric_and_knows_infinities():
     ("step", "hidden"),
     [
         ({"do": "show"}, set()),
-        ({"do": "predict", "gradient": "w"}, {"gradients"}),
-        ({"do": "predict", "value": "mul1"}, {"values"}),
+        ({"do": "predict", "gradient": "w"}, {"gradients", "states"}),
+        ({"do": "predict", "value": "mul1"}, {"gradients", "values"}),
         ({"do": "paint", "wires": ["mul1.a"]}, {"gradients", "states"}),
         ({"do": "change", "goals": ["grad('w') == 2"]}, set()),
         (check("value('mul1') > 9", "not grad('w') is None"), {"gradients", "states"}),

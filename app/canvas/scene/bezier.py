@@ -6,6 +6,7 @@ of its target port; 2 p numbers for p points.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -23,7 +24,7 @@ CORNER = 22.0
 _ROUND = 0.55
 """Length of a corner's handles as a share of its radius."""
 _CORNER_STEPS = 6
-"""A corner has this many times fewer segments than a curve."""
+"""A corner of the usual radius has this many times fewer segments than a curve."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +53,9 @@ class Courses:
         """Points (m, k, 2) on the courses, with so many segments in each section of a curve."""
         if self.radius is None:
             return flatten(self.waypoints, steps)
-        return _round_corners(self.waypoints, self.radius, max(2, steps // _CORNER_STEPS))
+        finer = max(1.0, math.sqrt(self.radius / CORNER))  # so that none is seen from near by
+        corner = max(2, round(steps // _CORNER_STEPS * finer))
+        return _round_corners(self.waypoints, self.radius, corner)
 
     def hull(self) -> Floats:
         """Points (m, k, 2) whose hull contains each course."""

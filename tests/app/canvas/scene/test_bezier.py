@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.canvas.scene.bezier import controls, flatten
+from app.canvas.scene.bezier import CORNER, Courses, controls, flatten
 
 numbers = st.integers(-600, 600).map(float)
 
@@ -86,3 +86,13 @@ def test_a_wire_without_bends_is_drawn_as_ever():
     ends = np.array([[0.0, 0.0, 200.0, 90.0], [0.0, 0.0, -150.0, 40.0]])
     assert controls(ends).shape == (2, 4, 2)
     assert flatten(ends, 8).shape == (2, 9, 2)
+
+
+@pytest.mark.parametrize("zoom", [0.5, 1.0, 2.5, 6.0])
+def test_a_corner_is_round_at_every_zoom(zoom):
+    side = 100.0 * zoom
+    square = Courses(np.array([[0.0, 0.0, side, 0.0, side, side]]), CORNER * zoom)
+    drawn, exact = square.flatten(32)[0], square.flatten(3200)[0]
+    middles = (drawn[1:-2] + drawn[2:-1]) / 2.0  # those of its segments lie furthest off
+    off = np.linalg.norm(middles[:, None] - exact[None], axis=2).min(axis=1)
+    assert off.max() < 0.4

@@ -184,8 +184,8 @@ def array_of(x: Any, dtype: str | None = None) -> NDArray[Any]:
         )
     if dtype is None and isinstance(x, list | tuple) and array.dtype == np.float64:
         dtype = DEFAULT_FLOAT
-    if dtype is not None:
+    if dtype is not None and array.dtype != (wanted := NUMPY[checked_dtype(dtype)]):
         with np.errstate(all="ignore"):
-            array = array.astype(NUMPY[checked_dtype(dtype)], copy=False)
+            array = array.astype(wanted)
     array.setflags(write=False)
     return array

@@ -32,24 +32,21 @@ def record_run(session: Session, flow: Flow, feeds: Mapping[str, ArrayLike] | No
     wires = affordable(program.wires, share)
     large = program.wires.keys() - set(wires)
     arriving = set(flow.arriving())
-    kept = dict(session.gradients)
-    try:
-        return session.backward(
-            flow.losses,
-            feeds=feeds,
-            ports=ports,
-            adjoints=[
-                port
-                for port in ports
-                if flow.differentiates
-                # Where gradient arrives and goes on to no trained variable, no wire shows it.
-                or (port in arriving and program.ports[port] not in program.reached)
-            ],
-            contributions=wires,
-            norms=sorted(large),
-        )
-    finally:
-        session.gradients = kept
+    return session.backward(
+        flow.losses,
+        feeds=feeds,
+        ports=ports,
+        adjoints=[
+            port
+            for port in ports
+            if flow.differentiates
+            # Where gradient arrives and goes on to no trained variable, no wire shows it.
+            or (port in arriving and program.ports[port] not in program.reached)
+        ],
+        contributions=wires,
+        norms=sorted(large),
+        accumulate=False,
+    )
 
 
 def affordable(values: Mapping[K, Value], most: int) -> list[K]:

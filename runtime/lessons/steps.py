@@ -184,9 +184,12 @@ class Steps:
         """
         if path not in self._receiving:
             return False
-        return path in self.trained or any(
-            self._states.get(wire) in _ON_THE_WAY for _, wire in self._wires(path)
-        )
+        if path in self.trained:
+            return True
+        for _, wire in self._wires(path):  # ``any`` would take twice as long
+            if self._states.get(wire) in _ON_THE_WAY:
+                return True
+        return False
 
     def local(self, path: InstancePath) -> LocalBlock | None:
         """The block by itself at the values of this run; None if it can't run so."""

@@ -171,8 +171,9 @@ class Plan:
         if primitive is CONSTANT:
             self._arrays[value] = value.attributes["array"]
             return True
-        if any(x not in self._arrays or x in self.leaves for x in inputs):
-            return False
+        for x in inputs:  # ``any`` would take twice as long
+            if x not in self._arrays or x in self.leaves:
+                return False
         return self._folded(value, [self._arrays[x] for x in inputs])
 
     def _folded(self, value: Value, inputs: list[Array]) -> bool:

@@ -33,8 +33,9 @@ def simplify(outputs: Sequence[Value]) -> tuple[list[tuple[Value, list[Value]]],
     same = Same()
     found: dict[Hashable, Value] = {}
     computed = []
+    known = same.get
     for value in _needed(outputs):
-        inputs = [same.of(x) for x in value.inputs]
+        inputs = [known(x, x) for x in value.inputs]
         if value.primitive in IDENTITIES:
             same[value] = inputs[0]
             continue
@@ -58,7 +59,7 @@ def equality_key(value: Value, inputs: Sequence[Value]) -> Hashable:
     operands = [x.index for x in inputs]
     if value.primitive.name in _COMMUTATIVE:
         operands.sort()
-    attributes = tuple(map(attribute_key, value.attributes.values()))
+    attributes = map(attribute_key, value.attributes.values()) if value.attributes else ()
     return (value.primitive.name, value.dtype, *operands, *attributes)
 
 
@@ -77,8 +78,9 @@ def _needed(outputs: Sequence[Value]) -> list[Value]:
     pending = list(needed)
     while pending:
         value = pending.pop()
+        unread = value.primitive.unread
         for slot, source in enumerate(value.inputs):
-            if source not in needed and slot not in value.primitive.unread:
+            if source not in needed and slot not in unread:
                 needed.add(source)
                 pending.append(source)
     return sorted(needed, key=lambda value: value.index)

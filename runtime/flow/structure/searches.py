@@ -191,11 +191,14 @@ class LossSearches:
         return None if ahead is None else self.reach(ahead), behind
 
     def _claimed(self, level: Gate) -> tuple[Reach, dict[Value, Value]]:
-        level = self._graph.same_as(level)
-        if level not in self._found:
-            starts = [self._searches.program.ports[head] for head in self.heads]
-            self._found[level] = self._graph.claimed(starts, level)
-        return self._found[level]
+        found = self._found.get(level)
+        if found is None:
+            same = self._graph.same_as(level)
+            if same not in self._found:
+                starts = [self._searches.program.ports[head] for head in self.heads]
+                self._found[same] = self._graph.claimed(starts, same)
+            found = self._found[level] = self._found[same]
+        return found
 
 
 def _first(value: Value, reaches: Iterable[Reach]) -> Gate | None:

@@ -15,6 +15,8 @@ from runtime.lessons.steps import Backward, Forward, Phase, Seed, Update
 from runtime.lessons.timeline import record
 from runtime.lessons.words import sentence, short
 from runtime.training.optimisers import SGD
+from tests.benchmarks.flow import chain, ladder, wide
+from tests.benchmarks.lessons.timeline import scalars, tower
 from tests.examples.gallery import NAMES, diagram
 from tests.runtime.flow.tools.random_diagrams import Random
 
@@ -256,3 +258,17 @@ def test_of_large_runs_the_largest_arrays_are_left_out(monkeypatch):
 def test_a_position_that_is_not_there(position):
     with pytest.raises(RunError, match="no such position"):
         record(Session(swapped())).event(position)
+
+
+@pytest.mark.parametrize("shape", [tower, scalars, chain, wide, ladder])
+def test_what_is_recorded_has_the_bits_of_a_run(shape):
+    """With the thousands of alike blocks for which a plan has ways of its own."""
+    session = Session(shape(600))
+    recorded = record(session).steps.run
+    run = Session(shape(600)).backward(contributions=True)
+    for table in ("values", "gradients", "contributions"):
+        found, wanted = dict(getattr(recorded, table)), dict(getattr(run, table))
+        assert found.keys() == wanted.keys()
+        for name, array in wanted.items():
+            assert (found[name] is None) == (array is None)
+            assert array is None or found[name].tobytes() == array.tobytes()

@@ -53,8 +53,11 @@ def _grouped(tasks: list[Task], fewest_scalars: int) -> list[Task]:
     kinds: dict[Hashable, list[PlainTask]] = {}
     for level, members in levels.items():
         if len(members) >= FEWEST:
+            has_scalars = len(members) >= fewest_scalars
             for task in members:
-                if isinstance(task, PlainTask) and _fits(task):
+                if not isinstance(task, PlainTask) or not (task.value.shape or has_scalars):
+                    continue
+                if _fits(task):
                     kinds.setdefault((level, *_kind(task)), []).append(task)
     chosen = [
         members

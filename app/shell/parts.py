@@ -108,10 +108,11 @@ class WindowParts(QMainWindow):
         theme.follow_theme(self.canvas)
         self.palette_panel = Palette(registry(), self.windows.favourites, self)
         self.history = History(self.document, self)
-        self.inspector = Inspector(self, self.background.run)
+        document = self.document
+        self.inspector = Inspector(self, self.background.run, lambda: document.is_previewing)
         self.why = Why(self)
         self.problems = Problems(self)
-        self.variables = Variables(self)
+        self.variables = Variables(self, lambda: document.is_previewing)
         self.losses = Losses(self)
         self.breadcrumbs = Breadcrumbs(self)
         self.notice = Notice(self)

@@ -32,6 +32,11 @@ class Previews:
         self.is_showing = False
         """Whether the diagram is being replaced by a preview."""
 
+    @property
+    def is_moving(self) -> bool:
+        """Whether the result of the last preview is awaited."""
+        return self._timer.isActive()
+
     def put(self, change: Change | None) -> None:
         """Show a change, now or soon; None shows the diagram without one at once."""
         if change is not None and self._timer.isActive():

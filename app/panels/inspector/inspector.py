@@ -11,6 +11,7 @@ from app.canvas.input.previews import Previews
 from app.panels.inspector.block_form import BlockForm, form_shape
 from app.panels.inspector.diagram_form import DiagramForm
 from app.panels.inspector.selection_form import SelectionForm
+from app.panels.pacing import Paced
 from app.services.background import Runner, at_once
 from app.services.theme import LIGHT, Theme, follow_theme
 from blocks.errors import GradwireError
@@ -29,6 +30,8 @@ from runtime.diagram.edits.owning import move_out, own_variables
 from runtime.diagram.paths import ROOT, InstancePath
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from app.canvas.state.view_state import Selection
     from app.evaluation.result import Result
 
@@ -37,7 +40,8 @@ class Inspector(QScrollArea):
     """The form of the selected block, a list of several blocks, or the form of the diagram.
 
     Edits are first checked on the diagram, then emitted as ``changeRequested``. A refused edit
-    stays in its field with the reason under it, even after other blocks were selected.
+    stays in its field with the reason under it, even after other blocks were selected. While
+    ``is_previewing``, a hand moves elsewhere or here: what it does not hold follows a little later.
     """
 
     changeRequested = Signal(object)
@@ -46,9 +50,15 @@ class Inspector(QScrollArea):
     blockRequested = Signal(str)
     """Name of a block of this page that a link points to."""
 
-    def __init__(self, parent: QWidget | None = None, runner: Runner = at_once) -> None:
+    def __init__(
+        self,
+        parent: QWidget | None = None,
+        runner: Runner = at_once,
+        is_previewing: Callable[[], bool] = lambda: False,
+    ) -> None:
         super().__init__(parent)
         self._runner = runner
+        self._is_previewing = is_previewing
         self.setWidgetResizable(True)
         self.setFrameShape(QFrame.Shape.NoFrame)
         self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
@@ -61,6 +71,8 @@ class Inspector(QScrollArea):
         self._drafts: dict[tuple[str, str], dict[str, tuple[str, str]]] = {}
         self._contracts: str | None = None
         self._previews = Previews(self, self.previewRequested.emit)
+        self._values = Paced(self, self._refresh)
+        self._results = Paced(self, self._show_result)
         self._rebuild()
         follow_theme(self)
 
@@ -73,7 +85,8 @@ class Inspector(QScrollArea):
     def set_diagram(self, diagram: Diagram, page: str = MAIN) -> None:
         """Show the selection in another diagram."""
         self._diagram, self._page = diagram, page
-        self._refresh()
+        is_elsewhere = self._is_previewing() and not self._previews.is_showing
+        self._values.follow(is_moving=is_elsewhere)
 
     def forget(self) -> None:
         """Discard all drafts, since another diagram is opened."""
@@ -95,10 +108,13 @@ class Inspector(QScrollArea):
         """Show a result; ``use`` is the instance path of the page's current use."""
         self._result, self._use = result, use
         self._previews.result_shown()
+        self._results.follow(is_moving=self._is_previewing())
+
+    def _show_result(self) -> None:
         if self.form:
-            self.form.show_result(result, use)
+            self.form.show_result(self._result, self._use)
         elif isinstance(inner := self.widget(), DiagramForm):
-            inner.training.show_result(result)
+            inner.training.show_result(self._result)
 
     def set_theme(self, theme: Theme) -> None:
         """Use the colours of ``theme``."""

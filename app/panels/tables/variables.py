@@ -31,6 +31,7 @@ from app.canvas.state.formatting import dimensions
 from app.canvas.state.looks import SliderLook
 from app.document.numbers import Slider, array_of, read_number, slider_of
 from app.panels import labels, notation
+from app.panels.pacing import Paced
 from app.panels.tables.scrubbing import ScrubTable
 from app.services.plain_text import tooltip
 from app.services.theme import LIGHT, Theme, follow_theme
@@ -42,6 +43,8 @@ from runtime.flow import dialects
 from runtime.flow.words.formatting import number as written
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from PySide6.QtGui import QShowEvent
 
     from app.evaluation.result import Result
@@ -241,9 +244,15 @@ class Variables(ScrubTable):
     numbers = _VALUE
     theme = LIGHT
 
-    def __init__(self, parent: QWidget | None = None) -> None:
+    def __init__(
+        self,
+        parent: QWidget | None = None,
+        is_previewing: Callable[[], bool] = lambda: False,
+    ) -> None:
         super().__init__(parent)
+        self._is_previewing = is_previewing
         self._result: Result | None = None
+        self._results = Paced(self, self._show_result)
         self.table = VariableModel(self)
         self.setModel(self.table)
         self.setFrameShape(self.Shape.NoFrame)
@@ -294,9 +303,13 @@ class Variables(ScrubTable):
         """Show another result."""
         self._result = result
         self._explain_absence(labels.withheld(result))
+        is_elsewhere = self._is_previewing() and not self._previews.is_moving
         self._previews.result_shown()
+        self._results.follow(is_moving=is_elsewhere)
+
+    def _show_result(self) -> None:
         if self.isVisible():
-            self.table.set_result(result)
+            self.table.set_result(self._result)
 
     def _explain_absence(self, withheld: str) -> None:
         none = self.tr("No variables. Training changes the numbers of Variable blocks.")

@@ -4,13 +4,18 @@ import numpy as np
 import pytest
 from PySide6.QtCore import QPoint, Qt
 from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QLabel, QLineEdit, QPlainTextEdit
 
 from app.canvas.paint.blocks.numbers import number_box
 from app.canvas.state.annotations import resolve
 from app.canvas.state.looks import row_counts
 from app.document.numbers import Number
 from app.evaluation.evaluator import evaluate
-from tests.app.canvas.pages import drag
+from app.panels.inspector.block_form import BlockForm
+from app.panels.inspector.inspector import Inspector
+from app.panels.pacing import EVERY
+from app.panels.tables.variables import Variables
+from tests.app.canvas.pages import drag, move
 from tests.benchmarks.scrub import WORKLOADS
 
 NUMBER = Number("w0", "value", (0,))
@@ -32,6 +37,56 @@ def same(found, wanted) -> bool:
         and (found[key] is None or np.array_equal(found[key], wanted[key], equal_nan=True))
         for key in wanted
     )
+
+
+def texts_of(inspector):
+    """Everything that the form of the selected block says."""
+    found = [label.text() for label in inspector.form.findChildren(QLabel)]
+    found += [line.text() for line in inspector.form.findChildren(QLineEdit)]
+    return found + [text.toPlainText() for text in inspector.form.findChildren(QPlainTextEdit)]
+
+
+def rows_of(table):
+    cells = [[table.index(r, c).data() for c in range(4)] for r in range(table.rowCount())]
+    assert cells
+    return cells
+
+
+def assert_panels_agree(qtbot, window):
+    """Inspector and table of variables say the same as new ones."""
+    document, result = window.document, window.evaluator.result
+    inspector, variables = Inspector(), Variables()
+    for panel in (inspector, variables):
+        qtbot.addWidget(panel)
+        panel.show()
+        panel.set_diagram(document.diagram)
+        panel.set_result(result)
+    inspector.set_selection(window.canvas.view.selection)
+    assert texts_of(window.inspector) == texts_of(inspector)
+    assert rows_of(window.variables.table) == rows_of(variables.table)
+
+
+def test_panels_follow_a_drag_and_agree_whenever_the_hand_rests(qtbot, window, monkeypatch):
+    canvas, start = window.canvas, number_box(window.canvas.view, NUMBER).center().toPoint()
+    window.docks.bring_up("inspector")
+    window.docks.bring_up("variables")
+    canvas.select({"w0"})
+    seen = []
+    show_block = BlockForm.show_block
+    monkeypatch.setattr(
+        BlockForm, "show_block", lambda *about: (seen.append(about[1]), show_block(*about))
+    )
+    drag(canvas, start, start - QPoint(90, 0), release=False)
+    assert window.document.is_previewing
+    qtbot.waitUntil(lambda: not window.evaluator.busy and bool(seen))
+    qtbot.wait(2 * EVERY)
+    assert seen[-1] is window.document.diagram
+    assert_panels_agree(qtbot, window)
+    move(canvas, start - QPoint(160, 0), Qt.MouseButton.LeftButton)
+    QTest.mouseRelease(canvas, Qt.MouseButton.LeftButton, pos=start - QPoint(160, 0))
+    assert seen[-1] is window.document.diagram, "at once when the hand lets go"
+    qtbot.waitUntil(lambda: not window.evaluator.busy)
+    assert_panels_agree(qtbot, window)
 
 
 def test_the_last_result_is_that_of_a_full_analysis(qtbot, window):

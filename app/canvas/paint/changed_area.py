@@ -53,7 +53,7 @@ def changed_area(before: Shown, after: Shown) -> QRegion | None:
     boxes = [
         face_boxes(view, np.array(changed, np.intp), MARGIN),
         _lane_boxes(view, _changed_wires(before.view.annotations, view.annotations)),
-        np.array([label.box for label in {*before.labels} ^ {*after.labels}]).reshape(-1, 4),
+        _label_boxes(before.labels, after.labels),
     ]
     region = QRegion()
     for left, top, right, bottom in np.concatenate(boxes).tolist():
@@ -101,6 +101,12 @@ def _changed_wires(before: Annotations, after: Annotations) -> Indices:
         for name in ("codes", "drawn", "widths", "positions", "shared"):
             changed |= getattr(one, name) != getattr(other, name)
     return np.flatnonzero(changed)
+
+
+def _label_boxes(before: tuple[Label, ...], after: tuple[Label, ...]) -> Floats:
+    """Those of labels that only one of two pictures shows."""
+    changed = () if before is after else {*before} ^ {*after}
+    return np.array([label.box for label in changed]).reshape(-1, 4)
 
 
 def _lane_boxes(view: ViewState, wires: Indices) -> Floats:

@@ -74,6 +74,22 @@ class LabelLayout:
         self._given = len(self._labels)
         return placed
 
+    @property
+    def count(self) -> int:
+        """How many labels were placed."""
+        return len(self._labels)
+
+    def placed_after(self, count: int) -> tuple[Label, ...]:
+        """What was placed since there were ``count`` labels."""
+        return tuple(self._labels[count:])
+
+    def add(self, labels: Iterable[Label]) -> None:
+        """Place labels where they stood before."""
+        for label in labels:
+            self._labels.append(label)
+            if self._taken is not None:
+                self._taken.add(*label.box)
+
     def is_near(self, centres: Floats) -> Flags:
         """Which of ``centres`` (…, 2) are so near what is painted that a label may be seen."""
         low, high = self._area[:2] - _REACH, self._area[2:] + _REACH
@@ -107,10 +123,7 @@ class LabelLayout:
         unit = round(self._view.camera.unit if glyph in glyphs.SHAPES else self.text_scale, 3)
         if not ground and (grounded or glyph in glyphs.ON_LANE):
             ground = self._view.theme.canvas
-        label = Label(glyph, colour, x, y, unit, ground)
-        self._labels.append(label)
-        if self._taken is not None:
-            self._taken.add(*label.box)
+        self.add([Label(glyph, colour, x, y, unit, ground)])
 
 
 def draw_labels(painter: QPainter, labels: Iterable[Label], ratio: float, *, vector: bool) -> None:

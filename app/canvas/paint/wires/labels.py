@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import time
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from app.canvas.paint.wires.label_layout import LabelLayout
-from app.canvas.paint.wires.lane_labels import place_lane_labels
-from app.canvas.paint.wires.wire_numbers import place_wire_numbers
+from app.canvas.paint.wires.lane_labels import LaneMemo, place_lane_labels
+from app.canvas.paint.wires.wire_numbers import NumberMemo, place_wire_numbers
 from app.canvas.scene.camera import PLAIN
 
 if TYPE_CHECKING:
@@ -17,7 +18,9 @@ if TYPE_CHECKING:
 
     from app.canvas.paint.wires.label_layout import Label
     from app.canvas.scene.arrays import Floats, Indices
+    from app.canvas.state.annotations import Annotations
     from app.canvas.state.view_state import ViewState
+    from runtime.diagram import Diagram
 
 
 class Labels(NamedTuple):
@@ -32,6 +35,15 @@ class Labels(NamedTuple):
 _NONE = Labels((), np.zeros((0, 4)), True)
 
 
+@dataclass
+class _Memo:
+    """What was placed for a view in which nothing but the result has changed."""
+
+    labels: Labels = _NONE
+    lanes: dict[int, LaneMemo] = field(default_factory=dict)
+    numbers: NumberMemo = field(default_factory=NumberMemo)
+
+
 class WireLabels:
     """The labels of all wires in view, which don't depend on the part of it that is painted.
 
@@ -40,22 +52,30 @@ class WireLabels:
     """
 
     def __init__(self) -> None:
-        self._key: Hashable = None
-        self._known = _NONE
+        self._place: Hashable = None
+        """All but the result."""
+        self._annotations: Annotations | None = None
+        self._given: Diagram | None = None
+        """The diagram, if values are shown: they are newer than the result."""
+        self._memo = _Memo()
 
     def of(self, view: ViewState, size: tuple[float, float], budget: float) -> Labels:
         """The labels in a widget of this size; those that take longer than ``budget`` seconds to
-        find are left out.
+        find are left out. They are the same object while none has changed.
         """
-        given = view.scene.diagram if view.numbers.value else None  # shown before its result
-        key = (
-            size, view.scene, view.scene.version, given, view.annotations, view.camera,
-            view.theme, view.numbers, view.selection.wire, view.hidden_wire,
+        place = (
+            size, view.scene, view.scene.version, view.camera, view.theme, view.numbers,
+            view.selection.blocks, view.selection.wire, view.hidden_wire,
         )  # fmt: skip
-        if key != self._key or not self._known.are_complete:
-            self._key = key
-            self._known = _labels(view, view.camera.area(0.0, 0.0, *size), budget)
-        return self._known
+        given = view.scene.diagram if view.numbers.value else None
+        known = view.annotations is self._annotations and given is self._given
+        if place != self._place:
+            self._memo = _Memo()
+        elif known and self._memo.labels.are_complete:
+            return self._memo.labels
+        self._place, self._annotations, self._given = place, view.annotations, given
+        self._memo.labels = _labels(view, view.camera.area(0.0, 0.0, *size), budget, self._memo)
+        return self._memo.labels
 
 
 def visible_wires(view: ViewState, area: Floats) -> Indices:
@@ -65,17 +85,24 @@ def visible_wires(view: ViewState, area: Floats) -> Indices:
     return wires if hidden is None else wires[wires != hidden]
 
 
-def place_labels(layout: LabelLayout, view: ViewState, wires: Indices, budget: float) -> Labels:
-    """Place the labels of lanes, then the numbers of wires where there is still room."""
-    until = time.perf_counter() + budget
-    complete = place_lane_labels(layout, view, wires, until=until)
-    place_wire_numbers(layout, view, wires)
+def place_labels(
+    layout: LabelLayout, view: ViewState, wires: Indices, budget: float, memo: _Memo | None = None
+) -> Labels:
+    """Place the labels of lanes, then the numbers of wires where there is still room.
+
+    ``memo`` has what was placed before, if only the result has changed.
+    """
+    until, memo = time.perf_counter() + budget, _Memo() if memo is None else memo
+    complete = place_lane_labels(layout, view, wires, until=until, memos=memo.lanes)
+    place_wire_numbers(layout, view, wires, memo.numbers)
     placed = layout.take()
+    if placed == memo.labels.placed and complete == memo.labels.are_complete:
+        return memo.labels
     boxes = np.array([label.box for label in placed]).reshape(-1, 4)
     return Labels(placed, boxes, complete)
 
 
-def _labels(view: ViewState, area: Floats, budget: float) -> Labels:
+def _labels(view: ViewState, area: Floats, budget: float, memo: _Memo) -> Labels:
     if view.camera.zoom < PLAIN:
         return _NONE
-    return place_labels(LabelLayout(view, area), view, visible_wires(view, area), budget)
+    return place_labels(LabelLayout(view, area), view, visible_wires(view, area), budget, memo)

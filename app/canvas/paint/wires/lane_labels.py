@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -13,10 +14,14 @@ from app.services.palette import shades
 from runtime.flow.words.states import Form, State
 
 if TYPE_CHECKING:
-    from app.canvas.paint.wires.label_layout import LabelLayout
-    from app.canvas.scene.arrays import Flags, Floats, Indices
+    from collections.abc import Hashable
+
+    from app.canvas.paint.wires.label_layout import Label, LabelLayout
+    from app.canvas.scene.arrays import Flags, Indices
     from app.canvas.scene.polylines import Polylines
     from app.canvas.state.view_state import ViewState
+
+Place: TypeAlias = "tuple[float, float]"
 
 ORIGIN = "▨"
 """Glyph where the first NaN or infinity of a route appears."""
@@ -30,22 +35,61 @@ _LABELLED = flags_of(lambda state: bool(state.row.glyph or state.row.cut or stat
 _DRAWN = flags_of(lambda state: state.row.form is not Form.NONE)
 
 
+@dataclass
+class LaneMemo:
+    """What was placed for one loss, for a view in which nothing but the result has changed."""
+
+    key: Hashable = None
+    """The wires with labels, and the positions of their lanes."""
+    spots: list[_Spot] = field(default_factory=list)
+    placed: dict[int, tuple[_Said, tuple[Label, ...]]] = field(default_factory=dict)
+    """By wire what its labels say, and the labels."""
+
+
 def place_lane_labels(
-    layout: LabelLayout, view: ViewState, wires: Indices, *, until: float
+    layout: LabelLayout,
+    view: ViewState,
+    wires: Indices,
+    *,
+    until: float,
+    memos: dict[int, LaneMemo] | None = None,
 ) -> bool:
     """Place glyphs on the lanes, text beside them, and numbers on lanes side by side.
 
     Once the clock (``perf_counter``) is past ``until``, cuts that are not known yet are left out;
-    returns whether the labels are complete.
+    returns whether the labels are complete. ``memos`` has what was placed for each loss.
     """
     if view.camera.zoom < _MIN_ZOOM:
         return True
-    complete = True
+    complete, memos = True, {} if memos is None else memos
     for number in range(len(view.annotations.lanes)):
         labels = _LaneLabels(layout, view, number, until)
-        labels.place(wires)
+        labels.place(wires, memos.setdefault(number, LaneMemo()))
         complete &= labels.complete
     return complete
+
+
+class _Spot(NamedTuple):
+    """Where the labels of a wire stand, widget px, and the direction of its lane."""
+
+    wire: int
+    middle: Place
+    along: Place
+    end: Place
+    numbered: Place
+
+
+class _Said(NamedTuple):
+    """What the labels of a wire say."""
+
+    state: State
+    text: str
+    is_cut: bool | None
+    """None if it is not known yet."""
+    is_origin: bool
+    number: str
+    colour: str
+    """The colour that the user gave the loss."""
 
 
 class _LaneLabels:
@@ -62,33 +106,65 @@ class _LaneLabels:
         self.near = view.camera.zoom >= NUMBERS
         """Whether there is room for text beside lanes."""
 
-    def place(self, wires: Indices) -> None:
+    def place(self, wires: Indices, memo: LaneMemo) -> None:
         labelled = wires[self._have_labels(wires)]
-        if not len(labelled):
-            return
-        positions, camera = self.lanes.positions[labelled], self.view.camera
-        for alike, paths in self.view.scene.lane_paths.beside(labelled, positions, camera):
-            self._place_on(alike, paths)
+        positions = self.lanes.positions[labelled]
+        key = labelled.tobytes(), positions.tobytes(), len(self.view.annotations.lanes)
+        if memo.key != key:
+            memo.key, memo.spots, memo.placed = key, self._spots(labelled), {}
+        numbered = self._are_numbered(np.array([spot.wire for spot in memo.spots], np.intp))
+        for spot, is_numbered in zip(memo.spots, numbered.tolist(), strict=True):
+            said = self._said(spot.wire, str(self.number + 1) if is_numbered else "")
+            known = memo.placed.get(spot.wire)
+            if known is not None and known[0] == said:
+                self.layout.add(known[1])
+                continue
+            before = self.layout.count
+            self._place_all(spot, said)
+            memo.placed[spot.wire] = said, self.layout.placed_after(before)
 
-    def _place_on(self, wires: Indices, paths: Polylines) -> None:
-        """Place the labels of ``wires`` (m,), whose lanes are ``paths``."""
+    def _spots(self, labelled: Indices) -> list[_Spot]:
+        """The places of the labels of ``labelled`` that are near what is painted."""
+        if not len(labelled):
+            return []
+        positions, camera = self.lanes.positions[labelled], self.view.camera
+        found: list[_Spot] = []
+        for alike, paths in self.view.scene.lane_paths.beside(labelled, positions, camera):
+            found += self._spots_on(alike, paths)
+        return found
+
+    def _spots_on(self, wires: Indices, paths: Polylines) -> list[_Spot]:
+        """The places of the labels of ``wires`` (m,), whose lanes are ``paths``."""
         unit, lengths = self.layout.text_scale, paths.lengths
         centre = lengths / 2.0 - self._shift() * unit
         before = _FIRST + _NEXT * self.lanes.positions[wires]
         spots, tangents = paths.spots(np.stack([centre, lengths, lengths - before * unit], axis=1))
-        middle, end, numbered = np.moveaxis(spots, 1, 0)
-        along = tangents[:, 0]
         near = self.layout.is_near(spots).any(axis=1)
-        is_numbered = self._are_numbered(wires)
-        for i in np.flatnonzero(near).tolist():
-            wire = int(wires[i])
-            state = STATE_OF.get(int(self.lanes.drawn[wire]), State.NOTHING_TO_TRAIN)
-            self._place_glyphs(wire, state, middle[i], end[i])
-            text = self.lanes.label(wire)
-            if text and self.near:
-                self._place_text(text, state, middle[i], along[i])
-            if is_numbered[i]:
-                self._place_number(state, numbered[i])
+        columns = wires, spots[:, 0], tangents[:, 0], spots[:, 1], spots[:, 2]
+        rows = zip(*(column[near].tolist() for column in columns), strict=True)
+        return [_Spot(*row) for row in rows]
+
+    def _said(self, wire: int, number: str) -> _Said:
+        """What the labels of a wire say."""
+        lanes = self.lanes
+        state = STATE_OF.get(int(lanes.drawn[wire]), State.NOTHING_TO_TRAIN)
+        is_cut = lanes.is_cut(wire, self.until) if state.row.cut else False
+        self.complete &= is_cut is not None
+        text = lanes.label(wire) if self.near else ""
+        return _Said(state, text, is_cut, lanes.is_origin(wire), number, lanes.colour)
+
+    def _place_all(self, spot: _Spot, said: _Said) -> None:
+        state, row = said.state, said.state.row
+        if said.is_cut:
+            self._place(row.cut, state, spot.end)
+        if row.glyph:
+            self._place(row.glyph, state, spot.middle)
+        if said.is_origin:
+            self._place(ORIGIN, state, spot.end)
+        if said.text:
+            self._place_text(said.text, state, spot)
+        if said.number:
+            self._place_number(said, spot.numbered)
 
     def _have_labels(self, wires: Indices) -> Flags:
         """Which of ``wires`` have a label of any kind."""
@@ -107,40 +183,26 @@ class _LaneLabels:
         count = len(self.view.annotations.lanes)
         return _APART * (self.number - (count - 1) / 2.0)
 
-    def _place_glyphs(self, wire: int, state: State, middle: Floats, end: Floats) -> None:
-        row = state.row
-        if row.cut:
-            cut = self.lanes.is_cut(wire, self.until)
-            self.complete &= cut is not None
-            if cut:
-                self._place(row.cut, state, end)
-        if row.glyph:
-            self._place(row.glyph, state, middle)
-        if self.lanes.is_origin(wire):
-            self._place(ORIGIN, state, end)
-
-    def _place_text(self, text: str, state: State, middle: Floats, along: Floats) -> None:
+    def _place_text(self, text: str, state: State, spot: _Spot) -> None:
         """Place text beside its lane; where there are several lanes, on it."""
         if self.several:
-            self._place(text, state, middle, grounded=True)
+            self._place(text, state, spot.middle, grounded=True)
             return
-        (x, y), (dx, dy) = middle.tolist(), along.tolist()
+        (x, y), (dx, dy) = spot.middle, spot.along
         extent = abs(dy) * glyphs.width(text) + abs(dx) * glyphs.SIZE
         away = (0.5 * extent + 3.0) * self.layout.text_scale
         colour = self.view.theme.lane_name(state)
         self.layout.put(text, colour, x - away * dy, y + away * dx)
 
-    def _place_number(self, state: State, at: Floats) -> None:
+    def _place_number(self, said: _Said, at: Place) -> None:
         """Place the number of the loss, on the colour that the user gave it."""
-        theme, text = self.view.theme, str(self.number + 1)
-        chosen = shades(theme, self.lanes.colour)
+        theme = self.view.theme
+        chosen = shades(theme, said.colour)
         if chosen is None:
-            self._place(text, state, at, grounded=True)
+            self._place(said.number, said.state, at, grounded=True)
         else:
-            x, y = at.tolist()
-            self.layout.put(text, theme.ink, x, y, ground=chosen.ground.name())
+            self.layout.put(said.number, theme.ink, *at, ground=chosen.ground.name())
 
-    def _place(self, glyph: str, state: State, at: Floats, *, grounded: bool = False) -> None:
+    def _place(self, glyph: str, state: State, at: Place, *, grounded: bool = False) -> None:
         colour = self.view.theme.lane_name(state, self.number if self.several else None)
-        x, y = at.tolist()
-        self.layout.put(glyph, colour, x, y, grounded=grounded)
+        self.layout.put(glyph, colour, *at, grounded=grounded)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import TYPE_CHECKING, TypeAlias
+from dataclasses import dataclass, field
+from functools import partial
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -14,14 +15,14 @@ from app.canvas.state.wire_numbers import value_texts
 from runtime.flow.words.states import State
 
 if TYPE_CHECKING:
-    from app.canvas.paint.wires.label_layout import LabelLayout
-    from app.canvas.scene.arrays import Indices
-    from app.canvas.scene.polylines import Polylines
+    from collections.abc import Callable, Hashable, Iterator
+
+    from app.canvas.paint.wires.label_layout import Label, LabelLayout
+    from app.canvas.scene.arrays import Indices, Ints
     from app.canvas.state.lanes import Lanes
     from app.canvas.state.view_state import ViewState
 
-Texts: TypeAlias = Callable[[int], tuple[str, ...]]
-Place: TypeAlias = tuple[float, float]
+Place: TypeAlias = "tuple[float, float]"
 
 _PLACES = np.array([0.5, 0.4, 0.6, 0.3, 0.7])
 """Where on a wire its number may stand, as shares of its length; the best first."""
@@ -31,24 +32,49 @@ _OTHER_SIDE = -1
 """Position of a lane that would lie on the other side of its wire."""
 
 
-def place_wire_numbers(layout: LabelLayout, view: ViewState, wires: Indices) -> None:
+@dataclass
+class NumberMemo:
+    """What was placed for a view in which nothing but the result has changed."""
+
+    key: Hashable = None
+    """The wires with numbers, and the positions of their lanes."""
+    spots: list[list[_Spot]] = field(default_factory=list)
+    """The places of values, if they are shown, and of what each loss brings back."""
+    labels: tuple[Label, ...] = ()
+    """What was there before the numbers."""
+    said: list[list[_Said]] = field(default_factory=list)
+    placed: tuple[Label, ...] = ()
+
+
+def place_wire_numbers(
+    layout: LabelLayout, view: ViewState, wires: Indices, memo: NumberMemo | None = None
+) -> None:
     """Place values on one side of ``wires`` and gradients on the other, as the view chooses.
 
     A number that would lie on a block or another label is left out, but for the selected wire's.
+    ``memo`` has what was placed before.
     """
-    numbers, scene, camera = view.numbers, view.scene, view.camera
-    shown = numbers.among(wires, scene, view.selection)
-    if camera.zoom < NUMBERS or not len(shown):
-        return
-    placer = _NumberPlacer(layout, view)
-    if numbers.value:
-        across = np.full(len(shown), _OTHER_SIDE)
-        for alike, paths in scene.lane_paths.beside(shown, across, camera):
-            placer.place_values(alike, paths)
-    for lanes in view.annotations.lanes if numbers.gradient else ():
-        positions = lanes.positions[shown]
-        for alike, paths in scene.lane_paths.beside(shown, positions, camera):
-            placer.place_gradients(alike, paths, lanes)
+    shown = view.numbers.among(wires, view.scene, view.selection)
+    if view.camera.zoom >= NUMBERS and len(shown):
+        _NumberPlacer(layout, view).place(shown, NumberMemo() if memo is None else memo)
+
+
+class _Spot(NamedTuple):
+    """Where the number of a wire may stand."""
+
+    wire: int
+    room: float
+    """Width of the longest text, widget px."""
+    places: list[Place]
+    along: list[Place]
+    """The direction of the wire at each place."""
+
+
+class _Said(NamedTuple):
+    """What the number of a wire says, in ever shorter texts."""
+
+    texts: tuple[str, ...]
+    colour: str
 
 
 class _NumberPlacer:
@@ -58,49 +84,71 @@ class _NumberPlacer:
         self._layout = layout
         self._view = view
         self._selected = view.scene.wire_index.get(view.selection.wire or "")
-        self._several = len(view.annotations.lanes) > 1
+        self._values = view.numbers.value
+        self._lanes = view.annotations.lanes if view.numbers.gradient else ()
 
-    def place_values(self, wires: Indices, paths: Polylines) -> None:
-        """Place what wires carry, beside ``paths``."""
-        page, ink = self._view.annotations.page, self._view.theme.ink
-        self._place(wires, paths, lambda wire: value_texts(page, wire), lambda wire: ink, -1.0)
+    def place(self, wires: Indices, memo: NumberMemo) -> None:
+        """Place the numbers of ``wires``, where they stood if nothing says anything else."""
+        positions = [lanes.positions[wires] for lanes in self._lanes]
+        if self._values:
+            positions.insert(0, np.full(len(wires), _OTHER_SIDE))
+        key = wires.tobytes(), *(each.tobytes() for each in positions)
+        if memo.key != key:
+            memo.key, memo.said = key, []
+            memo.spots = [self._spots(wires, each) for each in positions]
+        said = [
+            [write(spot.wire) for spot in spots]
+            for write, spots in zip(self._writers(), memo.spots, strict=True)
+        ]
+        before = self._layout.placed_after(0)
+        if said == memo.said and before == memo.labels:
+            self._layout.add(memo.placed)
+            return
+        sides = [-1.0] * self._values + [1.0 if len(self._lanes) == 1 else 0.0] * len(self._lanes)
+        for side, spots, texts in zip(sides, memo.spots, said, strict=True):
+            for spot, about in zip(spots, texts, strict=True):
+                self._place(spot, about, side)
+        memo.said, memo.labels = said, before
+        memo.placed = self._layout.placed_after(len(before))
 
-    def place_gradients(self, wires: Indices, paths: Polylines, lanes: Lanes) -> None:
-        """Place what wires bring back for one loss, whose lanes are ``paths``.
+    def _spots(self, wires: Indices, positions: Ints) -> list[_Spot]:
+        """The places for numbers beside the lanes of ``wires``, of those near what is painted."""
+        view, found = self._view, []
+        spare = _SPARE * self._layout.text_scale
+        for alike, paths in view.scene.lane_paths.beside(wires, positions, view.camera):
+            on_path, along = paths.spots(paths.lengths[:, None] * _PLACES)
+            near = self._layout.is_near(on_path).any(axis=1)
+            columns = alike, paths.lengths - spare, on_path, along
+            rows = zip(*(column[near].tolist() for column in columns), strict=True)
+            found += [_Spot(*row) for row in rows]
+        return found
 
-        With several lanes the numbers lie on them, as beside them is no room.
-        """
-        theme, mark = self._view.theme, "∇ " * self._view.numbers.value
+    def _writers(self) -> Iterator[Callable[[int], _Said]]:
+        """What says the number of a wire: its value, and what it brings back for each loss."""
+        if self._values:
+            yield self._value
+        for lanes in self._lanes:
+            yield partial(self._gradient, lanes)
 
-        def texts(wire: int) -> tuple[str, ...]:
-            return tuple(mark + text for text in lanes.amounts(wire))
+    def _value(self, wire: int) -> _Said:
+        view = self._view
+        return _Said(value_texts(view.annotations.page, wire), view.theme.ink)
 
-        def colour(wire: int) -> str:
-            state = STATE_OF.get(int(lanes.drawn[wire]), State.NOTHING_TO_TRAIN)
-            return theme.lane_name(state)
+    def _gradient(self, lanes: Lanes, wire: int) -> _Said:
+        state = STATE_OF.get(int(lanes.drawn[wire]), State.NOTHING_TO_TRAIN)
+        texts = lanes.amounts(wire)
+        if self._values:
+            texts = tuple(f"∇ {text}" for text in texts)
+        return _Said(texts, self._view.theme.lane_name(state))
 
-        self._place(wires, paths, texts, colour, 0.0 if self._several else 1.0)
-
-    def _place(
-        self,
-        wires: Indices,
-        paths: Polylines,
-        texts: Texts,
-        colour: Callable[[int], str],
-        side: float,
-    ) -> None:
-        """Place beside ``paths``: ``side`` is 1 to their right, −1 to their left, 0 on them."""
-        scale = self._layout.text_scale
-        rooms = (paths.lengths - _SPARE * scale).tolist()
-        on_path, along = paths.spots(paths.lengths[:, None] * _PLACES)
-        for i in np.flatnonzero(self._layout.is_near(on_path).any(axis=1)).tolist():
-            wire = int(wires[i])
-            found, forced = texts(wire), wire == self._selected
-            fitting = [text for text in found if glyphs.width(text) * scale <= rooms[i]]
-            text = next(iter(fitting or (found if forced else ())), "")
-            if text:
-                centres = self._centres(text, on_path[i].tolist(), along[i].tolist(), side)
-                self._place_at(text, colour(wire), centres, forced=forced)
+    def _place(self, spot: _Spot, said: _Said, side: float) -> None:
+        """Place a number: ``side`` is 1 to the right of its lane, −1 to its left, 0 on it."""
+        scale, forced = self._layout.text_scale, spot.wire == self._selected
+        fitting = [text for text in said.texts if glyphs.width(text) * scale <= spot.room]
+        text = next(iter(fitting or (said.texts if forced else ())), "")
+        if text:
+            centres = self._centres(text, spot.places, spot.along, side)
+            self._place_at(text, said.colour, centres, forced=forced)
 
     def _place_at(self, text: str, colour: str, centres: list[Place], *, forced: bool) -> None:
         """Place at the first of ``centres`` that is free; if none is, ``forced`` at the first."""
@@ -112,7 +160,7 @@ class _NumberPlacer:
             self._layout.put(text, colour, *at, grounded=True)
 
     def _centres(
-        self, text: str, on_path: list[list[float]], along: list[list[float]], side: float
+        self, text: str, on_path: list[Place], along: list[Place], side: float
     ) -> list[Place]:
         """Centres of a text that stands beside its path at each place, with a tangent there."""
         scale = self._layout.text_scale

@@ -14,7 +14,7 @@ from PySide6.QtWidgets import QApplication
 from app.canvas.paint.kept import Kept
 from app.canvas.paint.painter import Limits
 from app.canvas.scene.camera import Camera
-from app.canvas.state.wire_numbers import WireNumbers
+from app.canvas.state.wire_numbers import DEFAULT, WireNumbers
 from app.canvas.view import CanvasView
 from app.evaluation.evaluator import Evaluation
 from app.services.theme import LIGHT
@@ -26,6 +26,7 @@ from tests.benchmarks.scrub import WORKLOADS
 
 NUMBERS = st.sampled_from([0.0, 1.0, -2.5, 1e-9, 3e7, math.nan, math.inf])
 STATES = st.sampled_from(list(State))
+EVERYWHERE = WireNumbers(value=True, gradient=True, everywhere=True)
 WIRES = ["mul1.b", "stop1.x", "add1.a", "add1.b", "loss.x"]
 
 
@@ -36,7 +37,7 @@ def shown(qapp):
     canvas.resize(1100, 420)
     canvas.set_theme(LIGHT)
     canvas.set_reduced_motion(True)
-    canvas.set_wire_numbers(WireNumbers(value=True, gradient=True, everywhere=True))
+    canvas.set_wire_numbers(EVERYWHERE)
     canvas._limits, canvas._faces.budget = Limits(), math.inf
     canvas.show()
     canvas._stale_timer.setInterval(10**6)
@@ -118,8 +119,9 @@ def test_a_part_looks_as_the_whole(shown, zoom, steps):
         assert_all_is_painted(shown)
 
 
+@pytest.mark.parametrize("apart", [False, True], ids=["together", "apart"])
 @pytest.mark.parametrize("make", WORKLOADS.values(), ids=WORKLOADS)
-def test_a_scrubbed_number_is_followed_as_by_painting_everything(shown, make):
+def test_a_scrubbed_number_is_followed_as_by_painting_everything(shown, make, apart):
     diagram, evaluation = make(60), Evaluation()
     shown.set_diagram(diagram)
     shown.set_camera(Camera(0.7, 10.0, 10.0))
@@ -129,8 +131,23 @@ def test_a_scrubbed_number_is_followed_as_by_painting_everything(shown, make):
     for first in (1.0, 0.9, 0.2, -0.1, -0.1, 0.3):
         diagram = apply(diagram, SetParameters("w0", {"value": [first, -2.0, 0.5]})).after
         shown.set_diagram(diagram)
-        shown.set_result(evaluation(diagram))
+        result = evaluation(diagram)
+        shown.set_result(result.side_by_side() if apart else result)
         assert_all_is_painted(shown)
+
+
+def test_the_numbers_of_a_selection_come_and_go_with_it(shown):
+    diagram = seed()
+    shown.set_diagram(diagram)
+    shown.set_camera(Camera(0.7, 20.0, 40.0))
+    shown.set_result(seed_result(diagram))
+    shown.set_wire_numbers(DEFAULT)
+    try:
+        for blocks in ((), ("mul1",), ("add1", "mul1"), ()):
+            shown.select(blocks)
+            assert_all_is_painted(shown)
+    finally:
+        shown.set_wire_numbers(EVERYWHERE)
 
 
 def test_from_afar_no_face_is_described(shown):

@@ -8,12 +8,14 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
+from blocks.block import Source
 from runtime.diagram.paths import PortPath
 from runtime.flow.words.states import State
 
 if TYPE_CHECKING:
     from runtime.diagram.paths import InstancePath
     from runtime.flow import ObservedFlow
+    from runtime.flow.numbers.origins import Origin
 
 PATIENCE = 3
 """How often in a row something must be wrong before there is an alarm."""
@@ -22,8 +24,12 @@ WINDOW = 8
 STILL = 1e-9
 """Share of its size that a step changes a variable with gradient by, unless it is stuck."""
 _RISE = 0.01
-_SOLVED = 0.05
-"""Share of the first loss up to which small gradients mean that nothing is left to learn."""
+_SOLVED, _DONE = 0.05, 0.01
+"""Shares of the first loss up to which small gradients mean that nothing is left to learn: where
+all are small, and where some are.
+"""
+AGAIN = 1024
+"""Steps that trouble must have gone for before there is another alarm about it."""
 
 
 class Trouble(StrEnum):
@@ -66,15 +72,18 @@ class _Sign:
 class Alarms:
     """Looks for trouble at the steps that it is shown.
 
-    Trouble of ``PATIENCE`` observations in a row gives one alarm, and no other until it has gone.
-    A gradient that is small because there is nothing left to learn is none: where all variables
-    get a small one, the loss must still be near its first value.
+    Trouble of ``PATIENCE`` observations in a row gives one alarm, and no other until it has gone
+    for ``AGAIN`` steps: small batches of rows differ. A gradient that is small because there is
+    nothing left to learn is none: the loss must still be near its first value, the nearer the more
+    variables get a small one.
     """
 
     def __init__(self) -> None:
         self._runs: dict[Trouble, tuple[int, int, _Sign]] = {}
         """By trouble how often in a row it was seen, the first step, and its sign then."""
         self._rising = _Rising()
+        self._latest: dict[Trouble, int] = {}
+        """The last step of trouble of which there was an alarm."""
         self._first: float | None = None
         self._now = math.nan
 
@@ -111,9 +120,17 @@ class Alarms:
                 continue
             hits, since, sign = self._runs.get(trouble, (0, step, signs[trouble]))
             self._runs[trouble] = hits + 1, since, sign
-            if hits + 1 == PATIENCE:
+            if trouble in self._latest and step - self._latest[trouble] <= AGAIN:
+                self._latest[trouble] = step
+            elif hits + 1 == PATIENCE:
+                self._latest[trouble] = step
                 found.append(_alarm(trouble, since, sign))
         return found
+
+    def calm(self, troubles: Iterable[Trouble]) -> None:
+        """Count these as gone, since the numbers of a step leave no doubt."""
+        for trouble in troubles:
+            self._runs.pop(trouble, None)
 
     def rising(self, step: int) -> list[Alarm]:
         """What the losses alone say at a step; other trouble goes on as it was."""
@@ -129,21 +146,14 @@ class Alarms:
         return [] if hits else [_alarm(Trouble.RISING, since, sign)]
 
     @property
-    def is_on(self) -> bool:
-        """Whether there is trouble with gradients or variables, seen often enough or not."""
-        return not self._runs.keys() <= {Trouble.RISING}
-
-    @property
     def is_counting(self) -> bool:
         """Whether there is trouble that was not seen often enough yet."""
         return any(hits < PATIENCE for t, (hits, _, _) in self._runs.items() if t in _COUNTED)
 
     def _of_flow(self, observed: ObservedFlow) -> dict[Trouble, _Sign]:
         signs: dict[Trouble, _Sign] = {}
-        for origin in observed.origins:
-            if origin.spoilt:
-                signs[Trouble.NOT_FINITE] = _Sign(origin.block, origin.sentence.rstrip("."))
-                break
+        if (origin := _maker(observed)) is not None:
+            signs[Trouble.NOT_FINITE] = _Sign(origin.block, origin.sentence.rstrip("."))
         if not set(_STATES).intersection(observed.states().values()):
             return signs
         getting = {
@@ -163,12 +173,23 @@ class Alarms:
         return signs
 
     def _is_solved(self, states: Iterable[State]) -> bool:
-        """Whether all gradients are small since the loss has fallen."""
+        """Whether gradients are small since the loss has fallen."""
         small = all(state in (State.ZERO, State.FAINT) for state in states)
         first = self._first
-        if not small or first is None or not math.isfinite(self._now):
+        if first is None or not math.isfinite(self._now):
             return False
-        return abs(self._now) <= _SOLVED * abs(first)
+        return abs(self._now) <= (_SOLVED if small else _DONE) * abs(first)
+
+
+def _maker(observed: ObservedFlow) -> Origin | None:
+    """What spoils a loss first, or else the first block that makes NaN which spoils none: a Where
+    may hide it. That a source merely holds one is not due to the training.
+    """
+    for origin in observed.origins:
+        is_given = isinstance(observed.program.block(origin.block), Source)
+        if origin.spoilt or (origin.what == "NaN" and not is_given):
+            return origin
+    return None
 
 
 def _effect(state: State) -> str:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import math
+from enum import StrEnum
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from runtime.flow import observe
-from runtime.training.alarms import STILL, Alarms
+from runtime.training.alarms import STILL, Alarms, Trouble
 from runtime.training.rounds.validation import in_phase
 
 if TYPE_CHECKING:
@@ -30,17 +31,37 @@ can be FAINT or FLOOD by the usual thresholds, for losses whose own gradient is 
 """
 _SAME = 1e-6
 """Share of its sum of squares up to which a variable may have stayed the same."""
-_LONGEST = 4096
-"""Rounds without an observation at most, while gradients stay small and nothing is wrong."""
+_LONGEST = 256
+"""Rounds without an observation at most; one takes as long as some rounds."""
+
+
+class Sight(StrEnum):
+    """Why the flow may be worth an observation."""
+
+    SMALL = "a small gradient"
+    LARGE = "a large gradient"
+    STILL = "a variable that stands still"
+    NOT_FINITE = "a number that is not finite on the way"
+    PATROL = "nothing but time, since some trouble shows in no number of these"
+
+
+_SHOWN_BY = {
+    Trouble.VANISHING: Sight.SMALL,
+    Trouble.DEAD: Sight.SMALL,
+    Trouble.EXPLODING: Sight.LARGE,
+    Trouble.NOT_MOVING: Sight.STILL,
+}
+"""Trouble that can't be without a sight."""
 
 
 class Watch:
     """Gives the alarms of a trainer, by what is cheap to know of each round: the sizes of all
-    gradients and variables.
+    gradients and variables, and whether numbers became NaN or infinite on the way.
 
-    Where they look like trouble, the flow at the values after that round is observed in full, as
-    the doctor does, which names the first block; see ``Alarms``. What was looked at in vain is
-    looked at again after 1, 2, 4, … rounds. The session's values and steps don't change.
+    Where they look like trouble, and now and then anyway, the flow at the values after that round
+    is observed in full, as the doctor does, which names the first block; see ``Alarms``. What was
+    looked at in vain is looked at again after 1, 2, 4, … rounds, also where it comes and goes. The
+    session's values and steps don't change.
     """
 
     def __init__(self, trainer: Trainer) -> None:
@@ -48,8 +69,7 @@ class Watch:
         self._alarms = Alarms()
         self._looks: dict[str, _Look] = {}
         self._turns: Sequence[Turn] = ()
-        self._again, self._wait = 0, 1
-        """The round from which on the flow may be observed again, and how long that takes next."""
+        self._waits: dict[Sight, _Wait] = {}
 
     def look(self, record: StepRecord) -> list[Alarm]:
         """New alarms after the trainer's last round, the gravest first."""
@@ -59,23 +79,46 @@ class Watch:
             self._turns = self._trainer.turns
             self._looks = {turn.name: _Look(turn) for turn in self._turns}
         moved: dict[str, float] = {}
-        suspicious = False
+        seen = {Sight.PATROL}
         with np.errstate(over="ignore", invalid="ignore"):
             for name in record.optimisers:
-                suspicious |= self._looks[name].take(moved)
-        if not suspicious:
-            self._again, self._wait = 0, 1
-            return alarms.observe(step, None) if alarms.is_on else alarms.rising(step)
-        if step < self._again:
+                seen |= self._looks[name].take(moved)
+        alarms.calm(trouble for trouble, sight in _SHOWN_BY.items() if sight not in seen)
+        waits = [self._wait_of(sight, step) for sight in seen]
+        if not alarms.is_counting and all(step < wait.until for wait in waits):
             return alarms.rising(step)
         session = self._trainer.session
         with in_phase(session, "training"):
             found = alarms.observe(step, observe(session), moved)
-        if alarms.is_counting:
-            self._again, self._wait = step + 1, 1
-        else:
-            self._again, self._wait = step + self._wait, min(2 * self._wait, _LONGEST)
+        for wait in waits:
+            wait.observe(step)
         return found
+
+    def _wait_of(self, sight: Sight, step: int) -> _Wait:
+        """What is known of a sight; nothing once it has not been seen for long."""
+        wait = self._waits.get(sight)
+        if wait is None or step - wait.seen > _LONGEST:
+            wait = self._waits[sight] = _Wait()
+        wait.seen = step
+        return wait
+
+
+class _Wait:
+    """When to observe what a sight was of."""
+
+    def __init__(self) -> None:
+        self.seen = 0
+        """The last round with that sight."""
+        self.until = 0
+        """The round from which on it is worth an observation."""
+        self._rounds = 1
+
+    def observe(self, step: int) -> None:
+        """Wait after an observation, and the next time longer, unless it came before its time."""
+        was_due = step >= self.until
+        self.until = step + self._rounds
+        if was_due:
+            self._rounds = min(2 * self._rounds, _LONGEST)
 
 
 class _Look:
@@ -87,18 +130,20 @@ class _Look:
         self._parts = [part for part in parts if part.size]
         self._largest = LARGE * math.sqrt(sum(part.size for part in parts))
 
-    def take(self, moved: dict[str, float]) -> bool:
-        """Whether something may be wrong; ``moved`` gets by how much variables that seem to stand
-        still have changed since the round before, as a share of their size.
+    def take(self, moved: dict[str, float]) -> set[Sight]:
+        """What may be wrong; ``moved`` gets by how much variables that seem to stand still have
+        changed since the round before, as a share of their size.
         """
+        found = {Sight.NOT_FINITE} if self._turn.take_flag() else set()
         norm = self._turn.norm
-        if norm is None or not self._parts:
-            return False
+        if norm is None:
+            return found
         # The norm is that before clipping, which the gradients are not any more.
-        suspicious = not norm <= self._largest
+        if self._parts and not norm <= self._largest:
+            found.add(Sight.LARGE)
         for part in self._parts:
-            suspicious |= part.take(moved)
-        return suspicious
+            found |= part.take(moved)
+        return found
 
 
 class _Part:
@@ -119,14 +164,19 @@ class _Part:
         self._before: dict[str, Array] = {}
         """Copies of those that seemed to stand still then."""
 
-    def take(self, moved: dict[str, float]) -> bool:
+    def take(self, moved: dict[str, float]) -> set[Sight]:
         gradients = self._sums(self._gradients) * self._shares
         values, known = self._sums(self._values), self._known
-        suspicious = not (gradients.min() >= SMALL**2 and gradients.max() <= LARGE**2)
+        seen = set()
+        if not gradients.min() >= SMALL**2:
+            seen.add(Sight.SMALL)
+        if not gradients.max() <= LARGE**2:
+            seen.add(Sight.LARGE)
         if self._before:
             found = {path: share(old, self._of(path)) for path, old in self._before.items()}
             moved |= found
-            suspicious |= any(change < STILL for change in found.values())
+            if any(change < STILL for change in found.values()):
+                seen.add(Sight.STILL)
             self._before = {}
         known -= values
         still = np.abs(known, out=known) <= _SAME * values
@@ -135,7 +185,7 @@ class _Part:
             paths = [self._paths[i] for i in np.flatnonzero(still).tolist()]
             self._before = {path: self._of(path).copy() for path in paths}
         self._known = values
-        return suspicious
+        return seen
 
     def _sums(self, flat: Array) -> Array:
         """The sums of the squares of each variable."""

@@ -32,6 +32,29 @@ WORTH_GIVING = 1 << 14
 """Elements from which computing a result in new memory is cheaper than copying it."""
 
 
+class Flag:
+    """Whether numpy has divided by zero, overflowed, or made NaN of other numbers in some run.
+
+    Threads and machine code don't raise it.
+    """
+
+    def __init__(self) -> None:
+        self.is_raised = False
+
+    def take(self) -> bool:
+        """Whether it is raised; it is not any more afterwards."""
+        was_raised, self.is_raised = self.is_raised, False
+        return was_raised
+
+    def listen(self) -> None:
+        """Let numpy raise it from now on in this context, where it would warn."""
+        np.seterr(divide="call", over="call", invalid="call", under="ignore")
+        np.seterrcall(self._raise)
+
+    def _raise(self, kind: str, flags: int) -> None:
+        self.is_raised = True
+
+
 class Plan:
     """Computes some values of a trace from its leaves.
 
@@ -57,9 +80,11 @@ class Plan:
         self._steps: list[Step] = []
         self._workers: list[Task] = []
         self._fresh: dict[Value, FreshTask] = {}
+        self.flag = Flag()
+        """Raised by runs."""
         # Entering a context costs a tenth of np.errstate, which numpy keeps in a context variable.
         self._silent = copy_context()
-        self._silent.run(np.seterr, all="ignore")
+        self._silent.run(self.flag.listen)
         computed, self._same = simplify(outputs)
         kept = {self._same.of(value) for value in outputs}
         self._bind_leaves((v for v, _ in computed if v.primitive is LEAF), leaves or {})

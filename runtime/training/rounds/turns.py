@@ -137,6 +137,10 @@ class Turn:
         """What it did in the round."""
         return OptimiserRecord(self.lr, self.norm, self.missing, self.connected, self.updates)
 
+    def take_flag(self) -> bool:
+        """Whether its passes since the last call made a number that is not finite of others."""
+        return self._call.plan.flag.take()
+
     def state(self) -> dict[str, Array]:
         """Copies of the optimiser's arrays, by slot and variable."""
         return {

@@ -91,7 +91,7 @@ class Evaluator:
 
 def headless(path: Path, seconds: float, state: TrainerState) -> float:
     """Steps a second of the same course without a window, from a state on: later steps may take
-    longer, since alarms look closer at small gradients.
+    longer or shorter than first ones.
     """
     course = Course(load(path))
     course.resume(state)

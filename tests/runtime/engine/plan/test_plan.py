@@ -129,3 +129,14 @@ def test_outputs_are_left_in_the_callers_arrays() -> None:
         assert np.array_equal(array, expected)
     assert plan.leaves[x] is given[x]
     assert plan.array(product) is places[0][1]  # computed there, not copied
+
+
+def test_numbers_that_stop_being_finite_raise_a_flag_and_no_warning() -> None:
+    trace = Trace()
+    x = leaf(trace, 2)
+    plan = Plan([trace.xp.exp(trace.xp.log(x))])
+    for data, is_flagged in (([1.0, 2.0], False), ([1.0, -2.0], True), ([np.nan, 1.0], False)):
+        plan.leaves[x][...] = data
+        plan.run()
+        assert plan.flag.take() is is_flagged
+        assert not plan.flag.is_raised

@@ -5,20 +5,15 @@ from __future__ import annotations
 import math
 from itertools import accumulate, pairwise
 from types import MappingProxyType
-from typing import TYPE_CHECKING, NamedTuple, TypeAlias
-
-import numpy as np
-from numpy.typing import NDArray
+from typing import TYPE_CHECKING, NamedTuple
 
 from runtime.diagram.layout.measures import PITCH, ROW_GAP
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping, Sequence
+    from collections.abc import Collection, Iterable, Mapping, Sequence
 
     from runtime.diagram.layout.graph import Line
     from runtime.diagram.layout.ordering import Layering
-
-_Floats: TypeAlias = NDArray[np.float64]
 
 _ONE_SIDED_PASSES = 4
 """Passes that align a layer only with the one before it; the others use both neighbours."""
@@ -62,15 +57,12 @@ def tops_of(
 
 
 class _Pull(NamedTuple):
-    """The lines on one side of a layer (n,): the number of their node in the layer, the other end,
-    the difference of tops that makes each straight, its weight; and the weights by node (k,).
+    """The lines on one side of a layer: the number of their node in the layer, the other end, the
+    difference of tops that makes each straight, its weight; and the weights by node.
     """
 
-    near: NDArray[np.intp]
-    other: NDArray[np.intp]
-    shift: _Floats
-    weights: _Floats
-    sums: _Floats
+    lines: list[tuple[int, int, float, float]]
+    sums: list[float]
 
 
 class _Levels:
@@ -85,33 +77,28 @@ class _Levels:
     ) -> None:
         dummies = range(graph.real, len(graph))
         self._graph = graph
-        self._layers = [np.array(layer, np.intp) for layer in graph.layers]
         self._satellites = satellites
         self._sizes = [*heights, *[rooms.get(dummy, 0.0) for dummy in dummies]]
         self._gaps = [ROW_GAP if height else _DUMMY_GAP for height in heights]
         self._gaps += [_DUMMY_GAP] * len(dummies)
         self._steps = [self._least_steps(layer) for layer in graph.layers]
-        self.tops: _Floats = np.zeros(len(graph))
-        for nodes, steps in zip(self._layers, self._steps, strict=True):
-            self.tops[nodes] = list(accumulate(steps, initial=0.0))
-        self._middle = self.tops.max(initial=0.0) / 2.0
+        self.tops = [0.0] * len(graph)
+        for layer, steps in zip(graph.layers, self._steps, strict=True):
+            self._place(layer, accumulate(steps, initial=0.0))
+        middle = max(self.tops, default=0.0) / 2.0
         self._before, self._after = self._levelled_lines()
         self._pulls = [self._pull(layer, backward=True) for layer in graph.layers]
         self._pushes = [self._pull(layer, backward=False) for layer in graph.layers]
-        share = np.ones(len(graph))
-        share[list(satellites)] = _SATELLITE_WEIGHT
-        self._share = share
-        sizes = np.array(self._sizes)
-        self._shares = [share[nodes] for nodes in self._layers]
-        self._middles = [
-            _MIDDLE_WEIGHT * (self._middle - sizes[nodes] / 2.0) for nodes in self._layers
-        ]
+        self._share = [1.0] * len(graph)
+        for node in satellites:
+            self._share[node] = _SATELLITE_WEIGHT
+        self._middles = [_MIDDLE_WEIGHT * (middle - size / 2.0) for size in self._sizes]
         self._above = {below: above for layer in graph.layers for above, below in pairwise(layer)}
         self._below = {above: below for below, above in self._above.items()}
 
     def align(self, passes: int) -> None:
         """Move nodes towards the mean height that straightens their lines, in alternate passes."""
-        count = len(self._layers)
+        count = len(self._graph.layers)
         for number in range(passes):
             both, forward = number >= _ONE_SIDED_PASSES, number % 2 == 0
             for i in range(count) if forward else reversed(range(count)):
@@ -120,14 +107,15 @@ class _Levels:
     def snap(self) -> None:
         """Straighten the line with the smallest bend of each node, where there is room."""
         for backward in (True, False):
-            count = len(self._layers)
+            count = len(self._graph.layers)
             for i in range(count) if backward else reversed(range(count)):
                 found = [self._nearest(node, backward) for node in self._graph.layers[i]]
                 self._settle(i, [top for top, _ in found], [weight for _, weight in found])
 
     def round(self) -> None:
         """Begin at 0, in whole px."""
-        self.tops = np.round(self.tops - self.tops.min(initial=np.inf))
+        least = min(self.tops, default=0.0)
+        self.tops = [float(round(top - least)) for top in self.tops]
 
     def tauten(self, tail: int, leaves: float, chain: Sequence[int]) -> None:
         """Make a long wire as straight as what is above and below its dummies allows."""
@@ -145,43 +133,56 @@ class _Levels:
                 low, high, until = lower, higher, until + 1
             wanted = last if until == len(chain) and not low <= y <= high else y
             y = min(max(wanted, low), high)
-            self.tops[chain[start:until]] = y
+            for dummy in chain[start:until]:
+                self.tops[dummy] = y
             start = until
 
     def _align_layer(self, i: int, backward: bool, forward: bool) -> None:
-        nodes = self._layers[i]
-        total, weight = self._middles[i].copy(), np.full(len(nodes), _MIDDLE_WEIGHT)
+        nodes, tops = self._graph.layers[i], self.tops
+        totals = [self._middles[node] for node in nodes]
+        weights = [_MIDDLE_WEIGHT] * len(nodes)
         for used, pull in ((backward, self._pulls[i]), (forward, self._pushes[i])):
             if used and pull is not None:
-                ends = self.tops[pull.other] + pull.shift
-                total += np.bincount(pull.near, pull.weights * ends, len(nodes))
-                weight += pull.sums
-        loose = weight == _MIDDLE_WEIGHT
-        wanted = np.where(loose, self.tops[nodes], total / weight)
-        weight = np.where(loose, _STAY_WEIGHT, weight) * self._shares[i]
-        self._settle(i, wanted.tolist(), weight.tolist())
+                sums = [0.0] * len(nodes)
+                for near, other, shift, weight in pull.lines:
+                    sums[near] += weight * (tops[other] + shift)
+                totals = [total + more for total, more in zip(totals, sums, strict=True)]
+                weights = [weight + more for weight, more in zip(weights, pull.sums, strict=True)]
+        wanted = []
+        for k, node in enumerate(nodes):
+            if weights[k] == _MIDDLE_WEIGHT:
+                wanted.append(tops[node])
+                weights[k] = _STAY_WEIGHT
+            else:
+                wanted.append(totals[k] / weights[k])
+            weights[k] *= self._share[node]
+        self._settle(i, wanted, weights)
 
     def _settle(self, i: int, wanted: Sequence[float], weights: Sequence[float]) -> None:
-        self.tops[self._layers[i]] = spread(wanted, weights, self._steps[i])
+        self._place(self._graph.layers[i], spread(wanted, weights, self._steps[i]))
+
+    def _place(self, layer: Sequence[int], tops: Iterable[float]) -> None:
+        for node, top in zip(layer, tops, strict=True):
+            self.tops[node] = top
 
     def _nearest(self, node: int, backward: bool) -> tuple[float, float]:
         """The top that straightens the line with the smallest bend, or the current one; a weight.
 
         Only nodes without inputs look at their readers; the others align with their inputs.
         """
-        before, top = self._before[node], float(self.tops[node])
+        before, top = self._before[node], self.tops[node]
         lines = before if backward else [] if before else self._after[node]
         long = [line for line in lines if max(line.tail, line.head) >= self._graph.real]
         bends = [self._straight(node, line) for line in long or lines]
         best = min(bends, key=lambda straight: abs(straight - top), default=top)
-        share = float(self._share[node])
+        share = self._share[node]
         return (best, 2.0 * share) if abs(best - top) < _SNAP else (top, share)
 
     def _straight(self, node: int, line: Line) -> float:
         """The top of ``node``, an end of the line, that would make the line straight."""
         if node == line.head:
-            return float(self.tops[line.tail]) + line.leaves - line.enters
-        return float(self.tops[line.head]) + line.enters - line.leaves
+            return self.tops[line.tail] + line.leaves - line.enters
+        return self.tops[line.head] + line.enters - line.leaves
 
     def _levelled_lines(self) -> tuple[list[list[Line]], list[list[Line]]]:
         """The lines before and after each node that its height depends on.
@@ -208,15 +209,13 @@ class _Levels:
         if not flat:
             return None
         side = 1.0 if backward else -1.0
-        near = np.array([i for i, _ in flat], np.intp)
-        weights = np.array([self._weight(line) for _, line in flat])
-        return _Pull(
-            near,
-            np.array([line.tail if backward else line.head for _, line in flat], np.intp),
-            np.array([side * (line.leaves - line.enters) for _, line in flat]),
-            weights,
-            np.bincount(near, weights, len(layer)).astype(np.float64),
-        )
+        sums, found = [0.0] * len(layer), []
+        for near, line in flat:
+            weight = self._weight(line)
+            sums[near] += weight
+            other = line.tail if backward else line.head
+            found.append((near, other, side * (line.leaves - line.enters), weight))
+        return _Pull(found, sums)
 
     def _weight(self, line: Line) -> float:
         """The weight of the wish that a line is straight."""
@@ -235,7 +234,7 @@ class _Levels:
     def _room(self, dummy: int) -> tuple[float, float]:
         """The least and greatest y that a dummy may have."""
         above, below = self._above.get(dummy), self._below.get(dummy)
-        low, high, y = -math.inf, math.inf, float(self.tops[dummy])
+        low, high, y = -math.inf, math.inf, self.tops[dummy]
         if above is not None:
             low = self.tops[above] + self._sizes[above] + self._clearance(above)
         if below is not None:

@@ -147,10 +147,12 @@ class _Side:
             ends = places[self.other] + self.port
             crosses = (ends[:, None] > ends).astype(np.float64)
             pairs = np.add.reduceat(np.add.reduceat(crosses, self.first), self.first, axis=1)
-            costs[np.ix_(self.own, self.own)] += pairs
+            costs[self.own[:, None], self.own] += pairs
 
     def crossings(self, inner: _Places, places: _Places) -> int:
         """Number of crossings; ``inner`` (k,) are the places of the nodes in the layer."""
+        if len(self.near) < 2:
+            return 0
         near, far = inner[self.near] + self.near_port, places[self.other] + self.port
         if len(near) > _MANY:
             return _inversions(near.tolist(), far.tolist())

@@ -25,7 +25,6 @@ XY: TypeAlias = tuple[float, float]
 _GAP = ROW_GAP / 2.0
 """Least distance from the other blocks."""
 _GROWN = np.array([-_GAP, -_GAP, _GAP, _GAP])
-_AT_ONCE = 64
 _SPOTS = 120
 """Shifts along each axis that are looked at for a note."""
 _TRIED = 400
@@ -71,24 +70,33 @@ def free_spot(boxes: Sequence[Box], obstacles: Sequence[Box], wanted: XY) -> XY:
     x, y = wanted
     sideways = _nearest(np.concatenate([others[:, 2] - left, others[:, 0] - right], None), x)
     vertical = _nearest(np.concatenate([others[:, 3] - top, others[:, 1] - bottom], None), y)
-    options = np.stack(np.meshgrid(sideways, vertical), axis=-1).reshape(-1, 2)
-    away = np.abs(options - wanted).sum(axis=1)
-    options = options[away.argsort(kind="stable")]
-    for first in range(0, len(options), _AT_ONCE):
-        some = options[first : first + _AT_ONCE]
-        moved = own + np.tile(some, 2)[:, None]
-        met = _meetings(moved.reshape(-1, 4), others).reshape(len(some), -1)
-        free = ~met.any(axis=1)
-        if free.any():
-            x, y = some[free.argmax()].tolist()
-            return x, y
+    beside = _overlaps(own[:, ::2], others[:, ::2], sideways)
+    level = _overlaps(own[:, 1::2], others[:, 1::2], vertical)
+    away = np.abs(vertical - y)[:, None] + np.abs(sideways - x)
+    for option in away.ravel().argsort(kind="stable").tolist():
+        row, column = divmod(option, len(sideways))
+        if not level[row] & beside[column]:
+            return float(sideways[column]), float(vertical[row])
     return x, float(np.ceil((others[:, 3] - top.min()).max(initial=y)))
 
 
-def _nearest(shifts: NDArray[np.float64], wanted: float) -> list[float]:
-    """The shifts that are nearest to the wanted one, and it, as whole px away from it."""
+def _nearest(shifts: NDArray[np.float64], wanted: float) -> NDArray[np.float64]:
+    """The wanted shift and those nearest to it (k,), as whole px away from it."""
     whole = np.unique(np.where(shifts < wanted, np.floor(shifts), np.ceil(shifts)))
-    return [wanted, *whole[np.abs(whole - wanted).argsort(kind="stable")[:_SPOTS]].tolist()]
+    return np.append(wanted, whole[np.abs(whole - wanted).argsort(kind="stable")[:_SPOTS]])
+
+
+def _overlaps(
+    own: NDArray[np.float64], others: NDArray[np.float64], shifts: NDArray[np.float64]
+) -> list[int]:
+    """Which spans (k, 2) overlap which others (m, 2) after each shift (s,): a bit for each pair.
+
+    Where the bits of a shift sideways and of one up or down have none in common, nothing overlaps.
+    """
+    low, high = (side + shifts[:, None] for side in own.T)
+    found = (low[..., None] < others[:, 1]) & (high[..., None] > others[:, 0])
+    rows = np.packbits(found.reshape(len(shifts), -1), axis=1)
+    return [int.from_bytes(row.tobytes(), "big") for row in rows]
 
 
 def hull(boxes: Sequence[Box]) -> Box:

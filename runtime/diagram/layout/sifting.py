@@ -32,5 +32,16 @@ def sifted(order: Order, excess: Costs) -> Order:
         if gains[at] < _LEAST:
             break
         to = int(costs[:, at].argmin())
-        order = np.insert(np.delete(order, at), to - (to > at), order[at])
+        order = _moved(order, at, to - (to > at))
     return order
+
+
+def _moved(order: Order, at: int, to: int) -> Order:
+    """A copy in which the item at ``at`` stands at ``to``."""
+    moved = order.copy()
+    if at < to:
+        moved[at:to] = order[at + 1 : to + 1]
+    else:
+        moved[to + 1 : at + 1] = order[to:at]
+    moved[to] = order[at]
+    return moved

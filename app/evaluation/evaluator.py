@@ -21,6 +21,7 @@ from runtime.engine import Session
 from runtime.flow import ObservedFlow, Thresholds, analyse
 from runtime.flow.numbers.rules import THRESHOLDS
 from runtime.flow.observing import run_losses
+from runtime.lessons.notes import note_trials
 from runtime.views.views import Views
 
 if TYPE_CHECKING:
@@ -89,7 +90,8 @@ class Evaluation:
             flow.prepare()  # here, so that the window need not wait
             observed = ObservedFlow(flow, runs, self.thresholds, diagram)
             found = (origin.diagnostic for origin in observed.origins)
-            result = replace(result, diagnostics=(*result.diagnostics, *found))
+            trials = note_trials(session, MAX_LOSSES)
+            result = replace(result, diagnostics=(*result.diagnostics, *found), trials=trials)
             return numbered(result, observed)
         except GradwireError as error:
             return replace(result, error=str(error))

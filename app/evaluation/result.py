@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from blocks.trees import Tree
     from runtime.diagram import Diagnostic, Diagram
     from runtime.diagram.paths import InstancePath, PortPath, WirePath
+    from runtime.lessons.expressions.trials import Trial
     from runtime.views.pictures import Picture
 
 Array: TypeAlias = NDArray[np.generic]
@@ -67,6 +68,8 @@ class Result:
     """The loss that the result is about; None for all together."""
     flow: ObservedFlow | None = None
     """The analysed runs, by loss."""
+    trials: Mapping[Trial, ObservedFlow] = field(default_factory=dict)
+    """The analysed runs of what notes ask about, by what was tried."""
     badges: Badges = NONE
     pictures: Mapping[InstancePath, Picture] = field(default_factory=dict)
     """What views show."""

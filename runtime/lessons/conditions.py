@@ -7,7 +7,9 @@
 ``grad("w")`` is the gradient of a variable for the losses of the step, None if it gets none;
 ``grad("w", "loss")`` that of one loss; with a port, such as ``grad("mul1.out")``, what arrives
 there. ``value("mul1")`` and ``value("split.rest")`` are values, ``state("mul1.a")`` the state of
-the wire into a port, ``open("sg")`` whether a StopGradient is open. Numbers, texts,
+the wire into a port, ``open("sg")`` whether a StopGradient is open. ``opened(grad("w"), "sg")``,
+``closed(…, "sg")`` and ``cut(…, "mul1.a")`` are what an expression would be worth with stops opened
+or closed, or wires cut. Numbers, texts,
 ``+ − * / **``, ``abs sum mean max min norm size``, ``[0]``, comparisons, ``is None``, ``and``,
 ``or`` and ``not`` work on them; ``size`` is the number of elements. Arrays are compared element by
 element, and all have to agree. Two numbers are equal within 1e-6 of the larger. None equals

@@ -13,12 +13,18 @@ from typing import TYPE_CHECKING
 from blocks.errors import GradwireError, Location
 from runtime.diagram.checks.diagnostics import Diagnostic
 from runtime.engine import Session
+from runtime.flow.analyse import analyse
+from runtime.flow.observed import ObservedFlow
+from runtime.flow.observing import run_losses
+from runtime.flow.tools.repairs import trial
 from runtime.lessons.expressions.facts import Facts
 from runtime.lessons.expressions.grammar import ConditionError
+from runtime.lessons.expressions.trials import trials_in
 from runtime.lessons.texts import filled, parse_text
 
 if TYPE_CHECKING:
     from runtime.diagram.model import Diagram
+    from runtime.lessons.expressions.trials import Trial
 
 
 @dataclass(frozen=True)
@@ -66,6 +72,28 @@ def with_numbers(diagram: Diagram, session: Session | None = None) -> Diagram:
         }
         diagram = diagram.with_page(name, replace(page, notes=notes))
     return diagram
+
+
+def note_trials(session: Session, most: int | None = None) -> dict[Trial, ObservedFlow]:
+    """The flows of the what-ifs that the notes of a session's diagram ask about, with the numbers
+    that the session has now. One that can't be tried is left out.
+
+    With more than ``most`` losses, only their sum is run.
+    """
+    texts = [note.text for page in session.diagram.pages.values() for note in page.notes.values()]
+    parts = [part for text in texts if asks(text) for part in parse_text(text).parts]
+    slots = [part for part in parts if not isinstance(part, str)]
+    found = {}
+    for steps in dict.fromkeys(steps for slot in slots for steps in trials_in(slot.condition.tree)):
+        try:
+            changed, _ = trial(session, steps)
+            flow = analyse(changed.program)
+            runs = run_losses(changed, flow, most=most)
+        except GradwireError:
+            continue
+        assert runs is not None  # nothing supersedes it
+        found[steps] = ObservedFlow(flow, runs, diagram=changed.diagram)
+    return found
 
 
 def check_notes(diagram: Diagram) -> list[NoteProblem]:

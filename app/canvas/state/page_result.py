@@ -76,7 +76,9 @@ class PageResult:
     def _facts(self) -> FlowFacts | None:
         result = self.result
         flow = None if result is None or result.is_partial else result.flow
-        return None if result is None or flow is None else FlowFacts(flow, result.diagram)
+        if result is None or flow is None:
+            return None
+        return FlowFacts(flow, result.diagram, trials=result.trials)
 
     @property
     def leaf_ports(self) -> Mapping[PortPath, Any]:

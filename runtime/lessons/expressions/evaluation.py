@@ -16,10 +16,12 @@ from runtime.lessons.expressions.grammar import (
     FUNCTIONS,
     OPERATORS,
     ORDERS,
+    WHAT_IFS,
     ConditionError,
     offset_of,
     whole_number,
 )
+from runtime.lessons.expressions.trials import trial_of
 
 if TYPE_CHECKING:
     from runtime.lessons.expressions.facts import Facts
@@ -138,6 +140,8 @@ class Evaluation:
     def _called(self, node: ast.expr, name: str, args: list[ast.expr]) -> Value:
         if name in FACTS:
             return self._fact(node, name, [str(ast.literal_eval(each)) for each in args])
+        if name in WHAT_IFS:
+            return self._tried(node, name, args)
         arrays = [self._array(each) for each in args]
         if len(arrays) > 1:
             choose = np.maximum if name == "max" else np.minimum
@@ -149,6 +153,13 @@ class Evaluation:
         if not arrays[0].size and name in ("max", "min"):
             raise self._error(node, f"There is no {name} of no numbers.")
         return np.asarray(FUNCTIONS[name](arrays[0]))
+
+    def _tried(self, node: ast.expr, name: str, args: list[ast.expr]) -> Value:
+        try:
+            facts = self._facts.tried(trial_of(name, args))
+        except GradwireError as error:
+            raise ConditionError.of(error, offset_of(self._text, node)) from error
+        return Evaluation(self._text, facts).of(args[0])
 
     def _fact(self, node: ast.expr, name: str, paths: list[str]) -> Value:
         try:

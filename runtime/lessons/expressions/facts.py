@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from functools import cached_property
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from numpy.typing import NDArray
@@ -16,6 +17,7 @@ from runtime.diagram.paths import InstancePath, PortPath, WirePath
 from runtime.flow.analyse import analyse
 from runtime.flow.observing import observe
 from runtime.flow.tools.contracts import Contract, Outcome, check_contracts, needs_run
+from runtime.flow.tools.repairs import trial
 from runtime.lessons.misconceptions import MOST_BLOCKS, Backpropagation, Wrong
 from runtime.lessons.timeline import Timeline, record
 
@@ -24,8 +26,10 @@ if TYPE_CHECKING:
     from runtime.engine import Run, Session
     from runtime.engine.program import Program
     from runtime.flow.observed import ObservedFlow
+    from runtime.lessons.expressions.trials import Trial
 
 Array = NDArray[Any]
+NO_TRIALS: Mapping[Trial, ObservedFlow] = MappingProxyType({})
 
 
 class Facts:
@@ -40,6 +44,13 @@ class Facts:
         self.session = session
         self._losses = list(losses) or None
         self._each: dict[str, Facts] = {}
+        self._tried: dict[Trial, Facts] = {}
+
+    def tried(self, steps: Trial) -> Facts:
+        """The facts with these interventions made, in a copy. Raises ChangeError."""
+        if steps not in self._tried:
+            self._tried[steps] = Facts(trial(self.session, steps)[0], self._losses or ())
+        return self._tried[steps]
 
     @cached_property
     def timeline(self) -> Timeline:
@@ -138,11 +149,28 @@ class Facts:
 class FlowFacts(Facts):
     """The facts about a run that has been analysed: nothing is computed for them.
 
-    A gradient of a loss that was not run on its own is an error, as are contracts.
+    A gradient of a loss that was not run on its own is an error, as are contracts and a what-if
+    that is not among the ``trials``.
     """
 
-    def __init__(self, flow: ObservedFlow, diagram: Diagram, loss: str | None = None) -> None:
+    def __init__(
+        self,
+        flow: ObservedFlow,
+        diagram: Diagram,
+        loss: str | None = None,
+        trials: Mapping[Trial, ObservedFlow] = NO_TRIALS,
+        steps: Trial = (),
+    ) -> None:
         self._flow, self._diagram, self._loss = flow, diagram, loss
+        self._trials, self._steps = trials, steps
+
+    def tried(self, steps: Trial) -> Facts:
+        """The facts with these interventions made. Raises RunError if they were not."""
+        steps = (*self._steps, *steps)
+        flow = self._trials.get(steps)
+        if flow is None:
+            raise RunError("This what-if has not been computed.")
+        return FlowFacts(flow, self._diagram, self._loss, self._trials, steps)
 
     @property
     def observed(self) -> ObservedFlow:
@@ -173,7 +201,7 @@ class FlowFacts(Facts):
         return self._flow.arriving(port, self._loss)
 
     def _of(self, loss: str) -> Facts:
-        return FlowFacts(self._flow, self._diagram, loss)
+        return FlowFacts(self._flow, self._diagram, loss, self._trials, self._steps)
 
 
 def _unknown(what: str, path: str, known: Sequence[str]) -> RunError:

@@ -31,6 +31,13 @@ FUNCTIONS: Mapping[str, Callable[[Any], Any]] = {
     "norm": lambda array: np.sqrt(np.sum(np.square(array))),
     "size": lambda array: np.float64(array.size),
 }
+WHAT_IFS: Mapping[str, str] = {
+    "opened": "stop",
+    "closed": "stop",
+    "cut": "wire",
+}
+"""Functions of an expression and of what is changed for it, with what their paths name."""
+_MOST_WHAT_IFS = 8
 OPERATORS: Mapping[type[ast.operator], tuple[str, Callable[[Any, Any], Any]]] = {
     ast.Add: ("+", operator.add),
     ast.Sub: ("−", operator.sub),
@@ -188,8 +195,10 @@ class _Check:
                     raise self._error(each, f"{name} takes a path in quotes.",
                                       expected=f'{name}("…")')  # fmt: skip
             return []
+        if name in WHAT_IFS:
+            return self._tried(node, name, args)
         if name not in FUNCTIONS:
-            known = [*FACTS, *FUNCTIONS]
+            known = [*FACTS, *FUNCTIONS, *WHAT_IFS]
             raise self._error(
                 node,
                 f"There is no function {name!r}.",
@@ -201,6 +210,19 @@ class _Check:
             raise self._error(node, f"{name} takes one argument.")
         return args
 
+    def _tried(self, node: ast.AST, name: str, args: list[ast.expr]) -> list[ast.expr]:
+        """The expression that a what-if is about; its paths are checked here."""
+        example = f'{name}(grad("w"), "{WHAT_IFS[name]}")'
+        paths = [each for each in args[1:] if _is_text(each)]
+        if not 1 <= len(paths) == len(args) - 1 <= _MOST_WHAT_IFS:
+            what = f"{name} takes an expression, and then paths in quotes."
+            raise self._error(node, what, expected=example)
+        for inner in ast.walk(args[0]):
+            if isinstance(inner, ast.Call) and getattr(inner.func, "id", "") in ("state", "open"):
+                what = f"{name} asks what gradients and values would be, and nothing else."
+                raise self._error(inner, what, expected=example)
+        return args[:1]
+
     def _number(self, node: ast.AST, number: float) -> None:
         try:
             is_finite = math.isfinite(number)
@@ -211,6 +233,10 @@ class _Check:
 
     def _error(self, node: ast.AST, what: str, **more: Any) -> ConditionError:
         return ConditionError(what, offset_of(self._text, node), **more)
+
+
+def _is_text(node: ast.expr) -> bool:
+    return isinstance(node, ast.Constant) and isinstance(node.value, str)
 
 
 def _is_none(node: ast.expr) -> bool:

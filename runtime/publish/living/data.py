@@ -20,6 +20,7 @@ from runtime.publish.living.drawn.picture import pictures
 from runtime.publish.living.drawn.views import shown_views
 from runtime.publish.living.lesson import FOR_ANYONE, Exercise, lesson_data
 from runtime.publish.living.reasons import Verdicts, block_data
+from runtime.publish.living.trials import PageTrials
 
 if TYPE_CHECKING:
     from blocks.trees import Tree
@@ -62,6 +63,7 @@ def living_data(
         for setting in switches.inner_settings()
     )
     require_data(tapes)
+    trials = PageTrials(switches, program)
     data = {
         "format": FORMAT,
         "title": diagram.title,
@@ -79,7 +81,8 @@ def living_data(
         "aliases": {alias: program.flat.source(alias) for alias in program.flat.aliases},
         "shared": program.flat.shared,
         "thresholds": asdict(THRESHOLDS),
-        **pictures(diagram, program, shown_views(diagram)),
+        "untried": trials.untried,
+        **pictures(diagram, program, shown_views(diagram), trials.published),
         "blocks": block_data(program),
         "verdicts": _verdicts(switches, most, program),
         **lesson_data(diagram, program, exercise),

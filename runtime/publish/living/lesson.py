@@ -4,14 +4,15 @@ A text is a list of plain parts, and of lists with the tree of an expression, an
 behind the point of its numbers where the text asks for some. A tree is a number, a
 text, true or false, or a list ``[operation, *trees]``: ``["==", ["grad", "w"], 8]``. Operations are
 those of ``runtime.lessons.conditions``; a chain of comparisons is ``["chain", a, "<", b, "<", c]``,
-the tree of None is null. Contracts become the same trees.
+the tree of None is null. Contracts become the same trees. ``["published", text]`` stands for a
+what-if that only the runtime can try.
 """
 
 from __future__ import annotations
 
 import ast
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -107,13 +108,19 @@ def lesson_data(
     }
 
 
-def text_parts(text: str) -> list[Tree]:
-    """The parts of a text."""
+def text_parts(
+    text: str, published: Callable[[Slot], str | None] = lambda slot: None
+) -> list[Tree]:
+    """The parts of a text; ``published`` is what an expression is worth that a page can't compute,
+    None for the others.
+    """
     parts = parse_text(text).parts
-    return [part if isinstance(part, str) else _slot(part) for part in parts]
+    return [part if isinstance(part, str) else _slot(part, published(part)) for part in parts]
 
 
-def _slot(slot: Slot) -> Tree:
+def _slot(slot: Slot, published: str | None = None) -> Tree:
+    if published is not None:
+        return [["published", published]]
     tree = tree_of(slot.condition.tree)
     return [tree] if slot.places is None else [tree, float(slot.places)]
 

@@ -9,15 +9,18 @@ import pytest
 from runtime.build import build, loss, stop_gradient, variable
 from runtime.diagram.model import Diagram, Note
 from runtime.engine import Session
-from runtime.lessons.expressions.facts import Facts
-from runtime.lessons.notes import asks, check_notes, note_text, with_numbers
+from runtime.flow.observing import observe
+from runtime.lessons.expressions.facts import Facts, FlowFacts
+from runtime.lessons.expressions.trials import trials_in
+from runtime.lessons.notes import asks, check_notes, note_text, note_trials, with_numbers
+from runtime.lessons.texts import parse_text
 
 TEXT = 'w gets {grad("w")} of the loss {value("loss")}; {{braces}'
 
 
 def noted(*texts: str) -> Diagram:
     w = variable("w", 3.0)
-    made = build(loss(w * stop_gradient(w), name="loss"))
+    made = build(loss(w * stop_gradient(w, name="stop"), name="loss"))
     notes = {str(k): Note(text) for k, text in enumerate(texts)}
     return made.with_page("main", replace(made.main, notes=notes))
 
@@ -48,6 +51,11 @@ def test_numbers_follow_edits_and_switches() -> None:
         ("open {", "never closed"),
         ('{grad("v")}', "no variable 'v'"),
         ('{__import__("os")}', "braces"),
+        ('{opened(grad("w"), "w")}', "only a StopGradient can be opened"),
+        ('{cut(grad("w"), "loss.y")}', "no wire"),
+        ('{opened(grad("w"))}', "takes an expression, and then paths"),
+        ('{opened("stop", grad("w"))}', "takes an expression, and then paths"),
+        ('{closed(state("loss.x"), "stop")}', "gradients and values"),
     ],
 )
 def test_what_has_no_value_stays_as_it_is_and_is_said(text: str, complaint: str) -> None:
@@ -63,3 +71,40 @@ def test_what_cannot_run_shows_texts_as_they_are() -> None:
     assert texts(with_numbers(noted(text))) == [text]
     assert asks(text) and not asks("plain") and not asks("{")
     assert note_text("plain", Facts(Session(noted()))) == "plain"
+
+
+WHAT_IFS = {
+    '{opened(grad("w"), "stop")}': "6",
+    '{closed(opened(grad("w"), "stop"), "stop")}': "6",
+    '{cut(opened(grad("w"), "stop"), "loss.x")}': "None",
+    '{opened(grad("w"), "stop") - grad("w")} of {opened(value("loss"), "stop"):.1f}': "3 of 9.0",
+    '{opened(grad("w", "loss"), "stop")}': "6",
+}
+
+
+@pytest.mark.parametrize("text", WHAT_IFS)
+def test_notes_say_what_would_be(text: str) -> None:
+    diagram = noted(text)
+    session = Session(diagram)
+    assert texts(with_numbers(diagram, session)) == [WHAT_IFS[text]]
+    assert session.diagram is diagram and not check_notes(diagram)
+
+
+@pytest.mark.parametrize("text", WHAT_IFS)
+def test_flows_that_were_computed_before_say_the_same(text: str) -> None:
+    """The editor computes what notes ask beside the result, and nothing when it paints."""
+    session = Session(noted(text, '{opened(grad("w"), "nothing")}'), partial=True)
+    trials = note_trials(session)
+    slots = [part for part in parse_text(text).parts if not isinstance(part, str)]
+    assert trials.keys() == {steps for slot in slots for steps in trials_in(slot.condition.tree)}
+    facts = FlowFacts(observe(session), session.diagram, trials=trials)
+    assert note_text(text, facts) == WHAT_IFS[text]
+    other = '{opened(grad("w"), "loss")}'
+    assert note_text(other, facts) == other
+
+
+def test_what_would_be_follows_the_numbers_of_now() -> None:
+    diagram = noted('{opened(grad("w"), "stop")}')
+    session = Session(diagram)
+    session.set("w", 5.0)
+    assert texts(with_numbers(diagram, session)) == ["10"]

@@ -112,7 +112,8 @@ def switches_of(diagram: Diagram) -> Switches:
         for path, instance in program.instances.items()
         if isinstance(instance.block, StopGradient) and not instance.part
     }
-    inner = sorted({paths[path] for path in _differentiated(program) if path in paths})
+    differentiated = {v.owner for v in upstream_of_gradients(program) if v.primitive.stops}
+    inner = sorted({paths[path] for path in differentiated if path in paths})
     for count, place in enumerate(inner):
         locked = LOCKED if count >= MOST_INNER else ""
         found[place] = replace(found[place], inner=True, locked=locked)
@@ -120,8 +121,8 @@ def switches_of(diagram: Diagram) -> Switches:
     return Switches(diagram, tuple(found), free)
 
 
-def _differentiated(program: Program) -> set[InstancePath]:
-    """The blocks whose stops are upstream of a Gradient block."""
+def upstream_of_gradients(program: Program) -> set[Value]:
+    """The values through which a Gradient block may differentiate."""
     pending: list[Value] = [
         marker
         for path, instance in program.instances.items()
@@ -134,4 +135,4 @@ def _differentiated(program: Program) -> set[InstancePath]:
             if source not in seen:
                 seen.add(source)
                 pending.append(source)
-    return {value.owner for value in seen if value.primitive.stops}
+    return seen

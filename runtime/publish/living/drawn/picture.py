@@ -5,7 +5,7 @@ All is plain data for JSON. Lengths are px at 100 %, rounded to whole ones.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import replace
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from blocks.block import Block
     from runtime.diagram.model import Diagram, Note, Page
     from runtime.engine.program import Program
+    from runtime.lessons.texts import Slot
     from runtime.views.pictures import Picture
 
 Json = Any
@@ -43,7 +44,10 @@ NO_VIEWS: Mapping[InstancePath, Picture] = MappingProxyType({})
 
 
 def pictures(
-    diagram: Diagram, program: Program, views: Mapping[InstancePath, Picture] = NO_VIEWS
+    diagram: Diagram,
+    program: Program,
+    views: Mapping[InstancePath, Picture] = NO_VIEWS,
+    published: Callable[[Slot], str | None] = lambda slot: None,
 ) -> dict[str, Json]:
     """What to draw: ``pages`` by name, ``uses`` with the page of each use, ``states``, and the
     wires that lead to nothing but views as ``shown``.
@@ -53,14 +57,18 @@ def pictures(
     wire is ``[name, text]``; a wire is ``[block, output, block, input]``, all by number, and its
     course: the stretches of a route, or the points of its bends. A note is ``[text, x, y, width,
     height, is a frame, colour]``, whose text is in parts where it has expressions. ``views``
-    are what views show, which the page does not compute.
+    are what views show, and ``published`` what expressions of notes are worth, which the page does
+    not compute.
     """
     uses = _uses(diagram)
     first: dict[str, InstancePath] = {}
     for use, page in uses.items():
         first.setdefault(page, use)
     return {
-        "pages": {page: _page(diagram, page, use, program, views) for page, use in first.items()},
+        "pages": {
+            page: _page(diagram, page, use, program, views, published)
+            for page, use in first.items()
+        },
         "uses": uses,
         "states": {state: _state(state) for state in State},
         "shown": sorted(program.shown),
@@ -99,6 +107,7 @@ def _page(
     use: InstancePath,
     program: Program,
     views: Mapping[InstancePath, Picture],
+    published: Callable[[Slot], str | None],
 ) -> dict[str, Json]:
     lines = {
         block: _value_lines(diagram.pages[name].blocks[block], use / block, program)
@@ -129,7 +138,7 @@ def _page(
             ]
             for target, source in page.wires.items()
         ],
-        "notes": [_note(note) for note in page.notes.values()],
+        "notes": [_note(note, published) for note in page.notes.values()],
     }
 
 
@@ -253,7 +262,7 @@ def _course(page: Page, target: PortName) -> list[Json]:
     return [[round(stretch) for stretch in route]] if route else []
 
 
-def _note(note: Note) -> list[Json]:
+def _note(note: Note, published: Callable[[Slot], str | None]) -> list[Json]:
     sides = (*note.at, note.width, note.height)
-    text = text_parts(note.text) if asks(note.text) else note.text
+    text = text_parts(note.text, published) if asks(note.text) else note.text
     return [text, *map(round, sides), int(note.frame), note.colour]

@@ -56,7 +56,7 @@ def svg(
     return (
         f'<svg class="still" xmlns="http://www.w3.org/2000/svg" role="img" width="{width:g}" '
         f'height="{height:g}" viewBox="{left:g} {top:g} {width:g} {height:g}">'
-        f"<title>{escape(title)}</title>{''.join(parts)}</svg>"
+        f"<title>{_escaped(title)}</title>{''.join(parts)}</svg>"
     )
 
 
@@ -81,8 +81,8 @@ def _block(block: Sequence[Any], numbers: Sequence[str]) -> str:
     width = _width(block)
     start = x + 9 + (9.5 * len(symbol) + 8 if len(symbol) > 1 else 19)
     rows = [
-        f'<text class="symbol" x="{x + 9:g}" y="{y + 19:g}">{escape(symbol)}</text>',
-        f'<text class="name" x="{start:g}" y="{y + 18:g}">{escape(name)}</text>',
+        f'<text class="symbol" x="{x + 9:g}" y="{y + 19:g}">{_escaped(symbol)}</text>',
+        f'<text class="name" x="{start:g}" y="{y + 18:g}">{_escaped(name)}</text>',
     ]
     if more.get("view"):
         rows.append(_view(block))
@@ -95,7 +95,7 @@ def _block(block: Sequence[Any], numbers: Sequence[str]) -> str:
     box = f'x="{x:g}" y="{y:g}" width="{width:g}" height="{height:g}" rx="5"'
     face = f'<rect class="face" {box} {_FACE}/>'
     kind = f"block{' head' if more.get('head') else ''} f-{more.get('colour') or family}"
-    return f'<g class="{escape(kind)}">{face}{"".join(rows)}</g>'
+    return f'<g class="{_escaped(kind)}">{face}{"".join(rows)}</g>'
 
 
 def _width(block: Sequence[Any]) -> float:
@@ -108,13 +108,13 @@ def _view(block: Sequence[Any]) -> str:
     wide, high = _width(block) - 2 * VIEW_SIDE, height - HEADER - FOOT
     return (
         f'<image x="{x + VIEW_SIDE:g}" y="{y + HEADER:g}" width="{wide:g}" height="{high:g}" '
-        f'href="{escape(more["view"])}"/>'
+        f'href="{_escaped(more["view"])}"/>'
     )
 
 
 def _row(x: float, top: float, row: int, text: str, kind: str) -> str:
     y = top + port_offset(row) + 4.0
-    return f'<text class="{kind}" x="{x:g}" y="{y:g}">{escape(text)}</text>'
+    return f'<text class="{kind}" x="{x:g}" y="{y:g}">{_escaped(text)}</text>'
 
 
 def _note(note: Sequence[Any]) -> str:
@@ -125,7 +125,7 @@ def _note(note: Sequence[Any]) -> str:
     lines = [text] if is_frame else _lines(text, int(width / _LETTER) - 2)
     first = (x + 2.0, y - 7.0) if is_frame else (x + 8.0, y + 18.0)
     rows = [
-        f'<text x="{first[0]:g}" y="{first[1] + _LINE * row:g}">{escape(line)}</text>'
+        f'<text x="{first[0]:g}" y="{first[1] + _LINE * row:g}">{_escaped(line)}</text>'
         for row, line in enumerate(lines[: max(1, int((height - 10.0) / _LINE))])
     ]
     return f'<g class="{kind}">{box}{"".join(rows)}</g>'
@@ -170,14 +170,14 @@ def _name(page: Mapping[str, Any], wire: Sequence[Any]) -> str:
 def _lanes(row: Mapping[str, Any], lanes: Sequence[Sequence[XY]]) -> str:
     path = "".join(_path(lane) + (_head(lane) if row["passes"] else "") for lane in lanes)
     look = f'class="lane form-{row["form"]} role-{row["role"]}" {_LANES}'
-    drawn = f'<path {look} d="{path}"><title>{escape(row["title"])}</title></path>'
+    drawn = f'<path {look} d="{path}"><title>{_escaped(row["title"])}</title></path>'
     if not row["glyph"]:
         return drawn
     signs = []
     for lane in lanes:
         (x, y), (right, low) = lane[-2:]
         place = f'x="{(x + right) / 2:g}" y="{(y + low) / 2 + 4:g}"'
-        signs.append(f"<tspan {place}>{escape(row['glyph'])}</tspan>")
+        signs.append(f"<tspan {place}>{_escaped(row['glyph'])}</tspan>")
     return f'{drawn}<text class="sign role-{row["role"]}" {_SIGNS}>{"".join(signs)}</text>'
 
 
@@ -255,3 +255,10 @@ def _head(lane: Sequence[XY]) -> str:
 
 def _at(point: XY) -> str:
     return f"{round(point[0], 1):g} {round(point[1], 1):g}"
+
+
+def _escaped(text: str) -> str:
+    """A text for content and for attributes in double quotes; views have hundreds of single ones,
+    which need no escapes.
+    """
+    return escape(text, quote=False).replace('"', "&quot;")

@@ -87,6 +87,8 @@ class Conditions {
     if (kind === 'and') return rest.every((each) => this.value(each));
     if (kind === 'or') return rest.some((each) => this.value(each));
     if (kind === 'chain') return this.chain(rest);
+    if (kind in WHAT_IFS) return this.tried(kind, ...rest);
+    if (kind === 'published') return this.published(...rest);
     const read = READERS[kind];
     if (read) return read.call(this, ...rest.map((each) => this.value(each)));
     const [a, b] = rest.map((each) => this.value(each));
@@ -95,6 +97,28 @@ class Conditions {
     if (kind === 'item') return itemOf(a, b);
     if (kind in ARITHMETIC) return each(ARITHMETIC[kind], a, b);
     return this.compare(a, kind, b);
+  }
+
+  // What an expression would be worth with stops opened or closed, or wires cut.
+  tried(kind, tree, ...paths) {
+    const {live} = this.app, {open, cuts} = live;
+    [live.open, live.cuts] = [[...open], [...cuts]];
+    try {
+      for (const path of paths) {
+        if (!canTry(this.app.data, path)) throw new Error(`${path} can't be tried`);
+        WHAT_IFS[kind](this.app, path);
+      }
+      live.compute();
+      return this.value(tree);
+    } finally {
+      [live.open, live.cuts] = [open, cuts];
+      live.compute();
+    }
+  }
+
+  // What only the runtime can try: known as long as everything is as in the file.
+  published(text) {
+    return this.app.isAsPublished ? text : '(not computed in this page)';
   }
 
   // A chain of comparisons: a < b < c as ['chain', a, '<', b, '<', c].
@@ -158,6 +182,16 @@ class Conditions {
     }
   }
 }
+
+const WHAT_IFS = {
+  opened: ({live, data}, stop) => (live.open[data.paths[stop]] = true),
+  closed: ({live, data}, stop) => (live.open[data.paths[stop]] = false),
+  cut: ({live, data}, wire) => live.cuts.push(...(data.trees[wire] ?? [wire])),
+};
+
+// Whether a page can open or close a stop, or cut a wire, for a what-if.
+const canTry = ({paths, wires, trees, untried}, path) =>
+  (path in paths || path in wires || path in trees) && !untried.includes(path);
 
 const copied = (array) => array && {...array, d: Array.from(array.d)};
 

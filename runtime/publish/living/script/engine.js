@@ -4,6 +4,7 @@ class Live {
     this.data = data;
     this.open = data.switches.map((each) => each.open);
     this.heads = data.heads.map(() => true);
+    this.cuts = []; // wires, for a what-if
     this.step = 0;
     this.values = {};
     this._made = [];
@@ -45,7 +46,7 @@ class Live {
     const {ready} = this, {tape, arrays} = ready;
     for (const path in tape.leaves) arrays[tape.leaves[path]].d.set(this.values[path]);
     if (tape.step >= 0) arrays[tape.step].d[0] = this.step;
-    this.arrived = arrivals(tape, this.open, this.heads);
+    this.arrived = arrivals(tape, this.open, this.heads, this.cuts);
     this._levels = null;
     this._states = null;
     this._numeric = null;

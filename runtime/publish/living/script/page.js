@@ -222,6 +222,10 @@ class App {
     if (isSpoken && !this.hidden.has('states')) this.say(`${this.short(key)}. ${told.sentence}`);
   }
 
+  get isAsPublished() {
+    return JSON.stringify(this.snapshot()) === JSON.stringify(this.start);
+  }
+
   // Something that is computed from has changed.
   changed() {
     this.live.compute();

@@ -33,10 +33,10 @@ const holds = ([reader, gate], arrived, open, heads) =>
   (reader < 0 ? heads[~reader] : arrived[reader]) && (gate < 0 || open[gate]);
 
 // The forward values that gradient arrives at; the others have none, whatever the numbers.
-function arrivals(tape, open, heads) {
-  const arrived = new Uint8Array(tape.size);
+function arrivals(tape, open, heads, cuts) {
+  const arrived = new Uint8Array(tape.size), cut = cuts.map((wire) => tape.wires[wire][0]);
   for (const [value, conditions] of tape.arrive) {
-    if (conditions.some((each) => holds(each, arrived, open, heads))) arrived[value] = 1;
+    if (!cut.includes(value) && conditions.some((each) => holds(each, arrived, open, heads))) arrived[value] = 1;
   }
   return arrived;
 }

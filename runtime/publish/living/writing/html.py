@@ -11,13 +11,13 @@ from typing import Any
 
 from runtime.publish.living.computing.kernels import source
 from runtime.publish.living.writing.compact import compacted
-from runtime.publish.living.writing.joining import page_script
+from runtime.publish.living.writing.joining import minified, page_script
 from runtime.publish.living.writing.packing import UNPACK, packed
 
 PICTURE_STYLE = "picture.css"
 PAGE_STYLE = "page.css"
 
-LOADER = (
+LOADER = minified(
     "'use strict';\n"
     + UNPACK
     + """(async () => {

@@ -13,6 +13,7 @@ from app.canvas.scene.geometry import Scene
 from app.canvas.state.annotations import resolve
 from app.canvas.state.spoken import describe
 from app.canvas.state.view_state import Selection, ViewState
+from app.evaluation.evaluator import evaluate
 from app.evaluation.result import Result
 from app.services.theme import LIGHT
 from runtime.build import build, loss, stop_gradient, variable
@@ -207,3 +208,19 @@ def test_a_note_states_the_numbers_of_the_result_and_repaints_with_them(monkeypa
     assert texts(result())[0] == "w gets −2 of 4; false"
     assert before.page.notes != after.page.notes
     assert "w gets −2 of 4; false" in describe(after, Focus(FocusKind.NOTE, "n"))
+
+
+def test_a_note_says_what_would_be_and_computes_nothing_for_it(monkeypatch):
+    """The result has what notes ask about: painting makes no session."""
+    w = variable("w", 3.0)
+    made = build(loss(w * stop_gradient(w, name="stop"), name="loss"))
+    text = '{grad("w")}, open {opened(grad("w"), "stop")}, cut {cut(grad("w"), "loss.x"):.1f}'
+    notes = {"n": replace(NOTE, text=text), "f": FRAME}
+    shown = made.with_page("main", replace(made.main, notes=notes))
+    result = evaluate(shown)
+    monkeypatch.setattr(Session, "__init__", None)
+    view = ViewState(
+        Scene(shown, "main"), resolve(Scene(shown, "main"), result), Camera(2.0, 10.0, 20.0), LIGHT
+    )
+    painter = painted(monkeypatch, view, frames=False)
+    assert painter.drawn("drawText")[0].arguments[-1] == "3, open 6, cut None"

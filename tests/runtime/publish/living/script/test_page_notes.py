@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
+import pytest
 
 import gradwire as gw
 from runtime.build import block, build, histogram, loss, stop_gradient, variable
@@ -17,6 +18,7 @@ from runtime.lessons.amounts import fixed
 from runtime.lessons.expressions.facts import Facts
 from runtime.lessons.notes import note_text, with_numbers
 from runtime.publish.living import publish
+from runtime.publish.living.computing.switches import switches_of
 from runtime.publish.living.drawn.views import shown_views
 from tests.runtime.publish.living.script.pages import ASSETS
 from tests.runtime.publish.living.script.test_page import assert_quiet, opened
@@ -73,6 +75,60 @@ def test_the_example_of_em_states_what_its_stop_does(browser: Browser, pages: Pa
     assert "mu gets [0.1928, −0.7532]" in browser.run(notes)
     browser.run("(living.switches.flip(0), 0)")
     assert "mu gets [0.0150, −0.5114]" in browser.run(notes)
+    assert_quiet(browser)
+
+
+WOULD = ("adversarial_training_stopped", "adversarial_training_unstopped", "dqn_target_unstopped",
+         "em_stopped", "fan_out", "gan", "reinforce_baseline_stopped")  # fmt: skip
+TITLES = "[...document.querySelectorAll('.note title')].map((x) => x.textContent)"
+
+
+@pytest.mark.parametrize("name", WOULD)
+def test_a_page_says_what_would_be(browser: Browser, pages: Pages, name: str) -> None:
+    """With stops opened or wires cut, for other numbers and switches too; nothing else changes."""
+    diagram = load(ASSETS / "diagrams" / f"{name}.gradwire.json")
+    session = Session(diagram)
+    opened(browser, pages(name))
+    assert said(browser) == told(diagram, session)
+    variable = next(iter(session.values))
+    moved = session.values[variable].copy()
+    moved.flat[0] = 0.75
+    session.set(variable, moved)
+    browser.run(f"(living.numbers.change({json.dumps(variable)}, 0, 0.75), 0)")
+    assert said(browser) == told(diagram, session)
+    for place in range(browser.run("living.data.switches.length")):
+        before = browser.run("JSON.stringify(living.live.states())")
+        browser.run(f"(living.switches.flip({place}), 0)")
+        settings = json.loads(browser.run("JSON.stringify(living.live.open)"))
+        changed = Session(switches_of(diagram).switched(settings))
+        changed.set(variable, moved)
+        assert said(browser) == told(diagram, changed)
+        browser.run(f"(living.switches.flip({place}), 0)")
+        assert browser.run("JSON.stringify(living.live.states())") == before
+    assert_quiet(browser)
+
+
+def said(browser: Browser) -> list[str]:
+    return sorted(json.loads(browser.run(f"JSON.stringify({TITLES})")))
+
+
+def told(diagram: Diagram, session: Session) -> list[str]:
+    notes = with_numbers(diagram, session).main.notes.values()
+    return sorted(note.text for note in notes if not note.frame)
+
+
+def test_what_only_the_runtime_can_try_is_never_a_wrong_number(
+    browser: Browser, pages: Pages
+) -> None:
+    """The page can't open a stop for one leaf: its number is that of the file, and no other."""
+    opened(browser, pages("freeze_encoder"))
+    assert "would get [0.6071, −0.3475], and" in " ".join(said(browser))
+    path = browser.run("Object.keys(living.data.leaves).find((x) => living.data.leaves[x].trained)")
+    was = browser.run(f"living.live.values['{path}'][0]")
+    browser.run(f"(living.numbers.change('{path}', 0, 0.75), 0)")
+    assert "would get (not computed in this page), and" in " ".join(said(browser))
+    browser.run(f"(living.numbers.change('{path}', 0, {was}), 0)")
+    assert "would get [0.6071, −0.3475], and" in " ".join(said(browser))
     assert_quiet(browser)
 
 

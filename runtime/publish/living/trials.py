@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from blocks.errors import GradwireError
 from blocks.library.gradient import StopGradient
 from runtime.engine import Session
-from runtime.flow.tools.interventions import CutWire
+from runtime.flow.tools.interventions import CloseStop, CutWire, OpenStop
 from runtime.lessons.expressions.facts import Facts
 from runtime.lessons.expressions.grammar import WHAT_IFS
 from runtime.lessons.expressions.trials import trials_in
@@ -69,4 +69,6 @@ class PageTrials:
     def _follows(self, step: Intervention) -> bool:
         if isinstance(step, CutWire):
             return step.wire in self._program.wire_sources and step.wire not in self.untried
-        return str(step) in self._switches.paths and str(step) not in self.untried
+        if not isinstance(step, OpenStop | CloseStop) or (isinstance(step, OpenStop) and step.leaf):
+            return False
+        return step.block in self._switches.paths and step.block not in self.untried

@@ -51,7 +51,7 @@ def badges_of(flow: ObservedFlow) -> Badges:
                 about[key] = about[shown]
     leaves: dict[str | None, dict[str, tuple[int, int]]]
     leaves = {None: _leaves(flow, None)}
-    for loss in flow.losses:
+    for loss in flow.losses if flow.program.wire_trees else ():
         only = flow.states(loss) is flow.states(None)
         leaves[loss] = leaves[None] if only else _leaves(flow, loss)
     return Badges(about, origins=_origins(flow), leaves=leaves)
@@ -62,9 +62,11 @@ def _origins(flow: ObservedFlow) -> frozenset[str]:
     program = flow.program
     wild: set[WirePath] = set()
     for loss in (None, *flow.losses):
+        if flow.is_finite(loss):  # then the states of single losses may wait
+            continue
         numeric = flow.numeric_states(loss).items()
-        if found := {wire for wire, state in numeric if state is State.NONFINITE}:
-            wild.update(wire for wire in program.wire_sources if wire in found)
+        found = {wire for wire, state in numeric if state is State.NONFINITE}
+        wild.update(wire for wire in program.wire_sources if wire in found)
     starts = _blocks_read(program) if wild else {}
     victims = {starts[wire] for wire in wild}
     return frozenset(wire for wire in wild if program.wire_targets[wire] not in victims)

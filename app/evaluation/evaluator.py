@@ -7,7 +7,7 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QObject, Signal
+from PySide6.QtCore import QObject, QTimer, Signal
 
 from app.evaluation.badges import badges_without_run
 from app.evaluation.result import Result, numbered
@@ -29,6 +29,11 @@ if TYPE_CHECKING:
 
 MAX_LOSSES = 8
 """Losses up to which each is run on its own as well; with more, only their sum is run."""
+
+
+_REST = 200
+"""Milliseconds without another result until what single losses bring back is computed."""
+_LOSSES = "losses"
 
 
 class Evaluation:
@@ -156,6 +161,8 @@ class Evaluator(QObject):
         """The diagram whose run the user has given up; it is run again on request only."""
         self._is_outdated = False
         """Whether the step has changed since the last run."""
+        self._rest = QTimer(self, singleShot=True, interval=_REST)
+        self._rest.timeout.connect(self._prepare_losses)
         self._worker = Worker(self)
         self._worker.finished.connect(self._receive)
 
@@ -222,14 +229,23 @@ class Evaluator(QObject):
 
     def shutdown(self) -> None:
         """Drop the run under way and end the thread."""
+        self._rest.stop()
         self._worker.shutdown()
 
     def _post(self, diagram: Diagram, job: Job) -> None:
         self._cancelled, self._is_outdated = None, False
+        self._rest.stop()
+        self._worker.cancel(_LOSSES)
         self._worker.submit("run", job)  # of one kind, since each makes the others outdated
         self._await(diagram)
 
+    def _prepare_losses(self) -> None:
+        if self._result is not None and self._result.is_by_loss and not self.busy:
+            self._worker.submit(_LOSSES, self._result.prepare_losses)
+
     def _receive(self, kind: str, result: object) -> None:
+        if kind == _LOSSES:  # kept by the result itself
+            return
         awaited = self._awaited
         self._await(None)
         if isinstance(result, Result) and awaited is not None:
@@ -243,6 +259,7 @@ class Evaluator(QObject):
 
     def _show(self, result: Result) -> None:
         self._result = result
+        self._rest.start()
         self.resultChanged.emit(result)
 
     def _await(self, diagram: Diagram | None) -> None:

@@ -166,6 +166,15 @@ class Result:
         trial = _with_numbers(trial, flow)
         return trial.side_by_side() if self.apart else trial.of(self.loss)
 
+    def prepare_losses(self, superseded: Callable[[], bool]) -> None:
+        """Compute what single losses bring back, unless ``superseded``: so that the window need not
+        wait where it is to show one of them.
+        """
+        flow = self.flow
+        for loss in () if flow is None else flow.losses:
+            if flow is not None and not superseded():
+                _with_numbers(self, flow, loss)
+
     def judged(self, thresholds: Thresholds) -> Result:
         """The same numbers, judged by other thresholds."""
         if self.flow is None:
@@ -182,13 +191,7 @@ def _about(
 
 
 def numbered(result: Result, flow: ObservedFlow) -> Result:
-    """The result with the states and numbers of ``flow``, for all losses together.
-
-    Those for single losses are computed here too, so that the window need not wait for them.
-    """
-    for loss in flow.losses:
-        flow.norms(loss)
-        flow.zero_shares(SHOWING_ZEROS, loss)
+    """The result with the states and numbers of ``flow``, for all losses together."""
     result = replace(
         result,
         flow=flow,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -76,20 +76,52 @@ def rms_of_rows(rows: Array, peaks: Array) -> NDArray[np.float64]:
         return np.where(plain, top * np.sqrt(means), top)
 
 
-def batches(arrays: Sequence[Array]) -> Iterator[tuple[list[int], Array | None]]:
-    """Batches of arrays of one size and dtype: their positions, and the arrays as rows of one.
+class Batch(NamedTuple):
+    """Arrays of one size and dtype by their positions; those that are not ``small`` are measured
+    one by one.
+    """
 
-    Large and empty arrays are not batched: None stands for the rows.
+    places: list[int]
+    size: int
+    small: bool
+
+
+def batched(arrays: Iterable[Array]) -> list[Batch]:
+    """Which of ``arrays`` can be measured together; the same for others of these sizes and
+    dtypes.
     """
     alike: dict[tuple[int, np.dtype[Any]], list[int]] = {}
     for place, array in enumerate(arrays):
         alike.setdefault((array.size, array.dtype), []).append(place)
-    for (size, _), places in alike.items():
-        if not 0 < size <= _SMALL:
+    return [Batch(places, size, 0 < size <= _SMALL) for (size, _), places in alike.items()]
+
+
+def batches(
+    arrays: Sequence[Array], known: Iterable[Batch] | None = None
+) -> Iterator[tuple[list[int], Array | None]]:
+    """Batches of arrays of one size and dtype: their positions, and the arrays as rows of one.
+
+    Large and empty arrays are not batched: None stands for the rows. ``known`` is what
+    ``batched`` says about them.
+    """
+    for places, size, small in batched(arrays) if known is None else known:
+        if not small:
             yield places, None
+        elif len(places) == len(arrays):
+            yield places, np.concatenate(arrays, axis=None).reshape(-1, size)
         else:
             rows = np.concatenate([arrays[place] for place in places], axis=None)
             yield places, rows.reshape(-1, size)
+
+
+def all_finite(arrays: Sequence[Array], known: Iterable[Batch] | None = None) -> bool:
+    """Whether no array of floats has NaN or an infinity; ``known`` as in ``batches``."""
+    return all(
+        np.isfinite(rows).all()
+        if rows is not None
+        else all(np.isfinite(arrays[place]).all() for place in places)
+        for places, rows in batches(arrays, known)
+    )
 
 
 def combined_rms(parts: Iterable[tuple[float | None, int]]) -> float | None:

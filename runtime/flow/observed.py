@@ -109,6 +109,11 @@ class ObservedFlow:
         self.states(loss)
         return self._numeric.get(self._key(loss), {})
 
+    def is_finite(self, loss: str | None = None) -> bool:
+        """Whether no wire brings back NaN or an infinity; so too for a loss that was not run."""
+        contributions = self._of(self._key(loss))
+        return contributions is None or contributions.are_finite
+
     @explained
     def verdict(self, wire: str, loss: str | None = None) -> Verdict:
         """Why a wire carries the gradient of a loss or not, and how much of it."""
@@ -355,11 +360,12 @@ class ObservedFlow:
         contributions = self._of(key)
         if contributions is None:
             return states
+        carries = State.CARRIES  # looked up once, not for each wire
         found = self._numeric[key] = {
             wire: state
             for measured in (contributions.sizes, contributions.tree_sizes)
             for wire, state in classify_each(measured, contributions.scale, self.thresholds).items()
-            if states[wire] is State.CARRIES
+            if states[wire] is carries
         }
         return overlaid(states, found)
 

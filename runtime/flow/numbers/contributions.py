@@ -10,8 +10,17 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from runtime.engine.norms import all_finite
 from runtime.flow.numbers.flat_spots import ZeroSpot
-from runtime.flow.numbers.magnitudes import Scale, Sizes, measure, measure_each, scale_of
+from runtime.flow.numbers.magnitudes import (
+    Layout,
+    Scale,
+    Sizes,
+    layout_of,
+    measure,
+    measure_each,
+    scale_of,
+)
 from runtime.flow.numbers.origins import Values
 from runtime.flow.structure.neighbours import neighbours_of
 
@@ -135,7 +144,24 @@ class Contributions:
     @cached_property
     def sizes(self) -> Sizes:
         """The size of every contribution there is."""
-        return measure_each({w: c for w, c in self.run.contributions.items() if c is not None})
+        known, layout = self._known
+        return measure_each(known, layout)
+
+    @cached_property
+    def are_finite(self) -> bool:
+        """Whether no contribution has NaN or an infinity."""
+        if "sizes" in self.__dict__:
+            return bool(self.sizes.finite.all())
+        known, layout = self._known
+        return all_finite(list(known.values()), layout.batches)
+
+    @cached_property
+    def _known(self) -> tuple[dict[str, Array], Layout]:
+        """The contributions there are, and their layout."""
+        known = {wire: c for wire, c in self.run.contributions.items() if c is not None}
+        # Dtypes follow from the program, but feeds may have other sizes.
+        about = "layout of contributions", tuple(known), tuple([c.size for c in known.values()])
+        return known, self.program.derived(about, lambda: layout_of(known))
 
     @cached_property
     def tree_sizes(self) -> Sizes:
@@ -153,9 +179,9 @@ class Contributions:
 
     def zero_shares(self, wires: Iterable[str]) -> dict[str, float]:
         """The share of exact zeros in the contributions of those of ``wires`` that have one."""
-        sizes = self.sizes
-        known = [wire for wire in wires if wire in sizes]
-        at = [sizes.index[wire] for wire in known]
+        sizes, index = self.sizes, self.sizes.index
+        known = [wire for wire in wires if wire in index]
+        at = [index[wire] for wire in known]
         shares = sizes.zeros[at] / np.maximum(sizes.total[at], 1)
         return dict(zip(known, shares.tolist(), strict=True))
 

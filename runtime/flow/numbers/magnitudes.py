@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from runtime.engine.norms import batches, combined_rms_of_runs, rms, rms_of_rows
+from runtime.engine.norms import Batch, batched, batches, combined_rms_of_runs, rms, rms_of_rows
 
 Array = NDArray[Any]
 
@@ -42,11 +42,25 @@ def measure(array: Array) -> Size:
     return Size(rms(array), zeros, array.size, finite, subnormal, peak)
 
 
+class Layout(NamedTuple):
+    """What many arrays have in common with others of the same names, sizes and dtypes."""
+
+    places: Mapping[str, int]
+    """The place of each name."""
+    batches: list[Batch]
+
+
+def layout_of(arrays: Mapping[str, Array]) -> Layout:
+    """The layout of arrays."""
+    places = {name: place for place, name in enumerate(arrays)}
+    return Layout(places, batched(arrays.values()))
+
+
 class Sizes(Mapping[str, Size]):
     """The sizes of many arrays by name; what is measured is kept by column, in that order."""
 
-    def __init__(self, names: Iterable[str], columns: Sequence[NDArray[Any]]) -> None:
-        self.index = {name: place for place, name in enumerate(names)}
+    def __init__(self, index: Mapping[str, int], columns: Sequence[NDArray[Any]]) -> None:
+        self.index = index
         """The place of each name in the columns."""
         self.rms, self.zeros, self.total, self.finite, self.subnormal, self.peak = columns
 
@@ -81,12 +95,12 @@ class Sizes(Mapping[str, Size]):
             if (places := [self.index[member] for member in members if member in self.index])
         }
         if not known:
-            return Sizes((), [column[:0] for column in self._columns])
+            return Sizes({}, [column[:0] for column in self._columns])
         starts = np.cumsum([0, *map(len, known.values())])[:-1]
         at = np.array([place for places in known.values() for place in places])
         small = self.subnormal[at]
         return Sizes(
-            known,
+            {name: place for place, name in enumerate(known)},
             (
                 combined_rms_of_runs(self.rms[at], self.total[at], starts),
                 np.add.reduceat(self.zeros[at], starts),
@@ -99,11 +113,15 @@ class Sizes(Mapping[str, Size]):
         )
 
 
-def measure_each(arrays: Mapping[str, Array]) -> Sizes:
-    """The sizes of arrays of floats by name; small ones of a kind are measured in one pass."""
+def measure_each(arrays: Mapping[str, Array], layout: Layout | None = None) -> Sizes:
+    """The sizes of arrays of floats by name; small ones of a kind are measured in one pass.
+
+    ``layout`` is theirs, if it is known.
+    """
     listed = list(arrays.values())
+    index, known = layout_of(arrays) if layout is None else layout
     found = np.zeros((len(Size._fields), len(listed)))
-    for places, rows in batches(listed):
+    for places, rows in batches(listed, known):
         if rows is None:
             found[:, places] = np.array([measure(listed[place]) for place in places]).T
             continue
@@ -117,7 +135,7 @@ def measure_each(arrays: Mapping[str, Array]) -> Sizes:
             peaks,
         )
     kinds = (float, int, int, bool, bool, float)
-    return Sizes(arrays, [c.astype(kind) for c, kind in zip(found, kinds, strict=True)])
+    return Sizes(index, [c.astype(kind) for c, kind in zip(found, kinds, strict=True)])
 
 
 class Scale(NamedTuple):

@@ -16,8 +16,8 @@ from blocks.library.gradient import Gradient
 from blocks.library.logic import Where
 from runtime.diagram import MAIN, Diagnostic
 from runtime.diagram.paths import PortPath
-from runtime.engine.norms import batches
 from runtime.flow.numbers.derivatives import steep_block
+from runtime.flow.numbers.finite import has_nan, is_finite, ports_not_finite
 from runtime.flow.numbers.remedies import Remedies
 from runtime.flow.structure.neighbours import neighbours_of
 from runtime.flow.words import phrases, value_sentences
@@ -158,7 +158,7 @@ class Values:
         bad = [self._values[port] for port in self._wild_outputs(path)]
         if not bad:
             return ""
-        if any(map(_has_nan, bad)):
+        if any(map(has_nan, bad)):
             return "NaN"
         return number(float(bad[0][~np.isfinite(bad[0])].flat[0]))
 
@@ -182,7 +182,7 @@ class Values:
 
     @cached_property
     def _not_finite(self) -> tuple[frozenset[PortPath], frozenset[PortPath]]:
-        return _ports_not_finite(self._values)
+        return ports_not_finite(self._program, self._values)
 
     @property
     def _wild(self) -> frozenset[PortPath]:
@@ -229,7 +229,7 @@ class Values:
                 continue
             block = self._program.block(path)
             literals = (literal.tensor.array for literal in block.literals.values())
-            if path in nan_blocks and not any(map(_has_nan, literals)):
+            if path in nan_blocks and not any(map(has_nan, literals)):
                 yield path
             elif wild.isdisjoint(read) and not self._is_given(path):
                 yield path
@@ -337,36 +337,6 @@ def _sources_of(program: Program) -> dict[InstancePath, dict[PortPath, InstanceP
     }
 
 
-def _ports_not_finite(
-    values: Mapping[str, Array],
-) -> tuple[frozenset[PortPath], frozenset[PortPath]]:
-    """The ports whose values are not finite, and those of them whose values have NaN."""
-    floats = {port: array for port, array in values.items() if array.dtype.kind in "fc"}
-    ports, arrays = list(floats), list(floats.values())
-    wild: list[int] = []
-    nans: list[int] = []
-    for places, rows in batches(arrays):
-        if rows is None:
-            wild += [place for place in places if not is_finite(arrays[place])]
-            nans += [place for place in places if _has_nan(arrays[place])]
-        elif not (finite := np.isfinite(rows)).all():
-            wild += np.array(places)[~finite.all(axis=1)].tolist()
-            nans += np.array(places)[np.isnan(rows).any(axis=1)].tolist()
-    return (
-        frozenset(PortPath(ports[place]) for place in wild),
-        frozenset(PortPath(ports[place]) for place in nans),
-    )
-
-
-def is_finite(array: Array | None) -> bool:
-    """Whether an array has neither NaN nor infinities; what has no floats has none."""
-    return array is None or array.dtype.kind not in "fc" or bool(np.isfinite(array).all())
-
-
-def _has_nan(array: Array | None) -> bool:
-    return array is not None and array.dtype.kind in "fc" and bool(np.isnan(array).any())
-
-
 def _beside(port: PortPath, inputs: Mapping[str, Array]) -> dict[str, Array]:
     """The inputs that an output may be made of: for a leaf of a tree, the same leaf where it is."""
     leaves = {name: PortPath(name).leaf for name in inputs}
@@ -380,7 +350,7 @@ def _beside(port: PortPath, inputs: Mapping[str, Array]) -> dict[str, Array]:
 
 def _first(array: Array) -> tuple[int, ...]:
     """The index of the first NaN, else of the first infinity."""
-    bad = np.isnan(array) if _has_nan(array) else ~np.isfinite(array)
+    bad = np.isnan(array) if has_nan(array) else ~np.isfinite(array)
     return tuple(int(i) for i in np.unravel_index(int(np.argmax(bad)), array.shape))
 
 

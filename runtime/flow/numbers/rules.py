@@ -101,5 +101,6 @@ def classify_each(
     for code in range(len(RULES), 0, -1):
         codes[RULES[code - 1].applies(sizes, scale, thresholds)] = code
     codes[sizes.total == 0] = 0
-    found = compress(zip(sizes, codes.tolist(), strict=True), codes)
-    return {name: RULES[code - 1].state for name, code in found}
+    states = [State.CARRIES, *(rule.state for rule in RULES)]
+    found = compress(zip(sizes, codes.tolist(), strict=True), codes.tolist())
+    return {name: states[code] for name, code in found}

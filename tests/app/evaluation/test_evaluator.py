@@ -357,3 +357,31 @@ def test_there_may_be_nothing_to_cancel(qtbot, started):
     before = evaluator.result
     evaluator.cancel()
     assert evaluator.result is before
+
+
+def test_single_losses_are_measured_once_the_hand_rests(qtbot, started):
+    a = variable("a", [1.0, -2.0])
+    diagram = build(loss(mean(a), name="one"), loss(mean(3 * a), name="two"))
+    evaluator = started()
+    evaluator.request(diagram)
+    qtbot.waitUntil(lambda: not evaluator.busy)
+    flow = evaluator.result.flow
+
+    def measured():
+        return {str(loss) for loss in flow._zero_shares if loss[0]}
+
+    qtbot.waitUntil(lambda: len(measured()) == 2)
+    assert not evaluator.busy
+    alone = evaluate(diagram).of(flow.losses[0])
+    assert evaluator.result.of(flow.losses[0]).norms == alone.norms
+
+
+def test_what_waits_for_a_rest_makes_way_for_a_request(qtbot, started):
+    a = variable("a", [1.0, -2.0])
+    diagram = build(loss(mean(a), name="one"), loss(mean(3 * a), name="two"))
+    result = evaluate(diagram)
+    computed = len(result.flow._zero_shares)
+    result.prepare_losses(lambda: True)
+    assert len(result.flow._zero_shares) == computed
+    result.prepare_losses(lambda: False)
+    assert len(result.flow._zero_shares) == computed + 2

@@ -5,8 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from runtime.build import build, loss, mul, variable
 from runtime.diagram.paths import WirePath
-from runtime.flow.numbers.contributions import RouteFactors
+from runtime.engine import Run, lower
+from runtime.flow.numbers.contributions import Contributions, RouteFactors
+from runtime.flow.numbers.magnitudes import measure
 
 NEAR, FAR = WirePath("near.x"), WirePath("far.x")
 BIT = float(np.finfo(np.float32).eps)
@@ -29,3 +32,28 @@ def test_of_factors_that_are_equal_up_to_rounding_the_nearest_is_the_worst(round
     route = route.behind(NEAR, 0.25 * (1 + rounding), squashes=False)
     assert route.least[1] == route.most[1] == NEAR
     assert route.behind(FAR, 0.2, squashes=False).least[1] == FAR
+
+
+def test_runs_of_other_sizes_are_measured_alike() -> None:
+    """As with feeds of another batch size, of which the program knows nothing."""
+    program = lower(build(loss(mul(variable("a", 2.0), variable("b", 3.0), name="m"))))
+    one, other = WirePath("m.a"), WirePath("m.b")
+    for sizes in ((2, 4), (3, 3), (1, 5), (4, 2)):
+        arrays = {
+            wire: np.arange(1.0, size + 1) for wire, size in zip((one, other), sizes, strict=True)
+        }
+        found = Contributions(program, Run(contributions=arrays)).sizes
+        for wire, array in arrays.items():
+            assert found[wire][1:] == measure(array)[1:]
+            assert found[wire].rms == pytest.approx(measure(array).rms)
+
+
+@pytest.mark.parametrize("bad", [np.nan, np.inf])
+@pytest.mark.parametrize("measured", [False, True])
+def test_it_is_known_whether_all_is_finite(bad: float, measured: bool) -> None:
+    program = lower(build(loss(mul(variable("a", 2.0), variable("b", 3.0), name="m"))))
+    for last, wanted in ((1.0, True), (bad, False)):
+        run = Run(contributions={WirePath("m.a"): np.array([1.0, last]), WirePath("m.b"): None})
+        about = Contributions(program, run)
+        assert not measured or len(about.sizes) == 1
+        assert about.are_finite == wanted

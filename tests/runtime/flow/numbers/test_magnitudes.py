@@ -7,8 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from runtime.engine.norms import all_finite
 from runtime.flow import State, Thresholds
-from runtime.flow.numbers.magnitudes import Scale, measure, measure_each, scale_of
+from runtime.flow.numbers.magnitudes import Scale, layout_of, measure, measure_each, scale_of
 from runtime.flow.numbers.rules import classify, classify_each
 
 ALONE = Scale(1.0, 1.0)
@@ -91,6 +92,11 @@ def test_many_arrays_measure_as_each_does(drawn):
         arrays = {str(i): np.array(x).astype(dtype) for i, (dtype, x) in enumerate(drawn)}
     sizes = measure_each(arrays)
     assert list(sizes) == list(arrays)
+    twice = measure_each({name: 2 * x for name, x in arrays.items()}, layout_of(arrays))
+    again = measure_each({name: 2 * x for name, x in arrays.items()})
+    assert np.array_equal([*twice.values()], [*again.values()], equal_nan=True)
+    wanted = all(np.isfinite(array).all() for array in arrays.values())
+    assert all_finite([*arrays.values()]) == wanted
     scale = scale_of(sizes)
     states = classify_each(sizes, scale)
     for name, array in arrays.items():

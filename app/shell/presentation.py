@@ -27,7 +27,9 @@ if TYPE_CHECKING:
     from runtime.diagram.paths import InstancePath
 
 LARGE, LARGEST = 1.6, 4.0
-"""The zoom stays between these while a page is fitted, so that type is large."""
+"""The zoom stays between these while a part of a page is fitted, so that type is large."""
+LEGIBLE = 1.0
+"""The zoom from which a page that does not fit in large type is shown whole, before its parts."""
 _MARGIN = 40.0
 _ROW = 120.0
 """Frames whose tops differ by less than this are in one row, scene units."""
@@ -45,6 +47,8 @@ class Slide(NamedTuple):
     use: InstancePath
     bounds: Floats
     title: str
+    least: float = LARGE
+    """The least zoom that it is shown at."""
 
 
 @dataclass(frozen=True)
@@ -168,6 +172,7 @@ class Presentation(QObject):
         self._number = number
         slide = slides[number]
         self._navigation.go(slide.use.names)
+        self._canvas.limit_fit(slide.least, LARGEST)
         self._canvas.fit(slide.bounds)
         text = self.tr("{0} of {1}: {2}").format(number + 1, len(slides), slide.title)
         QAccessible.updateAccessibility(QAccessibleAnnouncementEvent(self._canvas, text))
@@ -221,7 +226,9 @@ class Presentation(QObject):
         if bounds is None:
             return
         title = page if page != MAIN else self._document.diagram.title or self._document.name
-        parts = [part for part in self._parts(bounds) if _shows_a_block(part, scene.rects)]
+        parts = [part for part in self._parts(bounds, LARGE) if _shows_a_block(part, scene.rects)]
+        if len(parts) > 1 and len(list(self._parts(bounds, LEGIBLE))) == 1:
+            yield Slide(use, bounds, title, LEGIBLE)
         yield from (Slide(use, part, title) for part in parts)
         frames = [note for note in scene.page.notes.values() if note.frame]
         for note in sorted(frames, key=lambda note: (note.at.y // _ROW, note.at.x)):
@@ -229,9 +236,9 @@ class Presentation(QObject):
             box = np.array([left, top, left + note.width, top + note.height])
             yield Slide(use, box, note.text.partition("\n")[0] or title)
 
-    def _parts(self, bounds: Floats) -> Iterator[Floats]:
-        """``bounds`` in as few equal parts, row by row, as can be shown in large type."""
-        zoom = LARGE * self._canvas.actual_zoom()
+    def _parts(self, bounds: Floats, zoom: float) -> Iterator[Floats]:
+        """``bounds`` in as few equal parts, row by row, as can be shown at this zoom."""
+        zoom *= self._canvas.actual_zoom()
         room = np.array([self._canvas.width(), self._canvas.height()]) - 2.0 * _MARGIN
         size = bounds[2:] - bounds[:2]
         columns, rows = np.ceil(size * zoom / np.maximum(room, 1.0)).astype(int).tolist()

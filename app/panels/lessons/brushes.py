@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QSize, Qt, Signal
 from PySide6.QtGui import QIcon, QPainter, QPixmap
-from PySide6.QtWidgets import QButtonGroup, QToolButton, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QButtonGroup, QSizePolicy, QToolButton, QVBoxLayout, QWidget
 
 from app.canvas.paint.legend import SAMPLE, paint_lane
 from app.services.theme import LIGHT, follow_theme, scale
@@ -16,11 +16,17 @@ from app.services.translation import editor
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from PySide6.QtGui import QResizeEvent
+
     from app.services.theme import Theme
     from runtime.flow import State
 
 _SIZE = QSize(round(SAMPLE) + 24, 24)
 """Size of the picture of a lane at normal text size, px."""
+_SMALLEST = 0.5
+"""What a picture shrinks to where large words leave less room, as part of that size."""
+_BESIDE = 24
+"""Room around the picture and the words of a button, px."""
 
 
 class Brushes(QWidget):
@@ -70,6 +76,10 @@ class Brushes(QWidget):
         self._theme = theme
         self._draw()
 
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        self._draw()
+
     def _button(self, place: int, state: State) -> QToolButton:
         button, words = QToolButton(self), editor.tr(state.row.title)
         button.setText(f"{place + 1}  {words}")
@@ -77,6 +87,7 @@ class Brushes(QWidget):
         button.setAccessibleName(self.tr("Brush {0}: {1}").format(place + 1, words))
         button.setCheckable(True)
         button.setAutoRaise(True)
+        button.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Fixed)
         button.setToolButtonStyle(Qt.ToolButtonStyle.ToolButtonTextBesideIcon)
         button.clicked.connect(partial(self.chosen.emit, state))
         self._group.addButton(button)
@@ -84,14 +95,24 @@ class Brushes(QWidget):
         return button
 
     def _draw(self) -> None:
+        factor, ratio = self._factor(), self.devicePixelRatioF()
         for state, button in zip(self.states, self.buttons, strict=True):
-            button.setIcon(_lane_icon(state, self._theme, self.devicePixelRatioF()))
-            button.setIconSize(_SIZE * scale())
+            button.setIcon(_lane_icon(state, self._theme, factor, ratio))
+            button.setIconSize(_SIZE * factor)
+
+    def _factor(self) -> float:
+        """How large pictures are: as the text, or as they fit beside the longest words."""
+        if not self.buttons:
+            return scale()
+        for button in self.buttons:
+            button.ensurePolished()
+        words = max(b.fontMetrics().horizontalAdvance(b.text()) for b in self.buttons)
+        room = self.width() - words - _BESIDE
+        return min(scale(), max(room / _SIZE.width(), _SMALLEST))
 
 
-def _lane_icon(state: State, theme: Theme, ratio: float) -> QIcon:
+def _lane_icon(state: State, theme: Theme, factor: float, ratio: float) -> QIcon:
     """A wire with the lane of a state beside it."""
-    factor = scale()
     picture = QPixmap(_SIZE * factor * ratio)
     picture.setDevicePixelRatio(ratio)
     picture.fill(Qt.GlobalColor.transparent)

@@ -1,5 +1,8 @@
 """Full screen for a projector: the canvas alone, large, page after page, and back as before."""
 
+from importlib.resources import files
+from pathlib import Path
+
 import numpy as np
 import pytest
 from PySide6.QtCore import Qt
@@ -7,11 +10,12 @@ from PySide6.QtGui import QFontInfo
 from PySide6.QtWidgets import QLabel
 
 from app.canvas.scene.camera import Camera
-from app.shell.presentation import LARGE
-from runtime.diagram import Diagram, Note, Page, Point
+from app.shell.presentation import LARGE, LEGIBLE
+from runtime.diagram import Diagram, Note, Page, Point, load
 from tests.app.shell.test_docks import laid_out, settle
 from tests.app.shell.test_main_window import nested
 
+LESSONS = Path(str(files("assets") / "lessons"))
 Key = Qt.Key
 
 
@@ -98,9 +102,11 @@ def test_pages_and_frames_follow_each_other(window, qtbot):
 def test_type_stays_large_when_a_page_is_fitted(window, qtbot):
     window.actions_by_name["present"].trigger()
     settle(qtbot)
-    for _ in window.presentation.slides():
-        assert window.canvas.zoom() >= LARGE * window.canvas.actual_zoom()
+    for slide in window.presentation.slides():
+        assert slide.least in (LARGE, LEGIBLE)
+        assert window.canvas.zoom() >= slide.least * window.canvas.actual_zoom()
         press(qtbot, window, Key.Key_Right)
+    assert slide.least == LARGE  # the last one is no page that was shown whole before its parts
     window.actions_by_name["zoom_fit"].trigger()
     assert window.canvas.zoom() >= LARGE * window.canvas.actual_zoom()
     window.presentation.end()
@@ -115,6 +121,35 @@ def test_the_parts_of_a_large_page_show_every_block(window, qtbot):
     seen = [((centres >= s.bounds[:2]) & (centres <= s.bounds[2:])).all(axis=1) for s in slides]
     assert np.all(np.any(seen, axis=0))
     assert all(part.any() for part in seen)
+
+
+def test_a_page_that_can_be_read_whole_is_shown_so_before_its_parts(opened, qtbot):
+    """Six blocks at 1280 × 720: all of them, then those on the left, then the others."""
+    window = opened(load(LESSONS / "09_frozen_middle.gradwire.json"))
+    window.resize(1280, 720)
+    settle(qtbot)
+    qtbot.keyClick(window.canvas, Key.Key_F11)
+    settle(qtbot)
+    window.resize(1280, 720)
+    qtbot.waitUntil(lambda: window.canvas.width() == 1280)
+    sizes = []
+    for _ in window.presentation.slides():
+        rects = window.canvas.view.scene.rects
+        left, top, right, bottom = seen_part(window.canvas)
+        inside = (rects[:, :2] >= [left, top]) & (rects[:, :2] + rects[:, 2:] <= [right, bottom])
+        zoom = window.canvas.zoom() / window.canvas.actual_zoom()
+        sizes.append((int(inside.all(axis=1).sum()), LEGIBLE <= zoom, LARGE <= zoom))
+        press(qtbot, window, Key.Key_Right)
+    assert sizes[0] == (6, True, False)
+    assert len(sizes) > 1 and all(is_large for _, _, is_large in sizes[1:])
+    window.presentation.end()
+
+
+def seen_part(canvas):
+    """The part of the page that is in view: left, top, right, bottom."""
+    camera = canvas.view.camera
+    corner = np.array([-camera.x, -camera.y]) / camera.zoom
+    return [*corner, *(corner + np.array([canvas.width(), canvas.height()]) / camera.zoom)]
 
 
 def test_shortcuts_work_without_the_menu_bar(window, qtbot):

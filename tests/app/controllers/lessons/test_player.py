@@ -291,3 +291,22 @@ def test_a_presented_lesson_fits_a_small_screen(window, qtbot):
     shown = canvas.view.camera.to_widget(np.array([[left, top], [right, bottom]]))
     assert (shown >= 0.0).all() and (shown <= [canvas.width(), canvas.height()]).all()
     window.presentation.end()
+
+
+def test_brushes_and_text_fit_the_panel_in_the_large_type_of_a_presentation(window, qtbot):
+    go(window, qtbot, PAINT)
+    qtbot.keyClick(window.canvas, Key.Key_F11)
+    window.resize(1280, 720)
+    qtbot.waitUntil(lambda: window.width() == 1280)
+    panel = window.player.panel
+    try:
+        buttons = panel.form.brushes.buttons
+        qtbot.waitUntil(lambda: buttons[0].isVisible())
+        for button in buttons:
+            words = button.fontMetrics().horizontalAdvance(button.text())
+            assert words + button.iconSize().width() < button.width()
+            assert button.iconSize().width() > 30
+            right = button.mapTo(panel, button.rect().bottomRight()).x()
+            assert right <= panel.width()
+    finally:
+        window.presentation.end()

@@ -4,9 +4,10 @@ Each diagram is trained in a whole window of 1280 × 720 at full speed, and then
 from the step at which the measurement began. Each line gives the frames a second, counting
 paintings that show a new step with its states; the processor time that a frame takes the window's
 thread, how often it paints the canvas for one, and what that and the evaluator's thread take; the
-steps a second in the window as a share of those without; and how long the window's thread was busy
-at most before it looked for events again. On a busy machine the processor times are nearer to the
-truth than the frames. Set QT_QPA_PLATFORM=xcb for a real window; without a screen the painting is
+steps a second in the window as a share of those without; the processor time of a step without the
+window as a share of that with it (on Linux), which is what frames take away from steps; and how
+long the window's thread was busy at most before it looked for events again. On a busy machine the
+processor times are nearer to the truth than the frames and steps a second. Set QT_QPA_PLATFORM=xcb for a real window; without a screen the painting is
 the same. Not a test: it prints numbers.
 """
 
@@ -14,6 +15,7 @@ from __future__ import annotations
 
 import argparse
 import cProfile
+import math
 import os
 import pstats
 import sys
@@ -89,19 +91,29 @@ class Evaluator:
         return patch.object(Evaluation, "__call__", call)
 
 
-def headless(path: Path, seconds: float, state: TrainerState) -> float:
+def spent_by(pid: int) -> float:
+    """The processor time that a process has taken, in seconds; NaN where it is not known."""
+    try:
+        fields = Path(f"/proc/{pid}/stat").read_text(encoding="ascii").rpartition(")")[2].split()
+    except OSError:
+        return math.nan
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
+def headless(path: Path, seconds: float, state: TrainerState) -> tuple[float, float]:
     """Steps a second of the same course without a window, from a state on: later steps may take
-    longer or shorter than first ones.
+    longer or shorter than first ones. And the processor time of one.
     """
     course = Course(load(path))
     course.resume(state)
     for _ in range(50):
         course.advance()
-    first, began = course.step, time.perf_counter()
+    first, began, spent = course.step, time.perf_counter(), time.process_time()
     while time.perf_counter() - began < seconds:
         for _ in range(20):
             course.advance()
-    return (course.step - first) / (time.perf_counter() - began)
+    made = course.step - first
+    return made / (time.perf_counter() - began), (time.process_time() - spent) / made
 
 
 def events(seconds: float) -> float:
@@ -142,14 +154,17 @@ def measured(path: Path, seconds: float, profiles: bool) -> str:
         canvas.seconds = evaluator.seconds = 0.0
         assert window.training.shown is not None
         state = window.training.shown.lanes[0].state
+        process = window.training.worker.process
+        assert process is not None
         first, began, spent = course.step, time.perf_counter(), time.thread_time()
+        others = spent_by(process.pid)
         if profiles:
             in_window.enable()
         longest = events(seconds)
         if profiles:
             in_window.disable()
         took, own = time.perf_counter() - began, time.thread_time() - spent
-        steps = (course.step - first) / took
+        others, made = spent_by(process.pid) - others, course.step - first
         window.training.pause()
         while window.training.is_playing:
             events(0.05)
@@ -160,13 +175,14 @@ def measured(path: Path, seconds: float, profiles: bool) -> str:
         for profile in (in_window, in_thread):
             pstats.Stats(profile).sort_stats("tottime").print_stats(28)
             pstats.Stats(profile).sort_stats("cumtime").print_stats(45)
-    frames, most = max(1, canvas.shown), headless(path, seconds / 2, state)
+    frames, (most, alone) = max(1, canvas.shown), headless(path, seconds / 2, state)
+    steps = made / took
     folder.cleanup()
     return (
         f"{path.name.partition('.')[0]:24}{canvas.shown / took:8.1f}{1e3 * own / frames:9.1f}"
         f"{canvas.painted / frames:9.1f}{1e3 * canvas.seconds / frames:7.1f}"
         f"{1e3 * evaluator.seconds / frames:9.1f}"
-        f"{steps:9.0f}{most:9.0f}{steps / most:7.0%}{longest:9.1f}"
+        f"{steps:9.0f}{most:9.0f}{steps / most:7.0%}{alone / (others / made):9.0%}{longest:9.1f}"
     )
 
 
@@ -183,7 +199,7 @@ def main() -> None:
     collector = GarbageCollector()
     print(
         f"{'':24}{'frames/s':>8}{'ms/frame':>9}{'paintings':>10}{'ms':>6}{'evaluate':>9}"
-        f"{'steps/s':>9}{'headless':>9}{'share':>7}{'busy ms':>9}"
+        f"{'steps/s':>9}{'headless':>9}{'share':>7}{'of time':>9}{'busy ms':>9}"
     )
     for path in given.files or examples:
         print(measured(path, given.seconds, given.profile), flush=True)

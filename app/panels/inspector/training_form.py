@@ -88,7 +88,7 @@ class TrainingForm(QWidget):
     def show_result(self, result: Result | None) -> None:
         """Show which variables the patterns name in a diagram that was run."""
         flow = None if result is None else result.flow
-        if flow is not None:
+        if flow is not None and flow.program is not self._program:  # numbers alone keep it
             self._program = flow.program
             self._show_remarks()
 

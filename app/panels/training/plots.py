@@ -90,11 +90,17 @@ class Plots(pg.GraphicsLayoutWidget):  # type: ignore[misc]  # pyqtgraph has no 
         made.setSize(self.size())
         made.setViewBox(QRectF(0.0, 0.0, self.width(), self.height()))
         made.setTitle(self.accessibleName())
+        self._draw_paths(whole=True)
         with QPainter(made) as painter:
             painter.fillRect(QRectF(self.rect()), QColor(self._theme.field))
             self.scene().render(painter, QRectF(self.rect()), QRectF(self.rect()))
+        self._draw_paths(whole=False)
         device.close()
         return bytes(buffer.data())
+
+    def _draw_paths(self, *, whole: bool) -> None:
+        for plot in self._plots.values():
+            plot.draw_paths(whole=whole)
 
     def leaveEvent(self, event: QEvent) -> None:
         super().leaveEvent(event)
@@ -223,6 +229,13 @@ class _Plot:
             symbolBrush=line.colour, symbolPen=None,
         )  # fmt: skip
         clear.setPen(pg.mkPen(line.colour, width=_WIDTH, style=line.dash))
+        clear.curve.setSegmentedLineMode(_mode(line))
+
+    def draw_paths(self, *, whole: bool) -> None:
+        """Draw each line as one path from now on, as a file should have it, or as is fastest."""
+        for line, _ in self._drawn:
+            clear = self._items[id(line.run), line.name][1]
+            clear.curve.setSegmentedLineMode("off" if whole else _mode(line))
 
     def _name(self, lines: Sequence[Line]) -> None:
         """Name the lines, unless the title of the plot says all."""
@@ -251,6 +264,13 @@ class _Plot:
                 spread = f" ({number(low)} … {number(high)})" if low < high else ""
                 texts.append(f"{line.label} {number(float(mean))}{spread}")
         return texts
+
+
+def _mode(line: Line) -> str:
+    """How pyqtgraph draws a line: segment by segment takes an eighth of the time of a path that is
+    wider than a pixel; dashes would begin anew with each.
+    """
+    return "on" if line.dash is Qt.PenStyle.SolidLine else "off"
 
 
 def _union(steps: Sequence[NDArray[np.int64]]) -> NDArray[np.int64]:

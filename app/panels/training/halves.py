@@ -14,6 +14,10 @@ if TYPE_CHECKING:
     from PySide6.QtWidgets import QLabel
 
 
+_GAP = 9
+"""Between two halves, px: they are two drawings."""
+
+
 class Halves(QSplitter):
     """Shows a canvas, and another one beside it while two diagrams are compared."""
 
@@ -22,6 +26,7 @@ class Halves(QSplitter):
         self.titles: list[QLabel] = []
         self._halves: list[QWidget] = []
         self.setChildrenCollapsible(False)
+        self.setHandleWidth(_GAP)
         self._add(canvas)
         self.titles[0].hide()
 
@@ -31,7 +36,7 @@ class Halves(QSplitter):
             self._add(other)
         self.titles[0].show()
         self._halves[1].show()
-        half = max(1, self.width() // 2)
+        half = max(1, (self.width() - _GAP) // 2)
         self.setSizes([half, half])
 
     def show_one(self) -> None:

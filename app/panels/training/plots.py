@@ -26,6 +26,13 @@ if TYPE_CHECKING:
 
 _WIDTH, _FAINT = 1.6, 70
 """Width of a line, px, and the opacity of what is behind a smoothed one, 0 … 255."""
+_CORNERS = (
+    (("right", "top"), (-6, 4)),
+    (("left", "top"), (6, 4)),
+    (("right", "bottom"), (-6, -4)),
+    (("left", "bottom"), (6, -4)),
+)
+"""Where the names of lines may stand in a plot, and how far from its edges, px."""
 _NAMED = 6
 """Lines that a plot names at most."""
 
@@ -164,7 +171,8 @@ class _Plot:
         self.item.getAxis("left").enableAutoSIPrefix(False)
         self.item.getAxis("bottom").enableAutoSIPrefix(False)
         self.item.vb.setDefaultPadding(0.03)
-        self._legend = self.item.addLegend(offset=(-6, 4), labelTextSize="11px")
+        self._legend = self.item.addLegend(offset=_CORNERS[0][1], labelTextSize="11px")
+        self._corner = _CORNERS[0]
         self._mark = pg.InfiniteLine(angle=90, movable=False)
         self._mark.hide()
         self.item.addItem(self._mark, ignoreBounds=True)
@@ -205,6 +213,32 @@ class _Plot:
                     self.item.addItem(item)
             self._draw(*self._items[key], line, points, smoothing, log)
         self._name(lines)
+        self._clear_corner(log)
+
+    def _clear_corner(self, log: tuple[bool, bool]) -> None:
+        """Put the names into the corner with fewest points, if it has less than half as many."""
+        if not self._drawn:
+            return
+        found = [_drawable(p.steps.astype(float), p.mean, log) for _, p in self._drawn]
+        x, y = (np.concatenate([parts[axis] for parts in found]) for axis in (0, 1))
+        x, y = np.log10(x) if log[0] else x, np.log10(y) if log[1] else y
+        known = np.isfinite(x) & np.isfinite(y)
+        area, box = self.item.vb.rect(), self._legend.boundingRect()
+        if not known.any() or not area.width() or not area.height():
+            return
+        x, y = _share(x[known]), _share(y[known])
+        right, top = x > 1.0 - box.width() / area.width(), y > 1.0 - box.height() / area.height()
+        left, bottom = x < box.width() / area.width(), y < box.height() / area.height()
+        sides = {"right": right, "left": left, "top": top, "bottom": bottom}
+        within = {
+            corner: int(np.count_nonzero(sides[corner[0][0]] & sides[corner[0][1]]))
+            for corner in (self._corner, *_CORNERS)
+        }
+        best = min(within, key=lambda corner: within[corner])
+        if 2 * within[best] < within[self._corner]:
+            self._corner = best
+            at = float(best[0][0] == "right"), float(best[0][1] == "bottom")
+            self._legend.anchor(at, at, best[1])
 
     def _draw(
         self, faint: Any, clear: Any, line: Line, points: Points, smoothing: float,
@@ -264,6 +298,12 @@ class _Plot:
                 spread = f" ({number(low)} … {number(high)})" if low < high else ""
                 texts.append(f"{line.label} {number(float(mean))}{spread}")
         return texts
+
+
+def _share(numbers: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Where numbers lie between the least and the largest, 0 … 1."""
+    low, high = float(numbers.min()), float(numbers.max())
+    return np.divide(numbers - low, (high - low) or 1.0)
 
 
 def _mode(line: Line) -> str:

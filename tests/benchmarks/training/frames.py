@@ -7,8 +7,8 @@ thread, how often it paints the canvas for one, and what that and the evaluator'
 steps a second in the window as a share of those without; the processor time of a step without the
 window as a share of that with it (on Linux), which is what frames take away from steps; and how
 long the window's thread was busy at most before it looked for events again. On a busy machine the
-processor times are nearer to the truth than the frames and steps a second. Set QT_QPA_PLATFORM=xcb for a real window; without a screen the painting is
-the same. Not a test: it prints numbers.
+processor times are nearer to the truth than the frames and steps a second. Set QT_QPA_PLATFORM=xcb
+for a real window; without a screen the painting is the same. Not a test: it prints numbers.
 """
 
 from __future__ import annotations

@@ -6,7 +6,7 @@ import math
 from xml.etree import ElementTree
 
 import pytest
-from PySide6.QtCore import QPoint, Qt
+from PySide6.QtCore import QPoint, QPointF, Qt
 from PySide6.QtWidgets import QFileDialog
 
 from app.panels.training.curves import Curves
@@ -137,6 +137,37 @@ def test_logarithmic_axes_and_smoothing_draw_what_they_can(panel, qtbot):
     _, points = panel.plots._plots[Group.LOSSES]._drawn[0]
     assert points.steps[-1] == 52
     assert not panel.grab().isNull()
+
+
+@pytest.mark.parametrize("rises", [False, True])
+def test_the_names_of_lines_stand_where_no_line_is(panel, qtbot, rises):
+    made = Recording("run")
+    made.losses = (LOSS,)
+    for step in range(1, 200):
+        made.add(step, {LOSS: step if rises else 1.0 / step})
+    panel.show_runs([Run(made)])
+    for _ in range(2):  # the names have their sizes once they were drawn
+        panel.grab()
+        panel.draw()
+    plot = panel.plots._plots[Group.LOSSES]
+    box = plot._legend.sceneBoundingRect()
+    _, points = plot._drawn[0]
+    at = [QPointF(*xy) for xy in zip(points.steps.tolist(), points.mean.tolist(), strict=True)]
+    assert box.width() > 20
+    assert not any(box.contains(plot.item.vb.mapViewToScene(point)) for point in at)
+
+
+def test_solid_lines_are_whole_paths_in_files_alone(panel):
+    panel.show_runs([Run(recording())])
+    plot = panel.plots._plots[Group.LOSSES]
+    (items,) = plot._items.values()
+    modes = []
+    paint = panel.plots.scene().render
+    panel.plots.scene().render = lambda *given: (
+        modes.append(items[1].curve.opts["segmentedLineMode"]) or paint(*given)
+    )
+    panel.plots.svg()
+    assert (modes, items[1].curve.opts["segmentedLineMode"]) == (["off"], "on")
 
 
 def test_the_drawing_is_svg_in_the_colours_of_the_theme(panel, qapp):

@@ -70,6 +70,8 @@ def badge_labels(
     the outcome of a gradient check, then the mark of a surrogate gradient, unless a failed check
     already accounts for it.
     """
+    if not (badges.about or badges.checks):
+        return []
     about = badges.about.get(path, ())
     found = [(badge_label(b.mark), b.sentence) for b in about if b.mark in _ON_FACES]
     for port in outputs:

@@ -96,35 +96,48 @@ def readout(array: NDArray[Any]) -> Readout:
     if not array.ndim:
         return Readout(((number(array[()]),),), fewer=((number(array[()], DIGITS - 1),),))
     if array.ndim <= 2 and array.size and fits(array.shape):
-        rows = np.atleast_2d(array)
-        cells = _aligned(rows, DIGITS if rows.shape[1] < COLUMNS - 1 else DIGITS - 1)
-        return Readout(cells, bracketed=True, fewer=_aligned(rows, 2))
+        # As Python's own numbers: for so few of them numpy takes several times as long.
+        rows = array.tolist() if array.ndim == 2 else [array.tolist()]
+        places = _places_of(rows) if _float(array) and array.size > 1 else None
+        digits = DIGITS if len(rows[0]) < COLUMNS - 1 else DIGITS - 1
+        cells = _aligned(rows, digits, places)
+        return Readout(cells, bracketed=True, fewer=_aligned(rows, 2, places))
     head = f"{dimensions(array.shape)} {array.dtype}"
     if not array.size:
         return Readout(((head,), ("empty",)), prose=True)
     return Readout(((head,), (spread(array),)), prose=True, fewer=((head,), (_briefly(array),)))
 
 
-def _aligned(rows: NDArray[Any], digits: int) -> Cells:
+def _places_of(rows: list[list[float]]) -> int | None:
+    """Decimal places of the largest of some numbers at one digit; None if they can't be aligned:
+    integers, and what is written with an exponent.
+    """
+    finite = [abs(x) for row in rows for x in row if math.isfinite(x)]
+    largest = max(finite, default=0.0)
+    numbers = (x for row in rows for x in row)
+    whole = all(x.is_integer() or math.isinf(x) for x in numbers)
+    if whole or not 1e-3 <= largest < 1e5:
+        return None
+    return -math.floor(math.log10(largest))
+
+
+def _aligned(rows: list[list[Any]], digits: int, first: int | None) -> Cells:
     """Numbers to the same decimal place, with ``digits`` of the largest; integers without a point.
 
-    A number too small for that place is written with an exponent: only zero looks like zero.
+    ``first`` is the place of its first digit, see :func:`_places_of`. A number too small for that
+    place is written with an exponent: only zero looks like zero.
     """
-    # As Python's own numbers: for so few of them numpy takes several times as long.
-    listed = rows.tolist()
-    flat = [x for row in listed for x in row] if _float(rows) else []
-    largest = max((abs(x) for x in flat if math.isfinite(x)), default=0.0)
-    whole = all(x.is_integer() or math.isinf(x) for x in flat)
-    if rows.size == 1 or whole or not 1e-3 <= largest < 1e5:
-        return tuple(tuple(number(x, digits) for x in row) for row in listed)
-    places = max(0, digits - 1 - math.floor(math.log10(largest)))
+    if first is None:
+        return tuple([tuple([number(x, digits) for x in row]) for row in rows])
+    places = max(0, digits - 1 + first)
+    least = 0.5 * 10.0**-places
 
     def cell(value: float) -> str:
-        if not math.isfinite(value) or value == 0 or abs(value) < 0.5 * 10.0**-places:
-            return number(value, 1)
-        return f"{value:.{places}f}".replace("-", "−")
+        if least <= abs(value) < math.inf:  # and not NaN
+            return f"{value:.{places}f}".replace("-", "−")
+        return number(value, 1)
 
-    return tuple(tuple(cell(x) for x in row) for row in listed)
+    return tuple([tuple([cell(x) for x in row]) for row in rows])
 
 
 def _float(array: NDArray[Any]) -> bool:

@@ -180,4 +180,5 @@ def _with_numbers(look: Look, page: PageResult, i: int) -> Look:
         return look
     if look.size is not None:
         return replace(look, view=picture_of(page, i))
-    return replace(look, sections=sections_of(page, i), slider=slider_look(page, i))
+    sections, slider = sections_of(page, i), slider_look(page, i)
+    return replace(look, sections=sections, slider=slider, ground=look.bare())

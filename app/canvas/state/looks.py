@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -106,6 +106,8 @@ class Look:
     """The size of a view that is not collapsed."""
     view: Picture | None = None
     """What a view shows."""
+    ground: Look | None = field(default=None, compare=False, repr=False)
+    """The look without numbers, where it is known."""
 
     @property
     def width(self) -> float:
@@ -125,7 +127,7 @@ class Look:
 
     def bare(self) -> Look:
         """The look without numbers."""
-        return replace(self, sections=(), slider=None, view=None)
+        return self.ground or replace(self, sections=(), slider=None, view=None)
 
     def plain(self, summary: tuple[str, ...]) -> Look:
         """The look from afar: one number, no others, and no names of ports."""
@@ -139,6 +141,7 @@ class Look:
             summary=summary if self.through is None else (),
             inputs=tuple(replace(port, text="") for port in self.inputs),
             outputs=tuple(replace(port, text="") for port in self.outputs),
+            ground=None,
         )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -18,6 +19,7 @@ from app.canvas.paint.legible import legible_scale, legible_size
 from app.canvas.paint.views.faces import draw_view
 from app.canvas.scene.camera import NUMBERS
 from app.canvas.scene.geometry import PORT_RADIUS
+from app.services import typeface
 from app.services.palette import shades
 from app.services.theme import BODY, SMALL, Theme, font, text_width
 from runtime.diagram.layout.measures import HEADER, ROW, WIDTH
@@ -59,10 +61,10 @@ def draw_numbers(painter: QPainter, look: Look, theme: Theme, zoom: float) -> No
     if look.view is not None and look.size is not None:
         draw_view(painter, look.view, view_place(look, zoom), theme, zoom, stale=look.stale)
         return
+    room = numbers_room(look, zoom)
     if look.slider is not None:
-        place = slider_place(look, *numbers_room(look, zoom))
-        draw_slider(painter, look.slider, place, theme, stale=look.stale)
-    for section, place in section_places(look, *numbers_room(look, zoom)):
+        draw_slider(painter, look.slider, slider_place(look, *room), theme, stale=look.stale)
+    for section, place in section_places(look, *room):
         draw_section(painter, section, place, theme, zoom=zoom, stale=look.stale)
 
 
@@ -101,10 +103,15 @@ def paint_badges_over(painter: QPainter, view: ViewState, blocks: Iterable[int])
 
 def port_texts(look: Look, zoom: float) -> Iterator[tuple[PortLook, int, QRectF]]:
     """Each port with a text, its side (0 for inputs) and the place of the text on the face."""
+    return _port_texts((look.inputs, look.outputs), zoom)
+
+
+def _port_texts(
+    sides: tuple[tuple[PortLook, ...], tuple[PortLook, ...]], zoom: float
+) -> Iterator[tuple[PortLook, int, QRectF]]:
     size = legible_size(SMALL, zoom)
-    sides = look.inputs, look.outputs
     both = all(any(port.text for port in ports) for ports in sides)
-    share = _NAME_SHARE if both or len(look.outputs) == 1 else _ONE_SIDE_SHARE
+    share = _NAME_SHARE if both or len(sides[1]) == 1 else _ONE_SIDE_SHARE
     for side, ports in enumerate(sides):
         for row, port in enumerate(ports):
             if port.text:
@@ -116,8 +123,18 @@ def port_texts(look: Look, zoom: float) -> Iterator[tuple[PortLook, int, QRectF]
 
 def numbers_room(look: Look, zoom: float) -> tuple[float, float]:
     """Where numbers may begin and end beside the names of ports."""
+    return _numbers_room((look.inputs, look.outputs), zoom, typeface.families())
+
+
+@lru_cache(maxsize=1024)
+def _numbers_room(
+    sides: tuple[tuple[PortLook, ...], tuple[PortLook, ...]],
+    zoom: float,
+    families: tuple[str, ...],
+) -> tuple[float, float]:
+    """As above; other ``families`` of letters are as wide as they are."""
     widths = [0.0, 0.0]
-    for _, side, place in port_texts(look, zoom):
+    for _, side, place in _port_texts(sides, zoom):
         widths[side] = max(widths[side], place.width() + 8.0)
     return GUTTER + widths[0], WIDTH - GUTTER - widths[1]
 

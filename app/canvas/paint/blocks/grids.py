@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QPointF, QRectF, Qt
@@ -152,7 +153,20 @@ def _draw_text(painter: QPainter, place: QRectF, text: str) -> None:
 
 
 def _draw_brackets(painter: QPainter, left: float, right: float, half: float) -> None:
+    for corners in _brackets(left, right, half):
+        painter.drawPolyline(corners)
+
+
+@lru_cache(maxsize=512)
+def _brackets(left: float, right: float, half: float) -> tuple[list[QPointF], ...]:
+    """The corners of both."""
     upper, lower = -half + 2.5, half - 2.5
-    for x, inward in ((left, 2.5), (right, -2.5)):
-        corners = ((x + inward, upper), (x, upper), (x, lower), (x + inward, lower))
-        painter.drawPolyline([QPointF(*corner) for corner in corners])
+    return tuple(
+        [
+            QPointF(x + inward, upper),
+            QPointF(x, upper),
+            QPointF(x, lower),
+            QPointF(x + inward, lower),
+        ]
+        for x, inward in ((left, 2.5), (right, -2.5))
+    )

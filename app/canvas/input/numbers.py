@@ -52,6 +52,8 @@ class Numbers:
         self._canvas = canvas
         self._scrub: Scrub | None = None
         self._turned = 0.0
+        self._told = ""
+        """What is said of the active number while it stays; empty once something else is said."""
 
     # Finding
 
@@ -86,6 +88,7 @@ class Numbers:
             "double-click to type."
         )
         text = "" if number is None else hint.format(self._written(number))
+        self._told = ""
         self._canvas.hint(text)
 
     # Changing
@@ -95,6 +98,7 @@ class Numbers:
 
         def change(value: Any) -> SetParameters:
             hint = editor.tr("{0} = {1}. Shift is fine, Ctrl coarse, Esc takes it back.")
+            self._told = ""
             self._canvas.hint(hint.format(_name(number), written(value)))
             return self._change(number, value)
 
@@ -128,13 +132,21 @@ class Numbers:
         if near is not None and not self.exists(near):
             self._canvas.view = view = replace(view, near_number=None)
         selected = number is not None and view.selection.blocks == {number.block}
-        if number is not None and not (selected and self.exists(number)):
+        if number is None:
+            return
+        if not (selected and self.exists(number)):
             self.activate(None)
+            if self._told:
+                self._canvas.hint("")
+            self._told = ""
+        elif self._told and self._told != self._written(number):  # typed, or undone
+            self._tell(number)
 
     def leave(self) -> bool:
         """Take the keys from the number that has them; False if none does."""
         had = self._canvas.view.number is not None
         self.activate(None)
+        self._told = ""
         if had:
             self._canvas.hint("")
         return had
@@ -150,7 +162,8 @@ class Numbers:
         value = self._scrub.by(steps, factor_of(modifiers))
         if value != before:
             self._canvas.request(self._change(number, value))
-            self._tell(number)
+            if self._told != self._written(number):
+                self._tell(number)
         return True
 
     def wheel(self, at: QPointF, turned: float, modifiers: Qt.KeyboardModifier) -> bool:
@@ -232,7 +245,7 @@ class Numbers:
         return self._canvas.view.annotations.page.value(number.block, "out")
 
     def _tell(self, number: Number) -> None:
-        text = self._written(number)
+        self._told = text = self._written(number)
         self._canvas.speak(text)
         self._canvas.hint(
             editor.tr(

@@ -129,6 +129,17 @@ class TestKeys:
         assert shell.main.blocks["mul1"].literals["a"].array == 2
         assert shell.messages[-1].startswith("mul1.a = 2. Up and Down change it")
 
+    def test_what_is_said_of_a_number_follows_what_is_typed(self, canvas, shell):
+        go(canvas, FocusKind.BLOCK, "mul1")
+        press(canvas, "V", "Return")
+        QTest.keyClicks(canvas.findChild(QLineEdit), "7")
+        QTest.keyClick(canvas.findChild(QLineEdit), Qt.Key.Key_Return)
+        assert shell.main.blocks["mul1"].literals["a"].array == 7
+        assert shell.messages[-1].startswith("mul1.a = 7. Up and Down change it")
+        assert len(shell.messages) == len(set(shell.messages))
+        canvas.select({"m"})
+        assert shell.messages[-1] == ""
+
     def test_key_scroll(self, canvas, shell):
         before = canvas.view.camera
         press(canvas, "PgDown")

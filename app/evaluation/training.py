@@ -141,13 +141,16 @@ class TrainingWorker(QObject):
         training: Training,
         limit: int,
         states: Sequence[TrainerState] = (),
+        past: Sequence[Sequence[TrainerState]] = (),
     ) -> None:
-        """Make a course of each diagram, with ``limit`` bytes for all of their states."""
+        """Make a course of each diagram, with ``limit`` bytes for all of their states. Each goes on
+        from one of the ``states``, if there are any, and back to those of its ``past``.
+        """
         names = [recording.name for recording in recordings]
         self._recordings, self._begun, self._courses = recordings, 0, ()
         serial, share = self._next(), limit // len(diagrams)
         allowed = allowed_data()
-        self._send(Begin(serial, diagrams, names, training, share, allowed, states))
+        self._send(Begin(serial, diagrams, names, training, share, allowed, states, past))
 
     def play(self, names: Sequence[str], control: Control) -> None:
         """Make steps until the control ends it; where a course had gone back, it goes on under its

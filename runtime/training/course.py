@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -138,13 +138,17 @@ class Course:
         self.ring.forget_after(self.step)
         self._watch = Watch(self.trainer)
 
-    def resume(self, state: TrainerState) -> None:
-        """Go on from a state of another course of this diagram: its steps before can't be reached.
+    def resume(self, state: TrainerState, past: Iterable[TrainerState] = ()) -> None:
+        """Go on from a state of another course of this diagram, whose steps can be reached from the
+        first state of its ``past`` on: that has earlier states, in the order of their steps.
 
         Raises what ``Trainer.restore`` does.
         """
         self.trainer.restore(state)
         self.ring = Ring(self.ring.limit)
+        for before in past:
+            if before.rounds < state.rounds:
+                self.ring.add(before.rounds, _Kept(before, self.session.diagram), before.nbytes)
         self._keep(kept=True)
 
     def go(self, step: int, superseded: Callable[[], bool] = lambda: False) -> bool:
@@ -211,8 +215,7 @@ class Course:
 
     def _keep(self, *, kept: bool = False) -> None:
         state = self.trainer.state()
-        size = sum(array.nbytes for array in state.arrays.values())
-        self.ring.add(self.step, _Kept(state, self.session.diagram), size, kept=kept)
+        self.ring.add(self.step, _Kept(state, self.session.diagram), state.nbytes, kept=kept)
 
 
 def stored(diagram: Diagram, values: Mapping[Address, Array]) -> Diagram:

@@ -10,7 +10,7 @@ from app.controllers.training.recipe import about_recipe, default_recipe
 from app.controllers.training.words import about_loss
 from app.services.translation import editor
 from runtime.training.curves import Recording
-from runtime.training.ring import LIMIT
+from runtime.training.ring import LIMIT, Ring
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -22,7 +22,10 @@ if TYPE_CHECKING:
     from runtime.diagram import Diagram
     from runtime.training.process.following import FollowedCourse
     from runtime.training.process.messages import Frame
+    from runtime.training.saving.checkpoint import TrainerState
 
+_HELD = 16 * 2**20
+"""Bytes of states that the window keeps, in case that the process of the courses ends."""
 _AFTER = 1000
 """Milliseconds after a diagram is open until a process for its training starts."""
 
@@ -45,6 +48,16 @@ class Beginning:
         """The names of runs that are compared; else they are numbered."""
         self.lost: tuple[FollowedCourse, ...] = ()
         """Courses whose process has ended."""
+        self._held: Ring[tuple[TrainerState, ...]] = Ring(_HELD)
+        """The states of frames since the start or the last edit."""
+
+    def hold(self, frame: Frame) -> None:
+        """Keep the states of a frame, in case that the process of the courses ends."""
+        if not frame.step:
+            self._held = Ring(_HELD)
+        states = tuple(lane.state for lane in frame.lanes)
+        self._held.forget_after(frame.step)
+        self._held.add(frame.step, states, sum(state.nbytes for state in states))
 
     def begin(self, shown: Frame | None) -> int:
         """Have courses made; returns the step at which they begin. ``shown`` has the states that
@@ -53,13 +66,15 @@ class Beginning:
         diagram, lost, self.lost = self._document.diagram, self.lost, ()
         diagrams = [diagram, *(variant(diagram) for variant in self.variants)]
         recordings = [Recording(name) for name in self.names or (self._runs.next_name(),)]
-        states, step = [], 0
+        states, past, step = [], [], 0
         if lost and shown is not None:
             states, step = [lane.state for lane in shown.lanes], shown.step
+            held = [self._held.before(at)[1] for at in self._held.steps if at < step]
+            past = [*zip(*held, strict=True)]
             names = zip(lost, self.names_from(step), strict=True)
             recordings = [course.recording.copy(name, step) for course, name in names]
         given = default_recipe(self._settings.rate)
-        self._worker.begin(diagrams, recordings, given, LIMIT, states)
+        self._worker.begin(diagrams, recordings, given, LIMIT, states, past)
         return step
 
     def lose(
@@ -69,10 +84,13 @@ class Beginning:
         what the user should know.
         """
         self.lost = courses if shown is not None else ()
-        return about_loss(error, shown.step if shown is not None and courses else None)
+        if shown is None or not courses:
+            return about_loss(error, None)
+        return about_loss(error, shown.step, min((*self._held.steps, shown.step)))
 
     def edit_of(self, edit: tuple[Diagram, Diagram]) -> list[tuple[Diagram, Diagram]]:
         """For each course what was shown, and what it is to be."""
+        self._held = Ring(_HELD)  # other numbers led to these states
         before, after = edit
         return [edit, *((variant(before), variant(after)) for variant in self.variants)]
 

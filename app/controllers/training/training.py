@@ -261,6 +261,7 @@ class TrainingController(QObject):
             self._finish(answer)
         elif isinstance(answer, Begun):
             self.courses = answer.courses
+            self.beginning.hold(answer.frame)
             self._origin = {**answer.frame.lanes[0].values, **self._origin}
             self.runs.show(course.recording for course in self.courses)
             self._go_on()
@@ -321,6 +322,7 @@ class TrainingController(QObject):
                 control.want_frame()
             return
         self._is_resumed = False
+        self.beginning.hold(frame)
         lane = self._lane = frame.lanes[0]
         self.runs.show(course.recording for course in self.courses)
         self._evaluator.set_step(lane.step_number, self.courses[0].recording)

@@ -41,9 +41,9 @@ def about_memory(states: Sequence[States]) -> str:
     return found
 
 
-def about_loss(error: Exception, step: int | None) -> str:
+def about_loss(error: Exception, step: int | None, first: int = 0) -> str:
     """Why a training has ended with its process, and from where Play goes on: a step, or None for
-    a new run.
+    a new run; ``first`` is the first step that can still be reached.
     """
     if isinstance(error, Cancelled):
         text = editor.tr("The training was cancelled.")
@@ -52,4 +52,8 @@ def about_loss(error: Exception, step: int | None) -> str:
     if step is None:
         return f"{text} " + editor.tr("Play begins a new run.")
     more = editor.tr("Nothing that is shown is lost: Play goes on from step {0}.")
-    return f"{text} {more.format(f'{step:,}')}"
+    text = f"{text} {more.format(f'{step:,}')}"
+    if first < step:
+        back = editor.tr("The scale leads back to any step from {0} on.")
+        text = f"{text} {back.format(f'{first:,}')}"
+    return text

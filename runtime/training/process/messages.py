@@ -37,6 +37,8 @@ class Begin:
     """Data files and folders that the user has chosen."""
     states: Sequence[TrainerState] = ()
     """States from which the courses go on; none for the start."""
+    past: Sequence[Sequence[TrainerState]] = ()
+    """For each course states before that, to go back to, in the order of their steps."""
 
 
 @dataclass(frozen=True)

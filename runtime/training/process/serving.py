@@ -181,8 +181,9 @@ class Server:
             Course(diagram, job.training, name=name, limit=job.limit)
             for diagram, name in zip(job.diagrams, job.names, strict=True)
         ]
-        for course, state in zip(courses, job.states, strict=False):
-            course.resume(state)
+        past = job.past or [()] * len(job.states)
+        for course, state, before in zip(courses, job.states, past, strict=False):
+            course.resume(state, before)
         self._begin_with(tuple(courses), job.serial)
 
     def _begin_with(self, courses: tuple[Course, ...], serial: int) -> None:

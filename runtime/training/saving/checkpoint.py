@@ -53,6 +53,11 @@ class TrainerState:
     arrays: Mapping[str, Array]
     about: Mapping[str, Any]
 
+    @property
+    def nbytes(self) -> int:
+        """The memory of its arrays, in bytes."""
+        return sum(array.nbytes for array in self.arrays.values())
+
 
 @dataclass(frozen=True)
 class Checkpoint:

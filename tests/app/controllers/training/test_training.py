@@ -363,7 +363,10 @@ def test_a_killed_process_loses_nothing_that_was_shown(window, qtbot):
     qtbot.waitUntil(lambda: window.training.step_shown > 5)
     text = killed(window, qtbot)
     at = window.training.step_shown
-    assert text.endswith(f"Nothing that is shown is lost: Play goes on from step {at:,}.")
+    assert text.endswith(
+        f"Nothing that is shown is lost: Play goes on from step {at:,}. "
+        "The scale leads back to any step from 0 on."
+    )
     np.testing.assert_array_equal(w_of(window), by_hand(at))
     assert window.document.undo_stack.count() == 1
     steps = play_until(window, qtbot, at + 5)
@@ -371,18 +374,31 @@ def test_a_killed_process_loses_nothing_that_was_shown(window, qtbot):
     first, second = (run.recording for run in window.training.runs.listed)
     assert (first.name, second.name) == ("Run 1", f"Run 2 from step {at:,}")
     assert second.points("L.out").steps.tolist()[-1] == steps
-    window.training.bar.scale.setValue(1)  # which went with the process
-    qtbot.waitUntil(lambda: window.training.step_shown == at)
-    assert f"Steps before {at:,} can't be reached" in window.training.bar.scale.toolTip()
+    for step in (at - 2, 1, at + 1, 0):  # the first ones went with the process
+        window.training.bar.scale.setValue(step)
+        qtbot.waitUntil(lambda step=step: np.array_equal(w_of(window), by_hand(step)))
+        assert window.training.step_shown == step
+    assert "can't be reached" not in window.training.bar.scale.toolTip()
 
 
 def test_a_process_killed_during_a_pause_is_told_and_the_scale_still_works(window, qtbot):
     steps = play_until(window, qtbot, 10)
-    assert killed(window, qtbot).endswith(f"from step {steps:,}.")
+    assert f"goes on from step {steps:,}." in killed(window, qtbot)
     window.training.bar.scale.setValue(3)
     qtbot.waitUntil(lambda: window.training.courses != ())
-    qtbot.waitUntil(lambda: window.training.step_shown == steps)
-    np.testing.assert_array_equal(w_of(window), by_hand(steps))
+    qtbot.waitUntil(lambda: np.array_equal(w_of(window), by_hand(3)))
+
+
+def test_after_an_edit_of_numbers_a_killed_process_leads_back_to_the_edit(window, qtbot):
+    steps = play_until(window, qtbot, 10)
+    window.edit.change(SetParameters("w", {"value": [7.0, 7.0]}))
+    last = play_until(window, qtbot, steps + 5)
+    text = killed(window, qtbot)
+    first = int(text.rpartition("any step from ")[2].removesuffix(" on.").replace(",", ""))
+    assert steps < first < last
+    window.training.bar.scale.setValue(1)
+    qtbot.waitUntil(lambda: window.training.step_shown == first)
+    assert f"Steps before {first:,} can't be reached" in window.training.bar.scale.toolTip()
 
 
 def test_after_an_edit_a_killed_process_begins_a_new_run(window, qtbot):
@@ -410,6 +426,7 @@ def test_cancel_ends_the_training(window, qtbot):
     at = window.training.step_shown
     assert window.training.bar.text() == (
         f"The training was cancelled. Nothing that is shown is lost: Play goes on from step {at:,}."
+        " The scale leads back to any step from 0 on."
     )
     qtbot.keyClick(window.canvas, Qt.Key.Key_F7)
     qtbot.waitUntil(lambda: window.training.step_shown > 2)

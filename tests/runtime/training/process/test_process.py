@@ -78,9 +78,10 @@ class Watched:
             pass
         return found
 
-    def begin(self, *diagrams, allowed=(), states=(), training=GIVEN):
+    def begin(self, *diagrams, allowed=(), states=(), past=(), training=GIVEN):
         names = [f"run {i}" for i in range(len(diagrams))]
-        begin = Begin(next(self.serials), diagrams, names, training, 1 << 20, allowed, states)
+        given = diagrams, names, training, 1 << 20, allowed, states, past
+        begin = Begin(next(self.serials), *given)
         self.process.send(begin)
         found = self.end()
         if isinstance(found, Report):
@@ -214,6 +215,13 @@ def test_another_process_goes_on_where_one_was_killed(processes, watched):
     for key, array in trainer.state().arrays.items():
         assert later.state.arrays[key].tobytes() == array.tobytes(), key
     assert other.go(3).content.step == 8  # what came before is gone
+    begun = other.begin(diagram, states=[later.state], past=[[lane.state]])
+    assert begun.about[0].states.first == 8
+    (earlier,) = other.go(10).content.lanes
+    trainer = Trainer(Session(diagram, partial=True))
+    list(trainer.run(10))
+    for key, array in trainer.state().arrays.items():
+        assert earlier.state.arrays[key].tobytes() == array.tobytes(), key
     processes.take_back(other.process, is_idle=True)
 
 

@@ -32,6 +32,8 @@ if TYPE_CHECKING:
 
 CLICK_DISTANCE = 3.0
 """How far the pointer may move during a click, widget px."""
+_BESIDE = 12.0
+"""How far apart the clicks of a double click are at most, unless the canvas moves, widget px."""
 _WHEEL = 1.0015
 _ADDING = Qt.KeyboardModifier.ShiftModifier | Qt.KeyboardModifier.ControlModifier
 
@@ -101,7 +103,7 @@ class Mouse:
         """Type a number or expression, enter a page, show a derivative, edit a name or a note, bend
         a wire, or add.
         """
-        at, canvas = event.position(), self.canvas
+        at, canvas = self._clicked_twice(event.position()), self.canvas
         scene, camera = canvas.view.scene, canvas.view.camera
         if port_at(scene, camera, at.x(), at.y()) is not None:
             return
@@ -123,6 +125,14 @@ class Mouse:
             canvas.start_note(note)
         else:
             canvas.quick_add(at)
+
+    def _clicked_twice(self, at: QPointF) -> QPointF:
+        """Where a double click is meant: at the first of its clicks, where a bar that this brought
+        has moved the canvas under the pointer.
+        """
+        first = self.pressed
+        has_moved = first is not None and (at - first).manhattanLength() > _BESIDE
+        return first if first is not None and has_moved else at
 
     def _show_derivative(self, name: str, at: QPointF) -> None:
         """Show a derivative; the first click on the symbol of a stop is taken back."""

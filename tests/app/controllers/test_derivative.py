@@ -7,6 +7,7 @@ import pytest
 from PySide6.QtCore import QPoint, Qt
 from PySide6.QtWidgets import QLabel, QScrollArea
 
+from app.canvas.input.entry.quick_add import QuickAdd
 from app.panels.help.window import ManualWindow
 from app.panels.lessons.heatmap import Heatmap, JacobianTable
 from app.panels.lessons.vector_jacobian import ProductView
@@ -56,6 +57,20 @@ def test_a_double_click_on_the_symbol_of_a_stop_tries_nothing(opened, qtbot):
     assert window.trial.active
     click_again(window.canvas, at)
     assert not window.trial.active
+    qtbot.waitUntil(lambda: "sg · StopGradient" in window.derivative.panel.text())
+
+
+def test_a_bar_that_moves_the_canvas_between_two_clicks_changes_nothing(opened, qtbot):
+    """The pointer stays where it is on the screen, and the trial bar pushes the canvas down."""
+    window = opened(build(loss(stop_gradient(variable("w", 3.0), name="sg"), name="L")))
+    canvas = window.canvas
+    at = canvas.block_rect("sg").topLeft() + QPoint(16, 10)
+    qtbot.mouseMove(canvas, at)
+    pointer = canvas.mapTo(window, at)
+    qtbot.mouseClick(canvas, Qt.MouseButton.LeftButton, pos=at)
+    qtbot.waitUntil(lambda: canvas.mapFrom(window, pointer).y() < at.y() - 20)
+    click_again(canvas, canvas.mapFrom(window, pointer))
+    assert not window.trial.active and not canvas.findChildren(QuickAdd)
     qtbot.waitUntil(lambda: "sg · StopGradient" in window.derivative.panel.text())
 
 

@@ -8,13 +8,15 @@ those of the page; ``publish`` is the time that publishing takes, with its own c
 ``compute`` is the least time of a recompute in node and ``states`` that of all states, both in
 milliseconds. ``None`` and ``states`` count what differs; ``worst`` is the largest
 difference of a number, relative to its array's largest element (or to a thousandth of the largest
-gradient, where a whole array is rounding errors), and ``over`` how many are off by more than 1e-12.
+gradient, where a whole array is rounding errors; nan where infinities differ in sign), and ``over``
+how many are off by more than 1e-12.
 Diagrams that divide a gradient by its own length amplify rounding errors where it is tiny.
 """
 
 from __future__ import annotations
 
 import argparse
+import math
 import tempfile
 import time
 from collections.abc import Sequence
@@ -76,10 +78,10 @@ def row(file: Path, trials: int, dtype: str, browser: bool, folder: Path, sweep:
 def counts(found: dict[str, Any]) -> str:
     """What a comparison found, in columns."""
     equal = found["equal"] / max(1, found["numbers"])
+    worst = math.nan if found["worst"] is None else found["worst"]  # infinities of other signs
     return (
         f"{found['cases']:7}{found['numbers']:9}{equal:7.1%}{found['none']:6}{found['states']:7}"
-        f"{found['over']:6}{found['worst']:9.1e}"
-        + "".join(f"\n    {each}" for each in found["wrong"])
+        f"{found['over']:6}{worst:9.1e}" + "".join(f"\n    {each}" for each in found["wrong"])
     )
 
 

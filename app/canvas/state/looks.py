@@ -199,15 +199,17 @@ def picture_of(page: PageResult, i: int) -> Picture | None:
 
 
 def summary_of(page: PageResult, i: int) -> tuple[str, ...]:
-    """The number of block ``i`` from afar: a variable's gradient, or the value of an output."""
+    """The number of block ``i`` from afar: the gradient of a variable, if it is known, or else the
+    value of an output.
+    """
     scene, name = page.scene, page.scene.names[i]
     block, outputs = scene.blocks[i], scene.slots[i].outputs
     if page.result is None or len(outputs) != 1:
         return ()
     value = page.value(name, outputs[0])
-    if value is not None and isinstance(block, Source) and block.kind == "variable":
-        known = page.knows_gradient(name)
-        return tuple(f"∇ {text}" for text in one_number(page.gradient(name))) if known else ()
+    is_variable = isinstance(block, Source) and block.kind == "variable"
+    if value is not None and is_variable and page.knows_gradient(name):
+        return tuple(f"∇ {text}" for text in one_number(page.gradient(name)))
     return () if value is None else one_number(value)
 
 

@@ -17,9 +17,11 @@ from app.canvas.paint.wires import lanes
 from app.canvas.scene.camera import NUMBERS, PLAIN, Camera
 from app.canvas.scene.geometry import Scene
 from app.canvas.state.annotations import resolve
-from app.canvas.state.looks import row_counts
+from app.canvas.state.formatting import one_number
+from app.canvas.state.looks import row_counts, summary_of
 from app.canvas.state.marks.route import Route
 from app.canvas.state.view_state import ViewState
+from app.evaluation.concealment import concealed
 from app.evaluation.evaluator import evaluate
 from app.services.theme import LIGHT
 from blocks.library.sources import Constant
@@ -106,6 +108,14 @@ def test_below_the_zoom_of_numbers_a_name_and_one_number_remain(view, zoom):
         assert len(words) == 2
         assert any(word[0] == name[0] for word in words)
         assert any(word in look.summary for word in words)
+
+
+def test_a_variable_whose_gradient_is_to_be_predicted_shows_its_value(result):
+    scene = Scene(result.diagram, "main")
+    hidden = resolve(scene, concealed(result, frozenset({"gradients"}))).page
+    number = summary_of(hidden, scene.index["a"])
+    assert number == one_number(result.values["a.out"])
+    assert summary_of(resolve(scene, result).page, scene.index["a"]) != number
 
 
 def test_what_remains_grows_in_relation_to_its_block(view):

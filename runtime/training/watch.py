@@ -31,6 +31,8 @@ can be FAINT or FLOOD by the usual thresholds, for losses whose own gradient is 
 """
 _SAME = 1e-6
 """Share of its sum of squares up to which a variable may have stayed the same."""
+_PATROL = 12
+"""Rounds after the first observation until the next where nothing is seen."""
 _LONGEST = 256
 """Rounds without an observation at most; one takes as long as some rounds."""
 
@@ -84,7 +86,7 @@ class Watch:
             for name in record.optimisers:
                 seen |= self._looks[name].take(moved)
         alarms.calm(trouble for trouble, sight in _SHOWN_BY.items() if sight not in seen)
-        waits = [self._wait_of(sight, step) for sight in seen]
+        waits = self._waits_of(seen, step)
         if not alarms.is_counting and all(step < wait.until for wait in waits):
             return alarms.rising(step)
         session = self._trainer.session
@@ -94,31 +96,38 @@ class Watch:
             wait.observe(step)
         return found
 
-    def _wait_of(self, sight: Sight, step: int) -> _Wait:
-        """What is known of a sight; nothing once it has not been seen for long."""
-        wait = self._waits.get(sight)
-        if wait is None or step - wait.seen > _LONGEST:
-            wait = self._waits[sight] = _Wait()
-        wait.seen = step
-        return wait
+    def _waits_of(self, seen: set[Sight], step: int) -> list[_Wait]:
+        """What is known of sights. One that is new, or was not seen for long, begins with the least
+        wait of the others: what was observed in vain for them is likely to be so for it.
+        """
+        known = {
+            sight: wait
+            for sight in seen
+            if (wait := self._waits.get(sight)) is not None and step - wait.seen <= _LONGEST
+        }
+        least = min((w.rounds for s, w in known.items() if s is not Sight.PATROL), default=1)
+        for sight in seen - known.keys():
+            known[sight] = self._waits[sight] = _Wait(_PATROL if sight is Sight.PATROL else least)
+        for wait in known.values():
+            wait.seen = step
+        return list(known.values())
 
 
 class _Wait:
     """When to observe what a sight was of."""
 
-    def __init__(self) -> None:
+    def __init__(self, rounds: int) -> None:
+        self.rounds = rounds
+        """Rounds from the next observation to the one after it."""
         self.seen = 0
         """The last round with that sight."""
         self.until = 0
         """The round from which on it is worth an observation."""
-        self._rounds = 1
 
     def observe(self, step: int) -> None:
-        """Wait after an observation, and the next time longer, unless it came before its time."""
-        was_due = step >= self.until
-        self.until = step + self._rounds
-        if was_due:
-            self._rounds = min(2 * self._rounds, _LONGEST)
+        """Wait after an observation, be it for this or another sight, and the next time longer."""
+        self.until = step + self.rounds
+        self.rounds = min(2 * self.rounds, _LONGEST)
 
 
 class _Look:

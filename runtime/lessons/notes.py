@@ -8,6 +8,7 @@ what there is not, stays as it was written.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from itertools import islice
 from typing import TYPE_CHECKING
 
 from blocks.errors import GradwireError, Location
@@ -25,6 +26,9 @@ from runtime.lessons.texts import filled, parse_text
 if TYPE_CHECKING:
     from runtime.diagram.model import Diagram
     from runtime.lessons.expressions.trials import Trial
+
+MOST_TRIALS = 32
+"""What-ifs that are computed for the notes of a diagram after each edit: each is one more run."""
 
 
 @dataclass(frozen=True)
@@ -76,15 +80,17 @@ def with_numbers(diagram: Diagram, session: Session | None = None) -> Diagram:
 
 def note_trials(session: Session, most: int | None = None) -> dict[Trial, ObservedFlow]:
     """The flows of the what-ifs that the notes of a session's diagram ask about, with the numbers
-    that the session has now. One that can't be tried is left out.
+    that the session has now. One that can't be tried is left out, and so are all after the first
+    ``MOST_TRIALS``: their notes are shown as they were written.
 
     With more than ``most`` losses, only their sum is run.
     """
     texts = [note.text for page in session.diagram.pages.values() for note in page.notes.values()]
     parts = [part for text in texts if asks(text) for part in parse_text(text).parts]
     slots = [part for part in parts if not isinstance(part, str)]
+    asked = dict.fromkeys(steps for slot in slots for steps in trials_in(slot.condition.tree))
     found = {}
-    for steps in dict.fromkeys(steps for slot in slots for steps in trials_in(slot.condition.tree)):
+    for steps in islice(asked, MOST_TRIALS):
         try:
             changed, _ = trial(session, steps)
             flow = analyse(changed.program)

@@ -12,7 +12,14 @@ from runtime.engine import Session
 from runtime.flow.observing import observe
 from runtime.lessons.expressions.facts import Facts, FlowFacts
 from runtime.lessons.expressions.trials import trials_in
-from runtime.lessons.notes import asks, check_notes, note_text, note_trials, with_numbers
+from runtime.lessons.notes import (
+    MOST_TRIALS,
+    asks,
+    check_notes,
+    note_text,
+    note_trials,
+    with_numbers,
+)
 from runtime.lessons.texts import parse_text
 
 TEXT = 'w gets {grad("w")} of the loss {value("loss")}; {{braces}'
@@ -108,3 +115,17 @@ def test_what_would_be_follows_the_numbers_of_now() -> None:
     session = Session(diagram)
     session.set("w", 5.0)
     assert texts(with_numbers(diagram, session)) == ["10"]
+
+
+def test_what_is_computed_after_each_edit_is_bounded() -> None:
+    """Each of these names the stop once more, and so is another what-if."""
+    asked = [f'{{cut(grad("w"), {", ".join([repr("stop.x")] * n)})}}' for n in range(1, 9)]
+    asked += [
+        f'{{opened({inner}, "stop")}}'
+        for n in range(1, 9)
+        for inner in [f'cut(grad("w"), {", ".join([repr("stop.x")] * n)})']
+    ]
+    asked += [text.replace("opened", "closed") for text in asked[8:]]
+    asked += [f'{{opened({text[1:-1]}, "stop")}}' for text in asked[:24]]
+    trials = note_trials(Session(noted(*asked), partial=True))
+    assert len(trials) == MOST_TRIALS < len(asked)

@@ -13,6 +13,7 @@ from PySide6.QtCore import QBuffer, QByteArray, QEvent, QIODevice, QRectF, Qt, S
 from PySide6.QtGui import QColor, QKeyEvent, QPainter, QPaintEvent
 from PySide6.QtSvg import QSvgGenerator
 
+from app.panels.training.names import CORNERS, Corner, beside, escaped, free_corner, placed
 from app.services import theme as themes
 from runtime.flow.words.formatting import number
 
@@ -26,13 +27,6 @@ if TYPE_CHECKING:
 
 _WIDTH, _FAINT = 1.6, 70
 """Width of a line, px, and the opacity of what is behind a smoothed one, 0 … 255."""
-_CORNERS = (
-    (("right", "top"), (-6, 4)),
-    (("left", "top"), (6, 4)),
-    (("right", "bottom"), (-6, -4)),
-    (("left", "bottom"), (6, -4)),
-)
-"""Where the names of lines may stand in a plot, and how far from its edges, px."""
 _NAMED = 6
 """Lines that a plot names at most."""
 
@@ -171,8 +165,11 @@ class _Plot:
         self.item.getAxis("left").enableAutoSIPrefix(False)
         self.item.getAxis("bottom").enableAutoSIPrefix(False)
         self.item.vb.setDefaultPadding(0.03)
-        self._legend = self.item.addLegend(offset=_CORNERS[0][1], labelTextSize="11px")
-        self._corner = _CORNERS[0]
+        self._legend = self.item.addLegend(offset=CORNERS[0].offset, labelTextSize="11px")
+        self._corner: Corner | None = CORNERS[0]
+        """Where the names stand; None: beside the title."""
+        self._written = ""
+        self._theme = theme
         self._mark = pg.InfiniteLine(angle=90, movable=False)
         self._mark.hide()
         self.item.addItem(self._mark, ignoreBounds=True)
@@ -181,8 +178,8 @@ class _Plot:
         self.set_theme(theme)
 
     def set_theme(self, theme: Theme) -> None:
-        size = f"{themes.scaled(11)}px"
-        self.item.setTitle(self._title, color=theme.ink_soft, size=size)
+        self._theme, self._written = theme, ""
+        self._entitle()
         for side in ("left", "bottom"):
             axis = self.item.getAxis(side)
             axis.setPen(theme.hairline)
@@ -213,32 +210,37 @@ class _Plot:
                     self.item.addItem(item)
             self._draw(*self._items[key], line, points, smoothing, log)
         self._name(lines)
-        self._clear_corner(log)
+        self._place_names(log)
 
-    def _clear_corner(self, log: tuple[bool, bool]) -> None:
-        """Put the names into the corner with fewest points, if it has less than half as many."""
-        if not self._drawn:
+    def _place_names(self, log: tuple[bool, bool]) -> None:
+        """Put the names into a corner where no line is, or beside the title if there is none."""
+        self.item.vb.updateAutoRange()
+        shown, area = self.item.vb.viewRect(), self.item.vb.rect()
+        if not self._drawn or not shown.width() or not shown.height() or area.isEmpty():
             return
-        found = [_drawable(p.steps.astype(float), p.mean, log) for _, p in self._drawn]
-        x, y = (np.concatenate([parts[axis] for parts in found]) for axis in (0, 1))
-        x, y = np.log10(x) if log[0] else x, np.log10(y) if log[1] else y
-        known = np.isfinite(x) & np.isfinite(y)
-        area, box = self.item.vb.rect(), self._legend.boundingRect()
-        if not known.any() or not area.width() or not area.height():
-            return
-        x, y = _share(x[known]), _share(y[known])
-        right, top = x > 1.0 - box.width() / area.width(), y > 1.0 - box.height() / area.height()
-        left, bottom = x < box.width() / area.width(), y < box.height() / area.height()
-        sides = {"right": right, "left": left, "top": top, "bottom": bottom}
-        within = {
-            corner: int(np.count_nonzero(sides[corner[0][0]] & sides[corner[0][1]]))
-            for corner in (self._corner, *_CORNERS)
-        }
-        best = min(within, key=lambda corner: within[corner])
-        if 2 * within[best] < within[self._corner]:
-            self._corner = best
-            at = float(best[0][0] == "right"), float(best[0][1] == "bottom")
-            self._legend.anchor(at, at, best[1])
+        paths = [
+            placed(item.getOriginalDataset(), log, shown, area)
+            for line, _ in self._drawn
+            for item in self._items[id(line.run), line.name]
+        ]
+        size = self._legend.boundingRect().size()
+        self._corner = free_corner(self._corner, size, area, paths)
+        if self._corner is not None:
+            self._legend.anchor(self._corner.at, self._corner.at, self._corner.offset)
+        self._legend.setVisible(self._corner is not None)
+        self._entitle()
+
+    def _entitle(self) -> None:
+        """Write the title, with the names of lines that find no place in the plot."""
+        ink, size = self._theme.ink_soft, f"{themes.scaled(11)}px"
+        title = escaped(self._title)
+        if self._corner is None and self._drawn:
+            lines = [line for line, _ in self._drawn[:_NAMED]]
+            title += beside(self._title, lines, self.item.vb.rect().width())
+        if title != self._written:
+            self._written = title
+            self.item.setTitle(title, color=ink, size=size)
+            self.item.titleLabel.setMinimumWidth(0)  # or the plot could not become narrower
 
     def _draw(
         self, faint: Any, clear: Any, line: Line, points: Points, smoothing: float,
@@ -278,11 +280,11 @@ class _Plot:
             return
         self._named = names
         self._legend.clear()
-        self._legend.setVisible(len(lines) > 0)
+        self._legend.setVisible(len(lines) > 0 and self._corner is not None)
         self._legend.setColumnCount(2 if len(lines) > 2 else 1)  # plots are wide and low
         for line in lines[:_NAMED]:
             item = self._items[id(line.run), line.name][1]
-            self._legend.addItem(item, _escaped(line.label))
+            self._legend.addItem(item, escaped(line.label))
 
     def mark(self, step: int | None, is_log: bool) -> list[str]:
         """Mark a step, and return what each line has there: its last number until then."""
@@ -298,12 +300,6 @@ class _Plot:
                 spread = f" ({number(low)} … {number(high)})" if low < high else ""
                 texts.append(f"{line.label} {number(float(mean))}{spread}")
         return texts
-
-
-def _share(numbers: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Where numbers lie between the least and the largest, 0 … 1."""
-    low, high = float(numbers.min()), float(numbers.max())
-    return np.divide(numbers - low, (high - low) or 1.0)
 
 
 def _mode(line: Line) -> str:
@@ -330,8 +326,3 @@ def _drawable(x: Any, y: Any, log: tuple[bool, bool]) -> tuple[Any, Any]:
     if log[1]:
         y[y <= 0] = np.nan
     return x, y
-
-
-def _escaped(text: str) -> str:
-    """Text for a label that reads HTML."""
-    return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")

@@ -157,6 +157,21 @@ def test_the_names_of_lines_stand_where_no_line_is(panel, qtbot, rises):
     assert not any(box.contains(plot.item.vb.mapViewToScene(point)) for point in at)
 
 
+def test_names_stand_beside_the_title_where_lines_fill_the_plot(panel, qtbot):
+    made = Recording("run")
+    made.losses = (LOSS,)
+    for step in range(1, 200):
+        made.add(step, {LOSS: step % 2})
+    panel.show_runs([Run(made)])
+    for _ in range(2):
+        panel.grab()
+        panel.draw()
+    plot = panel.plots._plots[Group.LOSSES]
+    label = plot._drawn[0][0].label
+    assert not plot._legend.isVisible()
+    assert f"</span> {label}" in plot.item.titleLabel.text
+
+
 def test_solid_lines_are_whole_paths_in_files_alone(panel):
     panel.show_runs([Run(recording())])
     plot = panel.plots._plots[Group.LOSSES]

@@ -6,7 +6,7 @@ import math
 from typing import TYPE_CHECKING
 
 import numpy as np
-from PySide6.QtCore import QLineF, QPointF, QRectF, Qt
+from PySide6.QtCore import QLineF, QPointF, QRectF, QSizeF, Qt
 from PySide6.QtGui import QColor, QFontMetricsF, QPainter, QPen, QPolygonF
 
 from app.canvas.paint.views.colours import class_colour, image_of, scale_image
@@ -256,20 +256,64 @@ def thinned(points: np.ndarray, columns: int) -> np.ndarray:
 def _name_lines(
     painter: QPainter, picture: PlotPicture, frame: Frame, theme: Theme, zoom: float
 ) -> None:
-    """Name lines and their last values in the upper right corner, one below the other."""
+    """Name lines and their last values, one below the other, in a corner where no line is, or in
+    the upper right one if there is none.
+    """
     used = letters(zoom)
     metrics = QFontMetricsF(used)
     painter.setFont(used)
     high = metrics.height()
-    room = QRectF(frame.box.left() + 4.0, frame.box.top() + 1.0, frame.box.width() - 8.0, high)
-    for i, line in enumerate(picture.lines[: max(1, int(frame.box.height() / high) - 1)]):
-        text = metrics.elidedText(
-            f"{line.name} {number(line.values[-1])}", Qt.TextElideMode.ElideMiddle, room.width()
+    inner = frame.box.adjusted(4.0, 1.0, -4.0, -1.0)
+    lines = picture.lines[: max(1, int(frame.box.height() / high) - 1)]
+    texts = [
+        metrics.elidedText(
+            f"{line.name} {number(line.values[-1])}", Qt.TextElideMode.ElideMiddle, inner.width()
         )
-        wide = metrics.horizontalAdvance(text)
-        place = QRectF(room.right() - wide, room.top() + i * high, wide + 1.0, high)
+        for line in lines
+    ]
+    widths = [metrics.horizontalAdvance(text) for text in texts]
+    size = QSizeF(max(widths, default=0.0) + 1.0, len(texts) * high)
+    paths = [_path(line, frame) for line in picture.lines]
+    room = _free_corner(inner, size, paths)
+    for i, (text, wide) in enumerate(zip(texts, widths, strict=True)):
+        left = room.left() if room.left() == inner.left() else room.right() - wide - 1.0
+        place = QRectF(left, room.top() + i * high, wide + 1.0, high)
         ground = QColor(theme.canvas)
         ground.setAlphaF(0.75)
         painter.fillRect(place, ground)
         painter.setPen(class_colour(i, theme))
         painter.drawText(place, int(Qt.AlignmentFlag.AlignVCenter), text)
+
+
+def _path(line: Line, frame: Frame) -> np.ndarray:
+    """Where the points of a line lie on a face, also beyond its axes: rows of x and y."""
+    across = frame.box.left() + frame.box.width() * frame.x.shares(np.asarray(line.steps))
+    down = frame.box.bottom() - frame.box.height() * frame.y.shares(np.asarray(line.values))
+    return np.column_stack([across, down])
+
+
+def _free_corner(inner: QRectF, size: QSizeF, paths: list[np.ndarray]) -> QRectF:
+    """Where a corner of a face has room of a size that no path crosses, else the upper right."""
+    right, bottom = inner.right() - size.width(), inner.bottom() - size.height()
+    rooms = [
+        QRectF(QPointF(left, top), size)
+        for top in (inner.top(), bottom)
+        for left in (right, inner.left())
+    ]
+    return next((room for room in rooms if not any(_crosses(p, room) for p in paths)), rooms[0])
+
+
+def _crosses(path: np.ndarray, room: QRectF) -> bool:
+    """Whether a part of a path, or its only point, lies within a room."""
+    start, end = (path[:-1], path[1:]) if len(path) > 1 else (path, path)
+    least = np.array([room.left(), room.top()])
+    most = np.array([room.right(), room.bottom()])
+    with np.errstate(invalid="ignore"):
+        near = (np.minimum(start, end) <= most) & (np.maximum(start, end) >= least)
+    start, end = start[near.all(1)], end[near.all(1)]
+    way = end - start
+    way[way == 0.0] = 1e-9
+    first, second = (least - start) / way, (most - start) / way
+    enters = np.maximum(np.minimum(first, second).max(1), 0.0)
+    leaves = np.minimum(np.maximum(first, second).min(1), 1.0)
+    return bool(np.any(enters <= leaves))

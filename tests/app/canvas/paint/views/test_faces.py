@@ -10,6 +10,7 @@ from PySide6.QtCore import QRectF
 from PySide6.QtGui import QColor, QImage, QPainter
 
 from app.canvas.paint.blocks.face_cache import draw_picture
+from app.canvas.paint.views import faces
 from app.canvas.paint.views.colours import class_colour, image_of, table_of
 from app.canvas.paint.views.faces import draw_view, thinned
 from app.canvas.paint.views.frames import Frame
@@ -186,6 +187,22 @@ def test_a_grid_is_fainter_than_what_it_is_for(theme):
     image = painted(PlotPicture(x=Axis(0.0, 4.0), y=UNIT, lines=(line,)), theme, zoom=1.0)
     seen = [image.pixelColor(x, y).name() for x in range(60, 280) for y in range(60, 240)]
     assert 1.05 < max(contrast(colour, theme.canvas) for colour in seen) < 3.0
+
+
+@pytest.mark.parametrize("rises", [False, True])
+def test_the_name_of_a_line_stands_where_the_line_is_not(monkeypatch, rises):
+    """Upper right by default; upper left where the line rises to the upper right."""
+    steps = np.arange(5.0)
+    line = Line("loss", steps, steps / 4.0 if rises else 1.0 - steps / 4.0)
+    rooms = []
+    choose = faces._free_corner
+    monkeypatch.setattr(
+        faces, "_free_corner", lambda *given: rooms.append(choose(*given)) or rooms[-1]
+    )
+    painted(PlotPicture(x=Axis(0.0, 4.0), y=UNIT, lines=(line,)), zoom=1.0)
+    (room,) = rooms
+    assert (room.left() < SIZE / 4) is rises
+    assert room.top() < SIZE / 4
 
 
 def test_remarks_and_axes_take_room_only_near():

@@ -213,6 +213,7 @@ class _PagePainter:
     def _lanes(self, wires: Indices, phase: float = 0.0) -> None:
         """Wires with all their lanes."""
         view, annotations = self.view, self.view.annotations
+        area = None if self.faces is None else np.array(self.area.getCoords())
         for alike, courses in view.scene.courses(wires):
             points = courses.to_widget(view.camera)
             parts = view.scene.partings(alike) * view.camera.zoom
@@ -230,6 +231,7 @@ class _PagePainter:
                         position=position,
                         bare=number > 0,
                         loss=number if several else None,
+                        area=area,
                     )
 
     def _page_labels(self, wires: Indices) -> None:

@@ -9,7 +9,7 @@ import numpy as np
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from app.canvas.scene.arrays import Floats, Indices
+    from app.canvas.scene.arrays import Flags, Floats, Indices
 
 _STRAIGHT = 0.25
 """Largest bulge of a curve that is drawn as one segment, px."""
@@ -26,6 +26,18 @@ def offset(points: Floats, distance: float) -> Floats:
     along = np.gradient(points, axis=1)
     along /= np.maximum(np.hypot(along[..., 0], along[..., 1]), 1e-9)[..., None]
     return points + distance * np.stack([-along[..., 1], along[..., 0]], axis=2)
+
+
+def touching(points: Floats, box: Floats) -> Flags:
+    """Which segments (m, k - 1) of the curves ``points`` (m, k, 2) may touch ``box`` (4,: left,
+    top, right, bottom).
+    """
+    x, y = points[..., 0], points[..., 1]
+    left, top, right, bottom = box.tolist()
+    sides = (x < left, x > right, y < top, y > bottom)
+    beyond = [side[:, :-1] & side[:, 1:] for side in sides]
+    seen: Flags = ~(beyond[0] | beyond[1] | beyond[2] | beyond[3])
+    return seen
 
 
 def strokes(points: Floats) -> Floats:
@@ -51,10 +63,11 @@ def strokes(points: Floats) -> Floats:
 class Polylines:
     """The curves ``points`` (m, k, 2), parametrised by arc length.
 
-    ``lengths`` (m,) are their lengths, in the unit of the points.
+    ``lengths`` (m,) are their lengths, in the unit of the points. With ``box`` (4,: left, top,
+    right, bottom), marks and dashes are left out that begin outside of it.
     """
 
-    def __init__(self, points: Floats) -> None:
+    def __init__(self, points: Floats, box: Floats | None = None) -> None:
         m, k, _ = points.shape
         steps = np.hypot(*np.moveaxis(np.diff(points, axis=1), 2, 0))
         walked = np.zeros((m, k))
@@ -65,6 +78,23 @@ class Polylines:
         self._points = points.reshape(-1, 2)
         self._walked = walked
         self._spots: dict[bytes, tuple[Floats, Floats]] = {}
+        self._stretches = None if box is None else self._within(points, box)
+
+    def _within(self, points: Floats, box: Floats) -> tuple[Indices, Floats, Floats]:
+        """Curve, begin and end of each stretch in ``box``, none longer than a segment."""
+        curve, part = np.nonzero(touching(points, box))
+        start, end = points[curve, part], points[curve, part + 1]
+        with np.errstate(divide="ignore", invalid="ignore"):
+            low, high = ((corner - start) / (end - start) for corner in (box[:2], box[2:]))
+        level = start == end  # neither enters nor leaves the box along this axis
+        enter = np.where(level, 0.0, np.minimum(low, high)).max(axis=1)
+        leave = np.where(level, 1.0, np.maximum(low, high)).min(axis=1)
+        begin, whole = self._walked[curve, part], self._walked[curve, part + 1]
+        return (
+            curve,
+            np.where(enter > 0.0, begin + enter * (whole - begin), begin),
+            np.where(leave < 1.0, begin + leave * (whole - begin), whole),
+        )
 
     def at(self, curve: Indices, distance: Floats) -> Floats:
         """Points (n, 2) at ``distance`` (n,) from the start of ``curve`` (n,)."""
@@ -114,11 +144,19 @@ class Polylines:
         The first is ``first`` from the start, one number or one for each curve (m,), the last at
         least ``last`` before the end. A curve too short for its first mark has none.
         """
-        room = self.lengths - first - last
-        count = np.where(room >= 0, np.floor(room / every) + 1, 0).astype(np.intp)
-        curve: Indices = np.repeat(np.arange(len(count)), count)
-        number: Indices = np.arange(len(curve)) - np.repeat(np.cumsum(count) - count, count)
         begin = np.broadcast_to(np.asarray(first, np.float64), self.lengths.shape)
+        room = self.lengths - begin - last
+        until = np.where(room >= 0, np.floor(room / every) + 1, 0)
+        marked: Indices = np.arange(len(until))
+        since = np.zeros_like(until)
+        if self._stretches is not None:  # from each one's begin to before its end
+            marked, near, far = self._stretches
+            since = np.maximum(np.ceil((near - begin[marked]) / every), 0)
+            until = np.minimum(np.ceil((far - begin[marked]) / every), until[marked])
+        count = np.maximum(until - since, 0).astype(np.intp)
+        before = np.cumsum(count) - count - since
+        number = np.arange(count.sum()) - np.repeat(before, count)
+        curve: Indices = np.repeat(marked, count)
         return curve, begin[curve] + every * number
 
     def dashes(self, pattern: Sequence[float]) -> Floats:

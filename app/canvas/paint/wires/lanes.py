@@ -16,8 +16,8 @@ from PySide6.QtCore import Qt
 from PySide6.QtGui import QColor, QPainter, QPen
 
 from app.canvas.paint.drawing import draw_lines
-from app.canvas.scene.lane_paths import INSET, STEPS, lane_points
-from app.canvas.scene.polylines import Polylines, offset, strokes
+from app.canvas.scene.lane_paths import INSET, STEPS, lane_offset, lane_points
+from app.canvas.scene.polylines import Polylines, offset, strokes, touching
 from app.canvas.state.codes import STATE_OF
 from runtime.flow.words.states import Form, State
 
@@ -36,6 +36,8 @@ _LAST = 11.0
 """From the last arrowhead to the end of its lane, px at 100 %, at least."""
 _ECHO = 5.0
 """From one head of an arrow to the next, px at 100 %, where a lane has several."""
+_REACH = 40.0
+"""How far from the middle of its lane anything is drawn, or begins, px at 100 %, at most."""
 _SQUARE = Qt.PenCapStyle.SquareCap
 
 
@@ -79,12 +81,14 @@ def draw_curves(
     position: int = 0,
     bare: bool = False,
     loss: int | None = None,
+    area: Floats | None = None,
 ) -> None:
     """Draw wires as curves with their lanes; ``unit`` is widget px per px of style.
 
     ``phase`` 0 … 1 is how far each chevron has moved to the place of the next. ``position`` is the
     number of lanes between these and the wires; ``bare`` lanes are drawn without the wires. The
     lanes of one of several losses, numbered from 0, have its colour and that many more arrowheads.
+    What lies outside ``area`` (4,: left, top, right, bottom; widget px) is left out.
     """
     if not len(bundle.courses):
         return
@@ -93,13 +97,19 @@ def draw_curves(
     for count in more:
         draw_curves(
             painter, bundle.only(steps == count), theme, unit,
-            faded=faded, phase=phase, position=position, bare=bare, loss=loss,
+            faded=faded, phase=phase, position=position, bare=bare, loss=loss, area=area,
         )  # fmt: skip
     bundle = bundle.only(steps == first) if more else bundle
     points = bundle.courses.flatten(first)
+    if area is not None:
+        reach = (lane_offset(position) + _REACH) * unit
+        area = np.add(area, (-reach, -reach, reach, reach))
+        seen: Flags = np.any(touching(points, area), axis=1)
+        bundle, points = bundle.only(seen), points[seen]
     if not bare:
-        _Pen(painter, QColor(theme.wire), unit).set_width(1.0)
-        draw_lines(painter, strokes(points))
+        pen = _Pen(painter, QColor(theme.wire), unit, area)
+        pen.set_width(1.0)
+        pen.stroke(points)
     for code in np.unique(bundle.codes):
         state = STATE_OF.get(int(code))
         if state is None or state.row.form is Form.NONE:
@@ -108,7 +118,7 @@ def draw_curves(
         colour = theme.lane(state, loss)
         if faded:
             colour = mixed(colour, QColor(theme.canvas), 0.5)
-        pen = _Pen(painter, colour, unit, heads=1 + (loss or 0))
+        pen = _Pen(painter, colour, unit, area, heads=1 + (loss or 0))
         lane = lane_points(points[chosen], unit, position)
         parts = np.zeros(len(lane)) if bundle.partings is None else bundle.partings[chosen]
         _draw_lane(pen, lane, bundle.widths[chosen], parts, state, phase)
@@ -121,6 +131,8 @@ class _Pen:
     painter: QPainter
     colour: QColor
     unit: float
+    area: Floats | None
+    """Lines outside it are left out: left, top, right, bottom, widget px."""
     heads: int = 1
     """Arrowheads behind each other at each place."""
 
@@ -130,8 +142,19 @@ class _Pen:
         pen.setCapStyle(cap)
         self.painter.setPen(pen)
 
+    def along(self, lane: Floats) -> Polylines:
+        """Lanes (m, k, 2) with marks where they are seen."""
+        return Polylines(lane, self.area)
+
     def draw(self, lines: Floats) -> None:
         draw_lines(self.painter, lines)
+
+    def stroke(self, points: Floats) -> None:
+        """Draw the curves ``points`` (m, k, 2)."""
+        lines = strokes(points)
+        if self.area is not None:
+            lines = lines[touching(lines.reshape(-1, 2, 2), self.area)[:, 0]]
+        self.draw(lines)
 
     def arrows(self, path: Polylines, widths: Floats, every: float, first: Floats) -> None:
         """Draw arrowheads ``every`` px of style, from ``first`` (m,) widget px on."""
@@ -159,16 +182,16 @@ def _steps(waypoints: Floats, unit: float) -> NDArray[np.intp]:
 def _draw_lane(
     pen: _Pen, lane: Floats, widths: Floats, partings: Floats, state: State, phase: float
 ) -> None:
-    path, unit, form = Polylines(lane), pen.unit, state.row.form
+    path, unit, form = pen.along(lane), pen.unit, state.row.form
     first = np.clip(partings - INSET * unit, 0.0, np.maximum(path.lengths - _LAST * unit, 0.0))
     if form in (Form.SOLID, Form.LONG_DASH):
         for width in np.unique(widths):
             chosen = widths == width
             pen.set_width(float(width))
             if form is Form.SOLID:
-                pen.draw(strokes(lane[chosen]))
+                pen.stroke(lane[chosen])
             else:
-                pen.dash(Polylines(lane[chosen]), 11.0, 5.0)
+                pen.dash(pen.along(lane[chosen]), 11.0, 5.0)
         every = _CHEVRONS * max(1.0, 0.85 / unit)
         pen.arrows(path, widths, every, first + (1.0 - phase) * every * unit)
     else:
@@ -192,7 +215,7 @@ def _draw_form(pen: _Pen, lane: Floats, path: Polylines, form: Form) -> None:
         unit = pen.unit
         if form is Form.HOLLOW:
             for side in (-1.5, 1.5):
-                pen.draw(strokes(offset(lane, side * unit)))
+                pen.stroke(offset(lane, side * unit))
         elif form is Form.SAW:
             pen.draw(_teeth(path, (0.0, 6.0, 6.0), (2.8, -2.0, 2.8), unit))
         elif form is Form.ZIGZAG:

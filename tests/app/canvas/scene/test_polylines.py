@@ -8,7 +8,7 @@ from PySide6.QtGui import QColor, QImage, QPainter
 
 from app.canvas.paint.drawing import draw_lines, draw_rects
 from app.canvas.scene.bezier import flatten
-from app.canvas.scene.polylines import Polylines, offset, strokes
+from app.canvas.scene.polylines import Polylines, offset, strokes, touching
 
 LINE = np.array([[0.0, 0.0, 100.0, 0.0]])
 BENT = np.array([[0.0, 0.0, 100.0, 60.0]])
@@ -86,3 +86,46 @@ def test_lines_and_rectangles_are_drawn_from_memory(qapp):
     assert image.pixelColor(20, 30) == QColor("black")
     assert image.pixelColor(15, 15) == QColor("blue")
     assert image.pixelColor(35, 15) == QColor("white")
+
+
+class TestBox:
+    """What lies outside a box is left out, and nothing that lies inside."""
+
+    BOX = np.array([-50.0, -20.0, 80.0, 60.0])
+
+    @staticmethod
+    def curves() -> np.ndarray:
+        random = np.random.default_rng(3)
+        return np.vstack([LINE, BENT, random.uniform(-300.0, 300.0, (200, 4))])
+
+    def test_marks_in_a_box_are_those_of_the_whole_curves(self):
+        points = flatten(self.curves(), 12)
+        whole, part = Polylines(points), Polylines(points, self.BOX)
+        first = np.random.default_rng(4).uniform(0.0, 40.0, len(points))
+        curve, at = whole.marks(7.0, first, 11.0)
+        place = whole.at(curve, at)
+        inside = ((place > self.BOX[:2]) & (place < self.BOX[2:])).all(axis=1)
+        expected = set(zip(curve[inside].tolist(), at[inside].round(6).tolist(), strict=True))
+        assert len(expected) > 100
+        curve, at = part.marks(7.0, first, 11.0)
+        marks = list(zip(curve.tolist(), at.round(6).tolist(), strict=True))
+        assert len(marks) == len(set(marks)), "a mark is made once"
+        assert expected <= set(marks)
+        place = part.at(curve, at)
+        assert ((place >= self.BOX[:2] - 1e-6) & (place <= self.BOX[2:] + 1e-6)).all()
+
+    def test_a_segment_through_the_box_touches_it_and_one_beyond_does_not(self):
+        points = np.array(
+            [
+                [[-200.0, 10.0], [200.0, 12.0]],  # across
+                [[-200.0, 70.0], [200.0, 61.0]],  # below
+                [[90.0, -90.0], [81.0, 90.0]],  # right of it
+                [[0.0, 0.0], [1.0, 1.0]],  # within
+                [[0.0, 60.0], [10.0, 60.0]],  # along its edge
+            ]
+        )
+        assert touching(points, self.BOX)[:, 0].tolist() == [True, False, False, True, True]
+
+    def test_no_curve_is_no_mark(self):
+        curve, at = Polylines(np.empty((0, 9, 2)), self.BOX).marks(5.0, 1.0)
+        assert len(curve) == len(at) == 0

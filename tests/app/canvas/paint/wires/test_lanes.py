@@ -346,3 +346,38 @@ class TestLines:
         middle = 50.0 + GAP * UNIT
         assert np.allclose(first.lines[:, [1, 3]], middle - 1.5 * UNIT)
         assert np.allclose(second.lines[:, [1, 3]], middle + 1.5 * UNIT)
+
+
+@pytest.mark.parametrize("unit", [0.5, 1.0, 2.5])
+@pytest.mark.parametrize("state", list(State), ids=lambda state: state.name)
+@pytest.mark.parametrize("loss", [None, 2])
+def test_an_area_is_drawn_as_it_is_drawn_with_all_around_it(qapp, state, unit, loss):
+    """No pixel of an area tells that what lies outside was left out."""
+    random = np.random.default_rng(5)
+    ends = random.uniform(-1500.0, 1900.0, (40, 4))
+    ends[:12, 1::2] = random.uniform(-20.0, 320.0, (12, 1))  # level, some along the area's edge
+    ends[12:24, ::2] = random.uniform(-20.0, 420.0, (12, 1))  # upright
+    bundle = Bundle(
+        Courses(ends),
+        np.full(len(ends), CODES[state], np.int8),
+        lane_width(random.uniform(0.0, 100.0, len(ends))),
+        random.uniform(0.0, 200.0, len(ends)),
+    )
+
+    def picture(area: np.ndarray | None) -> np.ndarray:
+        image = QImage(400, 300, QImage.Format.Format_RGB32)
+        image.fill(QColor(LIGHT.canvas))
+        with QPainter(image) as painter:
+            painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+            for position in (0, 3):
+                lanes.draw_curves(
+                    painter, bundle, LIGHT, unit,
+                    phase=0.3, position=position, bare=position > 0, loss=loss, area=area,
+                )  # fmt: skip
+        pixels = np.frombuffer(image.constBits(), np.uint8).reshape(300, 400, 4)
+        return pixels[..., :3].astype(int)
+
+    whole, part = picture(None), picture(np.array([0.0, 0.0, 400.0, 300.0]))
+    assert (whole != picture(None)[0, 0]).any(), "lanes are seen"
+    # Qt clips long lines in fixed point, so the shade of an edge may round another way
+    assert np.abs(whole - part).max() <= 6

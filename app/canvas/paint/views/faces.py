@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import math
 from typing import TYPE_CHECKING
 
 import numpy as np
-from PySide6.QtCore import QLineF, QPointF, QRectF, QSizeF, Qt
-from PySide6.QtGui import QColor, QFontMetricsF, QPainter, QPen, QPolygonF
+from PySide6.QtCore import QLineF, QPointF, QRectF, Qt
+from PySide6.QtGui import QColor, QFontMetricsF, QPainter, QPen
 
 from app.canvas.paint.views.colours import class_colour, image_of, scale_image
 from app.canvas.paint.views.frames import Frame, draw_axes, draw_border, draw_remarks, letters
+from app.canvas.paint.views.lines import draw_lines
 from app.canvas.paint.views.marks import draw_classes, draw_marks
 from app.canvas.scene.camera import NUMBERS
-from app.services.translation import editor
 from runtime.flow.words.formatting import number
 from runtime.views.colours import FIRST, LAST
 from runtime.views.pictures import (
@@ -28,7 +27,7 @@ from runtime.views.pictures import (
 
 if TYPE_CHECKING:
     from app.services.theme import Theme
-    from runtime.views.pictures import Line, Scale
+    from runtime.views.pictures import Scale
 
 _STALE = 0.45
 """Opacity of a picture of an older diagram."""
@@ -69,23 +68,21 @@ def draw_view(
             frame = _frame(painter, picture, box, theme, zoom, near=near)
             _draw_bars(painter, picture, frame, theme)
         case PlotPicture():
-            frame = _frame(painter, picture, box, theme, zoom, near=near, name=editor.tr("step"))
-            _draw_lines(painter, picture, frame, theme, zoom, near=near)
+            draw_lines(painter, picture, box, theme, zoom, near=near)
     painter.restore()
 
 
 def _frame(
     painter: QPainter,
-    picture: ScatterPicture | HistogramPicture | PlotPicture | FieldPicture,
+    picture: ScatterPicture | HistogramPicture | FieldPicture,
     box: QRectF,
     theme: Theme,
     zoom: float,
     *,
     near: bool,
-    name: str = "",
 ) -> Frame:
     if near:
-        return draw_axes(painter, picture.x, picture.y, box, theme, zoom, name)
+        return draw_axes(painter, picture.x, picture.y, box, theme, zoom)
     return Frame(box, picture.x, picture.y)
 
 
@@ -193,127 +190,3 @@ def _draw_bars(painter: QPainter, picture: HistogramPicture, frame: Frame, theme
     ]
     painter.drawRects(bars)
     draw_border(painter, box, theme)
-
-
-def _draw_lines(
-    painter: QPainter,
-    picture: PlotPicture,
-    frame: Frame,
-    theme: Theme,
-    zoom: float,
-    *,
-    near: bool,
-) -> None:
-    draw_border(painter, frame.box, theme)
-    painter.save()
-    painter.setClipRect(frame.box, Qt.ClipOperation.IntersectClip)
-    styles = (Qt.PenStyle.SolidLine, Qt.PenStyle.DashLine, Qt.PenStyle.DotLine)
-    columns = max(1, math.ceil(frame.box.width() * zoom / 2.0))
-    for i, line in enumerate(picture.lines):
-        pen = QPen(class_colour(i, theme), 1.6, styles[i % len(styles)])
-        pen.setJoinStyle(Qt.PenJoinStyle.BevelJoin)  # a fraction of the time of a round one
-        painter.setPen(pen)
-        for piece in _pieces(line):
-            places = frame.places(thinned(piece, columns))
-            if len(places) > 1:
-                painter.drawPolyline(QPolygonF(places))
-            elif places:
-                dot = QPen(pen.color(), 5.0)
-                dot.setCapStyle(Qt.PenCapStyle.RoundCap)
-                painter.setPen(dot)
-                painter.drawPoint(places[0])
-                painter.setPen(pen)
-    painter.restore()
-    if near:
-        _name_lines(painter, picture, frame, theme, zoom)
-
-
-def _pieces(line: Line) -> list[np.ndarray]:
-    """The stretches of a line without gaps, as points (n, 2)."""
-    points = np.column_stack([line.steps, line.values])
-    known = np.isfinite(line.values)
-    cuts = np.flatnonzero(~known)
-    return [piece[np.isfinite(piece[:, 1])] for piece in np.split(points, cuts)]
-
-
-def thinned(points: np.ndarray, columns: int) -> np.ndarray:
-    """Points (n, 2) of a line, at most four for each of ``columns``: of as many equal parts the
-    first, lowest, highest and last point, so that the line looks the same. Source: the M4
-    aggregation of Jugel et al. 2014.
-    """
-    if len(points) <= 4 * columns:
-        return points
-    edges = np.linspace(0, len(points), columns + 1).astype(int)
-    parts = np.split(points[:, 1], edges[1:-1])
-    kept = [
-        start + offset
-        for start, part in zip(edges[:-1].tolist(), parts, strict=True)
-        for offset in (0, int(part.argmin()), int(part.argmax()), len(part) - 1)
-    ]
-    return np.asarray(points[np.unique(kept)])
-
-
-def _name_lines(
-    painter: QPainter, picture: PlotPicture, frame: Frame, theme: Theme, zoom: float
-) -> None:
-    """Name lines and their last values, one below the other, in a corner where no line is, or in
-    the upper right one if there is none.
-    """
-    used = letters(zoom)
-    metrics = QFontMetricsF(used)
-    painter.setFont(used)
-    high = metrics.height()
-    inner = frame.box.adjusted(4.0, 1.0, -4.0, -1.0)
-    lines = picture.lines[: max(1, int(frame.box.height() / high) - 1)]
-    texts = [
-        metrics.elidedText(
-            f"{line.name} {number(line.values[-1])}", Qt.TextElideMode.ElideMiddle, inner.width()
-        )
-        for line in lines
-    ]
-    widths = [metrics.horizontalAdvance(text) for text in texts]
-    size = QSizeF(max(widths, default=0.0) + 1.0, len(texts) * high)
-    paths = [_path(line, frame) for line in picture.lines]
-    room = _free_corner(inner, size, paths)
-    for i, (text, wide) in enumerate(zip(texts, widths, strict=True)):
-        left = room.left() if room.left() == inner.left() else room.right() - wide - 1.0
-        place = QRectF(left, room.top() + i * high, wide + 1.0, high)
-        ground = QColor(theme.canvas)
-        ground.setAlphaF(0.75)
-        painter.fillRect(place, ground)
-        painter.setPen(class_colour(i, theme))
-        painter.drawText(place, int(Qt.AlignmentFlag.AlignVCenter), text)
-
-
-def _path(line: Line, frame: Frame) -> np.ndarray:
-    """Where the points of a line lie on a face, also beyond its axes: rows of x and y."""
-    across = frame.box.left() + frame.box.width() * frame.x.shares(np.asarray(line.steps))
-    down = frame.box.bottom() - frame.box.height() * frame.y.shares(np.asarray(line.values))
-    return np.column_stack([across, down])
-
-
-def _free_corner(inner: QRectF, size: QSizeF, paths: list[np.ndarray]) -> QRectF:
-    """Where a corner of a face has room of a size that no path crosses, else the upper right."""
-    right, bottom = inner.right() - size.width(), inner.bottom() - size.height()
-    rooms = [
-        QRectF(QPointF(left, top), size)
-        for top in (inner.top(), bottom)
-        for left in (right, inner.left())
-    ]
-    return next((room for room in rooms if not any(_crosses(p, room) for p in paths)), rooms[0])
-
-
-def _crosses(path: np.ndarray, room: QRectF) -> bool:
-    """Whether a part of a path, or its only point, lies within a room."""
-    start, end = (path[:-1], path[1:]) if len(path) > 1 else (path, path)
-    least = np.array([room.left(), room.top()])
-    most = np.array([room.right(), room.bottom()])
-    with np.errstate(invalid="ignore"):
-        near = (np.minimum(start, end) <= most) & (np.maximum(start, end) >= least)
-    start, end = start[near.all(1)], end[near.all(1)]
-    way = end - start
-    way[way == 0.0] = 1e-9
-    first, second = (least - start) / way, (most - start) / way
-    enters = np.maximum(np.minimum(first, second).max(1), 0.0)
-    leaves = np.minimum(np.maximum(first, second).min(1), 1.0)
-    return bool(np.any(enters <= leaves))

@@ -15,6 +15,8 @@ from app.services.theme import SMALL, font
 from runtime.flow.words.formatting import number
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from PySide6.QtGui import QFont, QPainter
 
     from app.services.theme import Theme
@@ -22,7 +24,7 @@ if TYPE_CHECKING:
 
 _TICK = 3.0
 _GAP = 3.0
-_LEAST = 60.0
+LEAST = 60.0
 """Least width and height of a picture that has axes, widget px."""
 _LOUD, _FAINT = 3.0, 0.3
 """Lines of a grid with more contrast than this are drawn with this opacity."""
@@ -36,14 +38,18 @@ class Frame:
     x: Axis
     y: Axis
 
-    def places(self, points: Floats) -> list[QPointF]:
-        """Points (n, 2) on the face; those that lie beyond the axes are left out."""
+    def within(self, points: Floats) -> Floats:
+        """Where points (n, 2) lie on the face; those that lie beyond the axes are left out."""
         across, up = self.x.shares(points[:, 0]), self.y.shares(points[:, 1])
         with np.errstate(invalid="ignore"):
             inside = (across >= 0.0) & (across <= 1.0) & (up >= 0.0) & (up <= 1.0)
         x = self.box.left() + self.box.width() * across[inside]
         y = self.box.bottom() - self.box.height() * up[inside]
-        return [QPointF(*place) for place in zip(x.tolist(), y.tolist(), strict=True)]
+        return np.column_stack([x, y])
+
+    def places(self, points: Floats) -> list[QPointF]:
+        """As ``within``, as points to draw."""
+        return [QPointF(*place) for place in self.within(points).tolist()]
 
 
 def letters(zoom: float) -> QFont:
@@ -69,17 +75,58 @@ def draw_remarks(
     return box.adjusted(0.0, 0.0, 0.0, -height - 1.0)
 
 
-def draw_axes(
-    painter: QPainter, x: Axis, y: Axis, box: QRectF, theme: Theme, zoom: float, name: str = ""
-) -> Frame:
-    """Draw axes at the edges of ``box`` as far as there is room; the frame inside them.
+@dataclass(frozen=True)
+class Axes:
+    """Axes at the edges of ``box`` as far as there is room for them, and the frame inside."""
 
-    ``name`` is that of the x axis.
-    """
+    frame: Frame
+    box: QRectF
+    used: QFont
+    name: str = ""
+    """The name of the x axis."""
+    below: Sequence[tuple[float, str]] = ()
+    """Ticks of the x axis and what is written at them."""
+    beside: Sequence[tuple[float, str]] = ()
+    wide: float = 0.0
+    """Width of what is written beside the y axis."""
+
+    def draw(self, painter: QPainter, theme: Theme) -> None:
+        """Draw the grid, the ticks and the numbers."""
+        if self.frame.box == self.box:
+            return
+        box, inner, metrics = self.box, self.frame.box, QFontMetricsF(self.used)
+        painter.setFont(self.used)
+        across, up = ([tick for tick, _ in ticks] for ticks in (self.below, self.beside))
+        _draw_grid(painter, self.frame, across, up, theme)
+        painter.setPen(QColor(theme.ink_soft))
+        middle = Qt.AlignmentFlag.AlignVCenter
+        shares = self.frame.y.shares(up).tolist()
+        for share, (_, text) in zip(shares, self.beside, strict=True):
+            at = inner.bottom() - inner.height() * share
+            place = QRectF(box.left(), at - 10.0, self.wide + 0.5, 20.0)
+            painter.drawText(place, int(Qt.AlignmentFlag.AlignRight | middle), text)
+        end, name = inner.right(), self.name
+        high = metrics.height()
+        if name:
+            end -= metrics.horizontalAdvance(name) + _GAP
+            place = QRectF(inner.left(), inner.bottom() + _TICK, inner.width(), high)
+            painter.drawText(place, int(Qt.AlignmentFlag.AlignRight | middle), name)
+        shares = self.frame.x.shares(across).tolist()
+        for share, (_, text) in zip(shares, self.below, strict=True):
+            at, half = inner.left() + inner.width() * share, metrics.horizontalAdvance(text) / 2.0
+            at = max(at, inner.left() + half - _TICK - _GAP)
+            at = min(at, box.right() - half) if not name else at
+            if at + half <= end + 0.5 or not name:
+                place = QRectF(at - half - 1.0, inner.bottom() + _TICK, 2 * half + 2.0, high)
+                painter.drawText(place, int(Qt.AlignmentFlag.AlignHCenter | middle), text)
+
+
+def axes_in(x: Axis, y: Axis, box: QRectF, zoom: float, name: str = "") -> Axes:
+    """Axes at the edges of ``box``; none if it is small."""
     used = letters(zoom)
     metrics = QFontMetricsF(used)
-    if min(box.width(), box.height()) * zoom < _LEAST:
-        return Frame(box, x, y)
+    if min(box.width(), box.height()) * zoom < LEAST:
+        return Axes(Frame(box, x, y), box, used)
     rows = max(2, int(box.height() / (2.2 * metrics.height())))
     beside = [(tick, number(tick, 3)) for tick in y.ticks(min(rows, 6))]
     wide = max((metrics.horizontalAdvance(text) for _, text in beside), default=0.0)
@@ -88,30 +135,14 @@ def draw_axes(
     )
     columns = max(2, int(inner.width() / max(1.0, metrics.horizontalAdvance("−0.0000"))))
     below = [(tick, number(tick, 3)) for tick in x.ticks(min(columns, 7))]
-    frame = Frame(inner, x, y)
-    painter.setFont(used)
-    _draw_grid(painter, frame, [tick for tick, _ in below], [tick for tick, _ in beside], theme)
-    painter.setPen(QColor(theme.ink_soft))
-    middle = Qt.AlignmentFlag.AlignVCenter
-    for share, (_, text) in zip(y.shares([t for t, _ in beside]).tolist(), beside, strict=True):
-        at = inner.bottom() - inner.height() * share
-        place = QRectF(box.left(), at - 10.0, wide + 0.5, 20.0)
-        painter.drawText(place, int(Qt.AlignmentFlag.AlignRight | middle), text)
-    end = inner.right()
-    if name:
-        end -= metrics.horizontalAdvance(name) + _GAP
-        place = QRectF(inner.left(), inner.bottom() + _TICK, inner.width(), metrics.height())
-        painter.drawText(place, int(Qt.AlignmentFlag.AlignRight | middle), name)
-    for share, (_, text) in zip(x.shares([t for t, _ in below]).tolist(), below, strict=True):
-        at, half = inner.left() + inner.width() * share, metrics.horizontalAdvance(text) / 2.0
-        at = max(at, inner.left() + half - _TICK - _GAP)
-        at = min(at, box.right() - half) if not name else at
-        if at + half <= end + 0.5 or not name:
-            place = QRectF(
-                at - half - 1.0, inner.bottom() + _TICK, 2 * half + 2.0, metrics.height()
-            )
-            painter.drawText(place, int(Qt.AlignmentFlag.AlignHCenter | middle), text)
-    return frame
+    return Axes(Frame(inner, x, y), box, used, name, below, beside, wide)
+
+
+def draw_axes(painter: QPainter, x: Axis, y: Axis, box: QRectF, theme: Theme, zoom: float) -> Frame:
+    """Draw axes at the edges of ``box`` as far as there is room; the frame inside them."""
+    axes = axes_in(x, y, box, zoom)
+    axes.draw(painter, theme)
+    return axes.frame
 
 
 def draw_border(painter: QPainter, box: QRectF, theme: Theme) -> None:

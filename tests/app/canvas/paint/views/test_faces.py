@@ -10,9 +10,8 @@ from PySide6.QtCore import QRectF
 from PySide6.QtGui import QColor, QImage, QPainter
 
 from app.canvas.paint.blocks.face_cache import draw_picture
-from app.canvas.paint.views import faces
 from app.canvas.paint.views.colours import class_colour, image_of, table_of
-from app.canvas.paint.views.faces import draw_view, thinned
+from app.canvas.paint.views.faces import draw_view
 from app.canvas.paint.views.frames import Frame
 from app.canvas.paint.views.marks import draw_marks
 from app.canvas.state.looks import Look
@@ -189,22 +188,6 @@ def test_a_grid_is_fainter_than_what_it_is_for(theme):
     assert 1.05 < max(contrast(colour, theme.canvas) for colour in seen) < 3.0
 
 
-@pytest.mark.parametrize("rises", [False, True])
-def test_the_name_of_a_line_stands_where_the_line_is_not(monkeypatch, rises):
-    """Upper right by default; upper left where the line rises to the upper right."""
-    steps = np.arange(5.0)
-    line = Line("loss", steps, steps / 4.0 if rises else 1.0 - steps / 4.0)
-    rooms = []
-    choose = faces._free_corner
-    monkeypatch.setattr(
-        faces, "_free_corner", lambda *given: rooms.append(choose(*given)) or rooms[-1]
-    )
-    painted(PlotPicture(x=Axis(0.0, 4.0), y=UNIT, lines=(line,)), zoom=1.0)
-    (room,) = rooms
-    assert (room.left() < SIZE / 4) is rises
-    assert room.top() < SIZE / 4
-
-
 def test_remarks_and_axes_take_room_only_near():
     line = Line("loss", np.arange(3.0), np.array([0.2, 0.5, 0.8]))
     shown = PlotPicture(x=Axis(0.0, 2.0), y=UNIT, lines=(line,), notes=("3 not finite",))
@@ -250,20 +233,3 @@ def test_levels_become_an_image_once():
     assert image_of(picture, "light") is image_of(picture, "light")
     assert image_of(picture, "light").size().toTuple() == (200, 200)
     assert image_of(picture, "dark") is not image_of(picture, "light")
-
-
-def test_a_line_of_many_points_keeps_its_peaks_ends_and_order():
-    x = np.arange(10_000.0)
-    y = np.sin(x / 300.0)
-    y[[17, 5_003, 9_981]] = 9.0, -7.0, 8.0
-    kept = thinned(np.column_stack([x, y]), 100)
-    assert len(kept) <= 400
-    assert {9.0, -7.0, 8.0} <= {*kept[:, 1].tolist()}
-    assert kept[0, 0] == 0.0
-    assert kept[-1, 0] == 9_999.0
-    assert (np.diff(kept[:, 0]) > 0).all()
-
-
-def test_a_line_of_few_points_keeps_all():
-    points = np.column_stack([np.arange(400.0), np.ones(400)])
-    assert thinned(points, 100) is points

@@ -124,7 +124,7 @@ GUIDES = {
     "command": Guide(
         lambda: {
             name.rpartition(".")[2]
-            for room in ("commands", "runs")
+            for room in ("commands", "interchange", "runs")
             for name in modules(f"runtime/cli/{room}")
         },
         lambda: set(COMMANDS),

@@ -46,6 +46,7 @@ COMMANDS = (
     "diff",
     "picture",
     "publish",
+    "export",
     "blocks",
     "schema",
     "demo",
@@ -53,8 +54,8 @@ COMMANDS = (
 )
 """Names of the commands, and of the modules whose function of the same name they call."""
 
-_TRAINING = frozenset({"train", "study"})
-"""Commands whose modules are in the room ``runs``, not in ``commands``."""
+_ROOMS = {"train": "runs", "study": "runs", "export": "interchange"}
+"""The rooms of commands whose modules are not in the room ``commands``."""
 _COMPUTING = frozenset(COMMANDS) - {"train", "lesson", "blocks", "schema", "demo", "edit"}
 """Commands that Ctrl-C ends at once; the others take no time, wait for keys, open a window, or have
 something to write first."""
@@ -131,7 +132,7 @@ def application(commands: Iterable[str] = COMMANDS) -> typer.Typer:
     )
     app.callback()(_about)
     for name in commands:
-        room = "runtime.cli.runs" if name in _TRAINING else "runtime.cli.commands"
+        room = f"runtime.cli.{_ROOMS.get(name, 'commands')}"
         app.command(name)(getattr(importlib.import_module(f".{name}", room), name))
     return app
 

@@ -41,6 +41,8 @@ INVOCATIONS: dict[str, list[list[str]]] = {
     "diff": [["FILE", "OTHER"], ["FILE", "OTHER", "--run", "--json"], ["FILE", "MISSING"]],
     "picture": [["FILE", "-o", "PICTURE"], ["FILE", "-o", "PICTURE", "--page", BAD],
                 ["MISSING", "-o", "PICTURE"]],
+    "export": [["FILE", "--to", "numpy"], ["FILE", "--to", BAD], ["MISSING", "--to", "numpy"],
+               ["FILE", "--to", "numpy", "-o", "PAGE"]],
     "publish": [["FILE", "-o", "PAGE"], ["FILE", "-o", "PICTURE"], ["MISSING", "-o", "PAGE"]],
     "bench": [["FILE", "--seconds", "0.01"], ["FILE", "--json", "--seconds", "0.01"]],
     "blocks": [[], [BAD]],

@@ -34,6 +34,7 @@ JUSTIFIED = {
     "runtime/engine/plan/native/machine.py": "numbers of versions",
     "runtime/engine/plan/native/writer.py": "names of functions of the compiler",
     "runtime/flow/tools/patterns.py": "a sentence after another",
+    "runtime/interchange/export/code.py": "slices",
     "runtime/lessons/answers.py": "members of JSON, and decimals",
     "runtime/lessons/prediction.py": "a fraction",
     "runtime/publish/problems.py": "places in files",

@@ -1,0 +1,1 @@
+"""Diagrams in other forms: source code for other systems."""

@@ -1,0 +1,125 @@
+"""Pieces of source code: names that can't be anything else, numbers, and expressions."""
+
+from __future__ import annotations
+
+import keyword
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+Array = NDArray[Any]
+
+INLINE = 32
+"""Elements up to which an array is written into the source."""
+_NOT_PLAIN = re.compile(r"[^0-9A-Za-z]+")
+_FUNCTION = re.compile(r"compute_.*|.*_v[0-9]+")
+"""Names of functions besides those of pages: of blocks, and of other versions of a page."""
+_NOT_SHOWN = re.compile(r"[^\x20-\x7e]+")
+
+
+class Code(NamedTuple):
+    """An expression, and whether it needs no brackets as a part of another."""
+
+    text: str
+    atomic: bool = True
+
+    def __format__(self, spec: str) -> str:
+        """Formatted with ``p``, it can be an operand or be followed by a dot."""
+        return f"({self.text})" if spec == "p" and not self.atomic else self.text
+
+
+def identifier(text: str) -> str:
+    """An identifier that reads like ``text``, which may be anything."""
+    name = _NOT_PLAIN.sub("_", text).strip("_") or "value"
+    name = f"n{name}" if name[0].isdigit() else name
+    return f"{name}_" if keyword.iskeyword(name) or keyword.issoftkeyword(name) else name
+
+
+def remark(text: str) -> str:
+    """Text for a comment or a docstring: one line of plain characters that ends neither."""
+    shown = _NOT_SHOWN.sub(" ", text).replace("\\", "/").replace('"', "'")
+    return " ".join(shown.split())[:200]
+
+
+def string(text: str) -> str:
+    """A string that reads as ``text`` and can be nothing else, in ASCII."""
+    written = ascii(text)
+    if written[0] == "'" and '"' not in written:
+        return f'"{written[1:-1]}"'
+    return written
+
+
+@dataclass
+class Names:
+    """Identifiers of one scope; each is given once."""
+
+    taken: set[str] = field(default_factory=set)
+    local: bool = False
+    """Whether they are inside a function, and must not be what functions may be called."""
+
+    def fresh(self, text: str, between: str = "_") -> str:
+        """An identifier like ``text`` that nothing else has: others with that stem are numbered."""
+        stem = identifier(text)
+        if self.local and _FUNCTION.fullmatch(stem):
+            stem += "_"
+        name, number = stem, 1
+        while name in self.taken:
+            number += 1
+            name = f"{stem}{between}{number}"
+        self.taken.add(name)
+        return name
+
+
+def number_text(array: Array) -> str:
+    """A number as Python writes it, with the digits that its dtype needs."""
+    scalar: Any = array[()]
+    if array.dtype.kind != "f":
+        return repr(scalar.item())
+    if not np.isfinite(scalar):
+        return f'float("{float(scalar)}")'
+    text = np.format_float_positional(scalar, trim="0")
+    if len(text) > 16 or (float(scalar) != 0 and abs(float(scalar)) < 1e-4):
+        text = np.format_float_scientific(scalar, trim="0")
+    return text
+
+
+def nested(array: Array) -> str:
+    """An array as nested lists."""
+    if not array.ndim:
+        return number_text(array)
+    return "[" + ", ".join(nested(np.asarray(row)) for row in array) + "]"
+
+
+def shape_text(shape: Iterable[int]) -> str:
+    """A shape or axes as a tuple."""
+    return repr(tuple(int(n) for n in shape))
+
+
+def axes_text(axes: tuple[int, ...]) -> str:
+    """One axis as a number, several as a tuple."""
+    return str(axes[0]) if len(axes) == 1 else shape_text(axes)
+
+
+def index_text(index: tuple[slice, ...]) -> str:
+    """Slices as they are written between brackets."""
+    return ", ".join(_slice_text(part) for part in index)
+
+
+def slices_text(index: tuple[slice, ...]) -> str:
+    """Slices as a tuple."""
+    parts = (f"slice({part.start}, {part.stop}, {part.step})" for part in index)
+    return "(" + "".join(f"{part}, " for part in parts).strip() + ")"
+
+
+def _slice_text(part: slice) -> str:
+    start, stop, step = ("" if end is None else str(int(end)) for end in _ends(part))
+    ends = [start, stop] if step in ("", "1") else [start, stop, step]
+    return ":".join(ends)
+
+
+def _ends(part: slice) -> tuple[Any, Any, Any]:
+    return part.start, part.stop, part.step

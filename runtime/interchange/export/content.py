@@ -1,0 +1,93 @@
+"""What is exported: the arrays of a diagram, its losses, and the recipe by which it is trained."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from blocks.block import Source
+from blocks.errors import Location
+from runtime.data.rows import Stream
+from runtime.interchange.export.rows import ExportError
+from runtime.training.recipe import Recipe, resolve
+
+if TYPE_CHECKING:
+    from runtime.calculus import Value
+    from runtime.diagram.paths import PortPath
+    from runtime.engine import Session
+    from runtime.engine.program import Program
+    from runtime.interchange.export.code import Array
+
+
+@dataclass(frozen=True)
+class Content:
+    """The parts of a diagram that source is made from."""
+
+    program: Program
+    title: str
+    parameters: Mapping[str, Array]
+    """The variables, frozen ones among them, by path."""
+    inputs: Mapping[str, Array | None]
+    """What is fed, with the batch of this step for data sets; None without a value."""
+    constants: Mapping[str, Array]
+    """Constants and the literals of inputs, by path."""
+    heads: tuple[PortPath, ...]
+    trainable: tuple[str, ...]
+    recipe: Recipe | None
+
+    @property
+    def known(self) -> dict[Value, Array]:
+        """The numbers of scalar literals, by leaf."""
+        leaves = self.program.leaves
+        return {
+            leaves[path].value: array.astype(leaves[path].value.dtype)
+            for path, array in self.constants.items()
+            if not array.ndim and not isinstance(leaves[path].source, Source)
+        }
+
+
+def content_of(session: Session) -> Content:
+    """The content of a session's diagram, with the session's values.
+
+    Raises ExportError where an array has no value, and RunError for a recipe that is wrong.
+    """
+    program, values = session.program, session.values
+    parameters: dict[str, Array] = {}
+    inputs: dict[str, Array | None] = {}
+    constants: dict[str, Array] = {}
+    for path, leaf in program.leaves.items():
+        source = leaf.source
+        if isinstance(source, Stream):
+            inputs[path] = source.batch(session.step_number, session.phase)
+        elif not isinstance(source, Source):
+            constants[path] = np.asarray(source.array)
+        elif source.kind == "variable":
+            parameters[path] = values[path]
+        else:
+            data = source.data(leaf.value.shape, path)
+            if source.kind == "input":
+                inputs[path] = None if data is None else np.asarray(data)
+            elif data is not None:
+                constants[path] = np.asarray(data)
+            else:
+                raise ExportError(
+                    f"{path} has no value that could be written.",
+                    location=Location(block=path),
+                    next_step="Give it a value.",
+                )
+    training = session.diagram.training
+    trained = training is not None and bool(training.optimisers)
+    recipe = resolve(training, program) if training is not None and trained else None
+    return Content(
+        program,
+        session.diagram.title,
+        parameters,
+        inputs,
+        constants,
+        tuple(session.losses),
+        tuple(path for path in program.trainable if path in program.leaves),
+        recipe,
+    )

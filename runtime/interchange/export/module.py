@@ -1,0 +1,100 @@
+"""The parts that modules for all targets have."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from runtime.interchange.export.code import remark, string
+from runtime.interchange.export.writing import Writer, listed
+
+if TYPE_CHECKING:
+    from runtime.calculus import Value
+    from runtime.interchange.export.content import Content
+
+_CALLS = re.compile(r"\b(_[a-z_0-9]+)\(")
+
+
+def leaf_texts(content: Content, writer: Writer) -> dict[Value, str]:
+    """The expression by which the outermost function reads each leaf."""
+    leaves, texts = content.program.leaves, {}
+    for path in content.parameters:
+        texts[leaves[path].value] = f"parameters[{string(path)}]"
+    for path in content.inputs:
+        texts[leaves[path].value] = f"inputs[{string(path)}]"
+    for path, array in content.constants.items():
+        value = leaves[path].value
+        if writer.graph.number(value) is None:
+            given = array.astype(value.dtype)
+            single = writer.target.number(given) if not given.ndim else ""
+            texts[value] = single or writer.stored(given, path)
+    return texts
+
+
+def data(content: Content, writer: Writer) -> str:
+    """The tables of parameters and of inputs."""
+    parameters = _table(
+        "PARAMETERS",
+        {path: writer.stored(array, path) for path, array in content.parameters.items()},
+    )
+    trainable = listed("TRAINABLE = [", [string(path) for path in content.trainable], "]")
+    inputs = _table(
+        "INPUTS",
+        {
+            path: "None" if array is None else writer.stored(array, path)
+            for path, array in content.inputs.items()
+        },
+    )
+    return (
+        f"{parameters}\n{quoted('The initial values of all variables.')}\n\n"
+        f"{trainable}\n{quoted('The variables that are trained; the others are frozen.')}\n\n"
+        f"{inputs}\n{quoted('What is fed, for example: one batch of data.')}\n"
+    )
+
+
+def quoted(text: str) -> str:
+    """A docstring."""
+    return f'"""{text}"""'
+
+
+def heading(content: Content, system: str) -> str:
+    """The docstring of the module."""
+    title = remark(content.title) or "A diagram"
+    return f'"""{title.rstrip(".")}.\n\nWritten by Gradwire for {system}.\n"""\n'
+
+
+def arrays_line(file: str) -> str:
+    """What loads the large arrays."""
+    return f"ARRAYS = load_file(Path(__file__).with_name({string(file)}))\n"
+
+
+def called_helpers(helpers: Mapping[str, str], *texts: str) -> list[str]:
+    """The source of the helpers that are called in texts, and of those that these call."""
+    found: dict[str, None] = {}
+    pending = [name for text in texts for name in _CALLS.findall(text)]
+    while pending:
+        name = pending.pop()
+        if name in helpers and name not in found:
+            found[name] = None
+            pending += _CALLS.findall(helpers[name])
+    return [text for name, text in helpers.items() if name in found]
+
+
+def result(name: str, items: Mapping[str, str]) -> str:
+    """A statement that makes a dictionary, within a function."""
+    return listed(f"{name} = {{", [f"{string(key)}: {text}" for key, text in items.items()], "}")
+
+
+def joined(parts: Iterable[str]) -> str:
+    """Parts of a module with two empty lines between them."""
+    return "\n\n".join(part.strip("\n") + "\n" for part in parts if part.strip())
+
+
+def _table(name: str, items: Mapping[str, str]) -> str:
+    return listed(f"{name} = {{", [f"{string(key)}: {v}" for key, v in items.items()], "}")
+
+
+def numbered(names: Sequence[str]) -> str:
+    """Several names as a tuple."""
+    return "(" + ", ".join(map(string, names)) + ")"

@@ -1,0 +1,137 @@
+"""A module for NumPy: the forward pass, and the backward pass step by step, without autograd."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from runtime.calculus import sweep
+from runtime.interchange.export import module
+from runtime.interchange.export.code import Array, remark
+from runtime.interchange.export.graph import Graph
+from runtime.interchange.export.naming import Naming, Sources
+from runtime.interchange.export.numpy_rows import NUMPY
+from runtime.interchange.export.training import Trained, training_source
+from runtime.interchange.export.writing import BACK, Writer, indented
+
+if TYPE_CHECKING:
+    from runtime.calculus import Value
+    from runtime.diagram.paths import PortPath
+    from runtime.interchange.export.content import Content
+
+MAIN_FUNCTION = "loss_and_gradients"
+_MODULE_NAMES = ("ARRAYS", "PARAMETERS", "TRAINABLE", "INPUTS", "parameters", "inputs", "step",
+                 "losses", "gradients", "outputs", MAIN_FUNCTION)  # fmt: skip
+
+
+def numpy_module(content: Content, arrays_file: str) -> tuple[str, dict[str, Array]]:
+    """The module, and its large arrays."""
+    program = content.program
+    writer = Writer(NUMPY, Graph(program, content.known))
+    writer.reserve(_MODULE_NAMES)
+    trained = Trained(content, MAIN_FUNCTION)
+    writer.reserve(trained.names)
+    data = module.data(content, writer)
+    if content.heads:
+        passes = [_passes(content, writer, MAIN_FUNCTION, content.heads, content.trainable)]
+        for name, heads, variables in trained.passes:
+            passes.append(_passes(content, writer, name, heads, variables))
+    else:
+        passes = [_forward(content, writer)]
+    training = training_source(trained) if content.heads else []
+    pages = list(writer.functions.values())
+    helpers = module.called_helpers(NUMPY.helpers, *pages, *passes)
+    imports = []
+    whole = "".join((data, *helpers, *pages, *passes, *training))
+    if "math." in whole:
+        imports.append("import math")
+    if writer.arrays:
+        imports.append("from pathlib import Path")
+    imports += ["", "import numpy as np"] if imports else ["import numpy as np"]
+    if writer.arrays:
+        imports.append("from safetensors.numpy import load_file")
+    top = module.heading(content, "NumPy") + "\n" + "\n".join(imports) + "\n"
+    arrays = module.arrays_line(arrays_file) + "\n" if writer.arrays else ""
+    source = module.joined([top + "\n" + arrays + data, *helpers, *pages, *passes, *training])
+    return source, writer.arrays
+
+
+def _arguments(content: Content, leaves: dict[Value, str]) -> str:
+    """The arguments of a pass; with the number of the step where random numbers count by it."""
+    step = content.program.trace.step
+    if step is None:
+        return "parameters=PARAMETERS, inputs=INPUTS"
+    leaves[step] = "np.uint32(step)"
+    return "parameters=PARAMETERS, inputs=INPUTS, step=0"
+
+
+def _passes(
+    content: Content,
+    writer: Writer,
+    name: str,
+    heads: Sequence[PortPath],
+    variables: Sequence[str],
+) -> str:
+    """A function that runs forward and backward."""
+    program, graph, sources = content.program, writer.graph, Sources()
+    targets = {path: program.leaves[path].value for path in variables}
+    seeds = [
+        (program.ports[head], program.trace.xp.ones_like(program.ports[head])) for head in heads
+    ]
+    found = sweep(seeds, targets.values(), sources)
+    naming = Naming(graph, sources)
+    leaves = module.leaf_texts(content, writer)
+    signature = _arguments(content, leaves)
+    values = {head: graph.real(program.ports[head]) for head in heads}
+    gradients = {
+        path: None if found.get(value) is None else graph.real(found[value])
+        for path, value in targets.items()
+    }
+    wanted = [*values.values(), *(g for g in gradients.values() if g is not None)]
+    lines, code = writer.body(wanted, leaves, naming)
+    about = f"The losses {', '.join(map(remark, heads))}, and the gradients of their sum."
+    lines = [
+        f'"""{about if len(about) < 90 else "The losses, and the gradients of their sum."}',
+        "",
+        "None is the gradient of a variable that no path connects with a loss.",
+        '"""',
+        *lines,
+        "",
+        module.result("losses", {str(head): code[v].text for head, v in values.items()}),
+        module.result(
+            "gradients",
+            {path: "None" if v is None else code[v].text for path, v in gradients.items()},
+        ),
+        "return losses, gradients",
+    ]
+    return f"def {name}({signature}):\n{indented(_phased(lines))}"
+
+
+def _phased(lines: list[str]) -> list[str]:
+    """With a headline where the backward pass begins."""
+    for at, line in enumerate(lines):
+        if f"# {BACK}" in line:
+            headline = "# The backward pass: from the losses to the variables, in reverse order."
+            before = lines[:at] if at and not lines[at - 1] else [*lines[:at], ""]
+            return [*before, headline, "", *lines[at:]]
+    return lines
+
+
+def _forward(content: Content, writer: Writer) -> str:
+    """A function that runs forward: the diagram has no loss."""
+    program, graph = content.program, writer.graph
+    read = {program.flat.source(source) for i in program.flat.instances.values()
+            for _, source in i.wires.values()}  # fmt: skip
+    ends = [port for port in program.ports if port not in read] or list(program.ports)
+    leaves = module.leaf_texts(content, writer)
+    signature = _arguments(content, leaves)
+    values = {port: graph.real(program.ports[port]) for port in ends}
+    lines, code = writer.body(values.values(), leaves, Naming(graph, Sources()))
+    lines = [
+        '"""What nothing reads, by port: the diagram has no loss."""',
+        *lines,
+        "",
+        module.result("outputs", {str(port): code[v].text for port, v in values.items()}),
+        "return outputs",
+    ]
+    return f"def outputs({signature}):\n{indented(lines)}"

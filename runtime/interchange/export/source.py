@@ -1,0 +1,46 @@
+"""Source code from the diagram of a session."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from blocks.nearest import did_you_mean
+from runtime.interchange.export.content import Content, content_of
+from runtime.interchange.export.numpy_source import numpy_module
+from runtime.interchange.export.rows import ExportError
+
+if TYPE_CHECKING:
+    from runtime.engine import Session
+    from runtime.interchange.export.code import Array
+
+TARGETS: Mapping[str, Callable[[Content, str], tuple[str, dict[str, Array]]]] = {
+    "numpy": numpy_module,
+}
+"""What writes a module for each system: from the content, and the name of the file of arrays."""
+
+
+@dataclass(frozen=True)
+class Exported:
+    """A module, and the large arrays that it loads from a file beside it; none is no file."""
+
+    source: str
+    arrays: Mapping[str, Array]
+
+
+def export_source(session: Session, target: str, arrays_file: str = "arrays") -> Exported:
+    """The diagram of a session as a module for a system: ``numpy``.
+
+    Large arrays belong into ``arrays_file``, a safetensors file beside the module. Raises
+    ExportError for what the system can't express, naming the block and the reason.
+    """
+    write = TARGETS.get(target)
+    if write is None:
+        raise ExportError(
+            f"There is no export to {target!r}.",
+            expected="one of " + ", ".join(TARGETS),
+            next_step=did_you_mean(target, TARGETS),
+        )
+    source, arrays = write(content_of(session), arrays_file)
+    return Exported(source, arrays)

@@ -1,0 +1,340 @@
+"""Writes functions: their statements, the functions that they call, and what those need."""
+
+from __future__ import annotations
+
+import builtins
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from runtime.calculus.primitives.base import CONSTANT, broadcast_shapes
+from runtime.diagram.paths import InstancePath
+from runtime.interchange.export.code import (
+    INLINE,
+    Array,
+    Code,
+    Names,
+    identifier,
+    number_text,
+    remark,
+    string,
+)
+from runtime.interchange.export.regions import Divider, Region, uses_of
+
+if TYPE_CHECKING:
+    from runtime.calculus import Value
+    from runtime.interchange.export.graph import Graph
+    from runtime.interchange.export.naming import Naming
+    from runtime.interchange.export.rows import Row, Target
+
+WIDTH = 100
+SHORT = 56
+LARGE = 40
+"""Steps from which a block is a function of its own."""
+"""Characters up to which an expression may become a part of another."""
+INDENT = "    "
+BACK = "back through "
+"""How a comment begins that is about a step of the backward pass."""
+
+
+@dataclass
+class Writer:
+    """Writes functions for one target; what they share is collected here.
+
+    ``leaves`` has the expression of each leaf in the outermost function.
+    """
+
+    target: Target
+    graph: Graph
+    functions: dict[str, str] = field(default_factory=dict)
+    """The source of the functions of pages, by name, in the order in which they are needed."""
+    arrays: dict[str, Array] = field(default_factory=dict)
+    """Large arrays by the key under which they are stored."""
+    _names: Names = field(default_factory=Names)
+    _written: dict[str, str] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        taken = {*dir(builtins), *self.target.reserved, *self.target.helpers}
+        for page, uses in self.graph.program.flat.uses.items():
+            if any(uses):
+                taken |= {identifier(page), f"{identifier(page)}_backward"}
+        self._locals = frozenset(taken)
+        self._names.taken = {*dir(builtins), *self.target.reserved, *self.target.helpers}
+        self._pages = {
+            use: page for page, uses in self.graph.program.flat.uses.items() for use in uses
+        }
+
+    def reserve(self, names: Iterable[str]) -> None:
+        """Keep names of the module from becoming those of functions or locals."""
+        self._names.taken |= set(names)
+        self._locals |= set(names)
+
+    def body(
+        self, outputs: Iterable[Value], leaves: Mapping[Value, str], naming: Naming
+    ) -> tuple[list[str], dict[Value, Code]]:
+        """The statements that compute ``outputs``, and the expression of each of them.
+
+        ``leaves`` have the expression that each leaf is read by.
+        """
+        graph = self.graph
+        outputs = [graph.real(value) for value in outputs]
+        end = graph.program.forward_end
+        values = graph.needed(outputs)
+        large = self._large(value for value in values if value.index < end)
+        uses = uses_of(graph.program.flat.uses.values()) | large
+        root = Divider(uses, graph.inputs, lambda v: v.index >= end).divide(values)
+        names = Names(set(self._locals), local=True)
+        used = {x for value in values for x in graph.inputs(value)} | set(outputs)
+        code: dict[Value, Code] = {}
+        lines = []
+        for leaf, text in leaves.items():
+            if leaf in used:
+                name = names.fresh(naming.name(leaf, InstancePath("")))
+                lines.append(f"{name} = {text}")
+                code[leaf] = Code(name)
+        if lines:
+            lines.append("")
+        function = _Function(self, naming, root, names, code, frozenset(outputs))
+        lines += function.lines()
+        found = {v: code[v] if v in code else self.constant(v) for v in outputs}
+        return lines, found
+
+    def _large(self, values: Iterable[Value]) -> frozenset[InstancePath]:
+        """Blocks of many steps, such as random numbers: they are functions of their own."""
+        counts = Counter(value.owner for value in values if isinstance(value.owner, str))
+        return frozenset(InstancePath(path) for path, count in counts.items() if count >= LARGE)
+
+    def constant(self, value: Value) -> Code:
+        """A value that is one known number everywhere."""
+        number = self.graph.number(value)
+        assert number is not None  # or it would be computed
+        if not value.shape:
+            return Code(self.target.number(number))
+        return Code(self.target.full(value.shape, number))
+
+    def stored(self, array: Array, key: str) -> str:
+        """An array: in the source if it is small, else in the file beside it."""
+        if array.ndim == 1 and array.size > 2 and np.array_equal(array, np.arange(array.size)):
+            return self.target.arange(array)
+        if array.size <= INLINE:
+            return self.target.array(array)
+        while key in self.arrays and self.arrays[key] is not array:
+            key += "'"
+        self.arrays[key] = array
+        return f"ARRAYS[{string(key)}]"
+
+    def function(self, region: Region, naming: Naming, wanted: frozenset[Value]) -> _Called:
+        """The function of a region, written unless there is one with the same text."""
+        inside = region.values()
+        members = set(inside)
+        read = (x for value in inside for x in self.graph.inputs(value))
+        arguments = [
+            x for x in dict.fromkeys(read) if x not in members and self.graph.number(x) is None
+        ]
+        outputs = [value for value in inside if value in wanted]
+        names = Names(set(self._locals), local=True)
+        code = {x: Code(names.fresh(naming.name(x, region.use))) for x in arguments}
+        signature = listed("(", [code[x].text for x in arguments], "):", WIDTH - 30)
+        lines = _Function(self, naming, region, names, code, frozenset(outputs)).lines()
+        returned = [code[x].text for x in outputs]
+        short = len(", ".join(returned)) < WIDTH - 12
+        lines.append(
+            f"return {', '.join(returned)}" if short else listed("return (", returned, ")")
+        )
+        stem, what = self._called(region)
+        title = f"{'Back through the' if region.backward else 'The'} {what}."
+        text = f'{signature}\n{INDENT}"""{title}"""\n' + indented(lines)
+        if text not in self._written:
+            name = self._names.fresh(stem + ("_backward" if region.backward else ""), "_v")
+            self._written[text] = name
+            self.functions[name] = f"def {name}{text}"
+        return _Called(self._written[text], arguments, outputs)
+
+    def _called(self, region: Region) -> tuple[str, str]:
+        """What the function of a region is called, and what it is of."""
+        page = self._pages.get(region.use)
+        if page is not None:
+            return identifier(page), f"page {remark(page)}"
+        block = self.graph.program.flat.instances[region.use]
+        kind = remark(type(block.block).__name__)
+        return f"compute_{identifier(region.use.name)}", f"block {remark(region.use)} ({kind})"
+
+    def page_of(self, use: InstancePath) -> str | None:
+        """The page that is used at a path."""
+        return self._pages.get(use)
+
+
+@dataclass(frozen=True)
+class _Called:
+    name: str
+    arguments: Sequence[Value]
+    outputs: Sequence[Value]
+
+
+@dataclass
+class _Function:
+    """Writes the statements of one function."""
+
+    writer: Writer
+    naming: Naming
+    region: Region
+    names: Names
+    code: dict[Value, Code]
+    outputs: frozenset[Value]
+
+    def lines(self) -> list[str]:
+        """The statements, with a comment before those of each block."""
+        graph = self.writer.graph
+        self._reads: Counter[Value] = Counter()
+        self._reader: dict[Value, Value | Region] = {}
+        for item in self.region.items:
+            single = [] if isinstance(item, Region) else graph.inputs(item)
+            for x in single or dict.fromkeys(
+                x
+                for v in (item.values() if isinstance(item, Region) else [])
+                for x in graph.inputs(v)
+            ):
+                self._reads[x] += 1
+                self._reader[x] = item
+        blocks: list[tuple[str, list[str]]] = []
+        about: object = None
+        for item in self.region.items:
+            if isinstance(item, Region):
+                blocks.append((self._about(item.use, item.backward), [self._call(item)]))
+                about = None
+                continue
+            statement = self._statement(item)
+            if statement is None:
+                continue
+            backward = item.index >= graph.program.forward_end
+            if about != (item.owner, backward):
+                about = item.owner, backward
+                blocks.append((self._about(item.owner, backward), []))
+            blocks[-1][1].append(statement)
+        return list(self._laid_out(blocks))
+
+    def _laid_out(self, blocks: Sequence[tuple[str, list[str]]]) -> Iterator[str]:
+        """The statements of blocks: single ones with what they are of behind, others below it."""
+        apart = False
+        for number, (about, statements) in enumerate(blocks):
+            (first, *others) = statements
+            single = not others and "\n" not in first and len(first) + len(about) < WIDTH - 8
+            if number and (apart or not single):
+                yield ""
+            apart = not single
+            if single and about:
+                name, _, kind = about.rpartition(" (")
+                same = identifier(name) == first.partition(" = ")[0]
+                about = kind.removesuffix(")") if same else about
+                yield first if "  # " in first else f"{first}  # {about}"
+                continue
+            if about:
+                yield f"# {about}"
+            yield from statements
+
+    def _about(self, owner: object, backward: bool) -> str:
+        """What a statement belongs to."""
+        if not isinstance(owner, str):
+            return ""
+        path = InstancePath(owner)
+        block = self.writer.graph.program.flat.instances.get(path)
+        inside = path != self.region.use and path.is_inside(self.region.use)
+        shown = remark(path.relative_to(self.region.use) if inside else path)
+        page = self.writer.page_of(path)
+        kind = type(block.block).__name__ if block else f"page {page}"
+        return f"{BACK if backward else ''}{shown} ({remark(kind)})"
+
+    def _call(self, region: Region) -> str:
+        members = set(region.values())
+        graph = self.writer.graph
+        outside = {
+            x
+            for item in self.region.items
+            if item is not region
+            for v in (item.values() if isinstance(item, Region) else [item])
+            for x in graph.inputs(v)
+        }
+        wanted = frozenset(members & (outside | self.outputs))
+        called = self.writer.function(region, self.naming, wanted)
+        arguments = [self.code[x].text for x in called.arguments]
+        for value in called.outputs:
+            name = self.names.fresh(self.naming.name(value, self.region.use))
+            self.code[value] = Code(name)
+        names = [self.code[x].text for x in called.outputs]
+        left = ", ".join(names)
+        left = left if len(left) < WIDTH // 2 else listed("(", names, ")", wide=0)
+        return listed(f"{left} = {called.name}(", arguments, ")")
+
+    def _statement(self, value: Value) -> str | None:
+        """The line for a value; None for one that becomes a part of another's line."""
+        writer = self.writer
+        if value in self.code:
+            return None
+        if value.primitive is CONSTANT:
+            code, said = self._array(value), ""
+        else:
+            row = writer.target.row(value)
+            code = row.code(value, self._operands(value, row))
+            said = f"  # {row.remark}" if row.remark else ""
+        if not said and self._is_part(value, code):
+            self.code[value] = code
+            return None
+        name = self.names.fresh(self.naming.name(value, self.region.use))
+        self.code[value] = Code(name)
+        return f"{name} = {code.text}{said}"
+
+    def _is_part(self, value: Value, code: Code) -> bool:
+        """Whether it is read once, by its own block, and is short."""
+        reader = self._reader.get(value)
+        return (
+            self._reads[value] == 1
+            and value not in self.outputs
+            and not isinstance(reader, Region | None)
+            and not self.naming.has_name(value)
+            and reader.owner == value.owner
+            and len(code.text) <= SHORT
+        )
+
+    def _array(self, value: Value) -> Code:
+        array: Array = value.attributes["array"]
+        key = f"constant/{self.naming.name(value, InstancePath(''))}"
+        return Code(self.writer.stored(array, key))
+
+    def _operands(self, value: Value, row: Row) -> list[Code]:
+        graph = self.writer.graph
+        unread = frozenset[int]() if graph.reads_all else value.primitive.unread
+        plain = [x for x in value.inputs if graph.number(x) is None]
+        shapes = [x.shape for x in plain]
+        spans = row.numbers and bool(shapes) and broadcast_shapes(*shapes) == value.shape
+        found = []
+        for slot, x in enumerate(value.inputs):
+            if slot in unread:
+                found.append(Code("None"))
+                continue
+            number = graph.number(x)
+            if number is None:
+                found.append(self.code[graph.real(x)])
+            elif spans and any(y.dtype == x.dtype for y in plain):
+                text = number_text(np.asarray(number))
+                found.append(Code(text, atomic=not text.startswith("-")))
+            else:
+                found.append(self.writer.constant(x))
+        return found
+
+
+def indented(lines: Iterable[str]) -> str:
+    """Lines as the body of a function."""
+    whole = "\n".join(lines).split("\n")
+    return "\n".join(f"{INDENT}{line}" if line else "" for line in whole) + "\n"
+
+
+def listed(opening: str, items: Sequence[str], closing: str, wide: int = WIDTH - 4) -> str:
+    """Items between brackets: in one line if they fit, else a line each."""
+    line = f"{opening}{', '.join(items)}{closing}"
+    if (len(line) - line.rfind("\n") <= wide and wide) or not items:
+        return line
+    inner = "".join(f"\n{INDENT}{item}," for item in items)
+    return f"{opening}{inner}\n{closing}"

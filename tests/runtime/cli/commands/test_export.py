@@ -1,0 +1,50 @@
+"""``gradwire export``: source, the arrays beside it, and what is refused."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+from runtime.diagram import load
+from runtime.engine import Session
+from runtime.interchange.export import export_source
+from tests.examples.gallery import path
+
+
+def test_the_source_of_a_small_diagram_is_printed(gradwire, seed):
+    done = gradwire("export", seed, "--to", "numpy")
+    assert (done.code, done.err) == (0, "")
+    assert done.out == export_source(Session(load(seed)), "numpy").source
+
+
+def test_source_with_arrays_runs_on_its_own(gradwire, tmp_path):
+    out = tmp_path / "spirals.py"
+    done = gradwire("export", path("training_spirals"), "--to", "numpy", "-o", out)
+    assert (done.code, done.err) == (0, "")
+    assert done.out == f"{out.with_suffix('.safetensors')}\n{out}\n"
+    code = "import spirals; print(*spirals.loss_and_gradients()[0])"
+    ran = subprocess.run(
+        [sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, check=True
+    )
+    assert ran.stdout == "loss.out\n"
+
+
+def test_large_arrays_need_a_file(gradwire):
+    done = gradwire("export", path("training_spirals"), "--to", "numpy")
+    assert done.code == 2 and "large arrays" in done.err and "-o training_spirals.py" in done.err
+
+
+def test_another_system_and_another_ending_are_bad_usage(gradwire, seed, tmp_path):
+    done = gradwire("export", seed, "--to", "fortran")
+    assert done.code == 2 and "numpy" in done.err
+    done = gradwire("export", seed, "--to", "numpy", "-o", tmp_path / "seed.txt")
+    assert done.code == 2 and "expected  .py" in done.err
+
+
+def test_a_diagram_with_errors_is_not_exported(gradwire, tmp_path):
+    file = tmp_path / "broken.gradwire.json"
+    text = path("fan_out").read_text(encoding="utf-8").replace('"Mul"', '"MatMul"')
+    file.write_text(text, encoding="utf-8")
+    out = tmp_path / "broken.py"
+    done = gradwire("export", file, "--to", "numpy", "-o", out)
+    assert done.code == 1 and "error" in done.err and not out.exists()

@@ -1,0 +1,45 @@
+"""One primitive as a target writes it, executed value by value."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from runtime.calculus import Trace
+from runtime.calculus.primitives.base import CONSTANT
+from runtime.interchange.export.code import Code
+from runtime.interchange.export.module import called_helpers
+from tests.runtime.calculus.tracing import compute, leaf
+
+if TYPE_CHECKING:
+    from runtime.interchange.export.rows import Target
+    from tests.runtime.calculus.cases import Case
+
+Array = NDArray[Any]
+
+
+def written(
+    case: Case, target: Target, names: dict[str, Any], to: Any = np.asarray, read: Any = np.asarray
+) -> tuple[Array, Array]:
+    """What the source gives, and what the kernels give; ``to`` and ``read`` convert arrays."""
+    trace = Trace()
+    leaves = [leaf(trace, x.shape, str(x.dtype)) for x in case.inputs]
+    result = trace.xp.asarray(case.call(trace.xp, *leaves))
+    bound = dict(zip(leaves, case.inputs, strict=True))
+    wanted = compute(result, bound)
+    for number, value in enumerate(trace.values):
+        name = f"v{number}"
+        if value in bound:
+            names[name] = to(bound[value])
+        elif value.primitive is CONSTANT:
+            names[name] = to(value.attributes["array"])
+        else:
+            operands = [Code(f"v{x.index}") for x in value.inputs]
+            text = target.row(value).code(value, operands).text
+            for helper in called_helpers(target.helpers, text):
+                exec(helper, names)
+            with np.errstate(all="ignore"):
+                names[name] = eval(text, names)
+    return read(names[f"v{result.index}"]), wanted

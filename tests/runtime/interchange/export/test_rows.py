@@ -1,0 +1,45 @@
+"""Every primitive has a row for every target: how it is written, or why it can't be."""
+
+from __future__ import annotations
+
+import pytest
+
+from runtime.calculus import Primitive, Trace
+from runtime.interchange.export import TARGETS
+from runtime.interchange.export.numpy_rows import NUMPY
+from runtime.interchange.export.rows import ExportError, Refused, Target
+from tests.runtime.calculus.test_primitives import table
+from tests.runtime.calculus.tracing import leaf
+
+TABLES = [NUMPY]
+NEVER_COMPUTED = {"leaf", "constant"}
+
+
+def test_every_target_has_a_table():
+    assert [target.name for target in TABLES] == list(TARGETS)
+
+
+@pytest.mark.parametrize("target", TABLES, ids=lambda target: target.name)
+def test_every_primitive_has_a_row(target: Target):
+    assert set(target.rows) == {primitive.name for primitive in table()}
+    refused = {name: row.reason for name, row in target.rows.items() if isinstance(row, Refused)}
+    assert set(refused) == NEVER_COMPUTED
+    assert all(refused.values())
+
+
+@pytest.mark.parametrize("target", TABLES, ids=lambda target: target.name)
+def test_a_primitive_without_a_row_is_refused_by_its_block(target: Target):
+    unknown = Primitive("bessel", lambda x: (x.shape, x.dtype), lambda x, *, out: None, (None,))
+    trace = Trace()
+    trace.owner = "wave"
+    value = trace.apply(unknown, leaf(trace))
+    with pytest.raises(ExportError, match=r"wave[\s\S]*bessel can't be written for") as caught:
+        target.row(value)
+    assert caught.value.location is not None and caught.value.location.block == "wave"
+
+
+@pytest.mark.parametrize("target", TABLES, ids=lambda target: target.name)
+def test_every_helper_is_called_by_some_row_or_helper(target: Target):
+    for name, text in target.helpers.items():
+        assert text.count(f"\ndef {name}(") == 1
+        compile(text, name, "exec")

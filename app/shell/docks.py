@@ -52,6 +52,8 @@ class Docks(QObject):
         self._frame = frame
         self._kept = QByteArray()
         self._concealed: QByteArray | None = None
+        self._given_back: set[str] = set()
+        """What is to be shown when panels are no longer concealed."""
         self._scale = theme.scale()
         frame.setDockOptions(frame.DockOption.AllowTabbedDocks | frame.DockOption.AnimatedDocks)
         frame.setCorner(Qt.Corner.BottomLeftCorner, _Area.LeftDockWidgetArea)
@@ -123,8 +125,33 @@ class Docks(QObject):
     def reveal(self) -> None:
         """Restore what was concealed."""
         if self._concealed is not None:
-            state, self._concealed = self._concealed, None
-            self.restore(state, self._kept)
+            self.restore(self._concealed, self._kept)
+            for name in self._given_back:
+                self.by_name[name].show()
+            self._given_back.clear()
+            self._concealed = None
+            self._show_edges()
+
+    @property
+    def are_concealed(self) -> bool:
+        """Whether all panels are hidden until :meth:`reveal`."""
+        return self._concealed is not None
+
+    def give_back(self, name: str) -> None:
+        """Show a panel where it was, as soon as panels are no longer concealed."""
+        if self.are_concealed:
+            self._given_back.add(name)
+        else:
+            self.by_name[name].show()
+
+    def is_alone_aside(self, name: str) -> bool:
+        """Whether a panel is on the left or the right, and no other open one on its side."""
+        dock = self.by_name[name]
+        area = self._frame.dockWidgetArea(dock)
+        others = [each for each in self.by_name.values() if each is not dock]
+        return self._is_aside(dock) and all(
+            each.isHidden() or self._frame.dockWidgetArea(each) != area for each in others
+        )
 
     def show_count(self, name: str, count: int) -> None:
         """Show the number of items in the title of a panel, unless it is 0."""

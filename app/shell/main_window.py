@@ -109,6 +109,7 @@ class MainWindow(WindowParts):
             event.ignore()
             return
         self.presentation.end()
+        self.lesson_room.end()
         self.settings.arrangement = (self.saveGeometry(), *self.docks.arrangement)
         self.evaluator.shutdown()
         self.welcome.shutdown()

@@ -74,6 +74,7 @@ from app.shell.actions.states import ActionStates
 from app.shell.audience import Audience
 from app.shell.docks import Docks
 from app.shell.laser import Laser
+from app.shell.lesson_room import LessonRoom
 from app.shell.menus import Menus
 from app.shell.presentation import Presentation
 from app.shell.presenter import Presenter
@@ -286,3 +287,4 @@ class WindowParts(QMainWindow):
             },
         )
         CurvesDock(self.docks.by_name["curves"], self.canvas, self.settings, self)
+        self.lesson_room = LessonRoom(self.player, self.canvas, self.docks)

@@ -58,7 +58,7 @@ class CurvesDock(QObject):
         if is_visible == self._is_open or self._frame.isMinimized():
             return
         self._is_open = is_visible
-        self._is_whole = _shows_all(self._canvas)
+        self._is_whole = shows_all(self._canvas)
         self._is_near = self._canvas.zoom() >= PLAIN
         self._settled.start()
         area = self._frame.dockWidgetArea(self._dock)
@@ -92,7 +92,7 @@ class CurvesDock(QObject):
         self._is_whole = False
 
 
-def _shows_all(canvas: CanvasView) -> bool:
+def shows_all(canvas: CanvasView) -> bool:
     """Whether the whole page is in view."""
     bounds = canvas.view.scene.bounds()
     if bounds is None:

@@ -7,7 +7,7 @@ from PySide6.QtCore import Qt
 
 import runtime.build as b
 from app.canvas.scene.camera import PLAIN
-from app.controllers.training.dock import _shows_all
+from app.controllers.training.dock import shows_all
 from app.services.examples import ASSETS
 from runtime.diagram import load
 
@@ -35,13 +35,13 @@ def test_it_is_high_enough_to_read_and_the_page_is_fitted(window, qtbot):
     dock = open_curves(window, qtbot)
     assert 230 <= dock.height() <= 0.6 * 720
     assert window.canvas.height() < before - 200
-    assert _shows_all(window.canvas)
+    assert shows_all(window.canvas)
 
 
 def test_a_part_of_the_page_stays_as_it_is(window, qtbot):
     window.canvas.set_zoom(4.0)
     zoom = window.canvas.zoom()
-    assert not _shows_all(window.canvas)
+    assert not shows_all(window.canvas)
     open_curves(window, qtbot)
     assert window.canvas.zoom() == zoom
 

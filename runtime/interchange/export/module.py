@@ -11,9 +11,10 @@ from runtime.interchange.export.writing import Writer, listed
 
 if TYPE_CHECKING:
     from runtime.calculus import Value
+    from runtime.diagram.paths import PortPath
     from runtime.interchange.export.content import Content
 
-_CALLS = re.compile(r"\b(_[a-z_0-9]+)\(")
+_CALLS = re.compile(r"\b(_[A-Za-z_0-9]+)(?:\.apply)?\(")
 
 
 def leaf_texts(content: Content, writer: Writer) -> dict[Value, str]:
@@ -84,6 +85,21 @@ def called_helpers(helpers: Mapping[str, str], *texts: str) -> list[str]:
 def result(name: str, items: Mapping[str, str]) -> str:
     """A statement that makes a dictionary, within a function."""
     return listed(f"{name} = {{", [f"{string(key)}: {text}" for key, text in items.items()], "}")
+
+
+def returned(items: Mapping[str, str]) -> str:
+    """A statement that returns a dictionary."""
+    return listed("return {", [f"{string(key)}: {text}" for key, text in items.items()], "}")
+
+
+def ends(content: Content) -> Sequence[PortPath]:
+    """The losses; without any, the ports that nothing reads."""
+    program = content.program
+    if content.heads:
+        return content.heads
+    wires = (wire for i in program.flat.instances.values() for wire in i.wires.values())
+    read = {program.flat.source(source) for _, source in wires}
+    return [port for port in program.ports if port not in read] or list(program.ports)
 
 
 def joined(parts: Iterable[str]) -> str:

@@ -77,6 +77,8 @@ class Target:
     """A small array."""
     arange: Callable[[Array], str]
     """An array of 0, 1, 2, ...."""
+    storable: Callable[[Array], Array] = lambda array: array
+    """An array as it is stored in a file."""
     reserved: frozenset[str] = field(default_factory=frozenset)
     """Names that the source uses itself."""
 

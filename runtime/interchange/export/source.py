@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING
 
 from blocks.nearest import did_you_mean
 from runtime.interchange.export.content import Content, content_of
-from runtime.interchange.export.numpy_source import numpy_module
 from runtime.interchange.export.rows import ExportError
+from runtime.interchange.export.systems.numpy_source import numpy_module
+from runtime.interchange.export.systems.torch_source import torch_module
 
 if TYPE_CHECKING:
     from runtime.engine import Session
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
 
 TARGETS: Mapping[str, Callable[[Content, str], tuple[str, dict[str, Array]]]] = {
     "numpy": numpy_module,
+    "torch": torch_module,
 }
 """What writes a module for each system: from the content, and the name of the file of arrays."""
 
@@ -30,7 +32,7 @@ class Exported:
 
 
 def export_source(session: Session, target: str, arrays_file: str = "arrays") -> Exported:
-    """The diagram of a session as a module for a system: ``numpy``.
+    """The diagram of a session as a module for a system, one of ``TARGETS``.
 
     Large arrays belong into ``arrays_file``, a safetensors file beside the module. Raises
     ExportError for what the system can't express, naming the block and the reason.

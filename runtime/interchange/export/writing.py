@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from blocks.errors import Location
 from runtime.calculus.primitives.base import CONSTANT, broadcast_shapes
 from runtime.diagram.paths import InstancePath
 from runtime.interchange.export.code import (
@@ -23,6 +24,7 @@ from runtime.interchange.export.code import (
     string,
 )
 from runtime.interchange.export.regions import Divider, Region, uses_of
+from runtime.interchange.export.rows import ExportError
 
 if TYPE_CHECKING:
     from runtime.calculus import Value
@@ -121,9 +123,10 @@ class Writer:
             return self.target.arange(array)
         if array.size <= INLINE:
             return self.target.array(array)
-        while key in self.arrays and self.arrays[key] is not array:
+        given = self.target.storable(array)
+        while key in self.arrays and self.arrays[key].tobytes() != given.tobytes():
             key += "'"
-        self.arrays[key] = array
+        self.arrays[key] = given
         return f"ARRAYS[{string(key)}]"
 
     def function(self, region: Region, naming: Naming, wanted: frozenset[Value]) -> _Called:
@@ -277,7 +280,11 @@ class _Function:
             code, said = self._array(value), ""
         else:
             row = writer.target.row(value)
-            code = row.code(value, self._operands(value, row))
+            try:
+                code = row.code(value, self._operands(value, row))
+            except ExportError as error:
+                error.location = Location(block=value.owner)
+                raise
             said = f"  # {row.remark}" if row.remark else ""
         if not said and self._is_part(value, code):
             self.code[value] = code

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from runtime.calculus import Trace
+from runtime.calculus import Trace, Value, sweep
 from runtime.calculus.primitives.base import CONSTANT
 from runtime.interchange.export.code import Code
 from runtime.interchange.export.module import called_helpers
@@ -24,10 +24,7 @@ def written(
     case: Case, target: Target, names: dict[str, Any], to: Any = np.asarray, read: Any = np.asarray
 ) -> tuple[Array, Array]:
     """What the source gives, and what the kernels give; ``to`` and ``read`` convert arrays."""
-    trace = Trace()
-    leaves = [leaf(trace, x.shape, str(x.dtype)) for x in case.inputs]
-    result = trace.xp.asarray(case.call(trace.xp, *leaves))
-    bound = dict(zip(leaves, case.inputs, strict=True))
+    trace, result, bound = _traced(case)
     wanted = compute(result, bound)
     for number, value in enumerate(trace.values):
         name = f"v{number}"
@@ -43,3 +40,20 @@ def written(
             with np.errstate(all="ignore"):
                 names[name] = eval(text, names)
     return read(names[f"v{result.index}"]), wanted
+
+
+def gradients(case: Case) -> list[Array | None]:
+    """The gradients of the sum by the float inputs, as the kernels give them."""
+    trace, result, bound = _traced(case)
+    floats = [x for x in bound if x.dtype.startswith("float")]
+    if not result.dtype.startswith("float"):
+        return [None for _ in floats]
+    found = sweep([(result, trace.xp.ones_like(result))], floats)
+    return [compute(found[x], bound) if x in found else None for x in floats]
+
+
+def _traced(case: Case) -> tuple[Trace, Value, dict[Value, Array]]:
+    trace = Trace()
+    leaves = [leaf(trace, x.shape, str(x.dtype)) for x in case.inputs]
+    result = trace.xp.asarray(case.call(trace.xp, *leaves))
+    return trace, result, dict(zip(leaves, case.inputs, strict=True))

@@ -6,12 +6,13 @@ import pytest
 
 from runtime.calculus import Primitive, Trace
 from runtime.interchange.export import TARGETS
-from runtime.interchange.export.numpy_rows import NUMPY
 from runtime.interchange.export.rows import ExportError, Refused, Target
+from runtime.interchange.export.systems.numpy_rows import NUMPY
+from runtime.interchange.export.systems.torch_rows import TORCH
 from tests.runtime.calculus.test_primitives import table
 from tests.runtime.calculus.tracing import leaf
 
-TABLES = [NUMPY]
+TABLES = [NUMPY, TORCH]
 NEVER_COMPUTED = {"leaf", "constant"}
 
 
@@ -41,5 +42,5 @@ def test_a_primitive_without_a_row_is_refused_by_its_block(target: Target):
 @pytest.mark.parametrize("target", TABLES, ids=lambda target: target.name)
 def test_every_helper_is_called_by_some_row_or_helper(target: Target):
     for name, text in target.helpers.items():
-        assert text.count(f"\ndef {name}(") == 1
+        assert text.count(f"\ndef {name}(") + text.count(f"\nclass {name}(") == 1
         compile(text, name, "exec")

@@ -16,8 +16,8 @@ from runtime.interchange.export.code import (
     shape_text,
     slices_text,
 )
-from runtime.interchange.export.numpy_helpers import HELPERS
 from runtime.interchange.export.rows import Refused, Row, Target, call, infix, prefix
+from runtime.interchange.export.systems.numpy_helpers import HELPERS
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

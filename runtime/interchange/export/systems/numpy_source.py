@@ -10,7 +10,7 @@ from runtime.interchange.export import module
 from runtime.interchange.export.code import Array, remark
 from runtime.interchange.export.graph import Graph
 from runtime.interchange.export.naming import Naming, Sources
-from runtime.interchange.export.numpy_rows import NUMPY
+from runtime.interchange.export.systems.numpy_rows import NUMPY
 from runtime.interchange.export.training import Trained, training_source
 from runtime.interchange.export.writing import BACK, Writer, indented
 
@@ -120,9 +120,7 @@ def _phased(lines: list[str]) -> list[str]:
 def _forward(content: Content, writer: Writer) -> str:
     """A function that runs forward: the diagram has no loss."""
     program, graph = content.program, writer.graph
-    read = {program.flat.source(source) for i in program.flat.instances.values()
-            for _, source in i.wires.values()}  # fmt: skip
-    ends = [port for port in program.ports if port not in read] or list(program.ports)
+    ends = module.ends(content)
     leaves = module.leaf_texts(content, writer)
     signature = _arguments(content, leaves)
     values = {port: graph.real(program.ports[port]) for port in ends}

@@ -1,0 +1,292 @@
+"""How PyTorch writes each primitive."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from runtime.interchange.export.code import (
+    Array,
+    Code,
+    axes_text,
+    index_text,
+    nested,
+    number_text,
+    shape_text,
+    slices_text,
+)
+from runtime.interchange.export.rows import ExportError, Refused, Row, Target, call, infix, prefix
+from runtime.interchange.export.systems.torch_helpers import HELPERS
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from runtime.calculus import Value
+
+_MASKS = {"uint16": "0xFFFF", "uint32": "0xFFFFFFFF"}
+"""Integers that PyTorch stores but hardly computes with: they are int64, cut to their bits."""
+
+
+def dtype_text(dtype: str) -> str:
+    """A dtype by PyTorch's name for it. Raises ExportError for one that it can't compute with."""
+    if dtype == "uint64":
+        raise ExportError(
+            "PyTorch does not compute with uint64.", next_step="Cast it to int64, or use NumPy."
+        )
+    return "torch.int64" if dtype in _MASKS else f"torch.{dtype}"
+
+
+def _cut(row: Row) -> Row:
+    """A row of arithmetic whose result is cut to the bits of its dtype."""
+
+    def write(value: Value, a: Sequence[Code]) -> str:
+        text = row.write(value, a)
+        mask = _MASKS.get(value.dtype)
+        return f"({text}) & {mask}" if mask else text
+
+    return Row(write, row.infix, row.numbers)
+
+
+def _axis(value: Value) -> int:
+    axis: int = value.attributes["axis"]
+    return axis
+
+
+def _axes(value: Value) -> tuple[int, ...]:
+    axes: tuple[int, ...] = value.attributes["axes"]
+    return axes
+
+
+def _reduction(template: str) -> Row:
+    """A reduction; over no axes it is what is reduced, where PyTorch would reduce all."""
+
+    def write(value: Value, a: Sequence[Code]) -> str:
+        if not _axes(value):
+            return f"{a[0]:p}.clone()"
+        return template.format(a[0], axes=axes_text(_axes(value)), dtype=dtype_text(value.dtype))
+
+    return Row(write)
+
+
+def _sum(value: Value, a: Sequence[Code]) -> str:
+    dtype = "" if value.dtype.startswith("float") else f", dtype={dtype_text(value.dtype)}"
+    if not _axes(value):
+        return f"{a[0]:p}.clone()"
+    return f"{a[0]:p}.sum(dim={axes_text(_axes(value))}, keepdim=True{dtype})"
+
+
+def _slice(value: Value, a: Sequence[Code]) -> str:
+    index: tuple[slice, ...] = value.attributes["index"]
+    shape = value.inputs[0].shape
+    forward = tuple(slice(None) if (part.step or 1) < 0 else part for part in index)
+    text = (
+        f"{a[0]:p}[{index_text(forward)}]"
+        if any(p != slice(None) for p in forward)
+        else (f"{a[0]:p}")
+    )
+    for axis, part in enumerate(index):
+        if (part.step or 1) < 0:
+            places = list(range(*part.indices(shape[axis])))
+            text += f".index_select({axis}, torch.tensor({places}, dtype=torch.int64))"
+    return text
+
+
+def _embed(value: Value, a: Sequence[Code]) -> str:
+    how = value.attributes
+    fill = number_text(np.asarray(how["fill"]))
+    return f"_embed({a[0]}, {shape_text(how['shape'])}, {slices_text(how['index'])}, {fill})"
+
+
+def _cumulative(value: Value, a: Sequence[Code]) -> str:
+    return f"{a[0]:p}.cumsum({_axis(value)}, dtype={dtype_text(value.dtype)})"
+
+
+def _geometry(value: Value) -> str:
+    found = value.attributes["geometry"]
+    return f"{found.stride}, {found.padding}, {found.dilation}"
+
+
+def _groups(value: Value) -> str:
+    return f"{_geometry(value)}, groups={value.attributes['groups']}"
+
+
+def _cast(value: Value, a: Sequence[Code]) -> str:
+    text = f"{a[0]:p}.to({dtype_text(value.dtype)})"
+    mask = _MASKS.get(value.dtype)
+    return f"({text} & {mask})" if mask else text
+
+
+def _one_hot(value: Value, a: Sequence[Code]) -> str:
+    depth = value.attributes["depth"]
+    return f"({a[0]:p}[..., None] == torch.arange({depth})).to({dtype_text(value.dtype)})"
+
+
+def _take(value: Value, a: Sequence[Code]) -> str:
+    every = ":, " * _axis(value)
+    return f"{a[0]:p}[{every}{_index(value, a)}]"
+
+
+def _index(value: Value, a: Sequence[Code]) -> str:
+    return a[1].text if value.inputs[1].dtype == "int64" else f"{a[1]:p}.long()"
+
+
+def _einsum(value: Value, a: Sequence[Code]) -> str:
+    terms = ",".join(value.attributes["terms"])
+    operands = ", ".join(code.text for code in a)
+    return f'torch.einsum("{terms}->{value.attributes["output"]}", {operands})'
+
+
+def read_on(value: Value) -> bool:
+    """Whether anything reads a value further on."""
+    later = value.trace.values[value.index + 1 :]
+    return any(x is value for other in later for x in other.inputs)
+
+
+def _loss_head(value: Value, a: Sequence[Code]) -> str:
+    how = value.attributes
+    scale, normalization = how["scale"], how["normalization"]
+    if (scale, normalization) == (1.0, "none") and not read_on(value):
+        return a[0].text
+    given = f'{scale!r}, "{normalization}", {number_text(np.asarray(how["threshold"]))}'
+    return f"_LossHead.apply({a[0]}, {given})"
+
+
+def _clip_gradient(value: Value, a: Sequence[Code]) -> str:
+    how = value.attributes
+    by = "norm" if how["by"] == "norm" else "value"
+    return f'_ClipGradient.apply({a[0]}, {how["limit"]!r}, "{by}")'
+
+
+def _functions(*names: str) -> dict[str, Row | Refused]:
+    return {name: call(f"torch.{name}({{0}})") for name in names}
+
+
+def _joined(a: Sequence[Code]) -> str:
+    return ", ".join(code.text for code in a)
+
+
+ROWS: dict[str, Row | Refused] = {
+    "leaf": Refused("what is bound to it is not known"),
+    "constant": Refused("it is written as a number or an array, never computed"),
+    "wire": call("{0}"),
+    "cast": Row(_cast),
+    "broadcast_to": Row(lambda v, a: f"{a[0]:p}.expand({shape_text(v.shape)})"),
+    "reshape": Row(lambda v, a: f"{a[0]:p}.reshape({shape_text(v.shape)})"),
+    "add": _cut(infix("+")),
+    "subtract": _cut(infix("-")),
+    "multiply": _cut(infix("*")),
+    "divide": infix("/"),
+    "floor_divide": call('torch.div({0}, {1}, rounding_mode="floor")'),
+    "remainder": call("torch.remainder({0}, {1})"),
+    "power": _cut(infix("**")),
+    "maximum": call("torch.maximum({0}, {1})"),
+    "minimum": call("torch.minimum({0}, {1})"),
+    "arctan2": call("_arctan2({0}, {1})"),
+    "negative": _cut(prefix("-")),
+    **_functions("abs", "square", "sqrt", "exp", "expm1", "log", "log1p", "sin", "cos", "tan"),
+    **_functions("tanh", "sign", "floor", "ceil", "round", "isnan", "isfinite"),
+    **_functions("sigmoid", "relu", "erf"),
+    "softplus": call("F.softplus({0}, threshold=80)"),
+    "clip": Row(lambda v, a: f"{a[0]:p}.clamp({v.attributes['lo']!r}, {v.attributes['hi']!r})"),
+    "equal": infix("=="),
+    "not_equal": infix("!="),
+    "less": infix("<"),
+    "less_equal": infix("<="),
+    "greater": infix(">"),
+    "greater_equal": infix(">="),
+    "logical_and": infix("&"),
+    "logical_or": infix("|"),
+    "logical_xor": infix("^"),
+    "logical_not": prefix("~"),
+    "bitwise_and": infix("&"),
+    "bitwise_or": infix("|"),
+    "bitwise_xor": infix("^"),
+    "left_shift": _cut(infix("<<")),
+    "right_shift": infix(">>"),
+    "where": call("torch.where({0}, {1}, {2})", numbers=True),
+    "sum": Row(_sum),
+    "max": _reduction("{0:p}.amax(dim={axes}, keepdim=True)"),
+    "min": _reduction("{0:p}.amin(dim={axes}, keepdim=True)"),
+    "any": _reduction("{0:p}.any(dim={axes}, keepdim=True)"),
+    "all": _reduction("{0:p}.all(dim={axes}, keepdim=True)"),
+    "argmax": Row(lambda v, a: f"{a[0]:p}.argmax(dim={_axis(v)}, keepdim=True)"),
+    "argmin": Row(lambda v, a: f"{a[0]:p}.argmin(dim={_axis(v)}, keepdim=True)"),
+    "logsumexp": _reduction("{0:p}.logsumexp(dim={axes}, keepdim=True)"),
+    "softmax": Row(lambda v, a: f"{a[0]:p}.softmax({_axis(v)})"),
+    "log_softmax": Row(lambda v, a: f"{a[0]:p}.log_softmax({_axis(v)})"),
+    "cumulative_sum": Row(_cumulative),
+    "permute_dims": Row(lambda v, a: f"{a[0]:p}.permute({shape_text(v.attributes['axes'])})"),
+    "flip": Row(lambda v, a: f"{a[0]:p}.flip({shape_text(_axes(v))})"),
+    "slice": Row(_slice),
+    "embed": Row(_embed),
+    "concat": Row(lambda v, a: f"torch.cat([{_joined(a)}], dim={_axis(v)})"),
+    "take": Row(_take),
+    "scatter_add": Row(lambda v, a: f"_scatter_add({a[0]}, {_index(v, a)}, {a[2]}, {_axis(v)})"),
+    "take_along_axis": Row(lambda v, a: f"_take_along_axis({a[0]}, {_index(v, a)}, {_axis(v)})"),
+    "add_along_axis": Row(
+        lambda v, a: f"_add_along_axis({a[0]}, {_index(v, a)}, {a[2]}, {_axis(v)})"
+    ),
+    "argsort": Row(
+        lambda v, a: (
+            f"{a[0]:p}.argsort(dim={_axis(v)}, descending={v.attributes['descending']}, "
+            "stable=True)"
+        )
+    ),
+    "one_hot": Row(_one_hot),
+    "matmul": infix("@", numbers=False),
+    "einsum": Row(_einsum),
+    "conv2d": Row(lambda v, a: f"_conv2d({a[0]}, {a[1]}, {_groups(v)})"),
+    "conv2d_x": Row(lambda v, a: f"_conv2d_x({a[0]}, {a[1]}, {shape_text(v.shape)}, {_groups(v)})"),
+    "conv2d_w": Row(lambda v, a: f"_conv2d_w({a[0]}, {a[1]}, {shape_text(v.shape)}, {_groups(v)})"),
+    "windows": Row(
+        lambda v, a: (
+            f"_windows({a[0]}, {v.attributes['geometry'].window}, {_geometry(v)}, "
+            f"fill={number_text(np.asarray(v.attributes['fill']))})"
+        )
+    ),
+    "fold": Row(lambda v, a: f"_fold({a[0]}, {shape_text(v.shape)}, {_geometry(v)})"),
+    "stop_gradient": call("{0:p}.detach()", remark="a stop: no gradient goes back from here"),
+    "surrogate": call(
+        "{0:p}.detach() + ({1:p} - {1:p}.detach())",
+        remark="the first one's value, the second one's gradient",
+    ),
+    "clip_gradient": Row(_clip_gradient, remark="the gradient is limited on its way back"),
+    "loss_head": Row(_loss_head, remark="a loss: the backward pass begins here"),
+}
+"""A row for each primitive."""
+
+
+def _array(array: Array) -> str:
+    return f"torch.tensor({nested(array)}, dtype={dtype_text(str(array.dtype))})"
+
+
+def _full(shape: tuple[int, ...], number: Array) -> str:
+    dtype = dtype_text(str(number.dtype))
+    if number == 0:
+        return f"torch.zeros({shape_text(shape)}, dtype={dtype})"
+    if number == 1:
+        return f"torch.ones({shape_text(shape)}, dtype={dtype})"
+    return f"torch.full({shape_text(shape)}, {number_text(number)}, dtype={dtype})"
+
+
+def _arange(array: Array) -> str:
+    return f"torch.arange({array.size}, dtype={dtype_text(str(array.dtype))})"
+
+
+def _storable(array: Array) -> Array:
+    return array.astype(np.int64) if str(array.dtype) in _MASKS else array
+
+
+TORCH = Target(
+    "torch",
+    "PyTorch",
+    ROWS,
+    HELPERS,
+    number=_array,
+    full=_full,
+    array=_array,
+    arange=_arange,
+    storable=_storable,
+    reserved=frozenset({"torch", "F", "math", "Path", "load_file"}),
+)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from blocks.nearest import did_you_mean
 from runtime.interchange.export.content import Content, content_of
 from runtime.interchange.export.rows import ExportError
+from runtime.interchange.export.systems.jax_source import jax_module
 from runtime.interchange.export.systems.numpy_source import numpy_module
 from runtime.interchange.export.systems.torch_source import torch_module
 
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
 TARGETS: Mapping[str, Callable[[Content, str], tuple[str, dict[str, Array]]]] = {
     "numpy": numpy_module,
     "torch": torch_module,
+    "jax": jax_module,
 }
 """What writes a module for each system: from the content, and the name of the file of arrays."""
 

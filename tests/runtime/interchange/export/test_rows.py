@@ -7,12 +7,13 @@ import pytest
 from runtime.calculus import Primitive, Trace
 from runtime.interchange.export import TARGETS
 from runtime.interchange.export.rows import ExportError, Refused, Target
+from runtime.interchange.export.systems.jax_rows import JAX
 from runtime.interchange.export.systems.numpy_rows import NUMPY
 from runtime.interchange.export.systems.torch_rows import TORCH
 from tests.runtime.calculus.test_primitives import table
 from tests.runtime.calculus.tracing import leaf
 
-TABLES = [NUMPY, TORCH]
+TABLES = [NUMPY, TORCH, JAX]
 NEVER_COMPUTED = {"leaf", "constant"}
 
 

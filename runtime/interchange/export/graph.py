@@ -62,8 +62,8 @@ class Graph:
 
     def number(self, value: Value) -> Array | None:
         """The one number that a value has everywhere, if that is known from the diagram alone."""
-        if value not in self._numbers:
-            self._numbers[value] = self._number(value)
+        for earlier in value.trace.values[len(self._numbers) : value.index + 1]:
+            self._numbers[earlier] = self._number(earlier)  # in order, so that nothing recurses far
         return self._numbers[value]
 
     def _number(self, value: Value) -> Array | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 
 import numpy as np
@@ -64,3 +65,15 @@ def test_a_diagram_without_a_loss_gives_its_outputs(tmp_path):
     outputs = run(Session(loads(text)), "numpy", tmp_path)["outputs"]()
     assert list(outputs) == ["twice.out"]
     np.testing.assert_array_equal(outputs["twice.out"], [2, 4])
+
+
+def test_a_long_chain_of_blocks_is_exported(tmp_path):
+    blocks = {"w": {"type": "Variable", "value": 1.5, "dtype": "float64"}, "loss": {"type": "Loss"}}
+    blocks |= {f"neg{n}": {"type": "Neg"} for n in range(2000)}
+    wires = {f"neg{n}.x": f"neg{n - 1}.out" for n in range(1, 2000)}
+    wires |= {"neg0.x": "w.out", "loss.x": "neg1999.out"}
+    record = {"gradwire": 2, "pages": {"main": {"blocks": blocks, "wires": wires}}}
+    losses, gradients = run(Session(loads(json.dumps(record))), "numpy", tmp_path)[
+        "loss_and_gradients"
+    ]()
+    assert (losses["loss.out"], gradients["w"]) == (1.5, 1.0)

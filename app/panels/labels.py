@@ -6,7 +6,7 @@ import re
 from html import escape
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import Qt
+from PySide6.QtCore import QEvent, Qt
 from PySide6.QtGui import QAccessible, QAccessibleAnnouncementEvent, QPalette
 from PySide6.QtWidgets import QLabel, QLayout, QSizePolicy, QWidget
 
@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from runtime.flow.tools.dialects import Fate
 
 Role = QPalette.ColorRole
+_SPARE = 12
+"""Characters that a readout may be wider than its text."""
 
 
 def plain(text: str = "", parent: QWidget | None = None) -> QLabel:
@@ -35,6 +37,38 @@ def say(owner: QWidget, label: QLabel, text: str) -> None:
     if text != label.text():
         label.setText(text)
         QAccessible.updateAccessibility(QAccessibleAnnouncementEvent(owner, text))
+
+
+class Readout(QLabel):
+    """A line of plain text with numbers that follow a hand.
+
+    It keeps its width until a text needs more, or much less: so what stands beside it stays where
+    it is, and another number has nothing laid out again.
+    """
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.setTextFormat(Qt.TextFormat.PlainText)
+        self._fit()
+
+    def setText(self, text: str) -> None:
+        if text != self.text():
+            super().setText(text)
+            self._fit()
+
+    def changeEvent(self, event: QEvent) -> None:
+        super().changeEvent(event)
+        if event.type() in (QEvent.Type.FontChange, QEvent.Type.StyleChange):
+            self._fit()
+
+    def _fit(self) -> None:
+        # The label's own hint is never below its fixed size.
+        metrics = self.fontMetrics()
+        wanted = metrics.size(Qt.TextFlag.TextSingleLine, self.text())
+        most = wanted.width() + _SPARE * metrics.averageCharWidth()
+        fits = wanted.width() <= self.minimumWidth() <= most
+        if not fits or self.minimumHeight() != wanted.height():
+            self.setFixedSize(wanted)
 
 
 def heading(text: str) -> QLabel:

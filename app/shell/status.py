@@ -51,8 +51,9 @@ class Status(QObject):
     def _show_busy(self, busy: bool) -> None:
         if busy:
             self._timer.start()
-        else:
-            self._timer.stop()
+            return
+        self._timer.stop()
+        if self.busy.text():  # or else the whole window would be laid out again
             self.busy.clear()
             self.cancel.hide()
 

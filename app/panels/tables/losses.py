@@ -40,7 +40,7 @@ class Losses(QWidget):
         self._swatches: tuple[Theme, list[str | None], list[str]] | None = None
         """The theme, the ports and the colours of the swatches that are shown."""
         self._theme: Theme = theme.LIGHT
-        self.label = labels.plain(parent=self)
+        self.label = labels.Readout(self)
         self.switch = QComboBox(self)
         self.switch.setAccessibleName(self.tr("Gradient of"))
         self.switch.setToolTip(self.tr("The loss for lanes, gradients and explanations"))

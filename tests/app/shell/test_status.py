@@ -2,7 +2,8 @@
 
 import threading
 
-from PySide6.QtCore import Qt
+from PySide6.QtCore import QEvent, QObject, Qt
+from PySide6.QtWidgets import QApplication
 
 
 def test_a_long_run_is_told_while_it_lasts(window, qtbot):
@@ -42,3 +43,23 @@ def test_a_long_run_can_be_cancelled_there(window, qtbot, monkeypatch):
     assert button.isHidden()
     assert window.notice.text() == "The evaluation was cancelled."
     permits.release(10)
+
+
+def test_a_short_computation_lays_nothing_out(window):
+    counted = []
+
+    class Layouts(QObject):
+        def eventFilter(self, watched, event):
+            if event.type() == QEvent.Type.LayoutRequest:
+                counted.append(watched)
+            return False
+
+    layouts = Layouts()
+    bar = window.statusBar()
+    QApplication.processEvents()
+    bar.installEventFilter(layouts)
+    for busy in (True, False):
+        window.evaluator.busyChanged.emit(busy)
+        QApplication.processEvents()
+    assert counted == []
+    bar.removeEventFilter(layouts)

@@ -10,7 +10,14 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self, TypeAlias
 
 from numpy.typing import NDArray
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    Field,
+    ValidationError,
+    field_validator,
+    model_validator,
+)
 from pydantic.json_schema import SkipJsonSchema
 
 from blocks.docstrings import field_docstrings
@@ -29,7 +36,9 @@ OpenShape: TypeAlias = tuple[int | None, ...]
 TreeUse: TypeAlias = Literal["refused", "by leaf", "whole"]
 """How a block treats a tree: it raises, runs forward for each leaf, or passes the whole tree."""
 
-RESERVED = frozenset({"type", "literals", "owned", "bypassed"})
+RESERVED = frozenset({"type", "literals", "owned", "bypassed", "written"})
+MAX_WRITTEN = 300
+"""Maximum number of characters of the place in a program that a block comes from."""
 _OWN = "variable"
 """The key of a record that gives an input a variable of its own."""
 
@@ -112,6 +121,8 @@ class Block(BaseModel):
     """Variables inside this block that drive unwired ports, by port name (a Source each)."""
     bypassed: SkipJsonSchema[bool] = Field(default=False, strict=True, repr=False)
     """Whether the block computes nothing, and one of its inputs goes through to its outputs."""
+    written: SkipJsonSchema[str] = Field(default="", max_length=MAX_WRITTEN, repr=False)
+    """Where the program that it was imported from has it, ``model.py:42``; empty for others."""
 
     def __init__(self, /, **values: Any) -> None:
         """Set parameters and literals; raises ParameterError."""
@@ -195,9 +206,10 @@ class Block(BaseModel):
         """Parameters that differ from their defaults, then literals and own variables, as a file
         stores them.
         """
-        around = {"literals", "owned", "bypassed"}
+        around = {"literals", "owned", "bypassed", "written"}
         record = self.model_dump(mode="json", exclude=around, exclude_defaults=True)
         record |= {"bypassed": True} if self.bypassed else {}
+        record |= {"written": self.written} if self.written else {}
         record |= {name: literal.to_json() for name, literal in self.literals.items()}
         return record | {name: {_OWN: source.to_record()} for name, source in self.owned.items()}
 
@@ -251,6 +263,13 @@ class Block(BaseModel):
                 raise ValueError(f"literal for input {name!r}: {error}") from None
         given = {"literals": MappingProxyType(literals)} if literals else {}
         return fields | given | ({"owned": MappingProxyType(owned)} if owned else {})
+
+    @field_validator("written")
+    @classmethod
+    def _is_one_line(cls, text: str) -> str:
+        if text and not text.isprintable():
+            raise ValueError("the place in a program is one line of printable characters")
+        return text
 
     @classmethod
     def _own_variable(cls, port: str, value: Source | Mapping[str, Any]) -> Source:
@@ -326,28 +345,6 @@ class Opaque(Block):
     def to_record(self) -> dict[str, Any]:
         """The record as it was read."""
         return dict(self.record)
-
-
-class Bypassed(Block):
-    """What runs in the place of a bypassed block: the first input goes to every output."""
-
-    abstract: ClassVar[bool] = True
-    trees: ClassVar[TreeUse] = "whole"
-    names: tuple[str, ...] = ()
-    """The outputs of the block."""
-
-    def output_names(self) -> tuple[str, ...]:
-        """Names of the outputs of the block."""
-        return self.names
-
-    def infer(self, inputs: Mapping[str, Shape | None], output: Shape | None) -> dict[str, Shape]:
-        """The shape of the output is that of the first input."""
-        first = next(iter(inputs), None)
-        return {} if first is None or output is None else {first: output}
-
-    def forward(self, xp: Any, *values: Any) -> tuple[Any, ...]:
-        """``out = values[0]``."""
-        return (values[0],) * len(self.names)
 
 
 def _ports_of(cls: type[Block]) -> tuple[InputPort, ...]:

@@ -1,13 +1,16 @@
-"""Bypassed blocks: which input goes through."""
+"""Bypassed blocks: which input goes through, and what runs in their place."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, ClassVar
 
+from blocks.block import Block, TreeUse
 from runtime.diagram.model import own_ports
 from runtime.diagram.paths import PortName
 
 if TYPE_CHECKING:
+    from blocks.block import Shape
     from runtime.diagram.model import PageView
 
 
@@ -19,3 +22,25 @@ def passing_input(page: PageView, name: str) -> str | None:
     wired = [port for port in own_ports(page, name).inputs if PortName(name, port) in page.wires]
     through = type(page.blocks[name]).through
     return through if through in wired else next(iter(wired), None)
+
+
+class Bypassed(Block):
+    """What runs in the place of a bypassed block: the first input goes to every output."""
+
+    abstract: ClassVar[bool] = True
+    trees: ClassVar[TreeUse] = "whole"
+    names: tuple[str, ...] = ()
+    """The outputs of the block."""
+
+    def output_names(self) -> tuple[str, ...]:
+        """Names of the outputs of the block."""
+        return self.names
+
+    def infer(self, inputs: Mapping[str, Shape | None], output: Shape | None) -> dict[str, Shape]:
+        """The shape of the output is that of the first input."""
+        first = next(iter(inputs), None)
+        return {} if first is None or output is None else {first: output}
+
+    def forward(self, xp: Any, *values: Any) -> tuple[Any, ...]:
+        """``out = values[0]``."""
+        return (values[0],) * len(self.names)

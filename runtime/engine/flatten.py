@@ -7,11 +7,11 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, TypeAlias
 
-from blocks.block import Block, Bypassed, Opaque, Source
+from blocks.block import Block, Opaque, Source
 from blocks.library.formula import Formula
 from blocks.library.pages import Page as PageBlock
 from blocks.library.pages import PageInput
-from runtime.diagram.bypass import passing_input
+from runtime.diagram.bypass import Bypassed, passing_input
 from runtime.diagram.checks.expansion import Expansion
 from runtime.diagram.model import MAIN, Diagram, Page, own_ports, ports
 from runtime.diagram.pages import inside

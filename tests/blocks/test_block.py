@@ -6,7 +6,7 @@ from typing import Any, ClassVar
 
 import pytest
 
-from blocks import REQUIRED, Block, InputPort, Opaque, PortLiteral
+from blocks import REQUIRED, Block, InputPort, Opaque, PortLiteral, registry
 from blocks.errors import BlockDefinitionError, ParameterError
 
 
@@ -179,3 +179,17 @@ def test_outputs_are_distinct_names(outputs: Any) -> None:
         type("Wrong", (Block,), {
             "__doc__": "Wrong.", "outputs": outputs, "forward": lambda self, xp, x: x,
         })  # fmt: skip
+
+
+def test_where_a_block_was_written_is_a_part_of_its_record():
+    block = registry().get("Add")(written="model.py:42")
+    assert block.to_record() == {"written": "model.py:42"}
+    assert type(block).from_record(block.to_record()) == block
+    assert block.with_parameters(a=1.0).written == "model.py:42"
+    assert "written" not in block.parameters()
+
+
+@pytest.mark.parametrize("text", ["two\nlines", "\x1b[31m", "w" * 301])
+def test_a_place_in_a_program_is_one_line_of_limited_length(text):
+    with pytest.raises(ParameterError):
+        registry().get("Add")(written=text)

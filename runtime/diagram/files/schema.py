@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic.json_schema import GenerateJsonSchema, JsonSchemaValue
 
+from blocks.block import MAX_WRITTEN
 from blocks.library.pages import Composite
 from blocks.library.sources import Variable
 from blocks.names import MAX_LENGTH
@@ -111,6 +112,11 @@ def _definitions(model: type[BaseModel]) -> dict[str, Any]:
 _BYPASSED: dict[str, Any] = {
     "type": "boolean",
     "description": "Whether the block computes nothing, and an input goes through to its outputs.",
+}
+_WRITTEN: dict[str, Any] = {
+    "type": "string",
+    "maxLength": MAX_WRITTEN,
+    "description": "Where the program that the block was imported from has it, as model.py:42.",
 }
 _DEFINITIONS: dict[str, Any] = {
     "name": {
@@ -260,7 +266,13 @@ def _block(cls: type[Block], generated: dict[str, Any]) -> dict[str, Any]:
     return {
         "description": cls.summary(),
         "type": "object",
-        "properties": {"type": {"const": cls.type_name()}} | bypassed | parameters | single,
+        "properties": {
+            "type": {"const": cls.type_name()},
+            "written": _WRITTEN,
+            **bypassed,
+            **parameters,
+            **single,
+        },
         "patternProperties": repeating,
         "additionalProperties": _ANY_LITERAL if issubclass(cls, Composite) else False,
     }

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from blocks.block import Bypassed
+from runtime.diagram.bypass import Bypassed
 
 if TYPE_CHECKING:
     from runtime.diagram.paths import InstancePath, WirePath

@@ -1,0 +1,1 @@
+"""Imports models of other systems as diagrams, with their stops and what else they are."""

@@ -1,0 +1,355 @@
+"""The stage: where importers put up a diagram, block by block.
+
+Each block's own ``forward`` is traced as it is put up. So shapes, dtypes and what is constant are
+known to the importer at once, and no importer has a second table of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+import numpy as np
+
+from blocks.block import MAX_WRITTEN
+from blocks.errors import GradwireError, Location
+from blocks.library.pages import PageInput, PageOutput
+from blocks.names import snake_case
+from blocks.registry import registry
+from blocks.terms import term_name
+from runtime.calculus import Trace
+from runtime.calculus.primitives.base import LEAF
+from runtime.engine.plan.plan import Plan
+from runtime.interchange.importing.imported import Imported, Remark, RemarkKind, UnsupportedError
+from runtime.interchange.importing.paging import Paging
+from runtime.interchange.importing.scopes import Part, Scope
+from runtime.interchange.importing.shaping import Shaping
+from runtime.interchange.importing.staged import Staged, StagedBlock
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from blocks.block import Block, Shape
+    from runtime.calculus import Value
+
+Body: TypeAlias = Callable[
+    [Mapping[str, Staged]], tuple[Mapping[str, Staged], Mapping[str, Staged]]
+]
+"""What a loop does in a step: from what it gets to what it carries on and what is stacked."""
+NEVER_FOLDED = frozenset({"StopGradient", "Dropout"})
+"""Blocks that stay although all their inputs are constant: they are what a user looks for."""
+
+
+class Stage(Shaping):
+    """A diagram under construction.
+
+    Everything that is put up belongs to the current scope, which ``at`` sets, and is marked with
+    the current place in the program. Not thread-safe.
+    """
+
+    def __init__(self, title: str = "") -> None:
+        self.title = title
+        self.remarks: list[tuple[RemarkKind, str, StagedBlock | None, str]] = []
+        self._trace = Trace()
+        self._samples: dict[Value, NDArray[Any]] = {}
+        """The numbers of leaves: of variables, and of inputs that have an example."""
+        self._root = Scope()
+        self._scope = self._root
+        self._written = ""
+        self._blocks: list[StagedBlock] = []
+        self._known: dict[Value, NDArray[Any]] = {}
+        self._outputs: dict[str, Staged] = {}
+
+    @contextmanager
+    def at(self, path: Sequence[Part], written: str | None = None) -> Iterator[None]:
+        """Put up blocks in the module at ``path``, counted from the model or the loop around it.
+
+        ``("encoder", "layers", "0")`` is the page ``encoder/layers/0``. ``written`` is the place of
+        a program, as for ``written``; None keeps that of around.
+        """
+        before = self._scope
+        loops = [scope for scope in self._scope.line if scope.is_loop]
+        self._scope = (loops[-1] if loops else self._root).at(path)
+        try:
+            with self.written(self._written if written is None else written):
+                yield
+        finally:
+            self._scope = before
+
+    @contextmanager
+    def written(self, text: str) -> Iterator[None]:
+        """Put up blocks that stand at a place of a program, ``model.py:42``."""
+        before = self._written
+        shown = "".join(c if c.isprintable() else " " for c in text)
+        self._written = shown.strip()[:MAX_WRITTEN]
+        try:
+            yield
+        finally:
+            self._written = before
+
+    def constant(self, array: Any) -> Staged:
+        """Fixed numbers, in the dtype of the array."""
+        array = np.asarray(array)
+        value = self._trace.xp.asarray(array, array.dtype.name)
+        return Staged(self, value, array=array)
+
+    def input(
+        self,
+        name: str,
+        example: Any = None,
+        shape: Shape | None = None,
+        dtype: str | None = None,
+    ) -> Staged:
+        """Data that is fed: an Input block on the main page, by default with an example's numbers.
+
+        Without an example, its shape and dtype must be given.
+        """
+        array = None if example is None else np.asarray(example)
+        if array is None:
+            given: dict[str, Any] = {"shape": shape, "dtype": dtype}
+        else:
+            shape, dtype = array.shape, array.dtype.name
+            given = {"value": array, "dtype": dtype}
+        assert shape is not None and dtype is not None
+        return self._leaf("Input", name, shape, dtype, array, self._root, given)
+
+    def variable(
+        self, name: str, array: Any, trainable: bool = True, module: Sequence[str] = ()
+    ) -> Staged:
+        """A parameter of the model: ``name`` is its name there, ``module`` where it belongs."""
+        array = np.asarray(array)
+        scope = self._root.at(module)
+        prefix = ".".join(module) + "."
+        own = name[len(prefix) :] if module and name.startswith(prefix) else name
+        given = {"value": array, "dtype": array.dtype.name, "trainable": trainable}
+        staged = self._leaf("Variable", own, array.shape, array.dtype.name, array, scope, given)
+        assert staged.source is not None
+        staged.source.parameter = name
+        return staged
+
+    def block(self, kind: str, *inputs: Staged | None, name: str = "", **parameters: Any) -> Staged:
+        """The only output of a new block; None leaves an input open.
+
+        Blocks of constants are computed now and leave only their numbers. Raises UnsupportedError
+        where no block of that type is installed, and the block's own errors.
+        """
+        return self.blocks(kind, *inputs, name=name, **parameters)[0]
+
+    def blocks(
+        self, kind: str, *inputs: Staged | None, name: str = "", **parameters: Any
+    ) -> tuple[Staged, ...]:
+        """All outputs of a new block, in order; see ``block``."""
+        cls = registry().classes.get(kind)
+        if cls is None:
+            raise UnsupportedError(kind, "no such block is installed", written=self._written)
+        block = cls(**parameters)
+        given = _by_port(block, inputs)
+        values = self._forward(block, given)
+        if given and kind not in NEVER_FOLDED and all(x.array is not None for x in given.values()):
+            return tuple(self.constant(array) for array in self._computed(values))
+        return self._put_up(block, given, name, values)
+
+    def loss(self, x: Staged, name: str = "loss") -> Staged:
+        """Mark a value as a loss, on the main page."""
+        with self.at(()):
+            loss = self.block("Loss", x, name=name)
+        self._outputs[name] = loss
+        return loss
+
+    def output(self, x: Staged, name: str) -> Staged:
+        """Show a value under the name that the model gives it, on the main page."""
+        with self.at(()):
+            block = registry().classes["Display"]()
+            given = {"x": x}
+            (shown,) = self._put_up(block, given, name, self._forward(block, given))
+        self._outputs[name] = shown
+        return shown
+
+    def scan(
+        self,
+        name: str,
+        steps: int,
+        body: Body,
+        carry: Mapping[str, Staged],
+        over: Mapping[str, Staged],
+        reverse: bool = False,
+    ) -> dict[str, Staged]:
+        """A Scan that runs ``body`` once for each element of ``over``, along axis 0.
+
+        ``body`` gets what is carried and the elements by name, and returns what is carried to the
+        next step, by the same names, and what is stacked. The result has the last of what is
+        carried and all that is stacked, by name. What else the body uses comes from around it.
+        """
+        scope = self._scope.loop(name)
+        before, self._scope = self._scope, scope
+        try:
+            inside = {key: self._page_input(key, x.shape, x.dtype) for key, x in carry.items()}
+            inside |= {key: self._page_input(key, x.shape[1:], x.dtype) for key, x in over.items()}
+            carried, stacked = body(inside)
+            ends = {f"{key}_next": x for key, x in carried.items()} | dict(stacked)
+            for key, x in ends.items():
+                page_output = PageOutput()
+                self._put_up(page_output, {"x": x}, key, self._forward(page_output, {"x": x}))
+        finally:
+            self._scope = before
+        block = registry().get("Scan")(
+            steps=steps,
+            carry={key: f"{key}_next" for key in carry},
+            over=tuple(over),
+            reverse=reverse,
+        )
+        staged = StagedBlock(block, {**carry, **over}, before, name, body=scope)
+        self._blocks.append(staged)
+        last = {
+            key: Staged(self, self._traced_leaf(x.shape, x.dtype), staged, f"{key}_next")
+            for key, x in carried.items()
+        }
+        all_of = {
+            key: Staged(self, self._traced_leaf((steps, *x.shape), x.dtype), staged, key)
+            for key, x in stacked.items()
+        }
+        return last | all_of
+
+    def numbers(self, x: Staged, why: str) -> NDArray[Any]:
+        """The numbers of a value that must be known when the diagram is made.
+
+        They are those of the example inputs, which a remark says unless the value is constant.
+        Raises UnsupportedError where an input has no example, or a loop computes them.
+        """
+        if x.array is not None:
+            return x.array
+        needed = self._leaves(x.value)
+        if any(leaf not in self._samples for leaf in needed):
+            raise UnsupportedError(
+                why, "it depends on numbers that are known only in a run", written=self._written
+            )
+        if x.value not in self._known:
+            (self._known[x.value],) = self._computed([x.value])
+            self.remark(
+                "specialised", f"{why}: it depends on numbers, and holds for those of the example."
+            )
+        return self._known[x.value]
+
+    def remark(self, kind: RemarkKind, text: str, about: Staged | None = None) -> None:
+        """Tell the user something about a value's block, or about the model."""
+        source = None if about is None else about.source
+        self.remarks.append((kind, text, source, self._written))
+
+    def finish(self, outputs: Mapping[str, Staged] | None = None) -> Imported:
+        """The diagram of everything that the outputs and losses need.
+
+        ``outputs`` are named where they are, without a block that shows them.
+        """
+        paging = Paging(self._root, self._blocks)
+        named = {**self._outputs, **(outputs or {})}
+        made = paging.diagram(self.title, named.values())
+        remarks = tuple(
+            Remark(kind, text, paging.path(source) if source else "", written)
+            for kind, text, source, written in self.remarks
+        )
+        leaves = [block for block in self._blocks if block.parameter]
+        return Imported(
+            made,
+            remarks,
+            {b.parameter: paging.path(b) for b in leaves if b.block.type_name() == "Variable"},
+            {b.parameter: paging.path(b) for b in leaves if b.block.type_name() == "Input"},
+            {name: paging.port(x) for name, x in named.items() if x.source is not None},
+        )
+
+    def _put_up(
+        self, block: Block, inputs: Mapping[str, Staged], name: str, values: Sequence[Value]
+    ) -> tuple[Staged, ...]:
+        if self._written:
+            block = block.model_copy(update={"written": self._written})
+        staged = StagedBlock(block, inputs, self._scope, name)
+        self._blocks.append(staged)
+        ports = zip(values, block.output_names(), strict=True)
+        return tuple(Staged(self, value, staged, port) for value, port in ports)
+
+    def _forward(self, block: Block, inputs: Mapping[str, Staged]) -> list[Value]:
+        """Trace a block; its errors get the place in the program."""
+        ports = block.input_ports()
+        arguments: list[Any] = []
+        for port in ports:
+            if port.variadic:
+                arguments += [
+                    x.value for key, x in inputs.items() if key.startswith(f"{port.name}.")
+                ]
+            elif port.name in inputs:
+                arguments.append(inputs[port.name].value)
+            elif port.required:
+                raise UnsupportedError(block.type_name(), f"its input {port.name!r} is missing")
+            else:
+                default = port.default
+                arguments.append(None if default is None else self._trace.xp.scalar(default))
+        try:
+            results = block.forward(self._trace.xp, *arguments)
+        except GradwireError as error:
+            place = "/".join([*self._scope.names, snake_case(block.type_name())])
+            error.at(Location(block=place))
+            raise
+        several = results if isinstance(results, tuple) else (results,)
+        return [self._trace.xp.asarray(result) for result in several]
+
+    def _computed(self, values: Sequence[Value]) -> list[NDArray[Any]]:
+        plan = Plan(values, ())
+        for leaf, buffer in plan.leaves.items():
+            np.copyto(buffer, self._samples[leaf])
+        plan.run()
+        return [plan.read(value) for value in values]
+
+    def _leaves(self, value: Value) -> set[Value]:
+        """The leaves that a value depends on."""
+        pending, seen = [value], {value}
+        while pending:
+            for x in pending.pop().inputs:
+                if x not in seen:
+                    seen.add(x)
+                    pending.append(x)
+        return {x for x in seen if x.primitive is LEAF}
+
+    def _traced_leaf(self, shape: Shape, dtype: str) -> Value:
+        return self._trace.apply(LEAF, shape=tuple(shape), dtype=dtype)
+
+    def _leaf(
+        self,
+        kind: str,
+        name: str,
+        shape: Shape,
+        dtype: str,
+        array: NDArray[Any] | None,
+        scope: Scope,
+        given: Mapping[str, Any],
+    ) -> Staged:
+        value = self._traced_leaf(shape, dtype)
+        if array is not None:
+            self._samples[value] = array
+        written = {"written": self._written} if self._written else {}
+        block = registry().get(kind)(**given, **written)
+        staged = StagedBlock(block, {}, scope, name, parameter=name)
+        self._blocks.append(staged)
+        return Staged(self, value, staged)
+
+    def _page_input(self, name: str, shape: Shape, dtype: str) -> Staged:
+        staged = StagedBlock(PageInput(), {}, self._scope, name)
+        self._blocks.append(staged)
+        return Staged(self, self._traced_leaf(shape, dtype), staged)
+
+
+def _by_port(block: Block, inputs: Sequence[Staged | None]) -> dict[str, Staged]:
+    """Inputs given by position, by the names of the block's ports."""
+    given = list(inputs)
+    found: dict[str, Staged] = {}
+    for port in block.input_ports():
+        if port.variadic:
+            terms = [x for x in given if x is not None]
+            found |= {term_name(port.name, i): x for i, x in enumerate(terms)}
+            given = []
+        elif given:
+            x = given.pop(0)
+            if x is not None:
+                found[port.name] = x
+    if given:
+        raise UnsupportedError(block.type_name(), f"it takes {len(inputs) - len(given)} inputs")
+    return found

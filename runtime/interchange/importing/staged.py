@@ -1,0 +1,133 @@
+"""Values of a diagram under construction: traced, so that shapes and dtypes are known at once."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from numpy.typing import NDArray
+
+    from blocks.block import Block, Shape
+    from runtime.calculus import Value
+    from runtime.interchange.importing.scopes import Scope
+    from runtime.interchange.importing.stage import Stage
+
+Operand: TypeAlias = "Staged | bool | int | float"
+
+
+@dataclass(eq=False, slots=True)
+class StagedBlock:
+    """A block that will stand on some page, with what drives its inputs."""
+
+    block: Block
+    inputs: Mapping[str, Staged]
+    scope: Scope
+    name: str = ""
+    """The wanted name; empty for one by its type."""
+    parameter: str = ""
+    """The model's own name of the variable or input that this is."""
+    body: Scope | None = None
+    """The scope of the body that this Scan runs."""
+
+
+@dataclass(eq=False, slots=True)
+class Staged:
+    """One output of a staged block, or a constant that becomes a block once one reads it.
+
+    Operators make blocks: ``x * 0.5``, ``x @ w``, ``x > 0``. A number takes the dtype of the value.
+    """
+
+    stage: Stage
+    value: Value
+    """The traced value."""
+    source: StagedBlock | None = None
+    port: str = "out"
+    array: NDArray[Any] | None = None
+    """Its numbers, where they depend on no input and no variable."""
+
+    @property
+    def shape(self) -> Shape:
+        """Lengths of the axes."""
+        return self.value.shape
+
+    @property
+    def dtype(self) -> str:
+        """Name of the dtype."""
+        return self.value.dtype
+
+    @property
+    def ndim(self) -> int:
+        """The rank: the number of axes."""
+        return self.value.ndim
+
+    @property
+    def size(self) -> int:
+        """The number of elements."""
+        return self.value.size
+
+    @property
+    def is_float(self) -> bool:
+        """Whether it may carry gradient."""
+        return self.dtype.startswith("float")
+
+    def _with(self, kind: str, other: Operand, swapped: bool = False) -> Staged:
+        operand = other if isinstance(other, Staged) else self.like(other)
+        pair = (operand, self) if swapped else (self, operand)
+        return self.stage.block(kind, *pair)
+
+    def like(self, number: bool | int | float) -> Staged:
+        """A number in the dtype of this value."""
+        return self.stage.constant(np.asarray(number, self.dtype))
+
+    def __add__(self, other: Operand) -> Staged:
+        return self._with("Add", other)
+
+    def __radd__(self, other: Operand) -> Staged:
+        return self._with("Add", other, swapped=True)
+
+    def __sub__(self, other: Operand) -> Staged:
+        return self._with("Sub", other)
+
+    def __rsub__(self, other: Operand) -> Staged:
+        return self._with("Sub", other, swapped=True)
+
+    def __mul__(self, other: Operand) -> Staged:
+        return self._with("Mul", other)
+
+    def __rmul__(self, other: Operand) -> Staged:
+        return self._with("Mul", other, swapped=True)
+
+    def __truediv__(self, other: Operand) -> Staged:
+        return self._with("Div", other)
+
+    def __rtruediv__(self, other: Operand) -> Staged:
+        return self._with("Div", other, swapped=True)
+
+    def __pow__(self, other: Operand) -> Staged:
+        return self._with("Pow", other)
+
+    def __matmul__(self, other: Staged) -> Staged:
+        return self._with("MatMul", other)
+
+    def __neg__(self) -> Staged:
+        return self.stage.block("Neg", self)
+
+    def __gt__(self, other: Operand) -> Staged:
+        return self._with("Greater", other)
+
+    def __ge__(self, other: Operand) -> Staged:
+        return self._with("GreaterEqual", other)
+
+    def __lt__(self, other: Operand) -> Staged:
+        return self._with("Less", other)
+
+    def __le__(self, other: Operand) -> Staged:
+        return self._with("LessEqual", other)
+
+    def __repr__(self) -> str:
+        return f"<staged {self.dtype}{list(self.shape)}>"

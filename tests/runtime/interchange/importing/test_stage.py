@@ -1,0 +1,157 @@
+"""The stage: shapes and constants at once, modules as pages, shared modules as uses of one page."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pytest
+
+from runtime.diagram import check, dumps, loads
+from runtime.engine import Session
+from runtime.interchange.importing.imported import Imported, UnsupportedError
+from runtime.interchange.importing.scopes import Call
+from runtime.interchange.importing.stage import Stage
+
+if TYPE_CHECKING:
+    from runtime.interchange.importing.staged import Staged
+
+
+def example(shape: tuple[int, ...], start: int = 1) -> np.ndarray:
+    return (np.arange(np.prod(shape), dtype=np.float32).reshape(shape) + start) / 10
+
+
+def stage_with_input() -> tuple[Stage, Staged]:
+    stage = Stage("model")
+    return stage, stage.input("x", example((2, 3)))
+
+
+def run(imported: Imported) -> Session:
+    assert not check(imported.diagram)
+    return Session(loads(dumps(imported.diagram)))
+
+
+def test_shapes_and_constants_are_known_at_once():
+    stage, x = stage_with_input()
+    y = stage.block("MatMul", x, stage.constant(example((3, 4))))
+    assert (y.shape, y.dtype, y.array) == ((2, 4), "float32", None)
+    doubled = stage.constant(example((3,))) * 2.0
+    np.testing.assert_allclose(doubled.array, [0.2, 0.4, 0.6], rtol=1e-6)
+
+
+def test_a_stop_of_constants_stays_a_block():
+    stage = Stage()
+    stopped = stage.block("StopGradient", stage.constant(example((2,))))
+    assert stopped.array is None and stopped.source is not None
+
+
+def test_a_number_becomes_a_literal_and_an_array_a_constant():
+    stage, x = stage_with_input()
+    stage.output(x * 2.0 + stage.constant(example((3,))), "y")
+    blocks = stage.finish().diagram.main.blocks
+    assert blocks["mul1"].literals["b"].to_json() == 2.0
+    assert blocks["constant1"].to_record()["dtype"] == "float32"
+
+
+def test_a_module_is_a_page_and_its_parameters_keep_their_names():
+    stage, x = stage_with_input()
+    weight = stage.variable("enc.0.w", example((3, 2)), module=("enc", "0"))
+    with stage.at(("enc", "0")):
+        y = stage.block("Tanh", stage.block("MatMul", x, weight))
+    stage.loss(stage.block("Sum", y))
+    imported = stage.finish()
+    assert imported.parameters == {"enc.0.w": "enc/0/w"}
+    assert imported.inputs == {"x": "x"} and imported.outputs == {"loss": "loss.out"}
+    assert run(imported).backward().gradients["enc/0/w"].shape == (3, 2)
+
+
+def test_a_module_of_one_block_is_that_block_with_variables_of_its_own():
+    stage, x = stage_with_input()
+    weight = stage.variable("net.fc.weight", example((4, 3)), module=("net", "fc"))
+    with stage.at(("net", "fc")):
+        y = stage.block("Linear", x, weight)
+    with stage.at(("net", "act")):
+        y = stage.block("Relu", y)
+    stage.loss(stage.block("Sum", y))
+    imported = stage.finish()
+    assert set(imported.diagram.pages["net"].blocks) == {"x", "fc", "act", "out"}
+    assert imported.parameters == {"net.fc.weight": "net/fc/weight"}
+    assert run(imported).backward().gradients["net/fc/weight"].shape == (4, 3)
+
+
+def called_twice(stage: Stage, x: Staged, factors: tuple[float, float]) -> Imported:
+    weight = stage.variable("f.w", example((3, 3)), module=("f",))
+    total = None
+    for number, factor in enumerate(factors, 1):
+        with stage.at([Call("f", number)]):
+            y = stage.block("Tanh", stage.block("MatMul", x * factor, weight))
+        total = y if total is None else total + stage.block("StopGradient", y)
+        x = y
+    assert total is not None
+    stage.loss(stage.block("Sum", total))
+    return stage.finish()
+
+
+def test_a_module_called_twice_is_one_page_used_twice():
+    imported = called_twice(*stage_with_input(), (2.0, 2.0))
+    assert set(imported.diagram.pages) == {"main", "f"}
+    assert imported.parameters == {"f.w": "f/w"}
+    assert {"f", "f_2"} <= set(imported.diagram.main.blocks)
+    run(imported).backward()
+
+
+def test_calls_that_differ_are_pages_of_their_own_and_share_the_variable():
+    imported = called_twice(*stage_with_input(), (2.0, 3.0))
+    assert set(imported.diagram.pages) == {"main", "f", "f_2"}
+    assert imported.parameters == {"f.w": "w"}
+    x, weight = example((2, 3)), example((3, 3))
+    first = np.tanh(2 * x @ weight)
+    wanted = np.sum(first + np.tanh(3 * first @ weight))
+    np.testing.assert_allclose(run(imported).backward().values["loss.out"], wanted, rtol=1e-6)
+
+
+def test_a_parameter_that_nothing_reads_stays():
+    stage, x = stage_with_input()
+    stage.variable("unused", example((2,)))
+    stage.loss(stage.block("Sum", x))
+    imported = stage.finish()
+    assert imported.parameters == {"unused": "unused"}
+    assert run(imported).backward().gradients["unused"] is None
+
+
+def test_blocks_remember_where_the_program_has_them():
+    stage, x = stage_with_input()
+    with stage.written("model.py:42\n"):
+        stopped = stage.block("StopGradient", x, name="detach")
+        stage.remark("cut", "detach stops the gradient.", stopped)
+    stage.loss(stage.block("Sum", stopped))
+    imported = stage.finish()
+    assert imported.diagram.main.blocks["detach"].written == "model.py:42"
+    (remark,) = imported.remarks
+    assert (remark.block, remark.written) == ("detach", "model.py:42")
+
+
+def test_numbers_that_must_be_known_are_those_of_the_example():
+    stage, x = stage_with_input()
+    np.testing.assert_allclose(stage.numbers(x * 2.0, "Reshape"), example((2, 3)) * 2, rtol=1e-6)
+    (remark,) = stage.finish().remarks
+    assert remark.kind == "specialised" and "Reshape" in remark.text
+    unknown = stage.input("y", shape=(2,), dtype="float32")
+    with pytest.raises(UnsupportedError, match="known only in a run"):
+        stage.numbers(unknown, "Reshape")
+
+
+def test_a_block_that_is_not_installed_is_refused_with_its_place():
+    stage, x = stage_with_input()
+    with stage.written("net.py:7"), pytest.raises(UnsupportedError, match=r"Bessel.*net\.py:7"):
+        stage.block("Bessel", x)
+
+
+@pytest.mark.parametrize("name", ["a/b.c", 'x="1"', "\x00\x1b", "", " ", "n" * 500])
+def test_any_text_makes_a_valid_name(name: str):
+    stage = Stage()
+    x = stage.input(name, example((2,)))
+    with stage.at([name]):
+        y = stage.block("Tanh", stage.block("Relu", x, name=name))
+    stage.loss(stage.block("Sum", y))
+    run(stage.finish()).backward()

@@ -115,18 +115,38 @@ class Stage(Shaping):
         return self._leaf("Input", name, shape, dtype, array, self._root, given)
 
     def variable(
-        self, name: str, array: Any, trainable: bool = True, module: Sequence[str] = ()
+        self,
+        name: str,
+        array: Any,
+        trainable: bool = True,
+        module: Sequence[str] = (),
+        own: str = "",
     ) -> Staged:
-        """A parameter of the model: ``name`` is its name there, ``module`` where it belongs."""
+        """A parameter of the model: ``name`` is its name there, ``module`` where it belongs.
+
+        ``own`` is its name in the module; by default what follows the module's name in ``name``.
+        """
         array = np.asarray(array)
-        scope = self._root.at(module)
-        prefix = ".".join(module) + "."
-        own = name[len(prefix) :] if module and name.startswith(prefix) else name
         given = {"value": array, "dtype": array.dtype.name, "trainable": trainable}
-        staged = self._leaf("Variable", own, array.shape, array.dtype.name, array, scope, given)
-        assert staged.source is not None
-        staged.source.parameter = name
-        return staged
+        own = own or _own_name(name, module)
+        return self._variable(name, array.shape, array.dtype.name, array, module, own, given)
+
+    def drawn(
+        self,
+        name: str,
+        shape: Shape,
+        initialiser: str,
+        module: Sequence[str] = (),
+        own: str = "",
+        **more: Any,
+    ) -> Staged:
+        """A parameter whose float32 numbers an initialiser draws; its numbers are not known.
+
+        ``more`` are other parameters of the Variable block; see ``variable``.
+        """
+        given = {"shape": tuple(shape), "initialiser": initialiser, **more}
+        own = own or _own_name(name, module)
+        return self._variable(name, tuple(shape), "float32", None, module, own, given)
 
     def block(self, kind: str, *inputs: Staged | None, name: str = "", **parameters: Any) -> Staged:
         """The only output of a new block; None leaves an input open.
@@ -331,10 +351,31 @@ class Stage(Shaping):
         self._blocks.append(staged)
         return Staged(self, value, staged)
 
+    def _variable(
+        self,
+        name: str,
+        shape: Shape,
+        dtype: str,
+        array: NDArray[Any] | None,
+        module: Sequence[str],
+        own: str,
+        given: Mapping[str, Any],
+    ) -> Staged:
+        staged = self._leaf("Variable", own, shape, dtype, array, self._root.at(module), given)
+        assert staged.source is not None
+        staged.source.parameter = name
+        return staged
+
     def _page_input(self, name: str, shape: Shape, dtype: str) -> Staged:
         staged = StagedBlock(PageInput(), {}, self._scope, name)
         self._blocks.append(staged)
         return Staged(self, self._traced_leaf(shape, dtype), staged)
+
+
+def _own_name(name: str, module: Sequence[str]) -> str:
+    """A parameter's name in its module, where the module's name is a part of it."""
+    prefix = ".".join(module) + "."
+    return name[len(prefix) :] if module and name.startswith(prefix) else name
 
 
 def _by_port(block: Block, inputs: Sequence[Staged | None]) -> dict[str, Staged]:

@@ -79,6 +79,17 @@ def test_a_module_of_one_block_is_that_block_with_variables_of_its_own():
     assert run(imported).backward().gradients["net/fc/weight"].shape == (4, 3)
 
 
+def test_a_parameter_may_have_another_name_in_its_module():
+    stage, x = stage_with_input()
+    weight = stage.drawn("fc_weight", (4, 3), "zeros", ("fc",), "weight", trainable=False)
+    with stage.at(("fc",)):
+        y = stage.block("Linear", x, weight)
+    stage.loss(stage.block("Sum", y))
+    imported = stage.finish()
+    assert imported.parameters == {"fc_weight": "fc/weight"}
+    assert run(imported).backward().values["loss.out"] == 0.0
+
+
 def called_twice(stage: Stage, x: Staged, factors: tuple[float, float]) -> Imported:
     weight = stage.variable("f.w", example((3, 3)), module=("f",))
     total = None

@@ -70,6 +70,7 @@ def _cause_json(cause: Cause) -> dict[str, Any]:
         "what": cause.complaint.name,
         "error": cause.is_error,
         "why": cause.sentence,
+        **({"written": cause.written} if cause.written else {}),
         "affected": list(cause.affected),
         "findings": [finding.key for finding in cause.findings],
     }
@@ -83,6 +84,7 @@ def _finding_json(finding: Finding) -> dict[str, Any]:
         "where": finding.key,
         "loss": finding.loss,
         "why": finding.sentence,
+        **({"written": finding.written} if finding.written else {}),
         "witness": list(finding.witness),
         "fix": None
         if fix is None

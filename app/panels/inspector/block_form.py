@@ -151,6 +151,9 @@ class BlockForm(QWidget):
         self._name_error = labels.error()
         self._column.addWidget(self._name_error)
         self._column.addWidget(labels.caption(self._kind()))
+        if self._block.written:
+            text = self.tr("Written at {0}").format(self._block.written)
+            self._column.addWidget(labels.caption(text))
         self._problems = labels.error()
         self._column.addWidget(self._problems)
         self._gradient = labels.rich()

@@ -131,10 +131,19 @@ class Slots:
             self._ports[block] = {m: (place, name) for place, (name, m) in enumerate(markers)}
         ports = self._ports[block]
         port = min((ports[value] for value in within if value in ports), default=(0, ""))[1]
+        written = self.program.block(block).written
         if edge.gate is Gate.STOP:
-            return Cutter(block, port, "stop")
+            return Cutter(block, port, "stop", written=written)
         reason, fits = _reason(edge), self._shapes_fit(edge)
-        return Cutter(block, port, "no rule", reason.why, remedy=reason.remedy, bypassable=fits)
+        return Cutter(
+            block,
+            port,
+            "no rule",
+            reason.why,
+            remedy=reason.remedy,
+            bypassable=fits,
+            written=written,
+        )
 
     def _shapes_fit(self, edge: Edge) -> bool:
         """Whether float wires of equal shapes are nearest to a slot on both sides of it, where that

@@ -76,8 +76,20 @@ class Cause:
         return next(wires, self.culprit)
 
     @property
+    def written(self) -> str:
+        """Where an imported program has the culprit; empty for other diagrams."""
+        return self.findings[0].written
+
+    @property
     def sentence(self) -> str:
-        """``act56 is off: 115 variables get 0.``, then what would help all of them."""
+        """``act56 is off: 115 variables get 0.``, what would help all of them, and where a program
+        has it.
+        """
+        text = self._stated()
+        is_said = not self.written or self.written in text
+        return text if is_said else f"{text} Written at {self.written}."
+
+    def _stated(self) -> str:
         first = self.findings[0]
         if not first.clause:
             return " ".join(filter(None, (first.sentence, self._effects())))

@@ -46,6 +46,7 @@ from runtime.flow.tools.findings import (
     UNOWNED,
     VALUE,
     Finding,
+    placed,
 )
 from runtime.flow.tools.limits import past_limits
 from runtime.flow.tools.misuses import leaks
@@ -67,8 +68,8 @@ TRIALS = 64
 """At most so many repairs are run, and so many stops opened to see whether they cut anything."""
 BLOCKS = 12_000
 """The same, counted in blocks that are run again: large diagrams have fewer trials."""
-_END = re.compile("[.:]")
-"""What ends the clause that begins a sentence."""
+_END = re.compile(r"[.:](?=\s|$)")
+"""What ends the clause that begins a sentence; ``model.py:42`` may stand in it."""
 
 
 @explained
@@ -105,7 +106,7 @@ def diagnose(
         *skipped(session, observed, stated, absent),
         *_idle(session, observed, feeds),
     ]
-    return sorted(found, key=lambda finding: finding.complaint.gravity)
+    return sorted(placed(session.program, found), key=lambda finding: finding.complaint.gravity)
 
 
 def reassurance(program: Program, losses: Sequence[str]) -> str:

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from runtime.diagram.paths import InstancePath, PortPath
 from runtime.flow.words.states import Complaint
 
 if TYPE_CHECKING:
+    from runtime.engine.program import Program
     from runtime.flow.tools.repairs import Fix
 
 VALUE = Complaint("value", "value not finite", 0, is_error=True)
@@ -33,6 +35,7 @@ class Finding:
     ``key`` is what it is about: a wire by its target, a variable or block by its path, or a port.
     ``culprit`` is the one block that makes it so, if one does, and ``clause`` says how; ``cure`` is
     what helps against it, and ``affected`` are the variables that suffer.
+    ``written`` is where an imported program has what is to blame, ``model.py:42``.
     """
 
     complaint: Complaint
@@ -45,3 +48,12 @@ class Finding:
     clause: str = ""
     cure: str = ""
     affected: tuple[str, ...] = ()
+    written: str = ""
+
+
+def placed(program: Program, findings: Iterable[Finding]) -> Iterator[Finding]:
+    """Findings with the place in an imported program, where the block to blame has one."""
+    for finding in findings:
+        path = InstancePath(finding.culprit or PortPath(finding.key).block)
+        known = path in program.instances and program.block(path).written
+        yield replace(finding, written=known) if known else finding

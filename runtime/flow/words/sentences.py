@@ -118,7 +118,7 @@ def _closed(cutters: Sequence[Cutter], what: str, more: bool = False) -> str:
     """Who cuts and why: ``argmax1 cuts every route to loss: it is piecewise constant``."""
     reasons: dict[str, dict[str, None]] = {}
     for cutter in cutters:
-        reasons.setdefault(cutter.block, {}).update({cutter.why: None} if cutter.why else {})
+        reasons.setdefault(cutter.named, {}).update({cutter.why: None} if cutter.why else {})
     verb = "cut" if any(reasons.values()) else "stop"
     who = names([*reasons], more=more or len(cutters) > MANY)
     text = f"{who} {verb if len(reasons) > 1 else f'{verb}s'} {what}"

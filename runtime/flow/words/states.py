@@ -305,7 +305,8 @@ class Cutter:
     ``why`` says the latter in words, and ``remedy`` what would help, None where nothing would
     because the slot is closed on purpose. In a repair ``leaf`` is the path of the leaf of a tree
     that a StopGradient would have to let through; else it is empty. ``bypassable`` is False where
-    no StraightThrough fits, as the shapes before and behind the slot differ.
+    no StraightThrough fits, as the shapes before and behind the slot differ. ``written`` is where
+    an imported program has the block.
     """
 
     block: InstancePath
@@ -315,9 +316,15 @@ class Cutter:
     leaf: str = ""
     remedy: str | None = field(default=None, compare=False)
     bypassable: bool = field(default=True, compare=False)
+    written: str = field(default="", compare=False)
 
     def __str__(self) -> str:
         return self.block
+
+    @property
+    def named(self) -> str:
+        """The block, and where a program has it: ``detach (model.py:42)``."""
+        return f"{self.block} ({self.written})" if self.written else self.block
 
     @property
     def wire(self) -> WirePath:

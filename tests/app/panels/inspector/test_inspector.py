@@ -370,3 +370,14 @@ def test_forms_do_not_pile_up(qtbot, inspector):
         inspector.set_selection(Selection(frozenset({"mul"})))
     qtbot.wait(10)
     assert len(inspector.findChildren(BlockForm)) == 1
+
+
+def test_an_imported_block_says_where_its_program_has_it(qtbot):
+    block = Mul(written="<b>net</b>.py:42")
+    panel = Inspector()
+    qtbot.addWidget(panel)
+    panel.set_diagram(Diagram({"main": Page({"mul": block})}))
+    panel.set_selection(Selection(frozenset({"mul"})))
+    texts = {label.text(): label for label in panel.findChildren(QLabel)}
+    label = texts["Written at <b>net</b>.py:42"]
+    assert label.textFormat() is Qt.TextFormat.PlainText

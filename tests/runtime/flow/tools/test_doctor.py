@@ -134,3 +134,17 @@ def test_an_optimiser_that_moves_all_that_it_owns_skips_nothing():
     assert key == "y"
     assert said.startswith(text)
     assert skips(recipe_of(OptimiserRule(name="typo", losses=("L3",)))) == []
+
+
+def test_the_first_line_names_the_place_in_the_program():
+    stopped = b.stop_gradient(b.variable("w", [1.0]), name="detach", written="model.py:42")
+    first, *_ = causes(diagnose(Session(b.build(b.loss(stopped + b.variable("v", [2.0]))))))
+    assert first.written == "model.py:42"
+    assert first.sentence.startswith("detach (model.py:42) stops every route to loss: w gets no")
+    assert "Written at" not in first.sentence
+
+
+def test_what_is_no_cutter_has_its_place_behind_the_sentence():
+    logarithm = b.log(b.variable("w", [-1.0]), name="log", written="model.py:7")
+    first, *_ = causes(diagnose(Session(b.build(b.loss(logarithm)))))
+    assert first.culprit == "log" and first.sentence.endswith("Written at model.py:7.")

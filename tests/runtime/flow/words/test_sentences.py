@@ -385,3 +385,9 @@ def test_lists_read_as_prose() -> None:
     assert names("abcdef") == "a, b, c, d and 2 more"
     assert route("abcdefgh") == "a ← b ← c ← d ← e ← f ← g ← h"
     assert route("abcdefghi") == "a ← b ← c ← d ← … ← g ← h ← i"
+
+
+def test_a_cutter_is_named_with_its_place_in_the_program():
+    blocks = {"w": W, "detach": StopGradient(written="model.py:42")}
+    found = flow(blocks, {"detach.x": "w.out", "loss.x": "detach.out"})
+    assert found.variable("w").sentence == "detach (model.py:42) stops every route to loss."

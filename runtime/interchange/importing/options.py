@@ -1,0 +1,82 @@
+"""What a user may say about an import, and how every importer ends."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from blocks.errors import FileError
+from blocks.nearest import did_you_mean
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from blocks.block import Shape
+    from runtime.interchange.importing.imported import Imported
+    from runtime.interchange.importing.stage import Stage
+    from runtime.interchange.importing.staged import Staged
+
+
+@dataclass(frozen=True)
+class ImportOptions:
+    """How to import a model; the defaults suit most files."""
+
+    shapes: Mapping[str, Shape] = field(default_factory=dict)
+    """Shapes of inputs, by name, where the file leaves lengths open."""
+    loss: str = ""
+    """The output to minimise; empty for the only output, if that is a single float."""
+    training: bool = False
+    """Whether blocks with two modes, such as BatchNorm and Dropout, are as in training."""
+    seed: int = 0
+    """Seed of the numbers that inputs get where the file has none."""
+
+    def example(self, index: int, shape: Shape, dtype: str) -> NDArray[Any]:
+        """Numbers for the input with this index: standard normal floats, zeros of other dtypes."""
+        if not dtype.startswith("float"):
+            return np.zeros(shape, dtype)
+        draw = np.random.default_rng([self.seed, index])
+        return draw.standard_normal(shape).astype(dtype)
+
+
+DEFAULTS = ImportOptions()
+
+
+def conclude(
+    stage: Stage, outputs: Mapping[str, Staged], options: ImportOptions = DEFAULTS
+) -> Imported:
+    """The import of a model with these outputs: a Loss for one of them, a Display for the others.
+
+    Raises FileError where the chosen loss is no output, or no single float.
+    """
+    chosen = options.loss
+    if chosen and chosen not in outputs:
+        raise FileError(
+            f"The model has no output {chosen!r}.",
+            expected=f"one of {', '.join(outputs)}",
+            next_step=did_you_mean(chosen, outputs),
+        )
+    if not chosen and len(outputs) == 1:
+        (name,) = outputs
+        chosen = name if _is_loss(outputs[name]) else ""
+    for name, x in outputs.items():
+        if name != chosen:
+            stage.output(x, name)
+        elif _is_loss(x):
+            stage.loss(x, name)
+        else:
+            raise FileError(
+                f"The output {name!r} can't be a loss.",
+                expected="a single float",
+                got=f"{x.dtype} of shape {list(x.shape)}",
+                next_step="Import without a loss, then add one in the editor.",
+            )
+    if not chosen:
+        stage.remark("note", "The model has no loss: add a Loss block to see gradient flow.")
+    return stage.finish()
+
+
+def _is_loss(x: Staged) -> bool:
+    return x.is_float and x.size == 1

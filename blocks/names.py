@@ -41,8 +41,8 @@ def is_port(text: str) -> bool:
 
 
 def snake_case(type_name: str) -> str:
-    """``StopGradient`` → ``stop_gradient``, ``Conv2D`` → ``conv2d``."""
-    return _WORD_START.sub("_", type_name).lower()
+    """``StopGradient`` → ``stop_gradient``, ``Conv2D`` → ``conv2d``, ``IsNaN`` → ``is_nan``."""
+    return _WORD_START.sub("_", type_name.replace("NaN", "Nan")).lower()
 
 
 def fresh_names(type_name: str, taken: Container[str]) -> Iterator[str]:

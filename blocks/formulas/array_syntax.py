@@ -49,7 +49,6 @@ _OTHER_MEANING = {
     "gradient": "Write gradient(y, x) for the derivative of y, x[1:] - x[:-1] for differences",
     "floor_divide": "Write floor(a / b)",
     "divmod": "Write floor(a / b) and a % b",
-    "isnan": "Write x != x, or is_finite(x)",
     "std": "Write sqrt(variance(x))",
 }
 """What to write for numpy functions without a block, or that differ from the block of that name."""

@@ -101,6 +101,52 @@ class Cos(Elementwise):
         return xp.cos(x)
 
 
+class Tan(Elementwise):
+    """Tangent, ``out = tan(x)``; x in radians."""
+
+    symbol: ClassVar[str] = "tan"
+    formula: ClassVar[str] = r"y = \tan x"
+
+    def forward(self, xp: Any, x: Any) -> Any:
+        return xp.tan(x)
+
+
+class Arcsin(Elementwise):
+    """Angle whose sine is x, in radians, in [-π/2, π/2].
+
+    NaN for |x| > 1; the gradient at ±1 is inf.
+    """
+
+    symbol: ClassVar[str] = "asin"
+    formula: ClassVar[str] = r"y = \arcsin x"
+
+    def forward(self, xp: Any, x: Any) -> Any:
+        return xp.arcsin(x)
+
+
+class Arccos(Elementwise):
+    """Angle whose cosine is x, in radians, in [0, π].
+
+    NaN for |x| > 1; the gradient at ±1 is -inf.
+    """
+
+    symbol: ClassVar[str] = "acos"
+    formula: ClassVar[str] = r"y = \arccos x"
+
+    def forward(self, xp: Any, x: Any) -> Any:
+        return xp.arccos(x)
+
+
+class Arctan(Elementwise):
+    """Angle whose tangent is x, in radians, in [-π/2, π/2]."""
+
+    symbol: ClassVar[str] = "atan"
+    formula: ClassVar[str] = r"y = \arctan x"
+
+    def forward(self, xp: Any, x: Any) -> Any:
+        return xp.arctan(x)
+
+
 class Arctan2(Elementwise):
     """Angle of the point (b, a), ``out = atan2(a, b)`` in radians, in [-π, π]; shapes broadcast.
 
@@ -112,6 +158,72 @@ class Arctan2(Elementwise):
 
     def forward(self, xp: Any, a: Any, b: Any) -> Any:
         return xp.arctan2(a, b)
+
+
+class Sinh(Elementwise):
+    """Hyperbolic sine, ``out = (e ** x - e ** -x) / 2``, exact near 0."""
+
+    symbol: ClassVar[str] = "sinh"
+    formula: ClassVar[str] = r"y = \sinh x"
+
+    def forward(self, xp: Any, x: Any) -> Any:
+        return xp.sinh(x)
+
+
+class Cosh(Elementwise):
+    """Hyperbolic cosine, ``out = (e ** x + e ** -x) / 2``."""
+
+    symbol: ClassVar[str] = "cosh"
+    formula: ClassVar[str] = r"y = \cosh x"
+
+    def forward(self, xp: Any, x: Any) -> Any:
+        return xp.cosh(x)
+
+
+class Arcsinh(Elementwise):
+    """Inverse hyperbolic sine, ``out = log(x + sqrt(x² + 1))``, exact near 0."""
+
+    symbol: ClassVar[str] = "asinh"
+    formula: ClassVar[str] = r"y = \operatorname{arsinh} x"
+
+    def forward(self, xp: Any, x: Any) -> Any:
+        return xp.arcsinh(x)
+
+
+class Arccosh(Elementwise):
+    """Inverse hyperbolic cosine, ``out = log(x + sqrt(x² - 1))``.
+
+    NaN for x < 1; the gradient at 1 is inf.
+    """
+
+    symbol: ClassVar[str] = "acosh"
+    formula: ClassVar[str] = r"y = \operatorname{arcosh} x"
+
+    def forward(self, xp: Any, x: Any) -> Any:
+        return xp.arccosh(x)
+
+
+class Arctanh(Elementwise):
+    """Inverse hyperbolic tangent, ``out = log((1 + x) / (1 - x)) / 2``, exact near 0.
+
+    ±inf at ±1, with gradient inf; NaN beyond.
+    """
+
+    symbol: ClassVar[str] = "atanh"
+    formula: ClassVar[str] = r"y = \operatorname{artanh} x"
+
+    def forward(self, xp: Any, x: Any) -> Any:
+        return xp.arctanh(x)
+
+
+class Erf(Elementwise):
+    """Error function, ``out = 2 / sqrt(π) * ∫₀ˣ e ** -t² dt``, in (-1, 1)."""
+
+    symbol: ClassVar[str] = "erf"
+    formula: ClassVar[str] = r"y = \frac{2}{\sqrt{\pi}} \int_0^x e^{-t^2} \, dt"
+
+    def forward(self, xp: Any, x: Any) -> Any:
+        return xp.erf(x)
 
 
 class Sign(Elementwise):

@@ -1,8 +1,9 @@
-"""Comparisons, logic on booleans, and choice. No gradient passes a comparison."""
+"""Comparisons, logic on booleans and bits, and choice. No gradient passes a comparison."""
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+import math
+from typing import Any, ClassVar, Literal
 
 from blocks.elementwise import Elementwise
 
@@ -133,6 +134,64 @@ class IsFinite(Elementwise):
 
     def forward(self, xp: Any, x: Any) -> Any:
         return xp.isfinite(x)
+
+
+class IsNaN(Elementwise):
+    """Whether x is NaN, bool. No gradient."""
+
+    symbol: ClassVar[str] = "NaN?"
+    formula: ClassVar[str] = r"y = [x \ne x]"
+
+    def forward(self, xp: Any, x: Any) -> Any:
+        return xp.isnan(x)
+
+
+class IsInf(Elementwise):
+    """Whether x is infinite, bool; NaN is not. No gradient."""
+
+    symbol: ClassVar[str] = "∞?"
+    formula: ClassVar[str] = r"y = [|x| = \infty]"
+
+    sign: Literal["both", "positive", "negative"] = "both"
+    """Which infinities count: both, ∞ alone, or −∞ alone."""
+
+    def label(self) -> str:
+        return {"both": self.symbol, "positive": "+∞?", "negative": "−∞?"}[self.sign]
+
+    def forward(self, xp: Any, x: Any) -> Any:
+        if not x.dtype.startswith("float"):
+            return xp.logical_not(xp.isfinite(x))
+        if self.sign == "both":
+            return xp.equal(xp.abs(x), math.inf)
+        return xp.equal(x, math.inf if self.sign == "positive" else -math.inf)
+
+
+class Bits(Elementwise):
+    """Bits of two integers combined, ``out = a op b``; shapes broadcast. No gradient.
+
+    Booleans count as one bit, and can't be shifted. ``left`` is a · 2ᵇ without the bits that the
+    dtype does not hold, ``right`` is ⌊a / 2ᵇ⌋; a shift by less than 0 has no meaning. Raises
+    DTypeError for floats.
+    """
+
+    symbol: ClassVar[str] = "bits"
+    formula: ClassVar[str] = r"y = a \mathbin{\mathrm{op}} b"
+
+    op: Literal["and", "or", "xor", "left", "right"] = "and"
+    """Bits that both have, that one has, that exactly one has; or a shifted left or right by b."""
+
+    def label(self) -> str:
+        return {"and": "&", "or": "|", "xor": "^", "left": "≪", "right": "≫"}[self.op]
+
+    def forward(self, xp: Any, a: Any, b: Any) -> Any:
+        combine = {
+            "and": xp.bitwise_and,
+            "or": xp.bitwise_or,
+            "xor": xp.bitwise_xor,
+            "left": xp.left_shift,
+            "right": xp.right_shift,
+        }
+        return combine[self.op](a, b)
 
 
 class Where(Elementwise):

@@ -15,6 +15,7 @@ from runtime.calculus.primitives.logic import LogicOps
 from runtime.calculus.primitives.random import RandomOps
 from runtime.calculus.primitives.reduce import ReduceOps
 from runtime.calculus.primitives.shape import ShapeOps
+from runtime.calculus.primitives.trigonometry import TrigonometryOps
 from runtime.calculus.reverse import sweep, unwrap
 
 if TYPE_CHECKING:
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
 
 class Namespace(
     ElementwiseOps,
+    TrigonometryOps,
     LogicOps,
     ShapeOps,
     GatherOps,

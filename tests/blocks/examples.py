@@ -60,11 +60,15 @@ def _examples() -> list[Example]:
     for name in (
         "Neg", "Abs", "Square", "Exp", "Expm1", "Sin", "Cos", "Sign", "Round", "Floor", "Ceil",
         "Tanh", "Sigmoid", "Relu", "LeakyRelu", "Elu", "Gelu", "Silu", "Softplus", "Softmax",
-        "LogSoftmax", "Display", "PageInput", "PageOutput",
+        "LogSoftmax", "Tan", "Arctan", "Sinh", "Cosh", "Arcsinh", "Erf",
+        "Display", "PageInput", "PageOutput",
     ):  # fmt: skip
         add(name, {"x": DISTINCT})
     for name in ("Sqrt", "Log", "Log1p"):
         add(name, {"x": POSITIVE})
+    for name in ("Arcsin", "Arccos", "Arctanh"):
+        add(name, {"x": DISTINCT / 3})
+    add("Arccosh", {"x": 1 + POSITIVE})
     add("Gelu", {"x": DISTINCT}, approximate="tanh")
     add("Softmax", {"x": DISTINCT}, axis=0)
     add("LogSoftmax", {"x": DISTINCT}, axis=0)
@@ -76,7 +80,12 @@ def _examples() -> list[Example]:
     for name in ("And", "Or", "Xor"):
         add(name, {"a": TRUTH, "b": OTHER_TRUTH}, closed="a b")
     add("Not", {"x": TRUTH}, closed="x")
-    add("IsFinite", {"x": A}, closed="x")
+    for name in ("IsFinite", "IsNaN", "IsInf"):
+        add(name, {"x": A}, closed="x")
+    add("IsInf", {"x": A}, sign="negative", closed="x")
+    for op in ("and", "or", "xor", "left", "right"):
+        add("Bits", {"a": ROWS, "b": ROWS[::-1]}, op=op, closed="a b")
+    add("Bits", {"a": TRUTH, "b": OTHER_TRUTH}, op="xor", closed="a b")
     add("Where", {"condition": TRUTH, "a": A, "b": ROW}, closed="condition")
 
     for name in ("Sum", "Mean", "Variance", "Prod", "Max", "Min", "LogSumExp", "Norm"):

@@ -112,7 +112,7 @@ INSTEAD = [
     (lambda x: np.gradient(x), "x[1:] - x[:-1] for differences"),
     (lambda x: np.floor_divide(x, 2), "Write floor(a / b)."),
     (lambda x: np.add.reduce(x), "There is no block for np.add.reduce."),
-    (lambda x: np.tan(x), "There is no block for np.tan. Did you mean tanh"),
+    (lambda x: np.sinc(x), "There is no block for np.sinc. Did you mean sin"),
     (lambda x: np.linalg.norm(x, 1), "Norm has no parameter or input 'ord'."),
     (lambda x: builder.einsum("ij->i", x), "Pass texts by the names of their parameters."),
     (lambda x: builder.sofmax(x), "Did you mean softmax"),

@@ -191,9 +191,6 @@ EXP = _function("exp", np.exp, lambda xp, g, out, x: g * out)
 EXPM1 = _function("expm1", np.expm1, lambda xp, g, out, x: g * (out + 1))
 LOG = _function("log", np.log, lambda xp, g, out, x: g / x)
 LOG1P = _function("log1p", np.log1p, lambda xp, g, out, x: g / (1 + x))
-SIN = _function("sin", np.sin, lambda xp, g, out, x: g * xp.cos(x))
-COS = _function("cos", np.cos, lambda xp, g, out, x: -g * xp.sin(x))
-TAN = _function("tan", np.tan, lambda xp, g, out, x: g * (1 + out * out))
 TANH = replace(
     _function("tanh", np.tanh, lambda xp, g, out, x: g * (1 - out * out)),
     scalar_kernel=_tanh_of_scalars,
@@ -325,18 +322,6 @@ class ElementwiseOps(BaseOps):
     def log1p(self, x: Any) -> Value:
         """``log(1 + x)``, exact near 0."""
         return self._function(LOG1P, x)
-
-    def sin(self, x: Any) -> Value:
-        """Sine of x in radians."""
-        return self._function(SIN, x)
-
-    def cos(self, x: Any) -> Value:
-        """Cosine of x in radians."""
-        return self._function(COS, x)
-
-    def tan(self, x: Any) -> Value:
-        """Tangent of x in radians."""
-        return self._function(TAN, x)
 
     def tanh(self, x: Any) -> Value:
         """Hyperbolic tangent."""

@@ -165,6 +165,9 @@ LATEX = Notation(
     },
     functions={
         "log": r"\ln", "sin": r"\sin", "cos": r"\cos", "tan": r"\tan", "tanh": r"\tanh",
+        "arcsin": r"\arcsin", "arccos": r"\arccos", "arctan": r"\arctan", "sinh": r"\sinh",
+        "cosh": r"\cosh", "arcsinh": r"\operatorname{arsinh}",
+        "arccosh": r"\operatorname{arcosh}", "arctanh": r"\operatorname{artanh}",
         "maximum": r"\max", "minimum": r"\min", "sigmoid": r"\sigma",
         "conv2d": r"\mathrm{conv}", "conv2d_x": r"\mathrm{conv}^{\top}",
     },

@@ -11,10 +11,13 @@ import pytest
 from blocks.errors import GradwireError
 from blocks.library.logic import (
     And,
+    Bits,
     Equal,
     Greater,
     GreaterEqual,
     IsFinite,
+    IsInf,
+    IsNaN,
     Less,
     LessEqual,
     Not,
@@ -82,3 +85,60 @@ def test_choice_between_a_value_and_a_literal() -> None:
     single = Single(Where(b=0.0), condition=P, a=floats(1, 2, 3, 4))
     np.testing.assert_array_equal(single.value(), [1, 2, 0, 0])
     assert single.traced[1] == "float64"
+
+
+X = floats(1, np.nan, np.inf, -np.inf)
+
+
+@pytest.mark.parametrize(
+    ("block", "expected"),
+    [
+        (IsNaN(), [False, True, False, False]),
+        (IsInf(), [False, False, True, True]),
+        (IsInf(sign="positive"), [False, False, True, False]),
+        (IsInf(sign="negative"), [False, False, False, True]),
+    ],
+    ids=str,
+)
+def test_special_numbers(block: Block, expected: list[bool]) -> None:
+    found = value(block, x=X)
+    assert found.dtype == bool
+    np.testing.assert_array_equal(found, expected)
+    assert gradients(block, x=X) == {"x": None}
+
+
+@pytest.mark.parametrize("sign", ["both", "positive", "negative"])
+def test_no_integer_is_infinite(sign: str) -> None:
+    np.testing.assert_array_equal(value(IsInf(sign=sign), x=np.array([0, 2**62])), [False, False])
+
+
+@pytest.mark.parametrize(
+    ("op", "combine"),
+    [("and", operator.and_), ("or", operator.or_), ("xor", operator.xor),
+     ("left", operator.lshift), ("right", operator.rshift)],
+)  # fmt: skip
+def test_bits_are_those_of_python(op: str, combine: object) -> None:
+    a, b = np.array([12, -7, 1, 2**40]), np.array([10, 3, 0, 5])
+    found = value(Bits(op=op), a=a, b=b)
+    assert found.dtype == np.int64
+    np.testing.assert_array_equal(
+        found, [combine(int(x), int(y)) for x, y in zip(a, b, strict=True)]
+    )
+
+
+def test_bits_that_the_dtype_does_not_hold_are_lost() -> None:
+    found = value(Bits(op="left"), a=np.array([255], np.uint8), b=np.array([4], np.uint8))
+    assert found.dtype == np.uint8
+    np.testing.assert_array_equal(found, [240])
+
+
+def test_bits_of_booleans_are_logic() -> None:
+    np.testing.assert_array_equal(value(Bits(op="xor"), a=P, b=Q), P ^ Q)
+
+
+@pytest.mark.parametrize(
+    ("op", "a"), [("and", floats(1)), ("left", floats(1)), ("right", np.array([True]))]
+)
+def test_what_has_no_such_bits_is_refused(op: str, a: np.ndarray) -> None:
+    with pytest.raises(GradwireError, match="works on bits"):
+        value(Bits(op=op), a=a, b=a)

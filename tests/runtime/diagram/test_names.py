@@ -41,6 +41,7 @@ def test_names_that_can_not_be(name):
         ("Conv2D", "conv2d"),
         ("MaxPool2D", "max_pool2d"),
         ("GELU", "gelu"),
+        ("IsNaN", "is_nan"),
     ],
 )
 def test_snake_case(kind, snake):

@@ -8,6 +8,7 @@ from runtime.calculus.choices.choice import Choice, Site
 from runtime.calculus.choices.points import (
     any_input,
     huge,
+    huge_half,
     infinite,
     limit,
     nan,
@@ -222,5 +223,56 @@ ELEMENTWISE = (
         ("Round", "Floor", "Ceil", "Sign"), "gradient", "0 · ∞ further back",
         lambda s: s.everywhere(False), "NaN", {"JAX": "0"},
         "Connected, as in PyTorch; in JAX nothing comes back.", shown=False,
+    ),
+    Choice(
+        ("Arcsin", "Arccos", "Arccosh"), "second derivative", "x = 1 or x = −1",
+        lambda s: np.abs(s.x) == 1, "NaN", {"PyTorch": "±∞", "JAX": "±∞"},
+        "(1 − x)·(1 + x) is exact near ±1, and its parts are ∞ and 0 · ∞.", extreme=True,
+    ),
+    Choice(
+        ("Arctanh",), "second derivative", "x = 1 or x = −1", lambda s: np.abs(s.x) == 1, "NaN",
+        {"PyTorch": "±∞"},
+        "(1 − x)·(1 + x) is exact near ±1, and its parts are ∞ and 0 · ∞.", extreme=True,
+    ),
+    Choice(
+        ("Arctanh",), "second derivative", "|x| so large that its square is infinite",
+        lambda s: huge(s.x), "0", {"PyTorch": "NaN"},
+        "The limit.", extreme=True,
+    ),
+    Choice(
+        ("Arctanh",), "second derivative", "x = ∞ or x = −∞", lambda s: np.isinf(s.x), "NaN",
+        {"JAX": "0"},
+        "There is no value.", extreme=True,
+    ),
+    Choice(
+        ("Arctanh",), "gradient", "a square that float16 does not hold where ∞ arrives",
+        lambda s: infinite(s) & huge_half(s), "NaN", {"JAX": "−∞"},
+        "There is no value.", extreme=True, modelled=False,
+    ),
+    Choice(
+        ("Arctan",), "second derivative", "|x| so large that its square is infinite",
+        lambda s: huge(s.x), "0", {"JAX": "NaN"},
+        "The limit.", extreme=True,
+    ),
+    Choice(
+        ("Erf",), "second derivative", "|x| so large that its square is infinite",
+        lambda s: huge(s.x), "0", {"PyTorch": "NaN", "JAX": "NaN"},
+        "The limit.", extreme=True,
+    ),
+    Choice(
+        ("Arcsinh", "Arccosh"), "gradient",
+        "|x| so large that its square is infinite where ∞ arrives",
+        lambda s: infinite(s) & huge(s.x), "∞", {"PyTorch": "NaN", "JAX": "NaN"},
+        "1/|x| is not 0.", extreme=True, modelled=False,
+    ),
+    Choice(
+        ("Arcsinh", "Arccosh"), "second derivative", "|x| so large that its square is infinite",
+        lambda s: ~np.isfinite(s.x * s.x), "0", {"PyTorch": "NaN", "JAX": "NaN"},
+        "The limit.", extreme=True,
+    ),
+    Choice(
+        ("Arccosh",), "gradient", "x = −1", lambda s: s.x == -1, "−∞",
+        {"PyTorch": "∞", "JAX": "∞"},
+        "There is no value.", extreme=True, modelled=False,
     ),
 )  # fmt: skip

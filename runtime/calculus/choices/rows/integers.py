@@ -33,7 +33,8 @@ INTEGERS = (
     ),
     Choice(
         ("Sqrt", "Exp", "Expm1", "Log", "Log1p", "Sin", "Cos", "Tanh", "Gelu", "Div", "Arctan2",
-         "Mean", "Variance", "LogSumExp", "Norm", "Softmax", "LogSoftmax"),
+         "Mean", "Variance", "LogSumExp", "Norm", "Softmax", "LogSoftmax", "Tan", "Arcsin",
+         "Arccos", "Arctan", "Sinh", "Cosh", "Arcsinh", "Arccosh", "Arctanh", "Erf"),
         "dtype", "int64 and uint64", dtype_of("int64", "uint64"), "float32",
         {"JAX": "float64 with 64 bits enabled"},
         "Integers become float32 where reals come out; the block warns of it.",
@@ -45,7 +46,7 @@ INTEGERS = (
         "Integers become float32 where reals come out; the block warns of it.",
     ),
     Choice(
-        ("Exp", "Expm1", "Sin", "Cos"), "value", "large int64 and uint64",
+        ("Exp", "Expm1", "Sin", "Cos", "Tan", "Sinh", "Cosh"), "value", "large int64 and uint64",
         lambda s: s.everywhere(s.x.dtype in (np.int64, np.uint64)) & (np.abs(s.x) >= 100),
         "as of float32",
         {"JAX": "as of float64"},

@@ -137,6 +137,7 @@ ROWS: dict[str, Row | Refused] = {
     "negative": prefix("-"),
     **_functions("abs", "square", "sqrt", "exp", "expm1", "log", "log1p", "sin", "cos", "tan"),
     **_functions("tanh", "sign", "floor", "ceil", "round", "isnan", "isfinite"),
+    **_functions("arcsin", "arccos", "arctan", "sinh", "cosh", "arcsinh", "arccosh", "arctanh"),
     "sigmoid": call("jax.nn.sigmoid({0})"),
     "softplus": call("jax.nn.softplus({0})"),
     "relu": call("jax.nn.relu({0})"),

@@ -127,6 +127,7 @@ ROWS: dict[str, Row | Refused] = {
     "negative": prefix("-"),
     **_functions("abs", "square", "sqrt", "exp", "expm1", "log", "log1p", "sin", "cos", "tan"),
     **_functions("tanh", "sign", "floor", "ceil", "isnan", "isfinite"),
+    **_functions("arcsin", "arccos", "arctan", "sinh", "cosh", "arcsinh", "arccosh", "arctanh"),
     "round": call("np.rint({0})"),
     "sigmoid": call("_sigmoid({0})"),
     "softplus": call("np.logaddexp({0}, 0)"),

@@ -186,6 +186,7 @@ ROWS: dict[str, Row | Refused] = {
     "negative": _cut(prefix("-")),
     **_functions("abs", "square", "sqrt", "exp", "expm1", "log", "log1p", "sin", "cos", "tan"),
     **_functions("tanh", "sign", "floor", "ceil", "round", "isnan", "isfinite"),
+    **_functions("arcsin", "arccos", "arctan", "sinh", "cosh", "arcsinh", "arccosh", "arctanh"),
     **_functions("sigmoid", "relu", "erf"),
     "softplus": call("F.softplus({0}, threshold=80)"),
     "clip": Row(lambda v, a: f"{a[0]:p}.clamp({v.attributes['lo']!r}, {v.attributes['hi']!r})"),

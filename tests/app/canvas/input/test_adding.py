@@ -26,9 +26,9 @@ def no_box(canvas) -> bool:
 
 
 class TestQuickAdd:
-    def test_tab_three_letters_and_enter_add_a_block(self, canvas, shell):
+    def test_tab_letters_and_enter_add_a_block(self, canvas, shell):
         QTest.keyClick(canvas, Qt.Key.Key_Tab)
-        QTest.keyClicks(box(canvas).line, "tan")
+        QTest.keyClicks(box(canvas).line, "tanh")
         QTest.keyClick(box(canvas).line, Qt.Key.Key_Return)
         (change,) = shell.changes
         assert isinstance(change, AddBlock)
@@ -95,7 +95,7 @@ class TestFavourites:
 
     def test_ctrl_b_and_the_star_mark_a_line(self, canvas, shell):
         QTest.keyClick(canvas, Qt.Key.Key_Tab)
-        QTest.keyClicks(box(canvas).line, "tan")
+        QTest.keyClicks(box(canvas).line, "tanh")
         QTest.keyClick(box(canvas).line, Qt.Key.Key_B, Qt.KeyboardModifier.ControlModifier)
         assert canvas.favourites.starred == ("Tanh",)
         row = box(canvas).list.visualRect(box(canvas).list.model().index(0, 0))

@@ -247,7 +247,8 @@ def integers(dtype: str) -> Array:
 UNARY = (
     "Neg", "Abs", "Square", "Sqrt", "Exp", "Expm1", "Log", "Log1p", "Sin", "Cos", "Sign", "Round",
     "Floor", "Ceil", "Clip", "IsFinite", "Tanh", "Sigmoid", "Relu", "LeakyRelu", "Elu", "Gelu",
-    "Silu", "Softplus",
+    "Silu", "Softplus", "Tan", "Arcsin", "Arccos", "Arctan", "Sinh", "Cosh", "Arcsinh", "Arccosh",
+    "Arctanh", "Erf", "IsNaN", "IsInf",
 )  # fmt: skip
 BINARY = (
     "Add", "Sub", "Mul", "Div", "Mod", "Pow", "Maximum", "Minimum", "Arctan2", "Greater",
@@ -283,6 +284,10 @@ def of_integers(dtype: str) -> Comparisons:
         found.add(name, {"x": along}, axis=-1)
     found.add("Where", {"condition": a > 0, "a": a, "b": b})
     found.add("AddN", {"terms.0": a, "terms.1": b})
+    for op in ("and", "or", "xor"):
+        found.add("Bits", {"a": a, "b": b}, op=op)
+    for op in ("left", "right") if dtype != "bool" else ():
+        found.add("Bits", {"a": x, "b": np.full_like(x, 3)}, op=op)
     _parts(found, along)
     if dtype == "bool":
         for name in ("And", "Or", "Xor"):
@@ -303,6 +308,8 @@ def of_floats(dtype: str) -> Comparisons:
     for name in UNARY:
         found.add(name, {"x": specials(dtype)})
     found.add("Gelu", {"x": specials(dtype)}, approximate="tanh")
+    for sign in ("positive", "negative"):
+        found.add("IsInf", {"x": specials(dtype)}, sign=sign)
     for name in BINARY:
         found.add(name, {"a": a, "b": b})
     found.add("AddN", {"terms.0": a, "terms.1": b})

@@ -148,11 +148,20 @@ def _through_back(hard: Any, g: Any) -> Any:
 _through.defvjp(lambda hard, soft: (hard.astype(soft.dtype), hard), _through_back)
 
 
+_INFINITE = {"both": jnp.isinf, "positive": jnp.isposinf, "negative": jnp.isneginf}
+_BITS = {
+    "and": jnp.bitwise_and, "or": jnp.bitwise_or, "xor": jnp.bitwise_xor,
+    "left": jnp.left_shift, "right": jnp.right_shift,
+}  # fmt: skip
+
 FUNCTIONS: dict[str, Function] = {
     **{name: _plain(function) for name, function in {
         "Neg": jnp.negative, "Abs": jnp.abs, "Square": jnp.square, "Sqrt": jnp.sqrt,
         "Exp": jnp.exp, "Expm1": jnp.expm1, "Log": jnp.log, "Log1p": jnp.log1p, "Sin": jnp.sin,
         "Cos": jnp.cos, "Sign": jnp.sign, "Round": jnp.round, "Floor": jnp.floor,
+        "Tan": jnp.tan, "Arcsin": jnp.arcsin, "Arccos": jnp.arccos, "Arctan": jnp.arctan,
+        "Sinh": jnp.sinh, "Cosh": jnp.cosh, "Arcsinh": jnp.arcsinh, "Arccosh": jnp.arccosh,
+        "Arctanh": jnp.arctanh, "Erf": jax.scipy.special.erf, "IsNaN": jnp.isnan,
         "Ceil": jnp.ceil, "IsFinite": jnp.isfinite, "Tanh": jnp.tanh,
         "Sigmoid": jax.nn.sigmoid, "Relu": jax.nn.relu, "Silu": jax.nn.silu,
         "Softplus": jax.nn.softplus, "Not": jnp.logical_not,
@@ -167,6 +176,8 @@ FUNCTIONS: dict[str, Function] = {
     "Linear": _linear,
     "Formula": lambda _, w, x, b: w * x + b,
     "AddN": lambda _, *terms: reduce(jnp.add, terms),
+    "IsInf": lambda block, x: _INFINITE[block.sign](x),
+    "Bits": lambda block, a, b: _BITS[block.op](a, b),
     "Clip": _clip,
     "LeakyRelu": lambda block, x: jax.nn.leaky_relu(x, block.slope),
     "Elu": lambda block, x: jax.nn.elu(x, block.alpha),

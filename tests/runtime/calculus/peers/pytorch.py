@@ -176,13 +176,23 @@ class _Through(torch.autograd.Function):
         return None, g
 
 
+_INFINITE = {"both": torch.isinf, "positive": torch.isposinf, "negative": torch.isneginf}
+_BITS = {
+    "and": torch.bitwise_and, "or": torch.bitwise_or, "xor": torch.bitwise_xor,
+    "left": torch.bitwise_left_shift, "right": torch.bitwise_right_shift,
+}  # fmt: skip
+
 FUNCTIONS: dict[str, Function] = {
     **{name: _plain(function) for name, function in {
         "Neg": torch.neg, "Abs": torch.abs, "Square": torch.square, "Sqrt": torch.sqrt,
         "Exp": torch.exp, "Expm1": torch.expm1, "Log": torch.log, "Log1p": torch.log1p,
         "Sin": torch.sin, "Cos": torch.cos, "Sign": torch.sign, "Round": torch.round,
         "Floor": torch.floor, "Ceil": torch.ceil, "IsFinite": torch.isfinite,
-        "Tanh": torch.tanh, "Sigmoid": torch.sigmoid, "Relu": torch.relu, "Silu": F.silu,
+        "Tan": torch.tan, "Arcsin": torch.arcsin, "Arccos": torch.arccos, "Arctan": torch.arctan,
+        "Sinh": torch.sinh, "Cosh": torch.cosh, "Arcsinh": torch.arcsinh,
+        "Arccosh": torch.arccosh, "Arctanh": torch.arctanh, "Erf": torch.erf,
+        "IsNaN": torch.isnan, "Tanh": torch.tanh, "Sigmoid": torch.sigmoid,
+        "Relu": torch.relu, "Silu": F.silu,
         "Softplus": F.softplus, "Not": torch.logical_not,
         "Add": torch.add, "Sub": torch.sub, "Mul": torch.mul, "Div": torch.div,
         "Mod": torch.remainder, "Pow": torch.pow, "Maximum": torch.maximum,
@@ -196,6 +206,8 @@ FUNCTIONS: dict[str, Function] = {
     }.items()},
     "Formula": lambda _, w, x, b: w * x + b,
     "AddN": lambda _, *terms: reduce(torch.add, terms),
+    "IsInf": lambda block, x: _INFINITE[block.sign](x),
+    "Bits": lambda block, a, b: _BITS[block.op](a, b),
     "Clip": _clip,
     "LeakyRelu": lambda block, x: F.leaky_relu(x, block.slope),
     "Elu": lambda block, x: F.elu(x, block.alpha),

@@ -35,7 +35,8 @@ EXACT = {"add", "subtract", "multiply", "divide", "sqrt", "sum", "negative", "ab
 ELEMENTWISE = {
     **dict.fromkeys(
         "negative abs square sqrt exp expm1 log log1p sin cos tan tanh sigmoid softplus relu erf "
-        "sign floor ceil round isnan isfinite".split(),
+        "arcsin arccos arctan sinh cosh arcsinh arccosh arctanh sign floor ceil round isnan "
+        "isfinite".split(),
         1,
     ),
     **dict.fromkeys(

@@ -1,0 +1,108 @@
+"""Sine, cosine, tangent, their hyperbolic kin and the inverses of both."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from runtime.calculus.primitives.base import BaseOps
+from runtime.calculus.value import Primitive, Value
+
+if TYPE_CHECKING:
+    from blocks.block import Shape
+    from runtime.calculus.namespace import Namespace
+
+
+def _same(x: Value) -> tuple[Shape, str]:
+    return x.shape, x.dtype
+
+
+def _function(name: str, kernel: Any, rule: Any) -> Primitive:
+    return Primitive(name, _same, kernel, (rule,), elementwise=True, transcendental=True)
+
+
+def _circle(xp: Namespace, x: Value) -> Value:
+    """``√(1 − x²)``, exact near ±1."""
+    return xp.sqrt((1 - x) * (1 + x))
+
+
+def _hyperbola(xp: Namespace, x: Value, square: Callable[[Value], Value]) -> Value:
+    """``√(x² ± 1)``, exact near the zeros of the square; |x| where 1 is lost, as x² overflows."""
+    large = xp.abs(x) > 2 / float(np.finfo(x.dtype).eps) ** 0.5
+    return xp.where(large, xp.abs(x), xp.sqrt(square(xp.where(large, 2.0, x))))
+
+
+def _arcsinh_rule(xp: Namespace, g: Value, out: Value, x: Value) -> Value:
+    return g / _hyperbola(xp, x, lambda x: x * x + 1)
+
+
+def _arccosh_rule(xp: Namespace, g: Value, out: Value, x: Value) -> Value:
+    return g / _hyperbola(xp, x, lambda x: (x - 1) * (x + 1))
+
+
+SIN = _function("sin", np.sin, lambda xp, g, out, x: g * xp.cos(x))
+COS = _function("cos", np.cos, lambda xp, g, out, x: -g * xp.sin(x))
+TAN = _function("tan", np.tan, lambda xp, g, out, x: g * (1 + out * out))
+ARCSIN = _function("arcsin", np.arcsin, lambda xp, g, out, x: g / _circle(xp, x))
+ARCCOS = _function("arccos", np.arccos, lambda xp, g, out, x: -g / _circle(xp, x))
+ARCTAN = _function("arctan", np.arctan, lambda xp, g, out, x: g / (1 + x * x))
+SINH = _function("sinh", np.sinh, lambda xp, g, out, x: g * xp.cosh(x))
+COSH = _function("cosh", np.cosh, lambda xp, g, out, x: g * xp.sinh(x))
+ARCSINH = _function("arcsinh", np.arcsinh, _arcsinh_rule)
+ARCCOSH = _function("arccosh", np.arccosh, _arccosh_rule)
+ARCTANH = _function("arctanh", np.arctanh, lambda xp, g, out, x: g / ((1 - x) * (1 + x)))
+
+
+class TrigonometryOps(BaseOps):
+    """Functions of floats; integers become float32."""
+
+    __slots__ = ()
+
+    def _of_float(self, primitive: Primitive, x: Any) -> Value:
+        return self.trace.apply(primitive, self.as_float(x))
+
+    def sin(self, x: Any) -> Value:
+        """Sine of x in radians."""
+        return self._of_float(SIN, x)
+
+    def cos(self, x: Any) -> Value:
+        """Cosine of x in radians."""
+        return self._of_float(COS, x)
+
+    def tan(self, x: Any) -> Value:
+        """Tangent of x in radians."""
+        return self._of_float(TAN, x)
+
+    def arcsin(self, x: Any) -> Value:
+        """Angle whose sine is x, −π/2 to π/2; NaN for |x| > 1, gradient ∞ at ±1."""
+        return self._of_float(ARCSIN, x)
+
+    def arccos(self, x: Any) -> Value:
+        """Angle whose cosine is x, 0 to π; NaN for |x| > 1, gradient −∞ at ±1."""
+        return self._of_float(ARCCOS, x)
+
+    def arctan(self, x: Any) -> Value:
+        """Angle whose tangent is x, −π/2 to π/2."""
+        return self._of_float(ARCTAN, x)
+
+    def sinh(self, x: Any) -> Value:
+        """Hyperbolic sine, ``(eˣ − e⁻ˣ)/2``, exact near 0."""
+        return self._of_float(SINH, x)
+
+    def cosh(self, x: Any) -> Value:
+        """Hyperbolic cosine, ``(eˣ + e⁻ˣ)/2``."""
+        return self._of_float(COSH, x)
+
+    def arcsinh(self, x: Any) -> Value:
+        """Number whose hyperbolic sine is x, exact near 0."""
+        return self._of_float(ARCSINH, x)
+
+    def arccosh(self, x: Any) -> Value:
+        """Number ≥ 0 whose hyperbolic cosine is x; NaN for x < 1, gradient ∞ at 1."""
+        return self._of_float(ARCCOSH, x)
+
+    def arctanh(self, x: Any) -> Value:
+        """Number whose hyperbolic tangent is x; ±∞ at ±1, NaN beyond."""
+        return self._of_float(ARCTANH, x)

@@ -12,6 +12,7 @@ FAMILIES = (
     "shape",
     "parts",
     "convolution",
+    "layers",
     "containers",
     "gradient",
     "losses",

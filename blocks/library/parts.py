@@ -190,6 +190,40 @@ class PickAlong(Block):
         return xp.squeeze(xp.take_along_axis(x, xp.expand_dims(indices, axis), axis), axis)
 
 
+class TakeAlong(Block):
+    """One element for each index along an axis, ``out[i, j] = x[i, indices[i, j]]``.
+
+    Integer indices in [-n, n) have the rank of x, and out their shape; on the other axes they may
+    be shorter than x, of which the rest is left out. The gradients of repeated indices add up; no
+    gradient goes to indices. Raises ShapeError where indices don't fit, DTypeError unless they are
+    integers; an index out of range fails when the diagram runs.
+    """
+
+    symbol: ClassVar[str] = "x[i]ₐ"
+    formula: ClassVar[str] = r"y_{ij} = x_{i,\, k_{ij}}"
+
+    axis: int = -1
+    """Axis of x that is indexed, negative from the end."""
+
+    def forward(self, xp: Any, x: Any, indices: Any) -> Any:
+        require_integer(indices, "indices")
+        axis = require_axis(x, self.axis)
+        _require_indices_along(x, indices, axis)
+        return xp.take_along_axis(x, indices, axis)
+
+
+def _require_indices_along(x: Any, indices: Any, axis: int) -> None:
+    fits = indices.ndim == x.ndim and all(
+        i == axis or n <= m for i, (n, m) in enumerate(zip(indices.shape, x.shape, strict=True))
+    )
+    if not fits:
+        raise ShapeError(
+            "Indices don't fit x.",
+            expected=f"rank {x.ndim}, and no axis but {axis} longer than that of x",
+            got=f"{indices.shape} for x of {x.shape}",
+        )
+
+
 def _require_parts(parts: tuple[Any, ...]) -> None:
     if not parts:
         raise ShapeError("Nothing to join.", expected="one part or more", next_step="Wire parts.0.")

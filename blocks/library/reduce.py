@@ -1,4 +1,4 @@
-"""Reductions: sums, extremes and norms over axes, and running sums."""
+"""Reductions: sums, extremes and norms over axes, and running sums and products."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from pydantic import Field
 
 from blocks.block import Block
 from blocks.elementwise import Elementwise
+from blocks.requirements import require_axis
 
 Axes: TypeAlias = int | Annotated[tuple[int, ...], Field(min_length=1)] | None
 
@@ -179,17 +180,51 @@ class ArgMin(_Choice):
         return xp.argmin(x, axis=self.axis, keepdims=self.keepdims)
 
 
-class CumulativeSum(Elementwise):
-    """Running sum along an axis, ``out[i] = x[0] + … + x[i]``, of the shape of x."""
+class _Cumulative(Elementwise):
+    """Runs along one axis; an axis that x lacks is a ShapeError."""
+
+    abstract: ClassVar[bool] = True
+
+    axis: int = -1
+    """Axis along which it runs, negative from the end."""
+    reverse: bool = False
+    """Whether it runs from the last element to the first."""
+    exclusive: bool = False
+    """Whether an element is left out of its own result, so that the first one is that of none."""
+
+    def _run(self, xp: Any, x: Any, cumulate: Any, of_none: int) -> Any:
+        axis = require_axis(x, self.axis)
+        out = cumulate(xp.flip(x, axis) if self.reverse else x, axis=axis)
+        if self.exclusive:
+            widths = tuple((int(i == axis), 0) for i in range(x.ndim))
+            out = xp.slice_(xp.pad(out, widths, of_none), (0,) * x.ndim, x.shape)
+        return xp.flip(out, axis) if self.reverse else out
+
+
+class CumulativeSum(_Cumulative):
+    """Running sum along an axis, ``out[i] = x[0] + … + x[i]``, of the shape of x.
+
+    Integers give int64 (uint64 stays).
+    """
 
     symbol: ClassVar[str] = "Sₙ"
     formula: ClassVar[str] = r"y_i = \sum_{j \le i} x_j"
 
-    axis: int = -1
-    """Axis along which it runs, negative from the end."""
+    def forward(self, xp: Any, x: Any) -> Any:
+        return self._run(xp, x, xp.cumulative_sum, 0)
+
+
+class CumulativeProduct(_Cumulative):
+    """Running product along an axis, ``out[i] = x[0] * … * x[i]``, of the shape of x.
+
+    The gradient is right with zeros among the factors. Integers give int64 (uint64 stays).
+    """
+
+    symbol: ClassVar[str] = "Pₙ"
+    formula: ClassVar[str] = r"y_i = \prod_{j \le i} x_j"
 
     def forward(self, xp: Any, x: Any) -> Any:
-        return xp.cumulative_sum(x, axis=self.axis)
+        return self._run(xp, x, xp.cumulative_product, 1)
 
 
 def _axes(axis: int | tuple[int, ...]) -> str:

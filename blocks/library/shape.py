@@ -11,7 +11,7 @@ from pydantic import Field, model_validator
 from blocks.block import Block, Shape
 from blocks.elementwise import Elementwise, same_shape
 from blocks.errors import ShapeError
-from blocks.requirements import require_integer
+from blocks.requirements import require_axis, require_integer
 from blocks.values import DType
 
 Length = Annotated[int, Field(ge=0)]
@@ -182,6 +182,59 @@ class Sort(Elementwise):
 
     def forward(self, xp: Any, x: Any) -> Any:
         return xp.sort(x, axis=self.axis, descending=self.descending)
+
+
+class ArgSort(Elementwise):
+    """Indices that sort along an axis, int64; equal elements keep their order.
+
+    Piecewise constant: no gradient. Raises ShapeError where x has no such axis.
+    """
+
+    symbol: ClassVar[str] = "sort#"
+    formula: ClassVar[str] = r"x_{y_1} \le x_{y_2} \le \dots"
+
+    axis: int = -1
+    """Axis along which to sort, negative from the end."""
+    descending: bool = False
+    """Largest first."""
+
+    def forward(self, xp: Any, x: Any) -> Any:
+        return xp.argsort(x, axis=self.axis, descending=self.descending)
+
+
+class TopK(Block):
+    """The k largest along an axis, largest first, and their indices, int64; or the k smallest.
+
+    Of equal elements the first is taken first. The gradient follows the values; the indices have
+    none. Raises ShapeError where x has no such axis, or one shorter than k.
+    """
+
+    symbol: ClassVar[str] = "topₖ"
+    formula: ClassVar[str] = r"y_1 \ge \dots \ge y_k \ge x_i"
+    outputs: ClassVar[tuple[str, ...]] = ("values", "indices")
+
+    k: Annotated[int, Field(ge=1)] = 1
+    """How many."""
+    axis: int = -1
+    """Axis along which they are taken, negative from the end."""
+    largest: bool = True
+    """The largest; else the smallest, smallest first."""
+
+    def label(self) -> str:
+        return f"{'top' if self.largest else 'least'} {self.k}"
+
+    def forward(self, xp: Any, x: Any) -> Any:
+        axis = require_axis(x, self.axis)
+        if x.shape[axis] < self.k:
+            raise ShapeError(
+                f"Axis {self.axis} has fewer elements than are taken.",
+                expected=f"{self.k} or more",
+                got=str(x.shape[axis]),
+            )
+        order = xp.argsort(x, axis=axis, descending=self.largest)
+        lengths = (*x.shape[:axis], self.k, *x.shape[axis + 1 :])
+        indices = xp.slice_(order, (0,) * x.ndim, lengths)
+        return xp.take_along_axis(x, indices, axis), indices
 
 
 class OneHot(Block):

@@ -97,7 +97,11 @@ def _examples() -> list[Example]:
     for name in ("ArgMax", "ArgMin"):
         add(name, {"x": DISTINCT}, closed="x")
         add(name, {"x": DISTINCT}, axis=0, keepdims=True, closed="x")
-    add("CumulativeSum", {"x": A}, axis=0)
+    for name in ("CumulativeSum", "CumulativeProduct"):
+        add(name, {"x": A}, axis=0)
+        add(name, {"x": _floats(2, 5)}, reverse=True)
+        add(name, {"x": _floats(5)}, exclusive=True)
+        add(name, {"x": _floats(2, 3)}, reverse=True, exclusive=True)
 
     add("MatMul", {"a": A, "b": _floats(3, 2)})
     add("MatMul", {"a": _floats(2, 2, 3), "b": _floats(3, 2)})
@@ -121,6 +125,10 @@ def _examples() -> list[Example]:
     add("Flip", {"x": A}, axis=0)
     add("Sort", {"x": DISTINCT})
     add("Sort", {"x": DISTINCT}, axis=0, descending=True)
+    add("ArgSort", {"x": DISTINCT}, closed="x")
+    add("ArgSort", {"x": DISTINCT}, axis=0, descending=True, closed="x")
+    add("TopK", {"x": DISTINCT}, k=2)
+    add("TopK", {"x": DISTINCT}, axis=0, largest=False)
     add("OneHot", {"indices": ROWS}, depth=3, closed="indices")
     add("Cast", {"x": A}, dtype="float64")
     add("Cast", {"x": A}, dtype="int32", closed="x")
@@ -133,6 +141,13 @@ def _examples() -> list[Example]:
     add("Gather", {"x": _floats(3, 2), "indices": ROWS}, closed="indices")
     add("Gather", {"x": A, "indices": np.array([[2, 2], [0, 1]])}, axis=1, closed="indices")
     add("PickAlong", {"x": A, "indices": np.array([2, 0])}, closed="indices")
+
+    columns = np.array([[2, 0], [-1, 1]])
+    add("TakeAlong", {"x": A, "indices": columns}, closed="indices")
+    add("TakeAlong", {"x": A, "indices": columns[:, 1:]}, axis=0, closed="indices")
+
+    add("Embedding", {"indices": ROWS, "weight": _floats(3, 2)}, closed="indices")
+    add("Embedding", {"indices": ROWS - 1, "weight": _floats(3, 2)}, rows=3, closed="indices")
 
     weights, bias = _floats(3, 2, 2, 3), _floats(3)
     add("Conv2D", {"x": IMAGE, "weight": weights, "bias": bias})

@@ -175,9 +175,17 @@ class GatherOps(BaseOps):
         return self.trace.apply(TAKE, x, self._indices(indices), axis=axis_of(axis, x.ndim))
 
     def take_along_axis(self, x: Any, indices: Any, axis: int = -1) -> Value:
-        """``x[…, indices[…, j], …]``: one index for each place along ``axis``."""
-        x = self.asarray(x)
-        return self.trace.apply(TAKE_ALONG, x, self._indices(indices), axis=axis_of(axis, x.ndim))
+        """``x[…, indices[…, j], …]``: one index for each place along ``axis``.
+
+        Where the indices are shorter on another axis, the rest of x is left out.
+        """
+        x, indices = self.asarray(x), self._indices(indices)
+        axis = axis_of(axis, x.ndim)
+        if x.ndim == indices.ndim:
+            pairs = enumerate(zip(x.shape, indices.shape, strict=True))
+            lengths = tuple(n if i == axis else min(n, m) for i, (n, m) in pairs)
+            x = x if lengths == x.shape else self.xp.slice_(x, (0,) * x.ndim, lengths)
+        return self.trace.apply(TAKE_ALONG, x, indices, axis=axis)
 
     def add_along_axis(self, x: Value, indices: Value, updates: Value, axis: int) -> Value:
         """``x`` with ``updates`` added where ``take_along_axis`` would read."""

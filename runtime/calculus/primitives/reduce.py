@@ -267,6 +267,21 @@ class ReduceOps(BaseOps):
         x = self._summable(x)
         return self.trace.apply(CUMULATIVE_SUM, x, axis=axis_of(axis, x.ndim))
 
+    def cumulative_product(self, x: Any, axis: int = 0) -> Value:
+        """Running product along an axis, the first element included.
+
+        In log₂ n rounds of products, so that zeros have exact derivatives of all orders.
+        """
+        out = self._summable(x)
+        axis = axis_of(axis, out.ndim)
+        length, done = out.shape[axis], 1
+        before = (slice(None),) * axis
+        while done < length:
+            later = out[*before, done:] * out[*before, : length - done]
+            out = self.xp.concat([out[*before, :done], later], axis)
+            done *= 2
+        return out
+
     def sum_to(self, x: Value, shape: Shape) -> Value:
         """Sum ``x`` over the axes that broadcasting ``shape`` to ``x.shape`` added."""
         if x.shape == shape:

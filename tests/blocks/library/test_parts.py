@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from blocks.errors import GradwireError, ParameterError
-from blocks.library.parts import Concat, Gather, Pad, PickAlong, Slice, Stack
+from blocks.library.parts import Concat, Gather, Pad, PickAlong, Slice, Stack, TakeAlong
 from tests.blocks.single import floats, gradients, value
 
 X = np.arange(12.0).reshape(3, 4)
@@ -121,3 +121,32 @@ def test_pick() -> None:
 def test_what_does_not_fit(block: object, inputs: dict[str, object], message: str) -> None:
     with pytest.raises(GradwireError, match=message):
         value(block, **inputs)
+
+
+def test_take_along() -> None:
+    columns = np.array([[3, 0, 0], [1, -1, 1], [2, 2, 2]])
+    found = value(TakeAlong(), x=X, indices=columns)
+    np.testing.assert_array_equal(found, np.take_along_axis(X, columns, 1))
+    counts = [[2, 0, 0, 1], [0, 2, 0, 1], [0, 0, 3, 0]]
+    np.testing.assert_array_equal(gradients(TakeAlong(), x=X, indices=columns)["x"], counts)
+
+
+def test_take_along_leaves_out_rows_without_an_index() -> None:
+    columns = np.array([[3], [1]])
+    np.testing.assert_array_equal(value(TakeAlong(), x=X, indices=columns), [[3], [5]])
+    found = gradients(TakeAlong(), x=X, indices=columns)["x"]
+    np.testing.assert_array_equal(found, [[0, 0, 0, 1], [0, 1, 0, 0], [0, 0, 0, 0]])
+
+
+@pytest.mark.parametrize(
+    ("indices", "message"),
+    [
+        (np.array([0, 1, 2]), "Indices don't fit x"),
+        (np.zeros((4, 1), int), "Indices don't fit x"),
+        (floats([0]), "'indices' must be an integer"),
+        (np.array([[4]]), "index 4 is out of range"),
+    ],
+)
+def test_indices_that_do_not_fit_are_refused(indices: np.ndarray, message: str) -> None:
+    with pytest.raises(GradwireError, match=message):
+        value(TakeAlong(), x=X, indices=indices)

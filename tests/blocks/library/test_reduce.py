@@ -13,6 +13,7 @@ from blocks.library.reduce import (
     AnyTrue,
     ArgMax,
     ArgMin,
+    CumulativeProduct,
     CumulativeSum,
     LogSumExp,
     Max,
@@ -125,3 +126,43 @@ def test_label_says_the_axis() -> None:
     assert Sum().label() == "Σ"
     assert Sum(axis=-1).label() == "Σ -1"
     assert Sum(axis=(0, 1)).label() == "Σ 0,1"
+
+
+@pytest.mark.parametrize("axis", [0, 1, -1])
+def test_running_products(axis: int) -> None:
+    np.testing.assert_allclose(value(CumulativeProduct(axis=axis), x=X), np.cumprod(X, axis))
+
+
+def test_running_products_of_integers_are_wide() -> None:
+    found = value(CumulativeProduct(), x=np.array([100, 100, 100], np.int8))
+    assert found.dtype == np.int64
+    np.testing.assert_array_equal(found, [100, 10**4, 10**6])
+
+
+def test_a_zero_among_the_factors_has_its_gradient() -> None:
+    found = gradients(CumulativeProduct(), floats(1, 1, 1, 1), x=floats(2, 0, 3, 5))["x"]
+    np.testing.assert_array_equal(found, [1, 2 + 6 + 30, 0, 0])
+
+
+@pytest.mark.parametrize(
+    ("flags", "sums", "products"),
+    [
+        ({"reverse": True}, [9, 7, 4], [24, 12, 4]),
+        ({"exclusive": True}, [0, 2, 5], [1, 2, 6]),
+        ({"reverse": True, "exclusive": True}, [7, 4, 0], [12, 4, 1]),
+    ],
+)
+def test_running_backwards_and_without_the_element(
+    flags: dict[str, bool], sums: list[int], products: list[int]
+) -> None:
+    x = floats(2, 3, 4)
+    np.testing.assert_array_equal(value(CumulativeSum(**flags), x=x), sums)
+    np.testing.assert_array_equal(value(CumulativeProduct(**flags), x=x), products)
+
+
+@pytest.mark.parametrize("cls", [CumulativeSum, CumulativeProduct])
+@pytest.mark.parametrize("exclusive", [False, True])
+def test_running_along_nothing(cls: type[Block], exclusive: bool) -> None:
+    assert value(cls(exclusive=exclusive), x=np.zeros((2, 0))).shape == (2, 0)
+    with pytest.raises(GradwireError, match="Axis 2"):
+        value(cls(axis=2), x=X[0])

@@ -8,6 +8,7 @@ import pytest
 from blocks import DTYPES
 from blocks.errors import GradwireError, ParameterError
 from blocks.library.shape import (
+    ArgSort,
     Broadcast,
     Cast,
     ExpandDims,
@@ -17,6 +18,7 @@ from blocks.library.shape import (
     Reshape,
     Sort,
     Squeeze,
+    TopK,
     Transpose,
 )
 from tests.blocks.single import Single, floats, gradients, value
@@ -126,3 +128,42 @@ def test_labels() -> None:
     assert Reshape(shape=()).label() == "( )"
     assert Transpose(perm=(1, 0)).label() == "ᵀ 1,0"
     assert Cast(dtype="int8").label() == "int8"
+
+
+TIED = floats([2, 1, 2, 0], [5, 5, 5, 5])
+
+
+@pytest.mark.parametrize(
+    ("descending", "places"),
+    [(False, [[3, 1, 0, 2], [0, 1, 2, 3]]), (True, [[0, 2, 1, 3], [0, 1, 2, 3]])],
+)
+def test_argsort_keeps_the_order_of_equal_ones(descending: bool, places: list[list[int]]) -> None:
+    found = value(ArgSort(descending=descending), x=TIED)
+    assert found.dtype == np.int64
+    np.testing.assert_array_equal(found, places)
+    assert gradients(ArgSort(), x=TIED) == {"x": None}
+
+
+@pytest.mark.parametrize(
+    ("block", "values", "indices"),
+    [
+        (TopK(k=2), [[2, 2], [5, 5]], [[0, 2], [0, 1]]),
+        (TopK(k=3, largest=False), [[0, 1, 2], [5, 5, 5]], [[3, 1, 0], [0, 1, 2]]),
+        (TopK(axis=0), [[5, 5, 5, 5]], [[1, 1, 1, 1]]),
+    ],
+    ids=lambda x: x.label() if isinstance(x, TopK) else "",
+)
+def test_top_k(block: TopK, values: list[list[int]], indices: list[list[int]]) -> None:
+    run = Single(block, x=TIED).session.run(ports=["block.values", "block.indices"]).values
+    np.testing.assert_array_equal(run["block.values"], values)
+    np.testing.assert_array_equal(run["block.indices"], indices)
+
+
+def test_the_gradient_of_top_k_goes_where_the_values_came_from() -> None:
+    found = gradients(TopK(k=2), floats([1, 2]), x=floats([4, 7, 5]))["x"]
+    np.testing.assert_array_equal(found, [[0, 1, 2]])
+
+
+def test_there_are_not_more_than_all() -> None:
+    with pytest.raises(GradwireError, match="fewer elements"):
+        value(TopK(k=5), x=TIED)

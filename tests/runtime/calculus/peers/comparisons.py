@@ -126,7 +126,9 @@ def _ours(given: Comparison, forward: Function | None = None) -> Answers:
 
 
 def _forward(block: Block) -> Function:
-    """The arithmetic of a block; of a Formula, that of the blocks inside."""
+    """The arithmetic of the first output; of a Formula, that of the blocks inside."""
+    if len(block.outputs) > 1:
+        return lambda xp, *inputs: block.forward(xp, *inputs)[0]
     if not isinstance(block, Formula):
         return block.forward
     page = inside(block.expression)
@@ -256,7 +258,7 @@ BINARY = (
 )  # fmt: skip
 ALONG = (
     "Sum", "Mean", "Variance", "Prod", "Max", "Min", "LogSumExp", "Norm", "Softmax", "LogSoftmax",
-    "CumulativeSum", "Sort", "ArgMax", "ArgMin", "AllTrue", "AnyTrue", "Flip",
+    "CumulativeSum", "Sort", "ArgSort", "ArgMax", "ArgMin", "AllTrue", "AnyTrue", "Flip",
 )  # fmt: skip
 OF_NOTHING = ("Sum", "Prod", "AllTrue", "AnyTrue", "CumulativeSum", "Sort", "Flip")
 """Blocks that have a result for rows without elements in every dtype."""
@@ -317,6 +319,7 @@ def of_floats(dtype: str) -> Comparisons:
     for name in ALONG:
         found.add(name, {"x": x}, axis=-1)
     found.add("Prod", {"x": x[(x != 0).all(1)]}, axis=-1)
+    _running(found, dtype)
     for right in (other, np.zeros_like(other)):
         found.add("CosineSimilarity", {"a": x, "b": right})
     found.add("Dot", {"a": x, "b": other})
@@ -325,6 +328,7 @@ def of_floats(dtype: str) -> Comparisons:
     _parts(found, x)
     found.add("Cast", {"x": x}, dtype="float16")
     _products(found, dtype)
+    _layers(found, dtype)
     found.add("StopGradient", {"x": x})
     for name in ("GradientScale", "GradientReversal"):
         found.add(name, {"x": x}, scale=0.5)
@@ -333,6 +337,14 @@ def of_floats(dtype: str) -> Comparisons:
     found.add("StraightThrough", {"hard": x, "soft": other})
     _shapes(found, specials(dtype))
     return found
+
+
+def _running(found: Comparisons, dtype: str) -> None:
+    """Running sums and products of ordinary numbers and of one or several zeros."""
+    x = np.array(list(product([0, 1, -0.5, 3], repeat=4)), dtype)
+    for name in ("CumulativeSum", "CumulativeProduct"):
+        for reverse, exclusive in product([False, True], repeat=2):
+            found.add(name, {"x": x}, reverse=reverse, exclusive=exclusive)
 
 
 def _losses(found: Comparisons, dtype: str) -> None:
@@ -371,6 +383,10 @@ def _parts(found: Comparisons, x: Array) -> None:
     found.add("Slice", {"x": x}, begin=(0, 1), size=(-1, 1))
     found.add("Gather", {"x": x, "indices": np.array([1, 1, 0])}, axis=1)
     found.add("PickAlong", {"x": x, "indices": classes})
+    found.add("TakeAlong", {"x": x, "indices": np.stack([classes, 0 * classes], 1)})
+    found.add("ArgSort", {"x": x}, descending=True)
+    for largest in (True, False):
+        found.add("TopK", {"x": x}, k=x.shape[1], largest=largest)
     found.add("Concat", {"parts.0": x, "parts.1": other[:, :1].copy()}, axis=1)
     found.add("Stack", {"parts.0": x, "parts.1": other}, axis=1)
     found.add("Sort", {"x": x}, axis=-1, descending=True)
@@ -399,6 +415,15 @@ def _products(found: Comparisons, dtype: str) -> None:
     found.add("Conv2D", {"x": image, "weight": filters, "bias": bias})
     for name in ("MaxPool2D", "AvgPool2D"):
         found.add(name, {"x": image}, window=(2, 2), stride=(1, 1))
+
+
+def _layers(found: Comparisons, dtype: str) -> None:
+    """Layers, on ordinary numbers: what they are made of is compared on special ones."""
+    draw = np.random.default_rng(5)
+    weight = draw.normal(size=(4, 3)).astype(dtype)
+    for padding in (None, 1):
+        found.add("Embedding", {"indices": np.array([3, 1, 1, 0]), "weight": weight},
+                  padding=padding)  # fmt: skip
 
 
 def _shapes(found: Comparisons, x: Array) -> None:

@@ -28,6 +28,27 @@ def _along(function: Function) -> Function:
     return lambda block, x: function(x, axis=block.axis, keepdims=block.keepdims)
 
 
+def _cumulative(function: Function, of_none: int) -> Function:
+    """Of a block that runs along an axis."""
+
+    def run(block: Any, x: Any) -> Any:
+        out = function(jnp.flip(x, block.axis) if block.reverse else x, block.axis)
+        if block.exclusive:
+            shifted = jnp.delete(out, -1, block.axis)
+            out = jnp.insert(shifted, 0, of_none, block.axis)
+        return jnp.flip(out, block.axis) if block.reverse else out
+
+    return run
+
+
+def _top_k(block: Any, x: Any) -> Any:
+    """jax.lax.top_k, which takes the largest along the last axis."""
+    last = jnp.moveaxis(x, block.axis, -1)
+    if not block.largest:
+        return jnp.moveaxis(jnp.sort(last)[..., : block.k], -1, block.axis)
+    return jnp.moveaxis(jax.lax.top_k(last, block.k)[0], -1, block.axis)
+
+
 def _clip(block: Any, x: Any) -> Any:
     """jnp.clip; limits of integers are integers."""
     kind = float if jnp.issubdtype(x.dtype, jnp.floating) else int
@@ -190,7 +211,14 @@ FUNCTIONS: dict[str, Function] = {
         "AnyTrue": jnp.any, "ArgMax": jnp.argmax, "ArgMin": jnp.argmin,
     }.items()},
     "Norm": _norm,
-    "CumulativeSum": lambda block, x: jnp.cumsum(x, block.axis),
+    "CumulativeSum": _cumulative(jnp.cumsum, 0),
+    "CumulativeProduct": _cumulative(jnp.cumprod, 1),
+    "ArgSort": lambda block, x: jnp.argsort(
+        x, axis=block.axis, descending=block.descending, stable=True
+    ),
+    "TopK": _top_k,
+    "TakeAlong": lambda block, x, i: jnp.take_along_axis(x, i, block.axis),
+    "Embedding": lambda block, i, weight: jnp.take(weight, i, 0),
     "Einsum": lambda block, *terms: jnp.einsum(block.subscripts, *terms),
     "Reshape": lambda block, x: jnp.reshape(x, block.shape),
     "Flatten": _flatten,
@@ -223,5 +251,7 @@ FUNCTIONS: dict[str, Function] = {
 
 
 def has(block: Any) -> bool:
-    """Whether JAX has a block."""
+    """Whether JAX has a block; its embeddings have no padding."""
+    if getattr(block, "padding", None) is not None and block.type_name() == "Embedding":
+        return False
     return block.type_name() in FUNCTIONS and getattr(block, "given", "logits") == "logits"

@@ -78,6 +78,20 @@ def _avg_pool(block: Any, x: Any) -> Any:
     return F.avg_pool2d(_padded(block, x, block.window), block.window, block.stride)
 
 
+def _cumulative(function: Function, of_none: int) -> Function:
+    """Of a block that runs along an axis."""
+
+    def run(block: Any, x: Any) -> Any:
+        out = function(x.flip(block.axis) if block.reverse else x, block.axis)
+        if block.exclusive:
+            first = torch.full_like(out.narrow(block.axis, 0, 1), of_none)
+            shifted = out.narrow(block.axis, 0, out.shape[block.axis] - 1)
+            out = torch.cat([first, shifted], block.axis)
+        return out.flip(block.axis) if block.reverse else out
+
+    return run
+
+
 def _clip(block: Any, x: Any) -> Any:
     """torch.clamp; limits of integers are integers."""
     kind = float if x.is_floating_point() else int
@@ -228,7 +242,14 @@ FUNCTIONS: dict[str, Function] = {
     "AnyTrue": _one_by_one(torch.any),
     "ArgMax": _arg(torch.argmax),
     "ArgMin": _arg(torch.argmin),
-    "CumulativeSum": lambda block, x: torch.cumsum(x, block.axis),
+    "CumulativeSum": _cumulative(torch.cumsum, 0),
+    "CumulativeProduct": _cumulative(torch.cumprod, 1),
+    "ArgSort": lambda block, x: torch.argsort(
+        x, dim=block.axis, descending=block.descending, stable=True
+    ),
+    "TopK": lambda block, x: torch.topk(x, block.k, block.axis, block.largest).values,
+    "TakeAlong": lambda block, x, i: torch.gather(x, block.axis, i % x.shape[block.axis]),
+    "Embedding": lambda block, i, weight: F.embedding(i, weight, block.padding),
     "CosineSimilarity": lambda _, a, b: F.cosine_similarity(a, b, -1),
     "Einsum": _alike(lambda block, *terms: torch.einsum(block.subscripts, *terms)),
     "Reshape": lambda block, x: torch.reshape(x, block.shape),

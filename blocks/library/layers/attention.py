@@ -1,0 +1,70 @@
+"""Layers of transformers: embedding."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Annotated, Any, ClassVar
+
+from pydantic import Field
+
+from blocks.block import Block, Shape, Source
+from blocks.errors import ShapeError
+from blocks.library.sources import Variable
+from blocks.requirements import require_integer
+
+
+class Embedding(Block):
+    """A row of the weight for each index, ``out[i, …] = weight[indices[i], …]``.
+
+    Integer indices (…) in [-rows, rows) and weight (rows, features) give (…, features). The
+    gradients of repeated rows add up; no gradient goes to indices. A weight of open shape takes it
+    from ``rows`` and ``features``; its own is normal. Raises ShapeError where the shapes don't
+    fit, DTypeError unless indices are integers; an index out of range fails when the diagram runs.
+    """
+
+    family: ClassVar[str] = "layers"
+    symbol: ClassVar[str] = "W[i]"
+    formula: ClassVar[str] = r"y_{i} = W_{k_i}"
+    ownable: ClassVar[Mapping[str, Source]] = {"weight": Variable(initialiser="normal")}
+
+    rows: Annotated[int, Field(ge=1)] | None = None
+    """Number of rows, as of words in a vocabulary; null to take it from the weight."""
+    features: Annotated[int, Field(ge=1)] | None = None
+    """Length of a row; null to take it from the weight."""
+    padding: int | None = None
+    """Row that gets no gradient, negative from the end; null for none."""
+
+    def infer(self, inputs: Mapping[str, Shape | None], output: Shape | None) -> dict[str, Shape]:
+        features = self.features or (output[-1] if output else None)
+        if self.rows is None or features is None or inputs.get("weight", ()) is not None:
+            return {}
+        return {"weight": (self.rows, features)}
+
+    def forward(self, xp: Any, indices: Any, weight: Any) -> Any:
+        require_integer(indices, "indices")
+        self._check(weight)
+        rows = xp.take(weight, indices, axis=0)
+        if self.padding is None:
+            return rows
+        count = weight.shape[0]
+        place = xp.remainder(xp.astype(indices, "int64"), count)
+        padded = xp.expand_dims(xp.equal(place, self.padding % count), -1)
+        return xp.where(padded, xp.stop_gradient(rows), rows)
+
+    def _check(self, weight: Any) -> None:
+        wanted = (self.rows, self.features)
+        fits = weight.ndim == 2 and all(
+            n in (None, m) for n, m in zip(wanted, weight.shape, strict=True)
+        )
+        if not fits:
+            raise ShapeError(
+                "Weight doesn't fit the block.",
+                expected=f"({self.rows or 'rows'}, {self.features or 'features'})",
+                got=str(weight.shape),
+            )
+        count = weight.shape[0]
+        if self.padding is not None and not -count <= self.padding < count:
+            raise ShapeError(
+                f"Row {self.padding} for padding is not in the weight.",
+                expected=f"a row from {-count} to {count - 1}",
+            )

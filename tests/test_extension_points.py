@@ -29,12 +29,13 @@ ROOT = Path(__file__).parents[1]
 PEERS = [ROOT / "tests/runtime/calculus/peers" / name for name in ("pytorch.py", "jax.py")]
 VIEWS = {"Plot", "Scatter", "Image", "Histogram", "Field"}
 """Blocks that compute nothing; test_views shows what they leave as it is."""
-WITHOUT_EXAMPLE = {"Page", "Pack", "Unpack", "Pick", "Merge", *VIEWS}
-"""Page has the ports of another page, and the diagram's tests run it; the others work on trees,
-which test_containers makes."""
+WITHOUT_EXAMPLE = {"Page", "Scan", "Pack", "Unpack", "Pick", "Merge", *VIEWS}
+"""Page and Scan have the ports of another page, and the diagram's tests run them; the others work
+on trees, which test_containers makes."""
 
 WITHOUT_PEER = {
     "Page", "PageInput", "PageOutput", "Display",  # pass what they get
+    "Scan",  # has the arithmetic of its page: test_scans compares it with jax.lax.scan
     "Pack", "Unpack", "Pick", "Merge",  # sort the leaves of trees
     "Loss", "Gradient",  # are what the gradients of whole diagrams are compared with
     "RandomNormal", "RandomUniform",  # have another generator in every system

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from functools import lru_cache
+from itertools import islice
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from blocks.formulas.content import content_of
 from blocks.library.formula import Formula
 from blocks.library.pages import Page as PageBlock
+from blocks.library.pages import PageInput, PageOutput, Scan
 from runtime.diagram.files.records import changed_block
 from runtime.diagram.model import MAIN, Diagram, DiagramView, Page
 from runtime.diagram.paths import ROOT, InstancePath, PortName
@@ -22,7 +24,7 @@ MOST_USES = 10_000
 
 class Address(NamedTuple):
     """A block of the document, or the own variable of its input ``owned``, or, of a Formula
-    block, the block ``part`` inside.
+    block, the block ``part`` inside; a ``part`` of a Scan, which joins its steps, is the Scan.
 
     It runs once for each use of its page, each at its own path.
     """
@@ -35,8 +37,7 @@ class Address(NamedTuple):
     def block(self, diagram: DiagramView) -> Block:
         """The block, the own variable or the block inside."""
         block = diagram.pages[self.page].blocks[self.name]
-        if self.part:
-            assert isinstance(block, Formula)
+        if self.part and isinstance(block, Formula):
             return block.content.blocks[self.part]
         return block.owned[self.owned] if self.owned else block
 
@@ -66,12 +67,27 @@ def resolve(diagram: Diagram, path: InstancePath) -> Address | None:
     if page is not None:
         return Address(page, path.name) if path.name in diagram.pages[page].blocks else None
     owner = resolve(diagram, path.use) if path.use else None
-    if owner is None or owner.part:
+    if owner is None:
         return None
     whole = owner.block(diagram)
+    if isinstance(whole, Scan):
+        part = InstancePath(owner.part) / path.name
+        return owner._replace(part=part) if _joins(diagram, whole, part) else None
+    if owner.part:
+        return None
     if isinstance(whole, Formula):
         return owner._replace(part=path.name) if path.name in whole.content.blocks else None
     return owner._replace(owned=path.name) if path.name in whole.owned else None
+
+
+def _joins(diagram: DiagramView, scan: Scan, part: InstancePath) -> bool:
+    """Whether this is what joins the steps of a Scan: ``x``, ``y``, with a condition ``y/3``."""
+    name, *below = part.names
+    port = diagram.pages[scan.page].blocks.get(name) if scan.page in diagram.pages else None
+    if not below:
+        return isinstance(port, PageInput | PageOutput)
+    is_output = isinstance(port, PageOutput) and bool(scan.condition)
+    return is_output and len(below) == 1 and scan.has_step(below[0])
 
 
 @lru_cache(maxsize=256)
@@ -83,46 +99,69 @@ def inside(expression: str) -> Page:
 
 
 def page_at(diagram: Diagram, use: InstancePath, root: str = MAIN) -> str | None:
-    """Name of the page used at ``use``, relative to the page ``root``; None if there is no use."""
-    page = root
+    """Name of the page used at ``use``, relative to the page ``root``; None if there is no use.
+
+    Each step of a Scan is a use of its page, and the Scan itself is none.
+    """
+    page, scan = root, None
     for name in use.names:
-        inner = _page_used(diagram, page, name)
+        if scan is not None and scan.has_step(name):
+            page, scan = scan.page, None
+            continue
+        inner = None if scan is not None else used_by(diagram, page, name)
         if inner is None:
             return None
-        page = inner
-    return page if page in diagram.pages else None
+        if isinstance(inner, Scan):
+            scan = inner
+        else:
+            page = inner.page
+    return page if page in diagram.pages and scan is None else None
 
 
 def uses_of(diagram: DiagramView, page: str) -> Iterator[InstancePath]:
     """Uses of a page, the least nested first; ROOT for the main page."""
-    waiting = [(ROOT, MAIN)]
-    for use, inner in waiting:
+    waiting = [(ROOT, MAIN, 0)]
+    for use, inner, depth in waiting:
         if inner == page:
             yield use
-        if len(waiting) < MOST_USES and len(use.names) < len(diagram.pages):
-            for name in diagram.pages[inner].blocks:
-                below = _page_used(diagram, inner, name)
-                if below is not None:
-                    waiting.append((use / name, below))
+        for name in diagram.pages[inner].blocks if depth < len(diagram.pages) else ():
+            below = used_by(diagram, inner, name)
+            if below is not None:
+                room = max(0, MOST_USES - len(waiting))
+                paths = _uses(use / name, below, room)
+                waiting += [(path, below.page, depth + 1) for path in paths]
 
 
 def all_blocks(diagram: Diagram) -> Iterator[tuple[InstancePath, Block]]:
     """Every block by path, the blocks of a page before those inside the pages it uses.
 
-    A page inside itself is omitted.
+    A page inside itself is omitted, and of the steps of a Scan all but the first.
     """
     waiting = [(ROOT, MAIN, frozenset({MAIN}))]
     for use, page, above in waiting:
         for name, block in diagram.pages[page].blocks.items():
             path = use / name
             yield path, block
-            inner = _page_used(diagram, page, name)
-            if inner is not None and inner not in above:
-                waiting.append((path, inner, above | {inner}))
+            inner = used_by(diagram, page, name)
+            if inner is not None and inner.page not in above:
+                for first in _uses(path, inner, 1):
+                    waiting.append((first, inner.page, above | {inner.page}))
 
 
-def _page_used(diagram: DiagramView, page: str, name: str) -> str | None:
-    """The page of the diagram that a block stands for, or None."""
+def used_by(diagram: DiagramView, page: str, name: str) -> PageBlock | None:
+    """The block ``name`` of a page if it stands for a page of the diagram, or None."""
     here = diagram.pages.get(page)
     block = None if here is None else here.blocks.get(name)
-    return block.page if isinstance(block, PageBlock) and block.page in diagram.pages else None
+    return block if isinstance(block, PageBlock) and block.page in diagram.pages else None
+
+
+def first_use(path: InstancePath, block: PageBlock) -> InstancePath | None:
+    """The use of its page that a block at ``path`` makes first; None for a Scan of no steps."""
+    return next(iter(_uses(path, block, 1)), None)
+
+
+def _uses(path: InstancePath, block: PageBlock, most: int) -> Iterator[InstancePath]:
+    """The first uses of its page that a block at ``path`` makes, ``most`` of them at most."""
+    if isinstance(block, Scan):
+        return (path / str(step) for step in islice(block.order(), most))
+    return iter([path][:most])

@@ -25,7 +25,7 @@ from runtime.engine.interruption import until_cancelled
 from runtime.engine.trees import results_of
 
 if TYPE_CHECKING:
-    from runtime.engine.flatten import Flat, Instance
+    from runtime.engine.flat import Flat, Instance
 
 Known: TypeAlias = tuple[Shape, str]
 KnownTree: TypeAlias = Known | Tree

@@ -11,6 +11,7 @@ from blocks.errors import GradwireError, LimitError, Location, ShapeError
 from blocks.library.data import Dataset
 from blocks.library.views import ViewBlock
 from blocks.limits import MAX_VALUES
+from blocks.paths import path_text
 from blocks.trees import Tree
 from runtime.calculus import Trace, Value
 from runtime.calculus.primitives.base import LEAF
@@ -18,7 +19,8 @@ from runtime.data.opening import open_rows
 from runtime.diagram.checks.checks import check
 from runtime.diagram.checks.diagnostics import Diagnostic
 from runtime.diagram.model import MAIN, Diagram
-from runtime.engine.flatten import Instance, flatten, topological_order
+from runtime.engine.flat import Instance, topological_order
+from runtime.engine.flatten import flatten
 from runtime.engine.gc_pause import uncollected
 from runtime.engine.infer import infer_shapes
 from runtime.engine.interruption import until_cancelled
@@ -231,7 +233,27 @@ class _Lowering:
         arguments = [self._argument(instance, port) for port in instance.inputs]
         results = results_of(block, program.trace.xp, instance.inputs, arguments, self.forward)
         for name, result in zip(block.output_names(), results, strict=True):
+            if instance.like is not None:
+                self._require_like(instance, result, instance.like)
             self._record(instance.port(name), result)
+
+    def _require_like(self, instance: Instance, result: Any, before: InstancePath) -> None:
+        """Raise ShapeError unless a carried value has the shape and dtype of the step before.
+
+        Those of a scalar that is carried in at first may be any.
+        """
+        port = before.port("out")
+        leaves = {p.leaf: self.program.ports[p] for p in self.program.leaf_ports(port)}
+        now, was = _kinds(_by_leaf(result)), _kinds(leaves)
+        at_first = self.program.flat.instances[before].like is None
+        if now == was or (at_first and not any(shape for shape, _ in was.values())):
+            return
+        raise ShapeError(
+            f"What is carried to {instance.name!r} does not keep its shape and dtype.",
+            expected=f"{_listed(was)}, as in step {before.use.name}",
+            got=f"{_listed(now)} in step {instance.path.use.name}",
+            next_step="Carry in what has the shape and dtype that a step gives out.",
+        )
 
     def _trace_data(self, instance: Instance, block: Dataset) -> None:
         """Trace a leaf for each column; all columns of one batch have equally many rows."""
@@ -278,6 +300,25 @@ class _Lowering:
             self.program.trace.weak_integers[value] = number, port
         self.program.leaves[instance.port(port)] = Leaf(value, literal)
         return value
+
+
+def _by_leaf(result: Any) -> dict[str, Value]:
+    """The arrays of a tree by the text of their path; that of the root, of an array, is empty."""
+    if not isinstance(result, Tree):
+        return {"": result}
+    return {path_text(path): leaf for path, leaf in result.arrays.items()}
+
+
+def _kinds(leaves: Mapping[str, Value]) -> dict[str, tuple[Shape, str]]:
+    return {leaf: (value.shape, value.dtype) for leaf, value in leaves.items()}
+
+
+def _listed(kinds: Mapping[str, tuple[Shape, str]]) -> str:
+    """Shapes and dtypes, with the leaves of a tree."""
+    return ", ".join(
+        f"{leaf}: " * bool(leaf) + f"{dtype} {list(shape)}"
+        for leaf, (shape, dtype) in kinds.items()
+    )
 
 
 def _cost(tree: Tree) -> int:

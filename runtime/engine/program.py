@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from blocks.values import PortLiteral
     from runtime.diagram.checks.diagnostics import Diagnostic
     from runtime.diagram.paths import InstancePath, WirePath
-    from runtime.engine.flatten import Flat, Instance
+    from runtime.engine.flat import Flat, Instance
 
 T = TypeVar("T")
 

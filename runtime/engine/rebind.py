@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from blocks.values import PortLiteral
     from runtime.diagram.model import Diagram
     from runtime.diagram.paths import InstancePath
-    from runtime.engine.flatten import Flat, Instance
+    from runtime.engine.flat import Flat, Instance
     from runtime.engine.program import Program
 
 
@@ -104,6 +104,18 @@ def _uses(program: Program, edited: Iterable[_Edited]) -> Iterator[tuple[Instanc
             elif instance.block is before:  # false for a PageInput with a literal of its use
                 yield path, after
                 yield from _owned_by(program, path, before, after)
+        if isinstance(after, PageInput):
+            yield from _defaults(program, page, name, before, after)
+
+
+def _defaults(
+    program: Program, page: str, name: str, before: Block, after: Block
+) -> Iterator[tuple[InstancePath, Block]]:
+    """What the Scans of a page get at an input that takes the literal of its PageInput."""
+    for path, scan in program.flat.scans.items():
+        inner = program.instances.get(path / name) if scan.page == page else None
+        if inner is not None and inner.block.literals is before.literals:
+            yield inner.path, inner.block.model_copy(update={"literals": after.literals})
 
 
 def _owned_by(
@@ -123,7 +135,7 @@ def _literals_inside(
     for port, literal in block.literals.items():
         inner = program.instances.get(path / port)
         if inner is not None and isinstance(inner.block, PageInput) and "x" not in inner.wires:
-            yield inner.path, PageInput(literals={"x": literal})
+            yield inner.path, inner.block.with_parameters(x=literal)
 
 
 def _compare_flat(programs: Iterable[Program], flat: Flat) -> dict[InstancePath, Block] | None:

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from blocks.arguments import explained
 from blocks.errors import RunError
-from runtime.engine.flatten import topological_order
+from runtime.engine.flat import topological_order
 from runtime.engine.gc_pause import uncollected
 from runtime.engine.interruption import until_cancelled
 from runtime.flow.analyse import analyse

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from blocks.library.views import Field
-    from runtime.engine.flatten import Flat
+    from runtime.engine.flat import Flat
     from runtime.engine.program import Program
     from runtime.views.axes import Axis, Floats
 

@@ -17,7 +17,7 @@ from runtime.views.scatter import scatter
 if TYPE_CHECKING:
     from runtime.diagram.model import Diagram
     from runtime.diagram.paths import InstancePath, PortPath
-    from runtime.engine.flatten import Instance
+    from runtime.engine.flat import Instance
     from runtime.engine.program import Program
     from runtime.views.plot import Recorded
 

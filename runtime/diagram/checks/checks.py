@@ -12,7 +12,7 @@ from blocks.block import Block, Opaque
 from blocks.errors import BlockError, Location, UnknownBlockError
 from blocks.library.formula import Formula
 from blocks.library.pages import Page as PageBlock
-from blocks.library.pages import PageInput
+from blocks.library.pages import PageInput, Scan
 from blocks.library.sources import Variable
 from blocks.library.views import Field
 from blocks.names import NAME_RULE, is_name
@@ -23,6 +23,7 @@ from runtime.diagram.bypass import passing_input
 from runtime.diagram.checks.dependencies import Dependencies
 from runtime.diagram.checks.diagnostics import Diagnostic
 from runtime.diagram.checks.expansion import Expansion
+from runtime.diagram.checks.scans import scan_problems
 from runtime.diagram.files.records import strict_block
 from runtime.diagram.layout.later import waits
 from runtime.diagram.model import MAIN, Diagram, Page, Ports, page_ports
@@ -38,7 +39,7 @@ def check(diagram: Diagram) -> list[Diagnostic]:
 
     Codes: no-main-page, bad-name, unknown-block, wrong-parameters, missing-page, page-recursion,
     missing-input, not-shown, unknown-literal, port-gap, dangling-wire, unknown-port,
-    driven-page-input, cycle, stray-layout, untrainable, too-large, plugin-failed.
+    driven-page-input, cycle, stray-layout, untrainable, too-large, step-name, plugin-failed.
     """
     dependencies = Dependencies(diagram)
     found = [*_check_pages(diagram, dependencies), *Expansion(diagram, dependencies).problems()]
@@ -177,6 +178,9 @@ class _PageCheck:
             if not (has_default or port in wired or port in block.literals):
                 yield _missing(Location(self._name, name, port))
         yield from self._check_literals(name, block)
+        if isinstance(block, Scan):
+            ports = self._page_blocks[block.page]
+            yield from scan_problems(block, ports, Location(self._name, name))
 
     def _check_field(self, name: str, page: str) -> Iterator[Diagnostic]:
         """What is wrong with the page that a Field draws; everything else runs all the same."""

@@ -9,7 +9,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, TypeAlias, TypeVar
 
 from blocks.library.pages import Page as PageBlock
-from blocks.library.pages import PageInput, PageOutput
+from blocks.library.pages import PageInput, PageOutput, Scan
 from runtime.diagram.paths import PortName
 
 if TYPE_CHECKING:
@@ -150,7 +150,31 @@ class _PageGraph:
         if not isinstance(block, PageBlock):
             return None
         through = self._dependencies.through if self._through is None else self._through
-        return through.get(block.page)
+        once = through.get(block.page)
+        return _over_steps(block, once) if isinstance(block, Scan) and once is not None else once
+
+
+def _over_steps(scan: Scan, once: Mapping[str, tuple[str, ...]]) -> Mapping[str, tuple[str, ...]]:
+    """The outputs of a Scan that depend on each input: also by what is carried between steps.
+
+    ``once`` is the same for one step. All outputs depend on the condition.
+    """
+    carried: dict[str, list[str]] = {}
+    for name, output in scan.carry.items():
+        carried.setdefault(output, []).append(name)
+    everything = dict.fromkeys(output for outputs in once.values() for output in outputs)
+    found: dict[str, tuple[str, ...]] = {}
+    for name in once:
+        reached = dict.fromkeys([scan.carry[name]] if name in scan.carry else [])
+        waiting, seen = [name], {name}
+        while waiting:
+            for output in once.get(waiting.pop(), ()):
+                reached[output] = None
+                again = [each for each in carried.get(output, ()) if each not in seen]
+                seen.update(again)
+                waiting += again
+        found[name] = tuple(everything if scan.condition in reached else reached)
+    return found
 
 
 def _outputs_by_input(page: PageView, graph: _PageGraph) -> dict[str, tuple[str, ...]]:

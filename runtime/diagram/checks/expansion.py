@@ -8,15 +8,18 @@ from typing import TYPE_CHECKING, NamedTuple
 from blocks.errors import Location
 from blocks.library.formula import Formula
 from blocks.library.pages import Page as PageBlock
+from blocks.library.pages import Scan
 from blocks.limits import MAX_INSTANCES, MAX_NESTING, MAX_PATH_CHARACTERS
+from blocks.names import MAX_LENGTH
 from runtime.diagram.checks.dependencies import Dependencies, strong_components
 from runtime.diagram.checks.diagnostics import Diagnostic
+from runtime.diagram.model import page_ports
 from runtime.diagram.paths import PortName
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from runtime.diagram.model import DiagramView
+    from runtime.diagram.model import DiagramView, Ports
 
 
 _MAX_COUNT = 10**15
@@ -83,9 +86,15 @@ class Expansion:
         names = [*blocks, *map(str, own), *map(str, inside)]
         instances, characters, nesting = len(names), len(names) + sum(map(len, names)), 0
         for name, used in self._uses[page].items():
-            inner = found[used]
-            instances += inner.instances
-            characters += (len(name) + 1) * inner.instances + inner.characters
+            inner, block = found[used], blocks[name]
+            times, longer = 1, len(name) + 1
+            if isinstance(block, Scan):
+                times, longer = block.steps, longer + len(str(block.steps)) + 1
+                joined = _joined(block, page_ports(self._pages[used]))
+                instances += joined
+                characters += joined * (longer + MAX_LENGTH)
+            instances += times * inner.instances
+            characters += times * (longer * inner.instances + inner.characters)
             nesting = max(nesting, inner.nesting)
         return Size(min(instances, _MAX_COUNT), min(characters, _MAX_COUNT), nesting + 1)
 
@@ -106,6 +115,12 @@ class Expansion:
         }
 
 
+def _joined(scan: Scan, ports: Ports) -> int:
+    """The instances that join the steps of a Scan, at most."""
+    each = scan.steps if scan.condition else 0
+    return len(ports.inputs) + len(ports.outputs) * (1 + each)
+
+
 def _too_large(page: str, size: Size, inner: dict[str, Size]) -> Diagnostic:
     if size.nesting > MAX_NESTING:
         largest = max(inner, key=lambda name: inner[name].nesting)
@@ -124,6 +139,6 @@ def _too_large(page: str, size: Size, inner: dict[str, Size]) -> Diagnostic:
         what,
         expected=expected,
         got=got,
-        next_step="Use fewer pages here, or reduce the number of blocks in them.",
+        next_step="Use fewer pages here, or reduce the number of blocks in them, or of steps.",
         code="too-large",
     )

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Generic, TypeVar
 
 if TYPE_CHECKING:
-    from runtime.engine.flatten import Flat
+    from runtime.engine.flat import Flat
 
 T = TypeVar("T")
 

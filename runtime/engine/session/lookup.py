@@ -93,11 +93,12 @@ def traced_ports(program: Program, names: Iterable[str]) -> tuple[PortPath, ...]
             path = port.block
             culprit = program.culprit(path)
             errors = [d for d in program.diagnostics if d.severity == "error"]
-            own = program.instances[culprit]
-            relevant = [d for d in errors if d.location.block in (culprit, own.name)] or errors
+            own = program.instances.get(culprit)  # None for a page that could not be expanded
+            named = (culprit, culprit.name if own is None else own.name)
+            relevant = [d for d in errors if d.location.block in named] or errors
             raise NotRunnableError(
                 " ".join(str(d) for d in relevant) or f"{culprit} can't run.",
-                location=Location(own.page, path) if path != culprit else None,
+                location=Location(program.instances[path].page, path) if path != culprit else None,
             )
     return tuple(ports)
 

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from runtime.data.rows import Phase
     from runtime.diagram.checks.diagnostics import Diagnostic
     from runtime.diagram.paths import InstancePath, PortPath
-    from runtime.engine.flatten import Flat
+    from runtime.engine.flat import Flat
     from runtime.engine.optimisers import Optimiser
     from runtime.engine.program import Program
     from runtime.engine.session.lookup import GradientRequests

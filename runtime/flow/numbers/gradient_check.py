@@ -21,7 +21,7 @@ from runtime.flow.words.formatting import number
 if TYPE_CHECKING:
     from blocks.block import Block
     from runtime.engine import Session
-    from runtime.engine.flatten import Instance
+    from runtime.engine.flat import Instance
     from runtime.engine.program import Program
 
 Array = NDArray[Any]

@@ -20,7 +20,7 @@ from runtime.lessons.derivative.rules import rules
 if TYPE_CHECKING:
     from runtime.calculus import Value
     from runtime.diagram.paths import InstancePath
-    from runtime.engine.flatten import Instance
+    from runtime.engine.flat import Instance
     from runtime.engine.program import Program
 
 Array = NDArray[Any]

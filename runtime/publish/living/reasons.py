@@ -23,7 +23,7 @@ from runtime.flow.words import phrases, value_sentences
 from runtime.publish.living.computing.numbers import number
 
 if TYPE_CHECKING:
-    from runtime.engine.flatten import Instance
+    from runtime.engine.flat import Instance
     from runtime.engine.program import Program
     from runtime.flow.words.states import Verdict
     from runtime.publish.living.computing.switches import Switches

@@ -4,6 +4,7 @@ from itertools import islice
 
 from blocks.library.arithmetic import Mul
 from blocks.library.pages import Page as PageBlock
+from blocks.library.pages import PageInput, PageOutput, Scan
 from runtime.diagram import ROOT, Diagram, InstancePath, Page
 from runtime.diagram.pages import Address, all_blocks, page_at, resolve, uses_of
 
@@ -61,3 +62,29 @@ def test_every_block_is_walked_through_by_path() -> None:
         assert address is not None
         assert diagram.pages[address.page].blocks[address.name] is block
     assert "net/enc/mul1" in found and len(found) == 8
+
+
+def scanning() -> Diagram:
+    cell = Page({"h": PageInput(), "mul1": Mul(), "next": PageOutput()})
+    rnn = Scan(page="cell", steps=3, carry={"h": "next"}, condition="next", reverse=True)
+    return Diagram({"main": Page({"rnn": rnn}), "cell": cell})
+
+
+def test_each_step_of_a_scan_is_a_use_and_the_scan_itself_is_none() -> None:
+    diagram = scanning()
+    assert page_at(diagram, InstancePath("rnn/2")) == "cell"
+    for path in ("rnn", "rnn/3", "rnn/02", "rnn/-1", "rnn/x", "rnn/2/mul1", "rnn/²"):
+        assert page_at(diagram, InstancePath(path)) is None
+    assert list(uses_of(diagram, "cell")) == ["rnn/2", "rnn/1", "rnn/0"]
+    assert [path for path, _ in all_blocks(diagram)][1:] == ["rnn/2/h", "rnn/2/mul1", "rnn/2/next"]
+
+
+def test_what_joins_the_steps_of_a_scan_belongs_to_the_scan() -> None:
+    diagram = scanning()
+    assert resolve(diagram, InstancePath("rnn/1/mul1")) == Address("cell", "mul1")
+    for part in ("h", "next", "next/2"):
+        found = resolve(diagram, InstancePath("rnn") / part)
+        assert found == Address("main", "rnn", part=part)
+        assert found.block(diagram) == diagram.main.blocks["rnn"]
+    for path in ("rnn/2", "rnn/mul1", "rnn/h/2", "rnn/next/3", "rnn/next/2/x", "rnn/y"):
+        assert resolve(diagram, InstancePath(path)) is None

@@ -16,7 +16,7 @@ from blocks.block import Source
 from blocks.library.gradient import Gradient
 from blocks.library.losses import Loss
 from blocks.trees import Tree
-from runtime.engine.flatten import topological_order
+from runtime.engine.flat import topological_order
 from runtime.engine.trees import results_of
 from tests.runtime.calculus.peers import jax as in_jax
 from tests.runtime.calculus.peers import pytorch
@@ -24,7 +24,7 @@ from tests.runtime.calculus.peers import pytorch
 if TYPE_CHECKING:
     from blocks.block import Block
     from runtime.diagram.paths import InstancePath, PortPath
-    from runtime.engine.flatten import Instance
+    from runtime.engine.flat import Instance
     from runtime.flow.observed import ObservedFlow
 
 Array = np.ndarray[Any, Any]

@@ -1,4 +1,4 @@
-"""Pages: a diagram inside a block, with ports of its own."""
+"""A page of the diagram as a block, and its ports."""
 
 from __future__ import annotations
 
@@ -40,6 +40,7 @@ class Page(Composite):
     variables of its own. A page that contains itself is an error.
     """
 
+    family: ClassVar[str] = "pages"
     symbol: ClassVar[str] = "▣"
     bypassable: ClassVar[bool] = False
     formula: ClassVar[str] = r"y = f(x)"
@@ -58,6 +59,7 @@ class PageInput(Elementwise):
     a page that is run by itself, the literal of x is taken, if there is one.
     """
 
+    family: ClassVar[str] = "pages"
     symbol: ClassVar[str] = "▷"
     bypassable: ClassVar[bool] = False
     formula: ClassVar[str] = r"y = x"
@@ -69,6 +71,7 @@ class PageInput(Elementwise):
 class PageOutput(Elementwise):
     """An output port of the page it stands on, named like this block; the use gives out ``x``."""
 
+    family: ClassVar[str] = "pages"
     symbol: ClassVar[str] = "▶"
     bypassable: ClassVar[bool] = False
     formula: ClassVar[str] = r"y = x"

@@ -1,0 +1,171 @@
+"""A page that runs once per step, as loops and recurrent networks do."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Mapping
+from typing import Annotated, Any, ClassVar, Self
+
+from pydantic import BeforeValidator, Field, model_validator
+
+from blocks.block import Shape, TreeUse
+from blocks.elementwise import Elementwise
+from blocks.errors import DTypeError, ShapeError
+from blocks.library.pages.page import Page, PageInput
+from blocks.library.parts import Stack
+from blocks.limits import MAX_INSTANCES
+from blocks.paths import PathList
+
+
+def _pairs(data: Any) -> Any:
+    """A mapping from text such as ``h=h_next, c=c_next``; text in braces is JSON."""
+    if not isinstance(data, str):
+        return data
+    if data.strip().startswith("{"):
+        return json.loads(data)
+    parts = [part.partition("=") for part in data.split(",") if part.strip()]
+    if not all(equals for _, equals, _ in parts):
+        raise ValueError("write pairs input=output, such as h=h_next, c=c_next")
+    return {name.strip(): output.strip() for name, _, output in parts}
+
+
+Pairs = Annotated[Mapping[str, str], BeforeValidator(_pairs)]
+"""The type of parameters that map inputs to outputs."""
+
+
+class Scan(Page):
+    """Runs a page once per step: ``h[t+1], y[t] = f(h[t], x[t])``.
+
+    Its ports are those of the page. An input in ``over`` gives step t its element t along axis 0.
+    An input in ``carry`` has its initial value outside, and in each further step the value that an
+    output had in the step before; that output then gives out its last value. Each other input is
+    the same in all steps, and each other output is stacked along a new axis 0.
+
+    The steps run as uses of the page at ``rnn/0``, ``rnn/1``, …, and share its variables: the
+    gradient of a variable is the sum over the steps. A carried value must keep its shape and
+    dtype; a scalar fits any shape at first. With ``condition`` the loop ends after the first step
+    in which that output is false: the carried values stay, stacked outputs are 0 from there on,
+    and the steps left out get the gradient 0. If the condition itself is carried, its initial
+    value says whether there is a first step.
+    """
+
+    symbol: ClassVar[str] = "↻"
+    formula: ClassVar[str] = r"h_{t+1}, y_t = f(h_t, x_t)"
+
+    steps: int = Field(default=1, ge=0, le=MAX_INSTANCES)
+    """How often the page runs, dimensionless; the length of axis 0 of the inputs in ``over``."""
+    carry: Pairs = Field(default_factory=dict)
+    """Inputs with the output whose value they get in the next step: ``h=h_next, c=c_next``."""
+    over: PathList = ()
+    """Inputs that get one element along axis 0 per step."""
+    reverse: bool = False
+    """Whether the steps run from the last element to the first; outputs keep the elements'
+    order."""
+    condition: str = ""
+    """Output, a single boolean, that ends the loop where it is false; empty to run all steps."""
+
+    def label(self) -> str:
+        """The symbol and the number of steps."""
+        return f"{self.symbol} {self.steps:,}"
+
+    def order(self) -> range:
+        """The numbers of the steps, in the order in which they run."""
+        return range(self.steps)[:: -1 if self.reverse else 1]
+
+    def has_step(self, name: str) -> bool:
+        """Whether this is the number of a step, as paths have it."""
+        known = name.isascii() and name.isdecimal() and len(name) <= len(str(self.steps))
+        return known and name == str(int(name)) and int(name) < self.steps
+
+    @model_validator(mode="after")
+    def _check_roles(self) -> Self:
+        both = [name for name in self.over if name in self.carry]
+        if both:
+            raise ValueError(f"input {both[0]!r} is in carry and in over; it can have one role")
+        twice = [name for name, n in Counter(self.carry.values()).items() if n > 1]
+        if twice:
+            raise ValueError(f"output {twice[0]!r} is carried to two inputs; give each its own")
+        return self
+
+
+class Elements(PageInput):
+    """The elements of an input of a Scan along axis 0, one output per step: ``out[t] = x[t]``.
+
+    Raises ShapeError unless there is one for each step.
+    """
+
+    abstract: ClassVar[bool] = True
+
+    steps: int = 0
+    """The number of elements."""
+
+    def output_names(self) -> tuple[str, ...]:
+        """The numbers of the steps."""
+        return tuple(map(str, range(self.steps)))
+
+    def infer(self, inputs: Mapping[str, Shape | None], output: Shape | None) -> dict[str, Shape]:
+        """As many elements as there are steps, each of the shape that a step needs."""
+        return {} if output is None else dict.fromkeys(inputs, (self.steps, *output))
+
+    def forward(self, xp: Any, x: Any) -> tuple[Any, ...]:
+        if not x.shape or x.shape[0] != self.steps:
+            raise ShapeError(
+                "Each step takes one element along axis 0, so there must be one for each.",
+                expected=f"axis 0 of length {self.steps:,}, the number of steps",
+                got=f"shape {list(x.shape)}",
+                next_step="Set steps to the length of axis 0, or take the input out of over.",
+            )
+        return tuple(x[t] for t in range(self.steps))
+
+
+class GoesOn(Elementwise):
+    """Whether a Scan runs a further step: ``out = before and x``, for the first step ``out = x``.
+
+    Raises DTypeError or ShapeError unless x is a single boolean.
+    """
+
+    abstract: ClassVar[bool] = True
+
+    def forward(self, xp: Any, x: Any, before: Any = None) -> Any:
+        if x.dtype != "bool":
+            raise DTypeError("The condition of a Scan is no boolean.", expected="bool", got=x.dtype)
+        if x.shape:
+            raise ShapeError(
+                "The condition of a Scan is no single boolean.",
+                expected="shape []",
+                got=f"shape {list(x.shape)}",
+                next_step="Put an AllTrue or an AnyTrue before that output.",
+            )
+        return x if before is None else xp.logical_and(before, x)
+
+
+class Kept(Elementwise):
+    """What a step of a Scan with a condition gives: ``out = x`` while it runs, else ``before``.
+
+    Where nothing came before, as for an output that is stacked, it is 0.
+    """
+
+    abstract: ClassVar[bool] = True
+
+    def forward(self, xp: Any, runs: Any, x: Any, before: Any = None) -> Any:
+        if before is None:
+            return xp.where(runs, x, xp.zeros_like(x))
+        if not before.dtype.startswith("float"):  # a literal such as 0, carried in at first
+            before = xp.astype(before, x.dtype)
+        return xp.where(runs, x, before)
+
+
+class Stacked(Stack):
+    """An output of all steps of a Scan along a new axis 0. Raises ShapeError for no steps."""
+
+    abstract: ClassVar[bool] = True
+    trees: ClassVar[TreeUse] = "by leaf"
+
+    def forward(self, xp: Any, *parts: Any) -> Any:
+        if not parts:
+            raise ShapeError(
+                "A Scan of 0 steps can't stack an output: no step gives its shape.",
+                next_step="Run at least one step, or carry the output.",
+            )
+        return xp.stack(parts)

@@ -1,0 +1,150 @@
+"""The block instances of a diagram whose pages are expanded, and the aliases of their paths."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from runtime.diagram.paths import InstancePath, PortName, PortPath, WirePath
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from blocks.block import Block
+    from blocks.library.pages import Scan
+
+
+@dataclass(slots=True)
+class Instance:
+    """One instance of a block: its path and, for each connected input, the wire and its source.
+
+    ``wires`` maps input port → (wire, source port). A wire into a use of a page belongs to the
+    PageInput behind that port but keeps its own path, ``enc.x``. The own variable of ``fc.weight``
+    is an instance at ``fc/weight``, with a wire like that of any other variable.
+    """
+
+    path: InstancePath
+    page: str
+    name: str
+    block: Block
+    inputs: tuple[str, ...]
+    wires: dict[str, tuple[WirePath, PortPath]] = field(default_factory=dict)
+    owned: str = ""
+    """The input of the block ``name`` whose own variable this is; empty for the block itself."""
+    part: str = ""
+    """The block inside the Formula block ``name`` that this is, or what joins the steps of the
+    Scan ``name``; empty for others."""
+    like: InstancePath | None = None
+    """The instance whose shape and dtype it must have: that of the step before, for what a Scan
+    carries."""
+
+    @property
+    def owner(self) -> PortName:
+        """The input on its page that it is the own variable of."""
+        return PortName(self.name, self.owned)
+
+    def port(self, name: str) -> PortPath:
+        """The path of a port of this block."""
+        return self.path.port(name)
+
+
+@dataclass
+class Flat:
+    """All instances in document order, and the aliases of their paths.
+
+    ``aliases`` maps an output of a use (``enc.y``) to the PageOutput behind it; ``uses`` maps a
+    page to the paths of its uses, each step of a Scan (``rnn/3``) one of them. ``scans`` has the
+    Scans by path.
+
+    ``aliases`` does the same for the outputs of Formula blocks and Scans.
+
+    Uses of a page share its variables. A shared variable is one instance; its canonical path is
+    that in the first use: the least nested, then the first in the document. ``shared`` maps its
+    other paths to the canonical one, ``aliases`` their outputs to its output. ``owned`` maps an
+    input (``fc.weight``) to the variable that its block owns (``fc/weight``).
+    """
+
+    instances: dict[InstancePath, Instance] = field(default_factory=dict)
+    owned: dict[str, InstancePath] = field(default_factory=dict)
+    aliases: dict[PortPath, PortPath] = field(default_factory=dict)
+    uses: dict[str, list[InstancePath]] = field(default_factory=dict)
+    scans: dict[InstancePath, Scan] = field(default_factory=dict)
+    shared: dict[InstancePath, InstancePath] = field(default_factory=dict)
+    folder: Path | None = None
+    """Where the file of the diagram is."""
+
+    def canonical(self, name: str) -> str:
+        """The path of a block or port, with that of an own or shared variable made canonical, and
+        that of an output of a page, a Formula block or a Scan that of the output inside.
+        """
+        name = self.owned.get(name, self.aliases.get(PortPath(name), name))
+        path = PortPath(name)
+        variable = self.shared.get(path.block)
+        if variable is None:
+            return name
+        return variable.port(path.port) if path.port else variable
+
+    def names(self, variable: str) -> tuple[InstancePath, ...]:
+        """All paths of a variable, the canonical one first."""
+        first = InstancePath(self.canonical(variable))
+        return self._names.get(first, (first,))
+
+    @cached_property
+    def _names(self) -> dict[InstancePath, tuple[InstancePath, ...]]:
+        found: dict[InstancePath, list[InstancePath]] = {}
+        for path, first in self.shared.items():
+            found.setdefault(first, [first]).append(path)
+        return {first: tuple(paths) for first, paths in found.items()}
+
+    def source(self, port: PortPath) -> PortPath:
+        """The port, or leaf, of the block that computes the value of ``port``."""
+        whole = port.whole if port.leaf else port
+        found = whole
+        while found in self.aliases:
+            found = self.aliases[found]
+        return port if found is whole else found.with_leaf(port.leaf)
+
+    def predecessors(self, instance: Instance) -> list[InstancePath]:
+        """The blocks that an instance reads, in port order."""
+        found = []
+        for _, source in instance.wires.values():
+            block = self.source(source).block
+            if block in self.instances:
+                found.append(block)
+        return found
+
+
+def topological_order(flat: Flat) -> tuple[list[Instance], list[InstancePath]]:
+    """Instances in topological order, and the paths of those that depend on a cycle.
+
+    Depth first, inputs in port order, like ``graph_order`` of arguments.
+    """
+    done: dict[InstancePath, bool] = {}
+    result: list[Instance] = []
+    looped: list[InstancePath] = []
+    before = {instance.path: flat.predecessors(instance) for instance in flat.instances.values()}
+    for start in flat.instances:
+        stack = [(start, False)]
+        while stack:
+            path, leaving = stack.pop()
+            if leaving:
+                done[path] = True
+                result.append(flat.instances[path])
+                continue
+            if path in done:
+                continue
+            done[path] = False
+            stack.append((path, True))
+            for source in reversed(before[path]):
+                if source not in done:
+                    stack.append((source, False))
+    position = {instance.path: i for i, instance in enumerate(result)}
+    dependent: set[InstancePath] = set()
+    for instance in result:
+        for source in before[instance.path]:
+            if position[source] >= position[instance.path] or source in dependent:
+                dependent.add(instance.path)
+                looped.append(instance.path)
+                break
+    return [i for i in result if i.path not in dependent], looped

@@ -1,0 +1,143 @@
+"""Unrolls a Scan: a use of its page for each step, and the instances that join the steps.
+
+The Scan ``rnn`` has the steps ``rnn/0``, ``rnn/1``, …. ``rnn/x`` is what it gets at its input x,
+and ``rnn/y`` the stack of its output y over the steps, so that they are found as those of a page.
+With a condition, ``rnn/y/3`` is what step 3 gives at y.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from blocks.library.pages.scan import Elements, GoesOn, Kept, Stacked
+from blocks.terms import term_name
+from runtime.diagram.paths import InstancePath
+from runtime.engine.flat import Flat, Instance
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from blocks.block import Block
+    from blocks.library.pages import Scan
+    from runtime.diagram.model import PageView, Ports
+    from runtime.diagram.paths import PortPath, WirePath
+
+
+class Step(NamedTuple):
+    """One step: its number, the path of its use of the page, and the wires into that.
+
+    ``like`` has, for each carried input, that of the step before: it keeps its shape and dtype.
+    """
+
+    number: int
+    path: InstancePath
+    wires: Mapping[str, tuple[WirePath, PortPath]]
+    like: Mapping[str, InstancePath]
+
+
+def unroll(flat: Flat, whole: Instance, scan: Scan, page: PageView, ports: Ports) -> list[Step]:
+    """The steps of a Scan in the order in which they run; adds what joins them to ``flat``."""
+    return _Unrolling(flat, whole, scan, page, ports).run()
+
+
+class _Unrolling:
+    """The state between two steps: the carried values, and whether there is a further step."""
+
+    def __init__(
+        self, flat: Flat, whole: Instance, scan: Scan, page: PageView, ports: Ports
+    ) -> None:
+        self._flat, self._whole, self._scan = flat, whole, scan
+        self._page, self._ports = page, ports
+        self._carried: dict[str, PortPath] = {}
+        """What each carried output gave out last, at first what is carried in."""
+        self._runs: PortPath | None = None
+        """Whether the next step runs; None for the first if nothing says so."""
+        self._before: InstancePath | None = None
+        self._rows: dict[str, dict[int, PortPath]] = {}
+        """What each step gives at the outputs that are stacked."""
+
+    def run(self) -> list[Step]:
+        """The steps, once everything that joins them is in place."""
+        self._flat.scans[self._whole.path] = self._scan
+        for name in self._ports.inputs:
+            self._enter(name)
+        steps = list(map(self._step, self._scan.order()))
+        for name in self._ports.outputs:
+            self._leave(name)
+        return steps
+
+    def _enter(self, name: str) -> None:
+        """What the Scan gets at an input: its wire, its literal, or the default of the page."""
+        scan, given = self._scan, self._page.blocks[name]
+        if name in scan.literals:
+            given = type(given)(literals={"x": scan.literals[name]})
+        if name in scan.over:
+            given = Elements(steps=scan.steps, literals=given.literals)
+        wire = self._whole.wires.get(name)
+        entered = self._add(name, given, {} if wire is None else {"x": wire}, ("x",))
+        if name in scan.carry:
+            self._carried[scan.carry[name]] = entered.port("out")
+            if scan.carry[name] == scan.condition:
+                self._runs = entered.port("out")
+
+    def _step(self, number: int) -> Step:
+        path = self._whole.path / str(number)
+        wires = {name: (path.wire(name), self._source(name, number)) for name in self._ports.inputs}
+        for name in self._ports.outputs:
+            self._flat.aliases[path.port(name)] = (path / name).port("out")
+        like = {name: self._before / name for name in self._scan.carry} if self._before else {}
+        self._after(number, path)
+        self._before = path
+        return Step(number, path, wires, like)
+
+    def _source(self, name: str, number: int) -> PortPath:
+        """What a step reads at an input."""
+        if name in self._scan.carry:
+            return self._carried[self._scan.carry[name]]
+        return (self._whole.path / name).port(str(number) if name in self._scan.over else "out")
+
+    def _after(self, number: int, path: InstancePath) -> None:
+        """Take over what a step gives at its outputs."""
+        carried, runs = set(self._scan.carry.values()), self._runs
+        for name in self._ports.outputs:
+            given = (path / name).port("out")
+            if name == self._scan.condition:
+                given = self._runs = self._joined(number, name, GoesOn(), x=given, before=runs)
+            elif runs is not None:
+                before = self._carried.get(name)
+                given = self._joined(number, name, Kept(), runs=runs, x=given, before=before)
+            if name in carried:
+                self._carried[name] = given
+            else:
+                self._rows.setdefault(name, {})[number] = given
+
+    def _joined(self, number: int, name: str, block: Block, **sources: PortPath | None) -> PortPath:
+        """What counts of an output of a step, at ``rnn/y/3``."""
+        part = InstancePath.of(name, str(number))
+        path = self._whole.path / part
+        found = {port: source for port, source in sources.items() if source is not None}
+        wires = {port: (path.wire(port), source) for port, source in found.items()}
+        return self._add(part, block, wires, tuple(wires)).port("out")
+
+    def _leave(self, name: str) -> None:
+        """What the Scan gives out at an output: the last value, or the stack over the steps."""
+        path = self._whole.path / name
+        source = self._carried.get(name)
+        if source is None:
+            rows = self._rows.get(name, {})
+            terms = {term_name("parts", i): rows[number] for i, number in enumerate(sorted(rows))}
+            wires = {term: (path.wire(term), row) for term, row in terms.items()}
+            source = self._add(name, Stacked(), wires, tuple(wires)).port("out")
+        self._flat.aliases[self._whole.port(name)] = source
+
+    def _add(
+        self,
+        part: str,
+        block: Block,
+        wires: dict[str, tuple[WirePath, PortPath]],
+        inputs: tuple[str, ...],
+    ) -> Instance:
+        whole = self._whole
+        made = Instance(whole.path / part, whole.page, whole.name, block, inputs, wires, part=part)
+        self._flat.instances[made.path] = made
+        return made

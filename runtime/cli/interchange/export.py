@@ -1,23 +1,18 @@
-"""``gradwire export FILE --to SYSTEM``: the diagram as source that needs no Gradwire."""
+"""``gradwire export FILE --to SYSTEM``: the diagram as source or model for another system."""
 
 from __future__ import annotations
 
 from pathlib import Path
 from typing import Annotated
 
-import numpy as np
-import safetensors.numpy
 import typer
 
 from runtime.cli.arguments import DiagramFile
 from runtime.cli.output import UsageError, print_problems, problems_code
 from runtime.cli.sessions import has_errors, open_session
 from runtime.diagram.files.storage import replace_file, system_errors
-from runtime.interchange.export import TARGETS, export_source
+from runtime.interchange.export import ENDINGS, TARGETS, export_source, exported_files
 from runtime.publish.printable import visible
-
-ENDING = ".py"
-ARRAYS = ".safetensors"
 
 
 def _stem(file: Path) -> str:
@@ -34,7 +29,7 @@ def export(
         typer.Option(
             "--to",
             metavar="SYSTEM",
-            help=f"What the source is for: {', '.join(TARGETS)}.",
+            help=f"What it is for: {', '.join(ENDINGS)}.",
             show_default=False,
         ),
     ],
@@ -44,39 +39,40 @@ def export(
             "--output",
             "-o",
             metavar="OUT",
-            help="The file to write; its ending is .py. Without it the source is printed.",
+            help="The file to write; its ending is .py, or .onnx. Without it source is printed.",
             show_default=False,
         ),
     ] = None,
 ) -> None:
-    """Write a diagram as Python source that needs no Gradwire.
+    """Write a diagram as Python source that needs no Gradwire, or as an ONNX model.
 
-    Its losses and gradients, and the step of its optimisers if it has a recipe. Large arrays go
-    into a safetensors file beside it, of the same name.
+    Source has its losses and gradients, and the step of its optimisers if it has a recipe; large
+    arrays go into a safetensors file beside it, of the same name. A model has its values only.
     """
-    if to not in TARGETS:
-        raise UsageError(f"--to {to}: unknown.", expected="one of " + ", ".join(TARGETS))
-    if output is not None and output.suffix.lower() != ENDING:
-        raise UsageError(f"{output}: source has another ending.", expected=ENDING)
+    if to not in ENDINGS:
+        raise UsageError(f"--to {to}: unknown.", expected="one of " + ", ".join(ENDINGS))
+    ending = ENDINGS[to]
+    if output is None and to not in TARGETS:
+        raise UsageError(
+            "A model is no text that could be printed.",
+            next_step=f"Say where: -o {visible(_stem(file))}{ending}",
+        )
+    if output is not None and output.suffix.lower() != ending:
+        raise UsageError(f"{output}: it has another ending.", expected=ending)
     session, problems = open_session(file)
     print_problems(problems)
     if has_errors(problems):
         raise typer.Exit(problems_code(problems))
-    arrays_file = (output or file).with_suffix(ARRAYS)
-    exported = export_source(session, to, arrays_file.name)
     if output is None:
+        exported = export_source(session, to)
         if exported.arrays:
             raise UsageError(
                 "The diagram has large arrays, which belong into a file beside the source.",
-                next_step=f"Say where: -o {visible(_stem(file))}{ENDING}",
+                next_step=f"Say where: -o {visible(_stem(file))}{ending}",
             )
         typer.echo(exported.source, nl=False)
         return
-    if exported.arrays:
-        plain = {key: np.ascontiguousarray(array) for key, array in exported.arrays.items()}
-        with system_errors(arrays_file, "write"):
-            replace_file(arrays_file, safetensors.numpy.save(plain))
-        typer.echo(visible(str(arrays_file)))
-    with system_errors(output, "write"):
-        replace_file(output, exported.source.encode())
-    typer.echo(visible(str(output)))
+    for path, content in exported_files(session, to, output).items():
+        with system_errors(path, "write"):
+            replace_file(path, content)
+        typer.echo(visible(str(path)))

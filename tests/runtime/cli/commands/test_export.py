@@ -5,6 +5,8 @@ from __future__ import annotations
 import subprocess
 import sys
 
+import pytest
+
 from runtime.diagram import load
 from runtime.engine import Session
 from runtime.interchange.export import export_source
@@ -27,6 +29,18 @@ def test_source_with_arrays_runs_on_its_own(gradwire, tmp_path):
         [sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, check=True
     )
     assert ran.stdout == "loss.out\n"
+
+
+def test_a_model_is_written_to_a_file_only(gradwire, seed, tmp_path):
+    done = gradwire("export", seed, "--to", "onnx")
+    assert done.code == 2 and "-o seed.onnx" in done.err
+    done = gradwire("export", seed, "--to", "onnx", "-o", tmp_path / "seed.py")
+    assert done.code == 2 and "expected  .onnx" in done.err
+    onnx = pytest.importorskip("onnx", reason="ONNX is not installed")
+    out = tmp_path / "seed.onnx"
+    done = gradwire("export", seed, "--to", "onnx", "-o", out)
+    assert (done.code, done.out, done.err) == (0, f"{out}\n", "")
+    assert [output.name for output in onnx.load(out).graph.output] == ["loss.out"]
 
 
 def test_large_arrays_need_a_file(gradwire):

@@ -24,7 +24,7 @@ def written(
     case: Case, target: Target, names: dict[str, Any], to: Any = np.asarray, read: Any = np.asarray
 ) -> tuple[Array, Array]:
     """What the source gives, and what the kernels give; ``to`` and ``read`` convert arrays."""
-    trace, result, bound = _traced(case)
+    trace, result, bound = traced(case)
     wanted = compute(result, bound)
     for number, value in enumerate(trace.values):
         name = f"v{number}"
@@ -44,7 +44,7 @@ def written(
 
 def gradients(case: Case) -> list[Array | None]:
     """The gradients of the sum by the float inputs, as the kernels give them."""
-    trace, result, bound = _traced(case)
+    trace, result, bound = traced(case)
     floats = [x for x in bound if x.dtype.startswith("float")]
     if not result.dtype.startswith("float"):
         return [None for _ in floats]
@@ -52,7 +52,8 @@ def gradients(case: Case) -> list[Array | None]:
     return [compute(found[x], bound) if x in found else None for x in floats]
 
 
-def _traced(case: Case) -> tuple[Trace, Value, dict[Value, Array]]:
+def traced(case: Case) -> tuple[Trace, Value, dict[Value, Array]]:
+    """The trace of a case, its result, and the arrays that its leaves are bound to."""
     trace = Trace()
     leaves = [leaf(trace, x.shape, str(x.dtype)) for x in case.inputs]
     result = trace.xp.asarray(case.call(trace.xp, *leaves))

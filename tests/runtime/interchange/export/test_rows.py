@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
+
 import pytest
 
-from runtime.calculus import Primitive, Trace
+from runtime.calculus import Primitive, Trace, Value
 from runtime.interchange.export import TARGETS
 from runtime.interchange.export.rows import ExportError, Refused, Target
 from runtime.interchange.export.systems.jax_rows import JAX
 from runtime.interchange.export.systems.numpy_rows import NUMPY
+from runtime.interchange.export.systems.onnx.rows import ROWS as ONNX_ROWS
+from runtime.interchange.export.systems.onnx.writing import row_of
 from runtime.interchange.export.systems.torch_rows import TORCH
 from tests.runtime.calculus.test_primitives import table
 from tests.runtime.calculus.tracing import leaf
@@ -21,22 +25,26 @@ def test_every_target_has_a_table():
     assert [target.name for target in TABLES] == list(TARGETS)
 
 
-@pytest.mark.parametrize("target", TABLES, ids=lambda target: target.name)
-def test_every_primitive_has_a_row(target: Target):
-    assert set(target.rows) == {primitive.name for primitive in table()}
-    refused = {name: row.reason for name, row in target.rows.items() if isinstance(row, Refused)}
+@pytest.mark.parametrize(
+    "rows", [*(target.rows for target in TABLES), ONNX_ROWS], ids=[*TARGETS, "onnx"]
+)
+def test_every_primitive_has_a_row(rows: Mapping[str, object]):
+    assert set(rows) == {primitive.name for primitive in table()}
+    refused = {name: row.reason for name, row in rows.items() if isinstance(row, Refused)}
     assert set(refused) == NEVER_COMPUTED
     assert all(refused.values())
 
 
-@pytest.mark.parametrize("target", TABLES, ids=lambda target: target.name)
-def test_a_primitive_without_a_row_is_refused_by_its_block(target: Target):
+@pytest.mark.parametrize(
+    "row", [*(target.row for target in TABLES), row_of], ids=[*TARGETS, "onnx"]
+)
+def test_a_primitive_without_a_row_is_refused_by_its_block(row: Callable[[Value], object]):
     unknown = Primitive("bessel", lambda x: (x.shape, x.dtype), lambda x, *, out: None, (None,))
     trace = Trace()
     trace.owner = "wave"
     value = trace.apply(unknown, leaf(trace))
     with pytest.raises(ExportError, match=r"wave[\s\S]*bessel can't be written for") as caught:
-        target.row(value)
+        row(value)
     assert caught.value.location is not None and caught.value.location.block == "wave"
 
 

@@ -1,0 +1,168 @@
+"""Nodes of an ONNX graph or function as plain data: nothing here needs the onnx package."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, TypeAlias
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from runtime.calculus import Value
+    from runtime.interchange.export.code import Array
+    from runtime.interchange.export.rows import Refused
+
+Attribute: TypeAlias = "int | float | str | Sequence[int] | Array"
+
+BLOCK, STOP, SURROGATE, CLIP, LOSS = (
+    f"gradwire.{key}" for key in ("block", "stop_gradient", "surrogate", "clip_gradient", "loss")
+)
+"""Keys of the metadata of nodes."""
+
+
+@dataclass(frozen=True, eq=False)
+class Node:
+    """One call of an operator, or of a function of another domain."""
+
+    op: str
+    inputs: tuple[str, ...]
+    outputs: tuple[str, ...]
+    attributes: Mapping[str, Attribute] = field(default_factory=dict)
+    domain: str = ""
+    metadata: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def key(self) -> tuple[object, ...]:
+        """Equal for nodes that are alike."""
+        attributes = tuple((name, _plain(value)) for name, value in self.attributes.items())
+        metadata = tuple(self.metadata.items())
+        return self.op, self.inputs, self.outputs, attributes, self.domain, metadata
+
+    def renamed(self, names: Mapping[str, str]) -> Node:
+        """The same with other names of values."""
+        metadata = dict(self.metadata)
+        if SURROGATE in metadata:
+            metadata[SURROGATE] = names.get(metadata[SURROGATE], metadata[SURROGATE])
+        inputs = tuple(names.get(name, name) for name in self.inputs)
+        outputs = tuple(names.get(name, name) for name in self.outputs)
+        return replace(self, inputs=inputs, outputs=outputs, metadata=metadata)
+
+
+def _plain(value: Attribute) -> object:
+    if isinstance(value, np.ndarray):
+        return value.dtype.str, value.shape, value.tobytes()
+    return value if isinstance(value, int | float | str) else tuple(value)
+
+
+class Body:
+    """The nodes of a graph or function, in order; every value in it has a name of its own."""
+
+    def __init__(self, taken: Sequence[str] = ()) -> None:
+        self.nodes: list[Node] = []
+        self._names = {"", *taken}
+        self._constants: dict[object, str] = {}
+
+    def fresh(self, stem: str) -> str:
+        """A name like ``stem`` that nothing else has."""
+        name, number = stem, 1
+        while name in self._names:
+            number += 1
+            name = f"{stem}_{number}"
+        self._names.add(name)
+        return name
+
+    def node(self, op: str, *inputs: str, **attributes: Attribute) -> str:
+        """The output of a new node."""
+        name = self.fresh(op.lower())
+        self.nodes.append(Node(op, inputs, (name,), attributes))
+        return name
+
+    def several(
+        self, op: str, count: int, *inputs: str, **attributes: Attribute
+    ) -> tuple[str, ...]:
+        """The outputs of a new node that has several."""
+        names = tuple(self.fresh(op.lower()) for _ in range(count))
+        self.nodes.append(Node(op, inputs, names, attributes))
+        return names
+
+    def call(
+        self,
+        function: Function,
+        inputs: Sequence[str],
+        outputs: Sequence[str],
+        metadata: Mapping[str, str],
+    ) -> None:
+        """A new node that calls a function."""
+        self.nodes.append(
+            Node(function.name, tuple(inputs), tuple(outputs), {}, function.domain, metadata)
+        )
+
+    def copy(self, name: str, output: str) -> None:
+        """``name`` again, as an output of the graph."""
+        self.nodes.append(Node("Identity", (name,), (output,)))
+
+    def constant(self, array: Array) -> str:
+        """An array that is known; the same one is there once."""
+        key = _plain(array)
+        if key not in self._constants:
+            name = self.fresh("constant")
+            self.nodes.append(Node("Constant", (), (name,), {"value": array}))
+            self._constants[key] = name
+        return self._constants[key]
+
+    def integers(self, *numbers: int) -> str:
+        """A list of integers, which operators take as axes, shapes or places."""
+        return self.constant(np.array(numbers, np.int64))
+
+    def number(self, number: float, dtype: str) -> str:
+        """A number of a dtype."""
+        return self.constant(np.array(number).astype(dtype))
+
+    def cast(self, x: str, dtype: str) -> str:
+        """``x`` in another dtype."""
+        return self.node("Cast", x, to=dtype)
+
+    def named(self, output: str, name: str, metadata: Mapping[str, str]) -> str:
+        """The output of the last node by another name; it gets what is known about it."""
+        last = self.nodes[-1]
+        if last.outputs != (output,):
+            return output
+        self._names.discard(output)
+        metadata = {**last.metadata, **metadata}
+        self.nodes[-1] = replace(last, outputs=(self.fresh(name),), metadata=metadata)
+        return self.nodes[-1].outputs[0]
+
+    def rename(self, names: Mapping[str, str]) -> None:
+        """Call values otherwise, wherever they are written and read."""
+        self.nodes = [node.renamed(names) for node in self.nodes]
+
+    def remark(self, key: str, text: str) -> None:
+        """Say something about the last node in its metadata."""
+        last = self.nodes[-1]
+        self.nodes[-1] = replace(last, metadata={**last.metadata, key: text})
+
+
+Write: TypeAlias = Callable[[Body, "Value", Sequence[str]], str]
+"""Writes a value with the names of its inputs, and gives its own."""
+Rows: TypeAlias = "Mapping[str, Write | Refused]"
+
+
+@dataclass(frozen=True)
+class Function:
+    """What the use of a page, or a large block, is: a function that the model defines."""
+
+    domain: str
+    name: str
+    inputs: tuple[str, ...]
+    outputs: tuple[str, ...]
+    nodes: tuple[Node, ...]
+
+    def called(self, name: str) -> Function:
+        """The same by another name."""
+        return replace(self, name=name)
+
+    @property
+    def key(self) -> tuple[object, ...]:
+        """Equal for functions that are alike but for their names."""
+        return self.domain, self.inputs, self.outputs, tuple(node.key for node in self.nodes)

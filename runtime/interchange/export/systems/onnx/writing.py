@@ -1,0 +1,206 @@
+"""Writes the nodes of a graph, and the functions that pages become."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from blocks.errors import Location
+from runtime.calculus.primitives.base import CONSTANT, broadcast_shapes
+from runtime.diagram.paths import InstancePath
+from runtime.interchange.export.code import identifier
+from runtime.interchange.export.regions import Divider, Region, uses_of
+from runtime.interchange.export.rows import ExportError, Refused
+from runtime.interchange.export.systems.onnx.nodes import BLOCK, Body, Function, Write
+from runtime.interchange.export.systems.onnx.rows import ROWS
+
+if TYPE_CHECKING:
+    from runtime.calculus import Value
+    from runtime.interchange.export.graph import Graph
+    from runtime.interchange.export.naming import Naming
+
+LARGE = 40
+"""Nodes from which a block is a function of its own."""
+FULL = 32
+"""Elements up to which an array of one number is written out instead of spread."""
+
+
+def row_of(value: Value) -> Write:
+    """How a value is written. Raises ExportError where ONNX has no way."""
+    row = ROWS.get(value.primitive.name, Refused("ONNX has no counterpart that Gradwire knows of"))
+    if not isinstance(row, Refused):
+        return row
+    raise ExportError(
+        f"{value.primitive.name} can't be written for ONNX: {row.reason}.",
+        location=Location(block=value.owner) if isinstance(value.owner, str) else None,
+        next_step="Export for another system, or replace the block.",
+    )
+
+
+@dataclass
+class GraphWriter:
+    """Writes the graph of a program; the functions that it calls are collected here."""
+
+    graph: Graph
+    naming: Naming
+    functions: dict[tuple[object, ...], Function] = field(default_factory=dict)
+    """The functions by what they do, in the order in which they are needed."""
+
+    def __post_init__(self) -> None:
+        flat = self.graph.program.flat
+        self._pages = {use: page for page, uses in flat.uses.items() for use in uses}
+        self._names: set[str] = set()
+
+    def main(self, outputs: Mapping[str, Value], leaves: Mapping[Value, str]) -> Body:
+        """The nodes of the graph, which give ``outputs`` by name; ``leaves`` have names."""
+        graph = self.graph
+        wanted = {name: graph.real(value) for name, value in outputs.items()}
+        values = graph.needed(wanted.values())
+        counts = Counter(value.owner for value in values if isinstance(value.owner, str))
+        large = {InstancePath(path) for path, count in counts.items() if count >= LARGE}
+        uses = uses_of(graph.program.flat.uses.values()) | large
+        root = Divider(uses, graph.inputs, lambda value: False).divide(values)
+        body = Body([*leaves.values(), *outputs])
+        scope = _Scope(self, root, body, dict(leaves))
+        scope.write(frozenset(wanted.values()))
+        ends: dict[str, str] = {}
+        for name, value in wanted.items():
+            found = scope.name(value)
+            if found in ends or value in leaves or value not in scope.names:
+                body.copy(found, name)
+            else:
+                ends[found] = name
+        body.rename(ends)
+        return body
+
+    def function(self, region: Region, wanted: frozenset[Value]) -> Called:
+        """The function of a region, made unless there is one that does the same."""
+        graph, inside = self.graph, region.values()
+        members = set(inside)
+        read = dict.fromkeys(x for value in inside for x in graph.inputs(value))
+        arguments = [x for x in read if x not in members and graph.number(x) is None]
+        outputs = [value for value in inside if value in wanted]
+        body = Body()
+        names = {x: body.fresh(self.naming.name(x, region.use)) for x in arguments}
+        inputs = tuple(names.values())
+        scope = _Scope(self, region, body, names)
+        scope.write(frozenset(outputs))
+        page = self._pages.get(region.use)
+        found = Function(
+            "gradwire.page" if page else "gradwire.block",
+            identifier(page or f"{type(graph.program.block(region.use)).__name__}Block"),
+            inputs,
+            tuple(names[x] for x in outputs),
+            tuple(body.nodes),
+        )
+        if found.key not in self.functions:
+            self.functions[found.key] = found.called(self._fresh(found.name))
+        return Called(self.functions[found.key], arguments, outputs)
+
+    def _fresh(self, stem: str) -> str:
+        name, number = stem, 1
+        while name in self._names:
+            number += 1
+            name = f"{stem}_v{number}"
+        self._names.add(name)
+        return name
+
+
+@dataclass(frozen=True)
+class Called:
+    """A function, the values that it is given and those that it gives."""
+
+    function: Function
+    arguments: Sequence[Value]
+    outputs: Sequence[Value]
+
+
+@dataclass
+class _Scope:
+    """Writes the values of one region; ``names`` has those that are there already."""
+
+    writer: GraphWriter
+    region: Region
+    body: Body
+    names: dict[Value, str]
+
+    def write(self, outputs: frozenset[Value]) -> None:
+        """Write all nodes, those of ``outputs`` among them."""
+        for item in self.region.items:
+            if isinstance(item, Region):
+                self._call(item, outputs)
+            elif item not in self.names:
+                self.names[item] = self._written(item)
+
+    def name(self, value: Value) -> str:
+        """The name of a value that is computed or known."""
+        return self.names[value] if value in self.names else self._full(value)
+
+    def _call(self, region: Region, outputs: frozenset[Value]) -> None:
+        graph, members = self.writer.graph, set(region.values())
+        read = {x for value in self._others(region) for x in graph.inputs(value)}
+        called = self.writer.function(region, frozenset(members & (read | outputs)))
+        for value in called.outputs:
+            text = self.writer.naming.name(value, self.region.use)
+            self.names[value] = self.body.fresh(text)
+        path = self._shown(region.use)
+        self.body.call(
+            called.function,
+            [self.names[x] for x in called.arguments],
+            [self.names[x] for x in called.outputs],
+            {BLOCK: path},
+        )
+
+    def _others(self, region: Region) -> Iterable[Value]:
+        for item in self.region.items:
+            if item is not region:
+                yield from item.values() if isinstance(item, Region) else [item]
+
+    def _shown(self, path: InstancePath) -> str:
+        """A path as it is called within the page that is written."""
+        use = self.region.use
+        return str(path.relative_to(use) if path != use and path.is_inside(use) else path.name)
+
+    def _written(self, value: Value) -> str:
+        if value.primitive is CONSTANT:
+            return self.body.constant(value.attributes["array"])
+        before = len(self.body.nodes)
+        try:
+            found = row_of(value)(self.body, value, self._operands(value))
+        except ExportError as error:
+            error.location = Location(block=value.owner) if isinstance(value.owner, str) else None
+            raise
+        if len(self.body.nodes) == before:
+            return found
+        about = {}
+        if isinstance(value.owner, str):
+            about[BLOCK] = self._shown(InstancePath(value.owner))
+        return self.body.named(found, self.writer.naming.name(value, self.region.use), about)
+
+    def _operands(self, value: Value) -> list[str]:
+        """The names of the inputs; a number that is spread anyway is not spread before."""
+        graph = self.writer.graph
+        plain = [x.shape for x in value.inputs if graph.number(x) is None]
+        elementwise = value.primitive.elementwise and bool(plain)
+        spread = elementwise and broadcast_shapes(*plain) == value.shape
+        found = []
+        for x in value.inputs:
+            number = graph.number(x)
+            if number is not None and spread:
+                found.append(self.body.constant(np.asarray(number)))
+            else:
+                found.append(self.name(graph.real(x)))
+        return found
+
+    def _full(self, value: Value) -> str:
+        """An array that has one number everywhere."""
+        number = self.writer.graph.number(value)
+        assert number is not None  # or it would be computed
+        if value.size <= FULL:
+            return self.body.constant(np.full(value.shape, number))
+        one = self.body.constant(np.asarray(number))
+        return self.body.node("Expand", one, self.body.integers(*value.shape))

@@ -17,7 +17,6 @@ from blocks.errors import GradwireError, Location
 from blocks.library.pages import PageInput, PageOutput
 from blocks.names import snake_case
 from blocks.registry import registry
-from blocks.terms import term_name
 from runtime.calculus import Trace
 from runtime.calculus.primitives.base import LEAF
 from runtime.engine.plan.plan import Plan
@@ -25,7 +24,7 @@ from runtime.interchange.importing.imported import Imported, Remark, RemarkKind,
 from runtime.interchange.importing.paging import Paging
 from runtime.interchange.importing.scopes import Part, Scope
 from runtime.interchange.importing.shaping import Shaping
-from runtime.interchange.importing.staged import Staged, StagedBlock
+from runtime.interchange.importing.staged import Staged, StagedBlock, inputs_by_port
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -164,18 +163,23 @@ class Stage(Shaping):
         if cls is None:
             raise UnsupportedError(kind, "no such block is installed", written=self._written)
         block = cls(**parameters)
-        given = _by_port(block, inputs)
+        given = inputs_by_port(block, inputs)
         values = self._forward(block, given)
         if given and kind not in NEVER_FOLDED and all(x.array is not None for x in given.values()):
             return tuple(self.constant(array) for array in self._computed(values))
         return self._put_up(block, given, name, values)
 
-    def loss(self, x: Staged, name: str = "loss") -> Staged:
-        """Mark a value as a loss, on the main page."""
+    def loss(self, x: Staged, name: str = "loss", **parameters: Any) -> Staged:
+        """Mark a value as a loss, on the main page; ``parameters`` are those of the Loss block."""
         with self.at(()):
-            loss = self.block("Loss", x, name=name)
+            loss = self.block("Loss", x, name=name, **parameters)
         self._outputs[name] = loss
         return loss
+
+    @property
+    def has_loss(self) -> bool:
+        """Whether a Loss has been put up."""
+        return any(block.block.head for block in self._blocks)
 
     def output(self, x: Staged, name: str) -> Staged:
         """Show a value under the name that the model gives it, on the main page."""
@@ -376,21 +380,3 @@ def _own_name(name: str, module: Sequence[str]) -> str:
     """A parameter's name in its module, where the module's name is a part of it."""
     prefix = ".".join(module) + "."
     return name[len(prefix) :] if module and name.startswith(prefix) else name
-
-
-def _by_port(block: Block, inputs: Sequence[Staged | None]) -> dict[str, Staged]:
-    """Inputs given by position, by the names of the block's ports."""
-    given = list(inputs)
-    found: dict[str, Staged] = {}
-    for port in block.input_ports():
-        if port.variadic:
-            terms = [x for x in given if x is not None]
-            found |= {term_name(port.name, i): x for i, x in enumerate(terms)}
-            given = []
-        elif given:
-            x = given.pop(0)
-            if x is not None:
-                found[port.name] = x
-    if given:
-        raise UnsupportedError(block.type_name(), f"it takes {len(inputs) - len(given)} inputs")
-    return found

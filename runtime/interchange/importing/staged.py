@@ -7,8 +7,11 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
+from blocks.terms import term_name
+from runtime.interchange.importing.imported import UnsupportedError
+
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from numpy.typing import NDArray
 
@@ -131,3 +134,21 @@ class Staged:
 
     def __repr__(self) -> str:
         return f"<staged {self.dtype}{list(self.shape)}>"
+
+
+def inputs_by_port(block: Block, inputs: Sequence[Staged | None]) -> dict[str, Staged]:
+    """Inputs given by position, by the names of the block's ports."""
+    given = list(inputs)
+    found: dict[str, Staged] = {}
+    for port in block.input_ports():
+        if port.variadic:
+            terms = [x for x in given if x is not None]
+            found |= {term_name(port.name, i): x for i, x in enumerate(terms)}
+            given = []
+        elif given:
+            x = given.pop(0)
+            if x is not None:
+                found[port.name] = x
+    if given:
+        raise UnsupportedError(block.type_name(), f"it takes {len(inputs) - len(given)} inputs")
+    return found

@@ -1,0 +1,147 @@
+"""The arguments of a symbol: which are parameters, which are data, and what numbers they have."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from blocks.errors import FileError
+from runtime.interchange.importing.mxnet.names import Place, own_name
+from runtime.interchange.importing.mxnet.shapes import Shapes, declared_shape
+from runtime.interchange.importing.mxnet.symbol import ARGUMENT, Entry, Node, Symbol
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from runtime.interchange.importing.mxnet.shapes import Shape
+    from runtime.interchange.importing.options import ImportOptions
+    from runtime.interchange.importing.stage import Stage
+    from runtime.interchange.importing.staged import Staged
+
+_DTYPES = {"0": "float32", "1": "float64", "2": "float16", "3": "uint8", "4": "int32", "6": "int64"}
+_DATA = ("data", "label", "_data", "_label")
+_STATES = ("moving_mean", "moving_var", "running_mean", "running_var", "moving_inv_var")
+_INITIALISERS = {
+    "bias": "zeros", "beta": "zeros", "moving_mean": "zeros", "running_mean": "zeros",
+    "gamma": "ones", "moving_var": "ones", "running_var": "ones",
+}  # fmt: skip
+"""How parameters without numbers begin, by the end of their name; weights are Glorot uniform."""
+
+
+class Arguments:
+    """The arguments of a symbol, put up as the first operator reads them.
+
+    ``parameters`` are the arrays of the parameters' file, ``given`` other numbers by name.
+    """
+
+    def __init__(
+        self,
+        stage: Stage,
+        symbol: Symbol,
+        shapes: Shapes,
+        options: ImportOptions,
+        parameters: Mapping[str, NDArray[Any]],
+        given: Mapping[str, NDArray[Any]],
+    ) -> None:
+        self._stage = stage
+        self._shapes = shapes
+        self._options = options
+        self._inputs = 0
+        self._parameters = parameters
+        self._numbers = {**parameters, **given}
+        self._made: dict[int, Staged] = {}
+        self.drawn = False
+        """Whether parameters had no numbers and got drawn ones."""
+        self._readers = _readers(symbol)
+        for place, node in enumerate(symbol.nodes):
+            if node.operator == ARGUMENT:
+                shape = self._own_shape(node)
+                if shape is not None:
+                    shapes.know(Entry(place, 0), shape, node.name)
+
+    def get(
+        self, place: int, node: Node, reader: Node, at: Place, wanted: Shape | None = None
+    ) -> Staged:
+        """The argument at a place of the symbol, which ``reader``, itself at ``at``, reads.
+
+        ``wanted`` is its shape where nothing else says it. Raises FileError for a shape that is
+        not known.
+        """
+        if place not in self._made:
+            own = own_name(reader, node.name) if self._readers[place] == 1 else ""
+            module = (*at.module, at.name) if own else ()
+            shape = self._shape(place, node, wanted)
+            with self._stage.at(module):
+                self._made[place] = self._put_up(node, shape, module, own)
+        return self._made[place]
+
+    def belongs(self, place: int, node: Node, reader: Node) -> bool:
+        """Whether an argument is a parameter of the node that reads it, and of no other."""
+        alone = self._readers[place] == 1 and self._is_parameter(node)
+        return alone and bool(own_name(reader, node.name))
+
+    def _put_up(self, node: Node, shape: Shape, module: tuple[str, ...], own: str) -> Staged:
+        numbers = self._numbers.get(node.name)
+        if not self._is_parameter(node):
+            return self._stage.input(node.name, self._example(node, shape, numbers))
+        trainable = self._is_trainable(node)
+        if numbers is not None:
+            return self._stage.variable(node.name, numbers, trainable, module, own)
+        end = node.name.rpartition("_")[2]
+        state = next((s for s in _STATES if node.name.endswith(s)), end)
+        initialiser = _INITIALISERS.get(state, "glorot_uniform")
+        self.drawn = True
+        return self._stage.drawn(node.name, shape, initialiser, module, own, trainable=trainable)
+
+    def _example(self, node: Node, shape: Shape, numbers: NDArray[Any] | None) -> NDArray[Any]:
+        """The numbers of an input; labels are 0, the first class, unless others are given."""
+        if numbers is not None:
+            return numbers
+        dtype = _DTYPES.get(node.attributes.text("__dtype__"), "float32")
+        self._inputs += 1
+        if node.name.rstrip("0123456789").endswith("label"):
+            return np.zeros(shape, dtype)
+        return self._options.example(self._inputs - 1, shape, dtype)
+
+    def _is_parameter(self, node: Node) -> bool:
+        if self._parameters:
+            return node.name in self._parameters
+        return not node.name.rstrip("0123456789").endswith(_DATA)
+
+    def _is_trainable(self, node: Node) -> bool:
+        fixed = node.attributes.number("__lr_mult__", 1.0) == 0.0
+        return not (fixed or node.name.endswith(_STATES))
+
+    def _own_shape(self, node: Node) -> Shape | None:
+        if node.name in self._numbers:
+            return np.shape(self._numbers[node.name])
+        return declared_shape(node.attributes.texts, node.attributes.wholes("__shape__", ()))
+
+    def _shape(self, place: int, node: Node, wanted: Shape | None) -> Shape:
+        entry = Entry(place, 0)
+        shape = self._shapes.get(entry)
+        shape = wanted if shape is None else shape
+        if shape is None and self._shapes.is_free(entry):
+            self._stage.remark(
+                "specialised",
+                f"The file doesn't say which shape {node.name!r} has; it became a scalar.",
+            )
+            shape = ()
+        if shape is None:
+            raise FileError(
+                f"The symbol doesn't say which shape {node.name!r} has.",
+                next_step=f"Give it with the file, such as {node.name}=1,3,224,224.",
+            )
+        self._shapes.know(entry, shape, node.name)
+        return shape
+
+
+def _readers(symbol: Symbol) -> dict[int, int]:
+    """How many inputs read each node."""
+    count = dict.fromkeys(range(len(symbol.nodes)), 0)
+    for node in symbol.nodes:
+        for entry in node.inputs:
+            count[entry.node] += 1
+    return count

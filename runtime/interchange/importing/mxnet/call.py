@@ -1,0 +1,74 @@
+"""One node of a symbol, as its operator sees it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+from blocks.errors import FileError
+from runtime.interchange.importing.imported import UnsupportedError
+
+if TYPE_CHECKING:
+    from runtime.interchange.importing.mxnet.attributes import Attributes
+    from runtime.interchange.importing.mxnet.shapes import Shape
+    from runtime.interchange.importing.mxnet.symbol import Node
+    from runtime.interchange.importing.stage import Stage
+    from runtime.interchange.importing.staged import Staged
+
+Given: TypeAlias = "Callable[[int, Shape | None], Staged]"
+
+
+@dataclass(frozen=True)
+class Call:
+    """A node with its stage and inputs. ``name`` is what its main block is to be called."""
+
+    stage: Stage
+    node: Node
+    name: str
+    given: Given
+    """Gives an input by its number; the shape is for a parameter that has none yet."""
+    is_read: bool = False
+    """Whether other nodes read what it gives."""
+    training: bool = False
+
+    @property
+    def attributes(self) -> Attributes:
+        """The node's attributes."""
+        return self.node.attributes
+
+    def __len__(self) -> int:
+        return len(self.node.inputs)
+
+    def x(self, number: int = 0, shape: Shape | None = None) -> Staged:
+        """An input; raises FileError where the node has fewer."""
+        if not 0 <= number < len(self):
+            raise FileError(
+                f"The node {self.node.name!r} has too few inputs for {self.node.operator}.",
+                expected=f"{number + 1} or more",
+                got=str(len(self)),
+            )
+        return self.given(number, shape)
+
+    def all(self) -> list[Staged]:
+        """All inputs; there must be one or more."""
+        return [self.x(number) for number in range(max(len(self), 1))]
+
+    def block(self, kind: str, *inputs: Staged | None, **parameters: Any) -> Staged:
+        """The main block of the node, called like it."""
+        return self.stage.block(kind, *inputs, name=self.name, **parameters)
+
+    def choice(self, key: str, known: Mapping[str, str], default: str) -> str:
+        """What ``known`` has for an attribute; raises UnsupportedError where it has nothing."""
+        text = self.attributes.text(key, default)
+        if text not in known:
+            raise self.unsupported(f"{key}={text[:40]} is not known")
+        return known[text]
+
+    def unsupported(self, why: str) -> UnsupportedError:
+        """The error of a use of the operator that no block can express."""
+        return UnsupportedError(f"{self.node.operator} of the node {self.node.name!r}", why)
+
+
+Operator: TypeAlias = "Callable[[Call], Staged | tuple[Staged, ...]]"
+"""Puts up the blocks of a node and gives its outputs."""

@@ -1,0 +1,126 @@
+"""Losses, and outputs that bring their own gradient: what later operators send back is ignored."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Literal
+
+from runtime.interchange.importing.mxnet.operators.selection import indices
+
+if TYPE_CHECKING:
+    from runtime.interchange.importing.mxnet.call import Call, Operator
+    from runtime.interchange.importing.staged import Staged
+
+_NORMALISATIONS = {"null": "none", "batch": "batch", "valid": "valid"}
+
+
+def _make_loss(call: Call) -> Staged:
+    scale, threshold = (
+        call.attributes.number("grad_scale", 1.0),
+        call.attributes.number("valid_thresh"),
+    )
+    normalization = call.choice("normalization", _NORMALISATIONS, "null")
+    if normalization == "batch" and not call.x().ndim:
+        normalization = "none"  # a full sum has one element there, on an axis of its own
+    return call.stage.loss(
+        call.x(), call.name, scale=scale, threshold=threshold, normalization=normalization
+    )
+
+
+def _fixed(call: Call, label: Staged) -> Staged:
+    """A label, which gets no gradient."""
+    passes = label.is_float and label.source is not None
+    if passes and label.source is not None and label.source.block.type_name() != "Input":
+        return call.stage.block("StopGradient", label)
+    return label
+
+
+def _shown(call: Call, x: Staged) -> Staged:
+    """What the output gives; what reads it sends nothing back."""
+    return call.stage.block("StopGradient", x) if call.is_read else x
+
+
+def _softmax_output(call: Call) -> Staged:
+    """The softmax; its gradient is that of the cross-entropy with the labels.
+
+    The labels are classes, of the shape of the scores without the axis of classes.
+    """
+    scores, attributes = call.x(0), call.attributes
+    multiple = attributes.flag("multi_output")
+    if not multiple and not attributes.flag("preserve_shape") and scores.ndim > 2:
+        scores = call.stage.reshape(scores, (scores.shape[0], -1))
+    axis = 1 if multiple else scores.ndim - 1
+    places = scores.shape[:axis] + scores.shape[axis + 1 :]
+    label = _fixed(call, call.x(1, places))
+    if label.shape == scores.shape or attributes.number("smooth_alpha"):
+        raise call.unsupported("its labels are probabilities, or smoothed")
+    classes = call.stage.reshape(indices(call, label), places)
+    scale = attributes.number("grad_scale", 1.0)
+    terms, counted = _terms(call, scores, classes, axis)
+    normalisation = call.choice("normalization", _NORMALISATIONS, "null")
+    if normalisation == "batch":
+        scale /= max(scores.shape[0], 1)
+    total = call.stage.block("Sum", terms)
+    if normalisation == "valid":
+        total = total / counted
+    call.stage.loss(total, f"{call.name}_loss", scale=scale)
+    return _shown(call, call.block("Softmax", scores, axis=axis))
+
+
+def _terms(call: Call, scores: Staged, classes: Staged, axis: int) -> tuple[Staged, Staged]:
+    """The cross-entropy at each place, 0 where the label is to be ignored, and how many count."""
+    stage = call.stage
+    if not call.attributes.flag("use_ignore"):
+        terms = stage.block("CrossEntropy", scores, classes, axis=axis, reduction="none")
+        return terms, scores.like(float(max(math.prod(classes.shape), 1)))
+    ignored = stage.block(
+        "Equal", classes, classes.like(int(call.attributes.number("ignore_label", -1)))
+    )
+    safe = stage.block("Where", ignored, classes.like(0), classes)
+    terms = stage.block("CrossEntropy", scores, safe, axis=axis, reduction="none")
+    kept = stage.block("Where", ignored, terms.like(0.0), terms)
+    count = stage.block("Sum", stage.cast(stage.block("Not", ignored), scores.dtype))
+    return kept, stage.block("Maximum", count, count.like(1.0))
+
+
+def _regression(kind: Literal["linear", "absolute", "logistic"]) -> Operator:
+    """A prediction whose gradient is that of a distance to the labels, by output of a sample."""
+
+    def operator(call: Call) -> Staged:
+        x = call.x(0)
+        label = call.stage.reshape(_fixed(call, call.x(1, x.shape)), x.shape)
+        outputs = max(x.size // max(x.shape[0], 1), 1) if x.ndim else 1
+        scale = call.attributes.number("grad_scale", 1.0) / outputs
+        total = _distance(call, kind, x, label)
+        call.stage.loss(total, f"{call.name}_loss", scale=scale)
+        return _shown(call, call.block("Sigmoid", x) if kind == "logistic" else x)
+
+    return operator
+
+
+def _distance(call: Call, kind: str, x: Staged, label: Staged) -> Staged:
+    stage = call.stage
+    if kind == "linear":
+        return stage.block("MeanSquaredError", x, label, reduction="sum") * 0.5
+    if kind == "absolute":
+        return stage.block("MeanAbsoluteError", x, label, reduction="sum")
+    return stage.block("BinaryCrossEntropy", x, label, reduction="sum", given="logits")
+
+
+def _cross_entropy(call: Call) -> Staged:
+    """The sum of the cross-entropies of rows, an ordinary value."""
+    scores = call.x(0)
+    classes = indices(call, _fixed(call, call.x(1, scores.shape[:1])))
+    return call.block("CrossEntropy", scores, classes, reduction="sum")
+
+
+OPERATORS: dict[str, Operator] = {
+    "MakeLoss": _make_loss, "make_loss": _make_loss,
+    "SoftmaxOutput": _softmax_output, "Softmax": _softmax_output,
+    "LinearRegressionOutput": _regression("linear"),
+    "MAERegressionOutput": _regression("absolute"),
+    "LogisticRegressionOutput": _regression("logistic"),
+    "softmax_cross_entropy": _cross_entropy,
+}  # fmt: skip
+KEEPING = ("MakeLoss", "make_loss")
+"""Those whose input and output have one shape."""

@@ -1,0 +1,200 @@
+"""Layers of networks: affine maps, convolution, pooling, activations with parameters, dropout."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from runtime.interchange.importing.mxnet.call import Call, Operator
+    from runtime.interchange.importing.staged import Staged
+
+_SPATIAL = {1: "1D", 2: "2D", 3: "3D"}
+_POOLS = {"max": "MaxPool", "avg": "AvgPool"}
+_SLOPES = {"leaky": "leaky", "elu": "elu", "prelu": "prelu", "selu": "selu", "gelu": "gelu"}
+
+
+def _bias(call: Call, length: int) -> Staged | None:
+    return None if call.attributes.flag("no_bias") else call.x(2, (length,))
+
+
+def _fully_connected(call: Call) -> Staged:
+    x, units = call.x(0), call.attributes.whole("num_hidden")
+    if x.ndim > 2 and call.attributes.flag("flatten", True):
+        x = call.stage.reshape(x, (x.shape[0], x.size // max(x.shape[0], 1)))
+    weight = call.x(1, (units, x.shape[-1]))
+    return call.block("Linear", x, weight, _bias(call, units))
+
+
+def _numbers(call: Call, rank: int, *defaults: tuple[str, int]) -> list[tuple[int, ...]]:
+    """Attributes with a number for each spatial axis; ``()`` means the default."""
+    found = [call.attributes.wholes(key, ()) or (default,) * rank for key, default in defaults]
+    if any(len(numbers) != rank for numbers in found):
+        raise call.unsupported(f"its kernel has {rank} axes, another attribute has not")
+    return found
+
+
+def _spatial(call: Call, x: Staged) -> tuple[tuple[int, ...], str]:
+    """The kernel, and the suffix of the block for as many axes."""
+    kernel = call.attributes.wholes("kernel", ())
+    layout = call.attributes.text("layout")
+    if layout and not layout.startswith("NC"):
+        raise call.unsupported(f"its layout is {layout[:20]}, not one with channels first")
+    if len(kernel) not in _SPATIAL or x.ndim != len(kernel) + 2:
+        raise call.unsupported(f"its kernel {kernel} doesn't fit {x.shape}")
+    return kernel, _SPATIAL[len(kernel)]
+
+
+def _single(numbers: tuple[int, ...]) -> int | tuple[int, ...]:
+    """A parameter of a block: a number where there is one spatial axis."""
+    return numbers[0] if len(numbers) == 1 else numbers
+
+
+def _convolution(call: Call) -> Staged:
+    x = call.x(0)
+    kernel, suffix = _spatial(call, x)
+    stride, pad, dilation = _numbers(call, len(kernel), ("stride", 1), ("pad", 0), ("dilate", 1))
+    filters, groups = call.attributes.whole("num_filter"), call.attributes.whole("num_group", 1)
+    weight = call.x(1, (filters, x.shape[1] // groups, *kernel))
+    return call.block(
+        f"Conv{suffix}", x, weight, _bias(call, filters), kernel=_single(kernel),
+        stride=_single(stride), padding=_single(pad), dilation=_single(dilation), groups=groups,
+    )  # fmt: skip
+
+
+def _deconvolution(call: Call) -> Staged:
+    x = call.x(0)
+    kernel, suffix = _spatial(call, x)
+    stride, pad, dilation, more = _numbers(
+        call, len(kernel), ("stride", 1), ("pad", 0), ("dilate", 1), ("adj", 0)
+    )
+    if call.attributes.text("target_shape") not in ("", "()"):
+        raise call.unsupported("it gives the target's shape")
+    filters, groups = call.attributes.whole("num_filter"), call.attributes.whole("num_group", 1)
+    weight = call.x(1, (x.shape[1], filters // groups, *kernel))
+    without = call.attributes.flag("no_bias", True)
+    bias = None if without else call.x(2, (filters,))
+    return call.block(
+        f"ConvTranspose{suffix}", x, weight, bias, kernel=_single(kernel),
+        stride=_single(stride), padding=_single(pad), dilation=_single(dilation), groups=groups,
+        output_padding=_single(more),
+    )  # fmt: skip
+
+
+def _pooling(call: Call) -> Staged:
+    x = call.x()
+    kind = call.attributes.text("pool_type", "max")
+    if call.attributes.flag("global_pool"):
+        return _global_pool(call, x, kind)
+    kernel, suffix = _spatial(call, x)
+    stride, pad = _numbers(call, len(kernel), ("stride", 1), ("pad", 0))
+    convention = call.attributes.text("pooling_convention", "valid")
+    if convention == "full":
+        before = pad
+        after = tuple(map(_extra, x.shape[2:], kernel, stride, pad))
+    else:
+        before = after = pad
+    if kind == "max":
+        return _max_pool(call, x, suffix, kernel, stride, before, after)
+    if kind not in ("avg", "sum") or convention not in ("valid", "full") or before != after:
+        raise call.unsupported(f"pool_type={kind[:20]}, pooling_convention={convention[:20]}")
+    if any(pad) and not call.attributes.flag("count_include_pad", True):
+        raise call.unsupported("its mean leaves padding out")
+    mean = call.block(
+        f"AvgPool{suffix}", x, window=_single(kernel), stride=_single(stride), padding=_single(pad)
+    )
+    count = 1
+    for length in kernel:
+        count *= length
+    return mean * float(count) if kind == "sum" else mean
+
+
+def _extra(length: int, kernel: int, stride: int, pad: int) -> int:
+    """The padding after an axis that lets a last, incomplete window count."""
+    rest = (length + 2 * pad - kernel) % stride
+    return pad + (stride - rest if rest else 0)
+
+
+def _max_pool(
+    call: Call,
+    x: Staged,
+    suffix: str,
+    kernel: tuple[int, ...],
+    stride: tuple[int, ...],
+    before: tuple[int, ...],
+    after: tuple[int, ...],
+) -> Staged:
+    given: Mapping[str, Any] = {"window": _single(kernel), "stride": _single(stride)}
+    if before == after:
+        return call.block(f"MaxPool{suffix}", x, **given, padding=_single(before))
+    widths = ((0, 0), (0, 0), *zip(before, after, strict=True))
+    padded = call.stage.block("Pad", x, widths=widths, value=float("-inf"))
+    return call.block(f"MaxPool{suffix}", padded, **given)
+
+
+def _global_pool(call: Call, x: Staged, kind: str) -> Staged:
+    blocks = {"max": "Max", "avg": "Mean", "sum": "Sum"}
+    if kind not in blocks:
+        raise call.unsupported(f"pool_type={kind[:20]}")
+    return call.block(blocks[kind], x, axis=tuple(range(2, x.ndim)), keepdims=True)
+
+
+def _leaky(call: Call) -> Staged:
+    kind, x = call.choice("act_type", _SLOPES, "leaky"), call.x(0)
+    slope = call.attributes.number("slope", 0.25)
+    if kind == "leaky":
+        return call.block("LeakyRelu", x, slope=slope)
+    if kind == "elu":
+        return call.block("Elu", x, alpha=slope)
+    if kind == "gelu":
+        return call.block("Gelu", x)
+    if kind == "selu":
+        return call.block("Elu", x, alpha=1.6732632423543772) * 1.0507009873554805
+    channels = x.shape[1] if x.ndim > 1 else 1
+    factor = call.stage.reshape(call.x(1, (channels,)), (channels, *(1,) * (x.ndim - 2)))
+    return call.block("Where", x > 0.0, x, x * factor)
+
+
+def _softmax(call: Call) -> Staged:
+    return call.block("Softmax", _cooled(call, call.x()), axis=call.attributes.whole("axis", -1))
+
+
+def _cooled(call: Call, x: Staged) -> Staged:
+    if call.attributes.flag("use_length"):
+        raise call.unsupported("it has lengths of rows")
+    temperature = call.attributes.number("temperature", 1.0)
+    return x if temperature == 1.0 else x / temperature
+
+
+def _log_softmax(call: Call) -> Staged:
+    axis = call.attributes.whole("axis", -1)
+    return call.block("LogSoftmax", _cooled(call, call.x()), axis=axis)
+
+
+def _softmin(call: Call) -> Staged:
+    return call.block("Softmax", _cooled(call, -call.x()), axis=call.attributes.whole("axis", -1))
+
+
+def _softmax_activation(call: Call) -> Staged:
+    """Over channels, or over all but the first axis."""
+    x = call.x()
+    if call.attributes.text("mode", "instance") == "channel":
+        return call.block("Softmax", x, axis=1)
+    flat = call.stage.reshape(x, (x.shape[0], x.size // max(x.shape[0], 1)))
+    return call.stage.reshape(call.block("Softmax", flat, axis=-1), x.shape)
+
+
+def _dropout(call: Call) -> Staged:
+    call.stage.remark(
+        "note", f"The dropout {call.node.name!r} passes everything, as it does in use."
+    )
+    return call.x()
+
+
+OPERATORS: dict[str, Operator] = {
+    "FullyConnected": _fully_connected, "Convolution": _convolution,
+    "Convolution_v1": _convolution, "Deconvolution": _deconvolution, "Pooling": _pooling,
+    "Pooling_v1": _pooling, "LeakyReLU": _leaky, "Dropout": _dropout,
+    "softmax": _softmax, "log_softmax": _log_softmax, "softmin": _softmin,
+    "SoftmaxActivation": _softmax_activation,
+}  # fmt: skip

@@ -1,0 +1,87 @@
+"""Sums and their like over axes, and products of matrices."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from runtime.interchange.importing.mxnet.call import Call, Operator
+    from runtime.interchange.importing.staged import Staged
+
+_BLOCKS = {
+    "sum": "Sum", "sum_axis": "Sum", "mean": "Mean", "max": "Max", "max_axis": "Max", "min": "Min",
+    "min_axis": "Min", "prod": "Prod",
+}  # fmt: skip
+
+
+def _over(call: Call, rank: int) -> dict[str, Any]:
+    """The parameters of the reduction: which axes, and whether they stay."""
+    axes = call.attributes.axes()
+    if any(not -rank <= axis < rank for axis in axes or ()):
+        raise call.unsupported(f"its axes {axes} are not those of rank {rank}")
+    if call.attributes.flag("exclude"):
+        excluded = {axis % rank for axis in axes or ()}
+        axes = tuple(axis for axis in range(rank) if axis not in excluded)
+    return {"axis": axes or None, "keepdims": call.attributes.flag("keepdims")}
+
+
+def _reduction(kind: str) -> Operator:
+    return lambda call: call.block(kind, call.x(), **_over(call, call.x().ndim))
+
+
+def _choice(kind: str) -> Operator:
+    """An index, which is a float here."""
+
+    def choose(call: Call) -> Staged:
+        x, axes = call.x(), call.attributes.axes()
+        axis = axes[0] if axes else None
+        keepdims = call.attributes.flag("keepdims")
+        return call.stage.cast(call.block(kind, x, axis=axis, keepdims=keepdims), x.dtype)
+
+    return choose
+
+
+def _norm(call: Call) -> Staged:
+    x, order = call.x(), call.attributes.whole("ord", 2)
+    over = _over(call, x.ndim)
+    if order == 2:
+        return call.block("Norm", x, **over)
+    if order == 1:
+        return call.block("Sum", call.stage.block("Abs", x), **over)
+    raise call.unsupported(f"its ord is {order}")
+
+
+def _cumulative(call: Call) -> Staged:
+    axes, x = call.attributes.axes(), call.x()
+    if axes is None:
+        x = call.stage.reshape(x, (x.size,))
+    return call.block("CumulativeSum", x, axis=axes[0] if axes else 0)
+
+
+def _dot(call: Call) -> Staged:
+    """The last axis of one with the first of the other; each may be reversed before."""
+    a, b = call.x(0), call.x(1)
+    if call.attributes.flag("transpose_a"):
+        a = call.stage.transpose(a, range(a.ndim)[::-1])
+    if call.attributes.flag("transpose_b"):
+        b = call.stage.transpose(b, range(b.ndim)[::-1])
+    if b.ndim <= 2:
+        return call.block("MatMul", a, b)
+    flat = call.stage.reshape(b, (b.shape[0], b.size // max(b.shape[0], 1)))
+    return call.stage.reshape(call.block("MatMul", a, flat), (*a.shape[:-1], *b.shape[1:]))
+
+
+def _batch_dot(call: Call) -> Staged:
+    a, b = call.x(0), call.x(1)
+    if call.attributes.flag("transpose_a"):
+        a = call.stage.transpose(a, (0, 2, 1))
+    if call.attributes.flag("transpose_b"):
+        b = call.stage.transpose(b, (0, 2, 1))
+    return call.block("MatMul", a, b)
+
+
+OPERATORS: dict[str, Operator] = {name: _reduction(kind) for name, kind in _BLOCKS.items()}
+OPERATORS |= {"argmax": _choice("ArgMax"), "argmin": _choice("ArgMin"), "norm": _norm}
+ANY_SHAPE = tuple(_BLOCKS)
+"""Those that take scalars too."""
+OPERATORS |= {"cumsum": _cumulative, "dot": _dot, "batch_dot": _batch_dot}

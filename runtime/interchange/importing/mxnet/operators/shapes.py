@@ -1,0 +1,226 @@
+"""The same elements in other shapes: reshaping, transposing, joining and repeating."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from runtime.interchange.importing.mxnet.call import Call, Operator
+    from runtime.interchange.importing.mxnet.shapes import Shape
+    from runtime.interchange.importing.staged import Staged
+
+
+def _reshape(call: Call) -> Staged:
+    x, wanted = call.x(), call.attributes.wholes("shape", ())
+    if not wanted and "target_shape" in call.attributes.texts:
+        wanted = call.attributes.wholes("target_shape")
+    reverse = call.attributes.flag("reverse")
+    shape = x.shape[::-1] if reverse else x.shape
+    try:
+        found = reshaped(shape, wanted[::-1] if reverse else wanted)
+    except (ValueError, IndexError) as error:
+        raise call.unsupported(f"{wanted} doesn't fit {x.shape}") from error
+    return call.block("Reshape", x, shape=found[::-1] if reverse else found)
+
+
+def reshaped(shape: Shape, wanted: Sequence[int]) -> Shape:
+    """The lengths that MXNet's codes mean: 0 keeps a length, -1 takes what is left.
+
+    -2 keeps all further ones, -3 joins two, -4 splits one into the two that follow. Raises
+    ValueError or IndexError where they don't fit the shape.
+    """
+    found: list[int] = []
+    codes, place = list(wanted), 0
+    while codes:
+        code = codes.pop(0)
+        if code > 0 or code == -1:
+            found.append(code)
+            place += 1
+        elif code == 0:
+            found.append(shape[place])
+            place += 1
+        elif code == -2:
+            found += shape[place:]
+            place = len(shape)
+        elif code == -3:
+            found.append(shape[place] * shape[place + 1])
+            place += 2
+        elif code == -4:
+            found += _split(shape[place], codes.pop(0), codes.pop(0))
+            place += 1
+        else:
+            raise ValueError(f"{code} is no length")
+    if found.count(-1) > 1:
+        raise ValueError("two lengths are open")
+    known = math.prod(length for length in found if length != -1)
+    return tuple(math.prod(shape) // max(known, 1) if n == -1 else n for n in found)
+
+
+def _split(length: int, first: int, second: int) -> tuple[int, int]:
+    if first == -1:
+        first = length // second
+    if second == -1:
+        second = length // first
+    return first, second
+
+
+def _flatten(call: Call) -> Staged:
+    return call.block("Flatten", call.x())
+
+
+def _transpose(call: Call) -> Staged:
+    x, axes = call.x(), call.attributes.axes("axes")
+    order = axes or tuple(range(x.ndim))[::-1]
+    return call.block("Transpose", x, perm=tuple(axis % max(x.ndim, 1) for axis in order))
+
+
+def _swap(call: Call) -> Staged:
+    x = call.x()
+    one, other = (call.attributes.whole(key, 0) for key in ("dim1", "dim2"))
+    order = list(range(x.ndim))
+    order[one], order[other] = order[other], order[one]
+    return call.block("Transpose", x, perm=tuple(order))
+
+
+def _expand(call: Call) -> Staged:
+    return call.block("ExpandDims", call.x(), axis=call.attributes.whole("axis"))
+
+
+def _squeeze(call: Call) -> Staged:
+    x, axes = call.x(), call.attributes.axes()
+    gone = {axis % max(x.ndim, 1) for axis in axes} if axes else _ones(x.shape)
+    return call.stage.reshape(x, [n for axis, n in enumerate(x.shape) if axis not in gone])
+
+
+def _ones(shape: Shape) -> set[int]:
+    return {axis for axis, length in enumerate(shape) if length == 1}
+
+
+def _concat(call: Call) -> Staged:
+    return call.block("Concat", *call.all(), axis=call.attributes.whole("dim", 1))
+
+
+def _stack(call: Call) -> Staged:
+    return call.block("Stack", *call.all(), axis=call.attributes.whole("axis", 0))
+
+
+def _split_channels(call: Call) -> tuple[Staged, ...]:
+    """Equal parts along an axis, which ``squeeze_axis`` drops."""
+    x, axis = call.x(), call.attributes.whole("axis", 1)
+    count = call.attributes.whole("num_outputs")
+    if not (-x.ndim <= axis < x.ndim and 0 < count and x.shape[axis] % count == 0):
+        raise call.unsupported(f"{x.shape} has no {count} equal parts along axis {axis}")
+    width = x.shape[axis] // count
+    parts = [call.stage.cut(x, axis, i * width, (i + 1) * width) for i in range(count)]
+    if call.attributes.flag("squeeze_axis"):
+        parts = [call.stage.select(part, axis, 0) for part in parts]
+    return tuple(parts)
+
+
+def _broadcast_to(call: Call) -> Staged:
+    x, wanted = call.x(), call.attributes.wholes("shape", ())
+    if len(wanted) != x.ndim:
+        raise call.unsupported(f"{wanted} doesn't fit {x.shape}")
+    shape = [own if length == 0 else length for own, length in zip(x.shape, wanted, strict=True)]
+    return call.stage.broadcast(x, shape)
+
+
+def _broadcast_axes(call: Call) -> Staged:
+    x = call.x()
+    shape = list(x.shape)
+    axes, lengths = call.attributes.wholes("axis", ()), call.attributes.wholes("size", ())
+    for axis, length in zip(axes, lengths, strict=True):
+        shape[axis] = length
+    return call.stage.broadcast(x, shape)
+
+
+def _broadcast_like(call: Call) -> Staged:
+    if "lhs_axes" in call.attributes.texts:
+        raise call.unsupported("only some axes are broadcast")
+    return call.stage.broadcast(call.x(0), call.x(1).shape)
+
+
+def _reshape_like(call: Call) -> Staged:
+    return call.stage.reshape(call.x(0), call.x(1).shape)
+
+
+def _tile(call: Call) -> Staged:
+    """Repeats the whole along each axis."""
+    x, counts = call.x(), call.attributes.wholes("reps")
+    rank = max(x.ndim, len(counts))
+    counts = (1,) * (rank - len(counts)) + counts
+    shape = (1,) * (rank - x.ndim) + x.shape
+    return _repeated(
+        call, x, [(count, length) for count, length in zip(counts, shape, strict=True)], 0
+    )
+
+
+def _repeated(call: Call, x: Staged, pairs: Sequence[tuple[int, int]], new: int) -> Staged:
+    """Every axis repeated: ``pairs`` has for each the count and the length, in either order.
+
+    ``new`` is the place of the count in a pair, where a new axis is made.
+    """
+    thin = [1 if place == new else pair[place] for pair in pairs for place in (0, 1)]
+    wide = [number for pair in pairs for number in pair]
+    joined = [one * other for one, other in pairs]
+    spread = call.stage.broadcast(call.stage.reshape(x, thin), wide)
+    return call.stage.reshape(spread, joined)
+
+
+def _repeat(call: Call) -> Staged:
+    x, count, axes = call.x(), call.attributes.whole("repeats"), call.attributes.axes()
+    if axes is None:
+        x, axes = call.stage.reshape(x, (x.size,)), (0,)
+    axis = axes[0] % max(x.ndim, 1)
+    pairs = [(length, count if place == axis else 1) for place, length in enumerate(x.shape)]
+    return _repeated(call, x, pairs, 1)
+
+
+def _upsampling(call: Call) -> Staged:
+    """Every pixel repeated to a square; other ways of enlarging have weights."""
+    if call.attributes.text("sample_type") != "nearest" or len(call) != 1:
+        raise call.unsupported("only one image, and its nearest pixels, are repeated")
+    x, scale = call.x(), call.attributes.whole("scale")
+    pairs = [(length, scale if axis >= 2 else 1) for axis, length in enumerate(x.shape)]
+    return _repeated(call, x, pairs, 1)
+
+
+def _reverse(call: Call) -> Staged:
+    return call.block("Flip", call.x(), axis=call.attributes.wholes("axis"))
+
+
+def _pad(call: Call) -> Staged:
+    mode = call.attributes.text("mode", "constant")
+    if mode != "constant":
+        raise call.unsupported(f"its mode is {mode[:40]}")
+    flat = call.attributes.wholes("pad_width")
+    widths = tuple(zip(flat[::2], flat[1::2], strict=False))
+    return call.block(
+        "Pad", call.x(), widths=widths, value=call.attributes.number("constant_value")
+    )
+
+
+def _shape_of(call: Call) -> Staged:
+    return call.stage.constant(np.asarray(call.x().shape, np.int64))
+
+
+def _size_of(call: Call) -> Staged:
+    return call.stage.constant(np.asarray([call.x().size], np.int64))
+
+
+OPERATORS: dict[str, Operator] = {
+    "Reshape": _reshape, "reshape": _reshape, "Flatten": _flatten, "flatten": _flatten,
+    "transpose": _transpose, "SwapAxis": _swap, "swapaxes": _swap,
+    "expand_dims": _expand, "squeeze": _squeeze,
+    "Concat": _concat, "concat": _concat, "stack": _stack,
+    "SliceChannel": _split_channels, "split": _split_channels,
+    "broadcast_to": _broadcast_to, "broadcast_axis": _broadcast_axes,
+    "broadcast_axes": _broadcast_axes, "broadcast_like": _broadcast_like,
+    "reshape_like": _reshape_like, "tile": _tile, "repeat": _repeat, "UpSampling": _upsampling,
+    "reverse": _reverse, "flip": _reverse, "Pad": _pad, "pad": _pad,
+    "shape_array": _shape_of, "size_array": _size_of,
+}  # fmt: skip

@@ -191,6 +191,8 @@ _OPS = {
     "tanh": "Tanh", "sigmoid": "Sigmoid", "erf": "Erf", "sign": "Sign",
     "floor": "Floor", "ceil": "Ceil", "round": "Round", "equal": "Equal", "less": "Less",
     "less_equal": "LessOrEqual", "greater": "Greater", "greater_equal": "GreaterOrEqual",
+    "arcsin": "Asin", "arccos": "Acos", "arctan": "Atan", "sinh": "Sinh", "cosh": "Cosh",
+    "arcsinh": "Asinh", "arccosh": "Acosh", "arctanh": "Atanh",
     "logical_and": "And", "logical_or": "Or", "logical_xor": "Xor", "logical_not": "Not",
 }  # fmt: skip
 """Primitives that are one operator for all dtypes."""

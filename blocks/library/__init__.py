@@ -12,6 +12,7 @@ FAMILIES = (
     "shape",
     "parts",
     "convolution",
+    "sampling",
     "layers",
     "containers",
     "gradient",

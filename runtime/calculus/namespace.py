@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Any
 
 from blocks.errors import DTypeError
 from runtime.calculus.dtypes import is_float
-from runtime.calculus.primitives.convolution import ConvolutionOps
 from runtime.calculus.primitives.elementwise import ElementwiseOps
 from runtime.calculus.primitives.gather import GatherOps
 from runtime.calculus.primitives.gradient import GradientOps
@@ -15,6 +14,7 @@ from runtime.calculus.primitives.logic import LogicOps
 from runtime.calculus.primitives.random import RandomOps
 from runtime.calculus.primitives.reduce import ReduceOps
 from runtime.calculus.primitives.shape import ShapeOps
+from runtime.calculus.primitives.spatial import SpatialOps
 from runtime.calculus.primitives.trigonometry import TrigonometryOps
 from runtime.calculus.reverse import sweep, unwrap
 
@@ -30,7 +30,7 @@ class Namespace(
     GatherOps,
     ReduceOps,
     LinearOps,
-    ConvolutionOps,
+    SpatialOps,
     GradientOps,
     RandomOps,
 ):

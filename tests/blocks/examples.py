@@ -37,6 +37,7 @@ DISTINCT = np.array([[0.3, -1.2, 2.1], [1.7, 0.9, -0.4]])
 TRUTH = np.array([[True, False, True], [False, True, True]])
 OTHER_TRUTH = np.array([[True, True, False], [False, False, True]])
 IMAGE = _floats(2, 2, 4, 5)
+SIGNAL, VOLUME = IMAGE[:, :, 0], _floats(1, 2, 2, 3, 3)
 ROWS = np.array([2, 0, 2])
 PROBABILITIES = np.array([[0.2, 0.5, 0.3], [0.7, 0.1, 0.2]])
 
@@ -154,9 +155,34 @@ def _examples() -> list[Example]:
     add("Conv2D", {"x": IMAGE, "weight": weights}, stride=(2, 1), padding="same")
     add("Conv2D", {"x": IMAGE, "weight": _floats(2, 1, 2, 2)}, groups=2, dilation=(2, 2))
     add("Conv2D", {"x": IMAGE, "weight": weights}, padding=(1, 0))
+    add("Conv2D", {"x": IMAGE, "weight": weights}, padding=((1, 0), (0, 2)))
+    add("Conv1D", {"x": SIGNAL, "weight": _floats(3, 2, 2), "bias": bias}, stride=2, padding=1)
+    add("Conv3D", {"x": VOLUME, "weight": _floats(2, 1, 2, 2, 2)}, padding=(1, 0, 0), groups=2)
+    add("ConvTranspose1D", {"x": SIGNAL, "weight": _floats(2, 3, 2), "bias": bias}, stride=2)
+    add("ConvTranspose2D", {"x": IMAGE, "weight": _floats(2, 1, 2, 3), "bias": bias[:2]},
+        stride=(2, 1), padding=(1, 1), output_padding=(1, 0), groups=2)  # fmt: skip
+    add("ConvTranspose3D", {"x": VOLUME, "weight": _floats(2, 1, 2, 2, 1)}, stride=(2, 1, 1))
     for name in ("MaxPool2D", "AvgPool2D"):
         add(name, {"x": IMAGE})
         add(name, {"x": IMAGE}, window=(3, 2), stride=(1, 2), padding="same")
+        add(name, {"x": IMAGE}, window=(2, 2), stride=(2, 2), padding=(0, 1), ceil=True)
+    for name in ("MaxPool1D", "AvgPool1D"):
+        add(name, {"x": SIGNAL}, window=3, stride=2, padding=1)
+    for name in ("MaxPool3D", "AvgPool3D"):
+        add(name, {"x": VOLUME}, window=(2, 2, 2), stride=(1, 1, 1))
+    add("AvgPool1D", {"x": SIGNAL}, window=3, stride=2, padding=1, count_padding=False)
+
+    add("Resize", {"x": SIGNAL})
+    add("Resize", {"x": IMAGE}, mode="linear", sizes=(3, 7))
+    add("Resize", {"x": IMAGE}, mode="linear", sizes=(3, 2), antialias=True, exclude_outside=True)
+    add("Resize", {"x": IMAGE}, mode="cubic", scales=1.5, coordinates="align_corners")
+    add("Resize", {"x": IMAGE}, mode="area", sizes=(2, 3))
+    grid = _floats(2, 3, 2, 2, low=-0.9, high=0.9)
+    add("GridSample", {"x": IMAGE, "grid": grid})
+    add("GridSample", {"x": IMAGE, "grid": 1.5 * grid}, mode="cubic", padding="reflection")
+    add("GridSample", {"x": IMAGE, "grid": grid}, mode="nearest", closed="grid")
+    add("GridSample", {"x": VOLUME, "grid": _floats(1, 2, 1, 2, 3, low=-0.9, high=0.9)},
+        align_corners=True, padding="border")  # fmt: skip
 
     add("StopGradient", {"x": A}, closed="x")
     add("GradientScale", {"x": A}, scale=0.5)

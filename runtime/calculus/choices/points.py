@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
+
+from blocks.library.convolution.windows import each
 
 if TYPE_CHECKING:
     from runtime.calculus.choices.choice import Array, Site
@@ -162,7 +165,7 @@ def tied_windows(site: Site) -> Any:
     """Windows whose largest element is there twice, or that have NaN."""
     windows = _windows(site)
     largest = windows == windows.max(-1, keepdims=True)
-    return ((largest.sum(-1) > 1) | np.isnan(windows).any(-1)).any((1, 2, 3))
+    return _by_place((largest.sum(-1) > 1) | np.isnan(windows).any(-1))
 
 
 def cancelling_windows(site: Site) -> Any:
@@ -172,12 +175,30 @@ def cancelling_windows(site: Site) -> Any:
     rounding = step * sizes.max(-1)
     smallest = np.where(sizes > 0, sizes, np.inf).min(-1)
     cancels = np.abs(windows.sum(-1)) <= windows.shape[-1] * rounding
-    return (cancels & (smallest < rounding)).any((1, 2, 3))
+    return _by_place(cancels & (smallest < rounding))
+
+
+def overflowing(x: Array) -> Any:
+    """∞ or NaN, or twice as much would be."""
+    return ~np.isfinite(x + x)
+
+
+def interpolated(point: Point) -> Point:
+    """A point of a Resize that computes weighted sums."""
+    return lambda site: point(site) & (getattr(site.block, "mode", "") != "nearest")
+
+
+def _by_place(found: Any) -> Any:
+    return found.any(axis=tuple(range(1, found.ndim)))
 
 
 def _windows(site: Site) -> Array:
-    """The windows of a pooling in an image (N, C, H, W): (N, C, rows, columns, elements)."""
+    """The windows of a pooling in arrays (N, C, lengths…): (N, C, places…, elements)."""
     block: Any = site.block
-    rows, columns = block.window
-    windows = sliding_window_view(site.x, (rows, columns), axis=(2, 3))
-    return windows.reshape(*windows.shape[:-2], rows * columns)
+    window, dilation = each(block.window), each(block.dilation)
+    reach = tuple(d * (k - 1) + 1 for k, d in zip(window, dilation, strict=True))
+    axes = tuple(range(2, 2 + len(window)))
+    windows = sliding_window_view(site.x, reach, axis=axes)
+    places: tuple[Any, ...] = (..., *(slice(None, None, d) for d in dilation))
+    seen: Array = windows[places]
+    return seen.reshape(*seen.shape[: -len(window)], math.prod(window))

@@ -288,25 +288,3 @@ class ConvolutionOps(BaseOps):
     def fold(self, patches: Value, shape: Shape, geometry: Geometry) -> Value:
         """Windows added back into an image of ``shape``: the transpose of ``windows``."""
         return self.trace.apply(FOLD, patches, shape=shape, geometry=geometry)
-
-    def _pooled(self, x: Any, what: str) -> Value:
-        image = self.as_float(x)
-        if image.ndim != 4:
-            raise ShapeError(f"{what} needs an image (N, C, H, W).", got=str(list(image.shape)))
-        return image
-
-    def max_pool2d(
-        self, x: Any, window: Pair, stride: Pair, padding: Padding = ((0, 0), (0, 0))
-    ) -> Value:
-        """Largest element of each window; padding never wins; ties share the gradient."""
-        patches = self.windows(
-            self._pooled(x, "max_pool2d"), Geometry(window, stride, padding), -np.inf
-        )
-        return self.xp.max(patches, (0, 1))
-
-    def avg_pool2d(
-        self, x: Any, window: Pair, stride: Pair, padding: Padding = ((0, 0), (0, 0))
-    ) -> Value:
-        """Mean of each window; padding counts as zeros."""
-        patches = self.windows(self._pooled(x, "avg_pool2d"), Geometry(window, stride, padding))
-        return self.xp.mean(patches, (0, 1))

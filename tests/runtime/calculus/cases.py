@@ -314,10 +314,10 @@ CONVOLUTION = [
          (draw(*_IMAGE), draw(*_OUTPUT)), _back_to_weights, (True, True)),
     Case("windows", lambda xp, x: xp.windows(x, _GEOMETRY, 5.0), (draw(*_IMAGE),), _windows),
     Case("fold", lambda xp, p: xp.fold(p, _IMAGE, _GEOMETRY), (draw(2, 3, 2, 4, 2, 3),), _folded),
-    Case("windows", lambda xp, x: xp.max_pool2d(x, (2, 3), (2, 2), ((1, 1), (0, 0))),
-         (draw(*_IMAGE),), lambda x: _pooled(x, np.max, -np.inf), name="max_pool2d"),
-    Case("windows", lambda xp, x: xp.avg_pool2d(x, (2, 3), (2, 2), ((1, 1), (0, 0))),
-         (draw(*_IMAGE),), lambda x: _pooled(x, np.mean, 0.0), name="avg_pool2d"),
+    Case("windows", lambda xp, x: xp.max_pool(x, (2, 3), (2, 2), ((1, 1), (0, 0))),
+         (draw(*_IMAGE),), lambda x: _pooled(x, np.max, -np.inf), name="max_pool"),
+    Case("windows", lambda xp, x: xp.avg_pool(x, (2, 3), (2, 2), ((1, 1), (0, 0))),
+         (draw(*_IMAGE),), lambda x: _pooled(x, np.mean, 0.0), name="avg_pool"),
 ]  # fmt: skip
 
 GRADIENT = [

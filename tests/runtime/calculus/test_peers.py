@@ -31,12 +31,12 @@ PAIRS = {
         lambda xp, x, w: xp.conv2d(x, w, groups=4),
         lambda x, w: F.conv2d(x, w, groups=4), (IMAGE, draw(4, 1, 3, 3)),
     ),
-    "max_pool2d": (
-        lambda xp, x: xp.max_pool2d(x, (3, 2), (2, 2), ((1, 1), (1, 1))),
+    "max_pool": (
+        lambda xp, x: xp.max_pool(x, (3, 2), (2, 2), ((1, 1), (1, 1))),
         lambda x: F.max_pool2d(x, (3, 2), (2, 2), (1, 1)), (IMAGE,),
     ),
-    "avg_pool2d": (
-        lambda xp, x: xp.avg_pool2d(x, (3, 2), (2, 2), ((1, 1), (1, 1))),
+    "avg_pool": (
+        lambda xp, x: xp.avg_pool(x, (3, 2), (2, 2), ((1, 1), (1, 1))),
         lambda x: F.avg_pool2d(x, (3, 2), (2, 2), (1, 1)), (IMAGE,),
     ),
     "logsumexp": (

@@ -21,7 +21,7 @@ JUSTIFIED = {
     "blocks/block.py": "names of modules, and places in a file's record",
     "blocks/formulas/expressions.py": "methods of numpy's functions",
     "blocks/formulas/nodes.py": "lines of source files, and a port in a message",
-    "blocks/library/convolution.py": "a fraction",
+    "blocks/library/convolution/convolutions.py": "a fraction",
     "blocks/library/parts.py": "slices",
     "blocks/registry.py": "names of modules",
     "runtime/cli/display.py": "addresses of displays",

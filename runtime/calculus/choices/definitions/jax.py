@@ -150,7 +150,7 @@ class Operations(FirstOfWindow):
 DEFINITIONS: dict[str, Definition] = {
     **dict.fromkeys(
         ("Abs", "MeanAbsoluteError", "Tanh", "Round", "Floor", "Ceil", "Sign", "Maximum", "Minimum",
-         "Clip", "Arctan2", "Norm", "LogSumExp", "MaxPool2D"),
+         "Clip", "Arctan2", "Norm", "LogSumExp", "MaxPool1D", "MaxPool2D", "MaxPool3D"),
         as_written,
     ),
     "Div": lambda xp, block, a, b: xp.divide(a, b),

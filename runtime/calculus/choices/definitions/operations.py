@@ -59,7 +59,7 @@ def chosen(
     best = places[0]
     for new in places[1:]:
         best = xp.where(wins(new, best), new, best)
-    return xp.surrogate(value, best)
+    return xp.surrogate(value, xp.reshape(best, value.shape))
 
 
 class FirstOfWindow(Namespace):
@@ -70,9 +70,9 @@ class FirstOfWindow(Namespace):
     def _wins(self, new: Value, best: Value) -> Value:
         return new > best
 
-    def max_pool2d(self, *arguments: Any, **options: Any) -> Value:
-        """``max_pool2d`` with its gradient to one element of each window."""
-        value = Namespace(self.trace).max_pool2d(*arguments, **options)
-        largest = value.inputs[0] if value.primitive is not MAX else value
-        assert largest.primitive is MAX  # a maximum over the first two axes, which are dropped
+    def max_pool(self, *arguments: Any, **options: Any) -> Value:
+        """``max_pool`` with its gradient to one element of each window."""
+        value = Namespace(self.trace).max_pool(*arguments, **options)
+        (largest,) = value.inputs
+        assert largest.primitive is MAX  # over the first two axes, which are then dropped
         return chosen(self.xp, largest.inputs[0], self._wins, value)

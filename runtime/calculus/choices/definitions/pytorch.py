@@ -188,7 +188,18 @@ def _cosine_similarity(xp: Namespace, block: Any, a: Value, b: Value) -> Value:
 
 DEFINITIONS: dict[str, Definition] = {
     **dict.fromkeys(
-        ("Abs", "MeanAbsoluteError", "Sign", "Relu", "Arctan2", "LogSumExp", "Norm", "MaxPool2D"),
+        (
+            "Abs",
+            "MeanAbsoluteError",
+            "Sign",
+            "Relu",
+            "Arctan2",
+            "LogSumExp",
+            "Norm",
+            "MaxPool1D",
+            "MaxPool2D",
+            "MaxPool3D",
+        ),
         as_written,
     ),
     "Div": lambda xp, block, a, b: xp.divide(a, b),

@@ -111,7 +111,19 @@ class Operations(FirstOfWindow):
 
 DEFINITIONS: dict[str, Definition] = {
     **dict.fromkeys(
-        ("Sqrt", "Round", "Floor", "Ceil", "Maximum", "Minimum", "Arctan2", "Norm", "MaxPool2D"),
+        (
+            "Sqrt",
+            "Round",
+            "Floor",
+            "Ceil",
+            "Maximum",
+            "Minimum",
+            "Arctan2",
+            "Norm",
+            "MaxPool1D",
+            "MaxPool2D",
+            "MaxPool3D",
+        ),
         as_written,
     ),
     "Pow": lambda xp, block, a, b: xp.power(a, b),

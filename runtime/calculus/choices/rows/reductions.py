@@ -11,16 +11,24 @@ from runtime.calculus.choices.points import (
     huge,
     huge_half,
     infinite,
+    interpolated,
     length_zero,
     lone_square_lost,
     no_length,
     not_finite,
     nothing_arrives,
+    overflowing,
     saturated,
     tie,
     tied_windows,
     vanishing,
 )
+
+_PRODUCTS = (
+    "MatMul", "Linear", "Einsum", "Conv1D", "Conv2D", "Conv3D", "ConvTranspose1D",
+    "ConvTranspose2D", "ConvTranspose3D",
+)  # fmt: skip
+"""Blocks that add products up."""
 
 REDUCTIONS = (
     Choice(
@@ -34,18 +42,20 @@ REDUCTIONS = (
         "As for Abs.",
     ),
     Choice(
-        ("MatMul", "Linear", "Einsum", "Conv2D"), "value", "sums that overflow on the way",
+        _PRODUCTS, "value", "sums that overflow on the way",
         any_input(huge), "in the order of numpy",
         {"PyTorch": "in another order", "JAX": "in another order"},
         "∞, NaN or a number by the order.", extreme=True, modelled=False, shown=False,
     ),
     Choice(
-        ("AvgPool2D",), "value", "sums that float16 does not hold", huge_half, "the mean",
+        ("AvgPool1D", "AvgPool2D"), "value", "sums that float16 does not hold", huge_half,
+        "the mean",
         {"JAX": "±∞, or of rounded sums"},
         "Summed in float32.", extreme=True, modelled=False,
     ),
     Choice(
-        ("AvgPool2D",), "value", "numbers that cancel, beside which others are lost in rounding",
+        ("AvgPool1D", "AvgPool2D"), "value",
+        "numbers that cancel, beside which others are lost in rounding",
         cancelling_windows, "in the order of numpy", {"JAX": "in another order"},
         "What is lost depends on the order.", extreme=True, modelled=False, shown=False,
     ),
@@ -219,15 +229,33 @@ REDUCTIONS = (
         "The length is infinite.", extreme=True,
     ),
     Choice(
-        ("MaxPool2D",), "gradient", "ties or NaN in a window", tied_windows,
+        ("MaxPool1D", "MaxPool2D", "MaxPool3D"), "gradient",
+        "ties or NaN in a window", tied_windows,
         "shared evenly; NaN for all of a window with NaN",
         {"PyTorch": "all to the first", "JAX": "all to the first",
          "TensorFlow": "all to the first"},
         "As over axes.",
     ),
     Choice(
-        ("MaxPool2D",), "gradient", "elements that lose where ∞ or NaN arrives", not_finite, "NaN",
+        ("MaxPool1D", "MaxPool2D", "MaxPool3D"), "gradient",
+        "elements that lose where ∞ or NaN arrives", not_finite, "NaN",
         {"PyTorch": "0", "JAX": "0"},
         "Shares are multiplied.", extreme=True,
+    ),
+    Choice(
+        ("Resize",), "value", "an element is ∞ or NaN, or sums overflow",
+        interpolated(any_input(overflowing)),
+        "NaN along the axis", {"PyTorch": "±∞ or NaN where it has weight"},
+        "A matrix is multiplied: 0 · ∞ is NaN.", extreme=True, modelled=False,
+    ),
+    Choice(
+        ("Resize",), "gradient", "elements where ∞ or NaN arrives", interpolated(not_finite),
+        "NaN along the axis", {"PyTorch": "±∞ or NaN where it has weight"},
+        "A matrix is multiplied: 0 · ∞ is NaN.", extreme=True, modelled=False,
+    ),
+    Choice(
+        ("GridSample",), "gradient", "places where ∞ or NaN arrives", not_finite,
+        "NaN for elements without weight, too", {"PyTorch": "±∞ or NaN where there is weight"},
+        "0 · ∞ is NaN.", extreme=True, modelled=False,
     ),
 )  # fmt: skip

@@ -415,6 +415,29 @@ def _products(found: Comparisons, dtype: str) -> None:
     found.add("Conv2D", {"x": image, "weight": filters, "bias": bias})
     for name in ("MaxPool2D", "AvgPool2D"):
         found.add(name, {"x": image}, window=(2, 2), stride=(1, 1))
+    _lines_and_volumes(found, x[:, None], filters, bias)
+    found.add("Resize", {"x": x[:, None]}, sizes=(5,), coordinates="asymmetric", rounding="floor")
+    for mode in ("linear", "area"):
+        found.add("Resize", {"x": x[:, None]}, sizes=(5,), mode=mode)
+    if dtype != "float16":
+        grid = np.broadcast_to(np.array([[-0.9, 0.2], [0.3, -0.4]], dtype), (len(x), 1, 2, 2))
+        plain = np.clip(np.nan_to_num(image), -9, 9)
+        found.add("GridSample", {"x": plain, "grid": grid.copy()})
+
+
+def _lines_and_volumes(found: Comparisons, line: Array, filters: Array, bias: Array) -> None:
+    """Convolution and pooling over one axis and over three, and transposed convolution."""
+    image, volume = line[:, :, None], np.stack([line, line[::-1]], 2)[:, :, :, None]
+    found.add("Conv1D", {"x": line, "weight": filters[:, :, 0].copy(), "bias": bias})
+    found.add("Conv3D", {"x": volume, "weight": filters[:, :, :, None].copy(), "bias": bias})
+    back = filters[:1]
+    found.add("ConvTranspose1D", {"x": line, "weight": back[:, :, 0].copy()}, stride=2)
+    found.add("ConvTranspose2D", {"x": image, "weight": back.copy()}, stride=(2, 1))
+    found.add("ConvTranspose3D", {"x": volume, "weight": back[:, :, :, None].copy()})
+    for name in ("MaxPool1D", "AvgPool1D"):
+        found.add(name, {"x": line}, window=2, stride=1)
+    for name in ("MaxPool3D", "AvgPool3D") if line.dtype != np.float16 else ():
+        found.add(name, {"x": volume}, window=(2, 1, 2), stride=(1, 1, 1))
 
 
 def _layers(found: Comparisons, dtype: str) -> None:

@@ -1,6 +1,7 @@
 """What each block of the library is in JAX: ``FUNCTIONS[type](block, *arrays)``.
 
-JAX has no Huber, no CosineSimilarity and no cross-entropy of probabilities.
+JAX has no Huber, no CosineSimilarity, no GridSample and no cross-entropy of probabilities, and
+resizes with the ends half an element outside alone.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 
-from blocks.library.convolution import _widths
+from blocks.library.convolution.windows import each, widths
 
 Function = Callable[..., Any]
 
@@ -88,27 +89,69 @@ def _linear(_: Any, x: Any, weight: Any, bias: Any = None) -> Any:
     return x @ weight.T if bias is None else x @ weight.T + bias
 
 
-def _conv2d(block: Any, x: Any, weight: Any, bias: Any = None) -> Any:
-    padding = _widths(x, weight.shape[2:], block.stride, block.padding, block.dilation)
+def _conv(block: Any, x: Any, weight: Any, bias: Any = None) -> Any:
+    stride, dilation = each(block.stride), each(block.dilation)
+    padding = widths(x.shape[2:], weight.shape[2:], stride, block.padding, dilation)
     out = jax.lax.conv_general_dilated(
-        x, weight, block.stride, padding, rhs_dilation=block.dilation,
+        x, weight, stride, padding, rhs_dilation=dilation, feature_group_count=block.groups
+    )
+    return out if bias is None else out + jnp.reshape(bias, (-1, *(1,) * block.axes))
+
+
+def _conv_transpose(block: Any, x: Any, weight: Any, bias: Any = None) -> Any:
+    stride, dilation = each(block.stride), each(block.dilation)
+    window, extra = weight.shape[2:], each(block.output_padding)
+    cut = widths(x.shape[2:], window, stride, block.padding, dilation)
+    reach = [spread * (k - 1) for k, spread in zip(window, dilation, strict=True)]
+    padding = [(r - a, r - b + e) for r, (a, b), e in zip(reach, cut, extra, strict=True)]
+    count, each_out = weight.shape[0] // block.groups, weight.shape[1]
+    grouped = jnp.reshape(weight, (block.groups, count, each_out, *window))
+    filters = jnp.reshape(
+        jnp.flip(jnp.swapaxes(grouped, 1, 2), tuple(range(3, grouped.ndim))),
+        (block.groups * each_out, count, *window),
+    )
+    out = jax.lax.conv_general_dilated(
+        x, filters, (1,) * block.axes, padding, lhs_dilation=stride, rhs_dilation=dilation,
         feature_group_count=block.groups,
     )  # fmt: skip
-    return out if bias is None else out + bias[:, None, None]
+    return out if bias is None else out + jnp.reshape(bias, (-1, *(1,) * block.axes))
 
 
 def _pooled(start: float, by: Function) -> Function:
     def pool(block: Any, x: Any) -> Any:
-        stride = block.stride or block.window
-        padding = ((0, 0), (0, 0), *_widths(x, block.window, stride, block.padding))
-        window, steps = (1, 1, *block.window), (1, 1, *stride)
-        return jax.lax.reduce_window(x, start, by, window, steps, padding)
+        return _over_windows(start, by, block, x, _ends(block, x, block.ceil))
 
     return pool
 
 
+def _ends(block: Any, x: Any, ceil: bool) -> Any:
+    window, dilation = each(block.window), each(block.dilation)
+    return widths(x.shape[2:], window, each(block.stride or window), block.padding, dilation, ceil)
+
+
+def _over_windows(start: float, by: Function, block: Any, x: Any, padding: Any) -> Any:
+    window = each(block.window)
+    whole, steps = (1, 1, *window), (1, 1, *each(block.stride or window))
+    ends, spread = ((0, 0), (0, 0), *padding), (1, 1, *each(block.dilation))
+    return jax.lax.reduce_window(x, start, by, whole, steps, ends, window_dilation=spread)
+
+
 def _avg_pool(block: Any, x: Any) -> Any:
-    return _pooled(0.0, jax.lax.add)(block, x) / (block.window[0] * block.window[1])
+    """The sum by the number of what counts, which are ones."""
+    given, found = _ends(block, x, False), _ends(block, x, block.ceil)
+    counting = given if block.count_padding else ((0, 0),) * len(given)
+    ones = jnp.pad(jnp.ones_like(x), ((0, 0), (0, 0), *counting), constant_values=1)
+    more = [(a - c, b - d) for (a, b), (c, d) in zip(found, counting, strict=True)]
+    ones = jax.lax.pad(ones, jnp.zeros((), x.dtype), [(0, 0, 0)] * 2 + [(*m, 0) for m in more])
+    none = ((0, 0),) * len(given)
+    count = _over_windows(0.0, jax.lax.add, block, ones, none)
+    return _over_windows(0.0, jax.lax.add, block, x, found) / count
+
+
+def _resize(block: Any, x: Any) -> Any:
+    """jax.image.resize, which leaves out what lies beyond the ends and antialiases."""
+    method = {"nearest": "nearest", "linear": "linear", "cubic": "cubic"}[block.mode]
+    return jax.image.resize(x, (*x.shape[:2], *block.sizes), method, antialias=block.antialias)
 
 
 def _flatten(block: Any, x: Any) -> Any:
@@ -236,9 +279,11 @@ FUNCTIONS: dict[str, Function] = {
     "Pad": _pad,
     "Gather": lambda block, x, i: jnp.take(x, i, block.axis),
     "PickAlong": _pick_along,
-    "Conv2D": _conv2d,
-    "MaxPool2D": _pooled(-jnp.inf, jax.lax.max),
-    "AvgPool2D": _avg_pool,
+    **{f"Conv{axes}D": _conv for axes in (1, 2, 3)},
+    **{f"ConvTranspose{axes}D": _conv_transpose for axes in (1, 2, 3)},
+    **{f"MaxPool{axes}D": _pooled(-jnp.inf, jax.lax.max) for axes in (1, 2, 3)},
+    **{f"AvgPool{axes}D": _avg_pool for axes in (1, 2, 3)},
+    "Resize": _resize,
     "StopGradient": lambda block, x: x if block.open else jax.lax.stop_gradient(x),
     "GradientScale": lambda block, x: _scaled(x, block.scale),
     "GradientReversal": lambda block, x: _scaled(x, -block.scale),
@@ -254,4 +299,6 @@ def has(block: Any) -> bool:
     """Whether JAX has a block; its embeddings have no padding."""
     if getattr(block, "padding", None) is not None and block.type_name() == "Embedding":
         return False
+    if block.type_name() == "Resize":
+        return bool(block.sizes and block.exclude_outside and block.coordinates == "half_pixel")
     return block.type_name() in FUNCTIONS and getattr(block, "given", "logits") == "logits"

@@ -8,7 +8,7 @@ from typing import Any
 
 import torch
 
-from blocks.library.convolution import _widths
+from blocks.library.convolution.windows import each, widths
 
 Function = Callable[..., Any]
 F = torch.nn.functional
@@ -57,25 +57,75 @@ def _arg(function: Function) -> Function:
     return lambda block, x: function(x, block.axis, keepdim=block.keepdims)
 
 
-def _padded(block: Any, x: Any, window: Any, value: float = 0.0, **parameters: Any) -> Any:
-    """An image with what its block's padding adds."""
-    stride = block.stride or window
-    (above, below), (left, right) = _widths(x, window, stride, block.padding, **parameters)
-    whole = (left, right, above, below)
-    return F.pad(x, whole, value=value) if any(whole) else x
+def _padded(block: Any, x: Any, window: Any, value: float = 0.0) -> Any:
+    """Arrays with what their block's padding adds."""
+    stride, dilation = each(block.stride or block.window), each(block.dilation)
+    ceil = getattr(block, "ceil", False)
+    found = widths(x.shape[2:], window, stride, block.padding, dilation, ceil)
+    last_first = [end for ends in found[::-1] for end in ends]
+    return F.pad(x, last_first, value=value) if any(last_first) else x
 
 
-def _conv2d(block: Any, x: Any, weight: Any, bias: Any = None) -> Any:
-    x = _padded(block, x, tuple(weight.shape[2:]), dilation=block.dilation)
-    return F.conv2d(x, weight, bias, block.stride, 0, block.dilation, block.groups)
+def _conv(function: Function) -> Function:
+    def convolved(block: Any, x: Any, weight: Any, bias: Any = None) -> Any:
+        x = _padded(block, x, tuple(weight.shape[2:]))
+        return function(x, weight, bias, block.stride, 0, block.dilation, block.groups)
+
+    return convolved
 
 
-def _max_pool(block: Any, x: Any) -> Any:
-    return F.max_pool2d(_padded(block, x, block.window, -torch.inf), block.window, block.stride)
+def _conv_transpose(function: Function) -> Function:
+    def convolved(block: Any, x: Any, weight: Any, bias: Any = None) -> Any:
+        padding = 0 if block.padding == "valid" else block.padding
+        return function(x, weight, bias, block.stride, padding, block.output_padding,
+                        block.groups, block.dilation)  # fmt: skip
+
+    return convolved
 
 
-def _avg_pool(block: Any, x: Any) -> Any:
-    return F.avg_pool2d(_padded(block, x, block.window), block.window, block.stride)
+def _max_pool(function: Function) -> Function:
+    def pooled(block: Any, x: Any) -> Any:
+        padded = _padded(block, x, each(block.window), -torch.inf)
+        return function(padded, block.window, block.stride, dilation=block.dilation)
+
+    return pooled
+
+
+def _avg_pool(function: Function) -> Function:
+    def pooled(block: Any, x: Any) -> Any:
+        if block.padding in ("valid", "same"):
+            x, padding = _padded(block, x, each(block.window)), 0
+        else:
+            padding = block.padding
+        return function(x, block.window, block.stride, padding, block.ceil, block.count_padding)
+
+    return pooled
+
+
+_INTERPOLATION = {
+    "linear": ("linear", "bilinear", "trilinear"),
+    "cubic": (None, "bicubic", None),
+    "area": ("area",) * 3,
+}
+_NEAREST = {"asymmetric": "nearest", "half_pixel": "nearest-exact"}
+
+
+def _resize(block: Any, x: Any) -> Any:
+    """interpolate; of the nearest ones PyTorch has two."""
+    if block.mode == "nearest":
+        mode = _NEAREST[block.coordinates]
+    else:
+        mode = _INTERPOLATION[block.mode][x.ndim - 3]
+    corners = block.coordinates == "align_corners"
+    how = {"align_corners": corners} if block.mode in ("linear", "cubic") else {}
+    scale = None if block.sizes else block.scales
+    antialias = {"antialias": True} if block.antialias else {}
+    return F.interpolate(x, block.sizes, scale, mode, **how, **antialias)
+
+
+def _grid_sample(block: Any, x: Any, grid: Any) -> Any:
+    mode = {"linear": "bilinear", "cubic": "bicubic"}.get(block.mode, block.mode)
+    return F.grid_sample(x, grid, mode, block.padding, block.align_corners)
 
 
 def _cumulative(function: Function, of_none: int) -> Function:
@@ -270,9 +320,20 @@ FUNCTIONS: dict[str, Function] = {
     "Pad": _pad,
     "Gather": _gather,
     "PickAlong": _pick_along,
-    "Conv2D": _conv2d,
-    "MaxPool2D": _max_pool,
-    "AvgPool2D": _avg_pool,
+    "Conv1D": _conv(F.conv1d),
+    "Conv2D": _conv(F.conv2d),
+    "Conv3D": _conv(F.conv3d),
+    "ConvTranspose1D": _conv_transpose(F.conv_transpose1d),
+    "ConvTranspose2D": _conv_transpose(F.conv_transpose2d),
+    "ConvTranspose3D": _conv_transpose(F.conv_transpose3d),
+    "MaxPool1D": _max_pool(F.max_pool1d),
+    "MaxPool2D": _max_pool(F.max_pool2d),
+    "MaxPool3D": _max_pool(F.max_pool3d),
+    "AvgPool1D": _avg_pool(F.avg_pool1d),
+    "AvgPool2D": _avg_pool(F.avg_pool2d),
+    "AvgPool3D": _avg_pool(F.avg_pool3d),
+    "Resize": _resize,
+    "GridSample": _grid_sample,
     "StopGradient": lambda block, x: x if block.open else x.detach(),
     "GradientScale": lambda block, x: _Scaled.apply(x, block.scale),
     "GradientReversal": lambda block, x: _Scaled.apply(x, -block.scale),

@@ -1,4 +1,4 @@
-"""Convolution and pooling against plain loops."""
+"""Convolution against plain loops."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from blocks.errors import GradwireError, ParameterError
-from blocks.library.convolution import AvgPool2D, Conv2D, MaxPool2D
-from tests.blocks.single import gradients, value
+from blocks.library.convolution import Conv1D, Conv2D, Conv3D
+from tests.blocks.single import value
 
 DRAW = np.random.default_rng(4)
 X = DRAW.normal(size=(2, 4, 6, 5))
@@ -68,26 +68,45 @@ def test_same_padding_puts_an_odd_one_at_the_end() -> None:
     np.testing.assert_array_equal(out.ravel(), [10, 21, 32, 3])
 
 
-@pytest.mark.parametrize(("cls", "reduce"), [(MaxPool2D, np.max), (AvgPool2D, np.mean)])
-def test_pooling(cls: type, reduce: object) -> None:
-    image = X[:, :, :, :4]
-    expected = reduce(image.reshape(2, 4, 3, 2, 2, 2), axis=(3, 5))
-    np.testing.assert_allclose(value(cls(), x=image), expected)
-    overlapping = value(cls(window=(3, 3), stride=(1, 2)), x=X)
-    assert overlapping.shape == (2, 4, 4, 2)
-    np.testing.assert_allclose(overlapping[1, 2, 3, 1], reduce(X[1, 2, 3:6, 2:5]))
+def test_same_lower_padding_puts_an_odd_one_at_the_start() -> None:
+    image = np.arange(4.0).reshape(1, 1, 1, 4)
+    out = value(Conv2D(padding="same-lower"), x=image, weight=np.array([[[[1.0, 10.0]]]]))
+    np.testing.assert_array_equal(out.ravel(), [0, 10, 21, 32])
 
 
-def test_padding_never_wins_and_counts_as_zeros() -> None:
-    negative = -np.ones((1, 1, 2, 2))
-    pad = {"window": (2, 2), "stride": (2, 2), "padding": (1, 1)}
-    np.testing.assert_array_equal(value(MaxPool2D(**pad), x=negative), -np.ones((1, 1, 2, 2)))
-    np.testing.assert_array_equal(value(AvgPool2D(**pad), x=negative), np.full((1, 1, 2, 2), -0.25))
+def test_padding_may_differ_on_every_side() -> None:
+    weight = DRAW.normal(size=(1, 4, 3, 3))
+    padded = np.pad(X, ((0, 0), (0, 0), (2, 0), (0, 3)))
+    np.testing.assert_allclose(
+        value(Conv2D(padding=((2, 0), (0, 3))), x=X, weight=weight),
+        value(Conv2D(), x=padded, weight=weight),
+    )
 
 
-def test_tied_pixels_share_the_gradient() -> None:
-    found = gradients(MaxPool2D(), x=np.ones((1, 1, 2, 2)))["x"]
-    np.testing.assert_array_equal(found, np.full((1, 1, 2, 2), 0.25))
+@pytest.mark.parametrize("padding", ["valid", "same", 1, (2, 0)])
+def test_a_signal_is_an_image_of_one_row(padding: object) -> None:
+    signal, weight, bias = X[:, :, 0], DRAW.normal(size=(6, 2, 3)), DRAW.normal(size=6)
+    how = {"valid": "valid", "same": "same", 1: (0, 1), (2, 0): ((0, 0), (2, 0))}[padding]
+    image = Conv2D(stride=(1, 2), padding=how, groups=2)
+    np.testing.assert_allclose(
+        value(Conv1D(stride=2, padding=padding, groups=2), x=signal, weight=weight, bias=bias),
+        value(image, x=signal[:, :, None], weight=weight[:, :, None], bias=bias)[:, :, 0],
+    )
+
+
+@pytest.mark.parametrize("groups", [1, 2])
+def test_a_volume_is_the_sum_of_the_images_of_its_slices(groups: int) -> None:
+    volume = DRAW.normal(size=(2, 4, 6, 5, 4))
+    weight, bias = DRAW.normal(size=(2, 4 // groups, 3, 2, 2)), DRAW.normal(size=2)
+    block = Conv3D(stride=(2, 1, 2), dilation=(1, 2, 1), padding=(1, 0, 1), groups=groups)
+    out = value(block, x=volume, weight=weight, bias=bias)
+    padded = np.pad(volume, ((0, 0), (0, 0), (1, 1), (0, 0), (1, 1)))
+    for place in range(out.shape[2]):
+        slices = [
+            _convolve(padded[:, :, 2 * place + k], weight[:, :, k], (1, 2), (2, 1), groups)
+            for k in range(3)
+        ]
+        np.testing.assert_allclose(out[:, :, place], sum(slices) + bias[:, None, None])
 
 
 @pytest.mark.parametrize(
@@ -98,8 +117,8 @@ def test_tied_pixels_share_the_gradient() -> None:
         (Conv2D(filters=3), {"x": X, "weight": X}, "Expected 3, got 2"),
         (Conv2D(), {"x": X, "weight": X, "bias": np.zeros(3)}, r"Expected \(2,\), got \(3,\)"),
         (Conv2D(), {"x": X, "weight": np.zeros((1, 4, 7, 1))}, "doesn't fit an image of 6"),
-        (MaxPool2D(window=(9, 1)), {"x": X}, "doesn't fit an image of 6"),
-        (AvgPool2D(), {"x": X[0]}, r"Expected \(batch, channels, height, width\)"),
+        (Conv1D(), {"x": X, "weight": X}, r"Expected \(batch, channels, length\)"),
+        (Conv3D(), {"x": X, "weight": X}, r"\(batch, channels, depth, height, width\)"),
     ],
     ids=str,
 )
@@ -109,7 +128,8 @@ def test_what_does_not_fit(block: object, inputs: dict[str, object], message: st
 
 
 @pytest.mark.parametrize("record", [{"stride": [0, 1]}, {"padding": [-1, 0]}, {"padding": "full"},
-                                    {"kernel": [3]}, {"groups": 0}])  # fmt: skip
+                                    {"kernel": [3]}, {"groups": 0}, {"padding": [[1, 0]]},
+                                    {"padding": [[1, 0], [0, -1]]}])  # fmt: skip
 def test_parameters_out_of_range(record: dict[str, object]) -> None:
     with pytest.raises(ParameterError):
         Conv2D.from_record(record)

@@ -30,7 +30,7 @@ from runtime.diagram.files.models import TRAINING
 from runtime.diagram.layout.later import arranged_later
 from runtime.diagram.model import MAIN, Diagram, Page
 from runtime.diagram.paths import PortName
-from runtime.page_functions import PageFunction, page
+from runtime.page_functions import PageFunction, page, scan
 
 if TYPE_CHECKING:
     from runtime.diagram.training import Training
@@ -46,6 +46,7 @@ __all__ = [
     "loss",
     "own",
     "page",
+    "scan",
     "stop_gradient",
     "variable",
 ]

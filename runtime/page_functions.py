@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any, overload
 
@@ -12,7 +12,7 @@ from blocks.errors import BuildError
 from blocks.formulas.expressions import Expression, as_literal, first_output, split_operands
 from blocks.formulas.nodes import Scope, caller, current_scope, make_node, valid_name
 from blocks.library.pages import Page as PageBlock
-from blocks.library.pages import PageInput, PageOutput
+from blocks.library.pages import PageInput, PageOutput, Scan
 from runtime.diagram.model import MAIN
 
 if TYPE_CHECKING:
@@ -52,15 +52,32 @@ class PageFunction:
 
         Uses share the page's variables, except for those that are ``independent``.
         """
+        own = {"independent": True} if independent else {}
+        return self.use(PageBlock, own, name, *inputs, **named)
+
+    def use(
+        self,
+        kind: type[PageBlock],
+        parameters: Mapping[str, Any],
+        name: str | None,
+        *inputs: Operand,
+        **named: Operand,
+    ) -> Expression:
+        """Create a block of that kind for the page; returns its first output."""
         outputs = self._outputs_of_page()
         try:
             bound = self._signature.bind(*inputs, **named).arguments
         except TypeError as error:
             raise BuildError(f"Page {self._scope.name!r}: {error}.") from None
-        wires, literals = split_operands(PageBlock, bound)
-        own = {"independent": True} if independent else {}
-        use = PageBlock.from_record({"page": self._scope.name, **own, **literals})
-        node = make_node(use, wires, outputs, self._scope.name, name)
+        wires, literals = split_operands(kind, bound)
+        if taken := [port for port in literals if port in kind.model_fields]:
+            raise BuildError(
+                f"Page {self._scope.name!r}: a number for {taken[0]!r} would be a parameter of "
+                f"{kind.type_name()}.",
+                next_step="Name the argument otherwise, or pass a constant.",
+            )
+        made = kind.from_record({"page": self._scope.name, **parameters, **literals})
+        node = make_node(made, wires, outputs, self._scope.name, name)
         node.content = self._scope
         return first_output(node)
 
@@ -111,6 +128,42 @@ def page(
     if isinstance(subject, str):
         return partial(PageFunction, name=subject)
     return PageFunction(subject, subject.__name__)
+
+
+@explained
+def scan(
+    function: PageFunction,
+    /,
+    *inputs: Operand,
+    steps: int,
+    carry: Mapping[str, str] | None = None,
+    over: str | Sequence[str] = (),
+    reverse: bool = False,
+    condition: str = "",
+    name: str | None = None,
+    independent: bool = False,
+    **named: Operand,
+) -> Expression:
+    """Run a page once per step: a Scan block called ``name``; returns its first output.
+
+    ``carry`` maps arguments of the page to the output whose value they get in the next step, and
+    ``over`` lists those that get one element along axis 0 per step. See the block Scan.
+    """
+    if not isinstance(function, PageFunction):
+        raise BuildError(
+            "A scan runs a page.",
+            expected="a function with @page above it",
+            got=type(function).__name__,
+        )
+    parameters: dict[str, Any] = {
+        "steps": steps,
+        "carry": carry or {},
+        "over": over,
+        "reverse": reverse,
+        "condition": condition,
+        "independent": independent,
+    }
+    return function.use(Scan, parameters, name, *inputs, **named)
 
 
 def _named_results(result: Any, scope: str) -> dict[str, Expression]:

@@ -21,6 +21,7 @@ _OWN_MODULES = (
     "blocks.formulas.expressions",
     "runtime.page_functions",
     "runtime.build",
+    "runtime.recurrent",
     "blocks.arguments",
 )
 _serial = itertools.count()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from blocks.block import Opaque, Shape, Source
 from blocks.errors import GradwireError, LimitError, Location, ShapeError
@@ -30,6 +30,9 @@ from runtime.engine.trees import own_forward, results_of
 if TYPE_CHECKING:
     from runtime.diagram.paths import InstancePath, PortPath, WirePath
     from runtime.engine.trees import Forward
+
+    _Kind: TypeAlias = tuple[Shape, str]
+    """The shape and dtype of an array."""
 
 
 @uncollected()
@@ -240,13 +243,13 @@ class _Lowering:
     def _require_like(self, instance: Instance, result: Any, before: InstancePath) -> None:
         """Raise ShapeError unless a carried value has the shape and dtype of the step before.
 
-        Those of a scalar that is carried in at first may be any.
+        At first only the shape counts, and that of a scalar may be any.
         """
         port = before.port("out")
         leaves = {p.leaf: self.program.ports[p] for p in self.program.leaf_ports(port)}
         now, was = _kinds(_by_leaf(result)), _kinds(leaves)
         at_first = self.program.flat.instances[before].like is None
-        if now == was or (at_first and not any(shape for shape, _ in was.values())):
+        if now == was or (at_first and _begins(was, now)):
             return
         raise ShapeError(
             f"What is carried to {instance.name!r} does not keep its shape and dtype.",
@@ -309,11 +312,18 @@ def _by_leaf(result: Any) -> dict[str, Value]:
     return {path_text(path): leaf for path, leaf in result.arrays.items()}
 
 
-def _kinds(leaves: Mapping[str, Value]) -> dict[str, tuple[Shape, str]]:
+def _kinds(leaves: Mapping[str, Value]) -> dict[str, _Kind]:
     return {leaf: (value.shape, value.dtype) for leaf, value in leaves.items()}
 
 
-def _listed(kinds: Mapping[str, tuple[Shape, str]]) -> str:
+def _begins(was: Mapping[str, _Kind], now: Mapping[str, _Kind]) -> bool:
+    """Whether what is carried in may become what the first step gives out."""
+    if not any(shape for shape, _ in was.values()):
+        return True
+    return {leaf: kind[0] for leaf, kind in was.items()} == {n: kind[0] for n, kind in now.items()}
+
+
+def _listed(kinds: Mapping[str, _Kind]) -> str:
     """Shapes and dtypes, with the leaves of a tree."""
     return ", ".join(
         f"{leaf}: " * bool(leaf) + f"{dtype} {list(shape)}"

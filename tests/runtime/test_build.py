@@ -23,6 +23,7 @@ from runtime.build import (
     page,
     pow,
     relu,
+    scan,
     stop_gradient,
     variable,
 )
@@ -428,3 +429,27 @@ def test_a_diagram_is_built_with_its_contracts():
     assert build(loss(w), contracts="flows(loss -> w)").contracts == ("flows(loss -> w)",)
     diagram = build(loss(w), contracts=["flows(loss -> w)", "updates(w)"])
     assert loads(dumps(diagram)).contracts == ("flows(loss -> w)", "updates(w)")
+
+
+def test_a_scan_runs_a_page_of_code():
+    @page
+    def total(x, sum):
+        return {"sum_n": x + sum}
+
+    xs = constant("xs", [1.0, 2.0, 3.0])
+    diagram = build(scan(total, xs, 0, steps=3, over="x", carry={"sum": "sum_n"}, name="s"))
+    assert Session(diagram).run().values["s.sum_n"] == 6
+    assert diagram.main.blocks["s"].over == ("x",)
+    with pytest.raises(BuildError, match="A scan runs a page"):
+        scan(lambda x: x, xs, steps=3)
+
+
+def test_a_number_can_not_have_the_name_of_a_parameter_of_a_scan():
+    @page
+    def counted(x, steps):
+        return x * steps
+
+    xs = constant("xs", [1.0, 2.0])
+    assert Session(build(scan(counted, xs, xs, steps=2))).run()
+    with pytest.raises(BuildError, match="'steps' would be a parameter of Scan"):
+        scan(counted, xs, 2.0, steps=2)

@@ -23,7 +23,10 @@ def _pairs(data: Any) -> Any:
     if not isinstance(data, str):
         return data
     if data.strip().startswith("{"):
-        return json.loads(data)
+        try:
+            return json.loads(data)
+        except RecursionError:
+            raise ValueError("nested too deeply") from None
     parts = [part.partition("=") for part in data.split(",") if part.strip()]
     if not all(equals for _, equals, _ in parts):
         raise ValueError("write pairs input=output, such as h=h_next, c=c_next")
@@ -43,11 +46,13 @@ class Scan(Page):
     the same in all steps, and each other output is stacked along a new axis 0.
 
     The steps run as uses of the page at ``rnn/0``, ``rnn/1``, …, and share its variables: the
-    gradient of a variable is the sum over the steps. A carried value must keep its shape and
-    dtype; a scalar fits any shape at first. With ``condition`` the loop ends after the first step
-    in which that output is false: the carried values stay, stacked outputs are 0 from there on,
-    and the steps left out get the gradient 0. If the condition itself is carried, its initial
-    value says whether there is a first step.
+    gradient of a variable is the sum over the steps. A carried value keeps its shape, and its
+    dtype from step to step; what is carried in may be a scalar or of another dtype.
+
+    With ``condition`` the loop ends after the first step in which that output is false: carried
+    values stay, and stacked outputs are 0 from there on. All steps are computed even so, and those
+    after the end get the gradient 0. If the condition itself is carried, what is carried in says
+    whether there is a first step.
     """
 
     symbol: ClassVar[str] = "↻"
@@ -151,8 +156,6 @@ class Kept(Elementwise):
     def forward(self, xp: Any, runs: Any, x: Any, before: Any = None) -> Any:
         if before is None:
             return xp.where(runs, x, xp.zeros_like(x))
-        if not before.dtype.startswith("float"):  # a literal such as 0, carried in at first
-            before = xp.astype(before, x.dtype)
         return xp.where(runs, x, before)
 
 

@@ -32,6 +32,7 @@ from runtime.build import (
     loss,
     own,
     page,
+    scan,
     stop_gradient,
     variable,
 )
@@ -103,6 +104,7 @@ from runtime.flow import (
     parse_contracts,
 )
 from runtime.publish.living import publish
+from runtime.recurrent import gru, lstm, rnn
 from runtime.training.diverged import DivergedError
 from runtime.training.history import History
 from runtime.training.optimisers import (
@@ -218,6 +220,7 @@ __all__ = [
     "dumps",
     "fix",
     "fixes",
+    "gru",
     "input",
     "json_schema",
     "load",
@@ -225,14 +228,17 @@ __all__ = [
     "loads",
     "loss",
     "loss_matrix",
+    "lstm",
     "observe",
     "own",
     "page",
     "parse_contracts",
     "publish",
     "registry",
+    "rnn",
     "save",
     "save_checkpoint",
+    "scan",
     "stop_gradient",
     "variable",
 ]

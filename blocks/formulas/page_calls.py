@@ -23,7 +23,9 @@ class PageUse(NamedTuple):
     outputs: tuple[str, ...]
     refusal: str = ""
 
-    def call(self, given: Sequence[Any], named: Mapping[str, Any]) -> Expression:
+    def call(
+        self, given: Sequence[Any], named: Mapping[str, Any], kind: type[Page] = Page
+    ) -> Expression:
         """A block that uses the page, with inputs by position and by name; raises BuildError."""
         if self.refusal:
             raise BuildError(self.refusal)
@@ -34,7 +36,8 @@ class PageUse(NamedTuple):
             )
         inputs = dict(zip(self.inputs, given, strict=False))
         rest = dict(named)
-        parameters = {"independent": rest.pop("independent")} if "independent" in rest else {}
+        own = [name for name in kind.parameter_names() if name in rest]
+        parameters = {name: rest.pop(name) for name in own}
         for name in rest:
             if name in inputs or name not in self.inputs:
                 raise BuildError(
@@ -42,6 +45,6 @@ class PageUse(NamedTuple):
                     expected=expected,
                     next_step=did_you_mean(name, self.inputs),
                 )
-        wires, literals = split_operands(Page, inputs | rest)
-        made = Page.from_record({"page": self.page, **parameters, **literals})
+        wires, literals = split_operands(kind, inputs | rest)
+        made = kind.from_record({**parameters, "page": self.page, **literals})
         return first_output(make_node(made, wires, self.outputs, self.page, None))

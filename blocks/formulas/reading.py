@@ -18,6 +18,7 @@ from blocks.formulas.array_syntax import block_class, is_function, nearest_funct
 from blocks.formulas.expressions import Expression, OwnVariable, block
 from blocks.formulas.literals import Literals
 from blocks.formulas.places import FormulaError, blamed, offset_of
+from blocks.library.pages import Page, Scan
 from blocks.names import is_name
 
 if TYPE_CHECKING:
@@ -51,6 +52,8 @@ _COMPARISONS: dict[type[ast.cmpop], str] = {
 _LOGIC: dict[type[ast.boolop], str] = {ast.And: "And", ast.Or: "Or"}
 _SOURCES = {"variable": "Variable", "constant": "Constant", "input": "Input"}
 _MATRICES = frozenset({"MatMul", "Linear"})
+_USES: dict[str, type[Page]] = {"page": Page, "scan": Scan}
+"""The functions that use the page of their argument ``page``."""
 
 
 class Formula:
@@ -271,11 +274,13 @@ class _Reader(Literals):
         return None if _is_none(node) else self._expression(node)
 
     def _page_called(self, node: ast.Call) -> str | None:
-        """The page of ``encoder(x)`` or ``page(x, page="my encoder")``; None for other calls."""
+        """The page of ``encoder(x)``, ``page(x, page="my encoder")`` or ``scan(x, page="cell")``;
+        None for other calls.
+        """
         if not isinstance(node.func, ast.Name) or node.func.id in self._names:
             return None
         for keyword in node.keywords:
-            if (node.func.id, keyword.arg) == ("page", "page"):
+            if node.func.id in _USES and keyword.arg == "page":
                 name = getattr(keyword.value, "value", None)
                 if not isinstance(name, str) or name not in self._pages:
                     near = nearest_functions(str(name), *self._pages)
@@ -288,7 +293,8 @@ class _Reader(Literals):
         """A block that uses a page, with inputs by position or name."""
         given = [self._operand(argument) for argument in node.args]
         named = self._parameters(keyword for keyword in node.keywords if keyword.arg != "page")
-        return self._at(node, lambda: self._pages[name].call(given, named))
+        kind = _USES.get(getattr(node.func, "id", ""), Page)
+        return self._at(node, lambda: self._pages[name].call(given, named, kind))
 
     def _method(
         self, node: ast.Call, value: ast.expr, name: str, parameters: dict[str, Any]

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from blocks.library.pages import Page as PageBlock
+from blocks.library.pages import Scan
 from runtime.diagram.files.records import record_of
 from runtime.diagram.model import MAIN, Diagram, Page
 from runtime.diagram.paths import InstancePath, PortName, WirePath
@@ -123,11 +124,17 @@ class DiagramChanges:
     def renamed(self, path: InstancePath) -> InstancePath:
         """The path after the change of an instance before it."""
         page: str | None = MAIN
+        scan: Scan | None = None
         names: list[str] = []
         for name in path.names:
+            if scan is not None and scan.has_step(name):
+                page, scan = scan.page, None
+                names.append(name)
+                continue
             names.append(self._block_names(page).get(name, name))
             here = self.before.pages.get(page or "")
             block = None if here is None else here.blocks.get(name)
+            scan = block if isinstance(block, Scan) else None
             page = block.page if isinstance(block, PageBlock) else None
         return InstancePath.of(*names)
 

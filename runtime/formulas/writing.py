@@ -16,7 +16,7 @@ from blocks.formulas.reading import is_loss
 from blocks.library.formula import Formula
 from blocks.library.losses import Loss
 from blocks.library.pages import Page as PageBlock
-from blocks.library.pages import PageOutput
+from blocks.library.pages import PageOutput, Scan
 from blocks.names import snake_case
 from runtime.diagram.bypass import passing_input
 from runtime.diagram.model import ports
@@ -261,7 +261,11 @@ class _Writer:
         if kind == "Loss" and not self._prefix and name.startswith("loss"):
             return inputs[own[0]] if complete else _Text("loss()")
         given = _arguments(() if isinstance(block, Formula) else own, inputs)
-        if isinstance(block, PageBlock):
+        if isinstance(block, Scan):
+            if self._prefix:  # the page itself is the first argument, in place of its name
+                given.insert(0, identifier_of(record.pop("page", "")))
+            function, parameters = "scan", _keywords(record)
+        elif isinstance(block, PageBlock):
             function, parameters = self._page_function(block)
         elif isinstance(block, Opaque):
             function, parameters = identifier_of(kind), []

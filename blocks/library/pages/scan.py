@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Annotated, Any, ClassVar, Self
 
 from pydantic import BeforeValidator, Field, model_validator
@@ -82,6 +82,21 @@ class Scan(Page):
         """Whether this is the number of a step, as paths have it."""
         known = name.isascii() and name.isdecimal() and len(name) <= len(str(self.steps))
         return known and name == str(int(name)) and int(name) < self.steps
+
+    def with_port_renamed(self, old: str, new: str) -> Self:
+        """The same Scan once a port of its page has another name."""
+        named = {old: new}
+        carry = {named.get(k, k): named.get(v, v) for k, v in self.carry.items()}
+        over = tuple(named.get(name, name) for name in self.over)
+        condition = named.get(self.condition, self.condition)
+        return self.model_copy(update={"carry": carry, "over": over, "condition": condition})
+
+    def without_ports(self, gone: Collection[str]) -> Self:
+        """The same Scan once its page lacks these ports."""
+        carry = {k: v for k, v in self.carry.items() if k not in gone and v not in gone}
+        over = tuple(name for name in self.over if name not in gone)
+        condition = "" if self.condition in gone else self.condition
+        return self.model_copy(update={"carry": carry, "over": over, "condition": condition})
 
     @model_validator(mode="after")
     def _check_roles(self) -> Self:

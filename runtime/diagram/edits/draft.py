@@ -5,12 +5,12 @@ A draft maintains the invariants between pages: the uses of a page follow change
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING
 
 from blocks.errors import ChangeError, Location
 from blocks.library.pages import Page as PageBlock
-from blocks.library.pages import PageInput, PageOutput
+from blocks.library.pages import PageInput, PageOutput, Scan
 from blocks.library.views import Field
 from blocks.nearest import did_you_mean
 from runtime.diagram.edits.page_draft import PageDraft
@@ -107,13 +107,23 @@ class Draft:
         here = self.page(page)
         is_port = isinstance(here.blocks[old], PageInput | PageOutput)
         if self.contracts or self.lesson is not None or self.training is not None:
-            self._rename_paths(Renamed(tuple(uses_of(self, page)), old, new, is_port))
+            uses = (*uses_of(self, page), *(self._scans(page) if is_port else ()))
+            self._rename_paths(Renamed(uses, old, new, is_port))
         if isinstance(here.blocks[old], PageBlock):
             self._rename_in_fields(page, old, new)
         here.rename_block(old, new)
         if is_port:
             for outer, use in self.uses(page):
-                self.page(outer).rename_port(use, old, new)
+                there = self.page(outer)
+                there.rename_port(use, old, new)
+                if isinstance(scan := there.blocks[use], Scan):
+                    there.put_block(use, scan.with_port_renamed(old, new))
+
+    def _scans(self, page: str) -> Iterator[InstancePath]:
+        """The paths of the Scans that run a page."""
+        for outer, name in self.uses(page):
+            if isinstance(self._pages[outer].blocks[name], Scan):
+                yield from (use / name for use in uses_of(self, outer))
 
     def _rename_paths(self, renamed: Renamed) -> None:
         self.contracts = renamed.contracts(self.contracts)
@@ -137,10 +147,15 @@ class Draft:
             field = self._pages[outer].blocks[name]
             assert isinstance(field, Field)
             at, parts = MAIN, [*InstancePath(field.use).names] if field.use else []
+            scan: Scan | None = None
             for depth, part in enumerate(parts):
+                if scan is not None:  # the part is the number of a step
+                    at, scan = scan.page, None
+                    continue
                 if at == page and part == old:
                     parts[depth] = new
                 inside = self._pages[at].blocks.get(part) if at in self._pages else None
+                scan = inside if isinstance(inside, Scan) else None
                 at = inside.page if isinstance(inside, PageBlock) else ""
             if (use := InstancePath.of(*parts)) != field.use:
                 moved = field.model_copy(update={"use": str(use)})
@@ -163,6 +178,8 @@ class Draft:
             for target in there.wires_at([use]):  # its ports have moved up
                 there.route(target, ())
             there.keep_literals(use, lambda port: port not in lost)
+            if isinstance(scan := there.blocks[use], Scan):
+                there.put_block(use, scan.without_ports(lost))
 
 
 def no_page(name: str, pages: Collection[str]) -> ChangeError:

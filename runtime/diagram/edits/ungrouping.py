@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from blocks.errors import ChangeError, Location
 from blocks.library.formula import Formula
 from blocks.library.pages import Page as PageBlock
-from blocks.library.pages import PageInput, PageOutput
+from blocks.library.pages import PageInput, PageOutput, Scan
 from blocks.library.sources import Constant
 from blocks.names import fresh_names
 from blocks.terms import split_term
@@ -46,6 +46,12 @@ def ungroup(diagram: Diagram, page: str, name: str) -> Batch:
     unless ``name`` is a use of an existing page.
     """
     use = use_of(diagram, page, name)
+    if isinstance(use, Scan):
+        raise ChangeError(
+            f"{name!r} runs its page once per step, so that no blocks stand for it.",
+            location=Location(page, name),
+            next_step="Ungroup blocks that use a page once.",
+        )
     changes = _unpacking(diagram, page, name, diagram.pages[use.page])
     if uses(diagram, use.page) == ((page, name),):
         changes.append(RemovePage(use.page))

@@ -13,6 +13,7 @@ from blocks.library.sources import Variable
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from blocks.block import Block
     from runtime.interchange.importing.scopes import Scope
     from runtime.interchange.importing.staged import Staged, StagedBlock
 
@@ -68,7 +69,7 @@ def _twin(
     twin = Twin(first)
     for block, like in zip(ours, theirs, strict=True):
         alike = (
-            block.block == like.block
+            _same_work(block.block, like.block)
             and block.body is like.body is None
             and _below(later, block) == _below(first, like)
             and block.inputs.keys() == like.inputs.keys()
@@ -78,6 +79,14 @@ def _twin(
             return None
         twin.blocks[block] = like
     return twin
+
+
+def _same_work(block: Block, like: Block) -> bool:
+    """Whether two blocks compute alike, wherever the program has them."""
+    if block.written == like.written:
+        return block == like
+    unmarked = {"written": ""}
+    return block.model_copy(update=unmarked) == like.model_copy(update=unmarked)
 
 
 def _below(scope: Scope, block: StagedBlock) -> list[tuple[str, int]]:

@@ -111,6 +111,17 @@ def test_a_module_called_twice_is_one_page_used_twice():
     run(imported).backward()
 
 
+def test_calls_from_several_places_of_a_program_are_uses_of_one_page():
+    stage, x = stage_with_input()
+    for number in (1, 2):
+        with stage.at([Call("f", number)], written=f"model.py:{number}"):
+            x = stage.block("Tanh", stage.block("Sin", x))
+    stage.loss(stage.block("Sum", x))
+    imported = stage.finish()
+    assert set(imported.diagram.pages) == {"main", "f"}
+    assert imported.diagram.pages["f"].blocks["sin1"].written == "model.py:1"
+
+
 def test_calls_that_differ_are_pages_of_their_own_and_share_the_variable():
     imported = called_twice(*stage_with_input(), (2.0, 3.0))
     assert set(imported.diagram.pages) == {"main", "f", "f_2"}

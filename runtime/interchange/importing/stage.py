@@ -23,6 +23,7 @@ from runtime.engine.plan.plan import Plan
 from runtime.interchange.importing.imported import Imported, Remark, RemarkKind, UnsupportedError
 from runtime.interchange.importing.paging import Paging
 from runtime.interchange.importing.scopes import Part, Scope
+from runtime.interchange.importing.settling import settle
 from runtime.interchange.importing.shaping import Shaping
 from runtime.interchange.importing.staged import Staged, StagedBlock, inputs_by_port
 
@@ -254,6 +255,10 @@ class Stage(Shaping):
                 "specialised", f"{why}: it depends on numbers, and holds for those of the example."
             )
         return self._known[x.value]
+
+    def settle(self) -> None:
+        """Move each variable to the module that reads it, named by what follows in its name."""
+        settle(self._root, self._blocks)
 
     def remark(self, kind: RemarkKind, text: str, about: Staged | None = None) -> None:
         """Tell the user something about a value's block, or about the model."""

@@ -90,6 +90,20 @@ def test_a_parameter_may_have_another_name_in_its_module():
     assert run(imported).backward().values["loss.out"] == 0.0
 
 
+def test_variables_settle_in_the_module_that_reads_them():
+    stage, x = stage_with_input()
+    inner, shared = (stage.variable(f"net/{name}/w", example((3, 3))) for name in ("a", "b"))
+    for number in (1, 2):
+        with stage.at(("net", Call("a", number))):
+            x = stage.block("Tanh", x @ inner)
+        x = x @ shared
+    stage.settle()
+    stage.loss(stage.block("Sum", x))
+    imported = stage.finish()
+    assert imported.parameters == {"net/a/w": "net/a/w", "net/b/w": "net_b_w"}
+    run(imported).backward()
+
+
 def called_twice(stage: Stage, x: Staged, factors: tuple[float, float]) -> Imported:
     weight = stage.variable("f.w", example((3, 3)), module=("f",))
     total = None

@@ -143,7 +143,7 @@ def test_who_develops_has_what_the_extras_bring():
 @pytest.mark.parametrize(
     ("floors", "extras"),
     [
-        (("blocks", "runtime"), ("fast",)),
+        (("blocks", "runtime"), ("fast", "interchange", "peers")),  # peers: captured where they run
         (("app",), ("app",)),
         (("tests",), ("dev", "app", "peers")),
     ],

@@ -112,6 +112,8 @@ _NAMES = {
         "observe",
         "parse_contracts",
     ),
+    "runtime.interchange.importing.capturing": ("capture",),
+    "runtime.interchange.importing.imported": ("Imported", "Remark", "UnsupportedError"),
     "runtime.publish.living": ("publish",),
     "runtime.recurrent": ("gru", "lstm", "rnn"),
     "runtime.training.saving.checkpoint": ("TrainerState", "load_checkpoint", "save_checkpoint"),

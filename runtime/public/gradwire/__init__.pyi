@@ -103,6 +103,8 @@ from runtime.flow import (
     observe,
     parse_contracts,
 )
+from runtime.interchange.importing.capturing import capture
+from runtime.interchange.importing.imported import Imported, Remark, UnsupportedError
 from runtime.publish.living import publish
 from runtime.recurrent import gru, lstm, rnn
 from runtime.training.diverged import DivergedError
@@ -165,6 +167,7 @@ __all__ = [
     "Group",
     "HeadError",
     "History",
+    "Imported",
     "InputPort",
     "LimitError",
     "Lion",
@@ -186,6 +189,7 @@ __all__ = [
     "RAdamMethod",
     "RMSprop",
     "RMSpropMethod",
+    "Remark",
     "Run",
     "RunError",
     "SGDMethod",
@@ -201,6 +205,7 @@ __all__ = [
     "Training",
     "TrainingRun",
     "UnknownBlockError",
+    "UnsupportedError",
     "Verdict",
     "WarmupCosineSchedule",
     "WhatIf",
@@ -210,6 +215,7 @@ __all__ = [
     "arrange",
     "block",
     "build",
+    "capture",
     "check",
     "check_contracts",
     "check_gradients",

@@ -1,0 +1,106 @@
+"""The arguments of a function: which arrays are variables, which are inputs, and their names."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+
+@dataclass(frozen=True)
+class Leaf:
+    """One array among the arguments."""
+
+    path: tuple[str, ...]
+    """Where it is: the argument's name, then keys; for variables the keys alone."""
+    array: Any
+    is_variable: bool
+
+    @property
+    def name(self) -> str:
+        """The path as text, ``encoder/w``."""
+        return "/".join(self.path)
+
+
+@dataclass(frozen=True)
+class Arguments:
+    """Arrays to trace by, and how to call the function with others in their place."""
+
+    leaves: Sequence[Leaf]
+    _places: Sequence[int]
+    _all: Sequence[Any]
+    _tree: Any
+
+    def call(self, function: Callable[..., Any], arrays: Sequence[Any]) -> Any:
+        """The function's result, with these arrays for the leaves."""
+        import jax
+
+        everything = list(self._all)
+        for place, array in zip(self._places, arrays, strict=True):
+            everything[place] = array
+        return function(*jax.tree.unflatten(self._tree, everything))
+
+
+def read_arguments(function: Callable[..., Any], arguments: Sequence[Any]) -> Arguments:
+    """The arrays in trees of arguments.
+
+    Float arrays of the first argument are variables, other arrays and Python floats inputs. What
+    else there is, such as functions, booleans and whole numbers, stays as it is.
+    """
+    import jax
+
+    found, tree = jax.tree_util.tree_flatten_with_path(tuple(arguments), is_leaf=_is_none)
+    names = _names(function, len(arguments))
+    leaves, places = [], []
+    for place, (path, value) in enumerate(found):
+        if not _is_array(value):
+            continue
+        first, *keys = path
+        own = tuple(key_text(key) for key in keys)
+        variable = first.idx == 0 and str(value.dtype).startswith(("float", "bfloat"))
+        named = (names[first.idx], *own)
+        if variable and own and not own[0].isdecimal():
+            named = own
+        leaves.append(Leaf(named, value, variable))
+        places.append(place)
+    return Arguments(_unprefixed(leaves), places, [value for _, value in found], tree)
+
+
+def _is_none(value: object) -> bool:
+    return value is None
+
+
+def _is_array(value: object) -> bool:
+    import jax
+
+    return isinstance(value, jax.Array | np.ndarray | np.generic)
+
+
+def _names(function: Callable[..., Any], count: int) -> list[str]:
+    """The names of a function's parameters; numbered where it has none."""
+    try:
+        found = list(inspect.signature(function).parameters.values())
+    except (TypeError, ValueError):
+        found = []
+    names = [p.name for p in found if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
+    return [*names, *(f"x{index}" for index in range(len(names), count))][:count]
+
+
+def key_text(key: Any) -> str:
+    """A part of a path of a tree, as text."""
+    for attribute in ("key", "name", "idx"):
+        if hasattr(key, attribute):
+            return str(getattr(key, attribute))
+    return str(key)
+
+
+def _unprefixed(leaves: list[Leaf]) -> list[Leaf]:
+    """Without the part that the paths of all variables share, as Flax's ``params``."""
+    paths = [leaf.path for leaf in leaves if leaf.is_variable]
+    shared = all(len(path) > 1 and path[0] == paths[0][0] == "params" for path in paths)
+    if not shared:
+        return leaves
+    return [Leaf(leaf.path[1:], leaf.array, True) if leaf.is_variable else leaf for leaf in leaves]

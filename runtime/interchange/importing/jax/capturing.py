@@ -1,0 +1,69 @@
+"""Captures a function of JAX as a diagram."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from runtime.interchange.importing.jax.arguments import Leaf, read_arguments
+from runtime.interchange.importing.jax.checking import check_against_jax
+from runtime.interchange.importing.jax.operands import Held, Operand, Wire, held, staged
+from runtime.interchange.importing.jax.results import named_results
+from runtime.interchange.importing.jax.structures import CALLS
+from runtime.interchange.importing.jax.walking import Walk
+from runtime.interchange.importing.options import DEFAULTS, ImportOptions, conclude
+from runtime.interchange.importing.stage import Stage
+
+if TYPE_CHECKING:
+    from runtime.interchange.importing.imported import Imported
+
+
+def capture_jax(
+    function: Callable[..., Any],
+    *arguments: Any,
+    options: ImportOptions = DEFAULTS,
+    check: bool = True,
+) -> Imported:
+    """The diagram of ``function(*arguments)``, as JAX traces it.
+
+    The first argument is a tree of parameters: its float arrays become variables, named by their
+    paths. Arrays of the other arguments become inputs, with their numbers as examples. Everything
+    else is fixed. If the result is a single float, or the first of several results is one, it is
+    the loss. With ``check``, JAX runs the function once, and a remark compares the results.
+    """
+    import jax
+
+    read = read_arguments(function, arguments)
+    stage = Stage(_title(function))
+    program, shape = jax.make_jaxpr(lambda arrays: read.call(function, arrays), return_shape=True)(
+        [leaf.array for leaf in read.leaves]
+    )
+    leaves = [_leaf(stage, leaf) for leaf in read.leaves]
+    results = Walk(stage, CALLS, {}).run(program, leaves)
+    stage.settle()
+    names = named_results(shape)
+    outputs = {
+        name: x.wide(stage) for name, x in zip(names, results, strict=True) if isinstance(x, Wire)
+    }
+    chosen = options.loss or ("loss" if "loss" in names else "")
+    imported = conclude(stage, outputs, replace(options, loss=chosen))
+    if not check:
+        return imported
+    checked = check_against_jax(function, read, imported)
+    return replace(imported, remarks=(*imported.remarks, checked))
+
+
+def _title(function: Callable[..., Any]) -> str:
+    name = getattr(function, "__name__", type(function).__name__)
+    return "" if name == "<lambda>" else str(name)
+
+
+def _leaf(stage: Stage, leaf: Leaf) -> Operand:
+    constant = held(stage, leaf.array)
+    if isinstance(constant, Held):
+        return constant
+    array = constant.narrow.array
+    if leaf.is_variable:
+        return staged(stage.variable(leaf.name, array))
+    return staged(stage.input(leaf.name, array))

@@ -1,0 +1,95 @@
+"""The parts of JAX's programs (jaxprs) that the import reads, and how JAX runs them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Protocol, TypeAlias
+
+Params: TypeAlias = Mapping[str, Any]
+"""The parameters of a primitive, whose types are as many as there are primitives."""
+
+
+class Aval(Protocol):
+    """What is known of a value before a run."""
+
+    shape: tuple[int, ...]
+    dtype: object
+
+
+class Atom(Protocol):
+    """A variable or a literal of a jaxpr."""
+
+    aval: Aval
+
+
+class Primitive(Protocol):
+    """An operation of JAX."""
+
+    name: str
+    multiple_results: bool
+
+    def bind(self, *arguments: Any, **params: Any) -> Any: ...  # noqa: D102  is JAX's own
+
+    def get_bind_params(self, params: Params) -> Any: ...  # noqa: D102
+
+
+class Equation(Protocol):
+    """One application of a primitive."""
+
+    primitive: Primitive
+    params: Params
+    invars: Sequence[Atom]
+    outvars: Sequence[Atom]
+    source_info: Any
+
+
+class Jaxpr(Protocol):
+    """A program: equations in order."""
+
+    constvars: Sequence[Atom]
+    invars: Sequence[Atom]
+    outvars: Sequence[Atom]
+    eqns: Sequence[Equation]
+
+
+class ClosedJaxpr(Protocol):
+    """A program with the arrays that it closes over."""
+
+    jaxpr: Jaxpr
+    consts: Sequence[Any]
+
+
+def dtype_of(atom: Atom) -> str:
+    """The name of a value's dtype; that of keys is no dtype of blocks."""
+    dtype = atom.aval.dtype
+    return str(getattr(dtype, "name", dtype))
+
+
+def evaluate(equation: Equation, arguments: Sequence[Any]) -> list[Any]:
+    """The outputs of an equation, computed by JAX; the arguments may be its tracers."""
+    found = equation.primitive.get_bind_params(equation.params)
+    rules, params = found if isinstance(found, tuple) else ((), found)  # until JAX 0.7
+    results = equation.primitive.bind(*rules, *arguments, **params)
+    return list(results) if equation.primitive.multiple_results else [results]
+
+
+def open_program(program: ClosedJaxpr | Jaxpr) -> Jaxpr:
+    """A program without the arrays that it closes over."""
+    return program.jaxpr if hasattr(program, "jaxpr") else program
+
+
+def inner_jaxprs(equation: Equation) -> list[Jaxpr]:
+    """The programs that an equation runs: bodies, branches, and what it calls."""
+    found: list[Jaxpr] = []
+    for value in equation.params.values():
+        for part in value if isinstance(value, tuple | list) else (value,):
+            if hasattr(part, "jaxpr") or hasattr(part, "eqns"):
+                found.append(open_program(part))
+    return found
+
+
+def has_stop(equation: Equation) -> bool:
+    """Whether it stops gradient, or runs a program that does."""
+    if equation.primitive.name == "stop_gradient":
+        return True
+    return any(has_stop(inner) for jaxpr in inner_jaxprs(equation) for inner in jaxpr.eqns)

@@ -1,0 +1,71 @@
+"""Values of a jaxpr under import: blocks' values, broadcast late, and numbers only JAX knows."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+from blocks.values import DTYPES
+
+if TYPE_CHECKING:
+    from blocks.block import Shape
+    from runtime.interchange.importing.stage import Stage
+    from runtime.interchange.importing.staged import Staged
+
+
+@dataclass(eq=False)
+class Wire:
+    """A value of blocks that is broadcast to ``shape`` only where something needs that.
+
+    Elementwise blocks broadcast their inputs themselves, so ``x @ w + b`` needs no Broadcast for b.
+    """
+
+    narrow: Staged
+    """Broadcasts to the shape by the rules of numpy."""
+    shape: Shape
+    _wide: Staged | None = field(default=None, repr=False)
+
+    def wide(self, stage: Stage) -> Staged:
+        """The value in its full shape."""
+        if self._wide is None:
+            padded = (1,) * (len(self.shape) - self.narrow.ndim) + self.narrow.shape
+            x = self.narrow
+            if padded == self.shape:
+                x = stage.reshape(x, self.shape)
+            self._wide = stage.broadcast(x, self.shape)
+        return self._wide
+
+    @property
+    def is_constant(self) -> bool:
+        """Whether it depends on no input and no variable."""
+        return self.narrow.array is not None
+
+
+@dataclass(eq=False, frozen=True)
+class Held:
+    """Numbers that no block carries, such as a random key; equations of them are run by JAX."""
+
+    array: Any
+
+
+Operand: TypeAlias = Wire | Held
+
+
+def staged(x: Staged) -> Wire:
+    """A value as it is."""
+    return Wire(x, x.shape)
+
+
+def held(stage: Stage, array: Any) -> Operand:
+    """Numbers from JAX, as a constant where blocks have their dtype."""
+    import numpy as np
+
+    dtype = str(array.dtype)
+    if dtype == "bfloat16":
+        return staged(stage.constant(np.asarray(array.astype("float32"))))
+    return staged(stage.constant(np.asarray(array))) if dtype in DTYPES else Held(array)
+
+
+def block_dtype(dtype: str) -> str:
+    """The dtype of blocks for one of JAX: bfloat16 is computed in float32."""
+    return "float32" if dtype == "bfloat16" else dtype

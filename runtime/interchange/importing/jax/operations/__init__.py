@@ -1,0 +1,1 @@
+"""What each primitive of JAX is in blocks, by family."""

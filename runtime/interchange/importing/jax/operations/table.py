@@ -1,0 +1,22 @@
+"""All primitives that blocks compute, by how their inputs are read."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from runtime.interchange.importing.jax.operations.elementwise import ELEMENTWISE
+from runtime.interchange.importing.jax.operations.networks import NETWORKS
+from runtime.interchange.importing.jax.operations.reductions import REDUCTIONS
+from runtime.interchange.importing.jax.operations.shapes import LAZY, SHAPES
+
+if TYPE_CHECKING:
+    from runtime.interchange.importing.jax.operations.handlers import Whole
+
+__all__ = ["ELEMENTWISE", "LAZY", "WHOLE"]
+
+WHOLE: dict[str, Whole] = {
+    **SHAPES,
+    **REDUCTIONS,
+    **NETWORKS,
+}
+"""Primitives whose inputs must have their full shape."""

@@ -1,0 +1,173 @@
+"""Walks a jaxpr, equation by equation, and stages blocks for each."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+import numpy as np
+
+from runtime.engine.interruption import until_cancelled
+from runtime.interchange.importing.imported import UnsupportedError
+from runtime.interchange.importing.jax.jaxprs import dtype_of, evaluate, has_stop, open_program
+from runtime.interchange.importing.jax.operands import Operand, Wire, block_dtype, held, staged
+from runtime.interchange.importing.jax.operations.table import ELEMENTWISE, LAZY, WHOLE
+from runtime.interchange.importing.jax.places import Calls, modules, written
+
+if TYPE_CHECKING:
+    from blocks.block import Shape
+    from runtime.interchange.importing.jax.jaxprs import Atom, ClosedJaxpr, Equation, Jaxpr
+    from runtime.interchange.importing.stage import Stage
+    from runtime.interchange.importing.staged import Staged
+
+MAX_EQUATIONS = 200_000
+Structure: TypeAlias = "Callable[[Walk, Equation, list[Operand]], list[Operand]]"
+"""Imports an equation that runs programs, or that has a rule of its own."""
+Pattern: TypeAlias = "Callable[[Walk, Frame, Equation], Operand | None]"
+"""Recognises what several equations compute together, by the last of them."""
+
+
+class Frame:
+    """The values of one jaxpr, and the equations that they come from."""
+
+    def __init__(self, stage: Stage) -> None:
+        self._stage = stage
+        self._values: dict[Atom, Operand] = {}
+        self.makers: dict[Atom, Equation] = {}
+
+    def read(self, atom: Atom) -> Operand:
+        """The value of a variable or literal."""
+        if hasattr(atom, "val"):
+            return held(self._stage, np.asarray(atom.val, dtype_of(atom)))
+        return self._values[atom]
+
+    def write(self, atoms: Iterable[Atom], values: Iterable[Operand]) -> None:
+        """Give variables their values."""
+        self._values.update(zip(atoms, values, strict=True))
+
+
+class Walk:
+    """One import of a program and of all that it calls."""
+
+    def __init__(
+        self, stage: Stage, structures: dict[str, Structure], patterns: dict[str, list[Pattern]]
+    ) -> None:
+        self.stage = stage
+        self._structures = structures
+        self._patterns = patterns
+        self._calls = Calls()
+        self._around: list[str] = []
+        """The modules around the program that is being walked."""
+        self._count = 0
+
+    def run(self, program: ClosedJaxpr | Jaxpr, inputs: Sequence[Operand]) -> list[Operand]:
+        """The outputs of a program for these inputs."""
+        jaxpr = open_program(program)
+        frame = Frame(self.stage)
+        frame.write(jaxpr.constvars, [held(self.stage, x) for x in getattr(program, "consts", ())])
+        frame.write(jaxpr.invars, inputs)
+        for equation in until_cancelled(jaxpr.eqns):
+            self._count_one()
+            path = self._calls.enter([*self._around, *modules(equation)])
+            with self.stage.at(path, written(equation) or None):
+                outputs = self._recognised(frame, equation) or self._equation(
+                    equation, [frame.read(atom) for atom in equation.invars]
+                )
+            frame.write(equation.outvars, outputs)
+            frame.makers.update(dict.fromkeys(equation.outvars, equation))
+        return [frame.read(atom) for atom in jaxpr.outvars]
+
+    @contextmanager
+    def inside(self, names: Sequence[str]) -> Iterator[None]:
+        """Walk what follows as a new call of a module."""
+        before = self._around
+        self._calls.enter(before)
+        self._around = [*before, *names]
+        try:
+            yield
+        finally:
+            self._around = before
+            self._calls.enter(before)
+
+    @contextmanager
+    def body(self) -> Iterator[None]:
+        """Walk what follows in the body of a loop, where modules count from the loop."""
+        before = self._around, self._calls
+        self._around, self._calls = [], Calls()
+        try:
+            yield
+        finally:
+            self._around, self._calls = before
+
+    @property
+    def modules(self) -> list[str]:
+        """The modules around the program that is being walked."""
+        return self._around
+
+    def _count_one(self) -> None:
+        self._count += 1
+        if self._count > MAX_EQUATIONS:
+            raise UnsupportedError("A program", f"it has more than {MAX_EQUATIONS:,} equations")
+
+    def _recognised(self, frame: Frame, equation: Equation) -> list[Operand] | None:
+        for pattern in self._patterns.get(equation.primitive.name, ()):
+            found = pattern(self, frame, equation)
+            if found is not None:
+                return [found]
+        return None
+
+    def _equation(self, equation: Equation, inputs: list[Operand]) -> list[Operand]:
+        name = equation.primitive.name
+        outputs = self._computed(equation, inputs)
+        if outputs is not None:
+            return outputs
+        if name in self._structures:
+            return self._structures[name](self, equation, inputs)
+        wires = [self.wire(x, equation) for x in inputs]
+        shapes = [atom.aval.shape for atom in equation.outvars]
+        if name in LAZY:
+            return [LAZY[name](self.stage, equation.params, *wires)]
+        if name in ELEMENTWISE:
+            narrow = ELEMENTWISE[name](self.stage, equation.params, *(x.narrow for x in wires))
+            return [Wire(self._fitting(equation, 0, narrow, shapes[0]), shapes[0])]
+        if name not in WHOLE:
+            raise UnsupportedError(name, "no block computes it", written=written(equation))
+        found = WHOLE[name](self.stage, equation.params, *(x.wide(self.stage) for x in wires))
+        several = [found] if not isinstance(found, list | tuple) else found
+        return [staged(self._exact(equation, i, x)) for i, x in enumerate(several)]
+
+    def _computed(self, equation: Equation, inputs: list[Operand]) -> list[Operand] | None:
+        """What JAX makes of numbers that are known, where blocks need not do it."""
+        known = [array_of(x) for x in inputs]
+        name = equation.primitive.name
+        plain = name in WHOLE or name in ELEMENTWISE or name in LAZY
+        if any(array is None for array in known) or has_stop(equation):
+            return None
+        if plain and all(isinstance(x, Wire) for x in inputs):
+            return None  # the stage folds it
+        return [held(self.stage, array) for array in evaluate(equation, known)]
+
+    def wire(self, x: Operand, equation: Equation) -> Wire:
+        """The operand of an equation of blocks."""
+        if isinstance(x, Wire):
+            return x
+        raise UnsupportedError(
+            equation.primitive.name, f"no block carries {x.array.dtype}", written=written(equation)
+        )
+
+    def _fitting(self, equation: Equation, index: int, x: Staged, shape: Shape) -> Staged:
+        """An output with the dtype that JAX has; its shape broadcasts to JAX's."""
+        assert np.broadcast_shapes(x.shape, shape) == shape, equation.primitive.name
+        return self.stage.cast(x, block_dtype(dtype_of(equation.outvars[index])))
+
+    def _exact(self, equation: Equation, index: int, x: Staged) -> Staged:
+        assert x.shape == equation.outvars[index].aval.shape, equation.primitive.name
+        return self._fitting(equation, index, x, x.shape)
+
+
+def array_of(x: Operand) -> Any:
+    """The numbers of an operand, in its full shape; None where it depends on inputs."""
+    if not isinstance(x, Wire):
+        return x.array
+    return None if x.narrow.array is None else np.broadcast_to(x.narrow.array, x.shape)

@@ -22,7 +22,7 @@ MODULES = sorted(p for package in PACKAGES for p in (ROOT / package).rglob("*.py
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
 
 QT = {"PySide6", "shiboken6", "app"}
-SLOW = {"safetensors", "typer", "rich", "jsonschema", "importlinter"}
+SLOW = {"safetensors", "typer", "rich", "jsonschema", "importlinter", "onnx", "h5py", "google"}
 
 
 def loaded_by(statement: str) -> set[str]:
@@ -40,6 +40,7 @@ def name_of(path: Path) -> str:
 
 
 BROUGHT_BY = {
+    "google": "protobuf",
     "pyside6": "pyside6-essentials",
     "shiboken6": "pyside6-essentials",
     "pydantic_core": "pydantic",
@@ -137,7 +138,7 @@ def test_the_base_install_is_headless():
 
 def test_who_develops_has_what_the_extras_bring():
     """Nothing is skipped where the whole suite must pass."""
-    assert "gradwire[app,fast,docs]" in PROJECT["optional-dependencies"]["dev"]
+    assert "gradwire[app,fast,docs,interchange]" in PROJECT["optional-dependencies"]["dev"]
 
 
 @pytest.mark.parametrize(

@@ -13,6 +13,7 @@ from app.document.loading import stem_of
 from app.panels.bars.offer import Offer
 from app.services.background import Occupied
 from app.services.examples import SUFFIX
+from runtime.interchange.importing.formats import endings
 
 if TYPE_CHECKING:
     from PySide6.QtGui import QDragEnterEvent, QDropEvent
@@ -160,6 +161,7 @@ def folder_of(document: Document, settings: Settings) -> Path:
 
 
 def dropped_files(event: QDragEnterEvent | QDropEvent) -> list[Path]:
-    """The diagram files that are being dragged."""
+    """The files of diagrams and models, and folders of models, that are being dragged."""
     names = [url.toLocalFile() for url in event.mimeData().urls() if url.isLocalFile()]
-    return [Path(name) for name in names if name.endswith(".json")]
+    known = (".json", *endings())
+    return [path for path in map(Path, names) if path.name.endswith(known) or path.is_dir()]

@@ -20,6 +20,7 @@ from runtime import diagram as files
 from runtime.diagram import Arrange, Batch, Diagram
 from runtime.diagram.files.data_paths import at_home
 from runtime.diagram.model import same_meaning
+from runtime.interchange.importing.options import DEFAULTS, ImportOptions
 
 _T = TypeVar("_T")
 
@@ -34,9 +35,8 @@ class Document(QObject):
     """One diagram, its file, and an undo stack of snapshots.
 
     Every edit goes through ``apply`` and is one undo. While a hand moves, ``preview`` shows what
-    the edit would be. A failed operation emits ``problem`` and
-    leaves diagram, file and history unchanged. ``runner`` reads and writes files; if it handles
-    events meanwhile, the diagram may have changed when it returns.
+    the edit would be. A failed operation emits ``problem`` and leaves diagram, file and history
+    unchanged. ``runner`` works on files; the diagram may have changed when it returns.
     """
 
     diagramChanged = Signal(object)
@@ -227,10 +227,11 @@ class Document(QObject):
         self._start_anew(None, None, practice=True)
         self._show(diagram)
 
-    def read(self, path: Path) -> Loaded | None:
-        """Read a file; emit ``problem`` and return None if that fails."""
+    def read(self, path: Path, options: ImportOptions = DEFAULTS) -> Loaded | None:
+        """Read a file or import a model; emit ``problem`` and return None if that fails."""
+        text, job = self.tr("Opening {0}"), partial(read_file, path, options=options)
         try:
-            return self._work(self.tr("Opening {0}").format(path.name), partial(read_file, path))
+            return self._work(text.format(path.name), job)
         except (GradwireError, OSError) as error:
             self.problem.emit(self.tr("{0} was not opened. {1}").format(path.name, error))
         except Cancelled:
@@ -255,19 +256,19 @@ class Document(QObject):
         path = self._path
         assert path is not None
         self.preview(None)
+        text = self.tr("Reloading {0}").format(path.name)
         try:
-            text = self.tr("Reloading {0}").format(path.name)
-            diagram, _, before, notice = self._work(text, partial(read_file, path))
+            loaded = self._work(text, partial(read_file, path))
         except (GradwireError, OSError) as error:
             self.problem.emit(self.tr("{0} was not reloaded. {1}").format(path.name, error))
             return False
         except Cancelled:
             return False
-        if diagram != self._diagram:
-            self._push(diagram, self.tr("Reload"), None)
-        self._mark_saved(before)
-        if notice:
-            self.upgraded.emit(notice)
+        if loaded.diagram != self._diagram:
+            self._push(loaded.diagram, self.tr("Reload"), None)
+        self._mark_saved(loaded.stamp)
+        if loaded.notice:
+            self.upgraded.emit(loaded.notice)
         return True
 
     def changed_on_disk(self) -> bool:
@@ -279,7 +280,6 @@ class Document(QObject):
         """Whether the file matches this diagram, which then counts as saved."""
         path, diagram = self._path, self._diagram
         assert path is not None
-
         try:
             text = self.tr("Comparing with {0}").format(path.name)
             before = self._work(text, partial(stamp_of_equal, path, diagram), pure=True)

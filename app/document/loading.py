@@ -10,27 +10,39 @@ from runtime import diagram as files
 from runtime.data.files.access import keep_allowed
 from runtime.diagram import Diagram
 from runtime.diagram.files.data_paths import home_of
+from runtime.interchange.importing.formats import is_model
+from runtime.interchange.importing.options import DEFAULTS, ImportOptions
+from runtime.interchange.importing.process import import_apart
 
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from runtime.interchange.importing.imported import Imported
+
 
 class Loaded(NamedTuple):
-    """A diagram read from a file. A copy has no path, so that saving can't overwrite the file."""
+    """A diagram read from a file. A copy has no path, so that saving can't overwrite the file, nor
+    has the import of another system's model.
+    """
 
     diagram: Diagram
     path: Path | None
     stamp: Stamp | None
     notice: str = ""
     """What reading a file of an older version changed to keep its meaning."""
+    imported: Imported | None = None
+    """What is known of a model that was imported; None for a diagram."""
 
     def copy(self) -> Loaded:
         """The same diagram without a file."""
         return Loaded(self.diagram, None, None, self.notice)
 
 
-def read_file(path: Path, pulse: files.Pulse) -> Loaded:
-    """Read a file; raises GradwireError and OSError."""
+def read_file(path: Path, pulse: files.Pulse, options: ImportOptions = DEFAULTS) -> Loaded:
+    """Read a diagram, or import a model as ``options`` say; raises GradwireError and OSError."""
+    if is_model(path):
+        found = import_apart(path, options, progress=lambda what, share: pulse(share))
+        return Loaded(found.diagram, None, None, imported=found)
     before = stamp(path)  # first: a write during the read counts as a change
     notices: list[str] = []
     return Loaded(files.load(path, pulse, notices.append), path, before, "\n".join(notices))

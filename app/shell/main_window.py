@@ -17,6 +17,7 @@ from app.services.plain_text import window_title
 from app.shell.context_menus import context_menu
 from app.shell.parts import WindowParts
 from app.shell.windows import DECORATION
+from runtime.interchange.importing.options import DEFAULTS, ImportOptions
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -66,9 +67,9 @@ class MainWindow(WindowParts):
         self.raise_()
         self.activateWindow()
 
-    def open_path(self, path: Path) -> bool:
-        """Open a file, here or in another window; False if it can't be read."""
-        return self.windows.open(path, self)
+    def open_path(self, path: Path, options: ImportOptions = DEFAULTS) -> bool:
+        """Open a file or import a model, here or in another window; False if it can't be read."""
+        return self.windows.open(path, self, options)
 
     def open_copy(self, path: Path, variant: str = "") -> bool:
         """Open a copy of a file, here or in another window; False if it can't be read.
@@ -148,6 +149,7 @@ class MainWindow(WindowParts):
         self.background.ended.connect(self.progress.hide)
         self.progress.cancelled.connect(self.background.cancel)
         self.files.fileChosen.connect(self.open_path)
+        self.imports.modelChosen.connect(self.open_path)
 
     def _connect_canvas(self) -> None:
         canvas = self.canvas

@@ -13,6 +13,7 @@ from app.commands.curves import CurveCommands
 from app.commands.edit import EditCommands
 from app.commands.files import FileCommands
 from app.commands.help import HelpCommands
+from app.commands.importing import ImportCommands
 from app.commands.library import LibraryCommands
 from app.commands.pages import PageCommands
 from app.commands.panels import PanelCommands
@@ -211,6 +212,7 @@ class WindowParts(QMainWindow):
                 gradient_check=self.gradient_check,
                 help=self.help,
                 history=document.undo_stack,
+                imports=self.imports,
                 lessons=self.lessons,
                 library=LibraryCommands(document, navigation, canvas, palette, library, self),
                 navigation=navigation,
@@ -255,6 +257,7 @@ class WindowParts(QMainWindow):
 
     def _arrange(self) -> None:
         self.files = FileCommands(self.document, self.background, self.settings, self)
+        self.imports = ImportCommands(self.document, self.settings, self.reveal.close_up, self)
         centre = QWidget(self)
         column = QVBoxLayout(centre)
         column.setContentsMargins(0, 0, 0, 0)

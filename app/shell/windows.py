@@ -21,6 +21,7 @@ from app.services.library import Library
 from app.shell.actions.shortcuts import bindings
 from blocks.errors import FileError
 from runtime.diagram.files.presets import Presets
+from runtime.interchange.importing.options import DEFAULTS, ImportOptions
 from runtime.lessons.course.progress import ProgressFile
 
 if TYPE_CHECKING:
@@ -85,9 +86,11 @@ class Windows(QObject):
         made.come_forward()
         return made
 
-    def open(self, path: Path, window: MainWindow) -> bool:
+    def open(self, path: Path, window: MainWindow, options: ImportOptions = DEFAULTS) -> bool:
         """Open a file in ``window`` if that is empty, or else in a new one; False on failure.
 
+        A model of another system is imported, as ``options`` say, and what the import has to say
+        is shown.
         If a window has the file open already, that window comes to the front: two windows with the
         same file would overwrite each other's changes.
         """
@@ -95,10 +98,13 @@ class Windows(QObject):
             if other.document.path is not None and _same(other.document.path, path):
                 other.come_forward()
                 return True
-        loaded = window.document.read(path)
+        loaded = window.document.read(path, options)
         if loaded is not None:
-            self._empty_or_new(window).document.adopt(loaded)
+            chosen = self._empty_or_new(window)
+            chosen.document.adopt(loaded)
             self.settings.remember(path)
+            if loaded.imported is not None:
+                chosen.imports.show_report(path.name, loaded.imported)
         return loaded is not None
 
     def open_copy(self, path: Path, window: MainWindow, variant: str = "") -> bool:

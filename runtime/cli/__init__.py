@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import gc
 import importlib
+import keyword
 import os
 import sys
 from collections.abc import Iterable, Sequence
@@ -46,15 +47,17 @@ COMMANDS = (
     "diff",
     "picture",
     "publish",
+    "import",
     "export",
     "blocks",
     "schema",
     "demo",
     "edit",
 )
-"""Names of the commands, and of the modules whose function of the same name they call."""
+"""Names of the commands, and of the modules whose function of the same name they call; those of
+keywords of Python end in ``_``."""
 
-_ROOMS = {"train": "runs", "study": "runs", "export": "interchange"}
+_ROOMS = {"train": "runs", "study": "runs", "import": "interchange", "export": "interchange"}
 """The rooms of commands whose modules are not in the room ``commands``."""
 _COMPUTING = frozenset(COMMANDS) - {"train", "lesson", "blocks", "schema", "demo", "edit"}
 """Commands that Ctrl-C ends at once; the others take no time, wait for keys, open a window, or have
@@ -133,7 +136,8 @@ def application(commands: Iterable[str] = COMMANDS) -> typer.Typer:
     app.callback()(_about)
     for name in commands:
         room = f"runtime.cli.{_ROOMS.get(name, 'commands')}"
-        app.command(name)(getattr(importlib.import_module(f".{name}", room), name))
+        named = f"{name}_" if keyword.iskeyword(name) else name
+        app.command(name)(getattr(importlib.import_module(f".{named}", room), named))
     return app
 
 

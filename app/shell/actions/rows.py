@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from app.commands.edit import EditCommands
     from app.commands.files import FileCommands
     from app.commands.help import HelpCommands
+    from app.commands.importing import ImportCommands
     from app.commands.library import LibraryCommands
     from app.commands.pages import PageCommands
     from app.commands.panels import PanelCommands
@@ -101,6 +102,7 @@ class Owners:
     gradient_check: GradientCheck
     help: HelpCommands
     history: QUndoStack
+    imports: ImportCommands
     lessons: LessonOffering
     library: LibraryCommands
     navigation: Navigation

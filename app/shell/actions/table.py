@@ -19,6 +19,8 @@ TABLE: tuple[Row, ...] = (
             editor.noop("Open an empty window"), shortcut="Ctrl+Shift+N"),
     Command("open", "file", editor.noop("&Open…"), lambda to: to.files.open(),
             editor.noop("Open a diagram file"), shortcut=Key.Open),
+    Command("import", "file", editor.noop("&Import Model…"), lambda to: to.imports.choose(),
+            editor.noop("Import a model of another system, with its stops and where they are")),
     Submenu("recent", "file", editor.noop("Open &Recent"), editor.noop("Open a recent file")),
     Separator("file"),
     Command("save", "file", editor.noop("&Save"), lambda to: to.files.save(),

@@ -42,6 +42,18 @@ class ImportOptions:
 
 
 DEFAULTS = ImportOptions()
+_DIGITS = 10
+"""Digits that a length may have."""
+
+
+def parse_shape(text: str) -> tuple[str, Shape]:
+    """Name and lengths of ``x = 2, 3``; raises ValueError with the text where it is no shape."""
+    name, equals, lengths = text.rpartition("=")
+    parts = [part.strip() for part in lengths.split(",") if part.strip()]
+    numbers = all(part.isascii() and part.isdecimal() and len(part) <= _DIGITS for part in parts)
+    if not equals or not name.strip() or not numbers:
+        raise ValueError(text)
+    return name.strip(), tuple(map(int, parts))
 
 
 def conclude(

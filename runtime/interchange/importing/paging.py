@@ -126,8 +126,12 @@ class Paging:
         if twin:
             below = home.line[len(self._twins[twin].first.line) :]
             line = [*twin.line, *below]
-        names = [self._uses[scope] for scope in line[1:]]
-        return InstancePath.of(*names, self._names[like])
+        path = InstancePath.of(*(name for scope in line[1:] for name in self._steps_into(scope)))
+        return path / self._names[like] if path else self._names[like]
+
+    def _steps_into(self, scope: Scope) -> tuple[str, ...]:
+        """What leads to a scope in a path: for a loop, its first step."""
+        return (self._uses[scope], "0") if scope.is_loop else (self._uses[scope],)
 
     def port(self, x: Staged) -> str:
         """The path of the port that gives a value."""

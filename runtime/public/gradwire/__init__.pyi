@@ -103,8 +103,8 @@ from runtime.flow import (
     observe,
     parse_contracts,
 )
+from runtime.interchange.importing import Imported, Remark, UnsupportedError, import_model
 from runtime.interchange.importing.capturing import capture
-from runtime.interchange.importing.imported import Imported, Remark, UnsupportedError
 from runtime.publish.living import publish
 from runtime.recurrent import gru, lstm, rnn
 from runtime.training.diverged import DivergedError
@@ -227,6 +227,7 @@ __all__ = [
     "fix",
     "fixes",
     "gru",
+    "import_model",
     "input",
     "json_schema",
     "load",

@@ -41,6 +41,8 @@ INVOCATIONS: dict[str, list[list[str]]] = {
     "diff": [["FILE", "OTHER"], ["FILE", "OTHER", "--run", "--json"], ["FILE", "MISSING"]],
     "picture": [["FILE", "-o", "PICTURE"], ["FILE", "-o", "PICTURE", "--page", BAD],
                 ["MISSING", "-o", "PICTURE"]],
+    "import": [["MODEL", "-o", "IMPORTED"], ["MODEL", "-o", "IMPORTED", "--json"], ["MISSING"],
+               ["FILE"], ["MODEL", "--loss", BAD], ["MODEL", "--shape", BAD]],
     "export": [["FILE", "--to", "numpy"], ["FILE", "--to", BAD], ["MISSING", "--to", "numpy"],
                ["FILE", "--to", "numpy", "-o", "PAGE"]],
     "publish": [["FILE", "-o", "PAGE"], ["FILE", "-o", "PICTURE"], ["MISSING", "-o", "PAGE"]],
@@ -93,6 +95,16 @@ def contents(*, runs: bool) -> dict[str, Any]:
     }
 
 
+def symbol() -> dict[str, Any]:
+    """The symbol of an MXNet network with such characters in its names."""
+    nodes = [
+        {"op": "null", "name": BAD, "inputs": [], "attrs": {"__shape__": "(2,)", BAD: BAD}},
+        {"op": "BlockGrad", "name": f"stop {BAD}", "inputs": [[0, 0, 0]]},
+        {"op": "MakeLoss", "name": f"loss {BAD}", "inputs": [[1, 0, 0]]},
+    ]
+    return {"nodes": nodes, "arg_nodes": [0], "heads": [[2, 0, 0]]}
+
+
 def studied(diagram: str) -> dict[str, Any]:
     """A study of a diagram with such characters in every field."""
     return {
@@ -123,10 +135,13 @@ def test_no_command_prints_control_characters(gradwire, tmp_path: Path, monkeypa
     answers.write_text(json.dumps(sealed(record(title=BAD, learner=BAD))), encoding="utf-8")
     study = tmp_path / f"{BAD}.study.json"
     study.write_text(json.dumps(studied(file.name)), encoding="utf-8")
+    model = tmp_path / f"{BAD}.model"
+    model.write_text(json.dumps(symbol()), encoding="utf-8")
     names = {
         "STUDY": study, "FILE": file, "OTHER": other, "MISSING": missing, "JUNIT": junit,
         "PICTURE": picture, "ANSWERS": answers, "PAGE": tmp_path / f"{BAD}.html",
-        "RUN": tmp_path / f"{BAD} run",
+        "RUN": tmp_path / f"{BAD} run", "MODEL": model,
+        "IMPORTED": tmp_path / f"imported {BAD}.gradwire.json",
     }  # fmt: skip
     shown = 0
     for arguments in INVOCATIONS[command]:

@@ -70,8 +70,9 @@ EVERY = [
     "lesson {1} --no-keep", "grade {1} {2}",
     f"study {ROOT}/assets/studies/training_em.study.json --seeds 1 --steps 1",
     "bench {0} --seconds 0", "diff {0} {0}", "picture {0} -o {0}.svg",
-    "publish {0} -o {0}.html", "export {0} --to numpy", "blocks", "schema",
-    "demo --no-window", "--help", "run --help",
+    "publish {0} -o {0}.html", "export {0} --to numpy",
+    f"import {ROOT}/assets/models/mxnet_seed.json -o {{0}}.imported.gradwire.json",
+    "blocks", "schema", "demo --no-window", "--help", "run --help",
 ]  # fmt: skip
 
 

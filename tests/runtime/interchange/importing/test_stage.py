@@ -191,3 +191,31 @@ def test_any_text_makes_a_valid_name(name: str):
         y = stage.block("Tanh", stage.block("Relu", x, name=name))
     stage.loss(stage.block("Sum", y))
     run(stage.finish()).backward()
+
+
+def test_a_loop_is_a_scan_over_a_page():
+    stage = Stage()
+    x = stage.input("x", example((5, 2)))
+    weight = stage.variable("cell.w", example((2, 2)), module=("cell",))
+    start = stage.constant(np.zeros(2, np.float32))
+
+    def step(inside):
+        carried = stage.block("Tanh", inside["x"] @ weight + inside["h"])
+        stage.remark("note", "Squashed.", carried)
+        return {"h": carried}, {"y": carried * 2.0}
+
+    with stage.at(("cell",)):
+        found = stage.scan("rnn", 5, step, {"h": start}, {"x": x})
+    assert found["h"].shape == (2,) and found["y"].shape == (5, 2)
+    stage.loss(stage.block("Sum", found["y"]) + stage.block("Sum", found["h"]))
+    imported = stage.finish()
+    state, total = np.zeros(2), 0.0
+    for row in example((5, 2)):
+        state = np.tanh(row @ example((2, 2)) + state)
+        total += 2 * state.sum()
+    session = run(imported)
+    result = session.backward()
+    np.testing.assert_allclose(result.values["loss.out"], total + state.sum(), rtol=1e-5)
+    (remark,) = imported.remarks
+    assert remark.block in session.program.instances
+    assert result.gradients[imported.parameters["cell.w"]].shape == (2, 2)

@@ -1,0 +1,94 @@
+"""Importing models of other systems: what to import and how, and what came of it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from PySide6.QtCore import QObject, Signal
+from PySide6.QtWidgets import QFileDialog
+
+from app.commands.files import folder_of
+from app.panels.dialogs.import_report import ImportReport
+from app.panels.dialogs.import_sheet import ImportSheet
+from runtime.interchange.importing.formats import FORMATS, endings
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from PySide6.QtWidgets import QWidget
+
+    from app.document.document import Document
+    from app.services.settings import Settings
+    from runtime.interchange.importing.imported import Imported
+
+
+class ImportCommands(QObject):
+    """Asks for the models to import, and shows the remarks of imports."""
+
+    modelChosen = Signal(object, object)
+    """Path of a model, and the ImportOptions."""
+
+    def __init__(
+        self,
+        document: Document,
+        settings: Settings,
+        show_block: Callable[[str], object],
+        parent: QWidget,
+    ) -> None:
+        super().__init__(parent)
+        self._parent = parent
+        self._document = document
+        self._settings = settings
+        self._show_block = show_block
+        self.sheet: ImportSheet | None = None
+        """The open sheet of options."""
+        self.report: ImportReport | None = None
+        """The open report of the last import."""
+        document.opened.connect(self._close_report)
+
+    def choose(self) -> None:
+        """Ask for a model, and how to import it."""
+        name, _ = QFileDialog.getOpenFileName(
+            self._parent,
+            self.tr("Import a model"),
+            str(folder_of(self._document, self._settings)),
+            self._filter(),
+        )
+        if name:
+            self.ask(Path(name))
+
+    def ask(self, path: Path) -> None:
+        """Ask how to import a model."""
+        if self.sheet is not None:
+            self.sheet.reject()
+        self.sheet = sheet = ImportSheet(path, self._parent)
+        sheet.accepted.connect(lambda: self.modelChosen.emit(sheet.path, sheet.options))
+        sheet.finished.connect(self._forget_sheet)
+        sheet.finished.connect(sheet.deleteLater)
+        sheet.open()
+
+    def show_report(self, name: str, imported: Imported) -> None:
+        """Show what the import of a model has to say, beside the window."""
+        self._close_report()
+        self.report = report = ImportReport(name, imported, self._parent)
+        report.blockRequested.connect(self._show_block)
+        report.finished.connect(self._forget_report)
+        report.finished.connect(report.deleteLater)
+        report.show()
+
+    def _close_report(self) -> None:
+        if self.report is not None:
+            self.report.reject()
+
+    def _forget_sheet(self) -> None:
+        self.sheet = None
+
+    def _forget_report(self) -> None:
+        self.report = None
+
+    def _filter(self) -> str:
+        groups = [(self.tr("Models"), endings())]
+        groups += [(known.title, known.endings) for known in FORMATS if known.endings]
+        shown = [f"{title} ({' '.join(f'*{end}' for end in ends)})" for title, ends in groups]
+        return ";;".join([*shown, self.tr("All files (*)")])

@@ -1,0 +1,98 @@
+"""What an import has to say: what the model cuts, what is lost, what was compared."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from PySide6.QtCore import Qt, Signal
+from PySide6.QtWidgets import (
+    QDialogButtonBox,
+    QHeaderView,
+    QTableWidget,
+    QTableWidgetItem,
+    QVBoxLayout,
+)
+
+from app.panels import labels
+from app.panels.focus_ring import Dialog
+from app.services.plain_text import tooltip, window_title
+
+if TYPE_CHECKING:
+    from PySide6.QtWidgets import QWidget
+
+    from runtime.interchange.importing.imported import Imported, Remark
+
+_PLACE = Qt.ItemDataRole.UserRole
+_WIDEST = 220
+"""Width that a column may take at first, px."""
+
+
+class ImportReport(Dialog):
+    """Stays open beside the window; a click on a remark shows its block."""
+
+    blockRequested = Signal(str)
+    """The path of a block."""
+
+    def __init__(self, name: str, imported: Imported, parent: QWidget) -> None:
+        super().__init__(parent)
+        self.setWindowTitle(window_title(self.tr("Imported from {0}").format(name)))
+        self.summary = labels.body(self._summary(imported))
+        self.table = self._table(imported.remarks)
+        buttons = QDialogButtonBox(QDialogButtonBox.StandardButton.Close, self)
+        buttons.rejected.connect(self.reject)
+        column = QVBoxLayout(self)
+        column.addWidget(self.summary)
+        column.addWidget(self.table, 1)
+        column.addWidget(buttons)
+        self.resize(760, 360 if imported.remarks else 120)
+
+    def _summary(self, imported: Imported) -> str:
+        pages = imported.diagram.pages.values()
+        losses = [name for name, block in imported.diagram.main.blocks.items() if block.head]
+        return self.tr("Blocks: {0}. Pages: {1}. Parameters: {2}. Loss: {3}.").format(
+            f"{sum(len(page.blocks) for page in pages):,}",
+            f"{len(pages):,}",
+            f"{len(imported.parameters):,}",
+            ", ".join(losses) or self.tr("none"),
+        )
+
+    def _kind(self, remark: Remark) -> str:
+        return {
+            "cut": self.tr("stops gradient"),
+            "lost": self.tr("lost"),
+            "specialised": self.tr("for this input"),
+            "unrolled": self.tr("unrolled"),
+            "checked": self.tr("compared"),
+            "note": self.tr("note"),
+        }[remark.kind]
+
+    def _table(self, remarks: tuple[Remark, ...]) -> QTableWidget:
+        table = QTableWidget(len(remarks), 4, self)
+        table.setHorizontalHeaderLabels(
+            [self.tr("About"), self.tr("Block"), self.tr("Written at"), self.tr("What")]
+        )
+        table.setAccessibleName(self.tr("Remarks"))
+        table.setEditTriggers(QTableWidget.EditTrigger.NoEditTriggers)
+        table.setSelectionBehavior(QTableWidget.SelectionBehavior.SelectRows)
+        table.setTabKeyNavigation(False)  # or Tab would not lead out of it
+        table.verticalHeader().hide()
+        for row, remark in enumerate(remarks):
+            texts = (self._kind(remark), remark.block, remark.written, remark.text)
+            for column, text in enumerate(texts):
+                item = QTableWidgetItem(text)
+                item.setData(_PLACE, remark.block)
+                item.setToolTip(tooltip(text))
+                table.setItem(row, column, item)
+        header = table.horizontalHeader()
+        for column in range(3):
+            table.resizeColumnToContents(column)
+            table.setColumnWidth(column, min(table.columnWidth(column), _WIDEST))
+        header.setSectionResizeMode(3, QHeaderView.ResizeMode.Stretch)
+        table.setVisible(bool(remarks))
+        table.itemClicked.connect(self._request)
+        table.itemActivated.connect(self._request)
+        return table
+
+    def _request(self, item: QTableWidgetItem) -> None:
+        if path := item.data(_PLACE):
+            self.blockRequested.emit(path)

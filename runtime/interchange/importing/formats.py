@@ -1,0 +1,114 @@
+"""The formats that can be imported, recognised by what is in a file and not by its name."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from importlib import import_module
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from blocks.errors import FileError
+from runtime.diagram.files.storage import system_errors
+
+if TYPE_CHECKING:
+    from runtime.interchange.importing.imported import Imported
+    from runtime.interchange.importing.options import ImportOptions
+
+MAX_BYTES = 2 << 30
+"""The largest file that is read."""
+_HEAD = 1 << 16
+"""Bytes of a file that are looked at to recognise it."""
+_ROOM = "runtime.interchange.importing"
+
+
+@dataclass(frozen=True)
+class Format:
+    """One kind of file, and the module and functions that know it.
+
+    ``recognise(head, path)`` gets the first bytes, none for a folder; ``read(path, options)`` gives
+    what was imported.
+    """
+
+    title: str
+    endings: tuple[str, ...]
+    """The usual endings, for dialogs."""
+    recognise: str
+    read: str
+    needs: tuple[str, ...] = ()
+    """Packages of the extra ``interchange`` that it is read with."""
+
+    def is_in(self, head: bytes, path: Path) -> bool:
+        """Whether a file or folder has this format."""
+        return bool(_named(self.recognise)(head, path))
+
+    def imported(self, path: Path, options: ImportOptions) -> Imported:
+        """Import a file; raises GradwireError."""
+        if any(find_spec(package) is None for package in self.needs):
+            raise FileError(
+                f"{self.title} files are read with {' and '.join(self.needs)}, which is missing.",
+                path=str(path),
+                next_step='Install it: pip install "gradwire[interchange]".',
+            )
+        found: Imported = _named(self.read)(path, options)
+        return found
+
+
+def _named(name: str) -> Callable[..., Any]:
+    module, _, function = name.partition(":")
+    found: Callable[..., Any] = getattr(import_module(f"{_ROOM}.{module}"), function)
+    return found
+
+
+FORMATS: tuple[Format, ...] = (
+    Format("MXNet", (".json",), "mxnet.recognition:is_mxnet", "mxnet.importer:import_mxnet"),
+)
+"""All formats. One that may begin like another comes after it."""
+
+
+def format_of(path: Path) -> Format:
+    """The format of a file or folder; raises FileError where it has none that is known."""
+    with system_errors(path, "read"):
+        size = 0 if path.is_dir() else path.stat().st_size
+        head = b"" if path.is_dir() else _head(path)
+    if size > MAX_BYTES:
+        raise FileError(
+            "The file is too large.",
+            path=str(path),
+            expected=f"at most {MAX_BYTES >> 30} GiB",
+            got=f"{size / (1 << 30):.1f} GiB",
+        )
+    found = next((known for known in FORMATS if known.is_in(head, path)), None)
+    if found is not None:
+        return found
+    raise FileError(
+        "This is no model that can be imported.",
+        path=str(path),
+        expected=f"one of {', '.join(known.title for known in FORMATS)}",
+        next_step="Save the model in one of these formats, or capture it from Python.",
+    )
+
+
+def is_model(path: Path) -> bool:
+    """Whether a file or folder has a format that can be imported; False where it can't be read."""
+    try:
+        format_of(path)
+    except FileError:
+        return False
+    return True
+
+
+def endings() -> tuple[str, ...]:
+    """The usual endings of all formats, in order, each once."""
+    return tuple(dict.fromkeys(ending for known in FORMATS for ending in known.endings))
+
+
+def _head(path: Path) -> bytes:
+    with path.open("rb") as file:
+        return file.read(_HEAD)
+
+
+def import_here(path: Path, options: ImportOptions) -> Imported:
+    """Import a file in this process, without limits on memory and time; raises GradwireError."""
+    return format_of(path).imported(path, options)

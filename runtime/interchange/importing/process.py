@@ -1,0 +1,157 @@
+"""Imports a file in a process of its own; see ``child``."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import threading
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from dataclasses import asdict, replace
+from pathlib import Path
+from queue import Empty, SimpleQueue
+from typing import IO, TYPE_CHECKING, Any
+
+from blocks.arguments import explained
+from blocks.errors import FileError, Location
+from runtime.diagram.files.storage import load
+from runtime.engine.interruption import Interrupted
+from runtime.interchange.importing.formats import format_of
+from runtime.interchange.importing.imported import Imported, Remark
+from runtime.interchange.importing.options import DEFAULTS, ImportOptions
+
+if TYPE_CHECKING:
+    from blocks.block import Shape
+
+_CODE = (
+    "import sys; sys.path[:] = {path!r}; "
+    "from runtime.interchange.importing.child import main; main()"
+)
+_BLAS = ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS")
+_PULSE = 0.05
+"""Seconds after which it is asked again whether the import is cancelled."""
+
+
+def _ignore(what: str, done: float) -> None:
+    """A listener that does nothing."""
+
+
+def _never() -> bool:
+    return False
+
+
+@explained
+def import_model(
+    path: str | Path,
+    *,
+    shapes: Mapping[str, Shape] = DEFAULTS.shapes,
+    loss: str = "",
+    training: bool = False,
+    seed: int = 0,
+) -> Imported:
+    """Import a model from a file of another system, which is recognised by its content.
+
+    ``shapes`` are those of inputs, by name, where the file leaves lengths open; ``loss`` is the
+    output to minimise, by default the only one, if that is a single float; with ``training``,
+    blocks such as BatchNorm and Dropout are as in training; ``seed`` is that of inputs that get
+    numbers. The file is read in a process of its own, whose memory and time are limited; nothing
+    of it is executed. Raises FileError.
+    """
+    return import_apart(Path(path), ImportOptions(shapes, loss, training, seed))
+
+
+def import_apart(
+    path: Path,
+    options: ImportOptions,
+    *,
+    progress: Callable[[str, float], object] = _ignore,
+    cancelled: Callable[[], bool] = _never,
+) -> Imported:
+    """Import a model in another process.
+
+    ``progress`` gets what is counted and the fraction that is done, 0 … 1. Raises FileError, and
+    Interrupted once ``cancelled`` returns true; so does what ``progress`` raises end the import.
+    """
+    format_of(path)  # what is no model needs no process
+    with tempfile.TemporaryDirectory(prefix="gradwire-") as folder:
+        out = Path(folder) / "model.gradwire.json"
+        answer = _answer(path, options, out, progress, cancelled)
+        if "error" in answer:
+            raise _error(answer["error"], path)
+        found = answer["imported"]
+        return Imported(
+            replace(load(out), folder=None),
+            tuple(Remark(**remark) for remark in found["remarks"]),
+            found["parameters"],
+            found["inputs"],
+            found["outputs"],
+        )
+
+
+def _answer(
+    path: Path,
+    options: ImportOptions,
+    out: Path,
+    progress: Callable[[str, float], object],
+    cancelled: Callable[[], bool],
+) -> dict[str, Any]:
+    """What the process says in the end; kills it once that is not wanted any more."""
+    child = subprocess.Popen(
+        [sys.executable, "-c", _CODE.format(path=sys.path)],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        env=os.environ | dict.fromkeys(_BLAS, "1"),
+        text=True,
+        encoding="utf-8",
+    )
+    assert child.stdin is not None and child.stdout is not None
+    messages: SimpleQueue[dict[str, Any] | None] = SimpleQueue()
+    reader = threading.Thread(
+        target=_read, args=(child.stdout, messages), name="import", daemon=True
+    )
+    try:
+        request = {"path": str(path.absolute()), "out": str(out), "options": asdict(options)}
+        with suppress(BrokenPipeError), child.stdin:  # that it has ended is seen below
+            child.stdin.write(json.dumps(request) + "\n")
+        reader.start()
+        while (message := _next(messages, cancelled)) is not None:
+            if "what" not in message:
+                return message
+            progress(str(message["what"]), float(message["done"]))
+        return {"error": {"what": _ending(child.wait())}}
+    finally:
+        child.kill()
+        child.wait()
+        child.stdout.close()
+
+
+def _read(stream: IO[str], messages: SimpleQueue[dict[str, Any] | None]) -> None:
+    with suppress(ValueError, OSError):  # the process was killed in the middle of a line
+        for line in stream:
+            messages.put(json.loads(line))
+    messages.put(None)
+
+
+def _next(
+    messages: SimpleQueue[dict[str, Any] | None], cancelled: Callable[[], bool]
+) -> dict[str, Any] | None:
+    while True:
+        if cancelled():
+            raise Interrupted
+        with suppress(Empty):
+            return messages.get(timeout=_PULSE)
+
+
+def _ending(code: int) -> str:
+    """Why a process gave no answer."""
+    if code == -24:  # SIGXCPU
+        return "The import took too long and was ended."
+    return f"The import has ended without a result (code {code}): it may have run out of memory."
+
+
+def _error(said: dict[str, Any], path: Path) -> FileError:
+    place = said.pop("block", None)
+    return FileError(**said, path=str(path), location=Location(block=place) if place else None)

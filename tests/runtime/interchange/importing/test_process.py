@@ -1,0 +1,118 @@
+"""Imports in a process of their own: what comes back, how they end, what they may take."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import gradwire as gw
+from blocks.errors import FileError
+from runtime.engine.interruption import Interrupted
+from runtime.interchange.importing import child, process
+from runtime.interchange.importing.options import DEFAULTS, ImportOptions
+from runtime.interchange.importing.process import import_apart
+
+ROOT = Path(__file__).parents[4]
+SEED = ROOT / "assets/models/mxnet_seed.json"
+
+
+def serving(monkeypatch, body: str) -> None:
+    """Let the process run other code in place of the import."""
+    monkeypatch.setattr(process, "_CODE", f"import sys; sys.path[:] = {{path!r}}\n{body}")
+
+
+def test_the_seed_comes_back_whole():
+    imported = gw.import_model(SEED)
+    assert imported.diagram.folder is None
+    assert imported.parameters == {"a": "a", "b": "b"}
+    first, *_ = imported.remarks
+    assert (first.kind, first.block) == ("cut", "stop_gradient0")
+    session = gw.Session(imported.diagram)
+    session.set("a", [[1, 2]])
+    session.set("b", [[0, 1]])
+    run = session.backward()
+    np.testing.assert_array_equal(run.values["loss.out"], [[1, 5]])
+    np.testing.assert_array_equal(run.gradients["a"], [[1, 1]])
+    assert run.gradients["b"] is None
+
+
+def test_an_error_of_the_import_is_raised_with_the_file():
+    with pytest.raises(FileError, match=r"mxnet_seed\.json[\s\S]*no output 'nowhere'"):
+        import_apart(SEED, ImportOptions(loss="nowhere"))
+
+
+def test_it_says_how_far_it_is(monkeypatch):
+    serving(
+        monkeypatch,
+        'print(\'{{"what": "nodes", "done": 0.5}}\\n{{"error": {{"what": "No."}}}}\')',
+    )
+    heard = []
+    with pytest.raises(FileError, match="No"):
+        import_apart(SEED, DEFAULTS, progress=lambda *said: heard.append(said))
+    assert heard == [("nodes", 0.5)]
+
+
+def test_it_can_be_cancelled_and_leaves_no_process(monkeypatch):
+    serving(monkeypatch, "import time; time.sleep(1000)")
+    started = []
+
+    class Watched(subprocess.Popen):  # type: ignore[type-arg]
+        def __init__(self, *arguments: object, **options: object) -> None:
+            super().__init__(*arguments, **options)  # type: ignore[call-overload]
+            started.append(self)
+
+    monkeypatch.setattr(process.subprocess, "Popen", Watched)
+    with pytest.raises(Interrupted):
+        import_apart(SEED, DEFAULTS, cancelled=lambda: bool(started))
+    assert started[0].poll() is not None
+
+
+@pytest.mark.parametrize("body", ["import os; os.abort()", "raise SystemExit(7)", "print('{{')"])
+def test_a_process_that_ends_without_an_answer_is_an_error(monkeypatch, body: str):
+    serving(monkeypatch, body)
+    with pytest.raises(FileError, match="ended without a result"):
+        import_apart(SEED, DEFAULTS)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="limits of Linux")
+def test_memory_is_limited(monkeypatch):
+    serving(
+        monkeypatch,
+        "import json\n"
+        "from runtime.interchange.importing import child\n"
+        "child.limit_resources()\n"
+        "try: bytearray(1 << 45)\n"
+        "except MemoryError: print(json.dumps({{'error': {{'what': 'Out of memory.'}}}}))",
+    )
+    with pytest.raises(FileError, match=r"Out of memory\."):
+        import_apart(SEED, DEFAULTS)
+
+
+def damaged(error: Exception, monkeypatch, tmp_path: Path) -> str:
+    def fail(path: Path, options: ImportOptions) -> None:
+        raise error
+
+    monkeypatch.setattr(child, "import_here", fail)
+    options = {"shapes": {}, "loss": "", "training": False, "seed": 0}
+    request = {"path": str(SEED), "out": str(tmp_path / "out"), "options": options}
+    answer = child.answer(request, sys.stdout)
+    json.dumps(answer)
+    return answer["error"]["what"]
+
+
+@pytest.mark.parametrize(
+    ("error", "message"),
+    [
+        (KeyError("node"), "damaged, or has something unexpected: KeyError"),
+        (MemoryError(), "more memory"),
+        (RecursionError(), "nested too deeply"),
+        (FileError("No good."), "No good."),
+    ],
+)
+def test_whatever_a_reader_meets_is_a_clear_error(monkeypatch, tmp_path, error, message):
+    assert message in damaged(error, monkeypatch, tmp_path)

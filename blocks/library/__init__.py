@@ -9,6 +9,7 @@ FAMILIES = (
     "logic",
     "reduce",
     "linear",
+    "linear_algebra",
     "shape",
     "parts",
     "convolution",

@@ -11,6 +11,7 @@ from runtime.calculus.primitives.gather import GatherOps
 from runtime.calculus.primitives.gradient import GradientOps
 from runtime.calculus.primitives.linear import LinearOps
 from runtime.calculus.primitives.logic import LogicOps
+from runtime.calculus.primitives.matrices import MatrixOps
 from runtime.calculus.primitives.random import RandomOps
 from runtime.calculus.primitives.reduce import ReduceOps
 from runtime.calculus.primitives.shape import ShapeOps
@@ -30,6 +31,7 @@ class Namespace(
     GatherOps,
     ReduceOps,
     LinearOps,
+    MatrixOps,
     SpatialOps,
     GradientOps,
     RandomOps,

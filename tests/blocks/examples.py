@@ -184,6 +184,18 @@ def _examples() -> list[Example]:
     add("GridSample", {"x": VOLUME, "grid": _floats(1, 2, 1, 2, 3, low=-0.9, high=0.9)},
         align_corners=True, padding="border")  # fmt: skip
 
+    square, shifted = _floats(2, 3, 3), 3 * np.eye(3)
+    for name in ("Inverse", "Determinant", "LogDeterminant"):
+        add(name, {"x": square + shifted})
+    add("Solve", {"a": square + shifted, "b": _floats(3, 2)})
+    add("Solve", {"a": square[0] + shifted, "b": _floats(3)})
+    add("Cholesky", {"x": square @ square.swapaxes(1, 2) + shifted})
+    add("Triangle", {"x": square}, offset=1)
+    add("Triangle", {"x": square}, part="upper")
+    add("Diagonal", {"x": A}, offset=1)
+    add("DiagonalMatrix", {"x": A}, offset=-1)
+    add("Trace", {"x": square})
+
     add("StopGradient", {"x": A}, closed="x")
     add("GradientScale", {"x": A}, scale=0.5)
     add("GradientReversal", {"x": A})

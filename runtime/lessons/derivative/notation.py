@@ -153,6 +153,9 @@ LATEX = Notation(
         "abs": _Operation(r"\left|{}\right|"),
         "sum": _Operation(r"\sum {}", (PRODUCT,), PRODUCT),
         "permute_dims": _Operation(r"{}^{{\top}}", (ATOM,), POWER),
+        "inverse": _Operation("{}^{{-1}}", (ATOM,), POWER),
+        "solve": _Operation(r"{}^{{-1}} {}", (ATOM, PRODUCT), PRODUCT),
+        "log_determinant": _Operation(r"\ln\left|\det {}\right|", (ATOM,)),
         "logical_and": _Operation("{} {}", (ATOM, ATOM)),
         "choose": _Operation(r"\mathrm{{where}}\left({},\, {},\, {}\right)", (SUM,) * 3),
         **_comparisons(
@@ -169,6 +172,7 @@ LATEX = Notation(
         "cosh": r"\cosh", "arcsinh": r"\operatorname{arsinh}",
         "arccosh": r"\operatorname{arcosh}", "arctanh": r"\operatorname{artanh}",
         "maximum": r"\max", "minimum": r"\min", "sigmoid": r"\sigma",
+        "determinant": r"\det", "cholesky": r"\mathrm{chol}",
         "conv2d": r"\mathrm{conv}", "conv2d_x": r"\mathrm{conv}^{\top}",
     },
     minus="-",
@@ -193,6 +197,9 @@ PLAIN = Notation(
         "sqrt": _Operation("√{}", (ATOM,), POWER),
         "abs": _Operation("|{}|"),
         "permute_dims": _Operation("{}ᵀ", (ATOM,), POWER),
+        "inverse": _Operation("{}⁻¹", (ATOM,), POWER),
+        "solve": _Operation("{}⁻¹ {}", (ATOM, PRODUCT), PRODUCT),
+        "log_determinant": _Operation("ln |det {}|", (ATOM,)),
         "logical_and": _Operation("{} {}", (ATOM, ATOM)),
         "choose": _Operation("where({}, {}, {})", (SUM,) * 3),
         **_comparisons(
@@ -205,6 +212,7 @@ PLAIN = Notation(
     },
     functions={
         "log": "ln", "maximum": "max", "minimum": "min", "conv2d": "conv", "conv2d_x": "convᵀ",
+        "determinant": "det", "cholesky": "chol",
     },
     minus="−",
     group="({})",

@@ -241,6 +241,24 @@ LINEAR = [
          lambda a, b, c: (a @ b.sum(2) * c.sum()).T, (True, True, True)),
 ]  # fmt: skip
 
+_MATRICES = draw(2, 3, 3) + 3 * np.eye(3)
+_POSITIVE = _MATRICES @ _MATRICES.swapaxes(1, 2)
+
+MATRICES = [
+    Case("inverse", lambda xp, x: xp.inverse(x), (_MATRICES,), np.linalg.inv),
+    Case("solve", lambda xp, a, b: xp.solve(a, b), (_MATRICES, draw(3, 4)),
+         lambda a, b: np.linalg.inv(a) @ b, (True, True)),
+    Case("solve", lambda xp, a, b: xp.solve(a, b), (_MATRICES[0], draw(2, 3, 1)),
+         lambda a, b: np.linalg.inv(a) @ b, (True, True), name="solve, batch on the right"),
+    Case("cholesky", lambda xp, x: xp.cholesky(x), (_POSITIVE,),
+         lambda x: np.linalg.cholesky((x + x.swapaxes(1, 2)) / 2)),
+    Case("determinant", lambda xp, x: xp.determinant(x), (_MATRICES,), np.linalg.det),
+    Case("log_determinant", lambda xp, x: xp.log_determinant(x), (-_MATRICES,),
+         lambda x: np.log(-np.linalg.det(x))),
+    Case("determinant_sign", lambda xp, x: xp.determinant_sign(x), (-_MATRICES,),
+         lambda x: np.sign(np.linalg.det(x)), (False,)),
+]  # fmt: skip
+
 _GEOMETRY = Geometry((2, 3), (2, 1), ((1, 0), (0, 2)), (1, 2))
 _IMAGE, _FILTERS, _OUTPUT = (2, 4, 4, 5), (6, 2, 2, 3), (2, 6, 2, 3)
 _HOW = {"geometry": _GEOMETRY, "groups": 2}
@@ -341,5 +359,5 @@ BASE = [
          lambda x: np.array([1, -1, 0]), (False,), name="cast to integers"),
 ]  # fmt: skip
 
-CASES = [*ARITHMETIC, *FUNCTIONS, *LOGIC, *REDUCTIONS, *SHAPES, *LINEAR, *CONVOLUTION, *GRADIENT,
-         *BASE]  # fmt: skip
+CASES = [*ARITHMETIC, *FUNCTIONS, *LOGIC, *REDUCTIONS, *SHAPES, *LINEAR, *MATRICES, *CONVOLUTION,
+         *GRADIENT, *BASE]  # fmt: skip

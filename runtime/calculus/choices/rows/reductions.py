@@ -258,4 +258,14 @@ REDUCTIONS = (
         "NaN for elements without weight, too", {"PyTorch": "±∞ or NaN where there is weight"},
         "0 · ∞ is NaN.", extreme=True, modelled=False,
     ),
+    Choice(
+        ("Determinant", "LogDeterminant"), "gradient", "matrices where ∞ arrives", infinite, "±∞",
+        {"PyTorch": "NaN, or ±∞ for some elements", "JAX": "NaN, or ±∞ for some elements"},
+        "A multiple of the inverse.", extreme=True, modelled=False, shown=False,
+    ),
+    Choice(
+        ("Cholesky",), "gradient", "matrices where ∞ arrives", infinite, "NaN",
+        {"JAX": "NaN, or ±∞ for some elements"},
+        "∞ − ∞ is NaN.", extreme=True, modelled=False, shown=False,
+    ),
 )  # fmt: skip

@@ -49,6 +49,11 @@ def _remainder(a, b):
         raise ZeroDivisionError("an integer has no remainder by 0")
     return np.remainder(a, b)
 ''',
+    "_cholesky": '''
+def _cholesky(x):
+    """The lower triangle L with L @ L.T = x; of the symmetric part of x."""
+    return np.linalg.cholesky((x + np.swapaxes(x, -1, -2)) / 2)
+''',
     "_embed": '''
 def _embed(x, shape, index, fill=0):
     """An array of ``fill`` with x at ``index``: what a slice does, backwards."""

@@ -186,6 +186,12 @@ ROWS: dict[str, Row | Refused] = {
     "one_hot": Row(_one_hot),
     "matmul": infix("@", numbers=False),
     "einsum": Row(_einsum),
+    "inverse": call("np.linalg.inv({0})"),
+    "solve": call("np.linalg.solve({0}, {1})"),
+    "cholesky": call("_cholesky({0})"),
+    "determinant": call("np.linalg.det({0})"),
+    "log_determinant": call("np.linalg.slogdet({0})[1]"),
+    "determinant_sign": call("np.linalg.slogdet({0})[0]"),
     "conv2d": Row(
         lambda v, a: f"_conv2d({a[0]}, {a[1]}, {_geometry(v)}, groups={v.attributes['groups']})"
     ),

@@ -1,7 +1,7 @@
 """The arithmetic of the page: loops of elementwise primitives, written from their expressions.
 
 ``a``, ``b``, ``c`` are the inputs, and ``f`` rounds to the dtype of the result between two steps.
-The other primitives are in ``script/kernels.js``.
+The other primitives are in ``script/kernels.js`` and ``script/matrices.js``.
 """
 
 from __future__ import annotations
@@ -100,8 +100,14 @@ def source(name: str) -> str:
     return files("runtime.publish.living").joinpath("script", name).read_text(encoding="utf-8")
 
 
+def _defined(name: str) -> frozenset[str]:
+    """The kernels that a file of the script has."""
+    return frozenset(re.findall(r"^KERNELS\.(\w+) =", source(name), re.MULTILINE))
+
+
+MATRIX_KERNELS = _defined("matrices.js")
+"""Names of the primitives of linear algebra, whose kernels are in a file of their own."""
 KERNELS = frozenset(
-    [name for _, table in _EXPRESSIONS for name in table]
-    + re.findall(r"^KERNELS\.(\w+) =", source("kernels.js"), re.MULTILINE)
+    {*MATRIX_KERNELS, *_defined("kernels.js"), *(name for _, each in _EXPRESSIONS for name in each)}
 )
 """Names of the primitives that the page computes."""

@@ -9,7 +9,7 @@ import re
 from html import escape, unescape
 from typing import Any
 
-from runtime.publish.living.computing.kernels import source
+from runtime.publish.living.computing.kernels import MATRIX_KERNELS, source
 from runtime.publish.living.writing.compact import compacted
 from runtime.publish.living.writing.joining import minified, page_script
 from runtime.publish.living.writing.packing import UNPACK, packed
@@ -60,7 +60,9 @@ def page(data: dict[str, Any], fallback: str, extra: str = "") -> str:
     them in by their hashes. ``extra`` is a second script: tests read through it what the page
     computes, and such a page is not packed.
     """
-    script, look = page_script("lesson" in data), styled(PAGE_STYLE)
+    computed = {op[0] for tape in data["tapes"] for op in tape["ops"]}
+    script = page_script("lesson" in data, not MATRIX_KERNELS.isdisjoint(computed))
+    look = styled(PAGE_STYLE)
     data = shared(compacted(data), fallback)
     scripts = [script, extra] if extra else [LOADER, script]
     style = styled(PICTURE_STYLE)

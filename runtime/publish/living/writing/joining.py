@@ -7,11 +7,15 @@ import re
 from runtime.publish.living.computing.kernels import loops, source
 from runtime.publish.living.reasons import words
 
-PARTS = (
+KERNEL_PARTS = (
     "arrays.js",
     "drawn.js",
     "compact.js",
     "kernels.js",
+)
+MATRIX_PARTS = ("matrices.js",)
+"""What a page has besides that inverts, factors or solves."""
+PARTS = (
     "tape.js",
     "states.js",
     "sentences.js",
@@ -22,7 +26,7 @@ PARTS = (
     "reasons/numeric.js",
     "engine.js",
 )
-"""The arithmetic and the sentences about it: what tests run without a page."""
+"""Steps and the sentences about them: with the kernels, what tests run without a page."""
 PAGE_PARTS = (
     "words.js",
     "picture.js",
@@ -57,15 +61,18 @@ _TOKEN = re.compile(
 _WORD = re.compile(r"[\w$]")
 
 
-def engine_script() -> str:
-    """The script that computes diagrams; the same for all of them."""
-    return "'use strict';\n" + loops() + words() + "".join(minified(source(part)) for part in PARTS)
+def engine_script(has_matrices: bool = True) -> str:
+    """The script that computes diagrams; the same for all of them without linear algebra."""
+    parts = (*KERNEL_PARTS, *MATRIX_PARTS * has_matrices, *PARTS)
+    return "'use strict';\n" + loops() + words() + "".join(minified(source(part)) for part in parts)
 
 
-def page_script(has_lesson: bool) -> str:
-    """The whole script of a page; the same for all lessons, and for all other diagrams."""
+def page_script(has_lesson: bool, has_matrices: bool = False) -> str:
+    """The whole script of a page; the same for all lessons, and for all other diagrams, but for
+    what linear algebra needs.
+    """
     parts = (*PAGE_PARTS[:-1], *LESSON_PARTS * has_lesson, PAGE_PARTS[-1])
-    return engine_script() + "".join(minified(source(part)) for part in parts)
+    return engine_script(has_matrices) + "".join(minified(source(part)) for part in parts)
 
 
 def minified(script: str) -> str:

@@ -329,6 +329,7 @@ def of_floats(dtype: str) -> Comparisons:
     found.add("Cast", {"x": x}, dtype="float16")
     _products(found, dtype)
     _layers(found, dtype)
+    _matrices(found, dtype)
     found.add("StopGradient", {"x": x})
     for name in ("GradientScale", "GradientReversal"):
         found.add(name, {"x": x}, scale=0.5)
@@ -423,6 +424,25 @@ def _products(found: Comparisons, dtype: str) -> None:
         grid = np.broadcast_to(np.array([[-0.9, 0.2], [0.3, -0.4]], dtype), (len(x), 1, 2, 2))
         plain = np.clip(np.nan_to_num(image), -9, 9)
         found.add("GridSample", {"x": plain, "grid": grid.copy()})
+
+
+def _matrices(found: Comparisons, dtype: str) -> None:
+    """Square matrices that are far from singular, and parts of matrices of any numbers."""
+    x = rows(dtype)
+    grid = np.stack([x, x[::-1]], 1)
+    for part in ("lower", "upper"):
+        found.add("Triangle", {"x": grid}, part=part)
+    found.add("Diagonal", {"x": grid}, offset=1)
+    found.add("DiagonalMatrix", {"x": x}, offset=-1)
+    found.add("Trace", {"x": grid})
+    if dtype == "float16":  # which other systems don't compute with
+        return
+    corner = np.arange(18, dtype=dtype).reshape(2, 3, 3) % 7 / 4
+    square = corner + 4 * np.eye(3, dtype=dtype)
+    for name in ("Inverse", "Determinant", "LogDeterminant"):
+        found.add(name, {"x": square})
+    found.add("Solve", {"a": square, "b": corner[:, :, :2].copy()})
+    found.add("Cholesky", {"x": square @ square.swapaxes(1, 2)})
 
 
 def _lines_and_volumes(found: Comparisons, line: Array, filters: Array, bias: Array) -> None:

@@ -154,6 +154,17 @@ def _resize(block: Any, x: Any) -> Any:
     return jax.image.resize(x, (*x.shape[:2], *block.sizes), method, antialias=block.antialias)
 
 
+def _triangle(block: Any, x: Any) -> Any:
+    return (jnp.tril if block.part == "lower" else jnp.triu)(x, block.offset)
+
+
+def _diagonal_matrix(block: Any, x: Any) -> Any:
+    """jnp.diag of every row."""
+    flat = jnp.reshape(x, (-1, x.shape[-1]))
+    made = jax.vmap(lambda row: jnp.diag(row, block.offset))(flat)
+    return jnp.reshape(made, (*x.shape[:-1], *made.shape[1:]))
+
+
 def _flatten(block: Any, x: Any) -> Any:
     return jnp.reshape(x, (*x.shape[: block.start], prod(x.shape[block.start :])))
 
@@ -284,6 +295,15 @@ FUNCTIONS: dict[str, Function] = {
     **{f"MaxPool{axes}D": _pooled(-jnp.inf, jax.lax.max) for axes in (1, 2, 3)},
     **{f"AvgPool{axes}D": _avg_pool for axes in (1, 2, 3)},
     "Resize": _resize,
+    "Inverse": _plain(jnp.linalg.inv),
+    "Solve": _plain(jnp.linalg.solve),
+    "Cholesky": _plain(jnp.linalg.cholesky),
+    "Determinant": _plain(jnp.linalg.det),
+    "LogDeterminant": lambda _, x: jnp.linalg.slogdet(x)[1],
+    "Triangle": _triangle,
+    "Diagonal": lambda block, x: jnp.diagonal(x, block.offset, -2, -1),
+    "DiagonalMatrix": _diagonal_matrix,
+    "Trace": lambda block, x: jnp.trace(x, block.offset, -2, -1),
     "StopGradient": lambda block, x: x if block.open else jax.lax.stop_gradient(x),
     "GradientScale": lambda block, x: _scaled(x, block.scale),
     "GradientReversal": lambda block, x: _scaled(x, -block.scale),

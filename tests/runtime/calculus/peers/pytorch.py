@@ -142,6 +142,27 @@ def _cumulative(function: Function, of_none: int) -> Function:
     return run
 
 
+def _solve(_: Any, a: Any, b: Any) -> Any:
+    """torch.linalg.solve, for which a vector has to stand for every matrix."""
+    if b.ndim > 1:
+        return torch.linalg.solve(a, b)
+    return torch.linalg.solve(a, b.expand(*a.shape[:-2], -1))
+
+
+def _cholesky(_: Any, x: Any) -> Any:
+    """Of the symmetric part; PyTorch reads the lower triangle."""
+    return torch.linalg.cholesky((x + x.mT) / 2)
+
+
+def _triangle(block: Any, x: Any) -> Any:
+    cut = torch.tril if block.part == "lower" else torch.triu
+    return cut(x, block.offset)
+
+
+def _diagonal(block: Any, x: Any) -> Any:
+    return torch.diagonal(x, block.offset, -2, -1)
+
+
 def _clip(block: Any, x: Any) -> Any:
     """torch.clamp; limits of integers are integers."""
     kind = float if x.is_floating_point() else int
@@ -334,6 +355,15 @@ FUNCTIONS: dict[str, Function] = {
     "AvgPool3D": _avg_pool(F.avg_pool3d),
     "Resize": _resize,
     "GridSample": _grid_sample,
+    "Inverse": _plain(torch.linalg.inv),
+    "Solve": _alike(_solve),
+    "Cholesky": _cholesky,
+    "Determinant": _plain(torch.linalg.det),
+    "LogDeterminant": lambda _, x: torch.linalg.slogdet(x)[1],
+    "Triangle": _triangle,
+    "Diagonal": _diagonal,
+    "DiagonalMatrix": lambda block, x: torch.diag_embed(x, block.offset),
+    "Trace": lambda block, x: _diagonal(block, x).sum(-1),
     "StopGradient": lambda block, x: x if block.open else x.detach(),
     "GradientScale": lambda block, x: _Scaled.apply(x, block.scale),
     "GradientReversal": lambda block, x: _Scaled.apply(x, -block.scale),

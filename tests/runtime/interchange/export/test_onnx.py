@@ -29,6 +29,8 @@ from tests.runtime.interchange.export.test_hostile import TEXTS
 if TYPE_CHECKING:
     from runtime.diagram import Diagram
 
+WITHOUT_OPERATOR = {"inverse", "solve", "cholesky"}
+"""Primitives that ONNX can't compute; test_rows shows that they are refused."""
 FILE = Path("model.onnx")
 
 
@@ -103,7 +105,9 @@ def in_float32(case: Case) -> Case:
     return replace(case, inputs=tuple(arrays))
 
 
-@pytest.mark.parametrize("case", CASES, ids=str)
+@pytest.mark.parametrize(
+    "case", [case for case in CASES if case.primitive not in WITHOUT_OPERATOR], ids=str
+)
 def test_a_primitive_is_the_same_in_onnx(case: Case, onnx, onnxruntime):
     model, wanted = alone(case, onnx)
     try:

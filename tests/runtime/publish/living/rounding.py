@@ -22,7 +22,10 @@ from runtime.calculus import Value
 from runtime.engine import Session
 
 Array = NDArray[Any]
-ACCUMULATING = ("conv2d", "conv2d_x", "conv2d_w")
+ACCUMULATING = (
+    "conv2d", "conv2d_x", "conv2d_w", "inverse", "solve", "cholesky", "determinant",
+    "log_determinant",
+)  # fmt: skip
 
 
 def has_float32(session: Session) -> bool:

@@ -60,7 +60,7 @@ def test_blocks_are_told_with_what_sentences_depend_on() -> None:
 def test_the_script_is_javascript(has_lesson: bool, tmp_path: Path) -> None:
     assert NODE is not None
     file = tmp_path / "page.js"
-    file.write_text(page_script(has_lesson), encoding="utf-8")
+    file.write_text(page_script(has_lesson, has_matrices=has_lesson), encoding="utf-8")
     done = subprocess.run(
         [NODE, "--check", str(file)], capture_output=True, text=True, timeout=60, check=False
     )

@@ -237,6 +237,8 @@ def _settings(key: str, *names: str) -> Write:
     return write
 
 
+_NO_MATRICES = "it has the determinant of a matrix, but neither its inverse nor its factors"
+
 ROWS: Rows = {
     "leaf": Refused("what is bound to it is not known"),
     "constant": Refused("it is a Constant, never computed"),
@@ -270,6 +272,14 @@ ROWS: Rows = {
     "one_hot": _one_hot,
     "matmul": _through_int64("MatMul", "uint32", "uint64", inputs=2),
     "einsum": _einsum,
+    "inverse": Refused(_NO_MATRICES),
+    "solve": Refused(_NO_MATRICES),
+    "cholesky": Refused(_NO_MATRICES),
+    "determinant": lambda body, value, a: body.node("Det", a[0]),
+    "log_determinant": lambda body, value, a: body.node(
+        "Log", body.node("Abs", body.node("Det", a[0]))
+    ),
+    "determinant_sign": lambda body, value, a: body.node("Sign", body.node("Det", a[0])),
     "stop_gradient": _stop,
     "surrogate": _surrogate,
     "clip_gradient": _settings(CLIP, "limit", "by"),

@@ -55,7 +55,10 @@ INTEGERS = [
 ]
 SUMS = [(5,), (8,), (100,), (4000,), (6, 200), (3, 4, 50), (2, 3, 4)]
 """Shapes that are summed over each axis, and several."""
-ACCUMULATING = {"matmul", "einsum", "conv2d", "conv2d_x", "conv2d_w"}
+ACCUMULATING = {
+    "matmul", "einsum", "conv2d", "conv2d_x", "conv2d_w", "inverse", "solve", "cholesky",
+    "determinant", "log_determinant",
+}  # fmt: skip
 """Primitives whose terms each library adds up in an order of its own."""
 _SCRIPT = """(work) => {
   const ready = prepared({ops: work.ops});

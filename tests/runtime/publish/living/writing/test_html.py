@@ -100,6 +100,12 @@ def test_the_script_is_the_same_for_every_lesson_and_has_more() -> None:
     assert "class Lesson" not in unpacked(publish(small()), "code")
 
 
+def test_only_a_page_with_linear_algebra_has_its_kernels() -> None:
+    inverse = build(loss(block("Sum", block("Inverse", variable("x", [[2.0]])))))
+    assert "KERNELS.inverse" in unpacked(publish(inverse), "code")
+    assert "KERNELS.inverse" not in unpacked(publish(small()), "code")
+
+
 def test_a_view_is_in_the_file_once() -> None:
     w = variable("w", [1.0, 2.0])
     html = publish(build(loss(block("Sum", w)), histogram(w, name="counts")))

@@ -1,0 +1,173 @@
+"""Inverses, factors and determinants of square matrices, the last two axes; the others are a batch.
+
+Sources: Giles 2008, "An extended collection of matrix derivative results" (inverse, solution,
+determinant); Murray 2016, "Differentiation of the Cholesky decomposition".
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from blocks.errors import ShapeError
+from runtime.calculus.primitives.base import BaseOps, broadcast_shapes
+from runtime.calculus.value import NoDerivative, Primitive, Value
+
+if TYPE_CHECKING:
+    from blocks.block import Shape
+    from runtime.calculus.namespace import Namespace
+
+
+def _wide(x: Any) -> Any:
+    """In a dtype that LAPACK has."""
+    return x.astype(np.float32) if x.dtype == np.float16 else x
+
+
+def _or_refused(function: Callable[..., Any], why: str, *arrays: Any, out: Any) -> None:
+    try:
+        out[...] = function(*map(_wide, arrays))
+    except np.linalg.LinAlgError:
+        batched = out.ndim > 2 and any(x.ndim > 2 for x in arrays)
+        raise ValueError(f"{'a' if batched else 'the'} matrix is {why}") from None
+
+
+def _inverse_kernel(x: Any, *, out: Any) -> None:
+    _or_refused(np.linalg.inv, "singular: it has no inverse", x, out=out)
+
+
+def _solve_kernel(a: Any, b: Any, *, out: Any) -> None:
+    _or_refused(np.linalg.solve, "singular: there is no one solution", a, b, out=out)
+
+
+def _cholesky_kernel(x: Any, *, out: Any) -> None:
+    symmetric = (x + np.swapaxes(x, -1, -2)) / 2
+    _or_refused(np.linalg.cholesky, "not positive definite", symmetric, out=out)
+
+
+def _determinant_kernel(x: Any, *, out: Any) -> None:
+    out[...] = np.linalg.det(_wide(x))
+
+
+def _log_determinant_kernel(x: Any, *, out: Any) -> None:
+    out[...] = np.linalg.slogdet(_wide(x))[1]
+
+
+def _determinant_sign_kernel(x: Any, *, out: Any) -> None:
+    out[...] = np.linalg.slogdet(_wide(x))[0]
+
+
+def _transposed(xp: Namespace, x: Value) -> Value:
+    return xp.permute_dims(x, (*range(x.ndim - 2), x.ndim - 1, x.ndim - 2))
+
+
+def _inverse_rule(xp: Namespace, g: Value, out: Value, x: Value) -> Value:
+    back = _transposed(xp, out)
+    return -(back @ g @ back)
+
+
+def _solve_a_rule(xp: Namespace, g: Value, out: Value, a: Value, b: Value) -> Value:
+    return -(xp.solve(_transposed(xp, a), g) @ _transposed(xp, out))
+
+
+def _solve_b_rule(xp: Namespace, g: Value, out: Value, a: Value, b: Value) -> Value:
+    return xp.solve(_transposed(xp, a), g)
+
+
+def _cholesky_rule(xp: Namespace, g: Value, out: Value, x: Value) -> Value:
+    """The symmetric part of L⁻ᵀ P L⁻¹, P the lower half of Lᵀ g with half its diagonal."""
+    n, upper = out.shape[-1], _transposed(xp, out)
+    halved = np.tril(np.ones((n, n))) - np.eye(n) / 2
+    half = (upper @ g) * xp.asarray(halved, g.dtype)
+    left = xp.solve(upper, half)
+    whole = _transposed(xp, xp.solve(upper, _transposed(xp, left)))
+    return (whole + _transposed(xp, whole)) / 2
+
+
+def _determinant_rule(xp: Namespace, g: Value, out: Value, x: Value) -> Value:
+    return _each(xp, g * out) * _transposed(xp, xp.inverse(x))
+
+
+def _log_determinant_rule(xp: Namespace, g: Value, out: Value, x: Value) -> Value:
+    return _each(xp, g) * _transposed(xp, xp.inverse(x))
+
+
+def _each(xp: Namespace, x: Value) -> Value:
+    """One number a matrix."""
+    return xp.reshape(x, (*x.shape, 1, 1))
+
+
+def _same(x: Value) -> tuple[Shape, str]:
+    return x.shape, x.dtype
+
+
+def _one_each(x: Value) -> tuple[Shape, str]:
+    return x.shape[:-2], x.dtype
+
+
+def _solve_infer(a: Value, b: Value) -> tuple[Shape, str]:
+    batch = broadcast_shapes(a.shape[:-2], b.shape[:-2])
+    return (*batch, *b.shape[-2:]), a.dtype
+
+
+INVERSE = Primitive("inverse", _same, _inverse_kernel, (_inverse_rule,))
+SOLVE = Primitive("solve", _solve_infer, _solve_kernel, (_solve_a_rule, _solve_b_rule))
+CHOLESKY = Primitive("cholesky", _same, _cholesky_kernel, (_cholesky_rule,))
+DETERMINANT = Primitive("determinant", _one_each, _determinant_kernel, (_determinant_rule,))
+LOG_DETERMINANT = Primitive(
+    "log_determinant", _one_each, _log_determinant_kernel, (_log_determinant_rule,)
+)
+DETERMINANT_SIGN = Primitive(
+    "determinant_sign",
+    _one_each,
+    _determinant_sign_kernel,
+    (None,),
+    no_derivative=NoDerivative("returns a sign, which is piecewise constant"),
+)
+
+
+class MatrixOps(BaseOps):
+    """Square matrices: a singular one is an error when the diagram runs."""
+
+    __slots__ = ()
+
+    def _square(self, x: Any) -> Value:
+        found = self.as_float(x)
+        if found.ndim < 2 or found.shape[-1] != found.shape[-2]:
+            raise ShapeError(
+                "A square matrix is needed.", expected="(…, n, n)", got=str(list(found.shape))
+            )
+        return found
+
+    def inverse(self, x: Any) -> Value:
+        """``x⁻¹``; a singular matrix fails when the diagram runs."""
+        return self.trace.apply(INVERSE, self._square(x))
+
+    def solve(self, a: Any, b: Any) -> Value:
+        """``a⁻¹ b`` of matrices b; leading axes broadcast."""
+        a, b, _ = self._promoted(a, b, floats=True)
+        a = self._square(a)
+        if b.ndim < 2 or b.shape[-2] != a.shape[-1]:
+            raise ShapeError(
+                "The right side doesn't fit the matrix.",
+                expected=f"(…, {a.shape[-1]}, columns)",
+                got=str(list(b.shape)),
+            )
+        return self.trace.apply(SOLVE, a, b)
+
+    def cholesky(self, x: Any) -> Value:
+        """The lower triangular ``L`` with ``L Lᵀ = (x + xᵀ)/2``, which is positive definite."""
+        return self.trace.apply(CHOLESKY, self._square(x))
+
+    def determinant(self, x: Any) -> Value:
+        """``det x``; its derivative needs the inverse."""
+        return self.trace.apply(DETERMINANT, self._square(x))
+
+    def log_determinant(self, x: Any) -> Value:
+        """``ln |det x|``, −∞ for a singular matrix; its derivative needs the inverse."""
+        return self.trace.apply(LOG_DETERMINANT, self._square(x))
+
+    def determinant_sign(self, x: Any) -> Value:
+        """The sign of ``det x``: −1, 0 or 1. No gradient."""
+        return self.trace.apply(DETERMINANT_SIGN, self._square(x))

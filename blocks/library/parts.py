@@ -1,9 +1,9 @@
-"""Parts taken out of arrays, and arrays joined or padded."""
+"""Parts taken out of arrays or written into them, and arrays joined or padded."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Annotated, Any, ClassVar, Self
+from typing import Annotated, Any, ClassVar, Literal, Self
 
 from pydantic import Field, model_validator
 
@@ -210,6 +210,80 @@ class TakeAlong(Block):
         axis = require_axis(x, self.axis)
         _require_indices_along(x, indices, axis)
         return xp.take_along_axis(x, indices, axis)
+
+
+class _Scatter(Block):
+    """Writes updates into x at indices along an axis."""
+
+    abstract: ClassVar[bool] = True
+
+    mode: Literal["set", "add", "mul", "max", "min"] = "set"
+    """What becomes of an element: the update, their sum, their product, the larger, the smaller."""
+    axis: int = 0
+    """Axis of x that is indexed, negative from the end."""
+
+    def label(self) -> str:
+        return f"{self.symbol} {self.mode}"
+
+    def infer(self, inputs: Mapping[str, Shape | None], output: Shape | None) -> dict[str, Shape]:
+        return {"x": output} if output is not None and inputs.get("x", ()) is None else {}
+
+    def _write(self, xp: Any, x: Any, indices: Any, updates: Any, axis: int) -> Any:
+        write = {
+            "set": xp.set_along_axis,
+            "add": xp.add_along_axis,
+            "mul": xp.multiply_along_axis,
+            "max": xp.maximum_along_axis,
+            "min": xp.minimum_along_axis,
+        }
+        return write[self.mode](x, indices, xp.broadcast_to(updates, indices.shape), axis)
+
+
+class ScatterRows(_Scatter):
+    """Rows of x written by index: at ``indices[k]`` stands, or is combined with, ``updates[k]``.
+
+    x (n, …), integer indices (k, …) in [-n, n) and updates (k, …, …), broadcast, give the shape of
+    x; the indices' axes stand where ``axis`` stood. Repeated indices are written in their order:
+    the last update is set, sums, products and extremes are of all. The gradient of what is
+    overwritten is 0; ties of extremes share it evenly; no gradient goes to indices. Raises
+    ShapeError where updates don't fit, DTypeError unless indices are integers; an index out of
+    range fails when the diagram runs.
+    """
+
+    symbol: ClassVar[str] = "[i]←"
+    formula: ClassVar[str] = r"y_{k_i} = u_i"
+
+    def forward(self, xp: Any, x: Any, indices: Any, updates: Any) -> Any:
+        require_integer(indices, "indices")
+        axis = require_axis(x, self.axis)
+        before, after = x.shape[:axis], x.shape[axis + 1 :]
+        updates = xp.broadcast_to(updates, (*before, *indices.shape, *after))
+        if self.mode == "add":
+            return xp.scatter_add(x, indices, updates, axis)
+        rows = (*before, indices.size, *after)
+        along = xp.reshape(indices, (indices.size, *(1 for _ in after)))
+        return self._write(xp, x, xp.broadcast_to(along, rows), xp.reshape(updates, rows), axis)
+
+
+class ScatterAlong(_Scatter):
+    """Elements of x written by index, ``out[i, indices[i, j]] = updates[i, j]`` along axis 1.
+
+    Integer indices in [-n, n) have the rank of x, and updates broadcast to their shape; on the
+    other axes they may be shorter than x, of which the rest stays. Repeated indices are written in
+    their order: the last update is set, sums, products and extremes are of all. The gradient of
+    what is overwritten is 0; ties of extremes share it evenly; no gradient goes to indices. Raises
+    ShapeError where indices don't fit, DTypeError unless they are integers; an index out of range
+    fails when the diagram runs.
+    """
+
+    symbol: ClassVar[str] = "[i]←ₐ"
+    formula: ClassVar[str] = r"y_{i,\, k_{ij}} = u_{ij}"
+
+    def forward(self, xp: Any, x: Any, indices: Any, updates: Any) -> Any:
+        require_integer(indices, "indices")
+        axis = require_axis(x, self.axis)
+        _require_indices_along(x, indices, axis)
+        return self._write(xp, x, indices, updates, axis)
 
 
 def _require_indices_along(x: Any, indices: Any, axis: int) -> None:

@@ -14,6 +14,7 @@ from runtime.calculus.primitives.logic import LogicOps
 from runtime.calculus.primitives.matrices import MatrixOps
 from runtime.calculus.primitives.random import RandomOps
 from runtime.calculus.primitives.reduce import ReduceOps
+from runtime.calculus.primitives.scatter import ScatterOps
 from runtime.calculus.primitives.shape import ShapeOps
 from runtime.calculus.primitives.spatial import SpatialOps
 from runtime.calculus.primitives.trigonometry import TrigonometryOps
@@ -29,6 +30,7 @@ class Namespace(
     LogicOps,
     ShapeOps,
     GatherOps,
+    ScatterOps,
     ReduceOps,
     LinearOps,
     MatrixOps,

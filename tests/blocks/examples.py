@@ -147,6 +147,14 @@ def _examples() -> list[Example]:
     add("TakeAlong", {"x": A, "indices": columns}, closed="indices")
     add("TakeAlong", {"x": A, "indices": columns[:, 1:]}, axis=0, closed="indices")
 
+    order = np.array([2, 0])
+    for mode in ("set", "add", "mul", "max", "min"):
+        rows = {"x": _floats(3, 2), "indices": ROWS, "updates": _floats(3, 2)}
+        add("ScatterRows", rows, mode=mode, closed="indices")
+        single = {"x": A, "indices": columns, "updates": _floats(2, 2)}
+        add("ScatterAlong", single, mode=mode, axis=-1, closed="indices")
+    add("ScatterRows", {"x": A, "indices": order, "updates": _floats(2)}, axis=1, closed="indices")
+
     add("Embedding", {"indices": ROWS, "weight": _floats(3, 2)}, closed="indices")
     add("Embedding", {"indices": ROWS - 1, "weight": _floats(3, 2)}, rows=3, closed="indices")
 

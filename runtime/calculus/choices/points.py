@@ -135,6 +135,15 @@ def square_lost(site: Site) -> Any:
     return np.isfinite(b) & (b != 0) & ((b * b == 0) | np.isinf(b * b))
 
 
+def set_twice(site: Site) -> Any:
+    """Indices of a block that sets elements repeat, along its axis."""
+    indices, axis = site.inputs[1], site.block.axis  # type: ignore[attr-defined]
+    along = axis if site.block.type_name() == "ScatterAlong" else 0
+    ordered = np.sort(indices % max(1, site.x.shape[axis]), along)
+    repeats = np.any(np.diff(ordered, axis=along) == 0)
+    return site.everywhere(bool(repeats) and site.block.mode == "set")  # type: ignore[attr-defined]
+
+
 def saturated(site: Site) -> Any:
     """A probability within a rounding step of 0 or 1."""
     step = np.finfo(site.x.dtype).eps

@@ -63,11 +63,11 @@ def _along_infer(x: Value, indices: Value, *, axis: int) -> tuple[Shape, str]:
 
 
 def _along_kernel(x: Any, indices: Any, *, out: Any, axis: int) -> None:
-    out[...] = x[_places(x, indices, axis)]
+    out[...] = x[places_along(x, indices, axis)]
 
 
 def _add_along_kernel(x: Any, indices: Any, updates: Any, *, out: Any, axis: int) -> None:
-    places = _places(x, indices, axis)
+    places = places_along(x, indices, axis)
     out[...] = x
     if indices.shape[axis] == 1:  # no element is added to twice
         out[places] += updates
@@ -75,7 +75,7 @@ def _add_along_kernel(x: Any, indices: Any, updates: Any, *, out: Any, axis: int
         np.add.at(out, places, updates)
 
 
-def _places(x: Any, indices: Any, axis: int) -> tuple[Any, ...]:
+def places_along(x: Any, indices: Any, axis: int) -> tuple[Any, ...]:
     """An index of x that takes ``indices`` along ``axis`` and every element of the other axes."""
     rank = len(indices.shape)
     places = [np.arange(n).reshape(n, *(1,) * (rank - 1 - i)) for i, n in enumerate(indices.shape)]
@@ -96,7 +96,8 @@ def _one_hot_kernel(indices: Any, *, out: Any, depth: int, dtype: str) -> None:
     out[...] = indices[..., None] == np.arange(depth)
 
 
-_POSITIONS = NoDerivative("takes positions, which have no derivative")
+POSITIONS = NoDerivative("takes positions, which have no derivative")
+"""Why indices have no derivative."""
 TAKE = Primitive(
     "take",
     _take_infer,
@@ -105,7 +106,7 @@ TAKE = Primitive(
         lambda xp, g, out, x, i, *, axis: xp.scatter_add(xp.zeros_like(x), i, g, axis),
         None,
     ),
-    no_derivative=_POSITIONS,
+    no_derivative=POSITIONS,
 )
 SCATTER_ADD = Primitive(
     "scatter_add",
@@ -116,7 +117,7 @@ SCATTER_ADD = Primitive(
         None,
         lambda xp, g, out, x, i, u, *, axis: xp.take(g, i, axis),
     ),
-    no_derivative=_POSITIONS,
+    no_derivative=POSITIONS,
 )
 TAKE_ALONG = Primitive(
     "take_along_axis",
@@ -126,7 +127,7 @@ TAKE_ALONG = Primitive(
         lambda xp, g, out, x, i, *, axis: xp.add_along_axis(xp.zeros_like(x), i, g, axis),
         None,
     ),
-    no_derivative=_POSITIONS,
+    no_derivative=POSITIONS,
 )
 ADD_ALONG = Primitive(
     "add_along_axis",
@@ -137,7 +138,7 @@ ADD_ALONG = Primitive(
         None,
         lambda xp, g, out, x, i, u, *, axis: xp.take_along_axis(g, i, axis),
     ),
-    no_derivative=_POSITIONS,
+    no_derivative=POSITIONS,
 )
 ARGSORT = Primitive(
     "argsort",
@@ -160,11 +161,12 @@ class GatherOps(BaseOps):
 
     __slots__ = ()
 
-    def _indices(self, x: Any) -> Value:
-        indices = self.asarray(x)
-        if indices.dtype not in INTEGERS:
-            raise DTypeError("Indices must be integers.", got=indices.dtype, next_step="Cast them.")
-        return indices
+    def indices(self, x: Any) -> Value:
+        """``x`` as indices; raises DTypeError unless they are integers."""
+        found = self.asarray(x)
+        if found.dtype not in INTEGERS:
+            raise DTypeError("Indices must be integers.", got=found.dtype, next_step="Cast them.")
+        return found
 
     def take(self, x: Any, indices: Any, axis: int = 0) -> Value:
         """Elements of ``x`` at integer ``indices`` along ``axis``; repeats add up in the gradient.
@@ -172,14 +174,14 @@ class GatherOps(BaseOps):
         Negative indices count from the end; others out of range fail when the diagram runs.
         """
         x = self.asarray(x)
-        return self.trace.apply(TAKE, x, self._indices(indices), axis=axis_of(axis, x.ndim))
+        return self.trace.apply(TAKE, x, self.indices(indices), axis=axis_of(axis, x.ndim))
 
     def take_along_axis(self, x: Any, indices: Any, axis: int = -1) -> Value:
         """``x[…, indices[…, j], …]``: one index for each place along ``axis``.
 
         Where the indices are shorter on another axis, the rest of x is left out.
         """
-        x, indices = self.asarray(x), self._indices(indices)
+        x, indices = self.asarray(x), self.indices(indices)
         axis = axis_of(axis, x.ndim)
         if x.ndim == indices.ndim:
             pairs = enumerate(zip(x.shape, indices.shape, strict=True))
@@ -194,7 +196,7 @@ class GatherOps(BaseOps):
     def scatter_add(self, x: Any, indices: Any, updates: Any, axis: int = 0) -> Value:
         """``x`` with ``updates`` added at ``indices`` along ``axis``; repeats add up."""
         x, updates = self._common([x, updates], numbers=True)
-        indices = self._indices(indices)
+        indices = self.indices(indices)
         return self.trace.apply(SCATTER_ADD, x, indices, updates, axis=axis_of(axis, x.ndim))
 
     def one_hot(self, indices: Any, depth: int, dtype: str = "float32") -> Value:
@@ -202,7 +204,7 @@ class GatherOps(BaseOps):
 
         An index out of range gives a row of 0.
         """
-        indices = self._indices(indices)
+        indices = self.indices(indices)
         lengths_of(depth)
         return self.trace.apply(ONE_HOT, indices, depth=depth, dtype=checked_dtype(dtype))
 

@@ -26,7 +26,8 @@ PREDICTIONS = {
 _ASYMMETRIC = ("BinaryCrossEntropy", "CrossEntropy")
 _LOGARITHMS = ("BinaryCrossEntropy", "CrossEntropy", "Log", "Log1p", "LogSoftmax", "LogSumExp",
                "Softplus")  # fmt: skip
-_INDEXED = ("Gather", "PickAlong")
+_INDEXED = ("Embedding", "Gather", "PickAlong", "ScatterAlong", "ScatterRows",
+            "TakeAlong")  # fmt: skip
 _SOFT = ("Sigmoid", "Softmax")
 _SIGNS = SHAPES | {"Neg"}
 _MAX_STEPS = 6

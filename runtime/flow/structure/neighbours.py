@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 SHAPES = frozenset(
     {"Broadcast", "Concat", "Display", "ExpandDims", "Flatten", "Gather", "Pick", "PickAlong",
-     "Reshape", "Slice", "Squeeze", "Stack", "Transpose"}
+     "Reshape", "Slice", "Squeeze", "Stack", "TakeAlong", "Transpose"}
 )  # fmt: skip
 """Types of blocks that only rearrange or select elements."""
 

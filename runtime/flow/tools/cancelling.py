@@ -20,7 +20,8 @@ if TYPE_CHECKING:
     from runtime.engine import Session
     from runtime.flow.observed import ObservedFlow
 
-_SELECTIVE = ("Clip", "Gather", "Max", "Maximum", "Min", "Minimum", "PickAlong", "Relu", "Where")
+_SELECTIVE = ("Clip", "Gather", "Max", "Maximum", "Min", "Minimum", "PickAlong", "Relu",
+              "TakeAlong", "Where")  # fmt: skip
 MOST = 3
 """Wires on which a stop is tried, at most."""
 TOLERANCE = 1e-5

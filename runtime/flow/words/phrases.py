@@ -55,6 +55,8 @@ FLAT = STEPS | {
     "Min": "takes another element",
     "Gather": "takes other elements",
     "Pick": "takes other elements",
+    "TakeAlong": "takes other elements",
+    "TopK": "takes other elements",
     "Slice": "takes other elements",
     "GradientScale": "scales the gradient by 0",
     "GradientReversal": "scales the gradient by 0",

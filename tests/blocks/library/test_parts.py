@@ -2,12 +2,27 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import numpy as np
 import pytest
 
 from blocks.errors import GradwireError, ParameterError
-from blocks.library.parts import Concat, Gather, Pad, PickAlong, Slice, Stack, TakeAlong
-from tests.blocks.single import floats, gradients, value
+from blocks.library.parts import (
+    Concat,
+    Gather,
+    Pad,
+    PickAlong,
+    ScatterAlong,
+    ScatterRows,
+    Slice,
+    Stack,
+    TakeAlong,
+)
+from tests.blocks.single import Slope, floats, gradients, value
+
+if TYPE_CHECKING:
+    from blocks import Block
 
 X = np.arange(12.0).reshape(3, 4)
 
@@ -150,3 +165,118 @@ def test_take_along_leaves_out_rows_without_an_index() -> None:
 def test_indices_that_do_not_fit_are_refused(indices: np.ndarray, message: str) -> None:
     with pytest.raises(GradwireError, match=message):
         value(TakeAlong(), x=X, indices=indices)
+
+
+UFUNCS = {"add": np.add, "mul": np.multiply, "max": np.maximum, "min": np.minimum}
+REPEATED = np.array([2, 0, 2, -3])
+
+
+@pytest.mark.parametrize("mode", UFUNCS)
+@pytest.mark.parametrize("dtype", ["float64", "int64"])
+def test_scattered_rows_are_numpys_ufunc_at(mode: str, dtype: str) -> None:
+    x, updates = X.astype(dtype), (np.arange(16).reshape(4, 4) - 7).astype(dtype)
+    expected = x.copy()
+    UFUNCS[mode].at(expected, REPEATED, updates)
+    found = value(ScatterRows(mode=mode), x=x, indices=REPEATED, updates=updates)
+    assert found.dtype == dtype
+    np.testing.assert_array_equal(found, expected)
+
+
+def test_of_repeated_indices_the_last_update_is_set() -> None:
+    updates = np.arange(16.0).reshape(4, 4)
+    inputs = {"x": X, "indices": REPEATED, "updates": updates}
+    np.testing.assert_array_equal(value(ScatterRows(), **inputs), [updates[3], X[1], updates[2]])
+    found = gradients(ScatterRows(), **inputs)
+    assert found["indices"] is None
+    np.testing.assert_array_equal(found["x"][:, 0], [0, 1, 0])
+    np.testing.assert_array_equal(found["updates"][:, 0], [0, 0, 1, 1])
+
+
+def test_rows_take_arrays_of_indices_along_any_axis_and_one_update_for_all() -> None:
+    indices = np.array([[0, 3], [1, 0]])
+    expected = X.copy()
+    np.add.at(expected, (slice(None), indices), 1)
+    block = ScatterRows(mode="add", axis=-1)
+    found = value(block, x=X, indices=indices, updates=np.array(1.0))
+    np.testing.assert_array_equal(found, expected)
+    grown = gradients(block, x=X, indices=indices, updates=floats(1))["updates"]
+    np.testing.assert_array_equal(grown, [12])
+
+
+def test_booleans_are_set() -> None:
+    found = value(
+        ScatterRows(), x=np.zeros(3, bool), indices=np.array([1]), updates=np.array([True])
+    )
+    np.testing.assert_array_equal(found, [False, True, False])
+
+
+def test_scatter_along_leaves_rows_without_an_index_as_they_are() -> None:
+    columns = np.array([[3, 3], [0, -1]])
+    inputs = {"x": X, "indices": columns, "updates": floats([50, 60], [70, 80])}
+    found = value(ScatterAlong(axis=1), **inputs)
+    np.testing.assert_array_equal(found, [[0, 1, 2, 60], [70, 5, 6, 80], X[2]])
+    slopes = gradients(ScatterAlong(axis=1), **inputs)
+    np.testing.assert_array_equal(slopes["x"], [[1, 1, 1, 0], [0, 1, 1, 0], [1, 1, 1, 1]])
+    np.testing.assert_array_equal(slopes["updates"], [[0, 1], [1, 1]])
+
+
+@pytest.mark.parametrize(
+    ("x", "updates", "slope_x", "slopes"),
+    [
+        (2.0, [3, 4, 5], 60, [40, 30, 24]),
+        (2.0, [3, 0, 5], 0, [0, 30, 0]),
+        (2.0, [0, 0, 5], 0, [0, 0, 0]),
+        (0.0, [3, 4, 5], 60, [0, 0, 0]),
+        (0.0, [3, 0, 5], 0, [0, 0, 0]),
+    ],
+)
+def test_products_with_zeros_have_their_gradient(
+    x: float, updates: list[float], slope_x: float, slopes: list[float]
+) -> None:
+    found = gradients(
+        ScatterRows(mode="mul"), x=floats(x), indices=np.zeros(3, int), updates=floats(*updates)
+    )
+    np.testing.assert_array_equal(found["x"], [slope_x])
+    np.testing.assert_array_equal(found["updates"], slopes)
+
+
+def test_products_with_zeros_have_their_second_derivative() -> None:
+    inputs = {"x": floats(2), "indices": np.zeros(3, int), "updates": floats(0, 3, 5)}
+    slope = Slope(
+        ScatterRows(mode="mul"), "updates", **inputs
+    )  # of y², so that 2 y y' = 0 at y = 0
+    np.testing.assert_allclose(slope.gradients(floats(1, 0, 0))["updates"], [2 * 30**2, 0, 0])
+
+
+@pytest.mark.parametrize(("mode", "sign"), [("max", 1), ("min", -1)])
+def test_ties_of_extremes_share_the_gradient(mode: str, sign: int) -> None:
+    inputs = {"x": sign * floats(3, 9), "indices": np.array([0, 0, 0, 1])}
+    found = gradients(ScatterRows(mode=mode), **inputs, updates=sign * floats(3, 1, 3, 5))
+    np.testing.assert_allclose(found["x"], [1 / 3, 1])
+    np.testing.assert_allclose(found["updates"], [1 / 3, 0, 1 / 3, 0])
+
+
+@pytest.mark.parametrize("block", [ScatterRows(), ScatterAlong()], ids=str)
+def test_what_is_not_written_stays(block: Block) -> None:
+    none = np.zeros((0,) if isinstance(block, ScatterRows) else (0, 4), int)
+    found = gradients(block, x=X, indices=none, updates=np.zeros((0, 4)))
+    np.testing.assert_array_equal(found["x"], np.ones((3, 4)))
+
+
+@pytest.mark.parametrize(
+    ("block", "indices", "updates", "message"),
+    [
+        (ScatterRows(), np.array([0]), np.zeros((2, 4)), "doesn't broadcast"),
+        (ScatterRows(), np.array([3]), np.zeros(4), "index 3 is out of range"),
+        (ScatterRows(axis=2), np.array([0]), np.zeros(4), "Axis 2"),
+        (ScatterRows(), floats(0), np.zeros(4), "'indices' must be an integer"),
+        (ScatterAlong(), np.array([0]), np.zeros(1), "Indices don't fit x"),
+        (ScatterAlong(), np.zeros((1, 5), int), np.zeros((1, 5)), "Indices don't fit x"),
+        (ScatterAlong(), np.zeros((1, 2), int), np.zeros((1, 3)), "doesn't broadcast"),
+    ],
+)
+def test_updates_that_do_not_fit_are_refused(
+    block: Block, indices: np.ndarray, updates: np.ndarray, message: str
+) -> None:
+    with pytest.raises(GradwireError, match=message):
+        value(block, x=X, indices=indices, updates=updates)

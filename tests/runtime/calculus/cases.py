@@ -196,6 +196,20 @@ def _added_along(x: Array, i: Array, u: Array) -> Array:
     return result
 
 
+def _along(name: str, write: Callable[[Any, Any], Any]) -> Case:
+    """A case of repeated indices, and of rows without one."""
+
+    def formula(x: Array, i: Array, u: Array) -> Array:
+        result = np.array(x)
+        for place in np.ndindex(i.shape):
+            result[place[0], i[place]] = write(result[place[0], i[place]], u[place])
+        return result
+
+    return Case(name, lambda xp, x, i, u: getattr(xp, name)(x, i, u, 1),
+                (draw(3, 3), np.array([[2, 0, 2], [-1, 1, 0]]), draw(2, 3)), formula,
+                (True, False, True))  # fmt: skip
+
+
 SHAPES = [
     Case("permute_dims", lambda xp, x: xp.permute_dims(x, (2, 0, 1)), (draw(2, 3, 4),),
          lambda x: np.einsum("ijk->kij", x)),
@@ -222,6 +236,10 @@ SHAPES = [
          lambda x, i: np.array([row[k] for row, k in zip(x, i, strict=True)]), (True, False)),
     Case("add_along_axis", lambda xp, x, i, u: xp.add_along_axis(x, i, u, 1),
          (draw(2, 3), _COLUMNS, draw(2, 2)), _added_along, (True, False, True)),
+    _along("set_along_axis", lambda old, new: new),
+    _along("multiply_along_axis", lambda old, new: old * new),
+    _along("maximum_along_axis", lambda old, new: old if old > new else new),
+    _along("minimum_along_axis", lambda old, new: old if old < new else new),
     Case("argsort", lambda xp, x: xp.argsort(x, 0), (draw(5, 2),),
          lambda x: (x[:, None] > x[None]).sum(1).argsort(0), (False,)),
     Case("take_along_axis", lambda xp, x: xp.sort(x, descending=True), (draw(2, 5),),

@@ -26,6 +26,7 @@ from runtime.calculus.primitives.elementwise import (
     SIGN,
     TANH,
 )
+from runtime.calculus.primitives.trigonometry import ARCCOSH, ARCSINH
 
 if TYPE_CHECKING:
     from runtime.calculus.namespace import Namespace
@@ -68,6 +69,9 @@ _ARCTAN2 = with_rules(
     lambda xp, g, out, a, b: g * (-a / (a * a + b * b)),
 )
 _CLOSED = {primitive: closed(primitive) for primitive in (ROUND, FLOOR, CEIL, SIGN)}
+
+_ARCSINH = with_rules(ARCSINH, lambda xp, g, out, x: g / xp.sqrt(x * x + 1))
+_ARCCOSH = with_rules(ARCCOSH, lambda xp, g, out, x: g / xp.sqrt(x * x - 1))
 
 
 class Operations(FirstOfWindow):
@@ -129,6 +133,14 @@ class Operations(FirstOfWindow):
         """The angle of the point (b, a); gradient NaN at the origin."""
         return self._arithmetic(_ARCTAN2, a, b, floats=True)
 
+    def arcsinh(self, x: Any) -> Value:
+        """``arsinh x``; gradient ``1/√(x² + 1)``, where x² overflows."""
+        return self._of_float(_ARCSINH, x)
+
+    def arccosh(self, x: Any) -> Value:
+        """``arcosh x``; gradient ``1/√(x² − 1)``, where x² overflows."""
+        return self._of_float(_ARCCOSH, x)
+
     def norm(self, x: Any, axis: Axis = None, keepdims: bool = False) -> Value:
         """``√Σ x²``; gradient NaN at 0."""
         x = self.as_float(x)
@@ -150,7 +162,8 @@ class Operations(FirstOfWindow):
 DEFINITIONS: dict[str, Definition] = {
     **dict.fromkeys(
         ("Abs", "MeanAbsoluteError", "Tanh", "Round", "Floor", "Ceil", "Sign", "Maximum", "Minimum",
-         "Clip", "Arctan2", "Norm", "LogSumExp", "MaxPool1D", "MaxPool2D", "MaxPool3D"),
+         "Clip", "Arctan2", "Arcsinh", "Arccosh", "Norm", "LogSumExp", "MaxPool1D",
+         "MaxPool2D", "MaxPool3D"),
         as_written,
     ),
     "Div": lambda xp, block, a, b: xp.divide(a, b),

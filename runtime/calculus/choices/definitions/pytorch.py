@@ -16,6 +16,8 @@ from runtime.calculus.choices.definitions.operations import (
 )
 from runtime.calculus.primitives.elementwise import ABS, ARCTAN2, DIVIDE, POWER, RELU
 from runtime.calculus.primitives.reduce import LOGSUMEXP
+from runtime.calculus.primitives.scatter import SET_ALONG
+from runtime.calculus.primitives.trigonometry import ARCCOSH, ARCSINH
 
 if TYPE_CHECKING:
     from runtime.calculus.namespace import Namespace
@@ -50,6 +52,14 @@ _ARCTAN2 = with_rules(
 )
 _LOGSUMEXP = with_rules(LOGSUMEXP, lambda xp, g, out, x, *, axes: g * xp.exp(x - out))
 
+_ARCSINH = with_rules(ARCSINH, lambda xp, g, out, x: g / xp.sqrt(x * x + 1))
+_ARCCOSH = with_rules(ARCCOSH, lambda xp, g, out, x: g / xp.sqrt(x * x - 1))
+
+_SET_ALONG = with_rules(
+    SET_ALONG, SET_ALONG.rules[0], None,
+    lambda xp, g, out, x, i, u, *, axis: xp.take_along_axis(g, i, axis),
+)  # fmt: skip
+
 
 class Operations(FirstOfWindow):
     """The operations of PyTorch that differ."""
@@ -83,6 +93,18 @@ class Operations(FirstOfWindow):
     def logsumexp(self, x: Any, axis: Axis = None, keepdims: bool = False) -> Value:
         """``log Σ eˣ``; gradient ``g·e^(x − out)``."""
         return self._reduce(_LOGSUMEXP, self.as_float(x), axis, keepdims)
+
+    def arcsinh(self, x: Any) -> Value:
+        """``arsinh x``; gradient ``1/√(x² + 1)``, where x² overflows."""
+        return self._of_float(_ARCSINH, x)
+
+    def arccosh(self, x: Any) -> Value:
+        """``arcosh x``; gradient ``1/√(x² − 1)``, where x² overflows."""
+        return self._of_float(_ARCCOSH, x)
+
+    def set_along_axis(self, x: Any, indices: Any, updates: Any, axis: int) -> Value:
+        """``x`` with updates in its place; gradient to all updates of a place."""
+        return self._scattered(_SET_ALONG, x, indices, updates, axis)
 
     def norm(self, x: Any, axis: Axis = None, keepdims: bool = False) -> Value:
         """``√Σ x²``; gradient ``g·(x / out)``, with 0 in place of x / 0."""
@@ -194,6 +216,10 @@ DEFINITIONS: dict[str, Definition] = {
             "Sign",
             "Relu",
             "Arctan2",
+            "Arcsinh",
+            "ScatterRows",
+            "ScatterAlong",
+            "Arccosh",
             "LogSumExp",
             "Norm",
             "MaxPool1D",

@@ -263,7 +263,7 @@ ELEMENTWISE = (
         ("Arcsinh", "Arccosh"), "gradient",
         "|x| so large that its square is infinite where ∞ arrives",
         lambda s: infinite(s) & huge(s.x), "∞", {"PyTorch": "NaN", "JAX": "NaN"},
-        "1/|x| is not 0.", extreme=True, modelled=False,
+        "1/|x| is not 0.", extreme=True,
     ),
     Choice(
         ("Arcsinh", "Arccosh"), "second derivative", "|x| so large that its square is infinite",
@@ -273,6 +273,6 @@ ELEMENTWISE = (
     Choice(
         ("Arccosh",), "gradient", "x = −1", lambda s: s.x == -1, "−∞",
         {"PyTorch": "∞", "JAX": "∞"},
-        "There is no value.", extreme=True, modelled=False,
+        "There is no value.", extreme=True,
     ),
 )  # fmt: skip

@@ -19,6 +19,7 @@ from runtime.calculus.choices.points import (
     nothing_arrives,
     overflowing,
     saturated,
+    set_twice,
     tie,
     tied_windows,
     vanishing,
@@ -267,5 +268,16 @@ REDUCTIONS = (
         ("Cholesky",), "gradient", "matrices where ∞ arrives", infinite, "NaN",
         {"JAX": "NaN, or ±∞ for some elements"},
         "∞ − ∞ is NaN.", extreme=True, modelled=False, shown=False,
+    ),
+    Choice(
+        ("ScatterAlong",), "value", "sums that float16 does not hold on the way",
+        lambda s: (s.x.dtype == np.float16) & any_input(huge)(s), "rounded at each update",
+        {"PyTorch": "rounded once"},
+        "Updates follow one another.", extreme=True, modelled=False,
+    ),
+    Choice(
+        ("ScatterRows", "ScatterAlong"), "gradient", "a place that is set twice", set_twice,
+        "to the last update", {"PyTorch": "to all updates of the place"},
+        "What was overwritten does not matter.",
     ),
 )  # fmt: skip

@@ -76,6 +76,25 @@ def _add_along_axis(x, indices, updates, axis):
     places[axis] = indices
     return x.at[tuple(places)].add(updates)
 ''',
+    "_set_along_axis": '''
+def _set_along_axis(x, indices, updates, axis):
+    """x with updates where jnp.take_along_axis reads; of repeated indices the last one counts."""
+    places = list(jnp.ix_(*map(jnp.arange, indices.shape)))
+    places[axis] = indices
+    return x.at[tuple(places)].set(updates)
+''',
+    "_along_axis": '''
+def _along_axis(combine, x, indices, updates, axis):
+    """x combined with updates, one after the other, where jnp.take_along_axis reads."""
+
+    def put(j, out):
+        places = list(jnp.ix_(*map(jnp.arange, indices.shape)))
+        places[axis] = lax.dynamic_slice_in_dim(indices, j, 1, axis)
+        update = lax.dynamic_slice_in_dim(updates, j, 1, axis)
+        return out.at[tuple(places)].set(combine(out[tuple(places)], update))
+
+    return lax.fori_loop(0, indices.shape[axis], put, x)
+''',
     "_argsort": '''
 def _argsort(x, axis, descending):
     """Indices that sort x; equal elements keep their order, also when descending."""

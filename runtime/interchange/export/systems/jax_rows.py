@@ -89,6 +89,13 @@ def _take_along(value: Value, a: Sequence[Code]) -> str:
     return f"jnp.take_along_axis({a[0]}, {a[1]:p} % {length}, axis={_axis(value)})"
 
 
+def _along(combine: str) -> Row:
+    def write(value: Value, a: Sequence[Code]) -> str:
+        return f"_along_axis({combine}, {a[0]}, {a[1]}, {a[2]}, axis={_axis(value)})"
+
+    return Row(write)
+
+
 def _geometry(value: Value) -> str:
     found = value.attributes["geometry"]
     return f"{found.stride}, {found.padding}, {found.dilation}"
@@ -179,6 +186,10 @@ ROWS: dict[str, Row | Refused] = {
     "scatter_add": Row(_scatter_add),
     "take_along_axis": Row(_take_along),
     "add_along_axis": Row(lambda v, a: f"_add_along_axis({a[0]}, {a[1]}, {a[2]}, axis={_axis(v)})"),
+    "set_along_axis": Row(lambda v, a: f"_set_along_axis({a[0]}, {a[1]}, {a[2]}, axis={_axis(v)})"),
+    "multiply_along_axis": _along("jnp.multiply"),
+    "maximum_along_axis": _along("jnp.maximum"),
+    "minimum_along_axis": _along("jnp.minimum"),
     "argsort": Row(
         lambda v, a: f"_argsort({a[0]}, {_axis(v)}, descending={v.attributes['descending']})"
     ),

@@ -77,6 +77,15 @@ def _add_along_axis(x, indices, updates, axis):
     np.add.at(out, tuple(places), updates)
     return out
 ''',
+    "_along_axis": '''
+def _along_axis(write, x, indices, updates, axis):
+    """x with updates written, one after the other, where np.take_along_axis reads."""
+    out = x.copy()
+    places = list(np.ix_(*map(np.arange, indices.shape)))
+    places[axis] = indices
+    write(out, tuple(places), updates)
+    return out
+''',
     "_argsort": '''
 def _argsort(x, axis, descending):
     """Indices that sort x; equal elements keep their order, also when descending."""

@@ -101,6 +101,13 @@ def _divided(name: str, helper: str, operator: str) -> Row:
     return Row(write)
 
 
+def _along(write: str) -> Row:
+    def written(value: Value, a: Sequence[Code]) -> str:
+        return f"_along_axis({write}, {a[0]}, {a[1]}, {a[2]}, axis={value.attributes['axis']})"
+
+    return Row(written)
+
+
 def _functions(*names: str) -> dict[str, Row | Refused]:
     return {name: call(f"np.{name}({{0}})") for name in names}
 
@@ -178,6 +185,10 @@ ROWS: dict[str, Row | Refused] = {
     "add_along_axis": Row(
         lambda v, a: f"_add_along_axis({a[0]}, {a[1]}, {a[2]}, axis={v.attributes['axis']})"
     ),
+    "set_along_axis": _along("np.ndarray.__setitem__"),
+    "multiply_along_axis": _along("np.multiply.at"),
+    "maximum_along_axis": _along("np.maximum.at"),
+    "minimum_along_axis": _along("np.minimum.at"),
     "argsort": Row(
         lambda v, a: (
             f"_argsort({a[0]}, {v.attributes['axis']}, descending={v.attributes['descending']})"

@@ -72,6 +72,20 @@ def _add_along_axis(x, indices, updates, axis):
     """x with updates added where _take_along_axis reads."""
     return x.scatter_add(axis, indices % x.shape[axis], updates)
 ''',
+    "_set_along_axis": '''
+def _set_along_axis(x, indices, updates, axis):
+    """x with updates where _take_along_axis reads; of repeated indices the last one counts."""
+    places = indices % x.shape[axis]
+    order = torch.arange(indices.numel()).reshape(indices.shape)
+    last = torch.zeros(x.shape, dtype=torch.int64).scatter_reduce(axis, places, order, "amax")
+    stays = last.gather(axis, places) == order
+    return x.scatter(axis, places, torch.where(stays, updates, updates.detach()))
+''',
+    "_along_axis": '''
+def _along_axis(reduce, x, indices, updates, axis):
+    """x reduced with updates where _take_along_axis reads."""
+    return x.scatter_reduce(axis, indices % x.shape[axis], updates, reduce)
+''',
     "_padded": '''
 def _padded(x, padding, fill=0.0):
     """Images with what is added around them."""

@@ -131,6 +131,13 @@ def _index(value: Value, a: Sequence[Code]) -> str:
     return a[1].text if value.inputs[1].dtype == "int64" else f"{a[1]:p}.long()"
 
 
+def _along(reduce: str) -> Row:
+    def write(value: Value, a: Sequence[Code]) -> str:
+        return f'_along_axis("{reduce}", {a[0]}, {_index(value, a)}, {a[2]}, {_axis(value)})'
+
+    return Row(write)
+
+
 def _einsum(value: Value, a: Sequence[Code]) -> str:
     terms = ",".join(value.attributes["terms"])
     operands = ", ".join(code.text for code in a)
@@ -228,6 +235,12 @@ ROWS: dict[str, Row | Refused] = {
     "add_along_axis": Row(
         lambda v, a: f"_add_along_axis({a[0]}, {_index(v, a)}, {a[2]}, {_axis(v)})"
     ),
+    "set_along_axis": Row(
+        lambda v, a: f"_set_along_axis({a[0]}, {_index(v, a)}, {a[2]}, {_axis(v)})"
+    ),
+    "multiply_along_axis": _along("prod"),
+    "maximum_along_axis": _along("amax"),
+    "minimum_along_axis": _along("amin"),
     "argsort": Row(
         lambda v, a: (
             f"{a[0]:p}.argsort(dim={_axis(v)}, descending={v.attributes['descending']}, "

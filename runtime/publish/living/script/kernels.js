@@ -14,8 +14,10 @@ for (const name in LOOPS) {
 
 const isInteger = (dtype) => !isFloat(dtype);
 
+const widthOf = (dtype) => (/64/.test(dtype) ? 64 : 32);
+
 function pairs(out, [a, b], operation) {
-  const p = stretched(a.s, out.s), q = stretched(b.s, out.s), width = /64/.test(out.t) ? 64 : 32;
+  const p = stretched(a.s, out.s), q = stretched(b.s, out.s), width = widthOf(out.t);
   return () => {
     for (let i = 0; i < out.d.length; i++) {
       out.d[i] = operation(a.d[p ? p[i] : i], b.d[q ? q[i] : i], width);
@@ -47,10 +49,12 @@ function divisor(b) {
   return b;
 }
 
-orIntegers('multiply', (a, b, width) => {
+function wholeProduct(a, b, width) {
   const product = a * b;
   return Number.isSafeInteger(product) ? product : wrapped(BigInt(a) * BigInt(b), width);
-});
+}
+
+orIntegers('multiply', wholeProduct);
 orIntegers('power', wholePower);
 orIntegers('remainder', (a, b) => remainderOf(a, divisor(b)));
 orIntegers('floor_divide', (a, b) => (a - remainderOf(a, divisor(b))) / b);
@@ -291,15 +295,27 @@ KERNELS.take_along_axis = (out, [x, index], {axis}) => {
   });
 };
 
-KERNELS.add_along_axis = (out, [x, index, updates], {axis}) => {
-  const [places, step, length] = alongAxis(x, index, axis);
-  return () => {
-    out.d.set(x.d);
-    places.forEach((place, j) => {
-      out.d[place + placeOf(index.d[j], length) * step] += updates.d[j];
-    });
+// Updates are combined with what their index reads, one after the other.
+function along(combine) {
+  return (out, [x, index, updates], {axis}) => {
+    const [places, step, length] = alongAxis(x, index, axis);
+    return () => {
+      out.d.set(x.d);
+      places.forEach((place, j) => {
+        const at = place + placeOf(index.d[j], length) * step;
+        out.d[at] = combine(out.d[at], updates.d[j], out.t);
+      });
+    };
   };
-};
+}
+
+KERNELS.add_along_axis = along((a, b) => a + b);
+KERNELS.set_along_axis = along((a, b) => b);
+KERNELS.multiply_along_axis = along(
+  (a, b, dtype) => (isInteger(dtype) ? wholeProduct(a, b, widthOf(dtype)) : a * b),
+);
+KERNELS.maximum_along_axis = along((a, b) => Math.max(a, b));
+KERNELS.minimum_along_axis = along((a, b) => Math.min(a, b));
 
 // ---- products ----
 

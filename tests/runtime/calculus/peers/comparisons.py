@@ -128,7 +128,7 @@ def _ours(given: Comparison, forward: Function | None = None) -> Answers:
 def _forward(block: Block) -> Function:
     """The arithmetic of the first output; of a Formula, that of the blocks inside."""
     if len(block.outputs) > 1:
-        return lambda xp, *inputs: block.forward(xp, *inputs)[0]
+        return lambda xp, *inputs: _first(block.forward(xp, *inputs))
     if not isinstance(block, Formula):
         return block.forward
     page = inside(block.expression)
@@ -147,13 +147,18 @@ def _forward(block: Block) -> Function:
     return forward
 
 
+def _first(outputs: Any) -> Any:
+    """The first of several outputs, or the only one."""
+    return outputs[0] if isinstance(outputs, tuple) else outputs
+
+
 def _or_zeros(traced: Traced, value: Any, like: Array) -> Array:
     return np.zeros_like(like) if value is None else traced.read(value)
 
 
 def _pytorch(given: Comparison) -> Answers:
     tensors = [torch.tensor(x, requires_grad=x.dtype.kind == "f") for x in given.inputs.values()]
-    out = pytorch.FUNCTIONS[given.name](given.block, *tensors)
+    out = _first(pytorch.FUNCTIONS[given.name](given.block, *tensors))
     found = {VALUE: out.detach().numpy(force=True)}
     if not out.is_floating_point():
         return found
@@ -190,7 +195,7 @@ def _jax(given: Comparison) -> Answers:
         given_to = list(arrays)
         for (i, _), x in zip(places, floats, strict=True):
             given_to[i] = x
-        return function(given.block, *given_to)
+        return _first(function(given.block, *given_to))
 
     def slopes(*floats: Any) -> Any:
         out, pull = jax.vjp(of, *floats)
@@ -320,6 +325,7 @@ def of_floats(dtype: str) -> Comparisons:
         found.add(name, {"x": x}, axis=-1)
     found.add("Prod", {"x": x[(x != 0).all(1)]}, axis=-1)
     _running(found, dtype)
+    _scattered(found, x)
     for right in (other, np.zeros_like(other)):
         found.add("CosineSimilarity", {"a": x, "b": right})
     found.add("Dot", {"a": x, "b": other})
@@ -346,6 +352,26 @@ def _running(found: Comparisons, dtype: str) -> None:
     for name in ("CumulativeSum", "CumulativeProduct"):
         for reverse, exclusive in product([False, True], repeat=2):
             found.add(name, {"x": x}, reverse=reverse, exclusive=exclusive)
+
+
+def _scattered(found: Comparisons, x: Array) -> None:
+    """Updates of rows, each place by itself; PyTorch's products and JAX's want ordinary numbers."""
+    updates = x[::-1, :2].copy()
+    plain = np.array(list(product([0, 1, -0.5, 3], repeat=3)), x.dtype)
+    columns = np.arange(len(x))[:, None] % 2 + np.array([[0, 1]])
+    for mode in ("set", "add", "max", "min"):
+        found.add("ScatterAlong", {"x": x, "indices": columns, "updates": updates},
+                  mode=mode, axis=1)  # fmt: skip
+    for mode in ("set", "add", "max", "min"):
+        found.add("ScatterAlong", {"x": x, "indices": 0 * columns, "updates": updates},
+                  mode=mode, axis=1)  # fmt: skip
+    found.add("ScatterAlong", {"x": plain, "indices": columns[: len(plain)],
+                               "updates": plain[::-1, :2].copy()}, mode="mul", axis=1)  # fmt: skip
+    places = (np.arange(len(x)) + 2) % len(x)
+    for mode in ("set", "add"):
+        found.add("ScatterRows", {"x": x, "indices": places, "updates": x[::-1].copy()}, mode=mode)
+    once = {"x": x, "indices": np.array([1, 1]), "updates": updates}
+    found.add("ScatterRows", once, axis=1)
 
 
 def _losses(found: Comparisons, dtype: str) -> None:

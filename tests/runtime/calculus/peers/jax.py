@@ -42,12 +42,49 @@ def _cumulative(function: Function, of_none: int) -> Function:
     return run
 
 
+def _take_along(block: Any, x: Any, indices: Any) -> Any:
+    """jnp.take_along_axis, which would repeat a single row of indices."""
+    axis = block.axis % x.ndim
+    lengths = (None if d == axis else n for d, n in enumerate(indices.shape))
+    return jnp.take_along_axis(x[tuple(map(slice, lengths))], indices, axis)
+
+
+def _written(block: Any, x: Any, writes: Any) -> Any:
+    """x after writes, each of places of which none repeats; of set, all in one write."""
+    for places, updates in writes:
+        at = x.at[places]
+        write = {"set": at.set, "add": at.add, "mul": partial(at.multiply, unique_indices=True)}
+        x = write[block.mode](updates)
+    return x
+
+
+def _scatter_rows(block: Any, x: Any, indices: Any, updates: Any) -> Any:
+    before = (slice(None),) * (block.axis % x.ndim)
+    if block.mode == "mul":
+        return _written(
+            block, x, (((*before, i), u) for i, u in zip(indices, updates, strict=True))
+        )
+    return _written(block, x, [((*before, indices), updates)])
+
+
+def _scatter_along(block: Any, x: Any, indices: Any, updates: Any) -> Any:
+    rows = jnp.arange(len(x))
+    if block.mode == "mul":
+        return _written(
+            block, x, (((rows, i), u) for i, u in zip(indices.T, updates.T, strict=True))
+        )
+    return _written(block, x, [((rows[:, None], indices), updates)])
+
+
 def _top_k(block: Any, x: Any) -> Any:
-    """jax.lax.top_k, which takes the largest along the last axis."""
+    """jax.lax.top_k, which takes the largest along the last axis; the smallest by sorting."""
     last = jnp.moveaxis(x, block.axis, -1)
-    if not block.largest:
-        return jnp.moveaxis(jnp.sort(last)[..., : block.k], -1, block.axis)
-    return jnp.moveaxis(jax.lax.top_k(last, block.k)[0], -1, block.axis)
+    if block.largest:
+        found = jax.lax.top_k(last, block.k)
+    else:
+        places = jnp.argsort(last, stable=True)[..., : block.k]
+        found = jnp.take_along_axis(last, places, -1), places
+    return tuple(jnp.moveaxis(each, -1, block.axis) for each in found)
 
 
 def _clip(block: Any, x: Any) -> Any:
@@ -271,7 +308,9 @@ FUNCTIONS: dict[str, Function] = {
         x, axis=block.axis, descending=block.descending, stable=True
     ),
     "TopK": _top_k,
-    "TakeAlong": lambda block, x, i: jnp.take_along_axis(x, i, block.axis),
+    "ScatterRows": _scatter_rows,
+    "ScatterAlong": _scatter_along,
+    "TakeAlong": _take_along,
     "Embedding": lambda block, i, weight: jnp.take(weight, i, 0),
     "Einsum": lambda block, *terms: jnp.einsum(block.subscripts, *terms),
     "Reshape": lambda block, x: jnp.reshape(x, block.shape),
@@ -316,8 +355,10 @@ FUNCTIONS: dict[str, Function] = {
 
 
 def has(block: Any) -> bool:
-    """Whether JAX has a block; its embeddings have no padding."""
-    if getattr(block, "padding", None) is not None and block.type_name() == "Embedding":
+    """Whether JAX has a block; its embeddings have no padding, its extremes no derivative."""
+    if block.type_name() == "Embedding" and block.padding is not None:
+        return False
+    if getattr(block, "mode", "set") not in ("set", "add", "mul"):
         return False
     if block.type_name() == "Resize":
         return bool(block.sizes and block.exclude_outside and block.coordinates == "half_pixel")

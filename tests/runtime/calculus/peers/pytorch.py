@@ -187,6 +187,26 @@ def _gather(block: Any, x: Any, indices: Any) -> Any:
     return x[(slice(None),) * (block.axis % x.ndim) + (indices.long(),)]
 
 
+_REDUCTIONS = {"add": "sum", "mul": "prod", "max": "amax", "min": "amin"}
+
+
+def _scatter_rows(block: Any, x: Any, indices: Any, updates: Any) -> Any:
+    """Each index for all elements of its row."""
+    axis = block.axis % x.ndim
+    before, after = x.shape[:axis], x.shape[axis + 1 :]
+    updates = updates.expand(*before, *indices.shape, *after)
+    rows = (*before, indices.numel(), *after)
+    places = indices.reshape(-1, *[1] * len(after)).expand(rows)
+    return _scatter_along(block, x, places, updates.reshape(rows))
+
+
+def _scatter_along(block: Any, x: Any, indices: Any, updates: Any) -> Any:
+    places = indices % x.shape[block.axis]
+    if block.mode == "set":
+        return torch.scatter(x, block.axis, places, updates)
+    return torch.scatter_reduce(x, block.axis, places, updates, _REDUCTIONS[block.mode])
+
+
 def _pick_along(block: Any, x: Any, indices: Any) -> Any:
     found = indices.long() % x.shape[block.axis]
     axis = block.axis % x.ndim
@@ -318,9 +338,11 @@ FUNCTIONS: dict[str, Function] = {
     "ArgSort": lambda block, x: torch.argsort(
         x, dim=block.axis, descending=block.descending, stable=True
     ),
-    "TopK": lambda block, x: torch.topk(x, block.k, block.axis, block.largest).values,
+    "TopK": lambda block, x: tuple(torch.topk(x, block.k, block.axis, block.largest)),
+    "ScatterRows": _scatter_rows,
+    "ScatterAlong": _scatter_along,
     "TakeAlong": lambda block, x, i: torch.gather(x, block.axis, i % x.shape[block.axis]),
-    "Embedding": lambda block, i, weight: F.embedding(i, weight, block.padding),
+    "Embedding": lambda block, i, weight: F.embedding(i % len(weight), weight, block.padding),
     "CosineSimilarity": lambda _, a, b: F.cosine_similarity(a, b, -1),
     "Einsum": _alike(lambda block, *terms: torch.einsum(block.subscripts, *terms)),
     "Reshape": lambda block, x: torch.reshape(x, block.shape),

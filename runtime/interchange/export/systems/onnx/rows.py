@@ -182,9 +182,12 @@ def _take(op: str) -> Write:
     )
 
 
-def _add_along(body: Body, value: Value, a: Sequence[str]) -> str:
-    places = _indices(body, value, a[1])
-    return body.node("ScatterElements", a[0], places, a[2], axis=_axis(value), reduction="add")
+def _along(reduction: str) -> Write:
+    def write(body: Body, value: Value, a: Sequence[str]) -> str:
+        inputs = a[0], _indices(body, value, a[1]), a[2]
+        return body.node("ScatterElements", *inputs, axis=_axis(value), reduction=reduction)
+
+    return write
 
 
 def _scatter_add(body: Body, value: Value, a: Sequence[str]) -> str:
@@ -267,7 +270,11 @@ ROWS: Rows = {
     "take": _take("Gather"),
     "scatter_add": _scatter_add,
     "take_along_axis": _take("GatherElements"),
-    "add_along_axis": _add_along,
+    "add_along_axis": _along("add"),
+    "set_along_axis": _along("none"),
+    "multiply_along_axis": _along("mul"),
+    "maximum_along_axis": _along("max"),
+    "minimum_along_axis": _along("min"),
     "argsort": _argsort,
     "one_hot": _one_hot,
     "matmul": _through_int64("MatMul", "uint32", "uint64", inputs=2),

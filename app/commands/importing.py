@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -9,7 +10,8 @@ from PySide6.QtCore import QObject, Signal
 from PySide6.QtWidgets import QFileDialog
 
 from app.commands.files import folder_of
-from app.panels.dialogs.import_report import ImportReport
+from app.panels.bars.offer import Offer
+from app.panels.dialogs.import_report import ImportReport, kind_text
 from app.panels.dialogs.import_sheet import ImportSheet
 from runtime.interchange.importing.formats import FORMATS, endings
 
@@ -41,11 +43,13 @@ class ImportCommands(QObject):
         self._document = document
         self._settings = settings
         self._show_block = show_block
+        self.offer = Offer(parent)
+        """Says what was imported, and offers the report."""
         self.sheet: ImportSheet | None = None
         """The open sheet of options."""
         self.report: ImportReport | None = None
         """The open report of the last import."""
-        document.opened.connect(self._close_report)
+        document.opened.connect(self._forget_import)
 
     def choose(self) -> None:
         """Ask for a model, and how to import it."""
@@ -68,6 +72,20 @@ class ImportCommands(QObject):
         sheet.finished.connect(sheet.deleteLater)
         sheet.open()
 
+    def announce(self, name: str, imported: Imported) -> None:
+        """Say that a model was imported, and offer its remarks."""
+        if not imported.remarks:
+            return
+        kinds = Counter(remark.kind for remark in imported.remarks)
+        counts = ", ".join(f"{kind_text(kind)}: {count}" for kind, count in kinds.items())
+        self.offer.ask(
+            self.tr("Imported from {0}. Remarks: {1}.").format(name, counts),
+            {
+                self.tr("&Show Remarks"): lambda: self.show_report(name, imported),
+                self.tr("&Dismiss"): lambda: None,
+            },
+        )
+
     def show_report(self, name: str, imported: Imported) -> None:
         """Show what the import of a model has to say, beside the window."""
         self._close_report()
@@ -76,6 +94,10 @@ class ImportCommands(QObject):
         report.finished.connect(self._forget_report)
         report.finished.connect(report.deleteLater)
         report.show()
+
+    def _forget_import(self) -> None:
+        self.offer.withdraw()
+        self._close_report()
 
     def _close_report(self) -> None:
         if self.report is not None:

@@ -263,7 +263,8 @@ class WindowParts(QMainWindow):
         column.setContentsMargins(0, 0, 0, 0)
         column.setSpacing(0)
         bars = (
-            self.tour_bar, self.notice, self.progress, self.files.offer, self.lesson_offer,
+            self.tour_bar, self.notice, self.progress, self.files.offer, self.imports.offer,
+            self.lesson_offer,
             self.trial.bar, self.breadcrumbs, self.costs.bar, self.find_bar,
         )  # fmt: skip
         for bar in bars:

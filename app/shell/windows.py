@@ -104,7 +104,7 @@ class Windows(QObject):
             chosen.document.adopt(loaded)
             self.settings.remember(path)
             if loaded.imported is not None:
-                chosen.imports.show_report(path.name, loaded.imported)
+                chosen.imports.announce(path.name, loaded.imported)
         return loaded is not None
 
     def open_copy(self, path: Path, window: MainWindow, variant: str = "") -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import Qt, Signal
+from PySide6.QtCore import QPoint, Qt, Signal
 from PySide6.QtWidgets import (
     QDialogButtonBox,
     QHeaderView,
@@ -16,15 +16,33 @@ from PySide6.QtWidgets import (
 from app.panels import labels
 from app.panels.focus_ring import Dialog
 from app.services.plain_text import tooltip, window_title
+from app.services.translation import editor
 
 if TYPE_CHECKING:
     from PySide6.QtWidgets import QWidget
 
-    from runtime.interchange.importing.imported import Imported, Remark
+    from runtime.interchange.importing.imported import Imported, Remark, RemarkKind
 
 _PLACE = Qt.ItemDataRole.UserRole
+_WIDTH, _AROUND, _HIGHEST, _AWAY = 700, 150, 420, 36
+"""Width, height without the remarks, largest height, and distance from the window's corner, px."""
 _WIDEST = 220
 """Width that a column may take at first, px."""
+
+
+_KINDS: dict[RemarkKind, str] = {
+    "cut": editor.noop("stops gradient"),
+    "lost": editor.noop("lost"),
+    "specialised": editor.noop("for this input"),
+    "unrolled": editor.noop("unrolled"),
+    "checked": editor.noop("compared"),
+    "note": editor.noop("note"),
+}
+
+
+def kind_text(kind: RemarkKind) -> str:
+    """What a remark is about, in a few words."""
+    return editor.tr(_KINDS[kind])
 
 
 class ImportReport(Dialog):
@@ -44,7 +62,15 @@ class ImportReport(Dialog):
         column.addWidget(self.summary)
         column.addWidget(self.table, 1)
         column.addWidget(buttons)
-        self.resize(760, 360 if imported.remarks else 120)
+        self._stand_aside(parent)
+
+    def _stand_aside(self, parent: QWidget | None) -> None:
+        """Be as high as the remarks, at most, at the lower right of the window."""
+        rows = sum(self.table.rowHeight(row) for row in range(self.table.rowCount()))
+        self.resize(_WIDTH, min(rows + _AROUND, _HIGHEST))
+        if parent is not None:
+            corner = parent.mapToGlobal(parent.rect().bottomRight())
+            self.move(corner - QPoint(self.width() + _AWAY, self.height() + 2 * _AWAY))
 
     def _summary(self, imported: Imported) -> str:
         pages = imported.diagram.pages.values()
@@ -55,16 +81,6 @@ class ImportReport(Dialog):
             f"{len(imported.parameters):,}",
             ", ".join(losses) or self.tr("none"),
         )
-
-    def _kind(self, remark: Remark) -> str:
-        return {
-            "cut": self.tr("stops gradient"),
-            "lost": self.tr("lost"),
-            "specialised": self.tr("for this input"),
-            "unrolled": self.tr("unrolled"),
-            "checked": self.tr("compared"),
-            "note": self.tr("note"),
-        }[remark.kind]
 
     def _table(self, remarks: tuple[Remark, ...]) -> QTableWidget:
         table = QTableWidget(len(remarks), 4, self)
@@ -77,7 +93,7 @@ class ImportReport(Dialog):
         table.setTabKeyNavigation(False)  # or Tab would not lead out of it
         table.verticalHeader().hide()
         for row, remark in enumerate(remarks):
-            texts = (self._kind(remark), remark.block, remark.written, remark.text)
+            texts = (kind_text(remark.kind), remark.block, remark.written, remark.text)
             for column, text in enumerate(texts):
                 item = QTableWidgetItem(text)
                 item.setData(_PLACE, remark.block)

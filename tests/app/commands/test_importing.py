@@ -52,7 +52,9 @@ def test_shapes_that_are_none_stay_on_the_sheet(window, monkeypatch):
 
 def test_a_dropped_model_is_imported_and_its_remarks_lead_to_blocks(window, qtbot):
     assert drop_file(window, SEED)
-    qtbot.waitUntil(lambda: window.imports.report is not None)
+    qtbot.waitUntil(window.imports.offer.isVisible)
+    assert "stops gradient: 1, note: 1" in window.imports.offer.text()
+    qtbot.mouseClick(window.imports.offer.buttons[0], Qt.MouseButton.LeftButton)
     report = window.imports.report
     assert report.isVisible() and not report.isModal()
     assert "Blocks: 6. Pages: 1. Parameters: 2. Loss: loss." in report.summary.text()
@@ -64,11 +66,17 @@ def test_a_dropped_model_is_imported_and_its_remarks_lead_to_blocks(window, qtbo
     assert window.canvas.selection() == {"stop_gradient0"}
 
 
-def test_another_diagram_closes_the_report(window, qtbot):
+def test_another_diagram_closes_the_report_and_the_offer(window):
     window.open_path(SEED)
+    window.imports.offer.buttons[0].click()
     assert window.imports.report is not None
     window.document.new()
     assert window.imports.report is None
+
+    window.open_path(SEED)
+    assert window.imports.offer.isVisible()
+    window.document.new()
+    assert not window.imports.offer.isVisible()
 
 
 def test_what_is_no_model_is_said_and_changes_nothing(window, tmp_path):

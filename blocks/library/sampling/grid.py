@@ -32,6 +32,7 @@ class GridSample(Block):
     Sources: Jaderberg et al. 2015; Keys 1981 (cubic).
     """
 
+    family: ClassVar[str] = "sampling"
     symbol: ClassVar[str] = "x(u)"
     formula: ClassVar[str] = r"y_{c p} = \sum_{k, l} w(u_p - l) \, w(v_p - k) \, x_{c k l}"
 

@@ -39,6 +39,7 @@ class Resize(Block):
     Sources: Keys 1981; ONNX, operator Resize.
     """
 
+    family: ClassVar[str] = "sampling"
     symbol: ClassVar[str] = "⤢"
     formula: ClassVar[str] = r"y_{i j} = \sum_{k, l} W_{i k} \, V_{j l} \, x_{k l}"
 

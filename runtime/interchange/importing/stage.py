@@ -100,10 +100,12 @@ class Stage(Shaping):
         example: Any = None,
         shape: Shape | None = None,
         dtype: str | None = None,
+        stand_in: bool = False,
     ) -> Staged:
         """Data that is fed: an Input block on the main page, by default with an example's numbers.
 
-        Without an example, its shape and dtype must be given.
+        Without an example, its shape and dtype must be given. Nothing is specialised to the numbers
+        of one that is a ``stand_in`` for those that the user has.
         """
         array = None if example is None else np.asarray(example)
         if array is None:
@@ -112,7 +114,8 @@ class Stage(Shaping):
             shape, dtype = array.shape, array.dtype.name
             given = {"value": array, "dtype": dtype}
         assert shape is not None and dtype is not None
-        return self._leaf("Input", name, shape, dtype, array, self._root, given)
+        sample = None if stand_in else array
+        return self._leaf("Input", name, shape, dtype, sample, self._root, given)
 
     def variable(
         self,

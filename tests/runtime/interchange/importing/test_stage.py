@@ -219,3 +219,12 @@ def test_a_loop_is_a_scan_over_a_page():
     (remark,) = imported.remarks
     assert remark.block in session.program.instances
     assert result.gradients[imported.parameters["cell.w"]].shape == (2, 2)
+
+
+def test_nothing_is_specialised_to_numbers_that_nobody_gave():
+    stage = Stage("model")
+    x = stage.input("x", example((2, 3)), stand_in=True)
+    with pytest.raises(UnsupportedError, match="known only in a run"):
+        stage.numbers(x, "Reshape")
+    stage.output(x, "y")
+    assert run(stage.finish()).run().values["y.out"].shape == (2, 3)

@@ -146,7 +146,7 @@ def test_who_develops_has_what_the_extras_bring():
     [
         (("blocks", "runtime"), ("fast", "interchange", "peers")),  # peers: captured where they run
         (("app",), ("app",)),
-        (("tests",), ("dev", "app", "peers")),
+        (("tests",), ("dev", "app", "interchange", "peers")),
     ],
 )
 def test_what_is_imported_is_declared(floors, extras):

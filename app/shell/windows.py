@@ -102,9 +102,8 @@ class Windows(QObject):
         if loaded is not None:
             chosen = self._empty_or_new(window)
             chosen.document.adopt(loaded)
-            if loaded.imported is None:
-                self.settings.remember(path)
-            else:
+            self.settings.remember(path)
+            if loaded.imported is not None:
                 chosen.imports.announce(path.name, loaded.imported)
         return loaded is not None
 

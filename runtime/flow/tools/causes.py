@@ -86,8 +86,7 @@ class Cause:
         has it.
         """
         text = self._stated()
-        place, _, _ = self.written.partition(": ")
-        is_said = not place or place in text
+        is_said = not self.written or self.written in text
         return text if is_said else f"{text} Written at {self.written}."
 
     def _stated(self) -> str:

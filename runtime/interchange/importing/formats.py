@@ -63,6 +63,7 @@ def _named(name: str) -> Callable[..., Any]:
 
 FORMATS: tuple[Format, ...] = (
     Format("MXNet", (".json",), "mxnet.recognition:is_mxnet", "mxnet.importer:import_mxnet"),
+    Format("ONNX", (".onnx",), "onnx.recognition:is_onnx", "onnx.importing:import_onnx", ("onnx",)),
 )
 """All formats. One that may begin like another comes after it."""
 

@@ -1,0 +1,210 @@
+"""Puts up the graphs of a model, node by node, in the order in which it has them."""
+
+from __future__ import annotations
+
+from collections import ChainMap
+from collections.abc import Iterator, Mapping, MutableMapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from blocks.errors import FileError, GradwireError, Location
+from blocks.limits import MAX_INSTANCES
+from runtime.engine.interruption import until_cancelled
+from runtime.interchange.importing.imported import UnsupportedError
+from runtime.interchange.importing.onnx.functions import Functions, with_attributes
+from runtime.interchange.importing.onnx.operators.node import RULES, Item, Node
+from runtime.interchange.importing.onnx.operators.training import TRAINING_RULES
+from runtime.interchange.importing.onnx.places import module_of, own_name, written_at
+from runtime.interchange.importing.onnx.tensors import array_of
+from runtime.interchange.importing.scopes import Call
+from runtime.interchange.importing.staged import Staged
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+    from onnx import AttributeProto, FunctionProto, GraphProto, NodeProto, TensorProto
+
+    from runtime.interchange.importing.scopes import Part
+    from runtime.interchange.importing.stage import Stage
+
+RULES_BY_DOMAIN = {"": RULES, "ai.onnx.preview.training": TRAINING_RULES}
+LIKE_ONNX = {"ai.onnx": "", "ai.onnx.ml": ""}
+"""Other names of the domain of ONNX itself, and one that has a few of the same operators."""
+STOP = "gradwire.stop_gradient"
+"""Metadata of an Identity that stops the gradient."""
+_INVALID = (ArithmeticError, AssertionError, LookupError, TypeError, ValueError)
+"""What reading attributes and inputs that don't fit the operator raises."""
+
+
+class GraphReader:
+    """Knows what each name stands for where the current node is."""
+
+    def __init__(
+        self, stage: Stage, functions: Functions, opsets: Mapping[str, int], folder: Path | None
+    ) -> None:
+        self.stage = stage
+        self.training = False
+        self._functions = functions
+        self._opsets = opsets
+        self._folder = folder
+        self._names: MutableMapping[str, Item] = ChainMap()
+        self._path: tuple[Part, ...] = ()
+        self._attributes: Mapping[str, AttributeProto] = {}
+        self._calls: list[tuple[str, str]] = []
+        """The functions that are being put up, outermost first."""
+        self._numbers: dict[tuple[object, ...], int] = {}
+        """How often each function was called in each module."""
+        self._count = 0
+
+    def main(self, graph: GraphProto, names: MutableMapping[str, Item]) -> dict[str, Item]:
+        """The outputs of the main graph, in which ``names`` are known."""
+        self._names = names
+        self._put_up(graph.node)
+        return {output.name: self._item(output.name, "the graph") for output in graph.output}
+
+    def graph(self, graph: GraphProto, inputs: Sequence[Item], in_loop: bool = False) -> list[Item]:
+        """The outputs of a graph inside the current one, which sees the names around it."""
+        inner: dict[str, Item] = {
+            tensor.name: self.stage.constant(self.array(tensor)) for tensor in graph.initializer
+        }
+        inner |= {value.name: item for value, item in zip(graph.input, inputs, strict=False)}
+        path = () if in_loop else self._path
+        with self._inside(ChainMap(inner, *_maps(self._names)), path):
+            self._put_up(graph.node)
+            return [self._item(output.name, "a graph") for output in graph.output]
+
+    def named(self, name: str) -> Staged:
+        """The value that a name stands for where the node is."""
+        item = self._item(name, "Gradient")
+        if not isinstance(item, Staged):
+            raise FileError(f"{name!r} is no value.")
+        return item
+
+    def array(self, tensor: TensorProto) -> NDArray[Any]:
+        """The numbers of a tensor, which may lie beside the model."""
+        return array_of(tensor, self._folder)
+
+    def _put_up(self, nodes: Sequence[NodeProto]) -> None:
+        for node in until_cancelled(nodes):
+            self._count += 1
+            if self._count > MAX_INSTANCES:
+                raise FileError(f"The model has more than {MAX_INSTANCES} nodes.")
+            items = self._node(node)
+            for name, item in zip(node.output, items, strict=False):
+                if name in self._own_names:
+                    raise FileError(f"Two nodes give {name!r}, in the graph or function of one.")
+                if name:
+                    self._names[name] = item
+
+    @property
+    def _own_names(self) -> Mapping[str, Item]:
+        return self._names.maps[0] if isinstance(self._names, ChainMap) else self._names
+
+    def _item(self, name: str, reader: str) -> Item:
+        if name not in self._names:
+            raise FileError(
+                f"{reader} reads {name[:200]!r}, which no node before it gives.",
+                next_step="Check the model: it may have a cycle.",
+            )
+        return self._names[name]
+
+    def _node(self, proto: NodeProto) -> Sequence[Item]:
+        inputs = [self._item(name, proto.op_type) if name else None for name in proto.input]
+        module = module_of(proto)
+        path = self._path + module if module else self._path
+        with self.stage.at(path, written_at(proto) or None), self._inside(self._names, path):
+            try:
+                result = self._result(proto, inputs)
+            except GradwireError as error:
+                raise error.at(Location(block="/".join(map(_shown, path)))) from None
+        items = result if isinstance(result, tuple) else (result,)
+        _named(proto, items, inputs)
+        return items
+
+    def _result(self, proto: NodeProto, inputs: list[Item]) -> Item | tuple[Item, ...]:
+        domain = LIKE_ONNX.get(proto.domain, proto.domain)
+        function = self._functions.local(proto)
+        if function is not None:
+            return self._call(function, proto, inputs)
+        if any(entry.key == STOP for entry in proto.metadata_props):
+            stopped = inputs[0]
+            assert isinstance(stopped, Staged)
+            return self.stage.block("StopGradient", stopped)
+        rule = RULES_BY_DOMAIN.get(domain, {}).get(proto.op_type)
+        if rule is not None:
+            try:
+                return rule(self._context(proto, inputs, domain))
+            except _INVALID as error:
+                why = "its inputs or attributes don't fit it"
+                raise UnsupportedError(proto.op_type, why) from error
+        body = self._functions.of_operator(proto, inputs, self._opsets.get(domain, 1))
+        if body is None:
+            where = f" in {domain}" if domain else ""
+            raise UnsupportedError(proto.op_type, f"no blocks are known for it{where}")
+        return self._call(body, proto, inputs)
+
+    def _context(self, proto: NodeProto, inputs: list[Item], domain: str) -> Node:
+        return Node(
+            proto.op_type,
+            self.stage,
+            self,
+            inputs,
+            with_attributes(proto, self._attributes),
+            list(proto.output),
+            self._opsets.get(domain, 1),
+            self.training,
+            proto.name.rpartition("/")[2],
+        )
+
+    def _call(
+        self, function: FunctionProto, proto: NodeProto, inputs: Sequence[Item]
+    ) -> tuple[Item, ...]:
+        """A function is a page; its calls that compute alike are uses of one page."""
+        key = function.domain, function.name
+        if key in self._calls:
+            raise FileError(f"The function {function.name[:200]!r} calls itself.")
+        given = with_attributes(proto, self._attributes)
+        defaults = {attribute.name: attribute for attribute in function.attribute_proto}
+        place = (*self._path, *key)
+        self._numbers[place] = number = self._numbers.get(place, 0) + 1
+        path = (*self._path, Call(function.name, number))
+        names = {
+            name: inputs[i] if i < len(inputs) else None for i, name in enumerate(function.input)
+        }
+        opsets = {**self._opsets, **{o.domain: o.version for o in function.opset_import}}
+        before = self._attributes, self._opsets
+        self._attributes, self._opsets = {**defaults, **given}, opsets
+        self._calls.append(key)
+        try:
+            with self.stage.at(path), self._inside(names, path):
+                self._put_up(function.node)
+                return tuple(self._names.get(name) for name in function.output)
+        finally:
+            self._attributes, self._opsets = before
+            self._calls.pop()
+
+    @contextmanager
+    def _inside(self, names: MutableMapping[str, Item], path: tuple[Part, ...]) -> Iterator[None]:
+        before = self._names, self._path
+        self._names, self._path = names, path
+        try:
+            yield
+        finally:
+            self._names, self._path = before
+
+
+def _maps(names: MutableMapping[str, Item]) -> list[MutableMapping[str, Item]]:
+    return list(names.maps) if isinstance(names, ChainMap) else [names]
+
+
+def _shown(part: Part) -> str:
+    return part if isinstance(part, str) else part.name
+
+
+def _named(proto: NodeProto, items: Sequence[Item], inputs: Sequence[Item]) -> None:
+    """Give the block of a node the node's own name."""
+    name = own_name(proto)
+    only = items[0] if items else None
+    if name and isinstance(only, Staged) and only.source and not only.source.name:
+        if not any(item is only for item in inputs):
+            only.source.name = name

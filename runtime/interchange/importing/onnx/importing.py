@@ -1,0 +1,197 @@
+"""Imports a model: its inputs, its parameters, its graph."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, MutableMapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+import numpy as np
+
+from blocks.errors import FileError
+from blocks.limits import MAX_CONSTANT
+from runtime.interchange.importing.imported import Imported, UnsupportedError
+from runtime.interchange.importing.onnx.functions import Functions
+from runtime.interchange.importing.onnx.graphs import GraphReader
+from runtime.interchange.importing.onnx.operators.node import Item
+from runtime.interchange.importing.onnx.places import module_of, split
+from runtime.interchange.importing.onnx.reading import read_model
+from runtime.interchange.importing.onnx.tensors import DTYPES, dtype_name
+from runtime.interchange.importing.onnx.weights import Role, roles_of
+from runtime.interchange.importing.options import DEFAULTS, ImportOptions, conclude
+from runtime.interchange.importing.stage import Stage
+from runtime.interchange.importing.staged import Staged
+
+if TYPE_CHECKING:
+    from onnx import GraphProto, ModelProto, TensorProto, ValueInfoProto
+
+OPEN_LENGTH = 2
+"""The length of an axis that the model leaves open."""
+Example: TypeAlias = "np.ndarray[Any, Any] | list[np.ndarray[Any, Any]] | None"
+
+
+def import_onnx(path: Path, options: ImportOptions = DEFAULTS) -> Imported:
+    """Import an ONNX model from its file.
+
+    Raises FileError for a file that is damaged or asks for too much, UnsupportedError for a model
+    that no blocks can express.
+    """
+    return import_model(read_model(path), options, folder=path.parent)
+
+
+def import_model(
+    model: ModelProto,
+    options: ImportOptions = DEFAULTS,
+    examples: Mapping[str, Example] | None = None,
+    folder: Path | None = None,
+) -> Imported:
+    """Import a model that is in memory. ``examples`` are numbers for inputs, by name.
+
+    ``folder`` is where the files with its numbers are; without it there are none.
+    """
+    if not model.opset_import:
+        raise FileError("The model doesn't name the version of its operators.")
+    stage = Stage(model.graph.name)
+    opsets = {entry.domain: entry.version for entry in model.opset_import}
+    reader = GraphReader(stage, Functions(model), {"": 1, **opsets}, folder)
+    reader.training = options.training
+    _require_names(model.graph)
+    names = _Stored(reader, roles_of(model), model.graph)
+    inputs = [value for value in model.graph.input if value.name not in names.tensors]
+    given = _Inputs(stage, options, examples or {})
+    for index, value in enumerate(inputs):
+        names[value.name] = given.input(value, index)
+    outputs = reader.main(model.graph, names)
+    return conclude(stage, dict(_flat(outputs)), options)
+
+
+def _require_names(graph: GraphProto) -> None:
+    """Raise FileError where a name stands for two things."""
+    given = [value.name for value in graph.input]
+    stored = [tensor.name for tensor in graph.initializer]
+    for names in (given, stored):
+        if len(set(names)) < len(names):
+            raise FileError("Two inputs or two tensors of the model have the same name.")
+    if graph.sparse_initializer:
+        raise UnsupportedError("A sparse tensor", "there are no sparse values")
+
+
+def _flat(outputs: Mapping[str, Item]) -> Iterator[tuple[str, Staged]]:
+    """Outputs by name; the items of sequences are numbered."""
+    for name, item in outputs.items():
+        if isinstance(item, Staged):
+            yield name, item
+        else:
+            yield from ((f"{name}_{i}", x) for i, x in enumerate(item or []))
+
+
+class _Inputs:
+    """Makes Input blocks; open axes of the same name get the same length."""
+
+    def __init__(
+        self, stage: Stage, options: ImportOptions, examples: Mapping[str, Example]
+    ) -> None:
+        self._stage = stage
+        self._options = options
+        self._examples = examples
+
+    def input(self, value: ValueInfoProto, index: int) -> Item:
+        """What the name of an input stands for."""
+        if value.type.HasField("tensor_type"):
+            self._dtype(value)
+        if value.name in self._examples:
+            example = self._examples[value.name]
+            if isinstance(example, list):
+                names = [f"{value.name}_{i}" for i in range(len(example))]
+                return [self._stage.input(n, x) for n, x in zip(names, example, strict=True)]
+            return None if example is None else self._stage.input(value.name, example)
+        shape, dtype = self._shape(value), self._dtype(value)
+        if any(length < 0 for length in shape) or np.prod(shape, dtype=float) > MAX_CONSTANT:
+            raise FileError(f"The input {value.name!r} has no valid shape.", got=str(shape[:8]))
+        example = self._options.example(index, shape, dtype)
+        numbers = "standard normal" if dtype.startswith("float") else "zero"
+        self._stage.remark("note", f"{value.name}: its numbers are {numbers}, of shape {shape}.")
+        return self._stage.input(value.name, example, stand_in=True)
+
+    def _dtype(self, value: ValueInfoProto) -> str:
+        kind = value.type.WhichOneof("value")
+        if kind != "tensor_type":
+            raise UnsupportedError(f"The input {value.name!r}", "only arrays can be fed")
+        code = value.type.tensor_type.elem_type
+        if code not in DTYPES:
+            why = f"there are no values of dtype {dtype_name(code)}"
+            raise UnsupportedError(f"The input {value.name!r}", why)
+        return DTYPES[code]
+
+    def _shape(self, value: ValueInfoProto) -> tuple[int, ...]:
+        chosen = self._options.shapes.get(value.name)
+        if chosen is not None:
+            return tuple(chosen)
+        if not value.type.tensor_type.HasField("shape"):
+            raise FileError(
+                f"The input {value.name!r} has no shape.",
+                next_step=f"Give one: --shape {value.name}=2,3.",
+            )
+        dimensions = value.type.tensor_type.shape.dim
+        shape = tuple(d.dim_value if d.HasField("dim_value") else OPEN_LENGTH for d in dimensions)
+        opened = [
+            d.dim_param or str(i) for i, d in enumerate(dimensions) if not d.HasField("dim_value")
+        ]
+        if opened:
+            self._stage.remark(
+                "specialised",
+                f"{value.name}: the model leaves {', '.join(opened)} open, here {OPEN_LENGTH}.",
+            )
+        return shape
+
+
+class _Stored(MutableMapping[str, Item]):
+    """The names of the main graph; a stored tensor becomes a value when it is first read."""
+
+    def __init__(self, reader: GraphReader, roles: Mapping[str, Role], graph: GraphProto) -> None:
+        self.tensors: dict[str, TensorProto] = {tensor.name: tensor for tensor in graph.initializer}
+        self._reader = reader
+        self._roles = roles
+        self._items: dict[str, Item] = {}
+
+    def __getitem__(self, name: str) -> Item:
+        if name not in self._items:
+            self._items[name] = self._made(self.tensors[name])
+        return self._items[name]
+
+    def __setitem__(self, name: str, item: Item) -> None:
+        self._items[name] = item
+
+    def __delitem__(self, name: str) -> None:
+        del self._items[name]
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._items or name in self.tensors
+
+    def __iter__(self) -> Iterator[str]:
+        return iter({**self.tensors, **self._items})
+
+    def __len__(self) -> int:
+        return len({**self.tensors, **self._items})
+
+    def _made(self, tensor: TensorProto) -> Staged:
+        array = self._reader.array(tensor)
+        role = self._roles.get(tensor.name, Role())
+        trained = array.dtype.kind == "f" and role.is_trained(array)
+        if not (trained or role.frozen):
+            return self._reader.stage.constant(array)
+        module, own = _home(tensor.name, role)
+        return self._reader.stage.variable(
+            tensor.name, array, trainable=trained, module=module, own=own
+        )
+
+
+def _home(name: str, role: Role) -> tuple[Sequence[str], str]:
+    """The module that a parameter belongs to, and its name there."""
+    parts = split(name)
+    if len(parts) > 1 and "::" not in name:
+        return parts[:-1], parts[-1]
+    around = [str(part) for part in module_of(role.readers[0])]
+    if "::" in name:
+        return around, "weight" if role.slot < 2 else "bias"
+    return around, name

@@ -1,0 +1,24 @@
+"""What each ONNX operator is in blocks, a module for each family."""
+
+from runtime.interchange.importing.onnx.operators import (
+    control,
+    convolutions,
+    elementwise,
+    indexing,
+    normalization,
+    pooling,
+    products,
+    quantization,
+    recurrent,
+    reductions,
+    regions,
+    resizing,
+    shapes,
+    signals,
+)
+
+FAMILIES = (
+    control, convolutions, elementwise, indexing, normalization, pooling, products, quantization,
+    recurrent, reductions, regions, resizing, shapes, signals,
+)  # fmt: skip
+"""Modules that register rules."""

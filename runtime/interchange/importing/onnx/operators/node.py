@@ -1,0 +1,182 @@
+"""A node of an ONNX graph, as the rules of the operators see it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
+
+import numpy as np
+
+from runtime.interchange.importing.imported import UnsupportedError
+from runtime.interchange.importing.onnx.tensors import DTYPES, dtype_name
+from runtime.interchange.importing.staged import Staged
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+    from onnx import AttributeProto, GraphProto, TensorProto
+
+    from runtime.interchange.importing.stage import Stage
+
+Item: TypeAlias = "Staged | list[Staged] | None"
+"""What a name in a graph stands for: a value, a sequence of values, or nothing (optional)."""
+Result: TypeAlias = "Item | tuple[Item, ...]"
+"""The outputs of a node; several are a tuple."""
+Rule: TypeAlias = "Callable[[Node], Result]"
+
+
+class Graphs(Protocol):
+    """Puts up the graphs inside nodes."""
+
+    def graph(self, graph: GraphProto, inputs: Sequence[Item], in_loop: bool = False) -> list[Item]:
+        """The outputs of a graph inside the current one, which sees the names around it."""
+
+    def named(self, name: str) -> Staged:
+        """The value that a name stands for where the node is."""
+
+    def array(self, tensor: TensorProto) -> NDArray[Any]:
+        """The numbers of a tensor, which may lie beside the model."""
+
+
+@dataclass(eq=False, slots=True)
+class Node:
+    """Inputs by position, attributes by name, and the stage that the node's blocks go to."""
+
+    operator: str
+    stage: Stage
+    graphs: Graphs
+    inputs: list[Item]
+    attributes: Mapping[str, AttributeProto]
+    wanted: Sequence[str]
+    """Names of the outputs, empty ones for those that nothing reads."""
+    opset: int
+    training: bool = False
+    """Whether operators with two modes are as in training."""
+    name: str = ""
+
+    def unsupported(self, why: str) -> UnsupportedError:
+        """An error that says why this node has no blocks."""
+        return UnsupportedError(self.operator, why)
+
+    def wants(self, index: int) -> bool:
+        """Whether anything may read an output."""
+        return index < len(self.wanted) and bool(self.wanted[index])
+
+    def has(self, index: int) -> bool:
+        """Whether an input is given."""
+        return index < len(self.inputs) and self.inputs[index] is not None
+
+    def get(self, index: int) -> Staged | None:
+        """The value of an optional input."""
+        return self.x(index) if self.has(index) else None
+
+    def x(self, index: int = 0) -> Staged:
+        """The value of an input."""
+        item = self.inputs[index] if index < len(self.inputs) else None
+        if not isinstance(item, Staged):
+            what = "missing" if item is None else "a sequence"
+            raise self.unsupported(f"its input {index} is {what}")
+        return item
+
+    def values(self, start: int = 0) -> list[Staged]:
+        """All inputs from ``start`` on, which must be values."""
+        return [self.x(index) for index in range(start, len(self.inputs))]
+
+    def sequence(self, index: int = 0) -> list[Staged]:
+        """An input that is a sequence."""
+        item = self.inputs[index] if index < len(self.inputs) else None
+        if not isinstance(item, list):
+            raise self.unsupported(f"its input {index} is no sequence")
+        return item
+
+    def known(self, index: int) -> NDArray[Any]:
+        """The numbers of an input, which must be known when the diagram is made."""
+        return self.stage.numbers(self.x(index), self.operator)
+
+    def known_integer(self, index: int, default: int | None = None) -> int:
+        """A single whole number that an input gives; ``default`` where it is left out."""
+        if default is not None and not self.has(index):
+            return default
+        array = self.known(index)
+        if array.size != 1:
+            raise self.unsupported(f"its input {index} is not a single number")
+        return int(array.item())
+
+    def known_integers(self, index: int, attribute: str = "") -> list[int] | None:
+        """Whole numbers that an input gives, or an attribute in older models."""
+        if self.has(index):
+            return [int(i) for i in np.atleast_1d(self.known(index)).ravel()]
+        given = self.integers(attribute) if attribute else None
+        return None if given is None else list(given)
+
+    def integer(self, name: str, default: int = 0) -> int:
+        """A whole number among the attributes."""
+        attribute = self.attributes.get(name)
+        return default if attribute is None else int(attribute.i)
+
+    def number(self, name: str, default: float = 0.0) -> float:
+        """A number among the attributes, float32 in its shortest decimal form."""
+        attribute = self.attributes.get(name)
+        return default if attribute is None else float(str(np.float32(attribute.f)))
+
+    def text(self, name: str, default: str = "") -> str:
+        """A text among the attributes."""
+        attribute = self.attributes.get(name)
+        return default if attribute is None else attribute.s.decode("utf-8", "replace")
+
+    def integers(self, name: str) -> tuple[int, ...] | None:
+        """Whole numbers among the attributes."""
+        attribute = self.attributes.get(name)
+        return None if attribute is None else tuple(int(i) for i in attribute.ints)
+
+    def numbers(self, name: str) -> tuple[float, ...] | None:
+        """Numbers among the attributes."""
+        attribute = self.attributes.get(name)
+        return None if attribute is None else tuple(float(f) for f in attribute.floats)
+
+    def texts(self, name: str) -> list[str] | None:
+        """Texts among the attributes."""
+        attribute = self.attributes.get(name)
+        return (
+            None if attribute is None else [s.decode("utf-8", "replace") for s in attribute.strings]
+        )
+
+    def array(self, name: str) -> NDArray[Any]:
+        """A tensor among the attributes."""
+        return self.graphs.array(self.attributes[name].t)
+
+    def body(self, name: str) -> GraphProto:
+        """A graph among the attributes."""
+        if name not in self.attributes:
+            raise self.unsupported(f"its graph {name!r} is missing")
+        return self.attributes[name].g
+
+    def dtype(self, name: str, default: str = "") -> str:
+        """A dtype among the attributes. Raises UnsupportedError for one that no value has."""
+        code = self.integer(name)
+        if not code and default:
+            return default
+        if code not in DTYPES:
+            raise self.unsupported(f"there are no values of dtype {dtype_name(code)}")
+        return DTYPES[code]
+
+    def axis(self, default: int, ndim: int | None = None) -> int:
+        """The attribute ``axis``, counted from the front. Raises UnsupportedError outside."""
+        axis, rank = self.integer("axis", default), self.x().ndim if ndim is None else ndim
+        if not -rank <= axis < max(rank, 1):
+            raise self.unsupported(f"axis {axis} of {rank} axes")
+        return axis % max(rank, 1)
+
+
+RULES: dict[str, Rule] = {}
+"""The rule of each operator of the domain of ONNX itself."""
+
+
+def rule(*operators: str) -> Callable[[Rule], Rule]:
+    """Registers a function as the rule of operators."""
+
+    def register(function: Rule) -> Rule:
+        RULES.update(dict.fromkeys(operators, function))
+        return function
+
+    return register

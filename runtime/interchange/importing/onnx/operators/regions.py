@@ -1,0 +1,69 @@
+"""Boxes in images: which of them stay, and what is pooled from them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from runtime.interchange.importing.onnx.operators.node import Node, rule
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from runtime.interchange.importing.staged import Staged
+
+MAX_BOXES = 20_000
+"""Boxes that are compared with each other when the diagram is made."""
+
+
+@rule("NonMaxSuppression")
+def _non_max_suppression(node: Node) -> Staged:
+    """Of known boxes: the best of each class, without those that one before it overlaps."""
+    boxes, scores = node.known(0), node.known(1)
+    if boxes.shape[1] > MAX_BOXES:
+        raise node.unsupported(f"{boxes.shape[1]} boxes")
+    most = node.known_integer(2, 0)
+    overlap = float(node.known(3).item()) if node.has(3) else 0.0
+    least = float(node.known(4).item()) if node.has(4) else -np.inf
+    corners = _corners(boxes, centred=bool(node.integer("center_point_box")))
+    chosen = [
+        (batch, label, box)
+        for batch in range(scores.shape[0])
+        for label in range(scores.shape[1])
+        for box in _best(corners[batch], scores[batch, label], most, overlap, least)
+    ]
+    return node.stage.constant(np.array(chosen, np.int64).reshape(-1, 3))
+
+
+def _corners(boxes: NDArray[Any], centred: bool) -> NDArray[Any]:
+    """Boxes as (y1, x1, y2, x2), the smaller ones first."""
+    if centred:
+        centre, half = boxes[..., :2], boxes[..., 2:] / 2
+        return np.concatenate([centre - half, centre + half], -1)
+    ends = np.stack([boxes[..., :2], boxes[..., 2:]])
+    return np.concatenate([ends.min(0), ends.max(0)], -1)
+
+
+def _best(
+    corners: NDArray[Any], scores: NDArray[Any], most: int, overlap: float, least: float
+) -> list[int]:
+    order = [int(i) for i in np.argsort(-scores, kind="stable") if scores[i] > least]
+    kept: list[int] = []
+    for box in order:
+        if len(kept) >= most:
+            break
+        if not kept or _overlaps(corners[box], corners[kept]).max() <= overlap:
+            kept.append(box)
+    return kept
+
+
+def _overlaps(box: NDArray[Any], others: NDArray[Any]) -> NDArray[Any]:
+    """Area that a box shares with each other one, as a part of what both cover."""
+    low = np.maximum(box[:2], others[:, :2])
+    high = np.minimum(box[2:], others[:, 2:])
+    shared = np.clip(high - low, 0, None).prod(-1)
+    areas = (others[:, 2:] - others[:, :2]).prod(-1)
+    total = (box[2:] - box[:2]).prod() + areas - shared
+    found: NDArray[Any] = np.divide(shared, total, out=np.zeros_like(shared), where=total > 0)
+    return found

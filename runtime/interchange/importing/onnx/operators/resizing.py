@@ -1,0 +1,184 @@
+"""Resampling: along each axis, every element is a weighted sum of some of x."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from runtime.interchange.importing.onnx.operators.indexing import last_to, to_last
+from runtime.interchange.importing.onnx.operators.node import Node, rule
+from runtime.interchange.importing.onnx.operators.shapes import require_small
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from runtime.interchange.importing.staged import Staged
+
+
+@dataclass(frozen=True, slots=True)
+class Resampling:
+    """One axis of a Resize: ``length`` elements become ``new`` ones.
+
+    ``scale`` is the factor that the model gives, which may differ from ``new / length``; ``part``
+    are the ends of the part that is resampled, as fractions of the axis.
+    """
+
+    axis: int
+    length: int
+    new: int
+    scale: float
+    part: tuple[float, float] | None
+
+
+@rule("Resize", "Upsample")
+def _resize(node: Node) -> Staged:
+    x = node.x()
+    axes = _axes(node)
+    require_small(node, [axis.new for axis in axes])
+    for axis in axes:
+        if axis.new != axis.length or axis.scale != 1 or axis.part is not None:
+            x = _resampled(node, x, axis)
+    return x
+
+
+def _axes(node: Node) -> list[Resampling]:
+    x, old = node.x(), node.operator == "Upsample" or node.opset < 11
+    axes = [axis % x.ndim for axis in node.integers("axes") or range(x.ndim)]
+    scales = _numbers(node, 1 if old else 2)
+    sizes = None if old else _numbers(node, 3)
+    part = None if old else _numbers(node, 1)
+    lengths = [x.shape[axis] for axis in axes]
+    if scales is None and "scales" in node.attributes:
+        scales = list(node.numbers("scales") or ())
+    new: list[int] = []
+    if sizes is not None:
+        scales, new = _from_sizes(node, [int(n) for n in sizes], lengths)
+    if scales is None or len(scales) != len(axes) or min(scales, default=1) <= 0:
+        raise node.unsupported(f"scales {scales} for {len(axes)} axes")
+    new = new or [int(np.floor(n * float(s))) for n, s in zip(lengths, scales, strict=True)]
+    parts = [None if part is None else (part[i], part[i + len(axes)]) for i in range(len(axes))]
+    given = zip(axes, lengths, new, scales, parts, strict=True)
+    return [Resampling(axis, n, int(m), float(s), part) for axis, n, m, s, part in given]
+
+
+def _numbers(node: Node, index: int) -> list[float] | None:
+    """Numbers that an input gives; None where it is left out or empty."""
+    if not node.has(index) or not node.x(index).size:
+        return None
+    return [float(number) for number in node.known(index).reshape(-1)]
+
+
+def _from_sizes(
+    node: Node, sizes: list[int], lengths: Sequence[int]
+) -> tuple[list[float], list[int]]:
+    """Scales for sizes, and the sizes with the policy for the aspect ratio."""
+    if len(sizes) != len(lengths):
+        raise node.unsupported(f"{len(sizes)} sizes for {len(lengths)} axes")
+    scales = [size / length for size, length in zip(sizes, lengths, strict=True)]
+    policy = node.text("keep_aspect_ratio_policy", "stretch")
+    if policy == "stretch":
+        return scales, sizes
+    scale = min(scales) if policy == "not_larger" else max(scales)
+    return [scale] * len(sizes), [int(length * scale + 0.5) for length in lengths]
+
+
+def _resampled(node: Node, x: Staged, axis: Resampling) -> Staged:
+    mode = node.text("mode", "nearest")
+    places = _places(node, axis)
+    cropped = _transformation(node) == "tf_crop_and_resize"
+    outside = (places < 0) | (places > axis.length - 1) if cropped else np.zeros(axis.new, bool)
+    if mode == "nearest":
+        y = node.stage.take(x, _nearest(node, places, axis.length), axis.axis)
+    else:
+        y = _weighted(x, _weights(node, mode, places, axis), axis.axis)
+    if not outside.any():
+        return y
+    shape = [1] * x.ndim
+    shape[axis.axis] = axis.new
+    mask = node.stage.constant(outside.reshape(shape))
+    return node.stage.block("Where", mask, y.like(node.number("extrapolation_value")), y)
+
+
+def _weighted(x: Staged, weights: NDArray[Any], axis: int) -> Staged:
+    """Weighted sums along an axis; ``weights`` (new, old)."""
+    y = x if x.is_float else x.stage.cast(x, "float32")
+    matrix = x.stage.constant(weights.T.astype(y.dtype))
+    return x.stage.cast(last_to(to_last(y, axis) @ matrix, axis), x.dtype)
+
+
+def _transformation(node: Node) -> str:
+    old = node.operator == "Upsample" or node.opset < 11
+    default = "asymmetric" if old else "half_pixel"
+    return node.text("coordinate_transformation_mode", default)
+
+
+def _places(node: Node, axis: Resampling) -> NDArray[Any]:
+    """Where the new elements are among the old ones, in elements from the first."""
+    how, new = _transformation(node), np.arange(axis.new, dtype=np.float64)
+    exact, length = axis.scale * axis.length, axis.length
+    if how == "asymmetric":
+        return new / axis.scale
+    if how == "align_corners":
+        return np.zeros(axis.new) if exact == 1 else new * (length - 1) / (exact - 1)
+    if how == "tf_crop_and_resize":
+        start, end = axis.part or (0.0, 1.0)
+        if exact == 1:
+            return np.full(axis.new, (start + end) / 2 * (length - 1))
+        return start * (length - 1) + new * (end - start) * (length - 1) / (exact - 1)
+    centred = (new + 0.5) / axis.scale - 0.5
+    if how == "half_pixel":
+        return centred
+    if how == "pytorch_half_pixel":
+        return centred if exact != 1 else np.full(axis.new, -0.5)
+    if how == "half_pixel_symmetric":
+        return length / 2 * (1 - axis.new / exact) + centred
+    raise node.unsupported(f"coordinates {how!r}")
+
+
+def _nearest(node: Node, places: NDArray[Any], length: int) -> NDArray[Any]:
+    default = "floor" if node.operator == "Upsample" or node.opset < 11 else "round_prefer_floor"
+    how = node.text("nearest_mode", default)
+    nearest = {
+        "round_prefer_floor": np.ceil(places - 0.5),
+        "round_prefer_ceil": np.floor(places + 0.5),
+        "floor": np.floor(places),
+        "ceil": np.ceil(places),
+    }
+    if how not in nearest:
+        raise node.unsupported(f"nearest_mode {how!r}")
+    found: NDArray[Any] = np.clip(nearest[how], 0, length - 1).astype(np.int64)
+    return found
+
+
+def _weights(node: Node, mode: str, places: NDArray[Any], axis: Resampling) -> NDArray[Any]:
+    """What each new element takes of each old one, (new, old)."""
+    if mode not in ("linear", "bilinear", "cubic"):
+        raise node.unsupported(f"mode {mode!r}")
+    cubic = mode == "cubic"
+    narrow = min(axis.scale, 1.0) if node.integer("antialias") else 1.0
+    first = int(np.floor((-2 if cubic else -1) / narrow)) + 1
+    taps = np.arange(first, 2 - first if not cubic else 3 - first)
+    left = np.floor(places).astype(np.int64)
+    distance = np.abs(taps - (places - left)[:, None]) * narrow
+    near = _cubic(distance, node.number("cubic_coeff_a", -0.75)) if cubic else 1 - distance
+    near = near if cubic else np.clip(near, 0, 1)
+    source = left[:, None] + taps
+    if node.integer("exclude_outside"):
+        near = np.where((source < 0) | (source >= axis.length), 0.0, near)
+    if narrow != 1 or node.integer("exclude_outside"):
+        near = near / near.sum(1, keepdims=True)
+    weights = np.zeros((axis.new, axis.length))
+    rows = np.broadcast_to(np.arange(axis.new)[:, None], source.shape)
+    np.add.at(weights, (rows, np.clip(source, 0, axis.length - 1)), near)
+    return weights
+
+
+def _cubic(distance: NDArray[Any], a: float) -> NDArray[Any]:
+    """Weights of cubic convolution at distances in elements. Source: Keys 1981."""
+    close = ((a + 2) * distance - (a + 3)) * distance**2 + 1
+    far = ((a * distance - 5 * a) * distance + 8 * a) * distance - 4 * a
+    near: NDArray[Any] = np.where(distance <= 1, close, np.where(distance < 2, far, 0.0))
+    return near

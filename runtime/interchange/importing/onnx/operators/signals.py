@@ -1,0 +1,118 @@
+"""Fourier transforms, as products with constant matrices."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from runtime.interchange.importing.onnx.operators.indexing import last_to, to_last
+from runtime.interchange.importing.onnx.operators.node import Node, rule
+from runtime.interchange.importing.onnx.operators.shapes import pad, require_small
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from runtime.interchange.importing.staged import Staged
+
+
+@rule("DFT")
+def _dft(node: Node) -> Staged:
+    """Complex numbers are pairs along the last axis."""
+    x, stage = node.x(), node.stage
+    axis = node.known_integer(2, -2) if node.opset >= 20 else node.integer("axis", 1)
+    axis %= x.ndim
+    inverse, one_sided = bool(node.integer("inverse")), bool(node.integer("onesided"))
+    half = inverse and one_sided
+    length = node.known_integer(1, 2 * (x.shape[axis] - 1) if half else x.shape[axis])
+    require_small(node, (length, length))
+    if half:
+        return _real(x, axis, length)
+    x = stage.cut(x, axis, 0, min(length, x.shape[axis]))
+    widths = [(0, 0)] * x.ndim
+    widths[axis] = (0, length - x.shape[axis])
+    x = pad(x, widths)
+    return transformed(x, axis, _matrix(length, inverse, one_sided))
+
+
+def _real(x: Staged, axis: int, length: int) -> Staged:
+    """The real numbers, along a last axis of 1, whose spectrum has this as its first half."""
+    used = min(length // 2 + 1, x.shape[axis])
+    x = x.stage.cut(x, axis, 0, used)
+    twice = np.where((np.arange(used) % (length / 2)) == 0, 1.0, 2.0)
+    matrix = _matrix(length, inverse=True, one_sided=False)[:used] * twice[:, None]
+    whole = transformed(x, axis, matrix)
+    return x.stage.cut(whole, -1, 0, 1)
+
+
+def _matrix(length: int, inverse: bool, one_sided: bool) -> NDArray[Any]:
+    """The matrix of a discrete Fourier transform, (time, frequency)."""
+    frequencies = length // 2 + 1 if one_sided else length
+    turns = np.outer(np.arange(length), np.arange(frequencies)) % length / length
+    matrix: NDArray[Any] = np.exp((2j if inverse else -2j) * np.pi * turns)
+    return matrix / length if inverse else matrix
+
+
+def transformed(x: Staged, axis: int, matrix: NDArray[Any]) -> Staged:
+    """The product of complex numbers with a complex matrix along an axis before the last."""
+    stage = x.stage
+    real = stage.select(x, -1, 0)
+    imaginary = stage.select(x, -1, 1) if x.shape[-1] == 2 else None
+
+    def times(part: Staged, factor: NDArray[Any]) -> Staged:
+        product = to_last(part, axis) @ stage.constant(factor.astype(part.dtype))
+        return last_to(product, axis)
+
+    re, im = times(real, matrix.real), times(real, matrix.imag)
+    if imaginary is not None:
+        re, im = re - times(imaginary, matrix.imag), im + times(imaginary, matrix.real)
+    return stage.block("Stack", re, im, axis=re.ndim)
+
+
+@rule("STFT")
+def _stft(node: Node) -> Staged:
+    """The transform of frames, each ``step`` after the one before, times a window."""
+    x, stage, step = node.x(), node.stage, node.known_integer(1)
+    window = node.get(2)
+    length = node.known_integer(3, window.shape[0] if window is not None else x.shape[1])
+    count = (x.shape[1] - length) // step + 1 if step > 0 else 0
+    if count < 1:
+        raise node.unsupported("the signal is shorter than a frame")
+    places = np.arange(length) + step * np.arange(count)[:, None]
+    require_small(node, (length, length))
+    if x.ndim == 2:
+        x = stage.reshape(x, (*x.shape, 1))
+    frames = stage.block("Gather", x, stage.constant(places.astype(np.int64)), axis=1)
+    if window is not None:
+        if window.shape[0] != length:
+            raise node.unsupported("a window of another length than the frames")
+        frames = frames * stage.reshape(window, (length, 1))
+    one_sided = bool(node.integer("onesided", 1))
+    return transformed(frames, 2, _matrix(length, False, one_sided))
+
+
+@rule("MelWeightMatrix")
+def _mel_weights(node: Node) -> Staged:
+    """Triangles evenly spread over the mel scale, (spectrogram, mel)."""
+    bins, length, rate = (node.known_integer(i) for i in range(3))
+    low, high = (float(node.known(i).item()) for i in (3, 4))
+    spectrum = require_small(node, (length // 2 + 1, max(bins, 0)))[0]
+    edges = _mel(low) + np.arange(bins + 2) * (_mel(high) - _mel(low)) / (bins + 2)
+    hertz = 700 * (10 ** (edges / 2595) - 1)
+    places = np.floor((length + 1) * hertz / rate).astype(np.int64)
+    weights = np.zeros((spectrum, bins))
+    at = np.arange(spectrum)
+    for i, (left, centre, right) in enumerate(zip(places, places[1:], places[2:], strict=False)):
+        if left == centre:
+            weights[centre, i] = 1
+        rising, falling = (at >= left) & (at <= centre), (at >= centre) & (at < right)
+        if left < centre:
+            weights[rising, i] = (at[rising] - left) / (centre - left)
+        if centre < right:
+            weights[falling, i] = (right - at[falling]) / (right - centre)
+    dtype = node.dtype("output_datatype", "float32")
+    return node.stage.constant(weights.astype(dtype))
+
+
+def _mel(hertz: float) -> float:
+    return float(2595 * np.log10(1 + hertz / 700))

@@ -1,0 +1,72 @@
+"""Where a node belongs: the module that its name says, and the line of the program it is from."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from onnx import NodeProto
+
+    from runtime.interchange.importing.scopes import Part
+
+MAX_LEVELS = 40
+"""Modules inside one another; what a name says below is left out."""
+_MAX_TEXT = 20_000
+_LINE = re.compile(r'File "([^"\n]{1,1000})", line (\d{1,9})')
+_OLD_LINE = re.compile(r"^([^\s()]{1,1000})\((\d{1,9})\):", re.MULTILINE)
+_QUOTED = re.compile(r"'([^'\n]{0,1000})'")
+_SLASHES = re.compile(r"[/\\]")
+_NUMBERED = re.compile(r"[_.:]?\d*\Z")
+
+
+def module_of(node: NodeProto) -> tuple[Part, ...]:
+    """The module around a node: the scopes that PyTorch wrote, or what its name is behind."""
+    scopes = _metadata(node, "pkg.torch.onnx.name_scopes")
+    if scopes:
+        names = _QUOTED.findall(scopes[:_MAX_TEXT])
+        return split(names[-2]) if len(names) > 1 else ()
+    return split(node.name.rpartition("/")[0])
+
+
+def split(name: str) -> tuple[str, ...]:
+    """The parts of a module's name: ``/encoder/layers.0``, ``encoder.layers.0``.
+
+    PyTorch has the name of a Sequential twice, ``/net/net.0``; once is enough.
+    """
+    parts: list[str] = []
+    around = ""
+    for level in name[:_MAX_TEXT].split("/"):
+        own = level.removeprefix(f"{around}.")
+        parts += [part for part in own.split(".") if part.strip()]
+        around = level
+    return tuple(parts[:MAX_LEVELS])
+
+
+def own_name(node: NodeProto) -> str:
+    """What a node is called in its module; empty where that is no more than its operator."""
+    name = node.name.rpartition("/")[2]
+    stem = _NUMBERED.sub("", name).lower()
+    operator = node.op_type.lower()
+    plain = stem in (operator, f"{operator}node", f"node_{operator}", "node", "n", "")
+    return "" if plain or "::" in name else name
+
+
+def written_at(node: NodeProto) -> str:
+    """The line of the program that a node is from, ``model.py:42``; empty where none is known."""
+    trace = _metadata(node, "pkg.torch.onnx.stack_trace") or node.doc_string
+    trace = trace[-_MAX_TEXT:]
+    lines = _LINE.findall(trace)
+    if lines:
+        path, line = lines[-1]
+    else:
+        found = _OLD_LINE.search(trace)
+        if found is None:
+            return ""
+        path, line = found.groups()
+    file = _SLASHES.split(path)[-1]
+    return f"{file}:{line}"
+
+
+def _metadata(node: NodeProto, key: str) -> str:
+    return next((entry.value for entry in node.metadata_props if entry.key == key), "")

@@ -1,0 +1,48 @@
+"""Reads a model from its file."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from blocks.errors import FileError
+from runtime.diagram.files.storage import system_errors
+from runtime.interchange.importing.onnx.scanning import require_harmless
+
+if TYPE_CHECKING:
+    from onnx import ModelProto
+
+MAX_BYTES = 2 << 30
+"""Bytes of a file, the most that protobuf reads."""
+
+
+def read_model(path: Path) -> ModelProto:
+    """The model in a file. Raises FileError where there is none, or onnx is not installed."""
+    with system_errors(path, "read"):
+        if path.stat().st_size > MAX_BYTES:
+            raise FileError("The file is too large.", path=str(path), expected="at most 2 GiB")
+        data = path.read_bytes()
+    require_harmless(data)
+    return parsed(data)
+
+
+def parsed(data: bytes) -> ModelProto:
+    """The model in bytes that are harmless. Raises FileError where there is none."""
+    try:
+        from google.protobuf.message import DecodeError
+        from onnx import ModelProto
+    except ImportError as error:
+        raise FileError(
+            "ONNX models are read by the package onnx, which is not installed.",
+            next_step='Install it: pip install "gradwire[interchange]".',
+        ) from error
+    model = ModelProto()
+    try:
+        model.ParseFromString(data)
+    except (DecodeError, ValueError, RecursionError) as error:
+        raise FileError(
+            "The file is damaged, or no ONNX model.", next_step="Save it again."
+        ) from error
+    if not model.HasField("graph"):
+        raise FileError("The file has no graph.", expected="an ONNX model")
+    return model

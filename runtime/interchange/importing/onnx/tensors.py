@@ -1,0 +1,134 @@
+"""Numbers stored in a model or beside it, checked before anything is allocated for them."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from blocks.errors import FileError
+from blocks.limits import MAX_AXES
+from runtime.interchange.importing.imported import UnsupportedError
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+    from onnx import TensorProto
+
+DTYPES = {
+    1: "float32", 2: "uint8", 3: "int8", 4: "uint16", 5: "int16", 6: "int32", 7: "int64",
+    9: "bool", 10: "float16", 11: "float64", 12: "uint32", 13: "uint64",
+}  # fmt: skip
+"""Names of dtypes by the number that ONNX gives them."""
+CODES = {name: code for code, name in DTYPES.items()}
+EXTERNAL = 1
+"""The data location of a tensor whose numbers lie in another file."""
+_FIELDS = {
+    "float32": "float_data",
+    "float64": "double_data",
+    "int64": "int64_data",
+} | dict.fromkeys(("uint32", "uint64"), "uint64_data")
+
+
+def array_of(tensor: TensorProto, folder: Path | None = None) -> NDArray[Any]:
+    """The numbers of a tensor. ``folder`` is that of the model, for numbers in other files.
+
+    Raises UnsupportedError for dtypes that no value has, FileError where the data don't fit.
+    """
+    dtype = DTYPES.get(tensor.data_type)
+    if dtype is None:
+        raise UnsupportedError(
+            f"The tensor {tensor.name!r}",
+            f"there are no values of dtype {dtype_name(tensor.data_type)}",
+        )
+    shape = _shape(tensor)
+    if tensor.data_location == EXTERNAL:
+        raw = _external(tensor, folder, math.prod(shape) * np.dtype(dtype).itemsize)
+    elif tensor.HasField("raw_data"):
+        raw = tensor.raw_data
+    else:
+        return _typed(tensor, dtype, shape)
+    _require_size(tensor, len(raw), math.prod(shape) * np.dtype(dtype).itemsize, "bytes")
+    stored = np.frombuffer(raw, np.dtype(dtype).newbyteorder("<"))
+    return stored.astype(dtype, copy=True).reshape(shape)
+
+
+def dtype_name(code: int) -> str:
+    """The name of an ONNX element type."""
+    from onnx import TensorProto
+
+    known = {value: key for key, value in TensorProto.DataType.items()}
+    return str(known.get(code, code)).lower()
+
+
+def _shape(tensor: TensorProto) -> tuple[int, ...]:
+    shape = tuple(tensor.dims)
+    if len(shape) > MAX_AXES or any(length < 0 for length in shape):
+        raise FileError(f"The tensor {tensor.name!r} has no valid shape.", got=str(shape[:8]))
+    return shape
+
+
+def _typed(tensor: TensorProto, dtype: str, shape: tuple[int, ...]) -> NDArray[Any]:
+    """Numbers in the field of their dtype; short ones are bits in that of int32."""
+    stored = getattr(tensor, _FIELDS.get(dtype, "int32_data"))
+    _require_size(tensor, len(stored), math.prod(shape), "numbers")
+    if dtype == "float16":
+        bits = np.asarray(stored, np.int32).astype(np.uint16)
+        return bits.view(np.float16).reshape(shape)
+    wide = np.asarray(stored, np.int32 if dtype not in _FIELDS else None)
+    return wide.astype(dtype).reshape(shape)
+
+
+def _require_size(tensor: TensorProto, got: int, expected: int, unit: str) -> None:
+    if got != expected:
+        raise FileError(
+            f"The data of the tensor {tensor.name!r} don't fit its shape.",
+            expected=f"{expected} {unit} for {list(tensor.dims)}",
+            got=str(got),
+        )
+
+
+def _external(tensor: TensorProto, folder: Path | None, size: int) -> bytes:
+    """The bytes of a tensor in a file inside the model's folder, links followed."""
+    where = {entry.key: entry.value for entry in tensor.external_data}
+    location = where.get("location", "")
+    if folder is None:
+        raise FileError(
+            f"The data of the tensor {tensor.name!r} lie in a file that is not at hand."
+        )
+    path = _inside(folder, location, tensor.name)
+    offset = _natural(where.get("offset", "0"), tensor.name)
+    length = _natural(where.get("length", str(size)), tensor.name)
+    _require_size(tensor, length, size, "bytes")
+    try:
+        if path.stat().st_size < offset + length:
+            raise FileError(f"{location!r} ends before the data of the tensor {tensor.name!r} do.")
+        with path.open("rb") as file:
+            file.seek(offset)
+            return file.read(length)
+    except OSError as error:
+        raise FileError(
+            f"The data of the tensor {tensor.name!r} can't be read: {error}."
+        ) from error
+
+
+def _inside(folder: Path, location: str, tensor: str) -> Path:
+    try:
+        path = (folder / location).resolve(strict=False)
+        inside = bool(location) and path.is_relative_to(folder.resolve()) and path.is_file()
+    except (OSError, ValueError, RuntimeError):
+        inside = False
+    if not inside:
+        raise FileError(
+            f"The data of the tensor {tensor!r} lie in no file of the model's folder.",
+            got=repr(location[:200]),
+            next_step="Put the file beside the model.",
+        )
+    return path
+
+
+def _natural(text: str, tensor: str) -> int:
+    if not (text.isascii() and text.isdigit() and len(text) <= 18):
+        raise FileError(f"The place of the data of the tensor {tensor!r} is no number.")
+    return int(text)

@@ -1,0 +1,37 @@
+"""The operators of the standard against the reference that onnx ships."""
+
+from __future__ import annotations
+
+import pytest
+
+pytest.importorskip("onnx")
+
+from tests.interchange import onnx as suite
+
+
+def tally(cases) -> suite.Tally:
+    found = suite.Tally()
+    for case in cases:
+        found.add(case)
+    return found
+
+
+@pytest.mark.filterwarnings("ignore")  # the package computes its references with warnings
+def test_node_cases_pass_or_are_refused_and_none_is_wrong():
+    found = tally(suite.node_cases())
+    assert not found.wrong
+    assert found.total == 1404 or found.passed > 0.8 * found.total
+    assert found.passed >= 1150
+    assert found.specialised < 300
+
+
+@pytest.mark.parametrize(("kind", "count"), [("pytorch-converted", 82), ("pytorch-operator", 35)])
+def test_models_of_the_first_exporter_pass(kind: str, count: int):
+    found = tally(suite.model_cases(kind))
+    assert (found.passed, found.wrong, found.refused.total()) == (count, [], 0)
+
+
+def test_a_network_of_a_known_name_gives_its_outputs():
+    (case,) = [case for case in suite.light_cases() if case.name == "light_squeezenet"]
+    found = tally([case])
+    assert (found.passed, found.wrong) == (1, [])

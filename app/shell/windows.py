@@ -102,8 +102,9 @@ class Windows(QObject):
         if loaded is not None:
             chosen = self._empty_or_new(window)
             chosen.document.adopt(loaded)
-            self.settings.remember(path)
-            if loaded.imported is not None:
+            if loaded.imported is None:
+                self.settings.remember(path)
+            else:
                 chosen.imports.announce(path.name, loaded.imported)
         return loaded is not None
 

@@ -24,9 +24,9 @@ if TYPE_CHECKING:
     from runtime.interchange.importing.imported import Imported, Remark, RemarkKind
 
 _PLACE = Qt.ItemDataRole.UserRole
-_WIDTH, _AROUND, _HIGHEST, _AWAY = 700, 150, 420, 36
+_WIDTH, _AROUND, _HIGHEST, _AWAY = 800, 150, 420, 36
 """Width, height without the remarks, largest height, and distance from the window's corner, px."""
-_WIDEST = 220
+_WIDEST = 170
 """Width that a column may take at first, px."""
 
 
@@ -66,7 +66,9 @@ class ImportReport(Dialog):
 
     def _stand_aside(self, parent: QWidget | None) -> None:
         """Be as high as the remarks, at most, at the lower right of the window."""
-        rows = sum(self.table.rowHeight(row) for row in range(self.table.rowCount()))
+        self.resize(_WIDTH, _HIGHEST)
+        self.ensurePolished()
+        rows = self.table.verticalHeader().length()
         self.resize(_WIDTH, min(rows + _AROUND, _HIGHEST))
         if parent is not None:
             corner = parent.mapToGlobal(parent.rect().bottomRight())
@@ -92,18 +94,21 @@ class ImportReport(Dialog):
         table.setSelectionBehavior(QTableWidget.SelectionBehavior.SelectRows)
         table.setTabKeyNavigation(False)  # or Tab would not lead out of it
         table.verticalHeader().hide()
-        for row, remark in enumerate(remarks):
-            texts = (kind_text(remark.kind), remark.block, remark.written, remark.text)
+        rows = [(kind_text(each.kind), each.block, each.written, each.text) for each in remarks]
+        for row, texts in enumerate(rows):
             for column, text in enumerate(texts):
                 item = QTableWidgetItem(text)
-                item.setData(_PLACE, remark.block)
+                item.setData(_PLACE, remarks[row].block)
                 item.setToolTip(tooltip(text))
                 table.setItem(row, column, item)
         header = table.horizontalHeader()
         for column in range(3):
             table.resizeColumnToContents(column)
             table.setColumnWidth(column, min(table.columnWidth(column), _WIDEST))
+        for column in (1, 2):
+            table.setColumnHidden(column, not any(texts[column] for texts in rows))
         header.setSectionResizeMode(3, QHeaderView.ResizeMode.Stretch)
+        table.verticalHeader().setSectionResizeMode(QHeaderView.ResizeMode.ResizeToContents)
         table.setVisible(bool(remarks))
         table.itemClicked.connect(self._request)
         table.itemActivated.connect(self._request)

@@ -86,7 +86,8 @@ class Cause:
         has it.
         """
         text = self._stated()
-        is_said = not self.written or self.written in text
+        place, _, _ = self.written.partition(": ")
+        is_said = not place or place in text
         return text if is_said else f"{text} Written at {self.written}."
 
     def _stated(self) -> str:

@@ -323,8 +323,12 @@ class Cutter:
 
     @property
     def named(self) -> str:
-        """The block, and where a program has it: ``detach (model.py:42)``."""
-        return f"{self.block} ({self.written})" if self.written else self.block
+        """The block, and where a program has it: ``detach (model.py:42)``.
+
+        What the program says there, which may follow a colon, is left out.
+        """
+        place, _, _ = self.written.partition(": ")
+        return f"{self.block} ({place})" if place else self.block
 
     @property
     def wire(self) -> WirePath:

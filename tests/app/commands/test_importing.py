@@ -29,6 +29,7 @@ def test_a_model_is_imported_by_the_menu_and_has_no_file(window, qtbot, monkeypa
     sheet.accept()
     assert "stop_gradient0" in window.document.diagram.main.blocks
     assert window.document.path is None  # saving must not replace the model
+    assert SEED not in window.settings.recent
     assert window.imports.sheet is None
 
 

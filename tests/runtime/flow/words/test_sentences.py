@@ -388,6 +388,6 @@ def test_lists_read_as_prose() -> None:
 
 
 def test_a_cutter_is_named_with_its_place_in_the_program():
-    blocks = {"w": W, "detach": StopGradient(written="model.py:42")}
+    blocks = {"w": W, "detach": StopGradient(written="model.py:42: h = h.detach()")}
     found = flow(blocks, {"detach.x": "w.out", "loss.x": "detach.out"})
     assert found.variable("w").sentence == "detach (model.py:42) stops every route to loss."

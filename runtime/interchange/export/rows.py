@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, TypeAlias
 
 from blocks.errors import Location, RunError
-from runtime.interchange.export.code import Array, Code
+from runtime.interchange.export.code import Array, Code, shape_text
 
 if TYPE_CHECKING:
     from runtime.calculus import Value
@@ -58,6 +58,34 @@ def infix(operator: str, *, numbers: bool = True) -> Row:
 def prefix(operator: str) -> Row:
     """A row that writes an operator before its operand."""
     return Row(lambda value, operands: f"{operator}{operands[0]:p}", infix=True)
+
+
+_REDUCTIONS = {"sum", "max", "min", "any", "all", "argmax", "argmin", "logsumexp"}
+
+
+def reshape(kept: str) -> Row:
+    """A row that gives another shape; a reduction that ends with ``kept`` keeps no axes instead."""
+
+    def write(value: Value, operands: Sequence[Code]) -> str:
+        source, text = value.inputs[0], operands[0].text
+        if source.primitive.name in _REDUCTIONS and text.endswith(kept):
+            how = source.attributes
+            axes = how["axes"] if "axes" in how else (how["axis"],)
+            if value.shape == tuple(n for i, n in enumerate(source.shape) if i not in axes):
+                return f"{text.removesuffix(kept)})"
+        return f"{operands[0]:p}.reshape({shape_text(value.shape)})"
+
+    return Row(write)
+
+
+def transpose(method: str) -> Row:
+    """A row that permutes axes; a matrix is just transposed."""
+
+    def write(value: Value, operands: Sequence[Code]) -> str:
+        axes = value.attributes["axes"]
+        return f"{operands[0]:p}.T" if axes == (1, 0) else f"{operands[0]:p}.{method}({axes})"
+
+    return Row(write)
 
 
 @dataclass(frozen=True)

@@ -16,7 +16,16 @@ from runtime.interchange.export.code import (
     shape_text,
     slices_text,
 )
-from runtime.interchange.export.rows import Refused, Row, Target, call, infix, prefix
+from runtime.interchange.export.rows import (
+    Refused,
+    Row,
+    Target,
+    call,
+    infix,
+    prefix,
+    reshape,
+    transpose,
+)
 from runtime.interchange.export.systems.jax_helpers import HELPERS
 from runtime.interchange.export.systems.torch_rows import read_on
 
@@ -130,7 +139,7 @@ ROWS: dict[str, Row | Refused] = {
     "wire": call("{0}"),
     "cast": Row(lambda v, a: f"{a[0]:p}.astype({dtype_text(v.dtype)})"),
     "broadcast_to": Row(lambda v, a: f"jnp.broadcast_to({a[0]}, {shape_text(v.shape)})"),
-    "reshape": Row(lambda v, a: f"{a[0]:p}.reshape({shape_text(v.shape)})"),
+    "reshape": reshape(", keepdims=True)"),
     "add": infix("+"),
     "subtract": infix("-"),
     "multiply": infix("*"),
@@ -177,7 +186,7 @@ ROWS: dict[str, Row | Refused] = {
     "softmax": Row(lambda v, a: f"jax.nn.softmax({a[0]}, axis={_axis(v)})"),
     "log_softmax": Row(lambda v, a: f"jax.nn.log_softmax({a[0]}, axis={_axis(v)})"),
     "cumulative_sum": Row(_cumulative),
-    "permute_dims": Row(lambda v, a: f"{a[0]:p}.transpose({shape_text(v.attributes['axes'])})"),
+    "permute_dims": transpose("transpose"),
     "flip": Row(lambda v, a: f"jnp.flip({a[0]}, {_axes(v)})"),
     "slice": Row(lambda v, a: f"{a[0]:p}[{index_text(v.attributes['index'])}]"),
     "embed": Row(_embed),

@@ -16,7 +16,17 @@ from runtime.interchange.export.code import (
     shape_text,
     slices_text,
 )
-from runtime.interchange.export.rows import ExportError, Refused, Row, Target, call, infix, prefix
+from runtime.interchange.export.rows import (
+    ExportError,
+    Refused,
+    Row,
+    Target,
+    call,
+    infix,
+    prefix,
+    reshape,
+    transpose,
+)
 from runtime.interchange.export.systems.torch_helpers import HELPERS
 
 if TYPE_CHECKING:
@@ -179,7 +189,7 @@ ROWS: dict[str, Row | Refused] = {
     "wire": call("{0}"),
     "cast": Row(_cast),
     "broadcast_to": Row(lambda v, a: f"{a[0]:p}.expand({shape_text(v.shape)})"),
-    "reshape": Row(lambda v, a: f"{a[0]:p}.reshape({shape_text(v.shape)})"),
+    "reshape": reshape(", keepdim=True)"),
     "add": _cut(infix("+")),
     "subtract": _cut(infix("-")),
     "multiply": _cut(infix("*")),
@@ -224,7 +234,7 @@ ROWS: dict[str, Row | Refused] = {
     "softmax": Row(lambda v, a: f"{a[0]:p}.softmax({_axis(v)})"),
     "log_softmax": Row(lambda v, a: f"{a[0]:p}.log_softmax({_axis(v)})"),
     "cumulative_sum": Row(_cumulative),
-    "permute_dims": Row(lambda v, a: f"{a[0]:p}.permute({shape_text(v.attributes['axes'])})"),
+    "permute_dims": transpose("permute"),
     "flip": Row(lambda v, a: f"{a[0]:p}.flip({shape_text(_axes(v))})"),
     "slice": Row(_slice),
     "embed": Row(_embed),

@@ -19,9 +19,14 @@ _CALLS = re.compile(r"\b(_[A-Za-z_0-9]+)(?:\.apply)?\(")
 
 def leaf_texts(content: Content, writer: Writer) -> dict[Value, str]:
     """The expression by which the outermost function reads each leaf."""
+    leaves = content.program.leaves
+    texts = {leaves[path].value: f"parameters[{string(path)}]" for path in content.parameters}
+    return texts | data_texts(content, writer)
+
+
+def data_texts(content: Content, writer: Writer) -> dict[Value, str]:
+    """The expression by which it reads each leaf but variables."""
     leaves, texts = content.program.leaves, {}
-    for path in content.parameters:
-        texts[leaves[path].value] = f"parameters[{string(path)}]"
     for path in content.inputs:
         texts[leaves[path].value] = f"inputs[{string(path)}]"
     for path, array in content.constants.items():
@@ -35,23 +40,26 @@ def leaf_texts(content: Content, writer: Writer) -> dict[Value, str]:
 
 def data(content: Content, writer: Writer) -> str:
     """The tables of parameters and of inputs."""
-    parameters = _table(
+    parameters = table(
         "PARAMETERS",
         {path: writer.stored(array, path) for path, array in content.parameters.items()},
     )
     trainable = listed("TRAINABLE = [", [string(path) for path in content.trainable], "]")
-    inputs = _table(
-        "INPUTS",
-        {
-            path: "None" if array is None else writer.stored(array, path)
-            for path, array in content.inputs.items()
-        },
-    )
     return (
         f"{parameters}\n{quoted('The initial values of all variables.')}\n\n"
         f"{trainable}\n{quoted('The variables that are trained; the others are frozen.')}\n\n"
-        f"{inputs}\n{quoted('What is fed, for example: one batch of data.')}\n"
+        f"{inputs(content, writer)}"
     )
+
+
+def inputs(content: Content, writer: Writer) -> str:
+    """The table of inputs."""
+    items = {
+        path: "None" if array is None else writer.stored(array, path)
+        for path, array in content.inputs.items()
+    }
+    about = quoted("What is fed, for example: one batch of data.")
+    return f"{table('INPUTS', items)}\n{about}\n"
 
 
 def quoted(text: str) -> str:
@@ -107,7 +115,8 @@ def joined(parts: Iterable[str]) -> str:
     return "\n\n".join(part.strip("\n") + "\n" for part in parts if part.strip())
 
 
-def _table(name: str, items: Mapping[str, str]) -> str:
+def table(name: str, items: Mapping[str, str]) -> str:
+    """A dictionary of the module."""
     return listed(f"{name} = {{", [f"{string(key)}: {v}" for key, v in items.items()], "}")
 
 

@@ -1,7 +1,7 @@
 """How each method of optimisation moves a variable, as source.
 
-The lines know ``v``, ``g``, ``lr``, the number ``t`` of the update, the ``name`` of the variable
-and the ``state`` of the optimiser, and set ``new[name]``.
+The lines know the value ``v``, its gradient ``g``, ``lr``, the number ``t`` of the update and the
+``memory`` that the optimiser has of the variable, a dictionary, and move ``v``.
 """
 
 from __future__ import annotations
@@ -30,11 +30,11 @@ def move_of(method: AnyMethod, xp: str = "np") -> list[str]:
 
 
 def _kept(slot: str, start: str = "0.0 * v") -> str:
-    return f'state.get(("{slot}", name), {start})'
+    return f'memory.get("{slot}", {start})'
 
 
 def _keep(slot: str, value: str) -> str:
-    return f'state["{slot}", name] = {value}'
+    return f'memory["{slot}"] = {value}'
 
 
 def _means(method: Any) -> list[str]:
@@ -50,13 +50,13 @@ def _means(method: Any) -> list[str]:
 
 def _sgd(method: SGDMethod, xp: str) -> list[str]:
     if not method.momentum:
-        return ["new[name] = v - lr * g"]
+        return ["v = v - lr * g"]
     buffer = f"{method.momentum!r} * {_kept('momentum_buffer')}"
     step = f"g + {method.momentum!r} * b" if method.nesterov else "b"
     return [
         f"b = g if t == 1 else {buffer} + (1 - {method.dampening!r}) * g",
         _keep("momentum_buffer", "b"),
-        f"new[name] = v - lr * ({step})",
+        f"v = v - lr * ({step})",
     ]
 
 
@@ -72,7 +72,7 @@ def _adam(method: AdamMethod | AdamWMethod, xp: str) -> list[str]:
         *lines,
         f"root = math.sqrt(1 - {second!r} ** t)  # both means begin at 0, which this corrects",
         f"factor = lr * root / (1 - {first!r} ** t)",
-        f"new[name] = v - factor * (m / ({xp}.sqrt(s) + {method.eps!r} * root))",
+        f"v = v - factor * (m / ({xp}.sqrt(s) + {method.eps!r} * root))",
     ]
 
 
@@ -87,7 +87,7 @@ def _nadam(method: NAdamMethod, xp: str) -> list[str]:
         _keep("mu_product", "product"),
         f"root = {xp}.sqrt(s / (1 - {second!r} ** t)) + {method.eps!r}",
         "v = v - lr * (1 - now) / (1 - product) * (g / root)",
-        "new[name] = v - lr * after / (1 - product * after) * (m / root)",
+        "v = v - lr * after / (1 - product * after) * (m / root)",
     ]
 
 
@@ -103,9 +103,9 @@ def _radam(method: RAdamMethod, xp: str) -> list[str]:
         "    top = (length - 4) * (length - 2) * most",
         "    bottom = (most - 4) * (most - 2) * length",
         "    factor = factor * math.sqrt(top / bottom) * math.sqrt(1 - power)",
-        f"    new[name] = v - factor * (m / ({xp}.sqrt(s) + {method.eps!r}))",
+        f"    v = v - factor * (m / ({xp}.sqrt(s) + {method.eps!r}))",
         "else:",
-        "    new[name] = v - factor * m",
+        "    v = v - factor * m",
     ]
 
 
@@ -116,7 +116,7 @@ def _adamax(method: AdamaxMethod, xp: str) -> list[str]:
         f"n = {xp}.maximum({second!r} * {_kept('exp_inf')}, {xp}.abs(g) + {method.eps!r})",
         _keep("exp_avg", "m"),
         _keep("exp_inf", "n"),
-        f"new[name] = v - lr / (1 - {first!r} ** t) * (m / n)",
+        f"v = v - lr / (1 - {first!r} ** t) * (m / n)",
     ]
 
 
@@ -135,12 +135,12 @@ def _rmsprop(method: RMSpropMethod, xp: str) -> list[str]:
         ]
     step = f"g / ({xp}.sqrt(s) + {method.eps!r})"
     if not method.momentum:
-        return [*lines, f"new[name] = v - lr * ({step})"]
+        return [*lines, f"v = v - lr * ({step})"]
     return [
         *lines,
         f"b = {method.momentum!r} * {_kept('momentum_buffer')} + {step}",
         _keep("momentum_buffer", "b"),
-        "new[name] = v - lr * b",
+        "v = v - lr * b",
     ]
 
 
@@ -150,7 +150,7 @@ def _adagrad(method: AdagradMethod, xp: str) -> list[str]:
         f"s = {_kept('sum', start)} + g * g",
         _keep("sum", "s"),
         f"rate = lr / (1 + (t - 1) * {method.lr_decay!r})",
-        f"new[name] = v - rate * (g / ({xp}.sqrt(s) + {method.eps!r}))",
+        f"v = v - rate * (g / ({xp}.sqrt(s) + {method.eps!r}))",
     ]
 
 
@@ -162,7 +162,7 @@ def _adadelta(method: AdadeltaMethod, xp: str) -> list[str]:
         f"d = {xp}.sqrt(e + {eps!r}) / {xp}.sqrt(s + {eps!r}) * g",
         _keep("square_avg", "s"),
         _keep("acc_delta", f"{rho!r} * e + (1 - {rho!r}) * (d * d)"),
-        "new[name] = v - lr * d",
+        "v = v - lr * d",
     ]
 
 
@@ -171,7 +171,7 @@ def _lion(method: LionMethod, xp: str) -> list[str]:
     return [
         f"m = {_kept('exp_avg')}",
         _keep("exp_avg", f"{second!r} * m + (1 - {second!r}) * g"),
-        f"new[name] = v - lr * {xp}.sign({first!r} * m + (1 - {first!r}) * g)",
+        f"v = v - lr * {xp}.sign({first!r} * m + (1 - {first!r}) * g)",
     ]
 
 

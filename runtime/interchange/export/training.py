@@ -64,7 +64,9 @@ def training_source(trained: Trained, xp: str = "np") -> list[str]:
 
 
 def _state(trained: Trained) -> str:
-    names = "".join(f', "{update}": {{"count": 0}}' for _, _, update in trained.rules)
+    names = "".join(
+        f', "{update}": {{"count": 0, "memory": {{}}}}' for _, _, update in trained.rules
+    )
     averages = trained.content.recipe.averages if trained.content.recipe else ()
     names += "".join(f', "average_{n}": {{"count": 0}}' for n in range(1, len(averages) + 1))
     return (
@@ -125,7 +127,9 @@ def _update(resolved: ResolvedRule, name: str, xp: str) -> str:
     if not alike:
         lines.append(f"{INDENT}base, decay = rates[name]")
         rate = "base"
-    inner = [f"lr = {_rate(rule, rate)}", "v = parameters[name]"]
+    inner = [f"lr = {rate_of(rule, rate)}", "v = parameters[name]"]
+    if any("memory" in line for line in move_of(method, xp)):
+        inner.append('memory = state["memory"].setdefault(name, {})')
     if method.maximize:
         inner.append("g = -g")
     weight = "decay" if not alike else repr(decay)
@@ -134,7 +138,7 @@ def _update(resolved: ResolvedRule, name: str, xp: str) -> str:
             inner.append(f"v = v * (1 - lr * {weight})")
         else:
             inner.append(f"g = g + {weight} * v")
-    inner += move_of(method, xp)
+    inner += [*move_of(method, xp), "new[name] = v"]
     lines += [f"{INDENT}{line}" for line in inner]
     lines.append("return new")
     return f"def {name}(parameters, gradients, state):\n{indented(lines)}"
@@ -157,7 +161,8 @@ def _clipped(clip: Clip | None, xp: str) -> Iterator[str]:
     yield "own = {name: factor * g if factor < 1 else g for name, g in own.items()}"
 
 
-def _rate(rule: OptimiserRule, lr: str) -> str:
+def rate_of(rule: OptimiserRule, lr: str) -> str:
+    """The learning rate of update ``t``, counted from 1, as an expression."""
     match rule.schedule:
         case StepSchedule(step_size=size, gamma=gamma):
             return f"{lr} * {gamma!r} ** ((t - 1) // {size})"
@@ -195,7 +200,7 @@ def _round(trained: Trained) -> str:
         for rule, run, update in trained.rules:
             gathered[update] = f"gradients_of_{identifier(update)}"
             call = _call(rule, run)
-            lines += _every(
+            lines += every_nth(
                 rule.rule.every,
                 [f"found, {gathered[update]} = {call}", "losses = {**found, **losses}"],
             )
@@ -213,9 +218,9 @@ def _round(trained: Trained) -> str:
             turn += [*pass_, move]
         elif times:
             turn += [f"for _ in range({times}):", *(INDENT + line for line in (*pass_, move))]
-        lines += _every(rule.rule.every, turn)
+        lines += every_nth(rule.rule.every, turn)
     for number, (average, pairs) in enumerate(recipe.averages, 1):
-        lines += _every(average.every, list(_averaged(average, pairs, number)))
+        lines += every_nth(average.every, list(_averaged(average, pairs, number)))
     lines.append("return parameters, losses")
     return f"def train_round(parameters, state, batch=lambda step: INPUTS):\n{indented(lines)}"
 
@@ -227,10 +232,11 @@ def _call(rule: ResolvedRule, run: str) -> str:
     return f"_collect({run}, parameters, state, batch, {rule.rule.accumulate}, mean={mean})"
 
 
-def _every(every: int, lines: list[str]) -> list[str]:
-    if every == 1:
+def every_nth(every: int, lines: list[str], number: str = 'state["round"]') -> list[str]:
+    """Statements for some rounds only, whose ``number`` counts from 1."""
+    if every == 1 or not lines:
         return lines
-    return [f'if state["round"] % {every} == 0:', *(INDENT + line for line in lines)]
+    return [f"if {number} % {every} == 0:", *(INDENT + line for line in lines)]
 
 
 def _averaged(average: Average, pairs: Sequence[tuple[str, str]], number: int) -> Iterator[str]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import builtins
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -75,7 +75,10 @@ class Writer:
         self._locals |= set(names)
 
     def body(
-        self, outputs: Iterable[Value], leaves: Mapping[Value, str], naming: Naming
+        self,
+        outputs: Iterable[Value],
+        leaves: Mapping[Value, str],
+        naming: Naming,
     ) -> tuple[list[str], dict[Value, Code]]:
         """The statements that compute ``outputs``, and the expression of each of them.
 
@@ -88,9 +91,10 @@ class Writer:
         large = self._large(value for value in values if value.index < end)
         uses = uses_of(graph.program.flat.uses.values()) | large
         root = Divider(uses, graph.inputs, lambda v: v.index >= end).divide(values)
+        attributes = self.prepare(root, frozenset(outputs))
         names = Names(set(self._locals), local=True)
         used = {x for value in values for x in graph.inputs(value)} | set(outputs)
-        code: dict[Value, Code] = {}
+        code = {leaf: Code(text) for leaf, text in attributes.items()}
         lines = []
         for leaf, text in leaves.items():
             if leaf in used:
@@ -103,6 +107,10 @@ class Writer:
         lines += function.lines()
         found = {v: code[v] if v in code else self.constant(v) for v in outputs}
         return lines, found
+
+    def prepare(self, root: Region, outputs: frozenset[Value]) -> Mapping[Value, str]:
+        """Leaves that are read without a name of their own, and how; all regions are known."""
+        return {}
 
     def _large(self, values: Iterable[Value]) -> frozenset[InstancePath]:
         """Blocks of many steps, such as random numbers: they are functions of their own."""
@@ -129,32 +137,61 @@ class Writer:
         self.arrays[key] = given
         return f"ARRAYS[{string(key)}]"
 
-    def function(self, region: Region, naming: Naming, wanted: frozenset[Value]) -> _Called:
+    def function(self, region: Region, naming: Naming, wanted: frozenset[Value]) -> Called:
         """The function of a region, written unless there is one with the same text."""
+        arguments, outputs = self.ends(region, wanted)
+        given, lines = self.definition(region, naming, arguments, outputs, {})
+        stem, what = self._called(region)
+        title = f"{'Back through the' if region.backward else 'The'} {what}."
+        signature = listed("(", given, "):", WIDTH - 30)
+        text = f'{signature}\n{INDENT}"""{title}"""\n' + indented(lines)
+        stem += "_backward" if region.backward else ""
+        return Called(self.written(text, "def", stem), arguments, outputs)
+
+    def written(self, text: str, keyword: str, stem: str) -> str:
+        """The name of what has a text, written unless it is there already."""
+        if text not in self._written:
+            name = self.fresh(stem)
+            self._written[text] = name
+            self.functions[name] = f"{keyword} {name}{text}"
+        return self._written[text]
+
+    def fresh(self, stem: str) -> str:
+        """A name of the module that nothing else has."""
+        return self._names.fresh(stem, "_v")
+
+    def ends(
+        self, region: Region, wanted: frozenset[Value], given: Container[Value] = ()
+    ) -> tuple[list[Value], list[Value]]:
+        """What a region reads and isn't ``given`` to it, and which of its values are wanted."""
         inside = region.values()
         members = set(inside)
-        read = (x for value in inside for x in self.graph.inputs(value))
+        read = dict.fromkeys(x for value in inside for x in self.graph.inputs(value))
         arguments = [
-            x for x in dict.fromkeys(read) if x not in members and self.graph.number(x) is None
+            x for x in read if x not in members and x not in given and self.graph.number(x) is None
         ]
-        outputs = [value for value in inside if value in wanted]
+        return arguments, [value for value in inside if value in wanted]
+
+    def definition(
+        self,
+        region: Region,
+        naming: Naming,
+        arguments: Sequence[Value],
+        outputs: Sequence[Value],
+        attributes: Mapping[Value, str],
+    ) -> tuple[list[str], list[str]]:
+        """The names of the arguments, and the statements up to the return."""
         names = Names(set(self._locals), local=True)
         code = {x: Code(names.fresh(naming.name(x, region.use))) for x in arguments}
-        signature = listed("(", [code[x].text for x in arguments], "):", WIDTH - 30)
+        given = [argument.text for argument in code.values()]
+        code.update({x: Code(text) for x, text in attributes.items()})
         lines = _Function(self, naming, region, names, code, frozenset(outputs)).lines()
         returned = [code[x].text for x in outputs]
         short = len(", ".join(returned)) < WIDTH - 12
         lines.append(
             f"return {', '.join(returned)}" if short else listed("return (", returned, ")")
         )
-        stem, what = self._called(region)
-        title = f"{'Back through the' if region.backward else 'The'} {what}."
-        text = f'{signature}\n{INDENT}"""{title}"""\n' + indented(lines)
-        if text not in self._written:
-            name = self._names.fresh(stem + ("_backward" if region.backward else ""), "_v")
-            self._written[text] = name
-            self.functions[name] = f"def {name}{text}"
-        return _Called(self._written[text], arguments, outputs)
+        return given, lines
 
     def _called(self, region: Region) -> tuple[str, str]:
         """What the function of a region is called, and what it is of."""
@@ -171,7 +208,9 @@ class Writer:
 
 
 @dataclass(frozen=True)
-class _Called:
+class Called:
+    """What computes a region, the values that it is given and those that it gives."""
+
     name: str
     arguments: Sequence[Value]
     outputs: Sequence[Value]
@@ -264,9 +303,11 @@ class _Function:
         called = self.writer.function(region, self.naming, wanted)
         arguments = [self.code[x].text for x in called.arguments]
         for value in called.outputs:
+            if value not in wanted:
+                continue
             name = self.names.fresh(self.naming.name(value, self.region.use))
             self.code[value] = Code(name)
-        names = [self.code[x].text for x in called.outputs]
+        names = [self.code[x].text if x in self.code else "_" for x in called.outputs]
         left = ", ".join(names)
         left = left if len(left) < WIDTH // 2 else listed("(", names, ")", wide=0)
         return listed(f"{left} = {called.name}(", arguments, ")")

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from runtime.interchange.export.content import Content
 
 MAIN_FUNCTION = "loss_and_gradients"
-_MODULE_NAMES = ("ARRAYS", "PARAMETERS", "TRAINABLE", "INPUTS", "parameters", "inputs", "step",
+_MODULE_NAMES = ("ARRAYS", "PARAMETERS", "TRAINABLE", "INPUTS", "parameters", "inputs",
                  "losses", "gradients", "outputs", MAIN_FUNCTION)  # fmt: skip
 
 
@@ -56,13 +56,16 @@ def numpy_module(content: Content, arrays_file: str) -> tuple[str, dict[str, Arr
     return source, writer.arrays
 
 
-def _arguments(content: Content, leaves: dict[Value, str]) -> str:
-    """The arguments of a pass; with the number of the step where random numbers count by it."""
+def _read(content: Content, writer: Writer) -> tuple[str, dict[Value, str]]:
+    """The arguments of a pass, and how it reads each leaf.
+
+    The step, where random numbers count by it, is the first leaf: it gets its name in any case.
+    """
+    arguments, leaves = "parameters=PARAMETERS, inputs=INPUTS", module.leaf_texts(content, writer)
     step = content.program.trace.step
     if step is None:
-        return "parameters=PARAMETERS, inputs=INPUTS"
-    leaves[step] = "np.uint32(step)"
-    return "parameters=PARAMETERS, inputs=INPUTS, step=0"
+        return arguments, leaves
+    return f"{arguments}, step=0", {step: "np.uint32(step)", **leaves}
 
 
 def _passes(
@@ -80,8 +83,7 @@ def _passes(
     ]
     found = sweep(seeds, targets.values(), sources)
     naming = Naming(graph, sources)
-    leaves = module.leaf_texts(content, writer)
-    signature = _arguments(content, leaves)
+    signature, leaves = _read(content, writer)
     values = {head: graph.real(program.ports[head]) for head in heads}
     gradients = {
         path: None if found.get(value) is None else graph.real(found[value])
@@ -121,8 +123,7 @@ def _forward(content: Content, writer: Writer) -> str:
     """A function that runs forward: the diagram has no loss."""
     program, graph = content.program, writer.graph
     ends = module.ends(content)
-    leaves = module.leaf_texts(content, writer)
-    signature = _arguments(content, leaves)
+    signature, leaves = _read(content, writer)
     values = {port: graph.real(program.ports[port]) for port in ends}
     lines, code = writer.body(values.values(), leaves, Naming(graph, Sources()))
     lines = [

@@ -26,16 +26,19 @@ def compare(diagram: Diagram, target: str, folder: Path, read: Reading = np.asar
     module = run(Session(diagram), target, folder)
     with np.errstate(all="ignore"):
         losses, gradients = module["loss_and_gradients"]()
-        _same_as_the_runtime(diagram, losses, gradients, read)
+        same_pass(diagram, losses, gradients, read)
         recipe = diagram.training
         assert ("train_round" in module) == (recipe is not None and bool(recipe.optimisers))
         if "train_round" in module:
-            _same_round(diagram, module, read)
+            parameters, state = module["PARAMETERS"], module["initial_state"]()
+            parameters, _ = module["train_round"](parameters, state)
+            same_round(diagram, parameters, read)
 
 
-def _same_as_the_runtime(
+def same_pass(
     diagram: Diagram, losses: Mapping[str, Any], gradients: Mapping[str, Any], read: Reading
 ) -> None:
+    """Losses and gradients by path are those of the runtime, and None where it has none."""
     session = Session(diagram)
     done = session.backward()
     assert list(losses) == [str(head) for head in session.losses]
@@ -49,12 +52,10 @@ def _same_as_the_runtime(
             _close(name, read(gradient), done.gradients[name])
 
 
-def _same_round(diagram: Diagram, module: Mapping[str, Any], read: Reading) -> None:
+def same_round(diagram: Diagram, parameters: Mapping[str, Any], read: Reading) -> None:
+    """Variables by path are those after one round of the runtime's trainer."""
     session = Session(diagram)
-    parameters, state = module["PARAMETERS"], module["initial_state"]()
-    trainer = Trainer(session)
-    trainer.step()
-    parameters, _ = module["train_round"](parameters, state)
+    Trainer(session).step()
     for name, value in session.values.items():
         _close(name, read(parameters[name]), value)
 

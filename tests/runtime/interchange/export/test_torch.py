@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import numpy as np
@@ -10,10 +11,14 @@ import pytest
 from runtime.diagram import load
 from runtime.engine import Session
 from runtime.interchange.export import export_source
+from runtime.interchange.export.content import content_of
+from runtime.interchange.export.systems.torch_modules import TAKEN
 from runtime.interchange.export.systems.torch_rows import TORCH
+from runtime.training.trainer import Trainer
 from tests.runtime.calculus.cases import CASES, Case
-from tests.runtime.interchange.export.comparing import compare
-from tests.runtime.interchange.export.examples import EXAMPLES, in_float64
+from tests.runtime.interchange.export.comparing import same_pass, same_round
+from tests.runtime.interchange.export.examples import EXAMPLES, in_float64, run
+from tests.runtime.interchange.export.recipes import RECIPES, session_of
 from tests.runtime.interchange.export.rows import gradients, written
 
 
@@ -26,9 +31,54 @@ def read(tensor: Any) -> Any:
     return tensor.detach().numpy()
 
 
+def by_path(session: Session, model: Any) -> dict[str, Any]:
+    """The parameters of a model by the paths of the variables, which are in the same order."""
+    state = dict(model.named_parameters())
+    return dict(zip(content_of(session).parameters, map(state.get, model.state), strict=True))
+
+
+def trained(module: dict[str, Any]) -> Any:
+    """A model of a module, with the keys of its parameters in the order of the variables."""
+    model = module["Model"]()
+    model.state = list(module["PARAMETERS"])
+    return model
+
+
 @pytest.mark.parametrize("name", EXAMPLES)
 def test_an_example_is_the_same_in_pytorch(name, tmp_path):
-    compare(in_float64(name), "torch", tmp_path, read)
+    diagram = in_float64(name)
+    session = Session(diagram)
+    module = run(session, "torch", tmp_path)
+    model = trained(module)
+    losses = model()
+    total = sum(loss.sum() for loss in losses.values())
+    if total.requires_grad:
+        total.backward()
+    parameters = by_path(session, model)
+    trainable = [path for path, parameter in parameters.items() if parameter.requires_grad]
+    assert sorted(trainable) == sorted(session.program.trainable)
+    gradients = {path: parameters[path].grad for path in session.program.trainable}
+    same_pass(diagram, losses, gradients, read)
+    recipe = diagram.training
+    assert ("Training" in module) == (recipe is not None and bool(recipe.optimisers))
+    if "Training" in module:
+        module["Training"](model).train_round()
+        same_round(diagram, parameters, read)
+
+
+@pytest.mark.parametrize("recipe", RECIPES, ids=json.dumps)
+def test_four_rounds_are_the_same_in_pytorch(recipe, tmp_path):
+    session = session_of(recipe)
+    module = run(session, "torch", tmp_path)
+    model = trained(module)
+    training, trainer = module["Training"](model), Trainer(session)
+    for _ in range(4):
+        trainer.step()
+        training.train_round()
+        for path, parameter in by_path(session, model).items():
+            np.testing.assert_allclose(
+                read(parameter), session.values[path], rtol=1e-12, atol=1e-12
+            )
 
 
 @pytest.mark.parametrize("case", CASES, ids=str)
@@ -71,3 +121,24 @@ def test_stops_and_straight_through_are_the_idioms_of_pytorch():
     assert "stop = triple.detach()  # a stop: no gradient goes back from here" in source
     source = export_source(Session(load(EXAMPLES["straight_through"])), "torch").source
     assert ".detach() + (" in source
+
+
+def test_a_page_with_variables_is_a_module_that_other_uses_call_again():
+    source = export_source(Session(load(EXAMPLES["simsiam_stopped"])), "torch").source
+    assert source.count("(nn.Module):") == 2
+    assert "self.branch_1 = Branch()" in source
+    assert "branch_2_z, branch_2_p = self.branch_1(view_2)" in source
+
+
+def test_frozen_variables_are_parameters_without_gradient():
+    source = export_source(Session(load(EXAMPLES["09_frozen_middle"])), "torch").source
+    assert source.count("requires_grad=False)") == 1
+
+
+def test_optimisers_are_those_of_pytorch():
+    source = export_source(Session(load(EXAMPLES["training_gan"])), "torch").source
+    assert "torch.optim.Adam(model.G.parameters(), lr=0.002, betas=(0.5, 0.9))" in source
+
+
+def test_no_attribute_hides_one_of_modules(installed):
+    assert {name for name in dir(installed.nn.Module()) if not name.startswith("_")} <= TAKEN

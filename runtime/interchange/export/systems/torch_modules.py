@@ -1,0 +1,233 @@
+"""Pages as modules of PyTorch: those that have variables, which are parameters of the module."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from runtime.diagram.paths import ROOT, InstancePath
+from runtime.interchange.export.code import Names, identifier, remark
+from runtime.interchange.export.regions import Region
+from runtime.interchange.export.systems.torch_rows import dtype_text
+from runtime.interchange.export.writing import INDENT, WIDTH, Called, Writer, indented, listed
+
+if TYPE_CHECKING:
+    from runtime.calculus import Value
+    from runtime.interchange.export.naming import Naming
+
+TAKEN = frozenset({
+    "T_destination", "add_module", "apply", "bfloat16", "buffers", "call_super_init", "children",
+    "compile", "cpu", "cuda", "double", "dump_patches", "eval", "extra_repr", "float", "forward",
+    "get_buffer", "get_extra_state", "get_parameter", "get_submodule", "half", "ipu",
+    "load_state_dict", "modules", "mtia", "named_buffers", "named_children", "named_modules",
+    "named_parameters", "parameters", "register_backward_hook", "register_buffer",
+    "register_forward_hook", "register_forward_pre_hook", "register_full_backward_hook",
+    "register_full_backward_pre_hook", "register_load_state_dict_post_hook",
+    "register_load_state_dict_pre_hook", "register_module", "register_parameter",
+    "register_state_dict_post_hook", "register_state_dict_pre_hook", "requires_grad_",
+    "set_extra_state", "set_submodule", "share_memory", "state_dict", "to", "to_empty", "train",
+    "training", "type", "xpu", "zero_grad",
+})  # fmt: skip
+"""Names that attributes of modules have already."""
+
+
+@dataclass
+class Module:
+    """The attributes of one module: its parameters, and the modules of pages inside."""
+
+    parameters: dict[Value, str] = field(default_factory=dict)
+    inner: dict[InstancePath, str] = field(default_factory=dict)
+    names: Names = field(default_factory=lambda: Names(set(TAKEN)))
+
+
+@dataclass
+class ModuleWriter(Writer):
+    """Writes the uses of pages that have variables as modules, others as functions.
+
+    A use whose variables are all those of another use calls the module of that use again.
+    """
+
+    variables: Mapping[Value, InstancePath] = field(default_factory=dict)
+    """The canonical path of each variable."""
+    trainable: frozenset[str] = frozenset()
+    modules: dict[InstancePath, Module] = field(default_factory=dict)
+    """The module of each use that has variables, that of the root first."""
+    _regions: dict[InstancePath, Region] = field(default_factory=dict)
+    _outside: dict[InstancePath, InstancePath] = field(default_factory=dict)
+    """The use that each use is called in."""
+    _homes: dict[Value, InstancePath] = field(default_factory=dict)
+    """The use whose module has a variable."""
+    _wanted: dict[InstancePath, frozenset[Value]] = field(default_factory=dict)
+    _classes: dict[InstancePath, Called] = field(default_factory=dict)
+    _use: InstancePath | None = ROOT
+    """The use whose module is ``self`` in what is being written; None in functions."""
+
+    def prepare(self, root: Region, outputs: frozenset[Value]) -> Mapping[Value, str]:
+        """Decide which uses are modules, and what each of them gives."""
+        self.modules[ROOT] = Module()
+        self._want(root, outputs)
+        self._give_alike()
+        for variable, path in self.variables.items():
+            home = path.use
+            while home and (home not in self._regions or self.page_of(home) is None):
+                home = home.use
+            self._homes[variable] = home
+            module = self._module(home)
+            name = module.names.fresh(path.relative_to(home))
+            module.parameters[variable] = name
+        return self._attributes(ROOT)
+
+    def _module(self, use: InstancePath) -> Module:
+        """The module of a use, as an attribute of the module of the use around it."""
+        if use not in self.modules:
+            around = self._outside[use]
+            outer = self._module(around)
+            outer.inner[use] = outer.names.fresh(use.relative_to(around))
+            self.modules[use] = Module()
+        return self.modules[use]
+
+    def _want(self, region: Region, outputs: frozenset[Value]) -> None:
+        """Note what each region inside must give: what is read outside it, and outputs."""
+        inner = [item for item in region.items if isinstance(item, Region)]
+        members = {item.use: set(item.values()) for item in inner}
+        for item in inner:
+            others = (
+                x
+                for other in region.items
+                if other is not item
+                for value in (other.values() if isinstance(other, Region) else [other])
+                for x in self.graph.inputs(value)
+            )
+            self._regions[item.use] = item
+            self._outside[item.use] = region.use
+            self._wanted[item.use] = frozenset(members[item.use] & (outputs | set(others)))
+        for item in inner:
+            self._want(item, self._wanted[item.use])
+
+    def _give_alike(self) -> None:
+        """Let uses of a page that compute the same give the same, so that they are one class."""
+        groups: dict[object, list[list[Value]]] = {}
+        for use, region in self._regions.items():
+            values = region.values()
+            kinds = tuple((value.primitive, value.shape, value.dtype) for value in values)
+            groups.setdefault((self.page_of(use) or use, kinds), []).append(values)
+        wanted = {value for values in self._wanted.values() for value in values}
+        alike = {
+            values[place]
+            for group in groups.values()
+            for place in range(len(group[0]))
+            if any(values[place] in wanted for values in group)
+            for values in group
+        }
+        for use, region in self._regions.items():
+            self._wanted[use] = frozenset(alike.intersection(region.values()))
+
+    def _attributes(self, use: InstancePath) -> dict[Value, str]:
+        """The variables that the module of a use can reach, and how."""
+        return {
+            variable: f"{self.reached(use, home)}.{self.modules[home].parameters[variable]}"
+            for variable, home in self._homes.items()
+            if home == use or home.is_inside(use)
+        }
+
+    def reached(self, use: InstancePath, inner: InstancePath, name: str = "self") -> str:
+        """The module of ``inner``, from that of a use around it, which is called ``name``."""
+        if inner == use:
+            return name
+        around = self._outside[inner]
+        return f"{self.reached(use, around, name)}.{self.modules[around].inner[inner]}"
+
+    def function(self, region: Region, naming: Naming, wanted: frozenset[Value]) -> Called:
+        """What computes a region: a module where it has variables, else a function."""
+        outer = self._use
+        wanted = self._wanted[region.use]
+        try:
+            if region.use in self.modules and outer is not None:
+                return self._call(self._class(region, naming), outer, region.use)
+            twin = None if outer is None else self._twin(region, outer)
+            if twin is not None and outer is not None:
+                first = self._class(self._regions[twin], naming)
+                again = self._text(region, twin, naming, wanted)
+                if again.name == first.name:
+                    return self._call(again, outer, twin)
+            self._use = None
+            return super().function(region, naming, wanted)
+        finally:
+            self._use = outer
+
+    def _call(self, found: Called, outer: InstancePath, use: InstancePath) -> Called:
+        return Called(self.reached(outer, use), found.arguments, found.outputs)
+
+    def _class(self, region: Region, naming: Naming) -> Called:
+        """The class of the module of a use."""
+        use = region.use
+        if use not in self._classes:
+            self._classes[use] = self._text(region, use, naming, self._wanted[use])
+        return self._classes[use]
+
+    def _text(
+        self, region: Region, use: InstancePath, naming: Naming, wanted: frozenset[Value]
+    ) -> Called:
+        """The class of what a region computes with the variables of the module of a use."""
+        attributes = self._attributes(use)
+        arguments, outputs = self.ends(region, wanted, attributes)
+        before, self._use = self._use, use
+        given, lines = self.definition(region, naming, arguments, outputs, attributes)
+        self._use = before
+        page = self.page_of(region.use) or ""
+        forward = listed("def forward(", ["self", *given], "):", WIDTH - 30)
+        parts = [
+            f'"""The page {remark(page)}."""\n',
+            *self.constructor(use),
+            "",
+            *forward.split("\n"),
+            *indented(lines).rstrip("\n").split("\n"),
+        ]
+        stem = "".join(word[:1].upper() + word[1:] for word in identifier(page).split("_"))
+        name = self.written(f"(nn.Module):\n{indented(parts)}", "class", stem)
+        return Called(name, arguments, outputs)
+
+    def constructor(self, use: InstancePath) -> list[str]:
+        """The statements that make the parameters and inner modules of a module."""
+        module = self.modules[use]
+        lines = ["super().__init__()"]
+        lines += (
+            f"self.{name} = {self._classes[inner].name}()" for inner, name in module.inner.items()
+        )
+        lines += (
+            f"self.{name} = {self._parameter(value)}" for value, name in module.parameters.items()
+        )
+        return ["def __init__(self):", *(INDENT + line for line in lines)]
+
+    def _parameter(self, value: Value) -> str:
+        """A parameter without its number, which the state of the model has."""
+        dtype = "" if value.dtype == "float32" else f", dtype={dtype_text(value.dtype)}"
+        frozen = "" if self.variables[value] in self.trainable else ", requires_grad=False"
+        lengths = ", ".join(map(str, value.shape)) or "()"
+        return f"nn.Parameter(torch.empty({lengths}{dtype}){frozen})"
+
+    def _twin(self, region: Region, outer: InstancePath) -> InstancePath | None:
+        """The use of the same page whose module has all variables that a region reads."""
+        read = {x for value in region.values() for x in self.graph.inputs(value)}
+        variables = [x for x in read if x in self._homes]
+        page = self.page_of(region.use)
+        for use in self.modules if variables and page is not None else ():
+            if use and use.is_inside(outer) and self.page_of(use) == page:
+                if all(self._is_shared(x, region.use, use) for x in variables):
+                    return use
+        return None
+
+    def _is_shared(self, variable: Value, use: InstancePath, twin: InstancePath) -> bool:
+        """Whether a variable has the same place in two uses of a page."""
+        path = self.variables[variable]
+        if not path.is_inside(twin):
+            return False
+        place = path.relative_to(twin).within(use)
+        return self.graph.program.flat.shared.get(place) == path
+
+    def states(self) -> Iterator[tuple[Value, str]]:
+        """Each variable with its key in the state of the model."""
+        for variable, home in self._homes.items():
+            path = f"{self.reached(ROOT, home, '')}.{self.modules[home].parameters[variable]}"
+            yield variable, path.removeprefix(".")

@@ -1,0 +1,376 @@
+"""The recipe of a diagram with the optimisers of PyTorch, and its rounds."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from runtime.diagram.training import (
+    AdadeltaMethod,
+    AdagradMethod,
+    AdamaxMethod,
+    AdamMethod,
+    AdamWMethod,
+    AnyMethod,
+    LionMethod,
+    NAdamMethod,
+    RAdamMethod,
+    RMSpropMethod,
+    SGDMethod,
+)
+from runtime.interchange.export.code import Names, remark, string
+from runtime.interchange.export.moves import move_of
+from runtime.interchange.export.training import every_nth, rate_of
+from runtime.interchange.export.writing import INDENT, indented, listed
+
+if TYPE_CHECKING:
+    from runtime.diagram.training import Average, OptimiserRule
+    from runtime.interchange.export.content import Content
+    from runtime.training.recipe import Recipe, ResolvedRule
+
+_ADAM = {"betas": (0.9, 0.999), "eps": 1e-8}
+_OPTIMISERS: Final[Mapping[type[AnyMethod], tuple[str, Mapping[str, object]]]] = {
+    SGDMethod: ("SGD", {"momentum": 0.0, "dampening": 0.0, "nesterov": False}),
+    AdamMethod: ("Adam", {**_ADAM, "amsgrad": False}),
+    AdamWMethod: ("AdamW", {**_ADAM, "amsgrad": False}),
+    NAdamMethod: ("NAdam", {**_ADAM, "momentum_decay": 4e-3}),
+    RAdamMethod: ("RAdam", _ADAM),
+    AdamaxMethod: ("Adamax", _ADAM),
+    RMSpropMethod: ("RMSprop", {"alpha": 0.99, "eps": 1e-8, "momentum": 0.0}),
+    AdagradMethod: (
+        "Adagrad",
+        {"lr_decay": 0.0, "initial_accumulator_value": 0.0, "eps": 1e-10},
+    ),
+    AdadeltaMethod: ("Adadelta", {"rho": 0.9, "eps": 1e-6}),
+}
+"""The optimiser of torch.optim for a method, and its settings where they have their defaults."""
+_TAKEN = ("model", "batch", "step", "round", "backward", "train_round")
+
+
+def _own(method: AnyMethod, dtypes: set[str]) -> str:
+    """Why a method is written out; empty where torch.optim has it for variables of these dtypes."""
+    match method:
+        case LionMethod():
+            return "torch.optim has no Lion"
+        case RMSpropMethod(centered=True):
+            return "that of torch.optim gives NaN where rounding makes a variance negative"
+        case NAdamMethod() if "float64" in dtypes:
+            return "that of torch.optim multiplies its momenta in float32"
+        case SGDMethod(nesterov=True, dampening=dampening) if dampening:
+            return "torch.optim has no dampening beside Nesterov's momentum"
+        case _:
+            return ""
+
+
+@dataclass(frozen=True)
+class _Optimiser:
+    """An optimiser, the attribute that it is, and why it is written out, or nothing."""
+
+    resolved: ResolvedRule
+    name: str
+    own: str
+
+    @property
+    def rule(self) -> OptimiserRule:
+        return self.resolved.rule
+
+    @property
+    def method(self) -> AnyMethod:
+        return self.resolved.rule.method
+
+    @property
+    def apart(self) -> bool:
+        """Whether weight decay is apart from the gradient, and not by torch.optim itself."""
+        method = self.method
+        if isinstance(method, NAdamMethod | RAdamMethod) and not self.own:
+            return False
+        found: bool = getattr(method, "decoupled_weight_decay", isinstance(method, LionMethod))
+        return found
+
+    @property
+    def scheduled(self) -> bool:
+        """Whether the learning rate changes."""
+        return rate_of(self.rule, "lr") != "lr"
+
+
+class TorchRecipe:
+    """Writes the class that trains a model.
+
+    ``names`` says how the model reaches each variable, ``fresh`` gives names to classes.
+    """
+
+    def __init__(
+        self,
+        content: Content,
+        recipe: Recipe,
+        names: Mapping[str, str],
+        fresh: Callable[[str], str],
+    ) -> None:
+        self._fresh = fresh
+        self._content = content
+        self._recipe = recipe
+        self._names = names
+        self._counted = content.program.trace.step is not None
+        attributes = Names(set(_TAKEN))
+        leaves = content.program.leaves
+        self._rules = [
+            _Optimiser(
+                rule,
+                attributes.fresh(rule.rule.name),
+                _own(rule.rule.method, {leaves[path].value.dtype for path in rule.variables}),
+            )
+            for rule in recipe.rules
+        ]
+        self._averages = [
+            (average, pairs, attributes.fresh(average.name)) for average, pairs in recipe.averages
+        ]
+
+    def source(self) -> list[str]:
+        """The optimisers that torch.optim lacks, and the class."""
+        written = []
+        lines = ["self.model, self.batch = model, batch", "self.step = self.round = 0"]
+        for rule in self._rules:
+            called = f"torch.optim.{_OPTIMISERS[type(rule.method)][0]}" if not rule.own else ""
+            if rule.own:
+                called = self._fresh(type(rule.method).__name__.removesuffix("Method"))
+                written.append(_optimiser(called, rule))
+            lines.append(f"self.{rule.name} = {self._made(rule, called)}")
+            if rule.scheduled:
+                lines.append(f"self.{rule.name}_updates = 0")
+        for average, _, name in self._averages:
+            if average.start != "initial":
+                lines.append(f"self.{name}_updates, self.{name}_totals = 0, {{}}")
+        parts = [
+            '"""Trains a model by the recipe; ``batch`` gives the inputs of each step."""',
+            "",
+            "def __init__(self, model, batch=lambda step: INPUTS):",
+            *_deeper(lines),
+            "",
+            *self._backward(),
+            *(line for rule in self._rules for line in self._update(rule)),
+            "",
+            *self._round(),
+        ]
+        return [*written, f"class Training:\n{indented(parts)}"]
+
+    def _made(self, rule: _Optimiser, called: str) -> str:
+        """The call that makes an optimiser: one group for each rate and weight decay."""
+        method = rule.method
+        groups: dict[tuple[float, float], list[str]] = {}
+        for path in rule.resolved.variables:
+            groups.setdefault(rule.resolved.numbers_of(path), []).append(self._names[path])
+        if len(groups) == 1:
+            (((lr, decay), members),) = groups.items()
+            parameters = self._parameters(members)
+        else:
+            lr, decay = method.lr, method.weight_decay
+            parameters = listed(
+                "[",
+                [
+                    listed(
+                        "{",
+                        [
+                            f'"params": {self._parameters(members)}',
+                            f'"lr": {group_lr!r}',
+                            *([] if rule.apart else [f'"weight_decay": {group_decay!r}']),
+                        ],
+                        "}",
+                        60,
+                    )
+                    for (group_lr, group_decay), members in groups.items()
+                ],
+                "]",
+                0,
+            )
+        settings = [parameters, f"lr={lr!r}"]
+        if not rule.own:
+            settings += _settings(method)
+        if not rule.apart and (decay or isinstance(method, AdamWMethod)):
+            settings.append(f"weight_decay={decay!r}")
+        return listed(f"{called}(", settings, ")", 80)
+
+    def _parameters(self, members: Sequence[str]) -> str:
+        """The parameters with some names: those of a module, if they are all of its parameters."""
+        first = members[0].split(".")
+        for depth in range(len(first)):
+            inside = ".".join([*first[:depth], ""]) if depth else ""
+            if {name for name in self._names.values() if name.startswith(inside)} == set(members):
+                return f"{'.'.join(['model', *first[:depth]])}.parameters()"
+        return listed("[", [f"model.{name}" for name in members], "]", 60)
+
+    def _backward(self) -> list[str]:
+        step = ", self.step" if self._counted else ""
+        parameters = 'parameters = [p for group in optimizer.param_groups for p in group["params"]]'
+        if all(rule.rule.accumulate == 1 for rule in self._rules):
+            signature = "def backward(self, optimizer, heads):"
+            lines = [
+                '"""The losses of a pass with new data; an optimiser gets their gradients."""',
+                "optimizer.zero_grad()",
+                f"losses = self.model(self.batch(self.step){step})",
+                "self.step += 1",
+                "losses = {head: losses[head] for head in heads}",
+                "total = sum(loss.sum() for loss in losses.values())",
+                "if total.requires_grad:",
+                INDENT + parameters,
+                f"{INDENT}total.backward(inputs=parameters)",
+                "return {head: loss.detach() for head, loss in losses.items()}",
+            ]
+            return [signature, *_deeper(lines)]
+        lines = [
+            '"""The losses of some passes, each with new data; an optimiser gets the gradients."""',
+            "optimizer.zero_grad()",
+            parameters,
+            "losses = dict.fromkeys(heads, 0.0)",
+            "for _ in range(passes):",
+            f"{INDENT}found = self.model(self.batch(self.step){step})",
+            f"{INDENT}self.step += 1",
+            f"{INDENT}found = {{head: found[head] / (passes if mean else 1) for head in heads}}",
+            f"{INDENT}total = sum(loss.sum() for loss in found.values())",
+            f"{INDENT}if total.requires_grad:",
+            f"{INDENT * 2}total.backward(inputs=parameters)",
+            f"{INDENT}losses = {{head: losses[head] + found[head].detach() for head in heads}}",
+            "return losses",
+        ]
+        return ["def backward(self, optimizer, heads, passes=1, mean=True):", *_deeper(lines)]
+
+    def _update(self, rule: _Optimiser) -> Iterator[str]:
+        """The method that makes an update, where there is more to it than the optimiser's step."""
+        lines = self._before(rule)
+        if not lines:
+            return
+        yield ""
+        yield f"def update_{rule.name}(self):"
+        about = f'"""One update of {remark(rule.rule.name)} by the gradients that it has."""'
+        yield from _deeper([about, *lines, f"self.{rule.name}.step()"])
+
+    def _before(self, rule: _Optimiser) -> list[str]:
+        """What is done before an optimiser steps."""
+        lines, name, clip = [], rule.name, rule.rule.clip
+        if clip is not None:
+            kind = "norm" if clip.by == "norm" else "value"
+            lines += [
+                f'parameters = [p for group in self.{name}.param_groups for p in group["params"]]',
+                f"torch.nn.utils.clip_grad_{kind}_(parameters, {clip.limit!r})",
+            ]
+        numbers = map(rule.resolved.numbers_of, rule.resolved.variables)
+        groups = list(dict.fromkeys(numbers))
+        if rule.scheduled:
+            rates = ", ".join(repr(lr) for lr, _ in groups)
+            lines += [
+                f"self.{name}_updates += 1",
+                f"t = self.{name}_updates",
+                f"for group, lr in zip(self.{name}.param_groups, [{rates}]):",
+                f'{INDENT}group["lr"] = {rate_of(rule.rule, "lr")}',
+            ]
+        if rule.apart and any(decay for _, decay in groups):
+            decays = ", ".join(repr(decay) for _, decay in groups)
+            lines += [
+                "with torch.no_grad():  # weight decay apart from the gradient",
+                f"{INDENT}for group, decay in zip(self.{name}.param_groups, [{decays}]):",
+                f'{INDENT * 2}for p in group["params"]:',
+                f"{INDENT * 3}if p.grad is not None:",
+                f'{INDENT * 4}p.mul_(1 - group["lr"] * decay)',
+            ]
+        return lines
+
+    def _round(self) -> list[str]:
+        simultaneous = self._recipe.training.order == "simultaneous"
+        lines = ['"""One round; the losses before their updates."""', "self.round += 1"]
+        lines.append("losses = {}")
+        for rule in self._rules if simultaneous else ():
+            lines += self._every(rule.rule.every, [self._pass(rule)])
+        for rule in self._rules:
+            lines += self._every(rule.rule.every, self._turn(rule, simultaneous))
+        for average, pairs, name in self._averages:
+            lines += self._every(average.every, list(self._average(average, pairs, name)))
+        lines.append("return losses")
+        return ["def train_round(self):", *_deeper(lines)]
+
+    def _turn(self, rule: _Optimiser, has_gradients: bool) -> list[str]:
+        """The updates of an optimiser in one round; the gradients of the first may be there."""
+        update = f"self.update_{rule.name}()" if self._before(rule) else f"self.{rule.name}.step()"
+        turn = [self._pass(rule), update]
+        lines = [update] if has_gradients else []
+        times = rule.rule.steps - len(lines)
+        if times == 1:
+            return lines + turn
+        if times:
+            lines += [f"for _ in range({times}):", *(INDENT + line for line in turn)]
+        return lines
+
+    def _every(self, every: int, lines: list[str]) -> list[str]:
+        return every_nth(every, lines, "self.round")
+
+    def _pass(self, rule: _Optimiser) -> str:
+        heads = f"[{', '.join(string(head) for head in rule.resolved.heads)}]"
+        more = ""
+        if rule.rule.accumulate > 1:
+            more = f", passes={rule.rule.accumulate}, mean={rule.rule.reduce == 'mean'}"
+        return f"losses = {{**self.backward(self.{rule.name}, {heads}{more}), **losses}}"
+
+    def _average(
+        self, average: Average, pairs: Sequence[tuple[str, str]], name: str
+    ) -> Iterator[str]:
+        decay = repr(average.decay)
+        if average.start != "initial":
+            yield f"self.{name}_updates += 1"
+        if average.start == "first_update":
+            decay = f"(0.0 if self.{name}_updates == 1 else {average.decay!r})"
+        yield f"with torch.no_grad():  # the average {remark(average.name)} of trained variables"
+        members = [f"(self.model.{self._names[a]}, self.model.{self._names[b]})" for a, b in pairs]
+        loop = listed("for source, target in [", members, "]:", 80)
+        yield from (INDENT + line for line in loop.split("\n"))
+        if average.start == "zero_debiased":
+            yield f"{INDENT * 2}total = {decay} * self.{name}_totals.get(target, 0.0)"
+            yield f"{INDENT * 2}total = total + (1 - {decay}) * source"
+            yield f"{INDENT * 2}self.{name}_totals[target] = total"
+            yield f"{INDENT * 2}target.copy_(total / (1 - {decay} ** self.{name}_updates))"
+        else:
+            yield f"{INDENT * 2}target.copy_({decay} * target + (1 - {decay}) * source)"
+
+
+def _settings(method: AnyMethod) -> Iterator[str]:
+    """The settings that differ from their defaults."""
+    for name, default in _OPTIMISERS[type(method)][1].items():
+        value = getattr(method, name)
+        if value != default and not (name == "nesterov" and not getattr(method, "momentum", 0)):
+            yield f"{name}={value!r}"
+    if isinstance(method, NAdamMethod | RAdamMethod) and method.decoupled_weight_decay:
+        yield "decoupled_weight_decay=True"
+    if method.maximize:
+        yield "maximize=True"
+
+
+def _optimiser(name: str, rule: _Optimiser) -> str:
+    """The class of an optimiser whose update is written out."""
+    method = rule.method
+    inner = ['lr, v, g, memory = group["lr"], p, p.grad, self.state[p]']
+    if method.maximize:
+        inner.append("g = -g")
+    if not rule.apart:
+        inner.append('g = g + group["weight_decay"] * v')
+    inner += ['t = memory["t"] = memory.get("t", 0) + 1', *move_of(method, "torch"), "p.copy_(v)"]
+    parts = [
+        f'"""{type(method).__name__.removesuffix("Method")}: {rule.own}."""',
+        "",
+        "def __init__(self, params, lr, weight_decay=0.0):",
+        f'{INDENT}super().__init__(params, {{"lr": lr, "weight_decay": weight_decay}})',
+        "",
+        "@torch.no_grad()",
+        "def step(self):",
+        *_deeper([
+            '"""Move each parameter that has a gradient."""',
+            "for group in self.param_groups:",
+            f'{INDENT}for p in group["params"]:',
+            f"{INDENT * 2}if p.grad is None:",
+            f"{INDENT * 3}continue",
+            *(INDENT * 2 + line for line in inner),
+        ]),
+    ]  # fmt: skip
+    return f"class {name}(torch.optim.Optimizer):\n{indented(parts)}"
+
+
+def _deeper(lines: Sequence[str]) -> list[str]:
+    """Lines, and each line of several, one level further in."""
+    return [INDENT + line if line else "" for whole in lines for line in whole.split("\n")]

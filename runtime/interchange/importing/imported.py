@@ -31,6 +31,8 @@ class UnsupportedError(BuildError):
             next_step="Replace it in the model, or export the part around it.",
         )
         self.operation = operation
+        self.why = why
+        self.written = written
 
 
 @dataclass(frozen=True, slots=True)

@@ -59,6 +59,7 @@ class Stage(Shaping):
         self._written = ""
         self._blocks: list[StagedBlock] = []
         self._known: dict[Value, NDArray[Any]] = {}
+        self._specialised: set[Value] = set()
         self._outputs: dict[str, Staged] = {}
 
     @contextmanager
@@ -245,18 +246,26 @@ class Stage(Shaping):
         They are those of the example inputs, which a remark says unless the value is constant.
         Raises UnsupportedError where an input has no example, or a loop computes them.
         """
-        if x.array is not None:
-            return x.array
-        needed = self._leaves(x.value)
-        if any(leaf not in self._samples for leaf in needed):
+        known = self.example(x)
+        if known is None:
             raise UnsupportedError(
                 why, "it depends on numbers that are known only in a run", written=self._written
             )
-        if x.value not in self._known:
-            (self._known[x.value],) = self._computed([x.value])
+        if x.array is None and x.value not in self._specialised:
+            self._specialised.add(x.value)
             self.remark(
                 "specialised", f"{why}: it depends on numbers, and holds for those of the example."
             )
+        return known
+
+    def example(self, x: Staged) -> NDArray[Any] | None:
+        """The numbers that the example inputs give; None where one is missing, or in a loop."""
+        if x.array is not None:
+            return x.array
+        if any(leaf not in self._samples for leaf in self._leaves(x.value)):
+            return None
+        if x.value not in self._known:
+            (self._known[x.value],) = self._computed([x.value])
         return self._known[x.value]
 
     def settle(self) -> None:

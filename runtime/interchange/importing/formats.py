@@ -62,6 +62,7 @@ def _named(name: str) -> Callable[..., Any]:
 
 
 FORMATS: tuple[Format, ...] = (
+    Format("PyTorch", (".pt2",), "torch.archive:is_pt2", "torch.program:import_pt2"),
     Format("MXNet", (".json",), "mxnet.recognition:is_mxnet", "mxnet.importer:import_mxnet"),
     Format("ONNX", (".onnx",), "onnx.recognition:is_onnx", "onnx.importing:import_onnx", ("onnx",)),
 )

@@ -1,0 +1,107 @@
+"""What an exported program is given: parameters, buffers, constants and inputs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from runtime.calculus.sizes import require_constant
+from runtime.interchange.importing.imported import UnsupportedError
+from runtime.interchange.importing.torch.arguments import Name, Record, argument
+from runtime.interchange.importing.torch.bounds import bounds_of
+from runtime.interchange.importing.torch.memory import Tensor
+from runtime.interchange.importing.torch.operators.table import DTYPES
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike, NDArray
+
+    from runtime.interchange.importing.options import ImportOptions
+    from runtime.interchange.importing.stage import Stage
+    from runtime.interchange.importing.torch.archive import Archive
+
+
+class Leaves:
+    """Puts up Variable and Input blocks for the inputs of a graph."""
+
+    def __init__(
+        self,
+        archive: Archive,
+        stage: Stage,
+        options: ImportOptions,
+        examples: Mapping[str, ArrayLike],
+    ) -> None:
+        self._archive = archive
+        self._stage = stage
+        self._options = options
+        self._examples = examples
+        self._known: dict[tuple[str, ...], Tensor] = {}
+        """Tensors by what is stored: shared ones are one variable."""
+        self._drawn: list[str] = []
+
+    def put_up(self, specs: list[Record], graph: Record) -> dict[str, Any]:
+        """The values of a graph's inputs by name."""
+        metas, bounds = graph["tensor_values"], bounds_of(graph)
+        values: dict[str, Any] = {}
+        for index, spec in enumerate(specs):
+            ((kind, record),) = spec.items()
+            if kind == "user_input":
+                found = argument(record["arg"])
+                if isinstance(found, Name):
+                    values[found.name] = self._input(index, found.name, metas, bounds)
+            elif kind == "parameter":
+                values[record["arg"]["name"]] = self._variable(record["parameter_name"])
+            elif kind == "buffer":
+                values[record["arg"]["name"]] = self._variable(record["buffer_name"], buffer=True)
+            elif kind == "tensor_constant":
+                array, _ = self._archive.tensor(record["tensor_constant_name"], "constants")
+                values[record["arg"]["name"]] = Tensor(self._stage.constant(array))
+            elif kind == "constant_input":
+                values[record["name"]] = next(iter(record["value"].values()))
+            else:
+                raise UnsupportedError(f"an input of kind {kind[:40]}")
+        self._tell()
+        return values
+
+    def _variable(self, name: str, buffer: bool = False) -> Tensor:
+        array, trained = self._archive.tensor(name)
+        shared = self._archive.storage(name)
+        if shared in self._known:
+            return self._known[shared]
+        trained = trained and not buffer and array.dtype.kind == "f"
+        module = tuple(name.split(".")[:-1])
+        value = self._stage.variable(name, array, trainable=trained, module=module)
+        self._known[shared] = found = Tensor(value, live=trained)
+        return found
+
+    def _input(self, index: int, name: str, metas: Record, bounds: Mapping[str, int]) -> Tensor:
+        if name in self._examples:
+            return Tensor(self._stage.input(name, np.asarray(self._examples[name])))
+        meta = metas[name]
+        shape = tuple(self._archive.whole(n) for n in meta["sizes"])
+        shape = tuple(self._options.shapes.get(name, shape))
+        require_constant(*shape)
+        dtype = "float32" if meta["dtype"] == 13 else DTYPES.get(meta["dtype"])
+        if dtype is None:
+            raise UnsupportedError("an input", f"{name} has a dtype that no block has")
+        self._drawn.append(name)
+        return Tensor(self._stage.input(name, self._example(index, shape, dtype, bounds.get(name))))
+
+    def _example(
+        self, index: int, shape: tuple[int, ...], dtype: str, bound: int | None
+    ) -> NDArray[Any]:
+        """Drawn numbers; integers that pick something are spread over all there is to pick."""
+        if bound is None or dtype.startswith("float") or dtype == "bool":
+            return self._options.example(index, shape, dtype)
+        draw = np.random.default_rng([self._options.seed, index])
+        return draw.integers(0, max(1, bound), shape).astype(dtype)
+
+    def _tell(self) -> None:
+        if self._drawn:
+            names = ", ".join(self._drawn)
+            self._stage.remark(
+                "note",
+                f"The numbers of {names} are drawn at random: the file keeps its sample inputs "
+                "as a pickle, which is not opened.",
+            )

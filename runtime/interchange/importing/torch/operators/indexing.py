@@ -1,0 +1,176 @@
+"""Elements picked by indices, masks and tables."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from runtime.interchange.importing.torch.operators.table import operator
+
+if TYPE_CHECKING:
+    from runtime.interchange.importing.stage import Stage
+    from runtime.interchange.importing.staged import Staged
+
+
+def wrapped(stage: Stage, indices: Staged, length: int) -> Staged:
+    """Indices counted from 0, also those that count from the end."""
+    if indices.array is not None:
+        return stage.constant(np.where(indices.array < 0, indices.array + length, indices.array))
+    return stage.block("Where", indices < 0, indices + length, indices)
+
+
+def spelled(
+    stage: Stage, x: Staged, indices: Sequence[Staged | None]
+) -> tuple[Staged, list[Staged | None]]:
+    """Indices without masks: each mask is the places where it is true, known at import."""
+    found: list[Staged | None] = []
+    for mask in indices:
+        if mask is None or mask.dtype not in ("bool", "uint8"):
+            found.append(mask)
+        else:
+            places = np.nonzero(stage.numbers(mask, "an index by a mask"))
+            found += [stage.constant(place) for place in places]
+    return x, found
+
+
+@operator("index")
+def index(stage: Stage, x: Staged, indices: Sequence[Staged | None]) -> Staged:
+    """``x[i, :, j]``: the indexed axes together give one set of axes, that of the indices."""
+    x, given = spelled(stage, x, indices)
+    along = [axis for axis, i in enumerate(given) if i is not None]
+    first = along[0] if along == list(range(along[0], along[-1] + 1)) else 0
+    x, flat = merged(stage, x, given, along, first)
+    return stage.take(x, flat, first)
+
+
+def merged(
+    stage: Stage, x: Staged, given: Sequence[Staged | None], along: list[int], first: int
+) -> tuple[Staged, Staged]:
+    """``x`` with the indexed axes as one, at ``first``, and the indices into that."""
+    rest = [axis for axis in range(x.ndim) if axis not in along]
+    order = (*rest[:first], *along, *rest[first:])
+    lengths = [x.shape[axis] for axis in along]
+    flat: Staged | None = None
+    for axis, length in zip(along, lengths, strict=True):
+        place = given[axis]
+        assert place is not None
+        at = wrapped(stage, place, length)
+        flat = at if flat is None else flat * length + at
+    assert flat is not None
+    x = stage.transpose(x, order)
+    behind = x.shape[first + len(along) :]
+    return stage.reshape(x, (*x.shape[:first], math.prod(lengths), *behind)), flat
+
+
+@operator("index_select")
+def index_select(stage: Stage, x: Staged, dim: int, indices: Staged) -> Staged:
+    """Elements at indices along an axis."""
+    return stage.take(x, indices, dim)
+
+
+@operator("take")
+def take(stage: Stage, x: Staged, indices: Staged) -> Staged:
+    """Elements of the tensor as one row."""
+    flat = stage.reshape(x, (x.size,))
+    return stage.take(flat, wrapped(stage, indices, x.size), 0)
+
+
+@operator("gather")
+def gather(stage: Stage, x: Staged, dim: int, indices: Staged, sparse_grad: bool = False) -> Staged:
+    """At each place the element whose index along the axis stands there."""
+    if not x.ndim:
+        return x
+    dim %= x.ndim
+    kept = x.shape[:dim] + x.shape[dim + 1 :]
+    if indices.shape[dim] == 1 and indices.shape[:dim] + indices.shape[dim + 1 :] == kept:
+        picked = stage.block("PickAlong", x, stage.reshape(indices, kept), axis=dim)
+        return stage.reshape(picked, indices.shape)
+    for axis, length in enumerate(indices.shape):
+        x = x if axis == dim else stage.cut(x, axis, 0, length)
+    return stage.block("TakeAlong", x, indices, axis=dim)
+
+
+@operator("take_along_dim")
+def take_along_dim(stage: Stage, x: Staged, indices: Staged, dim: int | None = None) -> Staged:
+    """As gather, with shapes that are repeated to fit."""
+    if dim is None:
+        flat = stage.reshape(indices, (indices.size,))
+        return gather(stage, stage.reshape(x, (x.size,)), 0, flat)
+    dim %= x.ndim
+    shape = list(np.broadcast_shapes(
+        x.shape[:dim] + x.shape[dim + 1 :], indices.shape[:dim] + indices.shape[dim + 1 :]
+    ))  # fmt: skip
+    x = stage.broadcast(x, (*shape[:dim], x.shape[dim], *shape[dim:]))
+    indices = stage.broadcast(indices, (*shape[:dim], indices.shape[dim], *shape[dim:]))
+    return gather(stage, x, dim, indices)
+
+
+@operator("embedding")
+def embedding(
+    stage: Stage, weight: Staged, indices: Staged, padding_idx: int = -1, *_: Any
+) -> Staged:
+    """Rows of a table; the padding row gets no gradient."""
+    if padding_idx >= 0:
+        rows = np.arange(weight.shape[0])[:, None] == padding_idx
+        frozen = stage.block("StopGradient", weight, name="padding_idx")
+        weight = stage.block("Where", stage.constant(rows), frozen, weight)
+    return stage.block("Gather", weight, indices, axis=0)
+
+
+@operator("one_hot")
+def one_hot(stage: Stage, indices: Staged, num_classes: int = -1) -> Staged:
+    """1 at each class, 0 elsewhere."""
+    if num_classes < 0:
+        num_classes = int(stage.numbers(indices, "the number of classes of one_hot").max()) + 1
+    return stage.block("OneHot", indices, depth=num_classes, dtype="int64")
+
+
+@operator("masked_select")
+def masked_select(stage: Stage, x: Staged, mask: Staged) -> Staged:
+    """The elements where a mask is true, known at import."""
+    shape = np.broadcast_shapes(x.shape, mask.shape)
+    places = np.flatnonzero(np.broadcast_to(stage.numbers(mask, "masked_select"), shape))
+    return stage.take(stage.reshape(stage.broadcast(x, shape), (math.prod(shape),)), places, 0)
+
+
+@operator("nonzero")
+def nonzero(stage: Stage, x: Staged) -> Staged:
+    """The places of numbers other than 0, known at import."""
+    return stage.constant(np.stack(np.nonzero(stage.numbers(x, "nonzero")), axis=-1))
+
+
+@operator("nonzero_numpy")
+def nonzero_numpy(stage: Stage, x: Staged) -> list[Staged]:
+    """The same, axis by axis."""
+    return [stage.constant(i) for i in np.nonzero(stage.numbers(x, "nonzero"))]
+
+
+@operator("tril")
+def tril(stage: Stage, x: Staged, diagonal: int = 0) -> Staged:
+    """The lower triangle of the last two axes, 0 above it."""
+    inside = np.tri(x.shape[-2], x.shape[-1], k=diagonal, dtype=bool)
+    return stage.block("Where", stage.constant(inside), x, x.like(0))
+
+
+@operator("triu")
+def triu(stage: Stage, x: Staged, diagonal: int = 0) -> Staged:
+    """The upper triangle of the last two axes, 0 below it."""
+    outside = np.tri(x.shape[-2], x.shape[-1], k=diagonal - 1, dtype=bool)
+    return stage.block("Where", stage.constant(outside), x.like(0), x)
+
+
+@operator("diag", "diag_embed")
+def diag(stage: Stage, x: Staged, diagonal: int = 0, *_: Any) -> Staged:
+    """The diagonal of a matrix, or a matrix with a diagonal and 0 elsewhere."""
+    from runtime.interchange.importing.torch.operators.shapes import diagonal as diagonal_of
+
+    if x.ndim == 2:
+        return diagonal_of(stage, x, diagonal)
+    side = x.size + abs(diagonal)
+    there = np.eye(side, k=diagonal, dtype=bool)
+    places = np.cumsum(there.ravel()).reshape(there.shape) - 1
+    spread = stage.take(x, np.clip(places, 0, x.size - 1), 0)
+    return stage.block("Where", stage.constant(there), spread, x.like(0))

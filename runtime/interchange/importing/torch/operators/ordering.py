@@ -1,0 +1,141 @@
+"""Largest and smallest elements, and sorting.
+
+PyTorch gives the whole gradient of ``max(dim)`` to the one element that it picks, where the blocks
+Max and Min share it among equals: so it becomes an ArgMax and the element there.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from runtime.interchange.importing.torch.operators.indexing import gather
+from runtime.interchange.importing.torch.operators.table import operator
+
+if TYPE_CHECKING:
+    from runtime.interchange.importing.stage import Stage
+    from runtime.interchange.importing.staged import Staged
+
+
+def _picked(stage: Stage, kind: str, x: Staged, dim: int, keepdim: bool) -> list[Staged]:
+    if not x.ndim:
+        return [x, stage.constant(np.int64(0))]
+    place = stage.block(kind, x, axis=dim % x.ndim)
+    value = stage.block("PickAlong", x, place, axis=dim % x.ndim)
+    if not keepdim:
+        return [value, place]
+    shape = (*x.shape[: dim % x.ndim], 1, *x.shape[dim % x.ndim + 1 :])
+    return [stage.reshape(value, shape), stage.reshape(place, shape)]
+
+
+@operator("max.dim")
+def max_dim(stage: Stage, x: Staged, dim: int, keepdim: bool = False) -> list[Staged]:
+    """The largest element along an axis, and where it is."""
+    return _picked(stage, "ArgMax", x, dim, keepdim)
+
+
+@operator("min.dim")
+def min_dim(stage: Stage, x: Staged, dim: int, keepdim: bool = False) -> list[Staged]:
+    """The smallest element along an axis, and where it is."""
+    return _picked(stage, "ArgMin", x, dim, keepdim)
+
+
+@operator("max")
+def max_(stage: Stage, x: Staged) -> Staged:
+    """The largest element."""
+    return stage.block("Max", x)
+
+
+@operator("min")
+def min_(stage: Stage, x: Staged) -> Staged:
+    """The smallest element."""
+    return stage.block("Min", x)
+
+
+@operator("max.other")
+def max_other(stage: Stage, a: Staged, b: Staged) -> Staged:
+    """The larger of two, element by element."""
+    return stage.block("Maximum", a, b)
+
+
+@operator("min.other")
+def min_other(stage: Stage, a: Staged, b: Staged) -> Staged:
+    """The smaller of two, element by element."""
+    return stage.block("Minimum", a, b)
+
+
+@operator("argmax")
+def argmax(stage: Stage, x: Staged, dim: int | None = None, keepdim: bool = False) -> Staged:
+    """Where the largest element is."""
+    return stage.block("ArgMax", x, axis=dim, keepdims=keepdim)
+
+
+@operator("argmin")
+def argmin(stage: Stage, x: Staged, dim: int | None = None, keepdim: bool = False) -> Staged:
+    """Where the smallest element is."""
+    return stage.block("ArgMin", x, axis=dim, keepdims=keepdim)
+
+
+@operator("argsort.stable", "argsort")
+def argsort(
+    stage: Stage, x: Staged, dim: int = -1, descending: bool = False, stable: bool = False
+) -> Staged:
+    """Where the elements in order come from."""
+    return stage.block("ArgSort", x, axis=dim, descending=descending)
+
+
+@operator("sort", "msort")
+def sort(stage: Stage, x: Staged, dim: int = -1, descending: bool = False) -> list[Staged]:
+    """The elements in order, and where they come from."""
+    order = argsort(stage, x, dim, descending)
+    return [gather(stage, x, dim, order), order]
+
+
+@operator("sort.stable")
+def sort_stable(
+    stage: Stage, x: Staged, stable: bool | None = None, dim: int = -1, descending: bool = False
+) -> list[Staged]:
+    """The same; equal elements keep their order."""
+    return sort(stage, x, dim, descending)
+
+
+@operator("topk")
+def topk(
+    stage: Stage, x: Staged, k: int, dim: int = -1, largest: bool = True, sorted: bool = True
+) -> list[Staged]:
+    """The first elements in order, and where they come from."""
+    return list(stage.blocks("TopK", x, k=k, axis=dim, largest=largest))
+
+
+@operator("kthvalue")
+def kthvalue(stage: Stage, x: Staged, k: int, dim: int = -1, keepdim: bool = False) -> list[Staged]:
+    """The k-th smallest element along an axis, counted from 1, and where it is."""
+    place = stage.cut(argsort(stage, x, dim), dim, k - 1, k)
+    value = gather(stage, x, dim, place)
+    if keepdim:
+        return [value, place]
+    return [stage.select(value, dim, 0), stage.select(place, dim, 0)]
+
+
+@operator("median.dim")
+def median_dim(stage: Stage, x: Staged, dim: int = -1, keepdim: bool = False) -> list[Staged]:
+    """The lower median along an axis, and where it is."""
+    return kthvalue(stage, x, (x.shape[dim] + 1) // 2, dim, keepdim)
+
+
+@operator("median")
+def median(stage: Stage, x: Staged) -> Staged:
+    """The lower median of all elements."""
+    return median_dim(stage, stage.reshape(x, (x.size,)), 0)[0]
+
+
+@operator("cummax")
+def cummax(stage: Stage, x: Staged, dim: int) -> list[Staged]:
+    """The largest element up to each, for each prefix on its own."""
+    places = [
+        stage.block("ArgMax", stage.cut(x, dim, 0, n), axis=dim % x.ndim, keepdims=True)
+        for n in range(1, x.shape[dim] + 1)
+    ]
+    order = stage.block("Concat", *places, axis=dim)
+    return [gather(stage, x, dim, order), order]

@@ -1,0 +1,152 @@
+"""Linear layers, products of matrices, and attention."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from runtime.interchange.importing.imported import UnsupportedError
+from runtime.interchange.importing.torch.operators.shapes import matrix_transpose, same
+from runtime.interchange.importing.torch.operators.table import Operand, operator
+
+if TYPE_CHECKING:
+    from runtime.interchange.importing.stage import Stage
+    from runtime.interchange.importing.staged import Staged
+
+_LETTERS = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+
+
+@operator("linear")
+def linear(stage: Stage, x: Staged, weight: Staged, bias: Staged | None = None) -> Staged:
+    """``x @ weight.T + bias``."""
+    if weight.ndim == 2:
+        return stage.block("Linear", x, weight, bias)
+    y = stage.block("MatMul", x, weight)
+    return y if bias is None else y + bias
+
+
+@operator("matmul", "mm", "bmm", "mv", "linalg_matmul", "__matmul__")
+def matmul(stage: Stage, a: Staged, b: Staged, *_: Any) -> Staged:
+    """The product of matrices, or of stacks of them."""
+    return stage.block("MatMul", a, b)
+
+
+@operator("dot", "vdot", "inner")
+def dot(stage: Stage, a: Staged, b: Staged) -> Staged:
+    """The sum of products along the last axes."""
+    return stage.block("MatMul", a, matrix_transpose(stage, b) if b.ndim > 1 else b)
+
+
+@operator("outer", "ger")
+def outer(stage: Stage, a: Staged, b: Staged) -> Staged:
+    """All products of two elements."""
+    return stage.block("Einsum", a, b, subscripts="i,j->ij")
+
+
+@operator("addmm", "addmv", "addbmm", "baddbmm")
+def addmm(
+    stage: Stage, x: Staged, a: Staged, b: Staged, beta: Operand = 1, alpha: Operand = 1
+) -> Staged:
+    """``beta * x + alpha * a @ b``."""
+    y = stage.block("MatMul", a, b)
+    y = y if alpha == 1 else y * alpha
+    return y if beta == 0 else y + (x if beta == 1 else x * beta)
+
+
+@operator("bilinear")
+def bilinear(
+    stage: Stage, a: Staged, b: Staged, weight: Staged, bias: Staged | None = None
+) -> Staged:
+    """``a @ weight[k] @ b`` for every k."""
+    batch = _LETTERS[: a.ndim - 1]
+    y = stage.block("Einsum", a, weight, b, subscripts=f"{batch}X,YXZ,{batch}Z->{batch}Y")
+    return y if bias is None else y + bias
+
+
+@operator("einsum")
+def einsum(stage: Stage, equation: str, tensors: Sequence[Staged], path: Any = None) -> Staged:
+    """The sum of products that an equation states; ``...`` stands for the axes around."""
+    equation = equation.replace(" ", "")
+    given, arrow, result = equation.partition("->")
+    terms = given.split(",")
+    free = [c for c in _LETTERS if c not in equation]
+    named = [x.ndim - len(term.replace("...", "")) for term, x in zip(terms, tensors, strict=True)]
+    most = max((n for n, term in zip(named, terms, strict=True) if "..." in term), default=0)
+    around = "".join(free[:most])
+    if not arrow:
+        letters = given.replace(",", "").replace("...", "")
+        once = sorted(c for c in set(letters) if letters.count(c) == 1)
+        result = ("..." if "..." in given else "") + "".join(once)
+    spelled = [
+        term.replace("...", around[most - n :]) for n, term in zip(named, terms, strict=True)
+    ]
+    subscripts = ",".join(spelled) + "->" + result.replace("...", around)
+    return stage.block("Einsum", *tensors, subscripts=subscripts)
+
+
+@operator("scaled_dot_product_attention")
+def attention(
+    stage: Stage,
+    query: Staged,
+    key: Staged,
+    value: Staged,
+    attn_mask: Staged | None = None,
+    dropout_p: float = 0.0,
+    is_causal: bool = False,
+    scale: float | None = None,
+    enable_gqa: bool = False,
+) -> Staged:
+    """``softmax(query @ key.T * scale + mask) @ value``."""
+    if enable_gqa and key.shape[-3] != query.shape[-3]:
+        raise UnsupportedError("scaled_dot_product_attention", "queries share keys (enable_gqa)")
+    by = query.shape[-1] ** -0.5 if scale is None else float(scale)
+    scores = stage.block("MatMul", query, matrix_transpose(stage, key)) * by
+    if is_causal:
+        attn_mask = stage.constant(np.tri(query.shape[-2], key.shape[-2], dtype=bool))
+    if attn_mask is not None and attn_mask.dtype == "bool":
+        scores = stage.block("Where", attn_mask, scores, scores.like(-np.inf))
+    elif attn_mask is not None:
+        scores = scores + attn_mask
+    weights = stage.block("Softmax", scores, axis=-1)
+    return stage.block("MatMul", dropout(stage, weights, dropout_p, True), value)
+
+
+@operator("dropout", "feature_dropout", "alpha_dropout", "native_dropout")
+def dropout(stage: Stage, x: Staged, p: float, train: bool | None = True) -> Staged:
+    """Some numbers set to 0 and the others enlarged, while training."""
+    if not train or p == 0:
+        return same(stage, x)
+    return stage.block("Dropout", x, rate=float(p))
+
+
+@operator("linalg_inv", "inverse")
+def inverse(stage: Stage, x: Staged) -> Staged:
+    """The inverse matrix."""
+    return stage.block("Inverse", x)
+
+
+@operator("linalg_solve")
+def solve(stage: Stage, a: Staged, b: Staged, *_: Any, left: bool = True) -> Staged:
+    """The x of ``a @ x = b``."""
+    return stage.block("Solve", a, b)
+
+
+@operator("linalg_cholesky", "cholesky")
+def cholesky(stage: Stage, x: Staged, upper: bool = False) -> Staged:
+    """The triangular root of a matrix."""
+    root = stage.block("Cholesky", x)
+    return matrix_transpose(stage, root) if upper else root
+
+
+@operator("linalg_det", "det")
+def determinant(stage: Stage, x: Staged) -> Staged:
+    """The determinant."""
+    return stage.block("Determinant", x)
+
+
+@operator("logdet")
+def log_determinant(stage: Stage, x: Staged) -> Staged:
+    """The logarithm of the determinant."""
+    return stage.block("LogDeterminant", x)

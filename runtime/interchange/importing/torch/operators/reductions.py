@@ -1,0 +1,159 @@
+"""Sums, means, extremes and norms along axes."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+from runtime.interchange.importing.imported import UnsupportedError
+from runtime.interchange.importing.torch.operators.table import axes, operator
+
+if TYPE_CHECKING:
+    from runtime.interchange.importing.stage import Stage
+    from runtime.interchange.importing.staged import Staged
+
+Dim: TypeAlias = "int | Sequence[int] | None"
+_SAME = {
+    "sum": "Sum",
+    "mean": "Mean",
+    "amax": "Max",
+    "amin": "Min",
+    "logsumexp": "LogSumExp",
+    "prod": "Prod",
+    "any": "AnyTrue",
+    "all": "AllTrue",
+}
+
+
+def _reduced(stage: Stage, kind: str, x: Staged, dim: Dim, keepdim: bool) -> Staged:
+    return stage.block(kind, x, axis=axes(dim, x.ndim), keepdims=keepdim) if x.ndim else x
+
+
+def _enter(name: str, kind: str) -> None:
+    @operator(name)
+    def _(
+        stage: Stage, x: Staged, dim: Dim = None, keepdim: bool = False, dtype: Any = None
+    ) -> Staged:
+        if isinstance(dtype, str):
+            x = stage.cast(x, dtype)
+        elif kind in ("AnyTrue", "AllTrue"):
+            x = stage.cast(x, "bool")
+        elif kind in ("Sum", "Prod") and x.dtype == "bool":
+            x = stage.cast(x, "int64")
+        return _reduced(stage, kind, x, dim, keepdim)
+
+
+for _name, _kind in _SAME.items():
+    _enter(_name, _kind)
+
+
+@operator("var.correction", "var.dim", "var")
+def var(
+    stage: Stage,
+    x: Staged,
+    dim: Dim | bool = None,
+    correction: float | bool | None = 1,
+    keepdim: bool = False,
+    unbiased: bool | None = None,
+) -> Staged:
+    """The mean square distance from the mean, over ``n - correction``."""
+    if isinstance(dim, bool):  # var(x, unbiased)
+        dim, correction = None, dim
+    if unbiased is not None:
+        correction = unbiased
+    less = 1.0 if correction is None else float(correction)
+    over = axes(dim, x.ndim)
+    count = math.prod(x.shape[axis] for axis in over)
+    biased = stage.block("Variance", x, axis=over, keepdims=keepdim)
+    return biased if not less else biased * (count / (count - less) if count > less else math.nan)
+
+
+@operator("std.correction", "std.dim", "std")
+def std(stage: Stage, x: Staged, *args: Any, **kwargs: Any) -> Staged:
+    """The square root of the variance."""
+    return stage.block("Sqrt", var(stage, x, *args, **kwargs))
+
+
+@operator("var_mean")
+def var_mean(stage: Stage, x: Staged, dim: Dim = None, **kwargs: Any) -> list[Staged]:
+    """Variance and mean."""
+    mean = stage.block("Mean", x, axis=axes(dim, x.ndim), keepdims=kwargs.get("keepdim", False))
+    return [var(stage, x, dim, **kwargs), mean]
+
+
+@operator("std_mean")
+def std_mean(stage: Stage, x: Staged, dim: Dim = None, **kwargs: Any) -> list[Staged]:
+    """Standard deviation and mean."""
+    variance, mean = var_mean(stage, x, dim, **kwargs)
+    return [stage.block("Sqrt", variance), mean]
+
+
+@operator("norm", "linalg_vector_norm", "linalg_norm")
+def norm(
+    stage: Stage,
+    x: Staged,
+    order: float | str | None = 2,
+    dim: Dim = None,
+    keepdim: bool = False,
+    dtype: Any = None,
+) -> Staged:
+    """The p-norm of the numbers along the axes."""
+    size = stage.block("Abs", x)
+    if order in (None, 2, "fro"):
+        return _reduced(stage, "Norm", x, dim, keepdim) if x.ndim else size
+    if order == 1:
+        return _reduced(stage, "Sum", size, dim, keepdim)
+    if order in (math.inf, -math.inf):
+        return _reduced(stage, "Max" if order == math.inf else "Min", size, dim, keepdim)
+    if isinstance(order, str) or not order:
+        raise UnsupportedError("norm", f"of order {order}")
+    powers = _reduced(stage, "Sum", size ** float(order), dim, keepdim)
+    return powers ** (1 / float(order))
+
+
+@operator("count_nonzero")
+def count_nonzero(stage: Stage, x: Staged, dim: Dim = None) -> Staged:
+    """How many numbers differ from 0."""
+    there = stage.cast(stage.block("NotEqual", x, x.like(0)), "int64")
+    return _reduced(stage, "Sum", there, dim, keepdim=False)
+
+
+@operator("cumsum")
+def cumsum(stage: Stage, x: Staged, dim: int, dtype: Any = None) -> Staged:
+    """Sums of all numbers up to each."""
+    x = stage.cast(x, dtype) if isinstance(dtype, str) else x
+    x = stage.cast(x, "int64") if x.dtype == "bool" else x
+    return stage.block("CumulativeSum", x, axis=dim)
+
+
+@operator("cumprod")
+def cumprod(stage: Stage, x: Staged, dim: int, dtype: Any = None) -> Staged:
+    """Products of all numbers up to each."""
+    x = stage.cast(x, dtype) if isinstance(dtype, str) else x
+    return stage.block("CumulativeProduct", x, axis=dim)
+
+
+@operator("logcumsumexp")
+def logcumsumexp(stage: Stage, x: Staged, dim: int) -> Staged:
+    """Logarithms of the sums of exponentials up to each."""
+    top = stage.block(
+        "StopGradient", stage.block("Max", x, axis=(dim % x.ndim,), keepdims=True),
+        name="numerical stability",
+    )  # fmt: skip
+    total = stage.block("CumulativeSum", stage.block("Exp", x - top), axis=dim)
+    return stage.block("Log", total) + top
+
+
+@operator("diff")
+def diff(stage: Stage, x: Staged, n: int = 1, dim: int = -1, *_: Any) -> Staged:
+    """Differences of neighbours."""
+    for _step in range(n):
+        x = stage.cut(x, dim, 1, None) - stage.cut(x, dim, 0, -1)
+    return x
+
+
+@operator("trace")
+def trace(stage: Stage, x: Staged) -> Staged:
+    """The sum of the diagonal."""
+    return stage.block("Einsum", x, subscripts="ii->")

@@ -1,0 +1,190 @@
+"""Elements put at indices, and what is written into parts of a tensor."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from runtime.interchange.importing.imported import UnsupportedError
+from runtime.interchange.importing.torch.operators.indexing import merged, spelled
+from runtime.interchange.importing.torch.operators.table import Operand, like, operator
+
+if TYPE_CHECKING:
+    from runtime.interchange.importing.stage import Stage
+    from runtime.interchange.importing.staged import Staged
+
+_MODES = {
+    "sum": "add",
+    "add": "add",
+    "prod": "mul",
+    "multiply": "mul",
+    "amax": "max",
+    "amin": "min",
+}
+
+
+def put_back(stage: Stage, base: Staged, part: Staged, places: np.ndarray[Any, Any]) -> Staged:
+    """``base`` with the numbers of ``part`` at flat places, which are as many as it has."""
+    where = np.zeros(base.size, np.int64)
+    where[places.ravel()] = np.arange(places.size)
+    flat = stage.reshape(part, (part.size,))
+    spread = stage.reshape(stage.take(flat, where, 0), base.shape)
+    if np.unique(places).size == base.size:
+        return spread
+    there = np.zeros(base.size, bool)
+    there[places.ravel()] = True
+    return stage.block("Where", stage.constant(there.reshape(base.shape)), spread, base)
+
+
+def _places(x: Staged) -> np.ndarray[Any, Any]:
+    return np.arange(x.size).reshape(x.shape)
+
+
+@operator("slice_scatter")
+def slice_scatter(
+    stage: Stage,
+    x: Staged,
+    source: Staged,
+    dim: int = 0,
+    start: int | None = None,
+    end: int | None = None,
+    step: int = 1,
+) -> Staged:
+    """``x`` with other numbers in ``x[start:end:step]`` along an axis."""
+    inside = np.arange(x.shape[dim])[start:end:step]
+    return put_back(stage, x, source, np.take(_places(x), inside, dim))
+
+
+@operator("select_scatter")
+def select_scatter(stage: Stage, x: Staged, source: Staged, dim: int, index: int) -> Staged:
+    """``x`` with other numbers at an index along an axis."""
+    return put_back(stage, x, source, np.take(_places(x), index, dim))
+
+
+@operator("copy")
+def copy(stage: Stage, x: Staged, source: Staged, *_: Any) -> Staged:
+    """The numbers of another tensor, in the shape and dtype of this one."""
+    return stage.broadcast(stage.cast(source, x.dtype), x.shape)
+
+
+@operator("fill")
+def fill(stage: Stage, x: Staged, value: Operand) -> Staged:
+    """One number everywhere."""
+    return copy(stage, x, like(stage, value, x))
+
+
+@operator("zero")
+def zero(stage: Stage, x: Staged) -> Staged:
+    """0 everywhere."""
+    return stage.constant(np.zeros(x.shape, x.dtype))
+
+
+@operator("scatter.src", "scatter.value")
+def scatter(stage: Stage, x: Staged, dim: int, indices: Staged, source: Operand) -> Staged:
+    """``x`` with other numbers at indices along an axis."""
+    return _along(stage, x, dim, indices, source, "set")
+
+
+@operator("scatter_add")
+def scatter_add(stage: Stage, x: Staged, dim: int, indices: Staged, source: Staged) -> Staged:
+    """``x`` with other numbers added at indices along an axis."""
+    return _along(stage, x, dim, indices, source, "add")
+
+
+@operator("scatter.reduce", "scatter.value_reduce", "scatter_reduce")
+def scatter_reduce(
+    stage: Stage,
+    x: Staged,
+    dim: int,
+    indices: Staged,
+    source: Operand,
+    reduce: str,
+    include_self: bool = True,
+) -> Staged:
+    """``x`` combined with other numbers at indices along an axis."""
+    if reduce not in _MODES or not include_self:
+        raise UnsupportedError("scatter_reduce", f"by {reduce}, without the numbers that are there")
+    return _along(stage, x, dim, indices, source, _MODES[reduce])
+
+
+def _along(
+    stage: Stage, x: Staged, dim: int, indices: Staged, source: Operand, mode: str
+) -> Staged:
+    updates = stage.cast(like(stage, source, x), x.dtype)
+    if updates.ndim:
+        for axis, length in enumerate(indices.shape):
+            updates = stage.cut(updates, axis, 0, length)
+    updates = stage.broadcast(updates, indices.shape)
+    return stage.block("ScatterAlong", x, indices, updates, mode=mode, axis=dim % x.ndim)
+
+
+@operator("index_put", "_unsafe_index_put")
+def index_put(
+    stage: Stage,
+    x: Staged,
+    indices: Sequence[Staged | None],
+    values: Staged,
+    accumulate: bool = False,
+) -> Staged:
+    """``x`` with other numbers at ``x[i, :, j]``, or with them added."""
+    (mask, *more) = indices
+    if mask is not None and mask.dtype == "bool" and not more and not values.ndim:
+        mask = stage.reshape(mask, mask.shape + (1,) * (x.ndim - mask.ndim))
+        value = stage.cast(values, x.dtype)
+        return stage.block("Where", mask, x + value if accumulate else value, x)
+    x, given = spelled(stage, x, indices)
+    along = [axis for axis, i in enumerate(given) if i is not None]
+    rest = [axis for axis in range(x.ndim) if axis not in along]
+    first = along[0] if along == list(range(along[0], along[-1] + 1)) else 0
+    flat_x, flat = merged(stage, x, given, along, first)
+    shape = (*flat_x.shape[:first], *flat.shape, *flat_x.shape[first + 1 :])
+    values = stage.broadcast(stage.cast(values, x.dtype), shape)
+    rows = stage.reshape(values, (*flat_x.shape[:first], flat.size, *flat_x.shape[first + 1 :]))
+    done = _rows(stage, flat_x, first, stage.reshape(flat, (flat.size,)), rows, accumulate)
+    order = (*rest[:first], *along, *rest[first:])
+    apart = stage.reshape(done, [x.shape[axis] for axis in order])
+    return stage.transpose(apart, [order.index(axis) for axis in range(x.ndim)])
+
+
+def _rows(
+    stage: Stage, x: Staged, axis: int, indices: Staged, rows: Staged, accumulate: bool
+) -> Staged:
+    """``x`` with whole rows put or added at indices along an axis."""
+    spread = stage.broadcast(
+        stage.reshape(indices, (indices.size,) + (1,) * (x.ndim - 1 - axis)), rows.shape
+    )
+    mode = "add" if accumulate else "set"
+    return stage.block("ScatterAlong", x, spread, rows, mode=mode, axis=axis)
+
+
+@operator("index_add")
+def index_add(
+    stage: Stage, x: Staged, dim: int, indices: Staged, source: Staged, alpha: float = 1
+) -> Staged:
+    """``x`` with rows added at indices along an axis."""
+    scaled = source if alpha == 1 else source * alpha
+    return _rows(stage, x, dim % x.ndim, indices, scaled, accumulate=True)
+
+
+@operator("index_copy")
+def index_copy(stage: Stage, x: Staged, dim: int, indices: Staged, source: Staged) -> Staged:
+    """``x`` with other rows at indices along an axis."""
+    return _rows(stage, x, dim % x.ndim, indices, source, accumulate=False)
+
+
+@operator("index_fill")
+def index_fill(stage: Stage, x: Staged, dim: int, indices: Staged, value: Operand) -> Staged:
+    """``x`` with one number in the rows at indices along an axis."""
+    shape = (*x.shape[: dim % x.ndim], indices.size, *x.shape[dim % x.ndim + 1 :])
+    rows = stage.broadcast(stage.cast(like(stage, value, x), x.dtype), shape)
+    return index_copy(stage, x, dim, indices, rows)
+
+
+@operator("masked_scatter")
+def masked_scatter(stage: Stage, x: Staged, mask: Staged, source: Staged) -> Staged:
+    """``x`` with the next numbers of another tensor where a mask is true, known at import."""
+    places = np.flatnonzero(np.broadcast_to(stage.numbers(mask, "masked_scatter"), x.shape))
+    first = stage.cut(stage.reshape(source, (source.size,)), 0, 0, places.size)
+    return put_back(stage, x, first, places)

@@ -1,0 +1,366 @@
+"""The same numbers in other shapes, orders and dtypes."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from runtime.interchange.importing.imported import UnsupportedError
+from runtime.interchange.importing.torch.operators.table import axes, operator, pairs
+
+if TYPE_CHECKING:
+    from runtime.interchange.importing.stage import Stage
+    from runtime.interchange.importing.staged import Staged
+
+VIEWS = frozenset(
+    {
+        "alias",
+        "chunk",
+        "diagonal",
+        "expand",
+        "expand_as",
+        "flatten",
+        "mT",
+        "matrix_H",
+        "movedim",
+        "narrow",
+        "numpy_T",
+        "permute",
+        "reshape",
+        "select",
+        "slice",
+        "split",
+        "split_with_sizes",
+        "squeeze",
+        "swapaxes",
+        "swapdims",
+        "t",
+        "tensor_split",
+        "transpose",
+        "unbind",
+        "unflatten",
+        "unfold",
+        "unsqueeze",
+        "unsafe_chunk",
+        "unsafe_split",
+        "view",
+        "view_as",
+    }
+)
+"""Operators whose results share the memory of their first argument."""
+
+
+@operator(
+    "alias", "clone", "contiguous", "lift", "lift_fresh", "lift_fresh_copy", "resolve_conj",
+    "resolve_neg", "positive", "pin_memory", "conj", "_conj", "feature_alpha_dropout",
+)  # fmt: skip
+def same(stage: Stage, x: Staged, *_: Any, **__: Any) -> Staged:
+    """The same numbers."""
+    return x
+
+
+@operator("to", "_to_copy", "to.device", "to.dtype_layout", "to.prim_Device", "to.prim_dtype")
+def to(stage: Stage, x: Staged, *args: Any, dtype: Any = None, **_: Any) -> Staged:
+    """In another dtype, where one is given; all devices are one."""
+    wanted = dtype if dtype is not None else next((a for a in args if isinstance(a, str)), None)
+    return x if wanted is None else stage.cast(x, wanted)
+
+
+@operator("to.other", "type_as")
+def to_other(stage: Stage, x: Staged, other: Staged, *_: Any, **__: Any) -> Staged:
+    """In the dtype of another tensor."""
+    return stage.cast(x, other.dtype)
+
+
+@operator("view.dtype")
+def view_dtype(stage: Stage, x: Staged, dtype: str) -> Staged:
+    """The same bits as another dtype: no block for that."""
+    if dtype == x.dtype:
+        return x
+    raise UnsupportedError("view", f"the bits of {x.dtype} are read as {dtype}")
+
+
+@operator("view", "reshape", "_unsafe_view", "view_copy")
+def reshape(stage: Stage, x: Staged, shape: Sequence[int]) -> Staged:
+    """In another shape; one length may be -1."""
+    return stage.reshape(x, whole(shape, x.size))
+
+
+def whole(shape: Sequence[int], size: int) -> list[int]:
+    """A shape with its -1 worked out."""
+    known = math.prod(n for n in shape if n != -1)
+    return [size // max(1, known) if n == -1 else n for n in shape]
+
+
+@operator("view_as", "reshape_as")
+def view_as(stage: Stage, x: Staged, other: Staged) -> Staged:
+    """In the shape of another tensor."""
+    return stage.reshape(x, other.shape)
+
+
+@operator("flatten")
+def flatten(stage: Stage, x: Staged, start_dim: int = 0, end_dim: int = -1) -> Staged:
+    """Some axes as one."""
+    if not x.ndim:
+        return stage.reshape(x, (1,))
+    start, end = start_dim % x.ndim, end_dim % x.ndim
+    merged = math.prod(x.shape[start : end + 1])
+    return stage.reshape(x, (*x.shape[:start], merged, *x.shape[end + 1 :]))
+
+
+@operator("ravel")
+def ravel(stage: Stage, x: Staged) -> Staged:
+    """All axes as one."""
+    return stage.reshape(x, (x.size,))
+
+
+@operator("unflatten")
+def unflatten(stage: Stage, x: Staged, dim: int, sizes: Sequence[int], *_: Any) -> Staged:
+    """One axis as several."""
+    dim %= x.ndim
+    return stage.reshape(x, (*x.shape[:dim], *whole(sizes, x.shape[dim]), *x.shape[dim + 1 :]))
+
+
+@operator("permute", "permute_copy")
+def permute(stage: Stage, x: Staged, dims: Sequence[int]) -> Staged:
+    """The axes in another order."""
+    return stage.transpose(x, dims)
+
+
+@operator("transpose", "swapaxes", "swapdims")
+def transpose(stage: Stage, x: Staged, dim0: int, dim1: int) -> Staged:
+    """Two axes in each other's place."""
+    order = list(range(x.ndim))
+    if order:
+        order[dim0], order[dim1] = order[dim1], order[dim0]
+    return stage.transpose(x, order)
+
+
+@operator("t", "numpy_T")
+def reverse_axes(stage: Stage, x: Staged) -> Staged:
+    """All axes in reverse order."""
+    return stage.transpose(x, tuple(reversed(range(x.ndim))))
+
+
+@operator("mT", "matrix_H", "adjoint")
+def matrix_transpose(stage: Stage, x: Staged) -> Staged:
+    """The last two axes in each other's place."""
+    return transpose(stage, x, -2, -1)
+
+
+@operator("movedim", "moveaxis")
+def movedim(
+    stage: Stage, x: Staged, source: int | Sequence[int], destination: int | Sequence[int]
+) -> Staged:
+    """Some axes at other places."""
+    moved = dict(zip(axes(destination, x.ndim), axes(source, x.ndim), strict=True))
+    rest = iter(axis for axis in range(x.ndim) if axis not in moved.values())
+    return stage.transpose(x, [moved[i] if i in moved else next(rest) for i in range(x.ndim)])
+
+
+@operator("unsqueeze")
+def unsqueeze(stage: Stage, x: Staged, dim: int) -> Staged:
+    """One more axis, of length 1."""
+    dim %= x.ndim + 1
+    return stage.reshape(x, (*x.shape[:dim], 1, *x.shape[dim:]))
+
+
+@operator("squeeze")
+def squeeze(stage: Stage, x: Staged, dim: int | Sequence[int] | None = None) -> Staged:
+    """Without axes of length 1."""
+    gone = range(x.ndim) if dim is None else axes(dim, x.ndim)
+    return stage.reshape(x, [n for i, n in enumerate(x.shape) if not (i in gone and n == 1)])
+
+
+@operator("expand")
+def expand(stage: Stage, x: Staged, size: Sequence[int], implicit: bool = False) -> Staged:
+    """Repeated along axes of length 1; -1 keeps a length."""
+    missing = len(size) - x.ndim
+    shape = [x.shape[i - missing] if n == -1 else n for i, n in enumerate(size)]
+    return stage.broadcast(x, shape)
+
+
+@operator("expand_as")
+def expand_as(stage: Stage, x: Staged, other: Staged) -> Staged:
+    """Repeated to the shape of another tensor."""
+    return stage.broadcast(x, other.shape)
+
+
+@operator("broadcast_to")
+def broadcast_to(stage: Stage, x: Staged, size: Sequence[int]) -> Staged:
+    """Repeated to a shape."""
+    return expand(stage, x, size)
+
+
+@operator("broadcast_tensors")
+def broadcast_tensors(stage: Stage, tensors: Sequence[Staged]) -> list[Staged]:
+    """All repeated to one shape."""
+    shape = np.broadcast_shapes(*(x.shape for x in tensors))
+    return [stage.broadcast(x, shape) for x in tensors]
+
+
+@operator("meshgrid")
+def meshgrid(stage: Stage, tensors: Sequence[Staged], indexing: str = "ij") -> list[Staged]:
+    """Each along an axis of its own."""
+    shape = [x.size for x in tensors]
+    grids = []
+    for i, x in enumerate(tensors):
+        along = stage.reshape(x, [x.size if i == j else 1 for j in range(len(shape))])
+        grids.append(stage.broadcast(along, shape))
+    return [transpose(stage, x, 0, 1) for x in grids] if indexing == "xy" else grids
+
+
+@operator("repeat", "tile")
+def repeat(stage: Stage, x: Staged, repeats: Sequence[int]) -> Staged:
+    """Copies side by side along each axis."""
+    rank = max(len(repeats), x.ndim)
+    shape = (1,) * (rank - x.ndim) + x.shape
+    times = (1,) * (rank - len(repeats)) + tuple(repeats)
+    apart = stage.reshape(x, [n for length in shape for n in (1, length)])
+    spread = stage.broadcast(apart, [n for both in zip(times, shape, strict=True) for n in both])
+    return stage.reshape(spread, [a * b for a, b in zip(times, shape, strict=True)])
+
+
+@operator("repeat_interleave.self_int")
+def repeat_interleave(
+    stage: Stage, x: Staged, repeats: int, dim: int | None = None, **_: Any
+) -> Staged:
+    """Each element several times in a row."""
+    if dim is None:
+        x, dim = ravel(stage, x), 0
+    return stage.take(x, np.repeat(np.arange(x.shape[dim]), repeats), dim)
+
+
+@operator("cat", "concat", "concatenate")
+def cat(stage: Stage, tensors: Sequence[Staged], dim: int = 0) -> Staged:
+    """One behind the other along an axis."""
+    parts = [x for x in tensors if x.shape != (0,)] or list(tensors)
+    return parts[0] if len(parts) == 1 else stage.block("Concat", *parts, axis=dim)
+
+
+@operator("stack")
+def stack(stage: Stage, tensors: Sequence[Staged], dim: int = 0) -> Staged:
+    """Along a new axis."""
+    return stage.block("Stack", *tensors, axis=dim)
+
+
+@operator("hstack", "column_stack")
+def hstack(stage: Stage, tensors: Sequence[Staged]) -> Staged:
+    """Side by side."""
+    return cat(stage, tensors, 0 if tensors[0].ndim == 1 else 1)
+
+
+@operator("vstack")
+def vstack(stage: Stage, tensors: Sequence[Staged]) -> Staged:
+    """One below the other."""
+    rows = [unsqueeze(stage, x, 0) if x.ndim == 1 else x for x in tensors]
+    return cat(stage, rows, 0)
+
+
+@operator("split", "unsafe_split", "split_with_sizes", "unsafe_split_with_sizes")
+def split(stage: Stage, x: Staged, size: int | Sequence[int], dim: int = 0) -> list[Staged]:
+    """Parts of a length, or of given lengths, along an axis."""
+    length = x.shape[dim]
+    if isinstance(size, int):
+        size = [min(size, length - at) for at in range(0, length, size)]
+    starts = np.cumsum([0, *size]).tolist()
+    return [
+        stage.cut(x, dim, at, at + n) for at, n in zip(starts, size, strict=False)
+    ]  # the last start ends the last part
+
+
+@operator("chunk", "unsafe_chunk")
+def chunk(stage: Stage, x: Staged, chunks: int, dim: int = 0) -> list[Staged]:
+    """A number of parts, as equal as they can be."""
+    return split(stage, x, -(-x.shape[dim] // chunks), dim)
+
+
+@operator("tensor_split.sections")
+def tensor_split(stage: Stage, x: Staged, sections: int, dim: int = 0) -> list[Staged]:
+    """A number of parts, the first ones longer by one where they can't be equal."""
+    return split(stage, x, [len(p) for p in np.array_split(range(x.shape[dim]), sections)], dim)
+
+
+@operator("unbind")
+def unbind(stage: Stage, x: Staged, dim: int = 0) -> list[Staged]:
+    """All elements along an axis."""
+    return [stage.select(x, dim, i) for i in range(x.shape[dim])]
+
+
+@operator("select", "select_copy")
+def select(stage: Stage, x: Staged, dim: int, index: int) -> Staged:
+    """One element along an axis."""
+    return stage.select(x, dim, index)
+
+
+@operator("slice", "slice_copy")
+def slice_(
+    stage: Stage,
+    x: Staged,
+    dim: int = 0,
+    start: int | None = None,
+    end: int | None = None,
+    step: int = 1,
+) -> Staged:
+    """``x[start:end:step]`` along an axis."""
+    return stage.cut(x, dim, start, end, step)
+
+
+@operator("narrow")
+def narrow(stage: Stage, x: Staged, dim: int, start: int, length: int) -> Staged:
+    """A part along an axis."""
+    start %= x.shape[dim] + (start >= 0)
+    return stage.cut(x, dim, start, start + length)
+
+
+@operator("flip")
+def flip(stage: Stage, x: Staged, dims: Sequence[int]) -> Staged:
+    """Backwards along some axes."""
+    return stage.block("Flip", x, axis=axes(dims, x.ndim))
+
+
+@operator("fliplr")
+def fliplr(stage: Stage, x: Staged) -> Staged:
+    """Backwards along the second axis."""
+    return flip(stage, x, (1,))
+
+
+@operator("roll")
+def roll(
+    stage: Stage, x: Staged, shifts: int | Sequence[int], dims: int | Sequence[int] = ()
+) -> Staged:
+    """Moved along axes; what falls off comes back at the other end."""
+    if not isinstance(dims, int) and not dims:
+        return stage.reshape(roll(stage, ravel(stage, x), shifts, 0), x.shape)
+    along = axes(dims, x.ndim)
+    for axis, shift in zip(along, pairs(shifts, len(along)), strict=True):
+        places = np.roll(np.arange(x.shape[axis]), shift)
+        x = stage.take(x, places, axis)
+    return x
+
+
+@operator("diagonal")
+def diagonal(stage: Stage, x: Staged, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Staged:
+    """The diagonal of two axes, as the last one."""
+    first, second = dim1 % x.ndim, dim2 % x.ndim
+    rest = [axis for axis in range(x.ndim) if axis not in (first, second)]
+    lined = stage.transpose(x, (*rest, first, second))
+    rows, columns = lined.shape[-2:]
+    i = np.arange(max(0, -offset), max(0, min(rows, columns - offset)))
+    flat = stage.reshape(lined, (*lined.shape[:-2], rows * columns))
+    return stage.take(flat, i * columns + i + offset, -1)
+
+
+@operator("unfold")
+def unfold(stage: Stage, x: Staged, dimension: int, size: int, step: int) -> Staged:
+    """Windows along an axis, as a new last one."""
+    if not x.ndim:
+        return stage.reshape(x, (1,))
+    axis = dimension % x.ndim
+    starts = np.arange(0, x.shape[axis] - size + 1, step)
+    windows = stage.take(x, starts[:, None] + np.arange(size), axis)
+    order = [i for i in range(x.ndim + 1) if i != axis + 1]
+    return stage.transpose(windows, (*order, axis + 1))

@@ -1,0 +1,101 @@
+"""The table itself: functions by the names of aten operators, and what their arguments mean.
+
+A function takes the stage and the operator's arguments as its schema orders them. Tensors are
+staged values, dtypes the names of ours; devices, layouts, formats of memory and generators are
+None. An overload of its own, ``max.dim``, comes before the operator, ``max``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, TypeAlias, TypeVar
+
+import numpy as np
+
+from runtime.interchange.importing.imported import UnsupportedError
+from runtime.interchange.importing.staged import Staged
+
+if TYPE_CHECKING:
+    from runtime.interchange.importing.stage import Stage
+
+Number: TypeAlias = "bool | int | float"
+Operand: TypeAlias = "Staged | bool | int | float"
+Result: TypeAlias = "Staged | Sequence[Staged] | None"
+Operator: TypeAlias = Callable[..., Result]
+
+_Function = TypeVar("_Function", bound=Operator)
+
+_TABLE: dict[str, Operator] = {}
+DTYPES = {
+    1: "uint8",
+    2: "int8",
+    3: "int16",
+    4: "int32",
+    5: "int64",
+    6: "float16",
+    7: "float32",
+    8: "float64",
+    12: "bool",
+    28: "uint16",
+    34: "uint32",
+    35: "uint64",
+}
+"""The dtypes by PyTorch's numbers in files."""
+_KINDS = {"b": 0, "i": 1, "u": 1, "f": 2}
+
+
+def operator(*names: str) -> Callable[[_Function], _Function]:
+    """Enter a function into the table under the names of the operators that it puts up."""
+
+    def enter(function: _Function) -> _Function:
+        for name in names:
+            assert name not in _TABLE, name
+            _TABLE[name] = function
+        return function
+
+    return enter
+
+
+def find(name: str) -> Operator | None:
+    """The function for an operator, ``add.Tensor``; None where the table has none."""
+    return _TABLE.get(name) or _TABLE.get(name.partition(".")[0])
+
+
+def kind_of(dtype: str) -> int:
+    """0 for booleans, 1 for integers, 2 for floats: the higher kind wins."""
+    return _KINDS[np.dtype(dtype).kind]
+
+
+def like(stage: Stage, number: Operand, x: Staged) -> Staged:
+    """A number as PyTorch takes it beside ``x``: in its dtype, unless its own kind is higher."""
+    if isinstance(number, Staged):
+        return number
+    own = "bool" if isinstance(number, bool) else "int64" if isinstance(number, int) else "float32"
+    return stage.constant(np.asarray(number, x.dtype if kind_of(own) <= kind_of(x.dtype) else own))
+
+
+def pair(stage: Stage, a: Operand, b: Operand) -> tuple[Staged, Staged]:
+    """Two operands as values, where a tensor without axes gives way to one with them."""
+    reference = a if isinstance(a, Staged) else b
+    if not isinstance(reference, Staged):
+        raise UnsupportedError("arithmetic", "both operands are plain numbers")
+    a, b = like(stage, a, reference), like(stage, b, reference)
+    if a.ndim and not b.ndim and kind_of(b.dtype) <= kind_of(a.dtype):
+        b = stage.cast(b, a.dtype)
+    elif b.ndim and not a.ndim and kind_of(a.dtype) <= kind_of(b.dtype):
+        a = stage.cast(a, b.dtype)
+    return a, b
+
+
+def axes(dim: int | Sequence[int] | None, ndim: int) -> tuple[int, ...]:
+    """Axes counted from 0; none given means all."""
+    if dim is None or (not isinstance(dim, int) and not len(dim)):
+        return tuple(range(ndim))
+    several = (dim,) if isinstance(dim, int) else dim
+    return tuple(axis % ndim if ndim else 0 for axis in several)
+
+
+def pairs(values: int | Sequence[int], count: int) -> tuple[int, ...]:
+    """One number for each of ``count`` axes."""
+    given = (values,) if isinstance(values, int) else tuple(values)
+    return given * count if len(given) == 1 else given

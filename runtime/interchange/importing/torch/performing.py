@@ -1,0 +1,175 @@
+"""Puts up what a program does, operator by operator, as autograd sees it.
+
+In a region without gradient nothing is cut at once: a value keeps in mind why autograd lost it, and
+one StopGradient stands where it leaves the region for something that gradient reaches.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+from blocks.errors import GradwireError
+from runtime.interchange.importing.imported import UnsupportedError
+from runtime.interchange.importing.staged import Staged
+from runtime.interchange.importing.torch.memory import Cut, Tensor
+from runtime.interchange.importing.torch.operators import find
+from runtime.interchange.importing.torch.operators.shapes import VIEWS
+
+if TYPE_CHECKING:
+    from runtime.interchange.importing.stage import Stage
+
+Results: TypeAlias = "list[Tensor]"
+_DETACHING = frozenset({"detach", "detach_copy"})
+_BROKEN = (ArithmeticError, AttributeError, LookupError, MemoryError, TypeError, ValueError)
+"""What functions of the table raise for arguments that no such operator has."""
+
+
+class Performer:
+    """Performs operators on tensors by putting up blocks."""
+
+    def __init__(self, stage: Stage) -> None:
+        self.stage = stage
+        self.no_grad: Cut | None = None
+        """What turned gradient off here, if anything did."""
+        self.code = ""
+        """The line of the program that is performed, in quotes, where it is known."""
+
+    def perform(self, name: str, args: Sequence[Any], kwargs: dict[str, Any]) -> Results:
+        """The results of an operator, ``add.Tensor``. Raises UnsupportedError."""
+        base, _, overload = name.partition(".")
+        if base.rstrip("_") in _DETACHING:
+            return [self.detached(args[0], in_place=base.endswith("_"))]
+        plain = base[:-1] if base.endswith("_") and not base.endswith("__") else base
+        function = find(f"{plain}.{overload}") if plain != base else find(name)
+        function = function or find(_FUNCTIONAL.get(plain, ""))
+        if function is None:
+            raise UnsupportedError(f"aten.{base}", "no blocks for it are known")
+        self._settle(args, kwargs)
+        given = list(_tensors((args, kwargs)))
+        values = _read(args)
+        more = {key: _read(value) for key, value in kwargs.items()}
+        results = self._called(base, lambda: function(self.stage, *values, **more))
+        live, cut = self._fate(given)
+        if plain != base:
+            return [self._written(args[0], results, live, cut)]
+        made = [self._made(value, live, cut) for value in results]
+        if base in _APART:
+            made = [
+                self._made(value, *self._fate([x]))
+                for value, x in zip(results, args[0], strict=True)
+            ]
+        if plain in VIEWS and isinstance(args[0], Tensor):
+            for i, tensor in enumerate(made):
+                self._share(tensor, args[0], self._shower(function, i, values[1:], more))
+        return made
+
+    def detached(self, x: Tensor, in_place: bool = False, name: str = "") -> Tensor:
+        """The tensor without gradient: a StopGradient where it had one."""
+        value = x.read()
+        if x.live or x.cut is not None:
+            value = self.stopped(x, name or ("detach_" if in_place else "detach"))
+        if in_place:
+            x.value, x.live, x.cut = value, False, None
+            return x
+        return Tensor(value)
+
+    def stopped(self, x: Tensor, name: str) -> Staged:
+        """A StopGradient here, or one for the cut that is still to be put up."""
+        if x.cut is not None:
+            return self._put_up(x.read(), x.cut)
+        return self._stop(x.read(), name, self.code)
+
+    def _put_up(self, value: Staged, cut: Cut) -> Staged:
+        with self.stage.at(cut.path, cut.written):
+            return self._stop(value, cut.name, cut.code)
+
+    def _stop(self, value: Staged, name: str, code: str) -> Staged:
+        stop = self.stage.block("StopGradient", value, name=name)
+        line = f": {code}" if code else ""
+        self.stage.remark("cut", f"{name} stops the gradient here{line}.", stop)
+        return stop
+
+    def settle(self, x: Tensor) -> None:
+        """Put up the cut that a tensor has in mind."""
+        if x.cut is not None:
+            x.value, x.cut = self._put_up(x.read(), x.cut), None
+
+    def _settle(self, args: Any, kwargs: Any) -> None:
+        if self.no_grad is None:
+            for x in _tensors((args, kwargs)):
+                x.read()
+                self.settle(x)
+
+    def _fate(self, given: Sequence[Tensor]) -> tuple[bool, Cut | None]:
+        """Whether results of these tensors are live, and the cut that they keep in mind."""
+        live = any(x.live for x in given)
+        if self.no_grad is None:
+            return live, None
+        known = next((x.cut for x in given if x.cut is not None), None)
+        return False, known or (self.no_grad if live else None)
+
+    def _called(self, name: str, call: Callable[[], Any]) -> list[Staged]:
+        try:
+            found = call()
+        except UnsupportedError:
+            raise
+        except GradwireError as error:
+            raise UnsupportedError(f"aten.{name}", str(error).rstrip(".")) from error
+        except _BROKEN as error:
+            raise UnsupportedError(
+                f"aten.{name}", f"its arguments have no blocks: {error}"
+            ) from error
+        return [found] if isinstance(found, Staged) else list(found or ())
+
+    def _written(self, x: Tensor, results: list[Staged], live: bool, cut: Cut | None) -> Tensor:
+        """``x`` with the first result in its place."""
+        before = x.read()
+        value = self.stage.broadcast(self.stage.cast(results[0], before.dtype), before.shape)
+        x.write(self.stage, value, live and value.is_float, cut)
+        return x
+
+    def _made(self, value: Staged, live: bool, cut: Cut | None) -> Tensor:
+        return Tensor(value, live, cut) if value.is_float else Tensor(value)
+
+    def _share(self, view: Tensor, of: Tensor, show: Callable[[Staged], Staged]) -> None:
+        view.of, view.show, view.changes = of, show, of.root.changes
+
+    def _shower(
+        self, function: Callable[..., Any], index: int, rest: Any, more: Any
+    ) -> Callable[[Staged], Staged]:
+        def show(value: Staged) -> Staged:
+            found = function(self.stage, value, *rest, **more)
+            shown: Staged = found if isinstance(found, Staged) else found[index]
+            return shown
+
+        return show
+
+
+_APART = frozenset({"broadcast_tensors", "meshgrid"})
+"""Operators whose results each depend on one of the given tensors."""
+_FUNCTIONAL = {"normal": "normal_functional"}
+"""In-place operators whose names mean something else without the underscore."""
+
+
+def _tensors(arguments: Any) -> Iterator[Tensor]:
+    """All tensors among arguments, in order."""
+    if isinstance(arguments, Tensor):
+        yield arguments
+    elif isinstance(arguments, dict):
+        yield from _tensors(list(arguments.values()))
+    elif isinstance(arguments, list | tuple):
+        for x in arguments:
+            yield from _tensors(x)
+
+
+def _read(argument: Any) -> Any:
+    """An argument with the values of its tensors."""
+    if isinstance(argument, Tensor):
+        return argument.read()
+    return [_read(x) for x in argument] if isinstance(argument, list | tuple) else argument
+
+
+def failed(error: UnsupportedError, count: int, live: bool = False) -> Results:
+    """Tensors that no block can express: the error is raised where one of them is needed."""
+    return [Tensor(error, live) for _ in range(count)]

@@ -1,0 +1,47 @@
+"""Places in the user's own source: the innermost frames outside of torch."""
+
+from __future__ import annotations
+
+import re
+from pathlib import PurePosixPath, PureWindowsPath
+from typing import NamedTuple
+
+_FRAME = re.compile(r'File "([^"\n]{1,1000})", line (\d{1,9}), in [^\n]*(?:\n[ \t]*([^\n]*))?')
+_TORCH = re.compile(r"[\\/](?:site|dist)-packages[\\/](?:torch|torch_geometric)[\\/]")
+_LONGEST = 100
+
+
+class Place(NamedTuple):
+    """A line of a program."""
+
+    written: str = ""
+    """``model.py:42``"""
+    code: str = ""
+
+    @property
+    def quoted(self) -> str:
+        """The line itself, to put before a remark; empty where it is not known."""
+        return f"`{self.code[:_LONGEST]}`" if self.code else ""
+
+
+NOWHERE = Place()
+
+
+def place_of(file: str, line: int, code: str = "") -> Place:
+    """A place by the last part of its file's name."""
+    last = PureWindowsPath(file).name if "\\" in file else PurePosixPath(file).name
+    return Place(f"{last}:{line}", code.strip())
+
+
+def is_torch(file: str) -> bool:
+    """Whether a file belongs to torch."""
+    return _TORCH.search(file) is not None
+
+
+def in_trace(trace: str) -> Place:
+    """The innermost frame of the user's in a stack trace, as exported programs keep it."""
+    found = NOWHERE
+    for file, line, code in _FRAME.findall(trace):
+        if not is_torch(file):
+            found = place_of(file, int(line), code)
+    return found

@@ -1,0 +1,219 @@
+"""Exported programs as diagrams: ``torch.export.save`` writes what is read here, without torch."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, TypeAlias
+
+from numpy.typing import ArrayLike
+
+from blocks.errors import FileError
+from runtime.interchange.importing.imported import Imported, UnsupportedError
+from runtime.interchange.importing.options import DEFAULTS, ImportOptions, conclude
+from runtime.interchange.importing.progress import counted
+from runtime.interchange.importing.stage import Stage
+from runtime.interchange.importing.torch.archive import Archive
+from runtime.interchange.importing.torch.arguments import (
+    Graph,
+    Name,
+    Record,
+    argument,
+    output_names,
+)
+from runtime.interchange.importing.torch.calls import Calls
+from runtime.interchange.importing.torch.leaves import Leaves
+from runtime.interchange.importing.torch.memory import Cut, Tensor
+from runtime.interchange.importing.torch.performing import Performer, failed
+from runtime.interchange.importing.torch.places import in_trace
+
+MAX_NODES = 200_000
+Values: TypeAlias = "dict[str, Any]"
+"""Tensors and numbers of a graph by their names."""
+_ATEN = "torch.ops.aten."
+_HIGHER = "torch.ops.higher_order."
+_ARITHMETIC: dict[str, Callable[..., Any]] = {
+    name: getattr(operator, name)
+    for name in ("add", "sub", "mul", "floordiv", "mod", "neg", "eq", "ne", "lt", "le", "gt", "ge")
+} | {"truediv": operator.truediv, "and_": operator.and_, "or_": operator.or_, "not_": operator.not_}
+"""What exported programs do with lengths."""
+_CHECKS = ("_assert", "sym_constrain_range", "_check")
+_SHAPE_ERRORS = (AttributeError, KeyError, TypeError, ValueError, IndexError)
+
+
+def import_pt2(
+    path: Path,
+    options: ImportOptions = DEFAULTS,
+    examples: Mapping[str, ArrayLike] | None = None,
+) -> Imported:
+    """The diagram of an exported program, with examples for its inputs by name.
+
+    Raises FileError for a file that is damaged or of another version, and UnsupportedError, with
+    the line of the model, for an operator that no block can express.
+    """
+    archive = Archive(path)
+    try:
+        return _Program(archive, path, options, examples or {}).imported()
+    except _SHAPE_ERRORS as error:
+        raise FileError(
+            f"The program is damaged: {type(error).__name__}: {str(error)[:200]}.", path=str(path)
+        ) from error
+    finally:
+        archive.close()
+
+
+class _Program:
+    """One exported program on its way to a diagram."""
+
+    def __init__(
+        self,
+        archive: Archive,
+        path: Path,
+        options: ImportOptions,
+        examples: Mapping[str, ArrayLike],
+    ) -> None:
+        self._module: Record = archive.program["graph_module"]
+        self._options = options
+        self._stage = Stage(path.stem)
+        self._performer = Performer(self._stage)
+        self._leaves = Leaves(archive, self._stage, options, examples)
+        self._calls = Calls()
+        self._count = 0
+
+    def imported(self) -> Imported:
+        """The diagram of all outputs that a user sees."""
+        signature, graph = self._module["signature"], self._module["graph"]
+        values = self._leaves.put_up(signature["input_specs"], graph)
+        self._run(graph, values)
+        outputs = {}
+        for spec in signature["output_specs"]:
+            ((kind, record),) = spec.items()
+            if kind not in ("user_output", "loss_output"):
+                continue
+            arg = record["arg"] if kind == "user_output" else {"as_tensor": record["arg"]}
+            found = argument(arg)
+            if isinstance(found, Name) and isinstance(values[found.name], Tensor):
+                tensor = values[found.name]
+                outputs[found.name] = tensor.read()
+                self._performer.settle(tensor)
+                outputs[found.name] = tensor.read()
+        if not outputs:
+            raise UnsupportedError("a program without outputs", "none of them is a tensor")
+        return conclude(self._stage, outputs, self._options)
+
+    def _run(self, graph: Record, values: Values) -> None:
+        nodes = graph["nodes"]
+        self._count += len(nodes)
+        if self._count > MAX_NODES:
+            raise FileError(
+                "The program has too many operators.",
+                expected=f"at most {MAX_NODES:,}",
+                got=f"{self._count:,}",
+            )
+        for node in counted(nodes):
+            with self._at(node):
+                self._step(node, values)
+
+    @contextmanager
+    def _at(self, node: Record) -> Iterator[None]:
+        metadata = node.get("metadata") or {}
+        stack = _module_stack(metadata.get("nn_module_stack", ""))
+        place = in_trace(metadata.get("stack_trace", ""))
+        self._performer.code = place.quoted
+        with self._stage.at(self._calls.path(stack), place.written):
+            yield
+
+    def _step(self, node: Record, values: Values) -> None:
+        names = output_names(node["outputs"])
+        try:
+            found = self._results(node, values)
+        except UnsupportedError as error:
+            written = in_trace((node.get("metadata") or {}).get("stack_trace", "")).written
+            if written and written not in str(error):
+                error = UnsupportedError(error.operation, error.why, written=written)
+            found = failed(error, len(names))
+        values.update((name, x) for name, x in zip(names, found, strict=False) if name)
+
+    def _results(self, node: Record, values: Values) -> Sequence[Any]:
+        target: str = node["target"]
+        args, kwargs = [], {}
+        for given in node["inputs"]:
+            value = _looked_up(argument(given["arg"]), values)
+            if given.get("kind", 1) == 1:
+                args.append(value)
+            else:
+                kwargs[given["name"]] = value
+        if target.startswith(_HIGHER):
+            return self._higher(target.removeprefix(_HIGHER), args, node)
+        if target.startswith("_operator."):
+            return [_ARITHMETIC[target.removeprefix("_operator.")](*args)]
+        name = target.removeprefix(_ATEN).removesuffix(".default")
+        if name.startswith(_CHECKS):
+            return []
+        if name.partition(".")[0] in ("sym_size", "size"):
+            return [args[0].read().shape[args[1]]]
+        if name.partition(".")[0] == "sym_numel":
+            return [args[0].read().size]
+        if not target.startswith(_ATEN):
+            raise UnsupportedError(target[:80], "it is no operator of PyTorch's own")
+        kwargs = {key: value for key, value in kwargs.items() if value is not None}
+        return self._performer.perform(name, args, kwargs)
+
+    def _higher(self, name: str, args: list[Any], node: Record) -> Sequence[Any]:
+        """Operators that run a graph of their own."""
+        graphs = [x for x in args if isinstance(x, Graph)]
+        if name == "wrap_with_set_grad_enabled":
+            with self._grad_mode(bool(args[0]), graphs[0].record):
+                return self._inside(graphs[0].record, args[2:])
+        if name in (
+            "wrap_with_autocast",
+            "tag_activation_checkpoint",
+            "wrap_activation_checkpoint",
+        ):
+            return self._inside(graphs[0].record, args[args.index(graphs[0]) + 1 :])
+        if name == "cond":
+            why = "a branch (torch.cond)"
+            picked = args[0]
+            if isinstance(picked, Tensor):
+                picked = bool(self._stage.numbers(picked.read(), why).all())
+            return self._inside(graphs[0 if picked else 1].record, args[3])
+        raise UnsupportedError(f"higher_order.{name[:60]}")
+
+    def _inside(self, graph: Record, args: Sequence[Any]) -> list[Any]:
+        inputs = output_names(graph["inputs"])
+        values: Values = dict(zip(inputs, args, strict=False))
+        self._run(graph, values)
+        return [_looked_up(x, values) for x in map(argument, graph["outputs"])]
+
+    @contextmanager
+    def _grad_mode(self, enabled: bool, graph: Record) -> Iterator[None]:
+        before = self._performer.no_grad
+        self._performer.no_grad = None if enabled else (before or self._no_grad(graph))
+        try:
+            yield
+        finally:
+            self._performer.no_grad = before
+
+    def _no_grad(self, graph: Record) -> Cut:
+        """A region without gradient; it begins about where its first operator stands."""
+        for node in graph["nodes"]:
+            metadata = node.get("metadata") or {}
+            place = in_trace(metadata.get("stack_trace", ""))
+            if place.written:
+                stack = _module_stack(metadata.get("nn_module_stack", ""))
+                return Cut("no_grad", self._calls.path(stack), place.written, place.quoted)
+        return Cut("no_grad")
+
+
+def _looked_up(value: Any, values: Values) -> Any:
+    if isinstance(value, Name):
+        return values[value.name]
+    return [_looked_up(x, values) for x in value] if isinstance(value, list) else value
+
+
+def _module_stack(text: str) -> list[tuple[str, str]]:
+    """The modules around an operator, outermost first: dotted names, and which call it is."""
+    entries = [entry.split(",") for entry in text.split(";") if entry.count(",") >= 2]
+    return [(name, key.rpartition("@")[2] if "@" in key else "") for key, name, *_ in entries]

@@ -1,0 +1,1 @@
+"""Captures programs of PyTorch by running them once."""

@@ -1,0 +1,174 @@
+"""One capture, from the program's parameters to the diagram that is checked against PyTorch."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from typing import Any
+
+import torch
+
+from runtime.interchange.importing.imported import Imported, UnsupportedError
+from runtime.interchange.importing.options import DEFAULTS, ImportOptions, conclude
+from runtime.interchange.importing.stage import Stage
+from runtime.interchange.importing.torch.capture.checking import checked
+from runtime.interchange.importing.torch.capture.hooks import hooks_before, hooks_of
+from runtime.interchange.importing.torch.capture.modes import watched
+from runtime.interchange.importing.torch.capture.naming import leaves, loose, named_arguments, roots
+from runtime.interchange.importing.torch.capture.numbers import TracedNumber
+from runtime.interchange.importing.torch.capture.recipe import recipe
+from runtime.interchange.importing.torch.capture.recording import Recording, numbers_of
+from runtime.interchange.importing.torch.memory import Tensor
+
+
+def capture_torch(
+    program: Callable[..., Any],
+    args: Sequence[Any],
+    kwargs: Mapping[str, Any],
+    options: ImportOptions = DEFAULTS,
+    *,
+    check: bool = True,
+    optimizer: Any = None,
+) -> Imported:
+    """The diagram of what a program computes from these arguments; see ``capture``.
+
+    Modules become pages, parameters variables, tensors among the arguments inputs. Wherever
+    autograd loses track of a value, a StopGradient says what did it and where.
+    """
+    title = getattr(program, "__name__", type(program).__name__)
+    return _Capture(Stage(title), options, check).of(program, args, kwargs, optimizer)
+
+
+class _Capture:
+    def __init__(self, stage: Stage, options: ImportOptions, check: bool) -> None:
+        self._stage = stage
+        self._options = options
+        self._check = check
+        self._recording = Recording(stage)
+        self._modules: dict[int, str] = {}
+        self._owners: list[Any] = []
+        self._parameters: dict[str, Any] = {}
+
+    def of(
+        self,
+        program: Callable[..., Any],
+        args: Sequence[Any],
+        kwargs: Mapping[str, Any],
+        optimizer: Any,
+    ) -> Imported:
+        """The diagram of a program, run with these arguments."""
+        for name, module in roots(program, args, kwargs).items():
+            self._enter(name, module)
+        for name, tensor in loose(program).items():
+            self._parameter(name, tensor)
+        for name, value in named_arguments(program, args, kwargs):
+            for path, x in leaves(name, value):
+                if isinstance(x, torch.Tensor):
+                    self._input(path, x)
+        with self._as_before():
+            with watched(self._recording, self._modules, self._found):
+                result = program(*args, **kwargs)
+            imported = self._concluded(self._outputs(result))
+            if optimizer is not None:
+                training = recipe(optimizer, self._parameters, imported.parameters)
+                imported = replace(imported, diagram=replace(imported.diagram, training=training))
+            if not self._check:
+                return imported
+            tensors = {name: x for name, x in leaves("", result) if isinstance(x, torch.Tensor)}
+            return checked(imported, tensors, self._parameters, self._recording.drawn)
+
+    def _concluded(self, outputs: Mapping[str, Any]) -> Imported:
+        losses = self._recording.losses
+        if losses:
+            for i, entry in enumerate(losses):
+                self._stage.loss(entry.read(), "loss" if not i else f"loss{i + 1}")
+            return self._stage.finish(outputs)
+        singles = [n for n, x in outputs.items() if x.is_float and x.size == 1]
+        chosen = "loss" if "loss" in singles else singles[0] if len(singles) == 1 else ""
+        options = replace(self._options, loss=self._options.loss or chosen)
+        return conclude(self._stage, outputs, options)
+
+    def _outputs(self, result: Any) -> dict[str, Any]:
+        """The values of all tensors in the result, by name."""
+        found: dict[str, Tensor] = {}
+        for name, x in leaves("", result):
+            if isinstance(x, torch.Tensor):
+                found[name] = self._recording.entry(x)
+            elif isinstance(x, TracedNumber):
+                found[name] = x.tensor
+        outputs = {}
+        for name, entry in found.items():
+            entry.read()
+            self._recording.performer.settle(entry)
+            value = entry.read()
+            single = value.is_float and value.size == 1
+            outputs[name or ("loss" if single else "output")] = value
+        if not outputs and not self._recording.losses:
+            raise UnsupportedError(
+                "a program without results", "it returns no tensor and calls no backward()"
+            )
+        return outputs
+
+    def _found(self, module: Any) -> None:
+        """Enter a module that the run has come upon."""
+        name = type(module).__name__.lower()
+        taken = set(self._modules.values())
+        self._enter(next(n for n in _numbered(name) if n not in taken), module)
+
+    def _enter(self, name: str, module: Any) -> None:
+        self._owners.append(module)
+        prefix = f"{name}." if name else ""
+        for inner, child in module.named_modules():
+            path = prefix + inner if inner else name
+            self._modules.setdefault(id(child), path)
+            hooks_of(self._recording, path, child)
+        for inner, parameter in module.named_parameters():
+            self._parameter(prefix + inner, parameter)
+        for inner, buffer in module.named_buffers():
+            self._variable(prefix + inner, buffer, trained=False)
+
+    def _parameter(self, name: str, tensor: Any) -> None:
+        if self._recording.knows(tensor):
+            return
+        entry = self._variable(name, tensor, trained=bool(tensor.requires_grad))
+        self._parameters[name] = tensor
+        hooks_before(self._recording, entry, tensor)
+
+    def _variable(self, name: str, tensor: Any, trained: bool) -> Tensor:
+        module = tuple(name.split(".")[:-1])
+        value = self._stage.variable(name, numbers_of(tensor), trained, module)
+        entry = Tensor(value, live=trained)
+        self._recording.bind(tensor, entry)
+        return entry
+
+    def _input(self, name: str, tensor: Any) -> None:
+        if self._recording.knows(tensor):
+            return
+        if tensor.requires_grad and tensor.is_leaf:
+            self._parameter(name, tensor)
+            return
+        self._recording.bind(tensor, Tensor(self._stage.input(name, numbers_of(tensor))))
+
+    @contextmanager
+    def _as_before(self) -> Iterator[None]:
+        """Give parameters and buffers back what they were: a capture is no training step."""
+        tensors = [*self._parameters.values(), *(b for m in self._owners for b in m.buffers())]
+        kept = [(t, t.detach().clone()) for t in tensors]
+        gradients = [(t, t.grad, None if t.grad is None else t.grad.clone()) for t in tensors]
+        with torch.random.fork_rng(devices=[]):
+            try:
+                yield
+            finally:
+                for tensor, numbers in kept:
+                    tensor.data.copy_(numbers)
+                for tensor, gradient, numbers in gradients:
+                    tensor.grad = gradient if gradient is None else gradient.copy_(numbers)
+
+
+def _numbered(name: str) -> Iterator[str]:
+    yield name
+    number = 2
+    while True:
+        yield f"{name}{number}"
+        number += 1

@@ -1,0 +1,109 @@
+"""Compares a diagram with the run that it comes from: values, gradients, and which are None."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import torch
+
+from blocks.errors import GradwireError
+from runtime.diagram.paths import PortPath
+from runtime.engine import Session
+from runtime.interchange.importing.imported import Imported, Remark
+from runtime.interchange.importing.torch.capture.recording import numbers_of
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+VALUE, GRADIENT = 1e-5, 1e-4
+"""How far apart numbers of float32 may be, relative to the largest of them."""
+
+
+def checked(
+    imported: Imported,
+    outputs: Mapping[str, Any],
+    parameters: Mapping[str, Any],
+    drawn: Sequence[tuple[int, NDArray[Any]]],
+) -> Imported:
+    """The import, with a remark on whether its loss and gradients are those of PyTorch."""
+    remark = _remark(imported, outputs, parameters)
+    return replace(imported, remarks=(*imported.remarks, remark)) if remark else imported
+
+
+def _remark(
+    imported: Imported, outputs: Mapping[str, Any], parameters: Mapping[str, Any]
+) -> Remark | None:
+    loss = next((x for x in outputs.values() if x.requires_grad and x.numel() == 1), None)
+    heads = [port for port in imported.outputs.values() if _is_loss(imported, port)]
+    if loss is None or len(heads) != 1:
+        return None
+    try:
+        run = Session(imported.diagram).backward(contributions=False)
+    except GradwireError as error:
+        return Remark("checked", f"The diagram could not be run to compare it: {error}")
+    wanted = _gradients(loss, parameters)
+    value = _apart(np.asarray(run.values[heads[0]]), numbers_of(loss))
+    if value > VALUE:
+        return Remark("checked", f"The loss differs from that of PyTorch, by {value:.1e} of it.")
+    return _compared(imported, run.gradients, wanted)
+
+
+def _is_loss(imported: Imported, port: str) -> bool:
+    block = PortPath(port).block
+    return block in imported.diagram.main.blocks and (
+        imported.diagram.main.blocks[block].type_name() == "Loss"
+    )
+
+
+def _gradients(loss: Any, parameters: Mapping[str, Any]) -> dict[str, NDArray[Any] | None]:
+    """PyTorch's gradients, without a trace in the parameters' own."""
+    trained = {name: p for name, p in parameters.items() if p.requires_grad}
+    if not trained:
+        return {}
+    found = torch.autograd.grad(
+        loss.sum(), list(trained.values()), retain_graph=True, allow_unused=True
+    )
+    return {
+        name: None if g is None else numbers_of(g) for name, g in zip(trained, found, strict=True)
+    }
+
+
+def _compared(
+    imported: Imported, got: Mapping[str, Any], wanted: Mapping[str, NDArray[Any] | None]
+) -> Remark:
+    most = max(
+        (float(np.abs(g).max(initial=0)) for g in wanted.values() if g is not None), default=0
+    )
+    worst = 0.0
+    for name, gradient in wanted.items():
+        path = imported.parameters.get(name, "")
+        found = got.get(path)
+        if (found is None) != (gradient is None):
+            has, other = ("PyTorch", "the diagram") if found is None else ("The diagram", "PyTorch")
+            text = f"{has} gives {name} a gradient, and {other} gives it none."
+            return Remark("checked", text[0].upper() + text[1:], path)
+        if gradient is None or found is None:
+            continue
+        apart = float(np.abs(found - gradient).max(initial=0)) / max(
+            float(np.abs(gradient).max(initial=0)), 1e-2 * most, 1e-30
+        )
+        if not apart <= GRADIENT:
+            return Remark(
+                "checked",
+                f"The gradient of {name} differs from PyTorch's, by {apart:.1e} of it.",
+                path,
+            )
+        worst = max(worst, apart)
+    none = sum(g is None for g in wanted.values())
+    return Remark(
+        "checked",
+        f"Agrees with PyTorch: the loss and {len(wanted)} gradients, {none} of them None, differ "
+        f"by at most {worst:.1e}.",
+    )
+
+
+def _apart(a: NDArray[Any], b: NDArray[Any]) -> float:
+    return float(np.abs(a - b).max(initial=0) / max(float(np.abs(b).max(initial=0)), 1e-30))

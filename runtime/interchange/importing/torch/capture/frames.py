@@ -1,0 +1,46 @@
+"""The line of the user's own program that runs now."""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import linecache
+import sys
+from pathlib import Path
+
+import torch
+
+import runtime
+from runtime.interchange.importing.torch.places import NOWHERE, Place, place_of
+
+_OTHERS = (
+    str(Path(torch.__file__).parent),
+    str(Path(runtime.__file__).parent),
+    str(contextlib.__file__),
+    str(functools.__file__),
+    "<frozen",
+)
+"""Where files begin that are not the user's."""
+
+
+def user_place() -> Place:
+    """The innermost frame that belongs neither to torch nor to Gradwire."""
+    frame = sys._getframe(1)
+    while frame.f_back is not None:
+        file = frame.f_code.co_filename
+        if not file.startswith(_OTHERS):
+            return place_of(file, frame.f_lineno, linecache.getline(file, frame.f_lineno))
+        frame = frame.f_back
+    return NOWHERE
+
+
+def region() -> str:
+    """The context manager that sets the mode of gradient now: ``no_grad``; empty for none."""
+    frame, found = sys._getframe(1), ""
+    while frame.f_back is not None:
+        if Path(frame.f_code.co_filename).name == "grad_mode.py" and "self" in frame.f_locals:
+            found = type(frame.f_locals["self"]).__name__  # the outermost is what the user wrote
+        elif found:
+            return found
+        frame = frame.f_back
+    return found

@@ -1,0 +1,138 @@
+"""How torch is watched while it runs: operators before autograd, functions, modules and regions.
+
+Operators are seen where torch.export sees them, before autograd and before composite ones are
+taken apart; this is the only place where both the whole operator and its fate are known.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager
+from typing import TYPE_CHECKING, Any
+
+import torch
+from torch._dispatch.python import enable_python_dispatcher
+from torch.autograd.grad_mode import inference_mode
+from torch.fx.experimental.proxy_tensor import ProxyTorchDispatchMode
+from torch.nn.modules import module as module_hooks
+from torch.overrides import TorchFunctionMode
+from torch.utils._python_dispatch import TorchDispatchMode
+
+from runtime.interchange.importing.torch.capture.watching import Watching
+
+if TYPE_CHECKING:
+    from runtime.interchange.importing.torch.capture.recording import Recording
+
+
+class Operators(ProxyTorchDispatchMode):  # type: ignore[misc]  # torch takes no other here
+    """Sees every operator above autograd."""
+
+    def __init__(self, recording: Recording) -> None:
+        TorchDispatchMode.__init__(self, torch._C.DispatchKey.PreDispatch)
+        self._recording = recording
+
+    def __enter__(self) -> Any:
+        return TorchDispatchMode.__enter__(self)
+
+    def __exit__(self, *error: Any) -> None:
+        TorchDispatchMode.__exit__(self, *error)
+
+    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        if not self._recording.active:
+            return func(*args, **(kwargs or {}))
+        return self._recording.record(func, args, kwargs or {})
+
+
+class Functions(TorchFunctionMode):  # type: ignore[misc]
+    """Sees what is no operator: ``.data``, ``item()``, hooks, and changes of what is trained."""
+
+    def __init__(self, recording: Recording) -> None:
+        super().__init__()
+        self._recording = recording
+        self._watching = Watching(recording)
+
+    def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        if not self._recording.active:
+            return func(*args, **(kwargs or {}))
+        name = getattr(func, "__name__", "")
+        if name in ("__get__", "__set__"):
+            name = f"{func.__self__.__name__}.{name}"
+        return self._watching.called(name, func, args, kwargs or {})
+
+
+@contextmanager
+def watched(
+    recording: Recording, names: Mapping[int, str], found: Callable[[Any], None]
+) -> Iterator[None]:
+    """Record what torch does meanwhile. ``names`` are those of modules by identity; ``found`` is
+    told of modules that have none yet.
+    """
+
+    def enter(module: Any, args: Any) -> None:
+        if id(module) not in names:
+            with recording.paused():
+                found(module)
+        recording.enter(names[id(module)])
+
+    def leave(module: Any, args: Any, result: Any) -> None:
+        recording.leave()
+
+    with ExitStack() as stack:
+        stack.callback(module_hooks.register_module_forward_pre_hook(enter).remove)
+        stack.callback(module_hooks.register_module_forward_hook(leave, always_call=True).remove)
+        stack.enter_context(_functions_patched(recording))
+        stack.enter_context(_inference_patched(recording))
+        stack.enter_context(Functions(recording))
+        stack.enter_context(enable_python_dispatcher())
+        stack.enter_context(Operators(recording))
+        recording.active = True
+        try:
+            yield
+        finally:
+            recording.active = False
+
+
+@contextmanager
+def _functions_patched(recording: Recording) -> Iterator[None]:
+    """Let custom functions report; also those whose ``apply`` was taken before."""
+    from runtime.interchange.importing.torch.capture.functions import applied
+
+    single = torch.autograd.function._SingleLevelFunction
+    real = single.apply.__func__ if "apply" in vars(single) else None
+
+    def apply(cls: Any, *args: Any, **kwargs: Any) -> Any:
+        call = super(single, cls).apply
+        return applied(recording, cls, lambda: call(*args, **kwargs), args)
+
+    single.apply = classmethod(apply)
+    try:
+        yield
+    finally:
+        if real is None:
+            del single.apply
+        else:
+            single.apply = classmethod(real)
+
+
+@contextmanager
+def _inference_patched(recording: Recording) -> Iterator[None]:
+    """Note where inference mode begins, which no function mode sees."""
+    real = inference_mode.__enter__
+
+    def enter(self: Any) -> None:
+        if recording.active and self.mode and recording.region is None:
+            recording.region = recording.cut_here("inference_mode")
+        real(self)
+
+    leave = inference_mode.__exit__
+
+    def exit_(self: Any, *error: Any) -> None:
+        leave(self, *error)
+        if recording.active and torch.is_grad_enabled():
+            recording.region = None
+
+    inference_mode.__enter__, inference_mode.__exit__ = enter, exit_
+    try:
+        yield
+    finally:
+        inference_mode.__enter__, inference_mode.__exit__ = real, leave

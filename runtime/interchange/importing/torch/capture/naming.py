@@ -1,0 +1,78 @@
+"""The modules, parameters and inputs of a program, and what they are called."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any
+
+import torch
+
+
+def uses_torch(program: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[str, Any]) -> bool:
+    """Whether a program has modules or tensors of PyTorch in its hands."""
+    if roots(program, args, kwargs) or loose(program):
+        return True
+    given = leaves("", [*args, *kwargs.values()])
+    return any(isinstance(x, torch.Tensor) for _, x in given)
+
+
+def roots(
+    program: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[str, Any]
+) -> dict[str, Any]:
+    """The modules that a program has in its hands, by name; the model itself has none.
+
+    They are the program, the object that it is a method of, what it encloses, and its arguments.
+    """
+    owner = getattr(program, "__self__", None)
+    for model in (program, owner):
+        if isinstance(model, torch.nn.Module):
+            return {"": model}
+    found = dict(getattr(owner, "__dict__", {}))
+    if inspect.isfunction(getattr(program, "__func__", program)):
+        enclosed = inspect.getclosurevars(getattr(program, "__func__", program))
+        found |= {**enclosed.globals, **enclosed.nonlocals}
+    found |= dict(named_arguments(program, args, kwargs))
+    return {name: x for name, x in found.items() if isinstance(x, torch.nn.Module)}
+
+
+def loose(program: Callable[..., Any]) -> dict[str, Any]:
+    """Trained tensors outside of modules that a function encloses, by name."""
+    function = getattr(program, "__func__", program)
+    if not inspect.isfunction(function):
+        return {}
+    enclosed = inspect.getclosurevars(function)
+    return {
+        name: x
+        for name, x in {**enclosed.globals, **enclosed.nonlocals}.items()
+        if isinstance(x, torch.Tensor) and x.is_leaf and x.requires_grad
+    }
+
+
+def named_arguments(
+    program: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[str, Any]
+) -> Iterator[tuple[str, Any]]:
+    """Arguments by the names of the parameters that take them."""
+    called = program.forward if isinstance(program, torch.nn.Module) else program
+    try:
+        bound = inspect.signature(called).bind(*args, **kwargs).arguments
+    except (TypeError, ValueError):
+        bound = {f"x{i}": x for i, x in enumerate(args)} | dict(kwargs)
+    yield from bound.items()
+
+
+def leaves(name: str, value: Any) -> Iterator[tuple[str, Any]]:
+    """The values inside of nested containers, named by their places."""
+    if isinstance(value, Mapping):
+        for key, inner in value.items():
+            yield from leaves(f"{name}.{key}" if name else str(key), inner)
+    elif isinstance(value, tuple) and hasattr(value, "_fields"):
+        for key, inner in zip(value._fields, value, strict=True):
+            yield from leaves(f"{name}.{key}" if name else key, inner)
+    elif isinstance(value, list | tuple):
+        for i, inner in enumerate(value):
+            yield from leaves(f"{name}.{i}" if name else f"output{i}", inner)
+    elif hasattr(value, "__dataclass_fields__"):
+        yield from leaves(name, {key: getattr(value, key) for key in value.__dataclass_fields__})
+    else:
+        yield name, value

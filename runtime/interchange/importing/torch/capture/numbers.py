@@ -1,0 +1,50 @@
+"""Python numbers that were tensors: ``loss.item()`` leaves autograd, and goes on being computed."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from runtime.interchange.importing.staged import Staged
+    from runtime.interchange.importing.torch.memory import Tensor
+
+
+class TracedNumber(float):
+    """A number with the value that it comes from; what is computed from it remembers that too."""
+
+    tensor: Tensor
+
+    def __new__(cls, value: float, tensor: Tensor) -> TracedNumber:
+        """A number that comes from a tensor."""
+        made = super().__new__(cls, value)
+        made.tensor = tensor
+        return made
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return float, (float(self),)
+
+
+def _enter(name: str, compute: Callable[[Staged, Any], Staged]) -> None:
+    plain = getattr(float, name)
+
+    def method(self: TracedNumber, other: Any) -> Any:
+        value = plain(self, other)
+        if value is NotImplemented or not isinstance(other, int | float):
+            return value
+        operand = other.tensor.read() if isinstance(other, TracedNumber) else float(other)
+        made = type(self.tensor)(compute(self.tensor.read(), operand))
+        return TracedNumber(value, made)
+
+    setattr(TracedNumber, name, method)
+
+
+_enter("__add__", lambda a, b: a + b)
+_enter("__radd__", lambda a, b: b + a)
+_enter("__sub__", lambda a, b: a - b)
+_enter("__rsub__", lambda a, b: b - a)
+_enter("__mul__", lambda a, b: a * b)
+_enter("__rmul__", lambda a, b: b * a)
+_enter("__truediv__", lambda a, b: a / b)
+_enter("__rtruediv__", lambda a, b: b / a)

@@ -1,0 +1,263 @@
+"""What a run does, written down operator by operator with the tensors it really has.
+
+Autograd itself says which results it keeps track of: ``requires_grad``. Where that differs from
+what the blocks would let through, a StopGradient is put up, whatever made the difference.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import torch
+
+from runtime.interchange.importing.imported import UnsupportedError
+from runtime.interchange.importing.torch.calls import Calls
+from runtime.interchange.importing.torch.capture.frames import user_place
+from runtime.interchange.importing.torch.memory import Cut, Tensor
+from runtime.interchange.importing.torch.performing import Performer, failed
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from runtime.interchange.importing.scopes import Part
+    from runtime.interchange.importing.stage import Stage
+
+_SCALARS = frozenset(
+    {"add", "sub", "mul", "div", "pow", "rsub", "clamp", "where", "masked_fill", "fill", "lerp",
+     "maximum", "minimum", "full"}
+)  # fmt: skip
+"""Operators that take a value where they take a number."""
+_NOTHING = (torch.device, torch.layout, torch.memory_format, torch.Generator)
+
+
+class Recording:
+    """The tensors of a run and the values that stand for them. Not thread-safe."""
+
+    def __init__(self, stage: Stage) -> None:
+        self.stage = stage
+        self.performer = Performer(stage)
+        self.active = False
+        self.inside_function = 0
+        """How many custom functions are running: in them autograd keeps track of nothing."""
+        self.region: Cut | None = None
+        """What turned gradient off last, if it is off."""
+        self.numbers: dict[float, Tensor] = {}
+        """Numbers among the arguments of the current call that were tensors."""
+        self.left: list[tuple[NDArray[Any], Tensor, Cut]] = []
+        """Tensors that left autograd as numbers, with the numbers and how they left."""
+        self.losses: list[Tensor] = []
+        """The tensors that ``backward`` was called on."""
+        self.drawn: list[tuple[int, NDArray[Any]]] = []
+        """The numbers of random blocks in this run, by the remark about each."""
+        self._calls = Calls()
+        self._stack: list[tuple[str, int]] = []
+        self._tags = 0
+        self._loose = 0
+        """How many trained tensors have come up that belong to no module."""
+        self._tensors: dict[int, tuple[Any, Tensor]] = {}
+        """By identity; the tensors are kept, so that none takes the identity of another."""
+
+    @contextmanager
+    def paused(self) -> Iterator[None]:
+        """Let torch run without being recorded."""
+        before, self.active = self.active, False
+        try:
+            yield
+        finally:
+            self.active = before
+
+    @property
+    def path(self) -> tuple[Part, ...]:
+        """The path of the module that runs now."""
+        return self._calls.path(self._stack)
+
+    @contextmanager
+    def here(self) -> Iterator[None]:
+        """Put up what follows at the user's current line, in the module that runs now."""
+        place = user_place()
+        before, self.performer.code = self.performer.code, place.quoted
+        with self.stage.at(self.path, place.written):
+            yield
+        self.performer.code = before
+
+    def enter(self, module: str) -> None:
+        """A module is called."""
+        self._tags += 1
+        self._stack.append((module, self._tags))
+
+    def leave(self) -> None:
+        """The innermost module has returned."""
+        self._stack.pop()
+
+    def cut_here(self, name: str) -> Cut:
+        """A cut at the current place."""
+        place = user_place()
+        return Cut(name, self.path, place.written, place.quoted)
+
+    def knows(self, tensor: Any) -> bool:
+        """Whether the run has shown where a tensor comes from."""
+        return id(tensor) in self._tensors
+
+    def bind(self, tensor: Any, entry: Tensor) -> None:
+        """Let an entry stand for a tensor."""
+        self._tensors[id(tensor)] = (tensor, entry)
+
+    def forget_gradient(self, tensor: Any) -> None:
+        """A tensor that autograd doesn't keep track of, whatever it was computed from."""
+        entry = self._tensors[id(tensor)][1]
+        if entry.live:
+            entry.value = self.performer.stopped(entry, "no gradient")
+            entry.live = False
+
+    def entry(self, tensor: Any) -> Tensor:
+        """What stands for a tensor; numbers from outside of the run are constants."""
+        if not self.knows(tensor):
+            self.bind(tensor, self._foreign(tensor))
+        found = self._tensors[id(tensor)][1]
+        if found.live and not tensor.requires_grad and not self.inside_function:
+            found.value = self.performer.stopped(found, "requires_grad_")
+            found.live = False
+        return found
+
+    def _foreign(self, tensor: Any) -> Tensor:
+        if tensor.requires_grad and tensor.is_leaf:
+            self._loose += 1
+            name = f"parameter{self._loose}"
+            return Tensor(self.stage.variable(name, numbers_of(tensor)), live=True)
+        numbers = numbers_of(tensor)
+        for known, entry, cut in self.left:
+            if known.shape == numbers.shape and known.size and np.array_equal(known, numbers):
+                return Tensor(self._put_up(entry, cut))
+        if tensor.grad_fn is not None:
+            self.stage.remark(
+                "lost",
+                f"A tensor made by {tensor.grad_fn.name()} outside of the capture is a constant: "
+                "gradient to what it was made from is lost.",
+            )
+        elif numbers.dtype.kind == "f" and self.left:
+            _, entry, cut = self.left[-1]
+            self._tell_lost(entry, cut)
+        return Tensor(self.stage.constant(numbers))
+
+    def _tell_lost(self, entry: Tensor, cut: Cut) -> None:
+        with self.stage.at(cut.path, cut.written):
+            self.stage.remark(
+                "lost",
+                f"{cut.name} leaves autograd; numbers that come back, perhaps changed, are a "
+                "constant of this run.",
+            )
+
+    def _put_up(self, entry: Tensor, cut: Cut) -> Any:
+        with self.stage.at(cut.path, cut.written):
+            return self.performer.stopped(entry, cut.name)
+
+    def record(self, operator: Any, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
+        """Run an operator, and put up what it does."""
+        with self.paused(), torch._C.DisableTorchFunction():
+            name = _name(operator)
+            numbers = self.numbers if name.partition(".")[0].rstrip("_") in _SCALARS else {}
+            given = [self._argument(x, numbers) for x in args]
+            more = {
+                k: y for k, x in kwargs.items() if (y := self._argument(x, numbers)) is not None
+            }
+        result = operator(*args, **kwargs)
+        with self.paused(), torch._C.DisableTorchFunction():
+            with self.here():
+                self._perform(name, given, more, args, result)
+        return result
+
+    def _argument(self, x: Any, numbers: dict[float, Tensor]) -> Any:
+        if isinstance(x, torch.Tensor):
+            return self.entry(x)
+        if isinstance(x, torch.dtype):
+            return dtype_name(x)
+        if isinstance(x, _NOTHING):
+            return None
+        if isinstance(x, list | tuple):
+            return [self._argument(y, numbers) for y in x]
+        if numbers and isinstance(x, float) and x in numbers:
+            return numbers[x]
+        return x
+
+    def _perform(
+        self, name: str, given: list[Any], more: dict[str, Any], args: Sequence[Any], result: Any
+    ) -> None:
+        results = [t for t in _flat(result) if isinstance(t, torch.Tensor)]
+        if not results:
+            return
+        off = not self.inside_function and not torch.is_grad_enabled()
+        if torch.is_inference_mode_enabled() and (
+            self.region is None or self.region.name != "inference_mode"
+        ):
+            self.region = self.cut_here("inference_mode")
+        self.performer.no_grad = (self.region or self.cut_here("no_grad")) if off else None
+        try:
+            made = self.performer.perform(name, given, more)
+            if len(made) != len(results):
+                raise UnsupportedError(f"aten.{name}", "it has another number of results")
+            self._agree(name, made, results, args)
+        except UnsupportedError as error:
+            if not error.written:
+                error = UnsupportedError(error.operation, error.why, written=user_place().written)
+            made = failed(error, len(results))
+        for tensor, entry in zip(results, made, strict=True):
+            self.bind(tensor, entry)
+
+    def _agree(
+        self, name: str, made: list[Tensor], results: list[Any], args: Sequence[Any]
+    ) -> None:
+        """Make entries be what their tensors are, and check their shapes."""
+        for entry, tensor in zip(made, results, strict=True):
+            value = entry.read()
+            if value.shape != tuple(tensor.shape):
+                raise UnsupportedError(
+                    f"aten.{name}", f"its blocks give {list(value.shape)}, not {list(tensor.shape)}"
+                )
+            dtype = dtype_name(tensor.dtype)
+            if value.dtype != dtype:
+                entry.value = self.stage.cast(value, dtype)
+            if not self.inside_function:
+                self._track(name, entry, tensor)
+
+    def _track(self, name: str, entry: Tensor, tensor: Any) -> None:
+        """Whether autograd keeps track of a result is for autograd to say."""
+        kept = bool(tensor.requires_grad)
+        if entry.live and not kept and torch.is_grad_enabled():
+            entry.value = self.performer.stopped(entry, name.partition(".")[0])
+        if entry.cut is not None and kept:  # a leaf that was changed without gradient
+            entry.cut = None
+        entry.live = kept and entry.read().is_float
+
+
+def _name(operator: Any) -> str:
+    space, _, name = operator._schema.name.partition("::")
+    overload = operator._overloadname
+    base = name if space == "aten" else f"{space}::{name}"
+    return base if overload in ("", "default") else f"{base}.{overload}"
+
+
+def _flat(result: Any) -> Iterator[Any]:
+    if isinstance(result, list | tuple):
+        for x in result:
+            yield from _flat(x)
+    else:
+        yield result
+
+
+def dtype_name(dtype: Any) -> str:
+    """Our name of a dtype; bfloat16 is computed as float32, of the same range."""
+    name = str(dtype).removeprefix("torch.")
+    return "float32" if name == "bfloat16" else name
+
+
+def numbers_of(tensor: Any) -> NDArray[Any]:
+    """A copy of a tensor's numbers."""
+    plain = tensor.detach().cpu().resolve_conj().resolve_neg()
+    if plain.dtype == torch.bfloat16:
+        plain = plain.float()
+    if plain.is_complex() or plain.is_sparse or plain.is_quantized:
+        raise UnsupportedError("a tensor", f"of {plain.dtype} and layout {plain.layout}")
+    return np.array(plain.numpy())

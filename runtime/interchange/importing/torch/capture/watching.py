@@ -1,0 +1,218 @@
+"""What functions that are no operators mean for gradient."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import torch
+
+from runtime.interchange.importing.torch.capture.frames import region
+from runtime.interchange.importing.torch.capture.hooks import hooked
+from runtime.interchange.importing.torch.capture.numbers import TracedNumber
+from runtime.interchange.importing.torch.capture.recording import numbers_of
+from runtime.interchange.importing.torch.memory import Tensor
+
+if TYPE_CHECKING:
+    from runtime.interchange.importing.torch.capture.recording import Recording
+
+_LEAVING = frozenset({"numpy", "tolist", "__array__"})
+_MAKING = frozenset({"tensor", "as_tensor", "asarray"})
+
+
+class Watching:
+    """Handles calls of functions of torch, by name."""
+
+    def __init__(self, recording: Recording) -> None:
+        self._recording = recording
+        self._special: dict[str, Callable[..., Any]] = {
+            "data.__get__": self._data,
+            "data.__set__": self._set_data,
+            "item": self._item,
+            "__float__": self._item,
+            "_set_grad_enabled": self._set_grad_enabled,
+            "requires_grad_": self._requires_grad,
+            "requires_grad.__set__": self._requires_grad,
+            "register_hook": self._register_hook,
+            "backward": self._backward,
+            "grad": self._grad,
+        }
+
+    def called(self, name: str, function: Callable[..., Any], args: Any, kwargs: Any) -> Any:
+        """The result of a call, with what it does to gradient put up."""
+        recording = self._recording
+
+        def call() -> Any:
+            return function(*args, **kwargs)
+
+        if name in self._special:
+            return self._special[name](call, *args, **kwargs)
+        if name in _LEAVING:
+            return self._leaving(name, call, args[0])
+        if name in _MAKING:
+            return self._making(name, call, args[0] if args else kwargs.get("data"))
+        if not recording.left:
+            return call()
+        before, recording.numbers = recording.numbers, dict(_traced((args, kwargs)))
+        try:
+            return call()
+        finally:
+            recording.numbers = before
+
+    def _data(self, call: Callable[[], Any], tensor: Any) -> Any:
+        recording = self._recording
+        with recording.paused():
+            result = call()
+            if recording.knows(tensor) and tensor.numel():
+                recording.bind(result, self._detached(tensor, "data"))
+        return result
+
+    def _detached(self, tensor: Any, name: str) -> Tensor:
+        recording = self._recording
+        with recording.here():
+            entry = recording.entry(tensor)
+            entry.read()
+            return recording.performer.detached(entry, name=name)
+
+    def _set_data(self, call: Callable[[], Any], tensor: Any, other: Any) -> Any:
+        recording = self._recording
+        with recording.paused():
+            result = call()
+            if recording.knows(other):
+                live = recording.entry(tensor).live
+                recording.bind(tensor, self._kept(tensor, self._detached(other, "data"), live))
+        return result
+
+    def _kept(self, tensor: Any, entry: Tensor, live: bool) -> Tensor:
+        """A leaf with other numbers: gradient arrives at it as before."""
+        before = self._recording.entry(tensor)
+        if not live:
+            return entry
+        block = self._recording.stage.block
+        return Tensor(block("StraightThrough", entry.read(), before.read(), name="data"), live=True)
+
+    def _item(self, call: Callable[[], Any], tensor: Any) -> Any:
+        recording = self._recording
+        with recording.paused():
+            value = call()
+            entry = recording.entry(tensor)
+            if not (entry.live or entry.cut is not None) or not isinstance(value, float):
+                return value
+            recording.left.append((numbers_of(tensor), entry, recording.cut_here("item")))
+            return TracedNumber(value, self._detached(tensor, "item"))
+
+    def _leaving(self, name: str, call: Callable[[], Any], tensor: Any) -> Any:
+        recording = self._recording
+        with recording.paused():
+            value = call()
+            if not recording.knows(tensor):
+                return value
+            entry = recording.entry(tensor)
+            shown = "numpy" if name == "__array__" else name
+            origin = entry if entry.live or entry.cut is not None else self._stopped_before(entry)
+            if origin is not None:
+                recording.left.append((numbers_of(tensor), entry, recording.cut_here(shown)))
+        return value
+
+    def _stopped_before(self, entry: Tensor) -> Tensor | None:
+        """The entry, where it is the output of a stop: ``x.detach().numpy()``."""
+        value = entry.value
+        source = getattr(value, "source", None)
+        is_stop = source is not None and source.block.type_name() == "StopGradient"
+        return entry if is_stop else None
+
+    def _making(self, name: str, call: Callable[[], Any], data: Any) -> Any:
+        """``torch.tensor(x)`` copies numbers without gradient; others may keep the tensor."""
+        recording = self._recording
+        with recording.paused():
+            traced = [x for _, x in _traced(data)]
+            result = call()
+            if isinstance(data, torch.Tensor) and result is not data and recording.knows(data):
+                if not result.requires_grad:
+                    recording.bind(result, self._detached(data, name))
+            elif traced and result.numel() == len(traced):
+                values = [x.read() for x in traced]
+                stage = recording.stage
+                row = values[0] if len(values) == 1 else stage.block("Stack", *values, axis=0)
+                recording.bind(result, Tensor(stage.reshape(row, tuple(result.shape))))
+        return result
+
+    def _set_grad_enabled(self, call: Callable[[], Any], mode: bool) -> Any:
+        recording = self._recording
+        if mode:
+            recording.region = None
+        elif recording.region is None:
+            recording.region = recording.cut_here(region() or "set_grad_enabled")
+        return call()
+
+    def _requires_grad(
+        self, call: Callable[[], Any], tensor: Any, mode: bool = True, **_: Any
+    ) -> Any:
+        recording = self._recording
+        with recording.paused():
+            entry = recording.entry(tensor)
+            result = call()
+            if entry.live and not tensor.requires_grad:
+                with recording.here():
+                    entry.value = recording.performer.stopped(entry, "requires_grad_")
+                    entry.live = False
+        return result
+
+    def _register_hook(self, call: Callable[[], Any], tensor: Any, hook: Any) -> Any:
+        recording = self._recording
+        with recording.paused():
+            result = call()
+            with recording.here():
+                hooked(recording, recording.entry(tensor), tensor, hook)
+        return result
+
+    def _backward(self, call: Callable[[], Any], tensor: Any, *_: Any, **__: Any) -> Any:
+        recording = self._recording
+        with recording.paused():
+            recording.losses.append(recording.entry(tensor))
+            return call()
+
+    def _grad(
+        self, call: Callable[[], Any], outputs: Any, inputs: Any, *args: Any, **kwargs: Any
+    ) -> Any:
+        """``torch.autograd.grad``: a Gradient block for each input."""
+        recording = self._recording
+        with recording.paused():
+            results = call()
+            several = list(outputs) if isinstance(outputs, list | tuple) else [outputs]
+            wrt = list(inputs) if isinstance(inputs, list | tuple) else [inputs]
+            given = args[0] if args else kwargs.get("grad_outputs")
+            weights = list(given) if isinstance(given, list | tuple) else [given] * len(several)
+            with recording.here():
+                self._bind_gradients(several, wrt, weights, results)
+        return results
+
+    def _bind_gradients(
+        self, outputs: list[Any], inputs: list[Any], weights: list[Any], results: Any
+    ) -> None:
+        recording, block = self._recording, self._recording.stage.block
+        total = None
+        for output, weight in zip(outputs, weights, strict=True):
+            term = recording.entry(output).read()
+            if weight is not None:
+                term = term * recording.entry(weight).read()
+            term = block("Sum", term) if term.ndim else term
+            total = term if total is None else total + term
+        for x, result in zip(inputs, results, strict=True):
+            if result is not None:
+                value = block("Gradient", total, recording.entry(x).read())
+                entry = Tensor(value, live=True)
+                if not result.requires_grad:
+                    entry = recording.performer.detached(entry, name="grad")
+                recording.bind(result, entry)
+
+
+def _traced(arguments: Any) -> list[tuple[float, Tensor]]:
+    """The numbers among arguments that were tensors."""
+    if isinstance(arguments, TracedNumber):
+        return [(float(arguments), arguments.tensor)]
+    if isinstance(arguments, dict):
+        return _traced(list(arguments.values()))
+    if isinstance(arguments, list | tuple):
+        return [found for x in arguments for found in _traced(x)]
+    return []

@@ -1,0 +1,44 @@
+"""Captured models as people write them: the numbers and Nones of PyTorch, pages and names."""
+
+from __future__ import annotations
+
+import pytest
+
+import gradwire as gw
+
+torch = pytest.importorskip("torch")
+from tests.interchange.torch_comparing import compared  # noqa: E402
+from tests.interchange.torch_models import NAMES, case  # noqa: E402
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_capture_computes_what_the_model_does(name):
+    model, args = case(name)
+    imported = gw.capture(model, *args)
+    assert imported.remarks[-1].text.startswith("Agrees with PyTorch"), imported.remarks[-1]
+    apart = compared(imported, *case(name))
+    assert apart.agrees, apart
+
+
+def test_modules_are_pages_and_called_twice_used_twice():
+    model, args = case("SimSiam")
+    diagram = gw.capture(model, *args).diagram
+    uses = [block.page for block in diagram.main.blocks.values() if block.type_name() == "Page"]
+    assert uses == ["encoder", "encoder", "predictor", "predictor"]
+
+
+def test_tied_weights_are_one_variable():
+    model, args = case("GPT")
+    imported = gw.capture(model, *args)
+    assert "head.weight" not in imported.parameters
+    trained = [n for n, p in model.named_parameters() if p.requires_grad]
+    assert list(imported.parameters) == trained
+
+
+def test_a_capture_leaves_the_model_as_it_was():
+    model, args = case("CNN")
+    before = {name: x.clone() for name, x in model.state_dict().items()}
+    gw.capture(model, *args)
+    after = model.state_dict()
+    assert all(torch.equal(after[name], x) for name, x in before.items())
+    assert all(p.grad is None for p in model.parameters())

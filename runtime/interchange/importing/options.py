@@ -70,7 +70,7 @@ def conclude(
             expected=f"one of {', '.join(outputs)}",
             next_step=did_you_mean(chosen, outputs),
         )
-    if not chosen and len(outputs) == 1:
+    if not chosen and len(outputs) == 1 and not stage.has_loss:
         (name,) = outputs
         chosen = name if _is_loss(outputs[name]) else ""
     for name, x in outputs.items():
@@ -85,7 +85,7 @@ def conclude(
                 got=f"{x.dtype} of shape {list(x.shape)}",
                 next_step="Import without a loss, then add one in the editor.",
             )
-    if not chosen:
+    if not (chosen or stage.has_loss):
         stage.remark("note", "The model has no loss: add a Loss block to see gradient flow.")
     return stage.finish()
 

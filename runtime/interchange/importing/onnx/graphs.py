@@ -13,6 +13,7 @@ from blocks.limits import MAX_INSTANCES
 from runtime.engine.interruption import until_cancelled
 from runtime.interchange.importing.imported import UnsupportedError
 from runtime.interchange.importing.onnx.functions import Functions, with_attributes
+from runtime.interchange.importing.onnx.marks import marked
 from runtime.interchange.importing.onnx.operators.node import RULES, Item, Node
 from runtime.interchange.importing.onnx.operators.training import TRAINING_RULES
 from runtime.interchange.importing.onnx.places import module_of, own_name, written_at
@@ -30,8 +31,6 @@ if TYPE_CHECKING:
 RULES_BY_DOMAIN = {"": RULES, "ai.onnx.preview.training": TRAINING_RULES}
 LIKE_ONNX = {"ai.onnx": "", "ai.onnx.ml": ""}
 """Other names of the domain of ONNX itself, and one that has a few of the same operators."""
-STOP = "gradwire.stop_gradient"
-"""Metadata of an Identity that stops the gradient."""
 _INVALID = (ArithmeticError, AssertionError, LookupError, TypeError, ValueError)
 """What reading attributes and inputs that don't fit the operator raises."""
 
@@ -75,7 +74,7 @@ class GraphReader:
 
     def named(self, name: str) -> Staged:
         """The value that a name stands for where the node is."""
-        item = self._item(name, "Gradient")
+        item = self._item(name, "A gradient")
         if not isinstance(item, Staged):
             raise FileError(f"{name!r} is no value.")
         return item
@@ -126,10 +125,10 @@ class GraphReader:
         function = self._functions.local(proto)
         if function is not None:
             return self._call(function, proto, inputs)
-        if any(entry.key == STOP for entry in proto.metadata_props):
-            stopped = inputs[0]
-            assert isinstance(stopped, Staged)
-            return self.stage.block("StopGradient", stopped)
+        if proto.op_type == "Identity" and inputs and isinstance(inputs[0], Staged):
+            found = marked(self.stage, proto, inputs[0], self.named)
+            if found is not None:
+                return found
         rule = RULES_BY_DOMAIN.get(domain, {}).get(proto.op_type)
         if rule is not None:
             try:

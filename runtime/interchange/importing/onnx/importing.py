@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, MutableMapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -13,6 +14,7 @@ from blocks.limits import MAX_CONSTANT
 from runtime.interchange.importing.imported import Imported, UnsupportedError
 from runtime.interchange.importing.onnx.functions import Functions
 from runtime.interchange.importing.onnx.graphs import GraphReader
+from runtime.interchange.importing.onnx.marks import ROLE, marks_of
 from runtime.interchange.importing.onnx.operators.node import Item
 from runtime.interchange.importing.onnx.places import module_of, split
 from runtime.interchange.importing.onnx.reading import read_model
@@ -62,7 +64,13 @@ def import_model(
     for index, value in enumerate(inputs):
         names[value.name] = given.input(value, index)
     outputs = reader.main(model.graph, names)
-    return conclude(stage, dict(_flat(outputs)), options)
+    found = {name: x for name, x in _flat(outputs) if not _is_marked(x)}
+    return conclude(stage, found, options)
+
+
+def _is_marked(x: Staged) -> bool:
+    """Whether a value is a loss already."""
+    return x.source is not None and x.source.block.head
 
 
 def _require_names(graph: GraphProto) -> None:
@@ -177,6 +185,11 @@ class _Stored(MutableMapping[str, Item]):
     def _made(self, tensor: TensorProto) -> Staged:
         array = self._reader.array(tensor)
         role = self._roles.get(tensor.name, Role())
+        kept = marks_of(tensor.metadata_props).get(ROLE)
+        if kept == "input":
+            return self._reader.stage.input(tensor.name, array)
+        if kept is not None:
+            role = replace(role, trained=kept == "variable", frozen=kept == "frozen", added=False)
         trained = array.dtype.kind == "f" and role.is_trained(array)
         if not (trained or role.frozen):
             return self._reader.stage.constant(array)
@@ -191,7 +204,7 @@ def _home(name: str, role: Role) -> tuple[Sequence[str], str]:
     parts = split(name)
     if len(parts) > 1 and "::" not in name:
         return parts[:-1], parts[-1]
-    around = [str(part) for part in module_of(role.readers[0])]
+    around = module_of(role.readers[0]) if role.readers else ()
     if "::" in name:
         return around, "weight" if role.slot < 2 else "bias"
     return around, name

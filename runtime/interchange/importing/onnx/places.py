@@ -8,8 +8,6 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from onnx import NodeProto
 
-    from runtime.interchange.importing.scopes import Part
-
 MAX_LEVELS = 40
 """Modules inside one another; what a name says below is left out."""
 _MAX_TEXT = 20_000
@@ -20,7 +18,7 @@ _SLASHES = re.compile(r"[/\\]")
 _NUMBERED = re.compile(r"[_.:]?\d*\Z")
 
 
-def module_of(node: NodeProto) -> tuple[Part, ...]:
+def module_of(node: NodeProto) -> tuple[str, ...]:
     """The module around a node: the scopes that PyTorch wrote, or what its name is behind."""
     scopes = _metadata(node, "pkg.torch.onnx.name_scopes")
     if scopes:
@@ -44,7 +42,13 @@ def split(name: str) -> tuple[str, ...]:
 
 
 def own_name(node: NodeProto) -> str:
-    """What a node is called in its module; empty where that is no more than its operator."""
+    """What a node is called in its module; empty where that is no more than its operator.
+
+    Of the nodes that Gradwire made of a block, the one that gives its output has its name.
+    """
+    block = _metadata(node, "gradwire.block").rpartition("/")[2]
+    if block:
+        return block if node.output[0].partition(".")[0].rpartition("/")[2] == block else ""
     name = node.name.rpartition("/")[2]
     stem = _NUMBERED.sub("", name).lower()
     operator = node.op_type.lower()

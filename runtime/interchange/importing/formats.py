@@ -63,6 +63,18 @@ def _named(name: str) -> Callable[..., Any]:
 
 FORMATS: tuple[Format, ...] = (
     Format("PyTorch", (".pt2",), "torch.archive:is_pt2", "torch.program:import_pt2"),
+    Format(
+        "TensorFlow SavedModel",
+        (".pb",),
+        "tensorflow.recognition:is_saved_model",
+        "tensorflow.importer:import_saved_model",
+    ),
+    Format(
+        "TensorFlow graph",
+        (".pb",),
+        "tensorflow.recognition:is_graph_def",
+        "tensorflow.importer:import_graph_def",
+    ),
     Format("MXNet", (".json",), "mxnet.recognition:is_mxnet", "mxnet.importer:import_mxnet"),
     Format("ONNX", (".onnx",), "onnx.recognition:is_onnx", "onnx.importing:import_onnx", ("onnx",)),
 )

@@ -25,7 +25,12 @@ from runtime.interchange.importing.paging import Paging
 from runtime.interchange.importing.scopes import Part, Scope
 from runtime.interchange.importing.settling import settle
 from runtime.interchange.importing.shaping import Shaping
-from runtime.interchange.importing.staged import Staged, StagedBlock, inputs_by_port
+from runtime.interchange.importing.staged import (
+    Staged,
+    StagedBlock,
+    inputs_by_port,
+    require_holdable,
+)
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -171,6 +176,7 @@ class Stage(Shaping):
         given = inputs_by_port(block, inputs)
         values = self._forward(block, given)
         if given and kind not in NEVER_FOLDED and all(x.array is not None for x in given.values()):
+            require_holdable(values, kind)
             return tuple(self.constant(array) for array in self._computed(values))
         return self._put_up(block, given, name, values)
 

@@ -7,11 +7,13 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
+from blocks.errors import LimitError
+from blocks.limits import MAX_CONSTANT
 from blocks.terms import term_name
 from runtime.interchange.importing.imported import UnsupportedError
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from numpy.typing import NDArray
 
@@ -152,3 +154,14 @@ def inputs_by_port(block: Block, inputs: Sequence[Staged | None]) -> dict[str, S
     if given:
         raise UnsupportedError(block.type_name(), f"it takes {len(inputs) - len(given)} inputs")
     return found
+
+
+def require_holdable(values: Iterable[Value], kind: str) -> None:
+    """Raise LimitError for constants that an import would have to compute, and are too large."""
+    for value in values:
+        if value.size > MAX_CONSTANT:
+            raise LimitError(
+                f"{kind} makes too large a constant.",
+                expected=f"at most {MAX_CONSTANT:,} elements",
+                got=f"{value.size:,}",
+            )

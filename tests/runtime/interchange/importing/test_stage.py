@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 
+from blocks.errors import LimitError
 from runtime.diagram import check, dumps, loads
 from runtime.engine import Session
 from runtime.interchange.importing.imported import Imported, UnsupportedError
@@ -37,6 +38,12 @@ def test_shapes_and_constants_are_known_at_once():
     assert (y.shape, y.dtype, y.array) == ((2, 4), "float32", None)
     doubled = stage.constant(example((3,))) * 2.0
     np.testing.assert_allclose(doubled.array, [0.2, 0.4, 0.6], rtol=1e-6)
+
+
+def test_a_constant_that_no_memory_holds_is_not_computed():
+    stage = Stage()
+    with pytest.raises(LimitError, match="too large a constant"):
+        stage.block("Broadcast", stage.constant(example((1,))), shape=(2**30, 2**5))
 
 
 def test_a_stop_of_constants_stays_a_block():

@@ -1,0 +1,196 @@
+"""Puts up the nodes of graphs that are needed, functions where they are called."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from blocks.errors import FileError
+from runtime.engine.interruption import until_cancelled
+from runtime.interchange.importing.imported import UnsupportedError
+from runtime.interchange.importing.scopes import Call as Use
+from runtime.interchange.importing.scopes import Part
+from runtime.interchange.importing.tensorflow.call import Call
+from runtime.interchange.importing.tensorflow.graph import MAX_NODES, Graph, Node, Reference
+from runtime.interchange.importing.tensorflow.operators import OPERATORS
+
+if TYPE_CHECKING:
+    from runtime.interchange.importing.stage import Stage
+    from runtime.interchange.importing.tensorflow.call import Operator
+    from runtime.interchange.importing.tensorflow.items import Item
+    from runtime.interchange.importing.tensorflow.variables import Variables
+
+MAX_CALLS = 64
+"""Functions that call one another, at most."""
+CALLS = frozenset({"PartitionedCall", "StatefulPartitionedCall"})
+_EFFECTS = CALLS | {"NoOp", "Identity", "AssignVariableOp", "Assign", "AssignAddVariableOp"}
+_EFFECTS |= {"AssignSubVariableOp"}
+"""Nodes that run before another one if that says so; what others do there is seen by nobody."""
+_THROUGH = CALLS | {"NoOp", "Identity", "Const", "ReadVariableOp", "Placeholder", "VarHandleOp"}
+_GENERATED = re.compile(r"^__(?:inference|forward|backward)_+|(?:_\d+)+$")
+_LAYER = re.compile(r"_layer_call_|_wrapped_model")
+
+
+@dataclass
+class Frame:
+    """A graph, or one call of a function, with what its nodes gave so far."""
+
+    graph: Graph
+    arguments: Mapping[str, Item]
+    module: tuple[Part, ...] = ()
+    depth: int = 0
+    done: dict[str, tuple[Item, ...]] = field(default_factory=dict)
+    uses: Counter[str] = field(default_factory=Counter)
+    """How often each function was called on this page."""
+
+
+class Evaluation:
+    """Evaluates nodes as far as something needs them, each once in a frame."""
+
+    def __init__(
+        self,
+        stage: Stage,
+        functions: Mapping[str, Graph],
+        variables: Variables,
+        training: bool = False,
+        extra: Mapping[str, Operator] | None = None,
+    ) -> None:
+        self._stage = stage
+        self._functions = functions
+        self._variables = variables
+        self._training = training
+        self._operators = {**OPERATORS, **(extra or {})}
+        self._count = 0
+
+    def get(self, frame: Frame, references: Sequence[Reference]) -> tuple[Item, ...]:
+        """What references name; nodes that they need are put up first."""
+        for reference in references:
+            if not self._is_argument(frame, reference):
+                self._put_up(frame, reference.node)
+        return tuple(self._item(frame, reference) for reference in references)
+
+    def run(self, frame: Frame, name: str) -> None:
+        """Put up one node with all that it needs, for what it does."""
+        self._put_up(frame, name)
+
+    def _put_up(self, frame: Frame, name: str) -> None:
+        pending, open_ = [name], set[str]()
+        while pending:
+            node = self._node(frame, pending[-1])
+            if node.name in frame.done:
+                pending.pop()
+                continue
+            before = [name for name in self._before(frame, node) if name not in frame.done]
+            if not before:
+                frame.done[node.name] = self._applied(frame, node)
+                pending.pop()
+            elif node.name in open_:
+                raise FileError(f"The node {node.name!r} depends on itself.")
+            else:
+                open_.add(node.name)
+                pending += before[::-1]
+
+    def _before(self, frame: Frame, node: Node) -> list[str]:
+        """The nodes that must be put up before one."""
+        needed = [r.node for r in node.inputs if not self._is_argument(frame, r)]
+        nodes = frame.graph.nodes
+        return needed + [n for n in node.after if n in nodes and nodes[n].operator in _EFFECTS]
+
+    def _applied(self, frame: Frame, node: Node) -> tuple[Item, ...]:
+        self._count += 1
+        if self._count > MAX_NODES:
+            raise FileError(f"The functions of the model make more than {MAX_NODES:,} nodes.")
+        for _ in until_cancelled((node,)):
+            pass
+        items = tuple(self._item(frame, reference) for reference in node.inputs)
+        if node.operator in CALLS:
+            return self._call(frame, node.attributes.function("f"), items, node)
+        operator = self._operators.get(node.operator)
+        if operator is None:
+            raise UnsupportedError(f"{node.operator} of the node {node.name!r}")
+
+        def run(name: str, given: Sequence[Item], page: str) -> tuple[Item, ...]:
+            return self._inlined(frame, name, given, self._page(frame, page) if page else ())
+
+        module = (*frame.module, *node.path[:-1])
+        self._variables.module = tuple(_text(part) for part in frame.module)
+        call = Call(self._stage, node, node.path[-1], items, self._variables, run, self._training)
+        with self._stage.at(module):
+            made = _guarded(operator, call)
+        return made if isinstance(made, tuple) else (made,)
+
+    def _call(
+        self, frame: Frame, name: str, items: tuple[Item, ...], node: Node
+    ) -> tuple[Item, ...]:
+        """Call a function on a page of its own, unless the caller does little else."""
+        if all(other.operator in _THROUGH for other in frame.graph.nodes.values()):
+            path: tuple[Part, ...] = ()
+        elif _LAYER.search(name):
+            path = node.path[:-1]
+        else:
+            path = self._page(frame, _GENERATED.sub("", name) or "function")
+        return self._inlined(frame, name, items, path)
+
+    def _page(self, frame: Frame, name: str) -> tuple[Part, ...]:
+        frame.uses[name] += 1
+        return (Use(name, frame.uses[name]),)
+
+    def _inlined(
+        self, frame: Frame, name: str, items: Sequence[Item], path: tuple[Part, ...]
+    ) -> tuple[Item, ...]:
+        function = self._functions.get(name)
+        if function is None:
+            raise FileError(f"The model has no function {name!r}.")
+        if frame.depth >= MAX_CALLS:
+            raise FileError(f"More than {MAX_CALLS} functions call one another.")
+        if len(items) != len(function.arguments):
+            raise FileError(
+                f"The function {name!r} is called with other inputs than it has.",
+                expected=str(len(function.arguments)),
+                got=str(len(items)),
+            )
+        arguments = dict(zip(function.arguments, items, strict=True))
+        inner = Frame(function, arguments, (*frame.module, *path), frame.depth + 1)
+        found = self.get(inner, function.returns)
+        for node in function.nodes.values():  # what assigns is run, although nothing reads it
+            if node.operator in _EFFECTS - CALLS - {"NoOp", "Identity"}:
+                self._put_up(inner, node.name)
+        return found
+
+    def _node(self, frame: Frame, name: str) -> Node:
+        node = frame.graph.nodes.get(name)
+        if node is None:
+            where = f"The function {frame.graph.name!r}" if frame.graph.name else "The graph"
+            raise FileError(f"{where} has no node {name[:200]!r}.")
+        return node
+
+    def _is_argument(self, frame: Frame, reference: Reference) -> bool:
+        return not reference.port and reference.node in frame.arguments
+
+    def _item(self, frame: Frame, reference: Reference) -> Item:
+        if self._is_argument(frame, reference):
+            return frame.arguments[reference.node]
+        node, outputs = frame.graph.nodes[reference.node], frame.done[reference.node]
+        number = node.output(reference)
+        if number >= len(outputs):
+            raise UnsupportedError(
+                f"Output {reference.port or number} of the node {node.name!r}", node.operator
+            )
+        return outputs[number]
+
+
+def _text(part: Part) -> str:
+    return part if isinstance(part, str) else part.name
+
+
+def _guarded(operator: Operator, call: Call) -> Item | tuple[Item, ...]:
+    """What an operator gives; attributes may name axes and lengths that its inputs don't have."""
+    try:
+        return operator(call)
+    except (IndexError, ValueError, ArithmeticError) as error:
+        raise FileError(
+            f"The inputs of the node {call.node.name!r} don't fit {call.node.operator}."
+        ) from error

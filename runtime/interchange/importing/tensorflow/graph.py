@@ -1,0 +1,123 @@
+"""Graphs and functions: nodes by name, and what their inputs name."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, NamedTuple
+
+from blocks.errors import FileError
+from runtime.interchange.importing.tensorflow.attributes import Attributes
+
+if TYPE_CHECKING:
+    from runtime.interchange.importing.tensorflow.messages import Message
+
+MAX_NODES = 200_000
+"""Nodes of all graphs and functions of a file together, at most."""
+_OUTPUTS: Mapping[str, tuple[str, ...]] = {
+    "TopKV2": ("values", "indices"),
+    "FusedBatchNormV3": ("y", "batch_mean", "batch_variance", "reserve_space_1",
+                         "reserve_space_2", "reserve_space_3"),
+    "FusedBatchNormV2": ("y", "batch_mean", "batch_variance", "reserve_space_1",
+                         "reserve_space_2"),
+    "FusedBatchNorm": ("y", "batch_mean", "batch_variance", "reserve_space_1", "reserve_space_2"),
+    "SparseSoftmaxCrossEntropyWithLogits": ("loss", "backprop"),
+    "SoftmaxCrossEntropyWithLogits": ("loss", "backprop"),
+}  # fmt: skip
+"""Names of outputs where there are several; all others have one, which may be a list."""
+
+
+class Reference(NamedTuple):
+    """What an input names: an output of a node, or an argument of the function."""
+
+    node: str
+    port: str
+    """The name of the output; empty in a graph, and for arguments."""
+    number: int
+
+
+@dataclass(frozen=True)
+class Node:
+    """A node with its attributes; ``after`` are nodes that run before it and give it nothing."""
+
+    name: str
+    operator: str
+    attributes: Attributes
+    inputs: tuple[Reference, ...]
+    after: tuple[str, ...]
+
+    def output(self, reference: Reference) -> int:
+        """The number of the output that a reference names."""
+        names = _OUTPUTS.get(self.operator, ())
+        if reference.port in names:
+            return names.index(reference.port)
+        return reference.number
+
+    @cached_property
+    def path(self) -> tuple[str, ...]:
+        """The parts of its name: the scopes that it is in, then its own."""
+        return tuple(part for part in self.name.split("/") if part) or (self.name,)
+
+
+@dataclass(frozen=True)
+class Graph:
+    """Nodes by name. A function has arguments and returns too, in order."""
+
+    name: str
+    nodes: Mapping[str, Node]
+    arguments: tuple[str, ...] = ()
+    returns: tuple[Reference, ...] = ()
+
+
+@dataclass(frozen=True)
+class Library:
+    """A graph with the functions that it may call."""
+
+    graph: Graph
+    functions: Mapping[str, Graph]
+
+
+def library_of(message: Message) -> Library:
+    """The graphs of a message. Raises FileError where names are missing or there are too many."""
+    count = len(message.nodes) + sum(len(f.nodes) for f in message.library.functions)
+    if count > MAX_NODES:
+        raise FileError(
+            "The graph has too many nodes.", expected=f"at most {MAX_NODES:,}", got=f"{count:,}"
+        )
+    functions = {f.signature.name: _function(f) for f in message.library.functions}
+    return Library(Graph("", _nodes(message.nodes, "the graph")), functions)
+
+
+def _function(message: Message) -> Graph:
+    name = message.signature.name
+    returns = []
+    for output in message.signature.outputs:
+        if output.name not in message.returns:
+            raise FileError(f"The function {name!r} doesn't return {output.name!r}.")
+        returns.append(reference(message.returns[output.name]))
+    arguments = tuple(argument.name for argument in message.signature.inputs)
+    return Graph(name, _nodes(message.nodes, f"the function {name!r}"), arguments, tuple(returns))
+
+
+def _nodes(messages: Message, where: str) -> dict[str, Node]:
+    found: dict[str, Node] = {}
+    for message in messages:
+        if not message.name or message.name in found:
+            raise FileError(
+                f"Two nodes of {where} are called {message.name!r}, or one has no name."
+            )
+        data = tuple(reference(text) for text in message.inputs if not text.startswith("^"))
+        after = tuple(text[1:] for text in message.inputs if text.startswith("^"))
+        attributes = Attributes(message.name, message.attributes)
+        found[message.name] = Node(message.name, message.operator, attributes, data, after)
+    return found
+
+
+def reference(text: str) -> Reference:
+    """What a text names: ``node``, ``node:1`` or, in a function, ``node:port:1``."""
+    parts = text.split(":")
+    number = parts[-1] if len(parts) > 1 else "0"
+    if len(parts) > 3 or not (number.isascii() and number.isdecimal() and len(number) < 8):
+        raise FileError(f"The input {text[:200]!r} names no output.")
+    return Reference(parts[0], parts[1] if len(parts) == 3 else "", int(number))

@@ -1,0 +1,214 @@
+"""Imports frozen graphs and SavedModel folders."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from blocks.errors import FileError
+from runtime.diagram.files.regular import read_regular
+from runtime.interchange.importing.options import DEFAULTS, ImportOptions, conclude
+from runtime.interchange.importing.stage import Stage
+from runtime.interchange.importing.staged import Staged
+from runtime.interchange.importing.tensorflow.checkpoint import Checkpoint
+from runtime.interchange.importing.tensorflow.evaluation import Evaluation, Frame
+from runtime.interchange.importing.tensorflow.frozen import FrozenConstants
+from runtime.interchange.importing.tensorflow.graph import Library, library_of, reference
+from runtime.interchange.importing.tensorflow.messages import Message, parse
+from runtime.interchange.importing.tensorflow.recognition import SAVED_MODEL
+from runtime.interchange.importing.tensorflow.variables import Variables
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
+
+    from blocks.block import Shape
+    from runtime.interchange.importing.imported import Imported
+    from runtime.interchange.importing.tensorflow.call import Call
+    from runtime.interchange.importing.tensorflow.items import Item
+
+MAX_BYTES = 2**31 - 1
+"""Bytes of a file of messages, at most; protobuf reads no more either."""
+SIGNATURE = "serving_default"
+_SILENT = frozenset({"NoOp", "Const", "Placeholder", "Assert", "VarHandleOp"})
+"""Nodes that are no outputs although nothing reads them."""
+_UNKNOWN_LENGTH = 1
+"""The length of an axis that the model leaves open, unless the user gives one."""
+
+
+def import_graph_def(
+    path: Path,
+    options: ImportOptions = DEFAULTS,
+    arrays: Mapping[str, ArrayLike] | None = None,
+) -> Imported:
+    """The diagram of a frozen graph: constants that its variables became are variables again.
+
+    ``arrays`` are numbers of inputs by name. Raises FileError for what can't be read,
+    UnsupportedError for an operator that no block can express.
+    """
+    library = library_of(parse("Graph", read_regular(path, MAX_BYTES), str(path)))
+    stage = Stage(path.stem)
+    variables = Variables(stage, None, {})
+    constants = FrozenConstants(library.graph, variables)
+    names = {n.name: n.name for n in library.graph.nodes.values() if n.operator == "Placeholder"}
+    inputs = _Inputs(options, arrays or {}, names)
+    extra = {"Const": constants.put_up, "Placeholder": inputs.put_up}
+    evaluation = Evaluation(stage, library.functions, variables, options.training, extra)
+    outputs = _outputs_of(library)
+    items = evaluation.get(Frame(library.graph, {}), [reference(name) for name in outputs])
+    return conclude(stage, _values(dict(zip(outputs, items, strict=True))), options)
+
+
+def import_saved_model(
+    path: Path,
+    options: ImportOptions = DEFAULTS,
+    arrays: Mapping[str, ArrayLike] | None = None,
+) -> Imported:
+    """The diagram of the serving signature of a SavedModel, a folder or the file of its graphs.
+
+    ``arrays`` are numbers of inputs by name. Raises FileError for what can't be read,
+    UnsupportedError for an operator that no block can express.
+    """
+    file = path / SAVED_MODEL if path.is_dir() else path
+    message = parse("SavedModel", read_regular(file, MAX_BYTES), str(file))
+    if not message.meta_graphs:
+        raise FileError("The SavedModel has no graph.", path=str(file))
+    return _SavedModel(message.meta_graphs[0], file, options, arrays or {}).imported()
+
+
+class _SavedModel:
+    def __init__(
+        self,
+        message: Message,
+        file: Path,
+        options: ImportOptions,
+        arrays: Mapping[str, ArrayLike],
+    ) -> None:
+        self._message = message
+        self._options = options
+        self._library = library_of(message.graph)
+        self._stage = Stage(file.parent.name)
+        self._signature = _signature(message, file)
+        prefix = file.parent / "variables" / "variables"
+        checkpoint = Checkpoint(prefix) if prefix.with_suffix(".index").is_file() else None
+        self._variables = Variables(self._stage, checkpoint, _trainable(message))
+        names = {
+            reference(info.name).node: name for name, info in sorted(self._signature.inputs.items())
+        }
+        self._inputs = _Inputs(options, arrays, names)
+
+    def imported(self) -> Imported:
+        """The diagram of what the signature gives, once the variables are restored."""
+        evaluation = Evaluation(
+            self._stage,
+            self._library.functions,
+            self._variables,
+            self._options.training,
+            {"Placeholder": self._inputs.put_up},
+        )
+        self._restore(evaluation)
+        outputs = {
+            name: reference(info.name) for name, info in sorted(self._signature.outputs.items())
+        }
+        items = evaluation.get(Frame(self._library.graph, {}), list(outputs.values()))
+        return conclude(self._stage, _values(dict(zip(outputs, items, strict=True))), self._options)
+
+    def _restore(self, evaluation: Evaluation) -> None:
+        restore = reference(self._message.saver.restore).node
+        if restore in self._library.graph.nodes:
+            evaluation.run(Frame(self._library.graph, {}), restore)
+
+
+class _Inputs:
+    """The inputs of a model, in order of their placeholders; ``names`` are theirs by node.
+
+    A placeholder without a name is that of a file's path, which nothing computes with.
+    """
+
+    def __init__(
+        self, options: ImportOptions, arrays: Mapping[str, ArrayLike], names: Mapping[str, str]
+    ) -> None:
+        known = set(names.values())
+        for name in (*options.shapes, *arrays):
+            if name not in known:
+                raise FileError(
+                    f"The model has no input {name!r}.", expected=", ".join(sorted(known)[:20])
+                )
+        self._options = options
+        self._arrays = arrays
+        self._names = names
+        self._order = {node: place for place, node in enumerate(names)}
+
+    def put_up(self, call: Call) -> Item:
+        """The Input of a placeholder."""
+        name = self._names.get(call.node.name)
+        if name is None:
+            return None
+        dtype = call.attributes.dtype("dtype")
+        if name in self._arrays:
+            return call.stage.input(name, np.asarray(self._arrays[name], dtype))
+        shape = self._shape(call, name)
+        return call.stage.input(
+            name, self._options.example(self._order[call.node.name], shape, dtype)
+        )
+
+    def _shape(self, call: Call, name: str) -> Shape:
+        known = call.attributes.shape("shape")
+        if name in self._options.shapes:
+            return tuple(self._options.shapes[name])
+        if known is None:
+            raise FileError(
+                f"The model doesn't say which shape its input {name!r} has.",
+                next_step=f"Give it with the file, such as {name}=1,3.",
+            )
+        if -1 in known:
+            call.stage.remark(
+                "specialised",
+                f"The input {name!r} has open lengths, which became {_UNKNOWN_LENGTH}.",
+            )
+        return tuple(_UNKNOWN_LENGTH if length == -1 else length for length in known)
+
+
+def _outputs_of(library: Library) -> list[str]:
+    """The nodes of a graph that nothing reads."""
+    nodes = library.graph.nodes
+    read = Counter(r.node for node in nodes.values() for r in node.inputs)
+    outputs = [n.name for n in nodes.values() if not read[n.name] and n.operator not in _SILENT]
+    if not outputs:
+        raise FileError("The graph gives nothing.")
+    return outputs
+
+
+def _values(items: Mapping[str, Item]) -> dict[str, Staged]:
+    """The outputs that are values."""
+    found = {name: item for name, item in items.items() if isinstance(item, Staged)}
+    if not found:
+        raise FileError("The model gives no numbers.")
+    return found
+
+
+def _signature(message: Message, file: Path) -> Any:
+    """What a SavedModel serves; by default, else the first that gives something."""
+    if SIGNATURE in message.signatures:
+        return message.signatures[SIGNATURE]
+    for name in sorted(message.signatures):
+        if not name.startswith("__") and message.signatures[name].outputs:
+            return message.signatures[name]
+    raise FileError(
+        "The SavedModel has no signature, so it gives nothing.",
+        path=str(file),
+        next_step="Save it with signatures=function.get_concrete_function(...).",
+    )
+
+
+def _trainable(message: Message) -> dict[str, bool]:
+    """Which variables are trained, by name; one that any says is trained, is."""
+    found: dict[str, bool] = {}
+    for node in message.objects.nodes:
+        if node.HasField("variable"):
+            name = node.variable.name
+            found[name] = found.get(name, False) or node.variable.trainable
+    return found

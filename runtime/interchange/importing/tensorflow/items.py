@@ -1,0 +1,41 @@
+"""What the outputs of nodes are besides values: variables, strings and lists of tensors."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, TypeAlias
+
+if TYPE_CHECKING:
+    from blocks.block import Shape
+    from runtime.interchange.importing.staged import Staged
+
+
+@dataclass(eq=False)
+class Handle:
+    """A variable, by its name; ``value`` is what it has now, None until something is assigned."""
+
+    name: str
+    value: Staged | None = None
+    is_put_up: bool = False
+    """Whether its value is that of a Variable block, or computed from one."""
+
+
+@dataclass(frozen=True)
+class Strings:
+    """Strings, which no block computes with: names of files and tensors."""
+
+    texts: tuple[bytes, ...]
+
+
+@dataclass(frozen=True)
+class TensorList:
+    """A list of tensors, as loops read and write them; None for one that was not written."""
+
+    elements: tuple[Staged | None, ...]
+    shape: Shape | None = None
+    """The shape of an element, where it is known."""
+    dtype: str = "float32"
+
+
+Item: TypeAlias = "Staged | Handle | Strings | TensorList | None"
+"""One output of a node; None for what only other programs make use of."""

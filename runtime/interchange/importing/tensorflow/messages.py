@@ -1,0 +1,184 @@
+"""TensorFlow's messages, described here as far as an import needs them, and read by protobuf.
+
+A file is walked through before it is read: a message of two bytes takes a hundred in memory.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import lru_cache
+from typing import Any, TypeAlias
+
+from blocks.errors import FileError
+
+Message: TypeAlias = Any
+"""An instance of a class that protobuf makes from the table."""
+
+MAX_FIELDS = 5_000_000
+"""Fields of a file, at most."""
+MAX_DEPTH = 60
+"""Messages inside one another, at most."""
+_PACKAGE = "gradwire.tensorflow"
+_SCALARS = {"string": 9, "bytes": 12, "int64": 3, "int32": 5, "float": 2, "double": 1, "bool": 8}
+_SCALARS |= {"uint32": 13, "uint64": 4, "fixed32": 7}
+_MESSAGE, _ONE, _MANY = 11, 1, 3
+
+TABLE: dict[str, str] = {
+    "SavedModel": "2 meta_graphs MetaGraph*",
+    "MetaGraph": "2 graph Graph; 3 saver Saver; 5 signatures <Signature>; 7 objects Objects",
+    "Saver": "3 restore string",
+    "Signature": "1 inputs <TensorInfo>; 2 outputs <TensorInfo>",
+    "TensorInfo": "1 name string; 2 dtype int32; 3 shape Shape",
+    "Objects": "1 nodes Object*",
+    "Object": "7 variable SavedVariable",
+    "SavedVariable": "3 trainable bool; 6 name string",
+    "Graph": "1 nodes Node*; 2 library Library",
+    "Library": "1 functions Function*",
+    "Function": "1 signature Signatory; 3 nodes Node*; 4 returns <string>",
+    "Signatory": "1 name string; 2 inputs Argument*; 3 outputs Argument*",
+    "Argument": "1 name string",
+    "Node": "1 name string; 2 operator string; 3 inputs string*; 5 attributes <Attribute>",
+    "Attribute": "1 list List; 2 text bytes; 3 whole int64; 4 number float; 5 flag bool; "
+    "6 dtype int32; 7 shape Shape; 8 tensor Tensor; 10 function Name",
+    "List": "2 texts bytes*; 3 wholes int64*; 4 numbers float*; 6 dtypes int32*; 7 shapes Shape*; "
+    "9 functions Name*",
+    "Name": "1 name string",
+    "Shape": "2 axes Axis*; 3 unknown bool",
+    "Axis": "1 length int64",
+    "Tensor": "1 dtype int32; 2 shape Shape; 4 content bytes; 5 floats float*; 6 doubles double*; "
+    "7 ints int32*; 8 texts bytes*; 10 int64s int64*; 11 flags bool*; 13 halves int32*; "
+    "16 uint32s uint32*; 17 uint64s uint64*",
+    "BundleHeader": "1 shards int32; 2 endianness int32",
+    "BundleEntry": "1 dtype int32; 2 shape Shape; 3 shard int32; 4 offset int64; 5 size int64; "
+    "7 slices Slice*",
+    "Slice": "1 extent bytes",
+}
+"""The fields of each message: number, name and type; ``*`` repeats, ``<T>`` maps text to T."""
+
+
+def parse(kind: str, data: bytes, source: str) -> Message:
+    """The message of a file. Raises FileError where it is none, or too large to be read."""
+    message = _classes()[kind]()
+    _Walk(data, source).message(0, len(data), kind, 0)
+    try:
+        message.ParseFromString(data)
+    except Exception as error:  # protobuf's own, whose class is known once it is loaded
+        raise FileError("The file is no message of TensorFlow.", path=source) from error
+    return message
+
+
+class _Walk:
+    """Goes through the fields of a file, in place, and counts them."""
+
+    def __init__(self, data: bytes, source: str) -> None:
+        self._data = data
+        self._source = source
+        self._fields = 0
+        self._inner = _inner_messages()
+
+    def message(self, at: int, end: int, kind: str, depth: int) -> None:
+        """Walk through a message; raises FileError for one beyond the limits or cut off."""
+        if depth > MAX_DEPTH:
+            raise self._wrong(f"Messages are nested more than {MAX_DEPTH} deep.")
+        inner = self._inner[kind]
+        while at < end:
+            self._fields += 1
+            if self._fields > MAX_FIELDS:
+                raise self._wrong(f"The file has more than {MAX_FIELDS:,} fields.")
+            tag, at = self._varint(at, end)
+            number, wire = tag >> 3, tag & 7
+            if wire == 0:
+                _, at = self._varint(at, end)
+            elif wire in (1, 5):
+                at += 8 if wire == 1 else 4
+            elif wire == 2:
+                length, at = self._varint(at, end)
+                if number in inner and at + length <= end:
+                    self.message(at, at + length, inner[number], depth + 1)
+                at += length
+            else:
+                raise self._wrong("The file has a field of a type that TensorFlow doesn't write.")
+            if at > end:
+                raise self._wrong("The file ends within a field.")
+
+    def _varint(self, at: int, end: int) -> tuple[int, int]:
+        number = shift = 0
+        while at < end and shift < 70:
+            byte = self._data[at]
+            number |= (byte & 0x7F) << shift
+            at, shift = at + 1, shift + 7
+            if byte < 0x80:
+                return number, at
+        raise self._wrong("The file ends within a number.")
+
+    def _wrong(self, what: str) -> FileError:
+        return FileError(what, path=self._source)
+
+
+def _fields(kind: str) -> list[tuple[int, str, str, str]]:
+    """Number, name, type and form of the fields of a message."""
+    found = []
+    for text in TABLE[kind].split("; "):
+        number, name, type_ = text.split()
+        form = "*" if type_.endswith("*") else "<" if type_.startswith("<") else ""
+        found.append((int(number), name, type_.strip("*<>"), form))
+    return found
+
+
+@lru_cache
+def _inner_messages() -> Mapping[str, Mapping[int, str]]:
+    """For each message, those of its fields that are messages. An entry of a map is one too."""
+    found: dict[str, dict[int, str]] = {}
+    for kind in TABLE:
+        found[kind] = {}
+        for number, _, type_, form in _fields(kind):
+            if form == "<":
+                found[kind][number] = entry = f"{type_}Entry"
+                found[entry] = {2: type_} if type_ in TABLE else {}
+            elif type_ in TABLE:
+                found[kind][number] = type_
+    return found
+
+
+@lru_cache
+def _classes() -> Mapping[str, Any]:
+    """The classes of all messages. Raises FileError where protobuf is not installed."""
+    try:
+        from google.protobuf import descriptor_pb2, descriptor_pool, message_factory
+    except ImportError as error:
+        raise FileError(
+            "Reading TensorFlow's files needs the package protobuf.",
+            next_step='Install it with pip install "gradwire[interchange]".',
+        ) from error
+    file = descriptor_pb2.FileDescriptorProto(
+        name="gradwire_tensorflow.proto", package=_PACKAGE, syntax="proto3"
+    )
+    for kind in TABLE:
+        _describe(file.message_type.add(name=kind), kind)
+    pool = descriptor_pool.DescriptorPool()
+    pool.Add(file)
+    return {
+        kind: message_factory.GetMessageClass(pool.FindMessageTypeByName(f"{_PACKAGE}.{kind}"))
+        for kind in TABLE
+    }
+
+
+def _describe(message: Any, kind: str) -> None:
+    for number, name, type_, form in _fields(kind):
+        field = message.field.add(name=name, number=number, label=_MANY if form else _ONE)
+        if form == "<":
+            title = name.capitalize() + "Entry"
+            entry = message.nested_type.add(name=title)
+            entry.options.map_entry = True
+            entry.field.add(name="key", number=1, label=_ONE, type=_SCALARS["string"])
+            _set_type(entry.field.add(name="value", number=2, label=_ONE), type_)
+            field.type, field.type_name = _MESSAGE, f".{_PACKAGE}.{kind}.{title}"
+        else:
+            _set_type(field, type_)
+
+
+def _set_type(field: Any, type_: str) -> None:
+    if type_ in TABLE:
+        field.type, field.type_name = _MESSAGE, f".{_PACKAGE}.{type_}"
+    else:
+        field.type = _SCALARS[type_]

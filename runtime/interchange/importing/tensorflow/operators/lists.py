@@ -1,0 +1,109 @@
+"""Lists of tensors, through which loops read their inputs and write their results."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from runtime.interchange.importing.tensorflow.items import TensorList
+from runtime.interchange.importing.tensorflow.tensors import RESOURCE, VARIANT
+
+if TYPE_CHECKING:
+    from blocks.block import Shape
+    from runtime.interchange.importing.staged import Staged
+    from runtime.interchange.importing.tensorflow.call import Call, Operator
+    from runtime.interchange.importing.tensorflow.items import Item
+
+MAX_LENGTH = 100_000
+"""Elements of a list, at most."""
+
+
+def _reserve(call: Call) -> Item:
+    count = call.whole(1)
+    if not 0 <= count <= MAX_LENGTH:
+        raise call.unsupported(f"it makes a list of {count} tensors")
+    return TensorList((None,) * count, _element_shape(call, 0), _dtype(call))
+
+
+def _empty(call: Call) -> Item:
+    return TensorList((), _element_shape(call, 0), _dtype(call))
+
+
+def _dtype(call: Call) -> str:
+    number = call.attributes.dtype_number("element_dtype")
+    return "" if number in (RESOURCE, VARIANT) else call.attributes.dtype("element_dtype")
+
+
+def _element_shape(call: Call, number: int) -> Shape | None:
+    lengths = call.wholes(number)
+    return None if not lengths or any(n < 0 for n in lengths) else lengths
+
+
+def _from_tensor(call: Call) -> Item:
+    x = call.x()
+    if x.shape[0] > MAX_LENGTH:
+        raise call.unsupported(f"it makes a list of {x.shape[0]} tensors")
+    parts = tuple(call.stage.select(x, 0, i) for i in range(x.shape[0]))
+    return TensorList(parts, x.shape[1:], x.dtype)
+
+
+def _index(call: Call, tensors: TensorList) -> int:
+    index = call.whole(1)
+    if not 0 <= index < len(tensors.elements):
+        raise call.unsupported(f"its index {index} is outside a list of {len(tensors.elements)}")
+    return index
+
+
+def _get(call: Call) -> Item:
+    tensors = call.list()
+    return _element(call, tensors, tensors.elements[_index(call, tensors)])
+
+
+def _element(call: Call, tensors: TensorList, element: Staged | None) -> Staged:
+    if element is not None:
+        return element
+    shape = tensors.shape
+    if shape is None:
+        shape = next((e.shape for e in tensors.elements if e is not None), None)
+    if shape is None:
+        raise call.unsupported("it reads what was not written")
+    return call.stage.constant(np.zeros(shape, tensors.dtype))
+
+
+def _set(call: Call) -> Item:
+    tensors, x = call.list(), call.x(2)
+    index = _index(call, tensors)
+    elements = (*tensors.elements[:index], x, *tensors.elements[index + 1 :])
+    return TensorList(elements, x.shape, x.dtype)
+
+
+def _push(call: Call) -> Item:
+    tensors = call.list()
+    x = call.item(1)
+    if not hasattr(x, "value") or len(tensors.elements) >= MAX_LENGTH:
+        return tensors  # what it keeps is for TensorFlow's own backward pass
+    return TensorList((*tensors.elements, call.x(1)), tensors.shape, tensors.dtype)
+
+
+def _stack(call: Call) -> Staged:
+    tensors = call.list()
+    if not tensors.elements:
+        raise call.unsupported("its list is empty")
+    parts = [_element(call, tensors, element) for element in tensors.elements]
+    return call.block("Stack", *parts, axis=0)
+
+
+def _length(call: Call) -> Staged:
+    return call.stage.constant(np.asarray(len(call.list().elements), np.int32))
+
+
+def _shape(call: Call) -> Staged:
+    return call.stage.constant(np.asarray(call.list().shape or (), np.int32))
+
+
+OPERATORS: dict[str, Operator] = {
+    "TensorListReserve": _reserve, "EmptyTensorList": _empty, "TensorListFromTensor": _from_tensor,
+    "TensorListGetItem": _get, "TensorListSetItem": _set, "TensorListPushBack": _push,
+    "TensorListStack": _stack, "TensorListLength": _length, "TensorListElementShape": _shape,
+}  # fmt: skip

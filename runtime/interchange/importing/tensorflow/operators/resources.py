@@ -1,0 +1,99 @@
+"""Variables and checkpoints, and nodes that pass on what they get."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from runtime.interchange.importing.tensorflow.items import Strings
+from runtime.interchange.importing.tensorflow.operators.slices import gathered
+
+if TYPE_CHECKING:
+    from runtime.interchange.importing.staged import Staged
+    from runtime.interchange.importing.tensorflow.call import Call, Operator
+    from runtime.interchange.importing.tensorflow.items import Item
+
+
+def _handle(call: Call) -> Item:
+    return call.variables.handle(call.attributes.text("shared_name") or call.node.name)
+
+
+def _variable(call: Call) -> Item:
+    return call.variables.handle(call.node.name)
+
+
+def _read(call: Call) -> Staged:
+    item = call.item(0)
+    if not hasattr(item, "is_put_up"):
+        return call.x()  # of a frozen graph
+    return call.variables.read(call.handle(), call.node)
+
+
+def _assign(call: Call) -> Item:
+    call.variables.assign(call.handle(), call.x(1))
+    return call.item(0)
+
+
+def _change(kind: str) -> Operator:
+    def change(call: Call) -> Item:
+        handle = call.handle()
+        before = call.variables.read(handle, call.node)
+        call.variables.assign(handle, call.block(kind, before, call.x(1)))
+        return handle
+
+    return change
+
+
+def _gather(call: Call) -> Staged:
+    return gathered(call, _read(call), call.x(1), 0, call.attributes.whole("batch_dims"))
+
+
+def _restore(call: Call) -> tuple[Item, ...]:
+    names, slices = call.item(1), call.item(2)
+    if not isinstance(names, Strings) or not isinstance(slices, Strings):
+        raise call.unsupported("the names of its tensors are not constant")
+    if any(slices.texts):
+        raise call.unsupported("it restores slices")
+    keys = [name.decode("utf-8", "replace") for name in names.texts]
+    return tuple(_restored(call, key) for key in keys)
+
+
+def _restored(call: Call, key: str) -> Item:
+    if key.startswith("_"):
+        return None  # text that says how the checkpoint was made
+    return call.stage.constant(call.variables.restored(key))
+
+
+def _identity(call: Call) -> Item:
+    return call.item(0)
+
+
+def _identities(call: Call) -> tuple[Item, ...]:
+    if "_gradient_op_type" in call.attributes:
+        call.stage.remark(
+            "lost",
+            f"{call.node.name!r} has a gradient of its own, which the file doesn't say; what it "
+            "computes is differentiated instead.",
+        )
+    return call.items
+
+
+def _stop(call: Call) -> Staged:
+    stopped = call.block("StopGradient", call.x())
+    call.stage.remark("cut", f"{call.node.name} stops the gradient.", stopped)
+    return stopped
+
+
+def _nothing(call: Call) -> tuple[Item, ...]:
+    return ()
+
+
+OPERATORS: dict[str, Operator] = {
+    "VarHandleOp": _handle, "VariableV2": _variable, "Variable": _variable,
+    "ReadVariableOp": _read, "AssignVariableOp": _assign, "Assign": _assign,
+    "AssignAddVariableOp": _change("Add"), "AssignSubVariableOp": _change("Sub"),
+    "ResourceGather": _gather, "RestoreV2": _restore,
+    "Identity": _identity, "Snapshot": _identity, "EnsureShape": _identity,
+    "CheckNumerics": _identity, "PlaceholderWithDefault": _identity, "IdentityN": _identities,
+    "StopGradient": _stop, "PreventGradient": _stop, "NoOp": _nothing, "Assert": _nothing,
+    "DisableCopyOnRead": _nothing,
+}  # fmt: skip

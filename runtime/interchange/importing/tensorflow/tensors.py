@@ -1,0 +1,78 @@
+"""Numbers inside messages, checked before anything is allocated for them."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from blocks.errors import FileError
+from blocks.limits import MAX_AXES, MAX_CONSTANT
+from runtime.interchange.importing.imported import UnsupportedError
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from blocks.block import Shape
+    from runtime.interchange.importing.tensorflow.messages import Message
+
+STRING, RESOURCE, VARIANT = 7, 20, 21
+_DTYPES = {
+    1: "float32", 2: "float64", 3: "int32", 4: "uint8", 5: "int16", 6: "int8", 9: "int64",
+    10: "bool", 17: "uint16", 19: "float16", 22: "uint32", 23: "uint64",
+}  # fmt: skip
+_FIELDS = {"float32": "floats", "float64": "doubles", "int64": "int64s", "bool": "flags"}
+_FIELDS |= {"uint32": "uint32s", "uint64": "uint64s", "float16": "halves"}
+_REFERENCE = 100
+"""What is added to the number of a dtype for a variable of TensorFlow 1."""
+
+
+def dtype_of(number: int, where: str) -> str:
+    """The name of a dtype. Raises UnsupportedError for one that no value has."""
+    plain = number % _REFERENCE
+    if plain not in _DTYPES:
+        raise UnsupportedError(where, f"no value has TensorFlow's dtype {plain}")
+    return _DTYPES[plain]
+
+
+def shape_of(shape: Message, where: str) -> Shape:
+    """The lengths of the axes, -1 where they are open. Raises FileError for ones that can't be."""
+    lengths = tuple(axis.length for axis in shape.axes)
+    if len(lengths) > MAX_AXES or any(length < -1 for length in lengths):
+        raise FileError(f"{where} has no valid shape.", got=str(lengths[:8]))
+    return lengths
+
+
+def array_of(tensor: Message, where: str) -> NDArray[Any]:
+    """The numbers of a tensor. Those that are left out are like the last one.
+
+    Raises FileError where they don't fit the shape, UnsupportedError for dtypes without values.
+    """
+    dtype = np.dtype(dtype_of(tensor.dtype, where))
+    shape = shape_of(tensor.shape, where)
+    count = math.prod(shape)
+    if any(length < 0 for length in shape) or count > MAX_CONSTANT:
+        raise FileError(f"{where} has no size that can be held.", got=str(shape))
+    if tensor.content:
+        require_size(where, len(tensor.content), count * dtype.itemsize)
+        stored = np.frombuffer(tensor.content, dtype.newbyteorder("<"))
+        return stored.astype(dtype).reshape(shape)
+    given = getattr(tensor, _FIELDS.get(dtype.name, "ints"))
+    if len(given) > count:
+        raise FileError(f"{where} has more numbers than its shape.", got=str(shape))
+    numbers = np.asarray(given, np.uint16 if dtype == np.float16 else None)
+    numbers = numbers.view(dtype) if dtype == np.float16 else numbers.astype(dtype)
+    filled = np.full(count, numbers[-1] if len(numbers) else 0, dtype)
+    filled[: len(numbers)] = numbers
+    return filled.reshape(shape)
+
+
+def require_size(where: str, got: int, expected: int) -> None:
+    """Raises FileError unless as many bytes are stored as a shape takes."""
+    if got != expected:
+        raise FileError(
+            f"The data of {where} don't fit its shape.",
+            expected=f"{expected:,} bytes",
+            got=f"{got:,}",
+        )

@@ -1,0 +1,88 @@
+"""The variables of a model: restored from a checkpoint, put up as the first node reads them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from blocks.errors import FileError
+from runtime.interchange.importing.tensorflow.items import Handle
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from runtime.interchange.importing.stage import Stage
+    from runtime.interchange.importing.staged import Staged
+    from runtime.interchange.importing.tensorflow.checkpoint import Checkpoint
+    from runtime.interchange.importing.tensorflow.graph import Node
+
+_LOCAL = frozenset({"ReadVariableOp", "Read", "Cast", "read", "resource", "value"})
+"""Parts of names that are those of nodes around a read, and of no module."""
+
+
+class Variables:
+    """Handles by name, with the checkpoint that their numbers come from.
+
+    ``trainable`` says which are trained; those that are not in it are, if they are floats.
+    """
+
+    def __init__(
+        self, stage: Stage, checkpoint: Checkpoint | None, trainable: Mapping[str, bool]
+    ) -> None:
+        self._stage = stage
+        self._checkpoint = checkpoint
+        self._trainable = trainable
+        self._handles: dict[str, Handle] = {}
+        self.module: tuple[str, ...] = ()
+        """The path of the page whose nodes are being put up."""
+
+    def handle(self, name: str) -> Handle:
+        """The variable with this name; the same one each time."""
+        return self._handles.setdefault(name, Handle(name))
+
+    def restored(self, key: str) -> NDArray[Any]:
+        """The numbers under a key of the checkpoint."""
+        if self._checkpoint is None:
+            raise FileError(f"The model restores {key!r}, but no checkpoint lies beside it.")
+        return self._checkpoint.array(key)
+
+    def assign(self, handle: Handle, value: Staged) -> None:
+        """Give a variable a value; once it was read, that lasts for this run alone."""
+        if handle.is_put_up:
+            self._stage.remark("lost", f"The variable {handle.name!r} isn't updated after a run.")
+        handle.value = value
+
+    def read(self, handle: Handle, node: Node) -> Staged:
+        """The value of a variable; raises FileError where it has none."""
+        if handle.value is None:
+            raise FileError(
+                f"The variable {handle.name!r} has no value.",
+                next_step="Freeze the graph, or save the model with its variables.",
+            )
+        if not handle.is_put_up and handle.value.array is not None:
+            trainable = self._trainable.get(handle.name, True)
+            own = handle.name.rpartition("/")[2] or handle.name
+            handle.value = self.put_up(
+                handle.name, handle.value.array, trainable, self.module_of(node), own
+            )
+        handle.is_put_up = True
+        return handle.value
+
+    def put_up(
+        self,
+        name: str,
+        array: NDArray[Any],
+        trainable: bool,
+        module: tuple[str, ...],
+        own: str,
+    ) -> Staged:
+        """A Variable block with these numbers."""
+        trained = trainable and array.dtype.kind == "f"
+        return self._stage.variable(name, array, trained, module, own)
+
+    def module_of(self, node: Node) -> tuple[str, ...]:
+        """The module that a node reads a variable for: the scopes around what it is called for."""
+        parts = list(node.path)
+        while parts and parts[-1].rstrip("0123456789").rstrip("_") in _LOCAL:
+            parts.pop()
+        return (*self.module, *parts[:-1])

@@ -1,0 +1,58 @@
+"""Operators of TensorFlow: values, gradients and None are those that TensorFlow found."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from runtime.diagram import check, dumps, loads
+from runtime.engine import Session
+from runtime.interchange.importing.tensorflow.importer import import_graph_def
+from runtime.interchange.importing.tensorflow.operators.products import expanded
+from tests.runtime.interchange.importing.tensorflow.fixtures import Archive, difference, graph_file
+
+pytest.importorskip("onnx", reason="protobuf comes with it")
+ARCHIVE = Archive("operators.npz")
+
+
+@pytest.mark.parametrize("name", ARCHIVE.cases)
+def test_an_operator_does_what_it_does_in_tensorflow(name: str, tmp_path: Path):
+    case = ARCHIVE.case(name)
+    made = import_graph_def(graph_file(case, tmp_path))
+    assert not check(made.diagram)
+    done = Session(loads(dumps(made.diagram))).backward()
+    (port,) = made.outputs.values()
+    assert difference(done.values[port], case["loss"]) <= 2e-5
+    for parameter, path in made.parameters.items():
+        wanted = case.get("gradient" + parameter.partition("/")[0].removeprefix("x"))
+        gradient = done.gradients[path]
+        assert (gradient is None) == (wanted is None), parameter
+        if gradient is not None and wanted is not None:
+            assert difference(gradient, wanted) <= 1e-4, parameter
+
+
+def test_the_steps_of_a_loop_but_the_first_share_a_page(tmp_path: Path):
+    made = import_graph_def(graph_file(ARCHIVE.case("while"), tmp_path))
+    uses = [block for block in made.diagram.main.blocks.values() if block.type_name() == "Page"]
+    assert len(uses) == 4 and len({use.page for use in uses}) == 2
+    assert any(remark.kind == "unrolled" for remark in made.remarks)
+
+
+def test_steps_are_cut_as_tensorflow_cuts_them(tmp_path: Path):
+    made = import_graph_def(graph_file(ARCHIVE.case("floor"), tmp_path))
+    assert [remark.kind for remark in made.remarks] == ["cut"]
+
+
+@pytest.mark.parametrize(
+    ("equation", "ranks", "expected"),
+    [
+        ("...ij,jk->...ik", (4, 2), "abij,jk->abik"),
+        ("ij,jk", (2, 2), "ij,jk->ik"),
+        ("...i,...i", (3, 2), "abi,bi->ab"),
+    ],
+)
+def test_subscripts_get_letters_for_their_dots(
+    equation: str, ranks: tuple[int, ...], expected: str
+):
+    assert expanded(equation, ranks) == expected

@@ -41,11 +41,26 @@ class Loaded(NamedTuple):
 def read_file(path: Path, pulse: files.Pulse, options: ImportOptions = DEFAULTS) -> Loaded:
     """Read a diagram, or import a model as ``options`` say; raises GradwireError and OSError."""
     if is_model(path):
-        found = import_apart(path, options, progress=lambda what, share: pulse(share))
+        found = _import(path, options, pulse)
         return Loaded(found.diagram, None, None, imported=found)
     before = stamp(path)  # first: a write during the read counts as a change
     notices: list[str] = []
     return Loaded(files.load(path, pulse, notices.append), path, before, "\n".join(notices))
+
+
+def _import(path: Path, options: ImportOptions, pulse: files.Pulse) -> Imported:
+    """Import a model; ``pulse`` is called again and again, since it also ends what is cancelled."""
+    reached = 0.0
+
+    def advance(what: str, share: float) -> None:
+        nonlocal reached
+        reached = share
+
+    def cancelled() -> bool:
+        pulse(reached)
+        return False
+
+    return import_apart(path, options, progress=advance, cancelled=cancelled)
 
 
 def stamp_of_equal(path: Path, diagram: Diagram, pulse: files.Pulse) -> Stamp | None:

@@ -9,7 +9,9 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import sys
+import threading
 from dataclasses import asdict
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
@@ -31,12 +33,20 @@ as much."""
 
 
 def main() -> None:
-    """Serve one import."""
+    """Serve one import, unless Ctrl-C or the end of the other process ends this one."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
     answers = os.fdopen(os.dup(sys.stdout.fileno()), "w", encoding="utf-8")
     os.dup2(sys.stderr.fileno(), sys.stdout.fileno())  # libraries may print what they like
     request = json.loads(sys.stdin.readline())
+    threading.Thread(target=_end_with_the_other, name="end", daemon=True).start()
     limit_resources()
     say(answers, answer(request, answers))
+
+
+def _end_with_the_other() -> None:
+    """Wait until nobody holds the other end of standard input."""
+    sys.stdin.read()
+    os._exit(1)
 
 
 def say(answers: IO[str], message: dict[str, Any]) -> None:

@@ -62,6 +62,8 @@ def _named(name: str) -> Callable[..., Any]:
 
 
 FORMATS: tuple[Format, ...] = (
+    Format("ONNX", (".onnx",), "onnx.recognition:is_onnx", "onnx.importing:import_onnx", ("onnx",)),
+    Format("PyTorch", (".pt2",), "torch.archive:is_pt2", "torch.program:import_pt2"),
     Format("PyTorch", (".pt2",), "torch.archive:is_pt2", "torch.program:import_pt2"),
     Format(
         "TensorFlow SavedModel",

@@ -114,8 +114,9 @@ def _answer(
     )
     try:
         request = {"path": str(path.absolute()), "out": str(out), "options": asdict(options)}
-        with suppress(BrokenPipeError), child.stdin:  # that it has ended is seen below
+        with suppress(BrokenPipeError):  # that it has ended is seen below
             child.stdin.write(json.dumps(request) + "\n")
+            child.stdin.flush()
         reader.start()
         while (message := _next(messages, cancelled)) is not None:
             if "what" not in message:
@@ -125,6 +126,8 @@ def _answer(
     finally:
         child.kill()
         child.wait()
+        with suppress(BrokenPipeError):
+            child.stdin.close()
         child.stdout.close()
 
 

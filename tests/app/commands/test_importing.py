@@ -11,7 +11,7 @@ from PySide6.QtWidgets import QFileDialog, QLabel
 from app.panels.dialogs.import_report import ImportReport
 from app.panels.dialogs.import_sheet import ImportSheet
 from runtime.diagram.model import Diagram
-from runtime.interchange.importing import Imported, Remark
+from runtime.interchange.importing import Imported, Remark, process
 from tests.app.mouse import drop_file
 
 SEED = Path(__file__).parents[3] / "assets/models/mxnet_seed.json"
@@ -110,3 +110,11 @@ def test_the_sheet_can_be_used_by_keyboard(qtbot, width):
     assert sheet.focusWidget() is sheet.training
     qtbot.keyClick(sheet.training, Qt.Key.Key_Space)
     assert sheet.options.loss == "total" and sheet.options.training
+
+
+def test_an_import_that_says_nothing_can_be_cancelled(window, qtbot, monkeypatch):
+    monkeypatch.setattr(process, "_CODE", "import sys; sys.path[:] = {path!r}; sys.stdin.read(); "
+                        "import time; time.sleep(1000)")  # fmt: skip
+    window.background.progressed.connect(lambda text, share: window.background.cancel())
+    assert not window.open_path(SEED)
+    assert window.document.is_untouched and not window.background.busy

@@ -116,3 +116,21 @@ def damaged(error: Exception, monkeypatch, tmp_path: Path) -> str:
 )
 def test_whatever_a_reader_meets_is_a_clear_error(monkeypatch, tmp_path, error, message):
     assert message in damaged(error, monkeypatch, tmp_path)
+
+
+def test_the_process_ends_with_the_one_that_started_it():
+    code = (
+        "import sys, threading, time; "
+        "from runtime.interchange.importing import child; "
+        "child.import_here = lambda path, options: time.sleep(1000); child.main()"
+    )
+    options = {"shapes": {}, "loss": "", "training": False, "seed": 0}
+    request = {"path": str(SEED), "out": "out", "options": options}
+    started = subprocess.Popen(
+        [sys.executable, "-c", code], cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE
+    )
+    assert started.stdin is not None and started.stdout is not None
+    started.stdin.write(json.dumps(request).encode() + b"\n")
+    started.stdin.close()
+    assert started.wait(60) == 1
+    started.stdout.close()

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING
 from PySide6.QtCore import QObject, Signal
 
 from app.document.diff import renamed_pages
+from blocks.library.pages import Scan
 from runtime.diagram import MAIN, Diagram
-from runtime.diagram.pages import page_at, resolve, uses_of
+from runtime.diagram.pages import first_use, page_at, resolve, used_by, uses_of
 from runtime.diagram.paths import ROOT, InstancePath
 
 if TYPE_CHECKING:
@@ -34,8 +35,19 @@ class Navigation(QObject):
 
     @property
     def trail(self) -> tuple[str, ...]:
-        """Names of the entered page blocks, outermost first."""
+        """Names of the entered page blocks, outermost first; after that of a Scan, its step."""
         return self._path.names
+
+    @property
+    def steps(self) -> dict[int, int]:
+        """The places of the trail that are steps of a Scan, with the number of its steps."""
+        found: dict[int, int] = {}
+        for place in range(1, len(self.trail)):
+            page = page_at(self._diagram, InstancePath.of(*self.trail[: place - 1]), self._root)
+            block = used_by(self._diagram, page or "", self.trail[place - 1])
+            if isinstance(block, Scan):
+                found[place] = block.steps
+        return found
 
     @property
     def page(self) -> str:
@@ -77,25 +89,47 @@ class Navigation(QObject):
             self.go(use.names)
 
     def enter(self, block: str) -> None:
-        """Enter a page block of the current page."""
-        self.go((*self.trail, block), self._root)
+        """Enter a page block of the current page; a Scan at the step that runs first."""
+        inner = used_by(self._diagram, self.page, block)
+        use = None if inner is None else first_use(self._path / block, inner)
+        if use is not None:
+            self.go(use.names, self._root)
 
     def leave(self) -> None:
         """Go back to the page that uses this one, or from an unused page to ``main``."""
         if self._path:
-            self.go(self._path.use.names, self._root)
+            self.go(self._outside().names, self._root)
         else:
             self.go(())
+
+    def step(self, by: int) -> None:
+        """Go ``by`` steps of the innermost Scan on, staying on this page; at the ends, nowhere."""
+        steps = self.steps
+        if not steps:
+            return
+        place = max(steps)
+        number = min(max(0, int(self.trail[place]) + by), steps[place] - 1)
+        self.go((*self.trail[:place], str(number), *self.trail[place + 1 :]), self._root)
+
+    def _outside(self) -> InstancePath:
+        """The use of the page that uses the current page."""
+        path = self._path.use
+        while page_at(self._diagram, path, self._root) is None:
+            path = path.use
+        return path
 
     def reveal(self, location: Location) -> str | None:
         """Go to the page of ``location``; return the name of its block there, None without one.
 
-        That of an own variable is its owner, that of a block inside a Formula the Formula.
+        That of an own variable is its owner, that of a block inside a Formula the Formula, and
+        that of what joins the steps of a Scan the Scan.
         """
         path = InstancePath(location.block or "")
         found = resolve(self._diagram, path)
-        path = path.use if found is not None and (found.owned or found.part) else path
-        if location.page not in (None, self.page, MAIN):
+        inner = InstancePath() if found is None else InstancePath(found.owned or found.part)
+        path = InstancePath.of(*path.names[: len(path.names) - len(inner.names)])
+        known = page_at(self._diagram, path.use) == location.page  # the use, and not just its page
+        if location.page not in (None, self.page, MAIN) and not known:
             self.open(location.page or MAIN)
         elif location.page != self.page or path.use:
             self.go(path.use.names)

@@ -6,9 +6,10 @@ from itertools import islice
 from typing import TYPE_CHECKING, NamedTuple
 
 from blocks.library.pages import Page as PageBlock
+from blocks.library.pages import Scan
 from blocks.library.views import Field
 from runtime.diagram.model import MAIN, same_meaning
-from runtime.diagram.pages import page_at, uses_of
+from runtime.diagram.pages import page_at, used_by, uses_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator
@@ -39,6 +40,8 @@ def outdated_blocks(was: Diagram, now: Diagram, page: str, use: InstancePath) ->
         return frozenset(here.blocks)
     found, outer = _outdated(was, now, MAIN), MAIN
     for name in use.names:
+        if isinstance(used_by(now, outer, name), Scan):
+            return frozenset(here.blocks)  # by what is carried, all steps depend on one another
         ends = _outdated_ends(was.pages[outer], now.pages[outer], name, found)
         if ends is None:
             return frozenset(here.blocks)

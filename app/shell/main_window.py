@@ -279,7 +279,8 @@ class MainWindow(WindowParts):
             self.canvas.setFocus()
 
     def _show_page(self) -> None:
-        self.breadcrumbs.show_trail(self.navigation.trail, self.navigation.root)
+        here = self.navigation
+        self.breadcrumbs.show_trail(here.trail, here.root, here.steps)
 
     def _show_error(self, result: Result) -> None:
         if result.error is not None:

@@ -184,7 +184,7 @@ def adding(scene: Scene, candidate: Candidate, at: Point) -> tuple[str, Change]:
     """The name of a new block, and the change that adds it with its top left at ``at``."""
     page = scene.page_name
     if isinstance(candidate.block, PageBlock) and not candidate.block.page:
-        batch = new_page(scene.diagram, page, at)
+        batch = new_page(scene.diagram, page, at, type(candidate.block))
         return page_of(batch), batch
     name = next(fresh_names(candidate.title, scene.page.blocks))
     return name, AddBlock(name, candidate.block, at, page=page)

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from blocks.library.pages import Page as PageBlock
-from blocks.library.pages import PageInput, PageOutput
-from runtime.diagram.pages import page_at
+from blocks.library.pages import PageInput, PageOutput, Scan
+from runtime.diagram.pages import page_at, resolve
 from runtime.diagram.paths import InstancePath, PortName, PortPath, WirePath
 
 if TYPE_CHECKING:
@@ -40,10 +40,10 @@ def origin(diagram: Diagram, use: InstancePath, port: PortName) -> PortPath | No
         block = None if page is None else page.blocks.get(where.block)
         if page is None or block is None:
             return None
-        if isinstance(block, PageBlock):
+        if isinstance(block, PageBlock) and not isinstance(block, Scan):
             at, inner = at / where.block, PortName(where.port, "x")
         elif isinstance(block, PageInput) and at:
-            at, inner = at.use, PortName(at.name, where.block)
+            at, inner = _source_outside(diagram, at, where.block)
         else:
             return at.port_inside(where)
         there = _page(diagram, at)
@@ -62,17 +62,61 @@ def readers(diagram: Diagram, use: InstancePath, port: PortName) -> list[WirePat
 def _readers(diagram: Diagram, use: InstancePath, port: PortName, depth: int) -> Iterator[WirePath]:
     page = _page(diagram, use)
     block = None if page is None else page.blocks.get(port.block)
-    if isinstance(block, PageBlock):
-        passed, within = PortName(port.port, "out"), use / port.block
+    if isinstance(block, PageBlock) and not isinstance(block, Scan):
+        ends = [(use / port.block, PortName(port.port, "out"))]
     elif isinstance(block, PageOutput) and use:
-        passed, within = PortName(use.name, port.block), use.use
+        ends = list(_ends_outside(diagram, use, port.block))
     else:
         yield use.wire_inside(port)
         return
-    onward = _page(diagram, within)
-    for target, source in onward.wires.items() if onward and depth < _MAX_DEPTH else ():
-        if source == passed:
-            yield from _readers(diagram, within, target, depth + 1)
+    for within, passed in ends if depth < _MAX_DEPTH else ():
+        onward = _page(diagram, within)
+        for target, source in onward.wires.items() if onward else ():
+            if source == passed:
+                yield from _readers(diagram, within, target, depth + 1)
+
+
+def _source_outside(
+    diagram: Diagram, use: InstancePath, port: str
+) -> tuple[InstancePath, PortName]:
+    """Where what arrives at a PageInput comes from: the use and the input that it enters.
+
+    What a Scan carries comes from the step before, all else from outside the Scan.
+    """
+    whole, scan = _scan_of(diagram, use)
+    before = None if scan is None else _neighbour(scan, use, -1)
+    if scan is not None and before is not None and port in scan.carry:
+        return whole / before, PortName(scan.carry[port], "x")
+    return whole.use, PortName(whole.name, port)
+
+
+def _ends_outside(
+    diagram: Diagram, use: InstancePath, port: str
+) -> Iterator[tuple[InstancePath, PortName]]:
+    """Where what a PageOutput gives out goes: uses, and the outputs that it leaves there."""
+    whole, scan = _scan_of(diagram, use)
+    yield whole.use, PortName(whole.name, port)
+    after = None if scan is None else _neighbour(scan, use, 1)
+    if scan is None or after is None:
+        return
+    for name, output in scan.carry.items():
+        if output == port:
+            yield whole / after, PortName(name, "out")
+
+
+def _scan_of(diagram: Diagram, use: InstancePath) -> tuple[InstancePath, Scan | None]:
+    """The Scan that the use is a step of, or else the use itself."""
+    if page_at(diagram, use.use) is not None:
+        return use, None
+    found = resolve(diagram, use.use)
+    block = None if found is None else found.block(diagram)
+    return use.use, block if isinstance(block, Scan) else None
+
+
+def _neighbour(scan: Scan, step: InstancePath, by: int) -> str | None:
+    """The step that runs before or after one."""
+    name = str(int(step.name) + (-by if scan.reverse else by))
+    return name if scan.has_step(name) else None
 
 
 def _page(diagram: Diagram, use: InstancePath) -> Page | None:

@@ -24,7 +24,7 @@ from app.document.numbers import slider_of
 from app.services.translation import editor
 from blocks.block import Block, InputPort, Opaque, Source
 from blocks.library.formula import Formula
-from blocks.library.pages import Composite, PageInput
+from blocks.library.pages import Composite, PageInput, Scan
 from blocks.library.pages import Page as PageBlock
 from blocks.library.views import ViewBlock
 from runtime.diagram.bypass import passing_input
@@ -330,7 +330,8 @@ def _label(name: str, title: str, block: Block) -> str:
         return "frozen" if frozen else ""
     if isinstance(block, PageBlock):
         own = editor.tr("own variables") if block.independent else ""
-        return " · ".join(filter(None, [block.page if block.page != name else "", own]))
+        steps = block.label() if isinstance(block, Scan) else ""
+        return " · ".join(filter(None, [steps, block.page if block.page != name else "", own]))
     if isinstance(block, Formula):
         return ""
     if block.label() not in ("", type(block).symbol):

@@ -78,6 +78,7 @@ class ActionStates(QObject):
 
     def _show_page(self) -> None:
         self._enable(bool(self._navigation.use), "leave_page")
+        self._enable(bool(self._navigation.steps), "previous_step", "next_step")
 
     def _show_history(self) -> None:
         stack, undo, redo = self._history, self._by_name["undo"], self._by_name["redo"]

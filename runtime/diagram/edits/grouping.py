@@ -11,8 +11,9 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
 from blocks.errors import ChangeError, Location
+from blocks.library.arithmetic import Add
 from blocks.library.pages import Page as PageBlock
-from blocks.library.pages import PageInput, PageOutput
+from blocks.library.pages import PageInput, PageOutput, Scan
 from blocks.names import fresh_names
 from runtime.diagram.edits.boxes import box_around, notes_within
 from runtime.diagram.edits.changes import (
@@ -80,20 +81,48 @@ def group(
     return Batch(f"Group into {title}", tuple(changes))
 
 
-def new_page(diagram: Diagram, page: str, at: Point = Point(0.0, 0.0)) -> Batch:
+def new_page(
+    diagram: Diagram, page: str, at: Point = Point(0.0, 0.0), kind: type[PageBlock] = PageBlock
+) -> Batch:
     """Insert a page that passes its input through, and add a use of it to ``page``.
 
-    Both have the same name, which ``page_of`` returns for the batch.
+    Both have the same name, which ``page_of`` returns for the batch. The page of a Scan adds the
+    elements up, with the sum carried from step to step.
     """
-    title = next(fresh_names("Page", {*diagram.pages, *diagram.pages[page].blocks}))
+    title = next(fresh_names(kind.type_name(), {*diagram.pages, *diagram.pages[page].blocks}))
     x, y = FIRST_PORTS
     inner = Page(
         {x: PageInput(), y: PageOutput()},
         {PortName(y, "x"): PortName(x, "out")},
         {x: Point(0.0, 0.0), y: Point(2 * PORT_GAP, 0.0)},
     )
-    use = AddBlock(title, PageBlock(page=title), at, page=page)
+    made = PageBlock(page=title)
+    if issubclass(kind, Scan):
+        inner = _running_sum()
+        made = kind(page=title, steps=3, over=(x,), carry={"h": "h_n"}, literals={"h": 0.0})
+    use = AddBlock(title, made, at, page=page)
     return Batch(f"Add page {title}", (InsertPage(title, inner), use))
+
+
+def _running_sum() -> Page:
+    """The page of a new Scan: ``y = h_n = h + x``."""
+    x, y = FIRST_PORTS
+    return Page(
+        {x: PageInput(), "h": PageInput(), "sum": Add(), y: PageOutput(), "h_n": PageOutput()},
+        {
+            PortName("sum", "a"): PortName("h", "out"),
+            PortName("sum", "b"): PortName(x, "out"),
+            PortName(y, "x"): PortName("sum", "out"),
+            PortName("h_n", "x"): PortName("sum", "out"),
+        },
+        {
+            x: Point(0.0, 0.0),
+            "h": Point(0.0, PORT_GAP),
+            "sum": Point(1.5 * PORT_GAP, 0.0),
+            y: Point(3 * PORT_GAP, 0.0),
+            "h_n": Point(3 * PORT_GAP, PORT_GAP),
+        },
+    )
 
 
 def page_of(batch: Batch) -> str:

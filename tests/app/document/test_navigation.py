@@ -1,6 +1,7 @@
 from app.document.navigation import Navigation
 from blocks.errors import Location
 from blocks.library.pages import Page as PageBlock
+from blocks.library.pages import Scan
 from blocks.library.sources import Variable
 from runtime.diagram import Diagram, Page
 from runtime.diagram.pages import page_at
@@ -101,3 +102,37 @@ def test_a_page_that_contains_itself_leads_nowhere_endless():
     place.reveal(Location("alone", "w"))
     assert place.trail == ()
     assert page_at(diagram, InstancePath("a/b/b/b")) == "loop"
+
+
+def scanned() -> Diagram:
+    cell = Page({"w": Variable(), "inner": PageBlock(page="dense")})
+    scan = Scan(page="cell", steps=3, reverse=True)
+    return Diagram({"main": Page({"rnn": scan}), "cell": cell, "dense": Page({"w": Variable()})})
+
+
+def test_a_scan_is_entered_at_the_step_that_runs_first_and_left_at_once():
+    place = at(scanned())
+    place.enter("rnn")
+    assert (place.page, place.use, place.steps) == ("cell", "rnn/2", {1: 3})
+    place.enter("inner")
+    place.step(-1)
+    assert (place.page, place.use, place.steps) == ("dense", "rnn/1/inner", {1: 3})
+    place.step(9)
+    assert place.use == "rnn/2/inner"
+    place.leave()
+    place.leave()
+    assert (place.use, place.steps) == ("", {})
+    place.step(1)
+    assert place.use == ""
+
+
+def test_a_scan_of_no_steps_is_not_entered():
+    place = at(scanned().with_page("main", Page({"rnn": Scan(page="cell", steps=0)})))
+    place.enter("rnn")
+    assert place.page == "main"
+
+
+def test_a_place_inside_a_step_is_shown_in_that_step():
+    place = at(scanned())
+    assert place.reveal(Location("cell", "rnn/1/w")) == "w"
+    assert place.use == "rnn/1"

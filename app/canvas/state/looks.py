@@ -200,10 +200,12 @@ def picture_of(page: PageResult, i: int) -> Picture | None:
 
 def summary_of(page: PageResult, i: int) -> tuple[str, ...]:
     """The number of block ``i`` from afar: the gradient of a variable, if it is known, or else the
-    value of an output.
+    value of an output; of a Scan, its steps.
     """
     scene, name = page.scene, page.scene.names[i]
     block, outputs = scene.blocks[i], scene.slots[i].outputs
+    if isinstance(block, Scan):
+        return editor.tr("{0} steps").format(f"{block.steps:,}"), f"{block.steps:,}"
     if page.result is None or len(outputs) != 1:
         return ()
     value = page.value(name, outputs[0])

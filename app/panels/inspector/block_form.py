@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Container
+from collections.abc import Collection, Container
 from html import escape
 from typing import TYPE_CHECKING, Any
 
@@ -24,6 +24,7 @@ from app.panels import labels, notation
 from app.panels.formula import Formula as Equation
 from app.panels.inspector.data_view import DataView
 from app.panels.inspector.fields import ChoiceField, Field, LiteralField, field_for
+from app.panels.inspector.roles import RoleField, role_of, with_role
 from app.panels.inspector.rows import let_drag, name_label
 from app.panels.inspector.slider import NumberSlider
 from app.panels.inspector.texts import carried, docs, gradient_text
@@ -31,15 +32,18 @@ from app.services.plain_text import tooltip
 from blocks.block import REQUIRED, Block, InputPort, Opaque
 from blocks.library.data import Dataset
 from blocks.library.formula import Formula
+from blocks.library.pages import Scan
 from blocks.library.views import Field as FieldBlock
 from runtime.diagram import MAIN, Diagram, PortName, ports
 from runtime.diagram.files.records import changed_block
+from runtime.diagram.model import page_ports
 from runtime.views.field import choices
 
 if TYPE_CHECKING:
     from app.evaluation.result import Result
     from app.services.background import Runner
     from app.services.theme import Theme
+    from runtime.diagram.model import Ports
     from runtime.diagram.paths import InstancePath
 
 _NAME_WIDTH = 88
@@ -76,6 +80,8 @@ class BlockForm(QWidget):
         self._sources: dict[str, tuple[PortName, QLabel]] = {}
         self._own: dict[str, tuple[str, str]] = {}
         """Input and parameter of an own variable, by field."""
+        self._roles: dict[str, str] = {}
+        """Input of a Scan, by the field of its role."""
         self._gradients: dict[str, QLabel] = {}
         self._slider: NumberSlider | None = None
         self._data: DataView | None = None
@@ -181,7 +187,7 @@ class BlockForm(QWidget):
             return
         grid = self._section(self.tr("Parameters"))
         for name, info in parameters.items():
-            if isinstance(self._block, Dataset) and name in self._block.idle_parameters:
+            if name in _idle(diagram, self._block):
                 continue
             found = _choices(diagram, self._block).get(name)
             field = ChoiceField(found) if found else field_for(info.annotation, self._runner)
@@ -190,6 +196,16 @@ class BlockForm(QWidget):
             self._add_field(grid, name, name.replace("_", " "), field)
             if name == "value" and "slider" in parameters:
                 self._add_slider(grid, field)
+        if isinstance(self._block, Scan) and self._block.page in diagram.pages:
+            self._add_roles(ports(diagram, self.page, self.name))
+
+    def _add_roles(self, names: Ports) -> None:
+        """What each input of a Scan gets in each step."""
+        grid = self._section(self.tr("In each step"))
+        for port in names.inputs:
+            self._roles[key := f"{port} role"] = port
+            self._add_field(grid, key, port, RoleField(names.outputs))
+            self.fields[key].setAccessibleName(key)
 
     def _add_data(self, block: Dataset, diagram: Diagram, theme: Theme) -> None:
         """The rows of a data set, and a button for its file."""
@@ -313,12 +329,16 @@ class BlockForm(QWidget):
 
     def values_of(self, field: str, value: Any) -> dict[str, Any]:
         """What a committed field sets in the block; raises ParameterError for an own variable."""
+        if field in self._roles and isinstance(self._block, Scan):
+            return with_role(self._block, self._roles[field], value)
         if field not in self._own:
             return {field: value}
         port, name = self._own[field]
         return {port: changed_block(self._block.owned[port], {name: value})}
 
     def _value_of(self, name: str) -> Any:
+        if name in self._roles and isinstance(self._block, Scan):
+            return role_of(self._block, self._roles[name])
         if name in self._own:
             port, parameter = self._own[name]
             return getattr(self._block.owned[port], parameter)
@@ -363,7 +383,16 @@ class BlockForm(QWidget):
 
 def _choices(diagram: Diagram, block: Block) -> dict[str, tuple[str, ...]]:
     """The values offered for parameters that name parts of the diagram."""
+    if isinstance(block, Scan) and block.page in diagram.pages:
+        return {"condition": ("", *page_ports(diagram.pages[block.page]).outputs)}
     return choices(block, diagram) if isinstance(block, FieldBlock) else {}
+
+
+def _idle(diagram: Diagram, block: Block) -> Collection[str]:
+    """Parameters without a field: of a Scan, those that the roles of its inputs stand for."""
+    if isinstance(block, Scan) and block.page in diagram.pages:
+        return ("carry", "over")
+    return block.idle_parameters if isinstance(block, Dataset) else ()
 
 
 def form_shape(diagram: Diagram, page: str, name: str) -> object:
@@ -372,6 +401,6 @@ def form_shape(diagram: Diagram, page: str, name: str) -> object:
     wires = diagram.pages[page].wires
     driven = tuple(wires.get(PortName(name, port)) for port in names.inputs)
     block = diagram.pages[page].blocks[name]
-    idle = block.idle_parameters if isinstance(block, Dataset) else ()
+    idle = _idle(diagram, block)
     offered = tuple(_choices(diagram, block).items())
     return page, name, type(block), names, driven, frozenset(block.owned), idle, offered

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QLineEdit, QToolButton, QWidget
+from PySide6.QtWidgets import QComboBox, QLineEdit, QToolButton, QWidget
 
 from blocks.library.arithmetic import Add
 from blocks.library.losses import Loss
@@ -99,6 +99,8 @@ def test_keys_go_to_other_steps_also_from_pages_inside(opened, qtbot):
     assert crumbs(window) == ["main", "rnn", "←", "step 2 of 0–2", "→", "inner"]
     QTest.keyClick(window.canvas, Qt.Key.Key_Left, ALT)
     assert window.navigation.use == "rnn/1/inner"
+    window.actions_by_name["previous_step"].trigger()
+    assert window.navigation.use == "rnn/0/inner"
     window.actions_by_name["leave_page"].trigger()
     window.actions_by_name["leave_page"].trigger()
     assert window.navigation.use == ""
@@ -116,10 +118,11 @@ def test_a_step_shows_its_own_numbers(opened, qtbot):
 def test_the_face_says_how_many_steps_there_are_and_the_inspector_edits_them(opened, qtbot):
     window = opened(scanning())
     scene = window.canvas.view.scene
-    assert window.canvas.view.annotations.look(scene.index["rnn"]).label == "↻ 3 · cell"
+    annotations = window.canvas.view.annotations
+    assert annotations.look(scene.index["rnn"]).label == "↻ 3 · cell"
+    assert annotations.plain_look(scene.index["rnn"]).summary == ("3 steps", "3")
     window.canvas.select({"rnn"})
     form = window.inspector.findChildren(QLineEdit)
-    assert {line.text() for line in form} >= {"3", "[x]"}
     steps = next(line for line in form if line.text() == "3")
     steps.setFocus()
     steps.selectAll()
@@ -156,3 +159,19 @@ def test_fewer_steps_lead_out_of_those_that_are_gone(opened):
     window.navigation.go(("rnn", "2", "inner"))
     window.edit.change(SetParameters("rnn", {"steps": 2}))
     assert window.navigation.use == ""
+
+
+def test_the_inspector_says_what_each_input_gets_in_each_step(opened, qtbot):
+    window = opened(scanning())
+    window.canvas.select({"rnn"})
+    boxes = {box.parent().accessibleName(): box for box in window.inspector.findChildren(QComboBox)}
+    roles = {name: box.currentText() for name, box in boxes.items() if name.endswith("role")}
+    assert roles == {"x role": "one element per step", "h role": "carried from h_n"}
+    box = boxes["h role"]
+    box.setFocus()
+    QTest.keyClick(box, Qt.Key.Key_Home)
+    QTest.keyClick(box, Qt.Key.Key_Return)
+    scan = window.document.diagram.main.blocks["rnn"]
+    assert (scan.carry, scan.over) == ({}, ("x",))
+    window.actions_by_name["undo"].trigger()
+    assert window.document.diagram.main.blocks["rnn"].carry == {"h": "h_n"}

@@ -127,8 +127,7 @@ def uses_of(diagram: DiagramView, page: str) -> Iterator[InstancePath]:
         for name in diagram.pages[inner].blocks if depth < len(diagram.pages) else ():
             below = used_by(diagram, inner, name)
             if below is not None:
-                room = max(0, MOST_USES - len(waiting))
-                paths = _uses(use / name, below, room)
+                paths = uses_made(use / name, below, MOST_USES - len(waiting))
                 waiting += [(path, below.page, depth + 1) for path in paths]
 
 
@@ -144,7 +143,7 @@ def all_blocks(diagram: Diagram) -> Iterator[tuple[InstancePath, Block]]:
             yield path, block
             inner = used_by(diagram, page, name)
             if inner is not None and inner.page not in above:
-                for first in _uses(path, inner, 1):
+                for first in uses_made(path, inner, 1):
                     waiting.append((first, inner.page, above | {inner.page}))
 
 
@@ -157,11 +156,11 @@ def used_by(diagram: DiagramView, page: str, name: str) -> PageBlock | None:
 
 def first_use(path: InstancePath, block: PageBlock) -> InstancePath | None:
     """The use of its page that a block at ``path`` makes first; None for a Scan of no steps."""
-    return next(iter(_uses(path, block, 1)), None)
+    return next(iter(uses_made(path, block, 1)), None)
 
 
-def _uses(path: InstancePath, block: PageBlock, most: int) -> Iterator[InstancePath]:
+def uses_made(path: InstancePath, block: PageBlock, most: int) -> Iterator[InstancePath]:
     """The first uses of its page that a block at ``path`` makes, ``most`` of them at most."""
     if isinstance(block, Scan):
-        return (path / str(step) for step in islice(block.order(), most))
-    return iter([path][:most])
+        return (path / str(step) for step in islice(block.order(), max(0, most)))
+    return iter([path][: max(0, most)])

@@ -14,12 +14,12 @@ from blocks.block import Opaque, Source
 from blocks.elementwise import Elementwise
 from blocks.library.formula import Formula
 from blocks.library.pages import Page as PageBlock
-from blocks.library.pages import PageInput
+from blocks.library.pages import PageInput, Scan
 from runtime.diagram.layout.arranging import arrangement
 from runtime.diagram.layout.graph import Face, Shown
 from runtime.diagram.layout.measures import FOOT, HEADER
 from runtime.diagram.model import MAIN, PLAIN, ports
-from runtime.diagram.pages import page_at
+from runtime.diagram.pages import used_by, uses_made
 from runtime.diagram.paths import ROOT, InstancePath, PortName
 from runtime.flow.words.formatting import number
 from runtime.flow.words.states import State
@@ -79,11 +79,12 @@ def _uses(diagram: Diagram) -> dict[InstancePath, str]:
     found, waiting = {ROOT: MAIN}, [ROOT]
     for use in waiting:
         for name in diagram.pages[found[use]].blocks:
-            inner = page_at(diagram, use / name)
-            block = diagram.pages[found[use]].blocks[name]
-            if isinstance(block, PageBlock) and inner is not None and len(found) < _MOST_USES:
-                found[use / name] = inner
-                waiting.append(use / name)
+            block = used_by(diagram, found[use], name)
+            if block is None:
+                continue
+            inside = list(uses_made(use / name, block, _MOST_USES - len(found)))
+            found |= dict.fromkeys(inside, block.page)
+            waiting += inside
     return found
 
 
@@ -245,7 +246,8 @@ def _label(name: str, kind: str, block: Block) -> str:
     if isinstance(block, Source):
         return "frozen" if block.kind == "variable" and not block.wants_gradient else ""
     if isinstance(block, PageBlock):
-        return block.page if block.page != name else ""
+        page = block.page if block.page != name else ""
+        return " · ".join(filter(None, [block.label() if isinstance(block, Scan) else "", page]))
     if isinstance(block, Formula):
         return ""
     if block.label() not in ("", type(block).symbol):

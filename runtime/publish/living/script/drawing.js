@@ -92,11 +92,11 @@ class Drawing {
     const {app} = this;
     const path = app.use + block[0],
       k = app.data.paths[path],
-      inner = app.uses[`${path}/`] !== undefined;
+      inner = app.inside(path);
     return {
       name: block[0],
       pick: (each, event) => app.pick(each, event),
-      enter: inner ? () => app.enter(`${path}/`) : null,
+      enter: inner ? () => app.enter(inner) : null,
       toggle: k === undefined ? null : () => app.switches.flip(k),
       scrub:
         app.data.leaves[path] && app.data.leaves[path].kind !== 'constant'

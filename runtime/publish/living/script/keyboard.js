@@ -47,8 +47,8 @@ class Keyboard {
     if (key === 'Enter' && isCanvas && focused)
       return () => {
         camera.travel = 0;
-        if (app.chosen === focused && app.uses[`${focused}/`] !== undefined)
-          app.enter(`${focused}/`);
+        const inner = app.inside(focused);
+        if (app.chosen === focused && inner) app.enter(inner);
         else app.pick(focused);
       };
     const k = app.data.paths[focused ?? app.chosen];
@@ -72,7 +72,7 @@ class Keyboard {
   leave() {
     const {app} = this;
     if (app.chosen) app.choose(null);
-    else if (app.use) app.enter(app.use.replace(/[^/]+\/$/, ''));
+    else if (app.use) app.enter(app.outside(app.use));
   }
 
   // Move the focus to the nearest block in a direction.

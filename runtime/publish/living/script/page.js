@@ -1,3 +1,8 @@
+const SIDES = [
+  [-1, '←', 'Previous step'],
+  [1, '→', 'Next step'],
+];
+
 // The page: the canvas, the panel beside it, the timeline below, and what the keyboard does.
 class App {
   constructor(data, root) {
@@ -36,6 +41,17 @@ class App {
 
   isBlock(key) {
     return this.faces.has(key);
+  }
+
+  // The use that a block opens: that of its page, or the first step of a Scan.
+  inside(path) {
+    return [`${path}/`, `${path}/0/`].find((use) => this.uses[use] !== undefined);
+  }
+
+  // The use around one.
+  outside(use) {
+    const outer = use.replace(/[^/]+\/$/, '');
+    return this.uses[outer] === undefined ? this.outside(outer) : outer;
   }
 
   stateRow(key) {
@@ -188,19 +204,31 @@ class App {
     this.time.position = undefined;
     this.draw();
     this.camera.fit();
-    const parts = use.split('/').slice(0, -1),
-      links = [
-        ['', 'main'],
-        ...parts.map((name, i) => [`${parts.slice(0, i + 1).join('/')}/`, name]),
-      ];
-    this.crumbs.replaceChildren(
-      ...(parts.length
-        ? links.map(([to, name]) =>
-            button(name, () => this.enter(to), {'aria-current': to === use ? 'page' : null}),
-          )
-        : []),
-    );
+    this.crumbs.replaceChildren(...(use ? this.links(use) : []));
     if (isSpoken) this.say(use ? `Page ${use.slice(0, -1)}` : 'Main page');
+  }
+
+  // Buttons for the pages on the way to a use, and for the steps beside that of a Scan.
+  links(use) {
+    const parts = use.split('/').slice(0, -1),
+      path = (names) => names.map((name) => `${name}/`).join(''),
+      link = (text, to, label) =>
+        button(text, () => this.enter(to), {
+          'aria-label': label,
+          'aria-current': to === use ? 'page' : null,
+        });
+    const links = [link('main', '')];
+    parts.forEach((name, i) => {
+      const to = path(parts.slice(0, i + 1)),
+        isStep = this.uses[path(parts.slice(0, i))] === undefined;
+      if (this.uses[to] === undefined) return;
+      links.push(link(isStep ? `${parts[i - 1]}, step ${name}` : name, to));
+      for (const [by, sign, label] of isStep ? SIDES : []) {
+        const beside = path([...parts.slice(0, i), +name + by, ...parts.slice(i + 1)]);
+        if (this.uses[beside] !== undefined) links.push(link(sign, beside, label));
+      }
+    });
+    return links;
   }
 
   // ---- acting ----

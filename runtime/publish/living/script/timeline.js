@@ -168,7 +168,7 @@ class Timeline {
       out = app.gradientOf(key),
       local = this.local(path, key),
       port = key.slice(key.lastIndexOf('.') + 1);
-    const isPage = app.uses[`${path}/`] !== undefined;
+    const isPage = app.inside(path) !== undefined;
     const text =
       local && !isPage
         ? `${brief(total)} × ${brief(local)} = ${brief(out)}`

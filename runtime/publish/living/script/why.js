@@ -129,8 +129,8 @@ class Why {
     if (leaf?.trained && app.showsGradient(path)) rows.push(['∇', full(app.live.gradient(path))]);
     kids.push(facts(rows), leaf ? app.numbers.row(path) : null);
     if (path in app.data.paths) kids.push(app.switches.stop(app.data.paths[path]));
-    if (app.uses[`${path}/`] !== undefined)
-      kids.push(button('Enter this page', () => app.enter(`${path}/`), {'data-key': 'enter'}));
+    const inner = app.inside(path);
+    if (inner) kids.push(button('Enter this page', () => app.enter(inner), {'data-key': 'enter'}));
     const local = app.hidden.has('gradients') ? null : app.time.explain(path);
     return [...kids, local];
   }

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from app.canvas.input.entry.layers import LAYERS, adding_layer
 from app.canvas.input.frames import move_change, move_set, resized
 from app.canvas.input.gestures.base import GRID
 from app.canvas.input.gestures.cutting import cut_change, marked
@@ -20,6 +21,7 @@ from app.canvas.scene.lane_paths import GAP
 from app.canvas.scene.places import overlapping
 from app.canvas.state.view_state import NOTHING, Selection
 from blocks.library.pages import Page as PageBlock
+from blocks.library.pages import Scan
 from runtime.diagram import (
     AddBlock,
     Batch,
@@ -183,6 +185,8 @@ def vacancy_in(scene: Scene, wire: str) -> Floats:
 def adding(scene: Scene, candidate: Candidate, at: Point) -> tuple[str, Change]:
     """The name of a new block, and the change that adds it with its top left at ``at``."""
     page = scene.page_name
+    if candidate.title in LAYERS and isinstance(candidate.block, Scan) and not candidate.block.page:
+        return adding_layer(scene.diagram, page, candidate.title, at)
     if isinstance(candidate.block, PageBlock) and not candidate.block.page:
         batch = new_page(scene.diagram, page, at, type(candidate.block))
         return page_of(batch), batch

@@ -21,9 +21,11 @@ from PySide6.QtWidgets import QToolTip
 
 from app.canvas.input.dropping import BLOCK_MIME, PAGE_MIME
 from app.canvas.input.entry.candidates import matches, page_refusal, sort_key
+from app.canvas.input.entry.layers import LAYERS, summary
 from app.canvas.paint.blocks.rows import (
     ASIDE_ROLE,
     BLOCK_ROLE,
+    LAYER_ROLE,
     LIBRARY_ROLE,
     PAGE_ROLE,
     REFUSAL_ROLE,
@@ -32,6 +34,7 @@ from app.canvas.paint.blocks.rows import (
 from app.panels import formula
 from app.services.translation import editor
 from blocks.library.pages import Page as PageBlock
+from blocks.library.pages import Scan
 from runtime.diagram import MAIN
 from runtime.diagram.model import page_ports
 
@@ -71,12 +74,15 @@ class PaletteModel(QStandardItemModel):
         for family, classes in registry.families().items():
             head = _head(family.replace("_", " "))
             head.appendRows([_row(cls) for cls in classes])
+            if family == Scan.family:
+                head.appendRows([_layer_item(name) for name in LAYERS])
             self.appendRow(head)
         self._list_favourites()
         favourites.changed.connect(self._list_favourites)
 
     def data(self, index: _Index, role: int = Qt.ItemDataRole.DisplayRole) -> Any:
-        is_page = super().data(index, PAGE_ROLE) or super().data(index, LIBRARY_ROLE)
+        roles = (PAGE_ROLE, LIBRARY_ROLE, LAYER_ROLE)
+        is_page = any(super(PaletteModel, self).data(index, each) for each in roles)
         if role == Qt.ItemDataRole.ToolTipRole and not is_page:
             cls = super().data(index, BLOCK_ROLE)
             return tooltip(cls) if cls else None
@@ -135,7 +141,8 @@ class PaletteModel(QStandardItemModel):
             if page := self.data(index, PAGE_ROLE):
                 mime.setData(PAGE_MIME, page.encode())
             elif cls := self.data(index, BLOCK_ROLE):
-                mime.setData(BLOCK_MIME, cls.type_name().encode())
+                kind = self.data(index, LAYER_ROLE) or cls.type_name()
+                mime.setData(BLOCK_MIME, kind.encode())
         return mime
 
     def _list_favourites(self) -> None:
@@ -279,6 +286,14 @@ def _row(cls: type[Block]) -> QStandardItem:
     item.setFlags(
         Qt.ItemFlag.ItemIsEnabled | Qt.ItemFlag.ItemIsSelectable | Qt.ItemFlag.ItemIsDragEnabled
     )
+    return item
+
+
+def _layer_item(name: str) -> QStandardItem:
+    item = _row(Scan)
+    item.setText(name)
+    item.setData(name, LAYER_ROLE)
+    item.setToolTip(f"<p><b>{name}</b> — {_plain(summary(name))}</p>")
     return item
 
 

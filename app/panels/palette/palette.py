@@ -10,6 +10,7 @@ from PySide6.QtWidgets import QAbstractItemView, QLineEdit, QMenu, QTreeView, QV
 
 from app.canvas.paint.blocks.rows import (
     BLOCK_ROLE,
+    LAYER_ROLE,
     LIBRARY_ROLE,
     PAGE_ROLE,
     STAR_ROLE,
@@ -194,7 +195,7 @@ class Palette(QWidget):
         elif page := index.data(PAGE_ROLE):
             self.pageChosen.emit(page)
         elif cls := index.data(BLOCK_ROLE):
-            self.blockChosen.emit(cls.type_name())
+            self.blockChosen.emit(index.data(LAYER_ROLE) or cls.type_name())
 
     def _star(self, index: QModelIndex) -> None:
         if index.data(STAR_ROLE) is not None and (cls := index.data(BLOCK_ROLE)):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QComboBox, QLineEdit, QToolButton, QWidget
@@ -175,3 +176,24 @@ def test_the_inspector_says_what_each_input_gets_in_each_step(opened, qtbot):
     assert (scan.carry, scan.over) == ({}, ("x",))
     window.actions_by_name["undo"].trigger()
     assert window.document.diagram.main.blocks["rnn"].carry == {"h": "h_n"}
+
+
+@pytest.mark.parametrize("layer", ["LSTM", "GRU", "RNN"])
+def test_a_recurrent_layer_is_found_in_the_palette_and_runs_at_once(window, qtbot, layer):
+    window.edit.add_block("Constant")
+    window.edit.change(SetParameters("constant1", {"value": [[1.0, 2.0]] * 8}))
+    tree, line = window.palette_panel.tree, window.palette_panel.search_line
+    line.setFocus()
+    QTest.keyClicks(line, layer.lower())
+    assert tree.currentIndex().data() == layer
+    QTest.keyClick(line, Qt.Key.Key_Return)
+    name = layer.lower()
+    scan = window.document.diagram.main.blocks[name]
+    assert (scan.page, scan.steps, scan.over) == (f"{name}_cell", 8, ("x",))
+    window.edit.change(Connect(PortName("constant1", "out"), PortName(name, "x")))
+    qtbot.waitUntil(lambda: not window.evaluator.busy)
+    qtbot.waitUntil(lambda: window.canvas.view.annotations.page.value(name, "y") is not None)
+    assert window.canvas.view.annotations.page.value(name, "y").shape == (8, 4)
+    window.actions_by_name["undo"].trigger()
+    window.actions_by_name["undo"].trigger()
+    assert list(window.document.diagram.pages) == ["main"]

@@ -7,9 +7,11 @@ from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
+from app.canvas.input.entry.layers import LAYERS
 from app.services.translation import editor
 from blocks.block import Block, Opaque
 from blocks.library.pages import Page as PageBlock
+from blocks.library.pages import Scan
 from blocks.registry import registry
 from runtime.diagram import MAIN
 from runtime.diagram.edits.grouping import FIRST_PORTS
@@ -33,7 +35,7 @@ _INITIAL: Mapping[str, Mapping[str, Any]] = {
 class Candidate:
     """A block to add, and the names of its first input and output; empty if it has none.
 
-    A page block without a page name creates a new page.
+    A page block without a page name creates a new page, or that of the layer of its title.
     """
 
     title: str
@@ -52,9 +54,12 @@ class Candidate:
 
 
 def candidates(diagram: Diagram, page: str) -> list[Candidate]:
-    """All types of the registry, in its order, then the pages that can be used on ``page``."""
+    """All types of the registry, in its order, then recurrent layers and the pages that can be
+    used on ``page``.
+    """
     types = registry().classes.items()
     found = [type_candidate(name) for name, cls in types if not issubclass(cls, Opaque)]
+    found += map(type_candidate, LAYERS)
     return found + [
         page_candidate(diagram, name)
         for name in diagram.pages
@@ -63,7 +68,12 @@ def candidates(diagram: Diagram, page: str) -> list[Candidate]:
 
 
 def type_candidate(type_name: str) -> Candidate:
-    """A new block of a type; of the type Page, a new page. Raises UnknownBlockError."""
+    """A new block of a type, or a recurrent layer; of the type Page, a new page.
+
+    Raises UnknownBlockError.
+    """
+    if type_name in LAYERS:
+        return Candidate(type_name, Scan(), *FIRST_PORTS)
     cls = registry().get(type_name)
     if issubclass(cls, PageBlock):
         return Candidate(type_name, cls(), *FIRST_PORTS)

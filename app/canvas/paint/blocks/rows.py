@@ -35,6 +35,8 @@ REFUSAL_ROLE = Qt.ItemDataRole.UserRole + 6
 """Why a page can't be used on the current page; empty if it can."""
 LIBRARY_ROLE = Qt.ItemDataRole.UserRole + 7
 """Name of the library's page of a row; None for other blocks."""
+LAYER_ROLE = Qt.ItemDataRole.UserRole + 8
+"""Name of the recurrent layer of a row; None for other blocks."""
 
 TILE = 22
 """Height of a tile, px, with text of normal size."""

@@ -2,6 +2,7 @@ import pytest
 from PySide6.QtCore import QModelIndex, QPoint, Qt
 
 from app.canvas.input.dropping import BLOCK_MIME
+from app.canvas.input.entry.layers import LAYERS
 from app.canvas.paint.blocks.rows import BLOCK_ROLE, STAR_ROLE
 from app.panels.palette.model import tooltip
 from app.panels.palette.palette import Palette
@@ -47,9 +48,11 @@ def row_of(palette, name):
     raise AssertionError(name)
 
 
-def test_it_has_every_block_in_the_order_of_the_library(palette):
+def test_it_has_every_block_in_the_order_of_the_library_and_the_recurrent_layers(palette):
     families = registry().families()
-    assert names(palette) == [cls.type_name() for f in families.values() for cls in f]
+    wanted = {family: [cls.type_name() for cls in row] for family, row in families.items()}
+    wanted["pages"] += LAYERS
+    assert names(palette) == [name for row in wanted.values() for name in row]
 
 
 @pytest.mark.parametrize(

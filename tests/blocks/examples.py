@@ -188,7 +188,7 @@ def _examples() -> list[Example]:
     grid = _floats(2, 3, 2, 2, low=-0.9, high=0.9)
     add("GridSample", {"x": IMAGE, "grid": grid})
     add("GridSample", {"x": IMAGE, "grid": 1.5 * grid}, mode="cubic", padding="reflection")
-    add("GridSample", {"x": IMAGE, "grid": grid}, mode="nearest", closed="grid")
+    add("GridSample", {"x": IMAGE, "grid": grid}, mode="nearest")
     add("GridSample", {"x": VOLUME, "grid": _floats(1, 2, 1, 2, 3, low=-0.9, high=0.9)},
         align_corners=True, padding="border")  # fmt: skip
 

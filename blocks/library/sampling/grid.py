@@ -26,8 +26,8 @@ class GridSample(Block):
     """An image read between its elements: x (N, C, H, W), grid (N, H', W', 2), out (N, C, H', W').
 
     The grid has (across, down) for each element of the output, from -1 to 1 over the image; a
-    volume (N, C, D, H, W) takes (N, D', H', W', 3), with the depth last. Linear and cubic pass
-    gradient to x and to the grid, nearest to x alone. Raises ShapeError where the shapes don't fit.
+    volume (N, C, D, H, W) takes (N, D', H', W', 3), with the depth last. The gradient of the grid
+    is 0 where the nearest element is read. Raises ShapeError where the shapes don't fit.
 
     Sources: Jaderberg et al. 2015; Keys 1981 (cubic).
     """
@@ -72,7 +72,9 @@ class GridSample(Block):
         if self.mode != "cubic":
             at = self._brought_inside(xp, at, length)
         if self.mode == "nearest":
-            return [self._tap(xp, xp.round(at), xp.ones_like(at), length)]
+            place = xp.round(at)
+            # A box of height 1: flat, so that the grid has gradient 0 as it has in PyTorch.
+            return [self._tap(xp, place, 1 - xp.round(at - place), length)]
         first = xp.floor(at)
         part = at - first
         if self.mode == "linear":

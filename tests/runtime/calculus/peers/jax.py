@@ -338,7 +338,7 @@ FUNCTIONS: dict[str, Function] = {
     "Solve": _plain(jnp.linalg.solve),
     "Cholesky": _plain(jnp.linalg.cholesky),
     "Determinant": _plain(jnp.linalg.det),
-    "LogDeterminant": lambda _, x: jnp.linalg.slogdet(x)[1],
+    "LogDeterminant": lambda _, x: tuple(jnp.linalg.slogdet(x))[::-1],
     "Triangle": _triangle,
     "Diagonal": lambda block, x: jnp.diagonal(x, block.offset, -2, -1),
     "DiagonalMatrix": _diagonal_matrix,

@@ -381,7 +381,7 @@ FUNCTIONS: dict[str, Function] = {
     "Solve": _alike(_solve),
     "Cholesky": _cholesky,
     "Determinant": _plain(torch.linalg.det),
-    "LogDeterminant": lambda _, x: torch.linalg.slogdet(x)[1],
+    "LogDeterminant": lambda _, x: tuple(torch.linalg.slogdet(x))[::-1],
     "Triangle": _triangle,
     "Diagonal": _diagonal,
     "DiagonalMatrix": lambda block, x: torch.diag_embed(x, block.offset),

@@ -19,8 +19,9 @@ from app.commands.pages import PageCommands
 from app.commands.panels import PanelCommands
 from app.commands.pictures import PictureCommands
 from app.commands.presets import PresetCommands
-from app.commands.publishing import PublishCommands
 from app.commands.run import RunCommands
+from app.commands.sharing.exporting import ExportCommands
+from app.commands.sharing.publishing import PublishCommands
 from app.commands.targets import TargetCommands
 from app.commands.view import ViewCommands
 from app.controllers.costs import CostController
@@ -206,6 +207,7 @@ class WindowParts(QMainWindow):
                 compare=CompareCommands(document, navigation, background, settings, self),
                 docks=self.docks,
                 edit=self.edit,
+                exports=ExportCommands(document, background, settings, self.reveal.location, self),
                 files=self.files,
                 find_bar=self.find_bar,
                 frame=self,

@@ -28,8 +28,9 @@ if TYPE_CHECKING:
     from app.commands.panels import PanelCommands
     from app.commands.pictures import PictureCommands
     from app.commands.presets import PresetCommands
-    from app.commands.publishing import PublishCommands
     from app.commands.run import RunCommands
+    from app.commands.sharing.exporting import ExportCommands
+    from app.commands.sharing.publishing import PublishCommands
     from app.commands.targets import TargetCommands
     from app.commands.view import ViewCommands
     from app.controllers.costs import CostController
@@ -61,6 +62,7 @@ MENUS: Mapping[str, str] = MappingProxyType(
         "align": editor.noop("A&lign"),
         "colour": editor.noop("Colou&r"),
         "copies": editor.noop("Cop&y As"),
+        "exports": editor.noop("Export &for"),
         "pages": editor.noop("Pa&ges"),
         "presets": editor.noop("Pre&sets"),
         "audience": editor.noop("Au&dience"),
@@ -77,6 +79,7 @@ MENUS: Mapping[str, str] = MappingProxyType(
 """Titles of the menus."""
 PARENTS: Mapping[str, str] = MappingProxyType(
     dict.fromkeys(("audience", "bookmarks", "numbers", "panels", "text", "theme"), "view")
+    | {"exports": "file"}
     | dict.fromkeys(("add", "align", "colour", "copies", "pages", "presets", "wires"), "edit")
 )
 """The menus that are inside others."""
@@ -96,6 +99,7 @@ class Owners:
     costs: CostController
     docks: Docks
     edit: EditCommands
+    exports: ExportCommands
     files: FileCommands
     find_bar: FindBar
     frame: QWidget

@@ -47,7 +47,7 @@ def export(
     """Write a diagram as Python source that needs no Gradwire, or as an ONNX model.
 
     Source has its losses and gradients, and the step of its optimisers if it has a recipe; large
-    arrays go into a safetensors file beside it, of the same name. A model has its values only.
+    arrays go into a safetensors file beside it. A model has its values only.
     """
     if to not in ENDINGS:
         raise UsageError(f"--to {to}: unknown.", expected="one of " + ", ".join(ENDINGS))

@@ -19,7 +19,8 @@ if TYPE_CHECKING:
 ONNX = "onnx"
 ENDINGS: Final[Mapping[str, str]] = {**dict.fromkeys(TARGETS, ".py"), ONNX: ".onnx"}
 """The ending of the file for each system."""
-ARRAYS = ".safetensors"
+ARRAYS = "_arrays.safetensors"
+"""The end of the name of the file of arrays: no data of the user is called so by chance."""
 
 
 def exported_files(session: Session, system: str, file: Path) -> dict[Path, bytes]:
@@ -29,7 +30,7 @@ def exported_files(session: Session, system: str, file: Path) -> dict[Path, byte
     """
     if system == ONNX:
         return {file: onnx_model(content_of(session))}
-    arrays_file = file.with_suffix(ARRAYS)
+    arrays_file = file.with_name(file.stem + ARRAYS)
     exported = export_source(session, system, arrays_file.name)
     files: dict[Path, bytes] = {}
     if exported.arrays:

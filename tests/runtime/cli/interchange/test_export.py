@@ -23,7 +23,7 @@ def test_source_with_arrays_runs_on_its_own(gradwire, tmp_path):
     out = tmp_path / "spirals.py"
     done = gradwire("export", path("training_spirals"), "--to", "numpy", "-o", out)
     assert (done.code, done.err) == (0, "")
-    assert done.out == f"{out.with_suffix('.safetensors')}\n{out}\n"
+    assert done.out == f"{tmp_path / 'spirals_arrays.safetensors'}\n{out}\n"
     code = "import spirals; print(*spirals.loss_and_gradients()[0])"
     ran = subprocess.run(
         [sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, check=True

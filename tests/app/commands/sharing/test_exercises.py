@@ -7,7 +7,7 @@ from PySide6.QtCore import QPoint, Qt
 from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import QFileDialog, QMessageBox
 
-from app.commands.publishing import PublishCommands
+from app.commands.sharing.publishing import PublishCommands
 from app.panels.dialogs.class_sheet import ClassSheet
 from app.services.background import Cancelled
 from runtime.diagram import load

@@ -1,0 +1,1 @@
+"""Writes what others read without Gradwire: pages for browsers, source and models."""

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 from blocks.block import Source
 from blocks.library.pages import Page as PageBlock
 from blocks.library.pages import PageInput, PageOutput
+from blocks.library.sources import Variable
 from blocks.names import MAIN, MAX_LENGTH, fresh_names, is_name
 from blocks.registry import registry
 from blocks.values import PortLiteral
@@ -140,13 +141,16 @@ class Paging:
         return InstancePath(block).port(x.port) if block else ""
 
     def _kept(self, targets: Iterable[Staged]) -> list[StagedBlock]:
-        """All variables and inputs, and all that the targets depend on, in order."""
+        """All inputs, all variables that are trained, and all that the targets depend on, in order.
+
+        What nothing reads of the other variables, such as a count of batches, is left out.
+        """
         ports: dict[Scope, list[StagedBlock]] = defaultdict(list)
         for block in self._all:
             if block.scope.is_loop and isinstance(block.block, PageInput | PageOutput):
                 ports[block.scope].append(block)
         pending = [x.source for x in targets if x.source is not None]
-        pending += [block for block in self._all if block.parameter]
+        pending += [block for block in self._all if block.parameter and not _is_buffer(block)]
         found = set(pending)
         while pending:
             block = pending.pop()
@@ -213,7 +217,7 @@ class Paging:
                 source in owned
                 and owned[source] in block.block.ownable
                 and readers[source] == [block]
-                and source.name == owned[source]
+                and (source.name == owned[source] or not _is_trained(source))
                 for source in variables
             )
             if fits:
@@ -353,6 +357,14 @@ class Paging:
         self._sheet(self._root)
         ordered = sorted(self._sheets, key=lambda scope: scope is not self._root)
         return ((scope, self._sheets[scope]) for scope in ordered)
+
+
+def _is_trained(block: StagedBlock) -> bool:
+    return isinstance(block.block, Source) and block.block.wants_gradient
+
+
+def _is_buffer(block: StagedBlock) -> bool:
+    return isinstance(block.block, Variable) and not _is_trained(block)
 
 
 def _literal(x: Staged, operands: Iterable[Staged]) -> PortLiteral:

@@ -295,7 +295,7 @@ class Stage(Shaping):
             Remark(kind, text, paging.path(source) if source else "", written)
             for kind, text, source, written in self.remarks
         )
-        leaves = [block for block in self._blocks if block.parameter]
+        leaves = [block for block in self._blocks if block.parameter and paging.path(block)]
         return Imported(
             made,
             remarks,

@@ -235,3 +235,15 @@ def test_nothing_is_specialised_to_numbers_that_nobody_gave():
         stage.numbers(x, "Reshape")
     stage.output(x, "y")
     assert run(stage.finish()).run().values["y.out"].shape == (2, 3)
+
+
+def test_a_buffer_may_be_owned_under_another_name_and_is_left_out_where_nothing_reads_it():
+    stage, x = stage_with_input()
+    weight = stage.variable("fc.mask", example((4, 3)), trainable=False, module=("fc",))
+    stage.variable("fc.count", np.array(0), trainable=False, module=("fc",))
+    with stage.at(("fc",)):
+        y = stage.block("Linear", x, weight)
+    stage.loss(stage.block("Sum", y))
+    imported = stage.finish()
+    assert set(imported.diagram.pages) == {"main"}
+    assert imported.parameters == {"fc.mask": "fc/weight"}

@@ -38,7 +38,7 @@ WITHOUT_PEER = {
     "Scan",  # has the arithmetic of its page: test_scans compares it with jax.lax.scan
     "Pack", "Unpack", "Pick", "Merge",  # sort the leaves of trees
     "Loss", "Gradient",  # are what the gradients of whole diagrams are compared with
-    "RandomNormal", "RandomUniform",  # have another generator in every system
+    "RandomNormal", "RandomUniform", "Dropout",  # have another generator in every system
     *VIEWS,
     "Dataset",  # has data instead of arithmetic
 }  # fmt: skip

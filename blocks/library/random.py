@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Annotated, Any, ClassVar, Self
+from typing import Annotated, Any, ClassVar, Literal, Self
 
 from pydantic import Field, model_validator
 
 from blocks.block import Block, Shape
-from blocks.elementwise import same_shape
+from blocks.elementwise import Elementwise, same_shape
 from blocks.values import FloatDType
 
 Length = Annotated[int, Field(ge=0)]
+Seed = Annotated[int, Field(ge=0, lt=2**63)]
 
 
 class _Random(Block):
@@ -24,7 +25,7 @@ class _Random(Block):
 
     shape: tuple[Length, ...] = ()
     """Lengths of the axes; of no effect where ``like`` is wired."""
-    seed: Annotated[int, Field(ge=0, lt=2**63)] | None = None
+    seed: Seed | None = None
     """Seed: the same numbers for the same seed, shape and step; null draws by the block's name,
     differently for each block."""
     dtype: FloatDType = "float32"
@@ -84,3 +85,34 @@ class RandomUniform(_Random):
     def forward(self, xp: Any, like: Any = None) -> Any:
         u = xp.random_uniform(self._shape(like), self.seed, self.dtype)
         return self.low + (self.high - self.low) * u
+
+
+class Dropout(Elementwise):
+    """Sets elements to 0 at random, ``out = x / (1 - rate)`` of those that stay.
+
+    In training a new choice at every step, and gradient goes through what stays; in evaluation x
+    itself.
+
+    Source: Srivastava et al. 2014.
+    """
+
+    symbol: ClassVar[str] = "drop"
+    formula: ClassVar[str] = r"y = \frac{m \odot x}{1 - p}, \quad m \sim \mathcal{B}(1 - p)"
+
+    rate: Annotated[float, Field(ge=0, le=1)] = 0.5
+    """Share p of the elements that are set to 0."""
+    seed: Seed | None = None
+    """Seed: the same choice for the same seed, shape and step; null draws by the block's name,
+    differently for each block."""
+    mode: Literal["train", "eval"] = "train"
+    """Whether elements are dropped, as in training, or all stay, as in use."""
+
+    def label(self) -> str:
+        return f"{self.symbol} {self.rate:g}" if self.mode == "train" else f"{self.symbol} off"
+
+    def forward(self, xp: Any, x: Any) -> Any:
+        x = xp.as_float(x)
+        if self.mode == "eval":
+            return x
+        stays = xp.random_uniform(x.shape, self.seed) >= self.rate
+        return xp.where(stays, x * (1 / (1 - self.rate) if self.rate < 1 else 0.0), 0.0)

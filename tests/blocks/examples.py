@@ -158,6 +158,26 @@ def _examples() -> list[Example]:
     add("Embedding", {"indices": ROWS, "weight": _floats(3, 2)}, closed="indices")
     add("Embedding", {"indices": ROWS - 1, "weight": _floats(3, 2)}, rows=3, closed="indices")
 
+    vectors = {"scale": _floats(3), "bias": _floats(3)}
+    images = {"scale": _floats(4), "bias": _floats(4)}
+    add("LayerNorm", {"x": A})
+    add("LayerNorm", {"x": A, **vectors})
+    add("LayerNorm", {"x": _floats(2, 3, 2), "scale": _floats(3, 2)}, axes=(1, -1))
+    add("RMSNorm", {"x": A, "scale": vectors["scale"]}, epsilon=0.1)
+    add("GroupNorm", {"x": _floats(2, 4, 3), **images}, groups=2)
+    add("GroupNorm", {"x": _floats(2, 4, 3)}, groups=4)
+    statistics = {"mean": _floats(3), "variance": _floats(3, low=0.5)}
+    add("BatchNorm", {"x": _floats(4, 3), **vectors, **statistics}, closed="mean variance")
+    add("BatchNorm", {"x": _floats(2, 2, 3)}, axis=-1)
+    add("BatchNorm", {"x": A, **vectors, **statistics}, mode="running")
+    add("LRN", {"x": _floats(2, 4)}, size=3, alpha=0.5)
+    heads = {"query": _floats(2, 3, 2), "key": _floats(2, 4, 2), "value": _floats(2, 4, 3)}
+    add("Attention", heads)
+    add("Attention", heads, causal=True, scale=0.7)
+    add("Attention", {**heads, "mask": _floats(3, 4)})
+    some = np.array([[True, False, True, True], [False] * 4, [False, True, False, False]])
+    add("Attention", {**heads, "mask": some}, closed="mask")
+
     weights, bias = _floats(3, 2, 2, 3), _floats(3)
     add("Conv2D", {"x": IMAGE, "weight": weights, "bias": bias})
     add("Conv2D", {"x": IMAGE, "weight": weights}, stride=(2, 1), padding="same")
@@ -238,6 +258,8 @@ def _examples() -> list[Example]:
     add("RandomNormal", {"like": A}, closed="like")
     add("RandomUniform", {}, shape=(2, 3), low=-1.0)
     add("RandomUniform", {"like": A}, dtype="float64", closed="like")
+    add("Dropout", {"x": A}, rate=0.3, seed=2)
+    add("Dropout", {"x": A}, mode="eval")
     return found
 
 

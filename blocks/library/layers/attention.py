@@ -1,7 +1,8 @@
-"""Layers of transformers: embedding."""
+"""Layers of transformers: embedding and attention."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from typing import Annotated, Any, ClassVar
 
@@ -67,4 +68,54 @@ class Embedding(Block):
             raise ShapeError(
                 f"Row {self.padding} for padding is not in the weight.",
                 expected=f"a row from {-count} to {count - 1}",
+            )
+
+
+class Attention(Block):
+    """Scaled dot-product attention, ``out = softmax(scale * query @ keyᵀ) @ value``.
+
+    query (…, n, d), key (…, m, d) and value (…, m, e) give (…, n, e); leading axes broadcast. A
+    boolean mask (…, n, m) is true where a query attends to a key, a float mask is added before the
+    softmax; no gradient goes to a boolean one. A query that attends to nothing gets 0, with
+    gradient 0. Raises ShapeError where the shapes don't fit.
+
+    Source: Vaswani et al. 2017.
+    """
+
+    family: ClassVar[str] = "layers"
+    symbol: ClassVar[str] = "QKV"
+    formula: ClassVar[str] = r"Y = \operatorname{softmax}\left( s \, Q K^{\top} + M \right) V"
+
+    causal: bool = False
+    """Whether query i attends to keys 0 to i alone."""
+    scale: float | None = None
+    """Factor s of the products; null for 1/√d."""
+
+    def forward(self, xp: Any, query: Any, key: Any, value: Any, mask: Any = None) -> Any:
+        self._check(query, key, value)
+        query = xp.as_float(query)
+        scale = 1 / math.sqrt(max(1, query.shape[-1])) if self.scale is None else self.scale
+        last = (*range(key.ndim - 2), key.ndim - 1, key.ndim - 2)
+        scores = xp.matmul(query * scale, xp.permute_dims(key, last))
+        if self.causal:
+            later = xp.arange(scores.shape[-1]) > xp.expand_dims(xp.arange(scores.shape[-2]), -1)
+            scores = xp.where(later, -math.inf, scores)
+        if mask is None:
+            return xp.matmul(xp.softmax(scores, axis=-1), value)
+        scores = xp.where(mask, scores, -math.inf) if mask.dtype == "bool" else scores + mask
+        attends = xp.any(xp.not_equal(scores, -math.inf), axis=-1, keepdims=True)
+        weights = xp.softmax(xp.where(attends, scores, 0.0), axis=-1)
+        return xp.matmul(xp.where(attends, weights, 0.0), value)
+
+    def _check(self, query: Any, key: Any, value: Any) -> None:
+        fits = (
+            min(query.ndim, key.ndim, value.ndim) >= 2
+            and query.shape[-1] == key.shape[-1]
+            and key.shape[-2] == value.shape[-2] > 0
+        )
+        if not fits:
+            raise ShapeError(
+                "Query, key and value don't fit.",
+                expected="(…, n, d), (…, m, d) and (…, m, e), m above 0",
+                got=f"{query.shape}, {key.shape} and {value.shape}",
             )

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from blocks.errors import ParameterError
-from blocks.library.random import RandomNormal, RandomUniform
+from blocks.library.random import Dropout, RandomNormal, RandomUniform
 from runtime.diagram.model import MAIN, Diagram, Page
 from runtime.engine import Session
 from tests.blocks.single import Single, gradients, value
@@ -68,3 +68,37 @@ def test_without_a_seed_every_block_draws_its_own_and_the_same_again(cls: type) 
     again = Session(Diagram(pages={MAIN: Page(blocks=blocks)})).run().values
     assert not np.array_equal(first["one.out"], first["two.out"])
     np.testing.assert_array_equal(first["one.out"], again["one.out"])
+
+
+X = np.linspace(1, 2, 20_000)
+
+
+@pytest.mark.parametrize("rate", [0.2, 0.5])
+def test_dropout_keeps_the_mean(rate: float) -> None:
+    found = value(Dropout(rate=rate, seed=1), x=X)
+    stays = found != 0
+    np.testing.assert_allclose(found[stays], X[stays] / (1 - rate))
+    np.testing.assert_allclose(stays.mean(), 1 - rate, atol=0.02)
+
+
+def test_gradient_goes_through_what_stays() -> None:
+    single = Single(Dropout(rate=0.25, seed=1), x=X)
+    np.testing.assert_allclose(single.gradients()["x"], single.value() / X)
+
+
+def test_dropout_chooses_anew_at_every_step() -> None:
+    single = Single(Dropout(seed=1), x=X)
+    first = single.value()
+    single.session.step_number = 1
+    assert 0.4 < np.mean((first == 0) != (single.value() == 0)) < 0.6
+    single.session.step_number = 0
+    np.testing.assert_array_equal(single.value(), first)
+
+
+@pytest.mark.parametrize(
+    ("block", "expected"),
+    [(Dropout(rate=0), X), (Dropout(mode="eval"), X), (Dropout(rate=1), 0 * X)],
+)
+def test_dropout_of_none_and_of_all(block: Dropout, expected: np.ndarray) -> None:
+    np.testing.assert_array_equal(value(block, x=X), expected)
+    assert gradients(block, x=X)["x"] is not None

@@ -493,6 +493,24 @@ def _layers(found: Comparisons, dtype: str) -> None:
     for padding in (None, 1):
         found.add("Embedding", {"indices": np.array([3, 1, 1, 0]), "weight": weight},
                   padding=padding)  # fmt: skip
+    x, (scale, bias, mean) = draw.normal(size=(5, 4, 3)).astype(dtype), weight.T
+    by_axis = {"scale": weight[0], "bias": weight[1]}
+    found.add("LayerNorm", {"x": x, **by_axis}, epsilon=0.1)
+    found.add("LayerNorm", {"x": x}, axes=(1, 2), epsilon=0.1)
+    found.add("RMSNorm", {"x": x, "scale": weight[0]})
+    by_channel = {"scale": scale, "bias": bias}
+    found.add("GroupNorm", {"x": x, **by_channel}, groups=2)
+    kept = {"mean": mean, "variance": np.abs(scale) + 1}
+    for mode in ("batch", "running"):
+        found.add("BatchNorm", {"x": x, **by_channel, **kept}, mode=mode)
+    found.add("LRN", {"x": x}, size=3, alpha=0.5)
+    queries = x[:, :2].copy()
+    found.add("Attention", {"query": queries, "key": x, "value": x[:, ::-1].copy()})
+    found.add("Attention", {"query": x, "key": x, "value": x}, causal=True, scale=0.5)
+    mask = np.array([[True, False, True, True], [False, True, True, False]])
+    found.add("Attention", {"query": queries, "key": x, "value": x, "mask": mask})
+    found.add("Attention", {"query": queries, "key": x, "value": x,
+                            "mask": weight[:2].repeat(2, 1)[:, :4].copy()})  # fmt: skip
 
 
 def _shapes(found: Comparisons, x: Array) -> None:

@@ -236,6 +236,49 @@ def _cast(block: Any, x: Any) -> Any:
     return x.to(getattr(torch, block.dtype))
 
 
+def _last_axes(block: Any, x: Any) -> tuple[list[int], list[int]]:
+    """The axes that are normalised, which lie behind the others, and their lengths."""
+    axes = (block.axes,) if isinstance(block.axes, int) else block.axes
+    axes = sorted(axis % x.ndim for axis in axes)
+    return axes, [x.shape[axis] for axis in axes]
+
+
+def _with_axes_last(block: Any, x: Any, normalise: Any) -> Any:
+    axes, lengths = _last_axes(block, x)
+    last = list(range(x.ndim - len(axes), x.ndim))
+    return normalise(x.movedim(axes, last), lengths).movedim(last, axes)
+
+
+def _layer_norm(block: Any, x: Any, scale: Any = None, bias: Any = None) -> Any:
+    return _with_axes_last(
+        block, x, lambda x, lengths: F.layer_norm(x, lengths, scale, bias, block.epsilon)
+    )
+
+
+def _rms_norm(block: Any, x: Any, scale: Any = None) -> Any:
+    return _with_axes_last(
+        block, x, lambda x, lengths: F.rms_norm(x, lengths, scale, block.epsilon)
+    )
+
+
+def _batch_norm(
+    block: Any, x: Any, scale: Any = None, bias: Any = None, mean: Any = None, variance: Any = None
+) -> Any:
+    """F.batch_norm, which writes into copies of the running statistics; it refuses to
+    differentiate by those, and they are used as a formula.
+    """
+    first = x.movedim(block.axis, 1)
+    if block.mode == "running":
+        shape = (-1, *[1] * (x.ndim - 2))
+        out = (first - mean.reshape(shape)) / torch.sqrt(variance.reshape(shape) + block.epsilon)
+        out = out if scale is None else out * scale.reshape(shape)
+        out = out if bias is None else out + bias.reshape(shape)
+        return out.movedim(1, block.axis), mean, variance
+    kept = [None if old is None else old.detach().clone() for old in (mean, variance)]
+    out = F.batch_norm(first, *kept, scale, bias, True, block.momentum, block.epsilon)
+    return out.movedim(1, block.axis), *kept
+
+
 def _one_hot(block: Any, indices: Any) -> Any:
     return F.one_hot(indices.long(), block.depth).to(getattr(torch, block.dtype))
 
@@ -342,6 +385,18 @@ FUNCTIONS: dict[str, Function] = {
     "ScatterRows": _scatter_rows,
     "ScatterAlong": _scatter_along,
     "TakeAlong": lambda block, x, i: torch.gather(x, block.axis, i % x.shape[block.axis]),
+    "LayerNorm": _layer_norm,
+    "RMSNorm": _rms_norm,
+    "GroupNorm": lambda block, x, scale=None, bias=None: F.group_norm(
+        x, block.groups, scale, bias, block.epsilon
+    ),
+    "BatchNorm": _batch_norm,
+    "LRN": lambda block, x: F.local_response_norm(
+        x, block.size, block.alpha, block.beta, block.bias
+    ),
+    "Attention": lambda block, q, k, v, mask=None: F.scaled_dot_product_attention(
+        q, k, v, mask, is_causal=block.causal, scale=block.scale
+    ),
     "Embedding": lambda block, i, weight: F.embedding(i % len(weight), weight, block.padding),
     "CosineSimilarity": lambda _, a, b: F.cosine_similarity(a, b, -1),
     "Einsum": _alike(lambda block, *terms: torch.einsum(block.subscripts, *terms)),

@@ -158,12 +158,12 @@ def _examples() -> list[Example]:
     add("Embedding", {"indices": ROWS, "weight": _floats(3, 2)}, closed="indices")
     add("Embedding", {"indices": ROWS - 1, "weight": _floats(3, 2)}, rows=3, closed="indices")
 
-    vectors = {"scale": _floats(3), "bias": _floats(3)}
-    images = {"scale": _floats(4), "bias": _floats(4)}
+    vectors = {"weight": _floats(3), "bias": _floats(3)}
+    images = {"weight": _floats(4), "bias": _floats(4)}
     add("LayerNorm", {"x": A})
     add("LayerNorm", {"x": A, **vectors})
-    add("LayerNorm", {"x": _floats(2, 3, 2), "scale": _floats(3, 2)}, axes=(1, -1))
-    add("RMSNorm", {"x": A, "scale": vectors["scale"]}, epsilon=0.1)
+    add("LayerNorm", {"x": _floats(2, 3, 2), "weight": _floats(3, 2)}, axes=(1, -1))
+    add("RMSNorm", {"x": A, "weight": vectors["weight"]}, epsilon=0.1)
     add("GroupNorm", {"x": _floats(2, 4, 3), **images}, groups=2)
     add("GroupNorm", {"x": _floats(2, 4, 3)}, groups=4)
     statistics = {"mean": _floats(3), "variance": _floats(3, low=0.5)}

@@ -35,7 +35,7 @@ class _Normalisation(Block):
         return {n: s for n, s in wanted.items() if inputs[n] is None and s is not None}
 
     def _parameter_shape(self, shape: Shape) -> Shape | None:
-        """The shape of scale and bias for x of a shape; None where it does not fit."""
+        """The shape of weight and bias for x of a shape; None where it does not fit."""
         raise NotImplementedError  # each normalisation has its own
 
     def _require_parameters(self, x: Any, wanted: Shape, **parameters: Any) -> None:
@@ -49,7 +49,7 @@ class _Normalisation(Block):
 
 
 class _OfAxes(_Normalisation):
-    """Normalises over axes, whose lengths are the shape of scale and bias."""
+    """Normalises over axes, whose lengths are the shape of weight and bias."""
 
     abstract: ClassVar[bool] = True
 
@@ -68,10 +68,10 @@ class _OfAxes(_Normalisation):
 
 
 class LayerNorm(_OfAxes):
-    """Each row to mean 0 and variance 1, ``out = (x - μ) / sqrt(σ² + ε) * scale + bias``.
+    """Each row to mean 0 and variance 1, ``out = (x - μ) / sqrt(σ² + ε) * weight + bias``.
 
-    μ and σ² are of the elements along ``axes``, σ² their mean squared distance; scale and bias
-    have the lengths of those axes, and are left out where neither wired nor owned. Its own scale
+    μ and σ² are of the elements along ``axes``, σ² their mean squared distance; weight and bias
+    have the lengths of those axes, and are left out where neither wired nor owned. Its own weight
     is 1, its own bias 0. Raises ShapeError where the shapes don't fit.
 
     Source: Ba, Kiros & Hinton 2016.
@@ -81,20 +81,20 @@ class LayerNorm(_OfAxes):
     formula: ClassVar[str] = (
         r"y = \frac{x - \mu}{\sqrt{\sigma^2 + \varepsilon}} \odot \gamma + \beta"
     )
-    ownable: ClassVar[Mapping[str, Source]] = {"scale": _ONES, "bias": _ZEROS}
+    ownable: ClassVar[Mapping[str, Source]] = {"weight": _ONES, "bias": _ZEROS}
 
-    def forward(self, xp: Any, x: Any, scale: Any = None, bias: Any = None) -> Any:
+    def forward(self, xp: Any, x: Any, weight: Any = None, bias: Any = None) -> Any:
         axes, lengths = self._axes(x), self._parameter_shape(x.shape) or ()
-        self._require_parameters(x, lengths, scale=scale, bias=bias)
+        self._require_parameters(x, lengths, weight=weight, bias=bias)
         out = _standardised(xp, x, axes, self.epsilon)
-        return _scaled(xp, out, scale, bias, axes)
+        return _scaled(xp, out, weight, bias, axes)
 
 
 class RMSNorm(_OfAxes):
-    """Each row to mean square 1, ``out = x / sqrt(mean(x²) + ε) * scale``.
+    """Each row to mean square 1, ``out = x / sqrt(mean(x²) + ε) * weight``.
 
-    The mean is of the elements along ``axes``; scale has the lengths of those axes, and is left
-    out where neither wired nor owned. Its own scale is 1. Raises ShapeError where the shapes don't
+    The mean is of the elements along ``axes``; weight has the lengths of those axes, and is left
+    out where neither wired nor owned. Its own weight is 1. Raises ShapeError where the shapes don't
     fit.
 
     Source: Zhang & Sennrich 2019.
@@ -104,21 +104,21 @@ class RMSNorm(_OfAxes):
     formula: ClassVar[str] = (
         r"y = \frac{x}{\sqrt{\frac{1}{n} \sum_i x_i^2 + \varepsilon}} \odot \gamma"
     )
-    ownable: ClassVar[Mapping[str, Source]] = {"scale": _ONES}
+    ownable: ClassVar[Mapping[str, Source]] = {"weight": _ONES}
 
-    def forward(self, xp: Any, x: Any, scale: Any = None) -> Any:
+    def forward(self, xp: Any, x: Any, weight: Any = None) -> Any:
         axes, lengths = self._axes(x), self._parameter_shape(x.shape) or ()
-        self._require_parameters(x, lengths, scale=scale)
+        self._require_parameters(x, lengths, weight=weight)
         wide = _wide(xp, x)
         square = xp.mean(xp.square(wide), axis=axes, keepdims=True)
         out = xp.astype(wide / xp.sqrt(square + self.epsilon), xp.as_float(x).dtype)
-        return _scaled(xp, out, scale, None, axes)
+        return _scaled(xp, out, weight, None, axes)
 
 
 class GroupNorm(_Normalisation):
     """Each group of channels to mean 0 and variance 1, scaled and shifted by channel.
 
-    x (N, C, …), scale and bias (C,), out (N, C, …): the C / groups channels of a group are
+    x (N, C, …), weight and bias (C,), out (N, C, …): the C / groups channels of a group are
     normalised together with all that lies behind them. One channel a group is instance
     normalisation. Scale and bias are left out where neither wired nor owned; its own are 1 and 0.
     Raises ShapeError where groups don't divide C, or the shapes don't fit.
@@ -130,7 +130,7 @@ class GroupNorm(_Normalisation):
     formula: ClassVar[str] = (
         r"y = \frac{x - \mu_g}{\sqrt{\sigma_g^2 + \varepsilon}} \odot \gamma_c + \beta_c"
     )
-    ownable: ClassVar[Mapping[str, Source]] = {"scale": _ONES, "bias": _ZEROS}
+    ownable: ClassVar[Mapping[str, Source]] = {"weight": _ONES, "bias": _ZEROS}
 
     groups: Annotated[int, Field(ge=1)] = 1
     """Number of groups that the channels are divided into."""
@@ -138,28 +138,28 @@ class GroupNorm(_Normalisation):
     def _parameter_shape(self, shape: Shape) -> Shape | None:
         return shape[1:2] if len(shape) > 1 else None
 
-    def forward(self, xp: Any, x: Any, scale: Any = None, bias: Any = None) -> Any:
+    def forward(self, xp: Any, x: Any, weight: Any = None, bias: Any = None) -> Any:
         if x.ndim < 2 or x.shape[1] % self.groups:
             raise ShapeError(
                 "The channels of x don't divide into groups.",
                 expected=f"(N, C, …), C a multiple of {self.groups}",
                 got=str(x.shape),
             )
-        self._require_parameters(x, x.shape[1:2], scale=scale, bias=bias)
+        self._require_parameters(x, x.shape[1:2], weight=weight, bias=bias)
         grouped = xp.reshape(x, (x.shape[0], self.groups, -1) if x.size else x.shape)
         out = _standardised(xp, grouped, tuple(range(2, grouped.ndim)), self.epsilon)
-        return _scaled(xp, xp.reshape(out, x.shape), scale, bias, (1,))
+        return _scaled(xp, xp.reshape(out, x.shape), weight, bias, (1,))
 
 
 class BatchNorm(_Normalisation):
-    """Each channel to mean 0 and variance 1, ``out = (x - μ) / sqrt(σ² + ε) * scale + bias``.
+    """Each channel to mean 0 and variance 1, ``out = (x - μ) / sqrt(σ² + ε) * weight + bias``.
 
     All vectors have one element for each channel along ``axis``. In batch mode μ and σ² are of
     the batch, all other axes, and gradient goes through them; in running mode they are ``mean``
     and ``variance``. ``new_mean`` and ``new_variance`` are the running statistics after the batch,
     ``(1 - momentum) * mean + momentum * μ``, or those of the batch where no old ones are given; in
     running mode they stay. They have no gradient. What is neither wired nor owned is left out. Its
-    own are scale 1, bias 0, and frozen, mean 0 and variance 1. Raises ShapeError where the shapes
+    own are weight 1, bias 0, and frozen, mean 0 and variance 1. Raises ShapeError where the shapes
     don't fit, or running statistics are missing.
 
     Source: Ioffe & Szegedy 2015.
@@ -171,7 +171,7 @@ class BatchNorm(_Normalisation):
     )
     outputs: ClassVar[tuple[str, ...]] = ("out", "new_mean", "new_variance")
     ownable: ClassVar[Mapping[str, Source]] = {
-        "scale": _ONES,
+        "weight": _ONES,
         "bias": _ZEROS,
         "mean": Variable(initialiser="zeros", trainable=False),
         "variance": Variable(initialiser="ones", trainable=False),
@@ -195,14 +195,14 @@ class BatchNorm(_Normalisation):
         self,
         xp: Any,
         x: Any,
-        scale: Any = None,
+        weight: Any = None,
         bias: Any = None,
         mean: Any = None,
         variance: Any = None,
     ) -> tuple[Any, Any, Any]:
         axis = require_axis(x, self.axis)
         channels = (x.shape[axis],)
-        given = {"scale": scale, "bias": bias, "mean": mean, "variance": variance}
+        given = {"weight": weight, "bias": bias, "mean": mean, "variance": variance}
         self._require_parameters(x, channels, **given)
         others = tuple(i for i in range(x.ndim) if i != axis)
         if self.mode == "running":
@@ -211,7 +211,7 @@ class BatchNorm(_Normalisation):
         else:
             out = _standardised(xp, x, others, self.epsilon)
             fresh = self._updated(xp, x, mean, variance, others)
-        return _scaled(xp, out, scale, bias, (axis,)), *map(xp.stop_gradient, fresh)
+        return _scaled(xp, out, weight, bias, (axis,)), *map(xp.stop_gradient, fresh)
 
     def _by_running(self, xp: Any, x: Any, mean: Any, variance: Any, axis: int) -> Any:
         if mean is None or variance is None:
@@ -299,10 +299,10 @@ def _standardised(xp: Any, x: Any, axes: tuple[int, ...], epsilon: float) -> Any
     return xp.astype(centred / xp.sqrt(variance + epsilon), xp.as_float(x).dtype)
 
 
-def _scaled(xp: Any, x: Any, scale: Any, bias: Any, axes: tuple[int, ...]) -> Any:
-    """``x * scale + bias``, whose axes lie along ``axes`` of x; without those not given."""
-    if scale is not None:
-        x = x * _spread(xp, scale, x.ndim, axes)
+def _scaled(xp: Any, x: Any, weight: Any, bias: Any, axes: tuple[int, ...]) -> Any:
+    """``x * weight + bias``, whose axes lie along ``axes`` of x; without those not given."""
+    if weight is not None:
+        x = x * _spread(xp, weight, x.ndim, axes)
     return x if bias is None else x + _spread(xp, bias, x.ndim, axes)
 
 

@@ -30,7 +30,7 @@ def test_layer_norm(axes: int | tuple[int, ...]) -> None:
 
 
 def test_scale_and_bias_lie_along_the_axes() -> None:
-    found = value(LayerNorm(axes=1), x=X, scale=SCALE, bias=BIAS)
+    found = value(LayerNorm(axes=1), x=X, weight=SCALE, bias=BIAS)
     expected = _normal(X, (1,)) * SCALE[:, None] + BIAS[:, None]
     np.testing.assert_allclose(found, expected, rtol=1e-12)
 
@@ -43,7 +43,7 @@ def test_rms_norm() -> None:
 
 @pytest.mark.parametrize("groups", [1, 3, 6])
 def test_group_norm(groups: int) -> None:
-    found = value(GroupNorm(groups=groups), x=X, scale=SCALE, bias=BIAS)
+    found = value(GroupNorm(groups=groups), x=X, weight=SCALE, bias=BIAS)
     expected = _normal(X.reshape(4, groups, -1), (2,)).reshape(X.shape)
     expected = expected * SCALE[:, None] + BIAS[:, None]
     np.testing.assert_allclose(found, expected, rtol=1e-12)
@@ -83,7 +83,7 @@ def test_batch_norm_without_old_statistics_gives_those_of_the_batch() -> None:
 
 
 def test_batch_norm_by_running_statistics() -> None:
-    inputs = {"x": X, "scale": SCALE, "bias": BIAS, "mean": MEAN, "variance": VARIANCE}
+    inputs = {"x": X, "weight": SCALE, "bias": BIAS, "mean": MEAN, "variance": VARIANCE}
     out, mean, variance = _outputs(BatchNorm(mode="running"), **inputs)
     expected = (X - MEAN[:, None]) / np.sqrt(VARIANCE + 1e-5)[:, None]
     np.testing.assert_allclose(out, expected * SCALE[:, None] + BIAS[:, None], rtol=1e-12)
@@ -131,11 +131,11 @@ def test_local_response_norm(size: int) -> None:
     ("block", "inputs", "message"),
     [
         (LayerNorm(axes=3), {}, "Axis 3"),
-        (LayerNorm(), {"scale": SCALE}, "Scale doesn't fit"),
+        (LayerNorm(), {"weight": SCALE}, "Weight doesn't fit"),
         (LayerNorm(axes=1), {"bias": SCALE[:1]}, "Bias doesn't fit"),
-        (RMSNorm(), {"scale": SCALE}, "Scale doesn't fit"),
+        (RMSNorm(), {"weight": SCALE}, "Weight doesn't fit"),
         (GroupNorm(groups=4), {}, "don't divide into groups"),
-        (GroupNorm(), {"scale": SCALE[:2]}, "Scale doesn't fit"),
+        (GroupNorm(), {"weight": SCALE[:2]}, "Weight doesn't fit"),
         (BatchNorm(), {"variance": SCALE[:2]}, "Variance doesn't fit"),
         (BatchNorm(mode="running"), {"mean": SCALE}, "no running statistics"),
         (LRN(), {"x": floats(1)}, "no channels"),

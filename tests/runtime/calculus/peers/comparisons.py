@@ -493,14 +493,14 @@ def _layers(found: Comparisons, dtype: str) -> None:
     for padding in (None, 1):
         found.add("Embedding", {"indices": np.array([3, 1, 1, 0]), "weight": weight},
                   padding=padding)  # fmt: skip
-    x, (scale, bias, mean) = draw.normal(size=(5, 4, 3)).astype(dtype), weight.T
-    by_axis = {"scale": weight[0], "bias": weight[1]}
+    x, (factor, bias, mean) = draw.normal(size=(5, 4, 3)).astype(dtype), weight.T
+    by_axis = {"weight": weight[0], "bias": weight[1]}
     found.add("LayerNorm", {"x": x, **by_axis}, epsilon=0.1)
     found.add("LayerNorm", {"x": x}, axes=(1, 2), epsilon=0.1)
-    found.add("RMSNorm", {"x": x, "scale": weight[0]})
-    by_channel = {"scale": scale, "bias": bias}
+    found.add("RMSNorm", {"x": x, "weight": weight[0]})
+    by_channel = {"weight": factor, "bias": bias}
     found.add("GroupNorm", {"x": x, **by_channel}, groups=2)
-    kept = {"mean": mean, "variance": np.abs(scale) + 1}
+    kept = {"mean": mean, "variance": np.abs(factor) + 1}
     for mode in ("batch", "running"):
         found.add("BatchNorm", {"x": x, **by_channel, **kept}, mode=mode)
     found.add("LRN", {"x": x}, size=3, alpha=0.5)

@@ -249,20 +249,20 @@ def _with_axes_last(block: Any, x: Any, normalise: Any) -> Any:
     return normalise(x.movedim(axes, last), lengths).movedim(last, axes)
 
 
-def _layer_norm(block: Any, x: Any, scale: Any = None, bias: Any = None) -> Any:
+def _layer_norm(block: Any, x: Any, weight: Any = None, bias: Any = None) -> Any:
     return _with_axes_last(
-        block, x, lambda x, lengths: F.layer_norm(x, lengths, scale, bias, block.epsilon)
+        block, x, lambda x, lengths: F.layer_norm(x, lengths, weight, bias, block.epsilon)
     )
 
 
-def _rms_norm(block: Any, x: Any, scale: Any = None) -> Any:
+def _rms_norm(block: Any, x: Any, weight: Any = None) -> Any:
     return _with_axes_last(
-        block, x, lambda x, lengths: F.rms_norm(x, lengths, scale, block.epsilon)
+        block, x, lambda x, lengths: F.rms_norm(x, lengths, weight, block.epsilon)
     )
 
 
 def _batch_norm(
-    block: Any, x: Any, scale: Any = None, bias: Any = None, mean: Any = None, variance: Any = None
+    block: Any, x: Any, weight: Any = None, bias: Any = None, mean: Any = None, variance: Any = None
 ) -> Any:
     """F.batch_norm, which writes into copies of the running statistics; it refuses to
     differentiate by those, and they are used as a formula.
@@ -271,11 +271,11 @@ def _batch_norm(
     if block.mode == "running":
         shape = (-1, *[1] * (x.ndim - 2))
         out = (first - mean.reshape(shape)) / torch.sqrt(variance.reshape(shape) + block.epsilon)
-        out = out if scale is None else out * scale.reshape(shape)
+        out = out if weight is None else out * weight.reshape(shape)
         out = out if bias is None else out + bias.reshape(shape)
         return out.movedim(1, block.axis), mean, variance
     kept = [None if old is None else old.detach().clone() for old in (mean, variance)]
-    out = F.batch_norm(first, *kept, scale, bias, True, block.momentum, block.epsilon)
+    out = F.batch_norm(first, *kept, weight, bias, True, block.momentum, block.epsilon)
     return out.movedim(1, block.axis), *kept
 
 
@@ -387,8 +387,8 @@ FUNCTIONS: dict[str, Function] = {
     "TakeAlong": lambda block, x, i: torch.gather(x, block.axis, i % x.shape[block.axis]),
     "LayerNorm": _layer_norm,
     "RMSNorm": _rms_norm,
-    "GroupNorm": lambda block, x, scale=None, bias=None: F.group_norm(
-        x, block.groups, scale, bias, block.epsilon
+    "GroupNorm": lambda block, x, weight=None, bias=None: F.group_norm(
+        x, block.groups, weight, bias, block.epsilon
     ),
     "BatchNorm": _batch_norm,
     "LRN": lambda block, x: F.local_response_norm(

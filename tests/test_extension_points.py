@@ -124,7 +124,7 @@ GUIDES = {
     ),
     "command": Guide(
         lambda: {
-            name.rpartition(".")[2]
+            name.rpartition(".")[2].removesuffix("_")  # import_ is the command import
             for room in ("commands", "interchange", "runs")
             for name in modules(f"runtime/cli/{room}")
         },

@@ -61,6 +61,7 @@ class SpatialOps(ConvolutionOps):
         x, w, _ = self._promoted(x, w, floats=True)
         self._require_spatial(x, w.ndim, "conv")
         how = Stride(w.shape[2:], stride, padding, dilation)
+        _require_fit(x, how)
         if len(how.window) < 3:
             out = self.conv2d_c(_plane(self, x), _plane(self, w), how.plane, groups)
             return self.reshape(out, (*out.shape[:2], *out.shape[-len(how.window) :]))
@@ -141,6 +142,7 @@ class SpatialOps(ConvolutionOps):
         """All windows, their elements along the first two axes; and the shape of the result."""
         x = self.as_float(x)
         self._require_spatial(x, len(how.window) + 2, what)
+        _require_fit(x, how)
         n, channels, *lengths = x.shape
         if len(lengths) < 3:
             patches = self.windows(_plane(self, x), how.plane, fill)
@@ -161,6 +163,19 @@ class SpatialOps(ConvolutionOps):
                 "window of the same rank.",
                 expected=str(["batch", "channels", *["length"] * min(max(rank - 2, 1), 3)]),
                 got=str(list(x.shape)),
+            )
+
+
+def _require_fit(x: Value, how: Stride) -> None:
+    """Raise ShapeError where the window of a line or a volume doesn't fit once."""
+    axes = zip(x.shape[2:], *how, strict=True)
+    for axis, (length, window, _, ends, dilation) in enumerate(axes, 2):
+        reach, padded = dilation * (window - 1) + 1, length + sum(ends)
+        if reach > padded and x.ndim != 4:
+            raise ShapeError(
+                f"A window that spans {reach} doesn't fit {padded} elements along axis {axis}, "
+                "padding included.",
+                next_step="Make the window smaller or pad more.",
             )
 
 

@@ -20,6 +20,8 @@ def draw(*shape: int) -> Any:
 
 F = torch.nn.functional
 IMAGE = draw(2, 4, 7, 6)
+VOLUME = draw(2, 4, 5, 4, 3)
+SQUARE = draw(2, 3, 3) + 3 * np.eye(3)
 
 # (ours, PyTorch's, inputs)
 PAIRS = {
@@ -30,6 +32,36 @@ PAIRS = {
     "depthwise": (
         lambda xp, x, w: xp.conv2d(x, w, groups=4),
         lambda x, w: F.conv2d(x, w, groups=4), (IMAGE, draw(4, 1, 3, 3)),
+    ),
+    "conv1d": (
+        lambda xp, x, w: xp.conv(x, w, (2,), ((1, 1),), (2,), 2),
+        lambda x, w: F.conv1d(x, w, None, 2, 1, 2, 2), (IMAGE[:, :, 0], draw(6, 2, 2)),
+    ),
+    "conv3d": (
+        lambda xp, x, w: xp.conv(x, w, (2, 1, 1), ((1, 1), (0, 0), (2, 2)), (1, 2, 1), 2),
+        lambda x, w: F.conv3d(x, w, None, (2, 1, 1), (1, 0, 2), (1, 2, 1), 2),
+        (VOLUME, draw(6, 2, 3, 2, 2)),
+    ),
+    "conv_transpose3d": (
+        lambda xp, x, w: xp.conv_transpose(
+            x, w, (9, 5, 5), (2, 1, 2), ((1, 1), (0, 0), (0, 0)), (1, 1, 1), 2
+        ),
+        lambda x, w: F.conv_transpose3d(x, w, None, (2, 1, 2), (1, 0, 0), 0, 2),
+        (VOLUME, draw(4, 3, 3, 2, 1)),
+    ),
+    "max_pool3d": (
+        lambda xp, x: xp.max_pool(x, (3, 2, 2), (2, 2, 1), ((1, 1), (1, 1), (0, 0)), (1, 1, 2)),
+        lambda x: F.max_pool3d(x, (3, 2, 2), (2, 2, 1), (1, 1, 0), (1, 1, 2)), (VOLUME,),
+    ),
+    "inverse": (lambda xp, x: xp.inverse(x), torch.linalg.inv, (SQUARE,)),
+    "solve": (lambda xp, a, b: xp.solve(a, b), torch.linalg.solve, (SQUARE, draw(2, 3, 4))),
+    "cholesky": (
+        lambda xp, x: xp.cholesky(x), lambda x: torch.linalg.cholesky((x + x.mT) / 2),
+        (SQUARE @ SQUARE.swapaxes(1, 2),),
+    ),
+    "det": (lambda xp, x: xp.determinant(x), torch.linalg.det, (SQUARE,)),
+    "slogdet": (
+        lambda xp, x: xp.log_determinant(x), lambda x: torch.linalg.slogdet(x)[1], (-SQUARE,),
     ),
     "max_pool": (
         lambda xp, x: xp.max_pool(x, (3, 2), (2, 2), ((1, 1), (1, 1))),

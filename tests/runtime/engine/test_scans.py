@@ -25,6 +25,7 @@ from blocks.library.sources import Constant, Variable
 from runtime.diagram import SetParameters, apply
 from runtime.diagram.model import MAIN
 from runtime.engine import Session
+from runtime.flow import analyse
 from tests.runtime.engine.drawing import draw, page
 
 if TYPE_CHECKING:
@@ -298,10 +299,15 @@ def test_a_stop_in_the_page_cuts_each_step() -> None:
                {"mul.a": "w", "mul.b": "x", "stop.x": "h", "add.a": "mul", "add.b": "stop",
                 "tanh.x": "add", "next.x": "tanh", "scale.a": "tanh", "scale.b": "k",
                 "y.x": "scale"})  # fmt: skip
-    run = Session(around(rnn(3), np.ones(3), np.array(0.0), cut)).backward(adjoints="stops")
+    session = Session(around(rnn(3), np.ones(3), np.array(0.0), cut))
+    run = session.backward(adjoints="stops")
     assert run.gradients["h"] is None
     assert run.adjoints["rnn/2/stop.out"] is not None
     assert run.contributions["rnn/2.h"] is None
+    flow = analyse(session.program)
+    assert flow.variable("h").sentence.startswith("rnn/0/stop, rnn/1/stop and rnn/2/stop stop")
+    assert flow.verdict("rnn/2.h").sentence == "rnn/2/stop stops every route to loss."
+    assert flow.verdict("rnn/0/next.x").sentence.startswith("rnn/1/stop and rnn/2/stop stop")
 
 
 @pytest.mark.parametrize("reverse", [False, True])

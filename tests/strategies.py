@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from blocks import Opaque, PortLiteral, registry
 from blocks.library.pages import Page as PageBlock
-from blocks.library.pages import PageInput, PageOutput
+from blocks.library.pages import PageInput, PageOutput, Scan
 from runtime.diagram import (
     MAIN,
     AddBlock,
@@ -180,7 +180,19 @@ def blocks(uses: tuple[str, ...] = ()) -> st.SearchStrategy[Block]:
     found = sources() | operations() | opaque_blocks()
     if uses:
         found |= st.sampled_from(uses).map(lambda page: PageBlock(page=page))
+        found |= _scans(uses)
     return found
+
+
+def _scans(uses: tuple[str, ...]) -> st.SearchStrategy[Block]:
+    return st.builds(
+        Scan,
+        page=st.sampled_from(uses),
+        steps=st.integers(0, 3),
+        carry=st.sampled_from([{}, {"in": "out"}]),
+        over=st.sampled_from([(), ("in 2",)]),
+        reverse=st.booleans(),
+    )
 
 
 @cache

@@ -1,5 +1,6 @@
 import pytest
 
+from blocks.library.pages import Scan
 from blocks.limits import MAX_INSTANCES, MAX_NESTING
 from runtime.diagram import check
 from runtime.diagram.checks.expansion import Expansion
@@ -43,6 +44,18 @@ def test_pages_that_double_are_refused_where_they_first_become_too_many(depth):
     inner = diagram.pages[problem.location.page].blocks["u0"].page
     assert expansion.sizes[inner].fits
     assert len(flatten(diagram).instances) == 0
+
+
+def test_a_scan_counts_its_steps():
+    cell = page({"x": make("PageInput"), "neg": make("Neg"), "y": make("PageOutput")},
+                {"neg.x": "x.out", "y.x": "neg.out"})  # fmt: skip
+    scan = Scan(page="cell", steps=7, x=1.0)
+    diagram = draw({"s": scan}, cell=cell)
+    assert Expansion(diagram).sizes["main"].instances >= len(flatten(diagram).instances) == 23
+    many = draw({"s": scan.with_parameters(steps=MAX_INSTANCES)}, cell=cell)
+    (problem,) = check(many)
+    assert (problem.code, problem.location.block) == ("too-large", "s")
+    assert len(flatten(many).instances) == 0
 
 
 def test_counting_ends_before_the_numbers_fill_the_memory():

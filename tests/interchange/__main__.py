@@ -24,9 +24,9 @@ NEEDS = {"onnx": "onnx", "torch": "torch", "jax": "jax"}
 
 
 def parts() -> list[str]:
-    """The modules of this package that have rows."""
+    """The modules of this package that have rows: those that are called by a system alone."""
     found = [module.name for module in pkgutil.iter_modules(tests.interchange.__path__)]
-    return [name for name in found if name not in ("rows", "__main__")]
+    return [name for name in found if "_" not in name and name != "rows"]
 
 
 def show(name: str, rows: Iterable[Row]) -> bool:

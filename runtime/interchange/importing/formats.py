@@ -45,7 +45,7 @@ class Format:
 
     def imported(self, path: Path, options: ImportOptions) -> Imported:
         """Import a file; raises GradwireError."""
-        if any(find_spec(package) is None for package in self.needs):
+        if not all(map(_is_installed, self.needs)):
             raise FileError(
                 f"{self.title} files are read with {' and '.join(self.needs)}, which is missing.",
                 path=str(path),
@@ -53,6 +53,13 @@ class Format:
             )
         found: Imported = _named(self.read)(path, options)
         return found
+
+
+def _is_installed(package: str) -> bool:
+    try:
+        return find_spec(package) is not None
+    except ModuleNotFoundError:  # of the package around it
+        return False
 
 
 def _named(name: str) -> Callable[..., Any]:
@@ -76,6 +83,20 @@ FORMATS: tuple[Format, ...] = (
         (".pb",),
         "tensorflow.recognition:is_graph_def",
         "tensorflow.importer:import_graph_def",
+    ),
+    Format(
+        "TensorFlow SavedModel",
+        (),
+        "tensorflow.recognition:is_saved_model",
+        "tensorflow.importer:import_saved_model",
+        ("google.protobuf",),
+    ),
+    Format(
+        "TensorFlow graph",
+        (".pb",),
+        "tensorflow.recognition:is_graph_def",
+        "tensorflow.importer:import_graph_def",
+        ("google.protobuf",),
     ),
     Format("MXNet", (".json",), "mxnet.recognition:is_mxnet", "mxnet.importer:import_mxnet"),
     Format("ONNX", (".onnx",), "onnx.recognition:is_onnx", "onnx.importing:import_onnx", ("onnx",)),

@@ -29,6 +29,8 @@ from runtime.interchange.importing.staged import (
     Staged,
     StagedBlock,
     inputs_by_port,
+    leaves_of,
+    require_few,
     require_holdable,
 )
 
@@ -66,6 +68,8 @@ class Stage(Shaping):
         self._known: dict[Value, NDArray[Any]] = {}
         self._specialised: set[Value] = set()
         self._outputs: dict[str, Staged] = {}
+        self._held = 0
+        """Elements of all constants, those that no block reads any more included."""
 
     @contextmanager
     def at(self, path: Sequence[Part], written: str | None = None) -> Iterator[None]:
@@ -95,8 +99,9 @@ class Stage(Shaping):
             self._written = before
 
     def constant(self, array: Any) -> Staged:
-        """Fixed numbers, in the dtype of the array."""
+        """Fixed numbers, in the dtype of the array; LimitError where there are too many."""
         array = np.asarray(array)
+        self._held = require_few(self._held + array.size)
         value = self._trace.xp.asarray(array, array.dtype.name)
         return Staged(self, value, array=array)
 
@@ -268,7 +273,7 @@ class Stage(Shaping):
         """The numbers that the example inputs give; None where one is missing, or in a loop."""
         if x.array is not None:
             return x.array
-        if any(leaf not in self._samples for leaf in self._leaves(x.value)):
+        if any(leaf not in self._samples for leaf in leaves_of(x.value)):
             return None
         if x.value not in self._known:
             (self._known[x.value],) = self._computed([x.value])
@@ -345,16 +350,6 @@ class Stage(Shaping):
             np.copyto(buffer, self._samples[leaf])
         plan.run()
         return [plan.read(value) for value in values]
-
-    def _leaves(self, value: Value) -> set[Value]:
-        """The leaves that a value depends on."""
-        pending, seen = [value], {value}
-        while pending:
-            for x in pending.pop().inputs:
-                if x not in seen:
-                    seen.add(x)
-                    pending.append(x)
-        return {x for x in seen if x.primitive is LEAF}
 
     def _traced_leaf(self, shape: Shape, dtype: str) -> Value:
         return self._trace.apply(LEAF, shape=tuple(shape), dtype=dtype)

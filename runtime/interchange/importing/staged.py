@@ -10,6 +10,7 @@ import numpy as np
 from blocks.errors import LimitError
 from blocks.limits import MAX_CONSTANT
 from blocks.terms import term_name
+from runtime.calculus.primitives.base import LEAF
 from runtime.interchange.importing.imported import UnsupportedError
 
 if TYPE_CHECKING:
@@ -23,6 +24,8 @@ if TYPE_CHECKING:
     from runtime.interchange.importing.stage import Stage
 
 Operand: TypeAlias = "Staged | bool | int | float"
+MAX_HELD = 2**30
+"""Elements of all constants of a model, while it is put up."""
 
 
 @dataclass(eq=False, slots=True)
@@ -165,3 +168,24 @@ def require_holdable(values: Iterable[Value], kind: str) -> None:
                 expected=f"at most {MAX_CONSTANT:,} elements",
                 got=f"{value.size:,}",
             )
+
+
+def require_few(elements: int) -> int:
+    """The number of elements of all constants. Raises LimitError for one that is too large."""
+    if elements > MAX_HELD:
+        raise LimitError(
+            "The constants of the model are too large together.",
+            expected=f"at most {MAX_HELD:,} elements",
+        )
+    return elements
+
+
+def leaves_of(value: Value) -> set[Value]:
+    """The leaves that a value depends on."""
+    pending, seen = [value], {value}
+    while pending:
+        for x in pending.pop().inputs:
+            if x not in seen:
+                seen.add(x)
+                pending.append(x)
+    return {x for x in seen if x.primitive is LEAF}

@@ -29,6 +29,8 @@ if TYPE_CHECKING:
     from runtime.interchange.importing.stage import Stage
 
 RULES_BY_DOMAIN = {"": RULES, "ai.onnx.preview.training": TRAINING_RULES}
+MAX_STORED = 4 << 30
+"""Bytes of numbers in a model and in the files beside it, which it may name again and again."""
 LIKE_ONNX = {"ai.onnx": "", "ai.onnx.ml": ""}
 """Other names of the domain of ONNX itself, and one that has a few of the same operators."""
 _INVALID = (ArithmeticError, AssertionError, LookupError, TypeError, ValueError)
@@ -54,6 +56,7 @@ class GraphReader:
         self._numbers: dict[tuple[object, ...], int] = {}
         """How often each function was called in each module."""
         self._count = 0
+        self._stored = 0
 
     def main(self, graph: GraphProto, names: MutableMapping[str, Item]) -> dict[str, Item]:
         """The outputs of the main graph, in which ``names`` are known."""
@@ -68,6 +71,7 @@ class GraphReader:
         }
         inner |= {value.name: item for value, item in zip(graph.input, inputs, strict=False)}
         path = () if in_loop else self._path
+        self._count_node()
         with self._inside(ChainMap(inner, *_maps(self._names)), path):
             self._put_up(graph.node)
             return [self._item(output.name, "a graph") for output in graph.output]
@@ -81,19 +85,27 @@ class GraphReader:
 
     def array(self, tensor: TensorProto) -> NDArray[Any]:
         """The numbers of a tensor, which may lie beside the model."""
-        return array_of(tensor, self._folder)
+        array = array_of(tensor, self._folder)
+        self._stored += array.nbytes
+        if self._stored > MAX_STORED:
+            raise FileError(f"The model's numbers take more than {MAX_STORED >> 30} GiB.")
+        return array
 
     def _put_up(self, nodes: Sequence[NodeProto]) -> None:
         for node in until_cancelled(nodes):
-            self._count += 1
-            if self._count > MAX_INSTANCES:
-                raise FileError(f"The model has more than {MAX_INSTANCES} nodes.")
+            self._count_node()
             items = self._node(node)
             for name, item in zip(node.output, items, strict=False):
                 if name in self._own_names:
                     raise FileError(f"Two nodes give {name!r}, in the graph or function of one.")
                 if name:
                     self._names[name] = item
+
+    def _count_node(self) -> None:
+        """Count a node, or a graph that is put up again; each takes time."""
+        self._count += 1
+        if self._count > MAX_INSTANCES:
+            raise FileError(f"The model has more than {MAX_INSTANCES} nodes.")
 
     @property
     def _own_names(self) -> Mapping[str, Item]:
@@ -132,7 +144,9 @@ class GraphReader:
         rule = RULES_BY_DOMAIN.get(domain, {}).get(proto.op_type)
         if rule is not None:
             try:
-                return rule(self._context(proto, inputs, domain))
+                result = rule(self._context(proto, inputs, domain))
+                if result is not NotImplemented:
+                    return result
             except _INVALID as error:
                 why = "its inputs or attributes don't fit it"
                 raise UnsupportedError(proto.op_type, why) from error

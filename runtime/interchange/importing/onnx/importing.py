@@ -200,11 +200,15 @@ class _Stored(MutableMapping[str, Item]):
 
 
 def _home(name: str, role: Role) -> tuple[Sequence[str], str]:
-    """The module that a parameter belongs to, and its name there."""
-    parts = split(name)
-    if len(parts) > 1 and "::" not in name:
-        return parts[:-1], parts[-1]
-    around = module_of(role.readers[0]) if role.readers else ()
+    """The module that a parameter belongs to, and its name there: that of its port, if it can be.
+
+    PyTorch has no names of its own for weights that it transposed, ``onnx::MatMul_12``.
+    """
+    reading = module_of(role.reader) if role.reader is not None else ()
     if "::" in name:
-        return around, "weight" if role.slot < 2 else "bias"
-    return around, name
+        return reading, role.port or "weight"
+    parts = split(name)
+    if len(parts) < 2:
+        return reading, name
+    module = parts[:-1]
+    return module, (role.port if module == reading else "") or parts[-1]

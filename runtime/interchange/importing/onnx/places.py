@@ -52,7 +52,7 @@ def own_name(node: NodeProto) -> str:
     name = node.name.rpartition("/")[2]
     stem = _NUMBERED.sub("", name).lower()
     operator = node.op_type.lower()
-    plain = stem in (operator, f"{operator}node", f"node_{operator}", "node", "n", "")
+    plain = stem in (operator, f"{operator}node", "n", "") or name.startswith("node_")
     return "" if plain or "::" in name else name
 
 

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
+
+from blocks.limits import MAX_INSTANCES
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
     from onnx import FunctionProto, GraphProto, ModelProto, NodeProto
 
 Functions: TypeAlias = "Mapping[tuple[str, str], FunctionProto]"
+Origins: TypeAlias = "Mapping[str, set[str]]"
 
 TRAINED: dict[str, tuple[int, ...]] = {
     "BatchNormalization": (1, 2),
@@ -38,8 +41,29 @@ FROZEN: dict[str, tuple[int, ...]] = {"BatchNormalization": (3, 4)}
 """Inputs that are statistics, which training does not change by a gradient."""
 BROADCAST = ("Add", "Mul", "Sub", "Div")
 """Operators that add biases and multiply by scales, among much else."""
-PASSING = ("Cast", "Expand", "Flatten", "Identity", "Reshape", "Squeeze", "Transpose", "Unsqueeze")
-"""Operators whose output stands for their first input."""
+_NORMALISED = ("x", "scale", "bias", "mean", "variance")
+PORTS: dict[str, tuple[str, ...]] = {
+    "BatchNormalization": _NORMALISED,
+    "Conv": ("x", "weight", "bias"),
+    "ConvTranspose": ("x", "weight", "bias"),
+    "Gather": ("weight",),
+    "Gemm": ("x", "weight", "bias"),
+    "GroupNormalization": _NORMALISED,
+    "InstanceNormalization": _NORMALISED,
+    "LayerNormalization": _NORMALISED,
+    "MatMul": ("weight", "weight"),
+    "RMSNormalization": _NORMALISED,
+}
+"""What blocks call the inputs of operators, by position."""
+PASSING = {
+    "Cast": 1, "Concat": 64, "Expand": 1, "Flatten": 1, "Identity": 1, "Reshape": 1, "Slice": 1,
+    "Split": 1, "Squeeze": 1, "Transpose": 1, "Unsqueeze": 1,
+}  # fmt: skip
+"""Operators whose outputs stand for their inputs, the first ones of them."""
+MAX_DEPTH = 8
+"""Graphs and functions inside one another that are looked into."""
+MAX_ORIGINS = 64
+"""Stored tensors that one value may be made of."""
 
 
 @dataclass
@@ -50,9 +74,16 @@ class Role:
     frozen: bool = False
     added: bool = False
     """Whether it is added to values, or multiplies them: a parameter or a mask."""
-    readers: list[NodeProto] = field(default_factory=list)
+    reader: NodeProto | None = None
+    """The first node that reads it, as a parameter if one does."""
     slot: int = 0
-    """The input that its first reader has it at."""
+    """Which input of that node it is."""
+
+    @property
+    def port(self) -> str:
+        """What the block that it is for calls it."""
+        ports = PORTS.get(self.reader.op_type if self.reader is not None else "", ())
+        return ports[self.slot] if self.slot < len(ports) else ""
 
     def is_trained(self, array: NDArray[Any]) -> bool:
         """Whether these numbers are trained; those of a mask are no different from each other."""
@@ -66,7 +97,7 @@ def roles_of(model: ModelProto) -> dict[str, Role]:
     stored = {tensor.name: tuple(tensor.dims) for tensor in model.graph.initializer}
     functions = {(f.domain, f.name): f for f in model.functions}
     reading = _Reading(stored, functions)
-    reading.graph(model.graph, {name: name for name in stored})
+    reading.graph(model.graph, {name: {name} for name in stored})
     return reading.roles
 
 
@@ -75,40 +106,41 @@ class _Reading:
         self._shapes = shapes
         self._functions = functions
         self.roles: dict[str, Role] = {}
+        self._visited = 0
 
-    def graph(self, graph: GraphProto, known: Mapping[str, str], depth: int = 0) -> None:
+    def graph(self, graph: GraphProto, known: Origins, depth: int = 0) -> None:
         self._nodes(graph.node, dict(known), depth)
 
-    def _nodes(self, nodes: Sequence[NodeProto], known: dict[str, str], depth: int) -> None:
+    def _nodes(self, nodes: Sequence[NodeProto], known: dict[str, set[str]], depth: int) -> None:
         """``known`` maps names to the stored tensors that they stand for."""
         for node in nodes:
+            self._visited += 1
+            if self._visited > MAX_INSTANCES:  # functions that call others many times
+                return
+            given = [known.get(name, set()) for name in node.input]
             function = self._functions.get((node.domain, node.op_type))
-            given = [known.get(name, "") for name in node.input]
-            if function is not None and depth < 8 and any(given):
+            if function is not None and depth < MAX_DEPTH and any(given):
                 inside = {a: b for a, b in zip(function.input, given, strict=False) if b}
                 self._nodes(function.node, inside, depth + 1)
-            for slot, name in enumerate(given):
-                if name:
+            for slot, names in enumerate(given):
+                for name in names:
                     self._read(node, slot, name)
-            if node.op_type in PASSING and given and given[0] and node.output:
-                known[node.output[0]] = given[0]
+            passed = set().union(*given[: PASSING.get(node.op_type, 0)])
+            if 0 < len(passed) <= MAX_ORIGINS:
+                known.update(dict.fromkeys(node.output, passed))
             for attribute in node.attribute:
-                if attribute.HasField("g") and depth < 8:
+                if attribute.HasField("g") and depth < MAX_DEPTH:
                     self.graph(attribute.g, known, depth + 1)
 
     def _read(self, node: NodeProto, slot: int, name: str) -> None:
         role = self.roles.setdefault(name, Role())
-        if node.op_type in PASSING:
-            role.readers.append(node)
-            return
         trained = slot in TRAINED.get(node.op_type, ())
+        frozen = slot in FROZEN.get(node.op_type, ())
         if node.op_type in BROADCAST:
             lengths = [length for length in self._shapes[name] if length != 1]
             trained = len(lengths) == 1  # a bias, or a scale
             role.added |= len(lengths) > 1
-        if trained and not role.trained:
-            role.slot = slot
-            role.readers.insert(0, node)
+        if role.reader is None or ((trained or frozen) and not (role.trained or role.frozen)):
+            role.reader, role.slot = node, slot
         role.trained |= trained
-        role.frozen |= slot in FROZEN.get(node.op_type, ())
-        role.readers.append(node)
+        role.frozen |= frozen

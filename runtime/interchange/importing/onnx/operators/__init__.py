@@ -3,6 +3,7 @@
 from runtime.interchange.importing.onnx.operators import (
     control,
     convolutions,
+    drawing,
     elementwise,
     indexing,
     normalization,
@@ -18,7 +19,7 @@ from runtime.interchange.importing.onnx.operators import (
 )
 
 FAMILIES = (
-    control, convolutions, elementwise, indexing, normalization, pooling, products, quantization,
-    recurrent, reductions, regions, resizing, shapes, signals,
+    control, convolutions, drawing, elementwise, indexing, normalization, pooling, products,
+    quantization, recurrent, reductions, regions, resizing, shapes, signals,
 )  # fmt: skip
 """Modules that register rules."""

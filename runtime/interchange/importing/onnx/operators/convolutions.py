@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 
 
 Widths: TypeAlias = "tuple[tuple[int, int], ...]"
+MAX_PLACES = 2**26
+"""Elements in all windows along an axis."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +61,11 @@ def windows_of(node: Node, size: Sequence[int]) -> Windows:
         raise node.unsupported(f"windows of {rank} axes over {len(lengths)}")
     if min(*size, *stride, *dilation) < 1:
         raise node.unsupported("windows, steps and distances are at least 1")
-    return Windows(tuple(size), stride, dilation, _padding(node, lengths, size, stride, dilation))
+    padding = _padding(node, lengths, size, stride, dilation)
+    for n, ends, k in zip(lengths, padding, size, strict=True):
+        if (n + max(ends[0], 0) + max(ends[1], 0)) * k > MAX_PLACES:
+            raise node.unsupported(f"windows of {k} elements over {n} with padding {ends}")
+    return Windows(tuple(size), stride, dilation, padding)
 
 
 def _padding(

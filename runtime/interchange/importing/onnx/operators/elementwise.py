@@ -15,23 +15,23 @@ if TYPE_CHECKING:
 
 SAME = (
     "Abs", "And", "Ceil", "Cos", "Cosh", "Equal", "Erf", "Exp", "Floor", "Greater", "Less", "Log",
-    "MatMul", "Mish", "Neg", "Not", "Or", "Relu", "Round", "Sigmoid", "Sign", "Sin",
-    "Sinh", "Softplus", "Sqrt", "Tan", "Tanh", "Where", "Xor", "Add", "Sub", "Mul",
+    "Neg", "Not", "Or", "Relu", "Round", "Sigmoid", "Sign", "Sin",
+    "Sinh", "Softplus", "Sqrt", "Tan", "Tanh", "Where", "Xor", "Sub", "Mul",
 )  # fmt: skip
 """Operators that a block of the same name is."""
 RENAMED = {
     "Acos": "Arccos", "Acosh": "Arccosh", "Asin": "Arcsin", "Asinh": "Arcsinh", "Atan": "Arctan",
     "Atanh": "Arctanh", "GreaterOrEqual": "GreaterEqual", "LessOrEqual": "LessEqual",
-    "IsNaN": "IsNaN", "HardSwish": "HardSwish",
+    "IsNaN": "IsNaN",
 }  # fmt: skip
 """Operators that a block of another name is."""
 
 
 def _block(kind: str) -> Rule:
-    return lambda node: node.stage.block(kind, *_aligned(node))
+    return lambda node: node.stage.block(kind, *aligned(node))
 
 
-def _aligned(node: Node) -> list[Staged]:
+def aligned(node: Node) -> list[Staged]:
     """The inputs; the second one gets axes behind its own where an old model says so."""
     values = node.values()
     if node.integer("broadcast") and "axis" in node.attributes and len(values) == 2:
@@ -81,7 +81,7 @@ def _cast(node: Node) -> Staged:
 @rule("Div")
 def _div(node: Node) -> Staged:
     """Whole numbers divide towards zero."""
-    first, second = _aligned(node)
+    first, second = aligned(node)
     stage = node.stage
     if first.is_float:
         return first / second
@@ -103,7 +103,7 @@ def _mod(node: Node) -> Staged:
 @rule("Pow")
 def _pow(node: Node) -> Staged:
     """Has the dtype of the base."""
-    base, exponent, stage = *_aligned(node), node.stage
+    base, exponent, stage = *aligned(node), node.stage
     if exponent.is_float and not base.is_float:
         wide = stage.cast(base, "float64") ** stage.cast(exponent, "float64")
         return stage.cast(wide, base.dtype)
@@ -186,6 +186,18 @@ def _hard_sigmoid(node: Node) -> Staged:
     return node.stage.block("Clip", line, min=0.0, max=1.0)
 
 
+@rule("HardSwish")
+def _hard_swish(node: Node) -> Staged:
+    x = node.x()
+    return x * node.stage.block("Clip", x * (1 / 6) + 0.5, min=0.0, max=1.0)
+
+
+@rule("Mish")
+def _mish(node: Node) -> Staged:
+    x, stage = node.x(), node.stage
+    return x * stage.block("Tanh", stage.block("Softplus", x))
+
+
 @rule("Swish")
 def _swish(node: Node) -> Staged:
     x, alpha = node.x(), node.number("alpha", 1.0)
@@ -205,23 +217,10 @@ def _shrink(node: Node) -> Staged:
 def _is_inf(node: Node) -> Staged:
     x, stage = node.x(), node.stage
     positive, negative = node.integer("detect_positive", 1), node.integer("detect_negative", 1)
-    if positive and negative:
-        return stage.block("IsInf", x)
     if not (positive or negative):
         return stage.constant(np.zeros(x.shape, bool))
-    return stage.block("Equal", x, x.like(np.inf if positive else -np.inf))
-
-
-@rule("Dropout")
-def _dropout(node: Node) -> tuple[Staged, Staged | None]:
-    """Drops in training only. The numbers it draws are the runtime's own, not the model's."""
-    x, stage = node.x(), node.stage
-    ratio = float(node.known(1).item()) if node.has(1) else node.number("ratio", 0.5)
-    training = bool(node.known(2).item()) if node.has(2) else False
-    if training and ratio:
-        raise node.unsupported("its random numbers in training are those of another generator")
-    mask = stage.constant(np.ones(x.shape, bool)) if node.wants(1) else None
-    return x, mask
+    sign = "both" if positive and negative else "positive" if positive else "negative"
+    return stage.block("IsInf", x, sign=sign)
 
 
 @rule("Constant")

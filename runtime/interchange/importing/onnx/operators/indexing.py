@@ -12,10 +12,19 @@ from runtime.interchange.importing.onnx.operators.node import RULES, Node, rule
 if TYPE_CHECKING:
     from runtime.interchange.importing.staged import Staged
 
-RULES["Gather"] = lambda node: node.stage.block("Gather", node.x(), node.x(1), axis=node.axis(0))
 RULES["GatherElements"] = lambda node: node.stage.block(
     "TakeAlong", node.x(), node.x(1), axis=node.axis(0)
 )
+
+
+@rule("Gather")
+def _gather(node: Node) -> Staged:
+    """Rows of a weight are an Embedding."""
+    x, indices, axis = node.x(), node.x(1), node.axis(0)
+    weight = x.source is not None and x.source.block.type_name() == "Variable"
+    if weight and x.is_float and x.ndim == 2 and axis == 0 and indices.ndim:
+        return node.stage.block("Embedding", indices, x)
+    return node.stage.block("Gather", x, indices, axis=axis)
 
 
 def _rows(node: Node, x: Staged, indices: Staged, batch: int) -> Staged:

@@ -13,6 +13,8 @@ from runtime.interchange.importing.onnx.tensors import DTYPES, dtype_name
 from runtime.interchange.importing.staged import Staged
 
 if TYPE_CHECKING:
+    from types import NotImplementedType
+
     from numpy.typing import NDArray
     from onnx import AttributeProto, GraphProto, TensorProto
 
@@ -22,7 +24,8 @@ Item: TypeAlias = "Staged | list[Staged] | None"
 """What a name in a graph stands for: a value, a sequence of values, or nothing (optional)."""
 Result: TypeAlias = "Item | tuple[Item, ...]"
 """The outputs of a node; several are a tuple."""
-Rule: TypeAlias = "Callable[[Node], Result]"
+Rule: TypeAlias = "Callable[[Node], Result | NotImplementedType]"
+"""What makes blocks of a node; NotImplemented leaves it to the operator's body in the standard."""
 
 
 class Graphs(Protocol):

@@ -12,44 +12,28 @@ if TYPE_CHECKING:
     from runtime.interchange.importing.staged import Staged
 
 
-def by_channel(x: Staged, rank: int) -> Staged:
-    """Numbers of channels in a shape that broadcasts over the places behind them."""
-    return x.stage.reshape(x, (x.shape[0], *(1,) * (rank - 2))) if x.ndim == 1 else x
-
-
-def normalised(x: Staged, mean: Staged, variance: Staged, epsilon: float) -> Staged:
-    """``(x - mean) / sqrt(variance + epsilon)``."""
-    return (x - mean) / x.stage.block("Sqrt", variance + epsilon)
-
-
 def _epsilon(node: Node) -> float:
     return node.number("epsilon", 1e-5)
 
 
 @rule("BatchNormalization")
-def _batch_normalization(node: Node) -> Staged | tuple[Staged, ...]:
+def _batch_normalization(node: Node) -> tuple[Staged, ...]:
     """By the statistics it keeps, or in training by those of the batch."""
-    x, running = node.x(), [node.x(3), node.x(4)]
-    scale, bias = (by_channel(node.x(i), x.ndim) for i in (1, 2))
-    if not node.integer("training_mode"):
-        mean, variance = (by_channel(given, x.ndim) for given in running)
-        return normalised(x, mean, variance, _epsilon(node)) * scale + bias
-    mean, variance = mean_and_variance(x, (0, *range(2, x.ndim)))
-    y = normalised(x, mean, variance, _epsilon(node)) * scale + bias
-    keep = node.number("momentum", 0.9)
-    new = [
-        old * keep + node.stage.reshape(now, old.shape) * (1.0 - keep)
-        for old, now in zip(running, (mean, variance), strict=True)
-    ]
-    return (y, *new)
+    training = node.training or bool(node.integer("training_mode"))
+    return node.stage.blocks(
+        "BatchNorm",
+        *(node.x(i) for i in range(5)),
+        epsilon=_epsilon(node),
+        mode="batch" if training else "running",
+        momentum=round(1 - node.number("momentum", 0.9), 9),
+        unbiased=False,
+    )
 
 
 @rule("InstanceNormalization")
 def _instance_normalization(node: Node) -> Staged:
-    x = node.x()
-    scale, bias = (by_channel(node.x(i), x.ndim) for i in (1, 2))
-    mean, variance = mean_and_variance(x, range(2, x.ndim))
-    return normalised(x, mean, variance, _epsilon(node)) * scale + bias
+    given = node.x(0), node.x(1), node.x(2)
+    return node.stage.block("GroupNorm", *given, epsilon=_epsilon(node), groups=given[0].shape[1])
 
 
 @rule("GroupNormalization")
@@ -60,42 +44,53 @@ def _group_normalization(node: Node) -> Staged:
     if scale.shape[0] != x.shape[1]:  # one number a group, before opset 21
         repeated = [place // each for place in range(x.shape[1])]
         scale, bias = (stage.take(given, repeated, 0) for given in (scale, bias))
-    grouped = stage.reshape(x, (x.shape[0], groups, each, *x.shape[2:]))
-    mean, variance = mean_and_variance(grouped, range(2, grouped.ndim))
-    y = stage.reshape(normalised(grouped, mean, variance, _epsilon(node)), x.shape)
-    return y * by_channel(scale, x.ndim) + by_channel(bias, x.ndim)
+    return stage.block("GroupNorm", x, scale, bias, epsilon=_epsilon(node), groups=groups)
 
 
 @rule("LayerNormalization")
-def _layer_normalization(node: Node) -> tuple[Staged, ...]:
-    x, stage = node.x(), node.stage
-    axes = range(node.axis(-1), x.ndim)
+def _layer_normalization(node: Node) -> Staged | tuple[Staged, ...]:
+    x, stage, scale, bias = node.x(), node.stage, node.x(1), node.get(2)
+    axes = tuple(range(node.axis(-1), x.ndim))
+    plain = not (node.wants(1) or node.wants(2))
+    if plain and _fit(x, axes, scale, bias):
+        given = x, scale, bias
+        return stage.block("LayerNorm", *given, epsilon=_epsilon(node), axes=_last(x, axes))
     mean, variance = mean_and_variance(x, axes)
     inverse = 1.0 / stage.block("Sqrt", variance + _epsilon(node))
-    y = (x - mean) * inverse * node.x(1)
-    bias = node.get(2)
+    y = (x - mean) * inverse * scale
     return (y if bias is None else y + bias), mean, inverse
+
+
+def _fit(x: Staged, axes: Sequence[int], *parameters: Staged | None) -> bool:
+    """Whether parameters have the lengths of these axes, and need not be broadcast."""
+    lengths = tuple(x.shape[axis] for axis in axes)
+    return all(given is None or given.shape == lengths for given in parameters)
+
+
+def _last(x: Staged, axes: tuple[int, ...]) -> int | tuple[int, ...]:
+    """Axes counted from the end; a single one is a bare number."""
+    return -1 if len(axes) == 1 else tuple(axis - x.ndim for axis in axes)
 
 
 @rule("RMSNormalization", "SimplifiedLayerNormalization")
 def _rms_normalization(node: Node) -> Staged:
-    x, stage = node.x(), node.stage
+    x, stage, scale = node.x(), node.stage, node.x(1)
     axes = tuple(range(node.axis(-1), x.ndim))
-    square = stage.block("Mean", stage.block("Square", x), axis=axes, keepdims=True)
-    return x / stage.block("Sqrt", square + _epsilon(node)) * node.x(1)
+    if _fit(x, axes, scale):
+        return stage.block("RMSNorm", x, scale, epsilon=_epsilon(node), axes=_last(x, axes))
+    return stage.block("RMSNorm", x, epsilon=_epsilon(node), axes=_last(x, axes)) * scale
 
 
 @rule("LRN")
 def _local_response(node: Node) -> Staged:
-    """Divides by a power of the mean square over the nearest channels."""
-    x, stage, size = node.x(), node.stage, node.integer("size")
-    before = (size - 1) // 2
-    widths = [(0, 0), (before, size - 1 - before), *((0, 0),) * (x.ndim - 2)]
-    squares = stage.block("Pad", stage.block("Square", x), widths=tuple(widths))
-    near = [stage.cut(squares, 1, i, i + x.shape[1]) for i in range(size)]
-    total = stage.block("AddN", *near)
-    mean = total * (node.number("alpha", 1e-4) / size) + node.number("bias", 1.0)
-    return x / mean ** node.number("beta", 0.75)
+    return node.stage.block(
+        "LRN",
+        node.x(),
+        size=node.integer("size"),
+        alpha=node.number("alpha", 1e-4),
+        beta=node.number("beta", 0.75),
+        bias=node.number("bias", 1.0),
+    )
 
 
 @rule("LpNormalization")
@@ -112,10 +107,6 @@ def _lp_normalization(node: Node) -> Staged:
 
 @rule("MeanVarianceNormalization")
 def _mean_variance(node: Node) -> Staged:
-    x, axes = node.x(), _axes(node)
+    x, axes = node.x(), node.integers("axes") or (0, 2, 3)
     mean, variance = mean_and_variance(x, axes)
     return (x - mean) / (node.stage.block("Sqrt", variance) + 1e-9)
-
-
-def _axes(node: Node) -> Sequence[int]:
-    return node.integers("axes") or (0, 2, 3)

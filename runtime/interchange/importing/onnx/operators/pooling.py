@@ -9,7 +9,7 @@ import numpy as np
 
 from runtime.interchange.importing.onnx.operators.convolutions import Windows, windows_of
 from runtime.interchange.importing.onnx.operators.node import RULES, Node, rule
-from runtime.interchange.importing.onnx.operators.shapes import pad
+from runtime.interchange.importing.onnx.operators.shapes import MAX_PARTS, pad
 
 if TYPE_CHECKING:
     from runtime.interchange.importing.staged import Staged
@@ -43,6 +43,8 @@ def _max_pool(node: Node) -> Staged | tuple[Staged, Staged]:
 def _with_indices(node: Node, x: Staged, windows: Windows) -> tuple[Staged, Staged]:
     """The largest of each window and where it is in x: one slice for each place in a window."""
     stage, places = node.stage, _places(node, x, windows)
+    if math.prod(windows.size) > MAX_PARTS:
+        raise node.unsupported(f"indices of windows of {math.prod(windows.size)} elements")
     least = -np.inf if x.is_float else float(np.iinfo(x.dtype).min)
     reach = [
         (p - 1) * s + d * (k - 1) + 1 - n - ends[0]

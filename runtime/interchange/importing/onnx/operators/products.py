@@ -8,10 +8,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from runtime.interchange.importing.onnx.operators.elementwise import aligned
 from runtime.interchange.importing.onnx.operators.indexing import last_to
 from runtime.interchange.importing.onnx.operators.node import RULES, Node, Rule, rule
 
 if TYPE_CHECKING:
+    from types import NotImplementedType
+
     from runtime.interchange.importing.staged import Staged
 
 
@@ -30,6 +33,42 @@ def _gemm(node: Node) -> Staged:
     if c is None or beta == 0.0:
         return y
     return y + (c if beta == 1.0 else c * beta)
+
+
+@rule("MatMul")
+def _mat_mul(node: Node) -> Staged:
+    """A Linear block where the right side is a weight (out, in) that is transposed for it."""
+    a, b = node.x(0), node.x(1)
+    weight = _turned(b)
+    if weight is not None and a.is_float and a.ndim > 1:
+        return node.stage.block("Linear", a, weight)
+    return a @ b
+
+
+def _turned(x: Staged) -> Staged | None:
+    """The variable that this is the transpose of."""
+    if x.source is None or x.source.block.type_name() != "Transpose" or x.ndim != 2:
+        return None
+    given = x.source.inputs["x"]
+    return given if _is_variable(given) else None
+
+
+def _is_variable(x: Staged) -> bool:
+    return x.source is not None and x.source.block.type_name() == "Variable"
+
+
+@rule("Add")
+def _add(node: Node) -> Staged:
+    """A Linear block with its bias, where both are of one module."""
+    first, second = aligned(node)
+    for linear, bias in ((first, second), (second, first)):
+        source = linear.source
+        if source is None or source.block.type_name() != "Linear" or "bias" in source.inputs:
+            continue
+        one = bias.source is not None and _is_variable(bias) and bias.source.scope is source.scope
+        if one and bias.shape == linear.shape[-1:]:
+            return node.stage.block("Linear", source.inputs["x"], source.inputs["weight"], bias)
+    return first + second
 
 
 @rule("Einsum")
@@ -138,3 +177,34 @@ def _determinant(node: Node) -> Staged:
 def _array_feature_extractor(node: Node) -> Staged:
     flat = node.stage.reshape(node.x(1), (node.x(1).size,))
     return node.stage.block("Gather", node.x(), flat, axis=node.x().ndim - 1)
+
+
+_PLAIN = {"is_causal", "scale", "q_num_heads", "kv_num_heads"}
+"""Attributes of Attention that its block has."""
+
+
+@rule("Attention")
+def _attention(node: Node) -> Staged | NotImplementedType:
+    """One block, unless it keeps keys and values, has a cap or a window, or shares heads."""
+    query, key, value, mask = node.x(0), node.x(1), node.x(2), node.get(3)
+    heads = node.integer("q_num_heads"), node.integer("kv_num_heads")
+    shared = heads[0] != heads[1] or query.shape[:-2] != key.shape[:-2]
+    more = len(node.inputs) > 4 or any(map(node.wants, (1, 2, 3)))
+    short = mask is not None and mask.shape[-1] != key.shape[-2]
+    if shared or more or short or node.attributes.keys() - _PLAIN:
+        return NotImplemented  # type: ignore[no-any-return]
+    stage, size = node.stage, heads[0]
+    parts = [_by_head(x, size) if query.ndim == 3 else x for x in (query, key, value)]
+    scale = node.number("scale") if "scale" in node.attributes else None
+    y = stage.block("Attention", *parts, mask, causal=bool(node.integer("is_causal")), scale=scale)
+    if query.ndim == 4:
+        return y
+    y = stage.transpose(y, (0, 2, 1, 3))
+    return stage.reshape(y, (*y.shape[:2], y.shape[2] * y.shape[3]))
+
+
+def _by_head(x: Staged, heads: int) -> Staged:
+    """(batch, steps, heads * size) as (batch, heads, steps, size)."""
+    batch, steps, width = x.shape
+    split = x.stage.reshape(x, (batch, steps, heads, width // heads))
+    return x.stage.transpose(split, (0, 2, 1, 3))

@@ -125,33 +125,20 @@ def _top_k(node: Node) -> tuple[Staged, ...]:
     return node.stage.blocks("TopK", node.x(), k=k, axis=node.axis(-1), largest=largest)
 
 
-def _running(kind: str, start: int) -> Rule:
+def _running(kind: str) -> Rule:
     """Sums or products of the elements up to each, from either end, with or without its own."""
 
     def running(node: Node) -> Staged:
-        x, stage = node.x(), node.stage
-        axis, backwards = node.known_integer(1) % max(x.ndim, 1), node.integer("reverse")
-        dtype = x.dtype
-        x = stage.block("Flip", x, axis=axis) if backwards else x
-        y = stage.cast(stage.block(kind, x, axis=axis), dtype)
-        if node.integer("exclusive"):
-            y = _after(y, axis, start)
-        return stage.block("Flip", y, axis=axis) if backwards else y
+        x, axis = node.x(), node.known_integer(1)
+        reverse, exclusive = bool(node.integer("reverse")), bool(node.integer("exclusive"))
+        y = node.stage.block(kind, x, axis=axis, reverse=reverse, exclusive=exclusive)
+        return node.stage.cast(y, x.dtype)
 
     return running
 
 
-def _after(y: Staged, axis: int, start: int) -> Staged:
-    """``y`` one further along an axis, after ``start``."""
-    stage, lengths = y.stage, list(y.shape)
-    kept = stage.cut(y, axis, 0, lengths[axis] - 1)
-    lengths[axis] = 1
-    first = stage.constant(np.full(lengths, start, y.dtype))
-    return stage.block("Concat", first, kept, axis=axis)
-
-
-RULES["CumSum"] = _running("CumulativeSum", 0)
-RULES["CumProd"] = _running("CumulativeProduct", 1)
+RULES["CumSum"] = _running("CumulativeSum")
+RULES["CumProd"] = _running("CumulativeProduct")
 
 
 def mean_and_variance(x: Staged, axes: Sequence[int]) -> tuple[Staged, Staged]:

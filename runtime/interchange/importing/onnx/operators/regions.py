@@ -13,16 +13,29 @@ if TYPE_CHECKING:
 
     from runtime.interchange.importing.staged import Staged
 
-MAX_BOXES = 20_000
-"""Boxes that are compared with each other when the diagram is made."""
+MAX_BOXES = 50_000
+"""Scores of boxes, all classes together, that are compared when the diagram is made."""
+
+
+@rule("GridSample")
+def _grid_sample(node: Node) -> Staged:
+    mode = node.text("mode", "linear")
+    return node.stage.block(
+        "GridSample",
+        node.x(0),
+        node.x(1),
+        mode={"bilinear": "linear", "bicubic": "cubic"}.get(mode, mode),
+        padding=node.text("padding_mode", "zeros"),
+        align_corners=bool(node.integer("align_corners")),
+    )
 
 
 @rule("NonMaxSuppression")
 def _non_max_suppression(node: Node) -> Staged:
     """Of known boxes: the best of each class, without those that one before it overlaps."""
     boxes, scores = node.known(0), node.known(1)
-    if boxes.shape[1] > MAX_BOXES:
-        raise node.unsupported(f"{boxes.shape[1]} boxes")
+    if scores.size > MAX_BOXES:
+        raise node.unsupported(f"{scores.size} scores of boxes")
     most = node.known_integer(2, 0)
     overlap = float(node.known(3).item()) if node.has(3) else 0.0
     least = float(node.known(4).item()) if node.has(4) else -np.inf

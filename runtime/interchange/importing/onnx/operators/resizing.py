@@ -17,6 +17,9 @@ if TYPE_CHECKING:
 
     from runtime.interchange.importing.staged import Staged
 
+MAX_WEIGHTS = 2**26
+"""Weights of the elements along an axis."""
+
 
 @dataclass(frozen=True, slots=True)
 class Resampling:
@@ -38,10 +41,49 @@ def _resize(node: Node) -> Staged:
     x = node.x()
     axes = _axes(node)
     require_small(node, [axis.new for axis in axes])
+    if _is_plain(node, axes):
+        return _resize_block(node, x, [axis for axis in axes if axis.new != axis.length])
     for axis in axes:
         if axis.new != axis.length or axis.scale != 1 or axis.part is not None:
             x = _resampled(node, x, axis)
     return x
+
+
+def _is_plain(node: Node, axes: Sequence[Resampling]) -> bool:
+    """Whether a Resize block does it: the scales are those of the lengths, and nothing is cut."""
+    exact = all(int(axis.length * axis.scale) == axis.new for axis in axes)
+    sized = all(axis.scale == axis.new / axis.length for axis in axes if axis.length)
+    kept = all(axis.scale == 1 for axis in axes if axis.new == axis.length)
+    if _transformation(node) == "align_corners":  # the corners of lengths that are no whole numbers
+        exact = exact and all(axis.length * axis.scale == axis.new for axis in axes)
+    return kept and (exact or sized) and _transformation(node) != "tf_crop_and_resize"
+
+
+def _resize_block(node: Node, x: Staged, axes: Sequence[Resampling]) -> Staged:
+    if not axes:
+        return x
+    sized = all(axis.scale == axis.new / axis.length for axis in axes)
+    mode = node.text("mode", "nearest")
+    lengths = tuple(axis.new for axis in axes)
+    given = {"sizes": lengths} if sized else {"scales": tuple(axis.scale for axis in axes)}
+    y = x.stage.block(
+        "Resize",
+        x,
+        mode={"bilinear": "linear"}.get(mode, mode),
+        axes=tuple(axis.axis for axis in axes),
+        coordinates=_transformation(node),
+        rounding=_rounding(node),
+        coefficient=node.number("cubic_coeff_a", -0.75),
+        antialias=bool(node.integer("antialias")) and mode != "nearest",
+        exclude_outside=bool(node.integer("exclude_outside")) and mode != "nearest",
+        **given,
+    )
+    return x.stage.cast(y, x.dtype)
+
+
+def _rounding(node: Node) -> str:
+    old = node.operator == "Upsample" or node.opset < 11
+    return node.text("nearest_mode", "floor" if old else "round_prefer_floor")
 
 
 def _axes(node: Node) -> list[Resampling]:
@@ -139,8 +181,7 @@ def _places(node: Node, axis: Resampling) -> NDArray[Any]:
 
 
 def _nearest(node: Node, places: NDArray[Any], length: int) -> NDArray[Any]:
-    default = "floor" if node.operator == "Upsample" or node.opset < 11 else "round_prefer_floor"
-    how = node.text("nearest_mode", default)
+    how = _rounding(node)
     nearest = {
         "round_prefer_floor": np.ceil(places - 0.5),
         "round_prefer_ceil": np.floor(places + 0.5),
@@ -158,6 +199,8 @@ def _weights(node: Node, mode: str, places: NDArray[Any], axis: Resampling) -> N
     if mode not in ("linear", "bilinear", "cubic"):
         raise node.unsupported(f"mode {mode!r}")
     cubic = mode == "cubic"
+    if axis.new * axis.length > MAX_WEIGHTS:
+        raise node.unsupported(f"{axis.length} to {axis.new} elements")
     narrow = min(axis.scale, 1.0) if node.integer("antialias") else 1.0
     first = int(np.floor((-2 if cubic else -1) / narrow)) + 1
     taps = np.arange(first, 2 - first if not cubic else 3 - first)

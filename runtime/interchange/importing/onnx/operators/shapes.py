@@ -9,10 +9,15 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from blocks.limits import MAX_CONSTANT
+from runtime.interchange.importing.imported import UnsupportedError
 from runtime.interchange.importing.onnx.operators.node import RULES, Node, rule
 
 if TYPE_CHECKING:
     from runtime.interchange.importing.staged import Staged
+
+
+MAX_PARTS = 10_000
+"""Parts that a value may be cut into."""
 
 
 def require_small(node: Node, shape: Sequence[int]) -> tuple[int, ...]:
@@ -75,6 +80,8 @@ def _concat(node: Node) -> Staged:
 
 def cut_up(x: Staged, sizes: Sequence[int], axis: int) -> list[Staged]:
     """``x`` in parts of the sizes, in order along an axis."""
+    if len(sizes) > MAX_PARTS:
+        raise UnsupportedError("Split", f"more than {MAX_PARTS} parts are too many")
     ends = np.cumsum([0, *sizes]).tolist()
     return [x.stage.cut(x, axis, *ends[i : i + 2]) for i in range(len(sizes))]
 
@@ -84,7 +91,7 @@ def _split(node: Node) -> tuple[Staged, ...]:
     x, axis = node.x(), node.axis(0)
     sizes = node.known_integers(1, "split")
     if sizes is None:
-        count, length = node.integer("num_outputs") or len(node.wanted), x.shape[axis]
+        count, length = len(node.wanted), x.shape[axis]
         each = -(-length // count)
         sizes = [min(each, max(length - i * each, 0)) for i in range(count)]
     return tuple(cut_up(x, sizes, axis))

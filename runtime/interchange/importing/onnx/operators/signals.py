@@ -15,6 +15,9 @@ if TYPE_CHECKING:
 
     from runtime.interchange.importing.staged import Staged
 
+MAX_LENGTH = 4096
+"""Elements that are transformed together, by a matrix."""
+
 
 @rule("DFT")
 def _dft(node: Node) -> Staged:
@@ -25,7 +28,7 @@ def _dft(node: Node) -> Staged:
     inverse, one_sided = bool(node.integer("inverse")), bool(node.integer("onesided"))
     half = inverse and one_sided
     length = node.known_integer(1, 2 * (x.shape[axis] - 1) if half else x.shape[axis])
-    require_small(node, (length, length))
+    _require_matrix(node, length)
     if half:
         return _real(x, axis, length)
     x = stage.cut(x, axis, 0, min(length, x.shape[axis]))
@@ -33,6 +36,11 @@ def _dft(node: Node) -> Staged:
     widths[axis] = (0, length - x.shape[axis])
     x = pad(x, widths)
     return transformed(x, axis, _matrix(length, inverse, one_sided))
+
+
+def _require_matrix(node: Node, length: int) -> None:
+    if not 0 < length <= MAX_LENGTH:
+        raise node.unsupported(f"a transform of {length} elements is too large")
 
 
 def _real(x: Staged, axis: int, length: int) -> Staged:
@@ -79,7 +87,7 @@ def _stft(node: Node) -> Staged:
     if count < 1:
         raise node.unsupported("the signal is shorter than a frame")
     places = np.arange(length) + step * np.arange(count)[:, None]
-    require_small(node, (length, length))
+    _require_matrix(node, length)
     if x.ndim == 2:
         x = stage.reshape(x, (*x.shape, 1))
     frames = stage.block("Gather", x, stage.constant(places.astype(np.int64)), axis=1)

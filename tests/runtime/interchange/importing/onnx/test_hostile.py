@@ -117,6 +117,57 @@ def test_small_models_that_make_large_arrays(tmp_path, graph: str):
     refused(tmp_path, model_of(f"g (float[3] x) => (float[N] y) {{ {graph} }}"), "too large")
 
 
+def test_many_large_constants(tmp_path, monkeypatch):
+    monkeypatch.setattr("runtime.interchange.importing.staged.MAX_HELD", 100_000)
+    ones = "s = Constant <value = int64[1] {40000}> () a = ConstantOfShape (s)"
+    graph = f"{ones} b = Exp (a) c = Exp (b) y = Exp (c)"
+    refused(tmp_path, model_of(f"g (float[3] x) => (float[N] y) {{ {graph} }}"), "too large")
+
+
+def test_one_file_of_numbers_named_again_and_again(tmp_path, monkeypatch):
+    monkeypatch.setattr("runtime.interchange.importing.onnx.graphs.MAX_STORED", 1000)
+    (tmp_path / "weights.bin").write_bytes(bytes(12))
+    model = outside("weights.bin")
+    for i in range(200):
+        tensor = model.graph.initializer.add()
+        tensor.CopyFrom(model.graph.initializer[0])
+        tensor.name = f"w{i}"
+        model.graph.node.add(op_type="Relu", input=[f"w{i}"], output=[f"r{i}"])
+    refused(tmp_path, model, "numbers take more than")
+
+
+@pytest.mark.parametrize(
+    "graph",
+    [
+        "s = Constant <value = int64[1] {20000}> () a = ConstantOfShape (s)"
+        " q = SplitToSequence (a) y = ConcatFromSequence <axis: int = 0> (q)",
+        "i = Cast <to: int = 7> (x) d = Constant <value = int64[1] {1099511627776}> ()"
+        " v = Constant <value = float[2] {0.0, 1.0}> () y = OneHot (i, d, v)",
+        "s = Constant <value = int64[3] {1, 1, 3}> () a = Reshape (x, s) y = MaxPool"
+        " <kernel_shape: ints = [1073741824], pads: ints = [1073741824, 1073741824]> (a)",
+        "s = Constant <value = int64[3] {1, 1, 3}> () a = Reshape (x, s)"
+        " k = Constant <value = float[1,1,1] {1.0}> ()"
+        " y = Conv <pads: ints = [4611686018427387904, 0]> (a, k)",
+        "y = LRN <size: int = 1099511627776> (x)",
+        "y = RandomNormal <shape: ints = [1099511627776]> ()",
+    ],
+)
+def test_numbers_that_are_too_large(tmp_path, graph: str):
+    reasons = f"{NONSENSE}|large|many|at most|[Ll]imit"
+    refused(tmp_path, model_of(f"g (float[3] x) => (float[N] y) {{ {graph} }}"), reasons)
+
+
+def test_loops_inside_one_another(tmp_path, monkeypatch):
+    monkeypatch.setattr("runtime.interchange.importing.onnx.graphs.MAX_INSTANCES", 3000)
+    inner = "v = Identity (a)"
+    for level in range(7):
+        inner = f"""v = Loop (n, , a) <body = b{level} (int64 i{level}, bool go{level}, float[3] a)
+            => (bool t{level}, float[3] v) {{ t{level} = Identity (go{level}) {inner} }}>"""
+    text = f"""g (float[3] x) => (float[3] v) {{
+        n = Constant <value = int64 {{4}}> () a = Identity (x) {inner} }}"""
+    refused(tmp_path, model_of(text), "more than 3000 nodes")
+
+
 @pytest.mark.parametrize("condition", ["", "t"])
 def test_loops_without_an_end(tmp_path, condition: str):
     text = """g (float[3] x) => (float[3] y) {
@@ -161,7 +212,7 @@ def test_functions_that_grow_without_bound(tmp_path, monkeypatch):
     refused(tmp_path, model_of(text), "more than 2000 nodes")
 
 
-def outside(tmp_path: Path, location: str) -> ModelProto:
+def outside(location: str) -> ModelProto:
     model = model_of("g (float[3] x) => (float[3] y) { y = Add (x, w) }")
     tensor = model.graph.initializer.add(name="w", data_type=1, dims=(3,), data_location=1)
     tensor.external_data.add(key="location", value=location)
@@ -175,7 +226,7 @@ def test_paths_out_of_the_folder(tmp_path, location: str):
     (tmp_path / "secret.bin").write_bytes(bytes(12))
     folder = tmp_path / "model"
     folder.mkdir()
-    refused(folder, outside(folder, location), "no file of the model's folder")
+    refused(folder, outside(location), "no file of the model's folder")
 
 
 def test_links_out_of_the_folder(tmp_path):
@@ -186,7 +237,7 @@ def test_links_out_of_the_folder(tmp_path):
         os.symlink(tmp_path / "secret.bin", folder / "weights.bin")
     except OSError:
         pytest.skip("no links here")
-    refused(folder, outside(folder, "weights.bin"), "no file of the model's folder")
+    refused(folder, outside("weights.bin"), "no file of the model's folder")
 
 
 @pytest.mark.parametrize(
@@ -195,7 +246,7 @@ def test_links_out_of_the_folder(tmp_path):
 )
 def test_places_outside_of_the_file(tmp_path, key: str, value: str):
     (tmp_path / "weights.bin").write_bytes(bytes(12))
-    model = outside(tmp_path, "weights.bin")
+    model = outside("weights.bin")
     model.graph.initializer[0].external_data.add(key=key, value=value)
     refused(tmp_path, model, "tensor 'w'")
 

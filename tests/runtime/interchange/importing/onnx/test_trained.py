@@ -18,8 +18,10 @@ from runtime.diagram import check
 from runtime.engine import Session
 from runtime.interchange.importing.onnx.importing import import_model
 from runtime.interchange.importing.onnx.reading import parsed
+from runtime.interchange.importing.options import ImportOptions
 
 if TYPE_CHECKING:
+    from runtime.diagram import Diagram
     from runtime.interchange.importing.imported import Imported
 
 
@@ -128,6 +130,23 @@ MODELS = {
     "lstm": (lambda: Recurrent("LSTM"), lambda: torch.randn(2, 6, 3)),
     "gru": (lambda: Recurrent("GRU"), lambda: torch.randn(2, 6, 3)),
 }
+MODULES = {
+    "classifier": {"norm": "LayerNorm", "net/0": "Linear", "net/1": "Gelu", "net/2": "Linear"},
+    "images": {"features/0": "Conv2D", "features/1": "BatchNorm", "head": "Linear"},
+    "language": {"tokens": "Embedding", "layers/0/before": "LayerNorm", "layers/1/up": "Linear"},
+    "lstm": {"cell/lstm": "Scan", "cell/lstm_back": "Scan", "head": "Linear"},
+    "gru": {"cell/gru": "Scan", "head": "Linear"},
+}
+"""Blocks that modules have become, by path."""
+
+
+def block_at(diagram: Diagram, path: str) -> str:
+    """The type of the block at a path through pages."""
+    page, *inside = path.split("/")
+    block = diagram.main.blocks[page]
+    for name in inside:
+        block = diagram.pages[block.page].blocks[name]
+    return block.type_name()
 
 
 @pytest.mark.parametrize("name", MODELS)
@@ -138,6 +157,8 @@ def test_loss_and_gradients_are_those_of_pytorch(name: str):
     model = trained(make(), x)
     found = imported(model, x)
     assert not check(found.diagram)
+    for path, kind in MODULES[name].items():
+        assert block_at(found.diagram, path) == kind, path
     run = Session(found.diagram).backward()
     model.zero_grad()
     loss = model(x)
@@ -145,9 +166,31 @@ def test_loss_and_gradients_are_those_of_pytorch(name: str):
     np.testing.assert_allclose(run.values["loss.out"], loss.item(), rtol=1e-5)
     wanted = dict(model.named_parameters())
     named = {key: path for key, path in found.parameters.items() if key in wanted}
-    if name not in ("lstm", "gru"):  # the exporter stores their gates in another order, unnamed
-        assert named.keys() == wanted.keys()
+    assert named.keys() == wanted.keys()
     for key, path in named.items():
         np.testing.assert_allclose(
             run.gradients[path], wanted[key].grad, rtol=1e-4, atol=1e-6, err_msg=key
         )
+
+
+def test_a_model_is_as_in_training_where_the_user_says_so():
+    torch.manual_seed(7)
+    model = torch.nn.Sequential(torch.nn.Linear(3, 4), torch.nn.BatchNorm1d(4), torch.nn.Tanh())
+    x = torch.randn(6, 3)
+    file = io.BytesIO()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        torch.onnx.export(
+            model.eval(), (x,), file, dynamo=False, input_names=["x"], do_constant_folding=False,
+            training=torch.onnx.TrainingMode.PRESERVE,
+        )  # fmt: skip
+    for training in (False, True):
+        found = import_model(
+            parsed(file.getvalue()),
+            ImportOptions(training=training),
+            examples={"x": x.numpy()},
+        )
+        (port,) = found.outputs.values()
+        got = Session(found.diagram).run().values[port]
+        wanted = model.train(training)(x).detach().numpy()
+        np.testing.assert_allclose(got, wanted, rtol=1e-4, atol=1e-6)

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-import math
 from functools import reduce
 from typing import Any, ClassVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from blocks.block import Block, Shape
+from blocks.errors import LimitError
 from blocks.library.convolution.windows import (
+    Ends,
     Padding,
     Padding1D,
     Padding2D,
@@ -23,6 +25,7 @@ from blocks.library.convolution.windows import (
     require_batch,
     widths,
 )
+from blocks.limits import MAX_CONSTANT
 
 
 class _Pool(Block):
@@ -118,22 +121,45 @@ class _AvgPool(_Pool):
 
     def forward(self, xp: Any, x: Any) -> Any:
         arguments = self._arguments(x)
-        return xp.avg_pool(x, *arguments, self._counts(x.shape[2:], *arguments))
+        return xp.avg_pool(x, *arguments, self._counts(xp, x.shape[2:], *arguments))
 
     def _counts(
-        self, lengths: Shape, window: Shape, stride: Shape, padding: Widths, dilation: Shape
+        self,
+        xp: Any,
+        lengths: Shape,
+        window: Shape,
+        stride: Shape,
+        padding: Widths,
+        dilation: Shape,
     ) -> Any:
         """What the sum of each window is divided by; None where that is always its size."""
         given = widths(lengths, window, stride, self.padding, dilation)
-        axes = zip(lengths, window, stride, padding, dilation, given, strict=True)
-        counts = []
-        for length, size, step, (before, after), spread, ends in axes:
-            places = (length + before + after - spread * (size - 1) - 1) // step + 1
-            seen = np.arange(places)[:, None] * step + np.arange(size) * spread - before
-            first, last = (-before, length + ends[1]) if self.count_padding else (0, length)
-            counts.append(((seen >= first) & (seen < last)).sum(1))
-        found = reduce(np.multiply.outer, counts)
-        return None if (found == math.prod(window)).all() else np.maximum(found, 1)
+        if padding == given and (self.count_padding or not any(map(any, given))):
+            return None
+        counting = given if self.count_padding else ((0, 0),) * len(given)
+        axes = zip(lengths, window, stride, padding, dilation, counting, strict=True)
+        found = [_counted(*axis) for axis in axes]
+        shapes = [(-1, *(1,) * (len(found) - 1 - i)) for i in range(len(found))]
+        columns = [xp.reshape(xp.asarray(n), s) for n, s in zip(found, shapes, strict=True)]
+        return reduce(lambda a, b: a * b, columns)
+
+
+def _counted(
+    length: int, size: int, step: int, padding: Ends, spread: int, counting: Ends
+) -> NDArray[np.int64]:
+    """How many elements of each window along an axis count; at least 1, to divide by."""
+    places = (length + sum(padding) - spread * (size - 1) - 1) // step + 1
+    if places > MAX_CONSTANT:
+        raise LimitError(
+            "There are too many windows to count their elements.",
+            expected=f"at most {MAX_CONSTANT:,}",
+            got=f"{places:,}",
+        )
+    start = np.arange(places) * step - padding[0]
+    before = np.clip(-(-(-counting[0] - start) // spread), 0, size)
+    until = np.clip(-(-(length + counting[1] - start) // spread), 0, size)
+    counts: NDArray[np.int64] = np.maximum(until - before, 1)
+    return counts
 
 
 class MaxPool1D(_Pool1D, _MaxPool):

@@ -13,6 +13,7 @@ import numpy as np
 
 from blocks.errors import ShapeError
 from runtime.calculus.primitives.base import BaseOps, broadcast_shapes
+from runtime.calculus.sizes import require_constant
 from runtime.calculus.value import NoDerivative, Primitive, Value
 
 if TYPE_CHECKING:
@@ -78,6 +79,7 @@ def _solve_b_rule(xp: Namespace, g: Value, out: Value, a: Value, b: Value) -> Va
 def _cholesky_rule(xp: Namespace, g: Value, out: Value, x: Value) -> Value:
     """The symmetric part of L⁻ᵀ P L⁻¹, P the lower half of Lᵀ g with half its diagonal."""
     n, upper = out.shape[-1], _transposed(xp, out)
+    require_constant(n, n)
     halved = np.tril(np.ones((n, n))) - np.eye(n) / 2
     half = (upper @ g) * xp.asarray(halved, g.dtype)
     left = xp.solve(upper, half)

@@ -136,7 +136,7 @@ class SpatialOps(ConvolutionOps):
         if counts is None:
             return self.reshape(self.xp.mean(patches, (0, 1)), shape)
         total = self.reshape(self.xp.sum(patches, (0, 1)), shape)
-        return self.xp.divide(total, self.asarray(counts, total.dtype))
+        return self.xp.divide(total, self.astype(counts, total.dtype))
 
     def _patches(self, x: Any, how: Stride, what: str, fill: float) -> tuple[Value, Shape]:
         """All windows, their elements along the first two axes; and the shape of the result."""

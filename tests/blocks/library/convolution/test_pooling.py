@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 
+import runtime.build as b
 from blocks.errors import GradwireError
 from blocks.library.convolution import (
     AvgPool1D,
@@ -16,6 +17,7 @@ from blocks.library.convolution import (
     MaxPool2D,
     MaxPool3D,
 )
+from runtime.engine import Session
 from tests.blocks.single import gradients, value
 
 if TYPE_CHECKING:
@@ -85,6 +87,31 @@ def test_windows_rounded_up(
 ) -> None:
     np.testing.assert_allclose(value(MaxPool1D(ceil=True, **parameters), x=LINE).ravel(), largest)
     np.testing.assert_allclose(value(AvgPool1D(ceil=True, **parameters), x=LINE).ravel(), mean)
+
+
+@pytest.mark.parametrize("dilation", [1, 2, 3])
+@pytest.mark.parametrize("padding", [(0, 2), (3, 1), (4, 4)])
+@pytest.mark.parametrize("counts", [True, False])
+def test_what_counts_in_a_mean(dilation: int, padding: tuple[int, int], counts: bool) -> None:
+    """Ones with the padding as ones that count or zeros that don't, after which ceil adds more."""
+    ones = np.ones((1, 1, 5))
+    how = {"window": 3, "stride": 2, "dilation": dilation, "padding": padding, "ceil": True}
+    out = value(AvgPool1D(**how, count_padding=counts), x=ones).ravel()
+    inside = np.arange(-padding[0], 5 + padding[1] + 99)
+    real, counted = (inside >= 0) & (inside < 5), inside < 5 + padding[1]
+    for place, mean in enumerate(out):
+        seen = 2 * place + dilation * np.arange(3)
+        total = counted[seen].sum() if counts else real[seen].sum()
+        assert mean == pytest.approx(real[seen].sum() / max(total, 1))
+
+
+def test_counting_needs_no_more_memory_than_there_is() -> None:
+    """Nothing is counted where nothing is padded, and not more than a constant may have."""
+    wide = b.broadcast(b.constant("x", 1.0), shape=(1, 1, 2**33))
+    assert Session(b.build(b.avg_pool1d(wide, name="pool"))).program.ports
+    padded = Session(b.build(b.avg_pool1d(wide, padding=1, count_padding=False, name="pool")))
+    with pytest.raises(GradwireError, match="too many windows to count"):
+        padded.run()
 
 
 def test_tied_pixels_share_the_gradient() -> None:

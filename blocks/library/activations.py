@@ -3,9 +3,18 @@
 from __future__ import annotations
 
 import math
-from typing import Any, ClassVar, Literal
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
+
+from pydantic import Field
 
 from blocks.elementwise import Elementwise
+from blocks.library.sources import Variable
+
+if TYPE_CHECKING:
+    from blocks.block import Shape, Source
+
+_SELU_ALPHA, _SELU_SCALE = 1.6732632423543772848, 1.0507009873554804934
 
 
 class Tanh(Elementwise):
@@ -70,9 +79,108 @@ class Elu(Elementwise):
     """Depth α of the negative side, in units of x."""
 
     def forward(self, xp: Any, x: Any) -> Any:
+        return _smooth_rectifier(xp, x, self.alpha, 1.0)
+
+
+class Selu(Elementwise):
+    """Scaled smooth rectifier, ``out = λ x`` for x > 0, else ``λ α (e ** x - 1)``.
+
+    λ ≈ 1.0507 and α ≈ 1.6733 keep mean 0 and variance 1 from layer to layer. Source: Klambauer,
+    Unterthiner, Mayr & Hochreiter, Self-normalizing neural networks, 2017.
+    """
+
+    symbol: ClassVar[str] = "selu"
+    formula: ClassVar[str] = (
+        r"y = \lambda \begin{cases} x & x > 0 \\ \alpha (e^x - 1) & x \le 0 \end{cases}"
+    )
+
+    def forward(self, xp: Any, x: Any) -> Any:
+        return _SELU_SCALE * _smooth_rectifier(xp, x, _SELU_ALPHA, 1.0)
+
+
+class Celu(Elementwise):
+    """Smooth rectifier of slope 1 at 0: x for x > 0, else ``alpha * (e ** (x / alpha) - 1)``.
+
+    Source: Barron, Continuously differentiable exponential linear units, 2017.
+    """
+
+    symbol: ClassVar[str] = "celu"
+    formula: ClassVar[str] = (
+        r"y = \begin{cases} x & x > 0 \\ \alpha (e^{x / \alpha} - 1) & x \le 0 \end{cases}"
+    )
+
+    alpha: Annotated[float, Field(gt=0)] = 1.0
+    """Depth α of the negative side, in units of x."""
+
+    def forward(self, xp: Any, x: Any) -> Any:
+        return _smooth_rectifier(xp, x, self.alpha, self.alpha)
+
+
+class PRelu(Elementwise):
+    """Rectifier with a learned slope below 0, ``out = x`` for x > 0, else ``slope * x``.
+
+    The slope broadcasts with x; its own is one number, 0.25. The gradient at 0 is the slope.
+    Source: He, Zhang, Ren & Sun, Delving deep into rectifiers, 2015.
+    """
+
+    symbol: ClassVar[str] = "prelu"
+    formula: ClassVar[str] = r"y = \begin{cases} x & x > 0 \\ s x & x \le 0 \end{cases}"
+    ownable: ClassVar[Mapping[str, Source]] = {
+        "slope": Variable(initialiser="constant", scale=0.25)
+    }
+
+    def infer(self, inputs: Mapping[str, Shape | None], output: Shape | None) -> dict[str, Shape]:
+        shapes = {"x": output, "slope": ()}
+        return {n: s for n, s in shapes.items() if s is not None and inputs.get(n, ()) is None}
+
+    def forward(self, xp: Any, x: Any, slope: Any) -> Any:
+        return xp.where(x > 0, x, slope * x)
+
+
+class HardSigmoid(Elementwise):
+    """Logistic function in straight lines, ``out = max(0, min(alpha * x + beta, 1))``.
+
+    The gradient is alpha on the closed slope, its ends included, and 0 outside.
+    """
+
+    symbol: ClassVar[str] = "hσ"
+    formula: ClassVar[str] = r"y = \max(0, \min(\alpha x + \beta, 1))"
+
+    alpha: float = 1 / 6
+    """Slope α, in units of 1/x."""
+    beta: float = 0.5
+    """Output β at 0."""
+
+    def forward(self, xp: Any, x: Any) -> Any:
+        return xp.clip(self.alpha * xp.as_float(x) + self.beta, 0.0, 1.0)
+
+
+class HardSwish(Elementwise):
+    """Swish in straight lines, ``out = x * max(0, min(x / 6 + 1 / 2, 1))``.
+
+    Source: Howard et al., Searching for MobileNetV3, 2019.
+    """
+
+    symbol: ClassVar[str] = "hsw"
+    formula: ClassVar[str] = r"y = x \max(0, \min(\tfrac{x}{6} + \tfrac{1}{2}, 1))"
+
+    def forward(self, xp: Any, x: Any) -> Any:
         x = xp.as_float(x)
-        # The branch not taken would overflow and make the gradient NaN.
-        return xp.where(x > 0, x, self.alpha * xp.expm1(xp.where(x > 0, 0.0, x)))
+        return x * xp.clip(x / 6 + 0.5, 0.0, 1.0)
+
+
+class Mish(Elementwise):
+    """Smooth unit that dips below 0, ``out = x * tanh(log(1 + e ** x))``; doesn't overflow.
+
+    Source: Misra, Mish: a self regularized non-monotonic activation function, 2019.
+    """
+
+    symbol: ClassVar[str] = "mish"
+    formula: ClassVar[str] = r"y = x \tanh \ln(1 + e^x)"
+
+    def forward(self, xp: Any, x: Any) -> Any:
+        x = xp.as_float(x)
+        return x * xp.tanh(xp.softplus(x))
 
 
 class Gelu(Elementwise):
@@ -146,3 +254,11 @@ class LogSoftmax(Elementwise):
 
     def forward(self, xp: Any, x: Any) -> Any:
         return xp.log_softmax(x, axis=self.axis)
+
+
+def _smooth_rectifier(xp: Any, x: Any, depth: float, width: float) -> Any:
+    """X above 0, else ``depth * (e ** (x / width) - 1)``."""
+    x = xp.as_float(x)
+    # The branch not taken would overflow and make the gradient NaN.
+    below = xp.where(x > 0, 0.0, x)
+    return xp.where(x > 0, x, depth * xp.expm1(below if width == 1 else below / width))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Annotated, Any, ClassVar, Literal, Self
 
+import numpy as np
 from pydantic import Field, model_validator
 
 from blocks.block import Block, Shape
@@ -110,9 +111,10 @@ class Slice(Block):
 
 
 class Pad(Block):
-    """Adds elements of one value around x: ``widths[i]`` before and after on axis i.
+    """Adds elements around x: ``widths[i]`` before and after on axis i.
 
-    Axes beyond the list get none. Raises ShapeError where x has fewer axes.
+    Axes beyond the list get none. They are of one value, or repeat elements of x, whose gradients
+    add up. Raises ShapeError where x has fewer axes, or nothing to repeat.
     """
 
     symbol: ClassVar[str] = "[+]"
@@ -121,7 +123,10 @@ class Pad(Block):
     widths: tuple[tuple[Length, Length], ...] = ()
     """Number of elements before and after, by axis."""
     value: float = 0.0
-    """What is added."""
+    """What is added where the mode is constant."""
+    mode: Literal["constant", "edge", "reflect", "symmetric", "wrap"] = "constant"
+    """The value; the last element; x mirrored at its last element, or behind it; or x again from
+    its other end."""
 
     def infer(self, inputs: Mapping[str, Shape | None], output: Shape | None) -> dict[str, Shape]:
         if output is None or len(output) < len(self.widths):
@@ -137,7 +142,20 @@ class Pad(Block):
                 expected=f"rank {len(self.widths)} or more",
                 got=str(x.shape),
             )
-        return xp.pad(x, self._all_widths(x.ndim), self.value)
+        if self.mode == "constant":
+            return xp.pad(x, self._all_widths(x.ndim), self.value)
+        for axis, width in enumerate(self.widths):
+            x = self._repeated(xp, x, axis, width) if any(width) else x
+        return x
+
+    def _repeated(self, xp: Any, x: Any, axis: int, width: tuple[int, int]) -> Any:
+        if not x.shape[axis]:
+            raise ShapeError(
+                f"Axis {axis} has no element to repeat.",
+                next_step="Pad with a value: mode constant.",
+            )
+        places = np.pad(np.arange(x.shape[axis]), width, self.mode)
+        return xp.take(x, places, axis=axis)
 
     def _all_widths(self, rank: int) -> tuple[tuple[int, int], ...]:
         return (*self.widths, *[(0, 0)] * (rank - len(self.widths)))

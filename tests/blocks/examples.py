@@ -61,7 +61,8 @@ def _examples() -> list[Example]:
     for name in (
         "Neg", "Abs", "Square", "Exp", "Expm1", "Sin", "Cos", "Sign", "Round", "Floor", "Ceil",
         "Tanh", "Sigmoid", "Relu", "LeakyRelu", "Elu", "Gelu", "Silu", "Softplus", "Softmax",
-        "LogSoftmax", "Tan", "Arctan", "Sinh", "Cosh", "Arcsinh", "Erf",
+        "LogSoftmax", "Tan", "Arctan", "Sinh", "Selu", "Celu", "Mish", "HardSigmoid",
+        "HardSwish", "Cosh", "Arcsinh", "Erf",
         "Display", "PageInput", "PageOutput",
     ):  # fmt: skip
         add(name, {"x": DISTINCT})
@@ -70,6 +71,9 @@ def _examples() -> list[Example]:
     for name in ("Arcsin", "Arccos", "Arctanh"):
         add(name, {"x": DISTINCT / 3})
     add("Arccosh", {"x": 1 + POSITIVE})
+    add("PRelu", {"x": DISTINCT, "slope": np.array([[0.3], [0.1]])})
+    add("Celu", {"x": DISTINCT}, alpha=0.5)
+    add("HardSigmoid", {"x": DISTINCT}, alpha=0.2)
     add("Gelu", {"x": DISTINCT}, approximate="tanh")
     add("Softmax", {"x": DISTINCT}, axis=0)
     add("LogSoftmax", {"x": DISTINCT}, axis=0)
@@ -139,6 +143,8 @@ def _examples() -> list[Example]:
     add("Stack", {"parts.0": A, "parts.1": B}, axis=-1)
     add("Slice", {"x": A}, begin=(0, 1), size=(2, -1))
     add("Pad", {"x": A}, widths=((1, 0),), value=3.0)
+    for mode in ("edge", "reflect", "symmetric", "wrap"):
+        add("Pad", {"x": A}, widths=((1, 0), (2, 1)), mode=mode)
     add("Gather", {"x": _floats(3, 2), "indices": ROWS}, closed="indices")
     add("Gather", {"x": A, "indices": np.array([[2, 2], [0, 1]])}, axis=1, closed="indices")
     add("PickAlong", {"x": A, "indices": np.array([2, 0])}, closed="indices")
@@ -170,7 +176,7 @@ def _examples() -> list[Example]:
     add("BatchNorm", {"x": _floats(4, 3), **vectors, **statistics}, closed="mean variance")
     add("BatchNorm", {"x": _floats(2, 2, 3)}, axis=-1)
     add("BatchNorm", {"x": A, **vectors, **statistics}, mode="running")
-    add("LRN", {"x": _floats(2, 4)}, size=3, alpha=0.5)
+    add("LRN", {"x": _floats(2, 4, 2)}, size=3, alpha=0.5)
     heads = {"query": _floats(2, 3, 2), "key": _floats(2, 4, 2), "value": _floats(2, 4, 3)}
     add("Attention", heads)
     add("Attention", heads, causal=True, scale=0.7)

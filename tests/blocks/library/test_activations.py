@@ -9,11 +9,17 @@ import numpy as np
 import pytest
 
 from blocks.library.activations import (
+    Celu,
     Elu,
     Gelu,
+    HardSigmoid,
+    HardSwish,
     LeakyRelu,
     LogSoftmax,
+    Mish,
+    PRelu,
     Relu,
+    Selu,
     Sigmoid,
     Silu,
     Softmax,
@@ -78,3 +84,42 @@ def test_softmax_sums_to_one_along_its_axis(axis: int) -> None:
     np.testing.assert_allclose(out.sum(axis=axis), 1)
     np.testing.assert_allclose(out, np.exp(X) / np.exp(X).sum(axis=axis, keepdims=True))
     np.testing.assert_allclose(value(LogSoftmax(axis=axis), x=X), np.log(out))
+
+
+@pytest.mark.parametrize(
+    ("block", "formula"),
+    [
+        (
+            Selu(),
+            lambda x: 1.0507009873554805 * (x if x > 0 else 1.6732632423543772 * math.expm1(x)),
+        ),
+        (Celu(alpha=2.0), lambda x: x if x > 0 else 2 * math.expm1(x / 2)),
+        (HardSigmoid(), lambda x: min(max(x / 6 + 0.5, 0), 1)),
+        (HardSigmoid(alpha=0.2, beta=0.25), lambda x: min(max(x / 5 + 0.25, 0), 1)),
+        (HardSwish(), lambda x: x * min(max(x / 6 + 0.5, 0), 1)),
+        (Mish(), lambda x: x * math.tanh(math.log1p(math.exp(x)))),
+    ],
+    ids=str,
+)
+def test_values_by_their_formulas(block: Block, formula: object) -> None:
+    np.testing.assert_allclose(value(block, x=X), np.vectorize(formula)(X), rtol=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("block", "far_out"),
+    [(Selu(), [-1.7580993408473766, np.inf]), (Celu(), [-1, np.inf]), (HardSigmoid(), [0, 1])],
+    ids=str,
+)
+def test_far_out_nothing_overflows(block: Block, far_out: list[float]) -> None:
+    x = floats(-1e300, np.inf)
+    np.testing.assert_allclose(value(block, x=x), far_out)
+    assert not np.isnan(gradients(block, x=x)["x"]).any()
+
+
+def test_prelu_learns_its_slope() -> None:
+    slope = floats([0.1], [0.2])
+    np.testing.assert_allclose(value(PRelu(), x=X, slope=slope), np.where(X > 0, X, slope * X))
+    found = gradients(PRelu(), x=X, slope=slope)
+    np.testing.assert_allclose(found["slope"], [[-3.5], [0]])
+    np.testing.assert_allclose(found["x"], np.where(X > 0, 1, slope))
+    np.testing.assert_allclose(value(PRelu.new(), x=X), np.where(X > 0, X, X / 4))

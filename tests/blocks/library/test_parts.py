@@ -93,6 +93,21 @@ def test_pad() -> None:
         value(Pad(widths=((0, 0),) * 3), x=X)
 
 
+@pytest.mark.parametrize("mode", ["edge", "reflect", "symmetric", "wrap"])
+@pytest.mark.parametrize("widths", [((2, 1),), ((0, 0), (3, 0)), ((7, 0), (1, 9))])
+def test_pad_repeats_elements_as_numpy_does(mode: str, widths: tuple[tuple[int, int]]) -> None:
+    whole = (*widths, (0, 0))[:2]
+    found = value(Pad(widths=widths, mode=mode), x=X)
+    np.testing.assert_array_equal(found, np.pad(X, whole, mode))
+    counts = gradients(Pad(widths=widths, mode=mode), x=X)["x"]
+    np.testing.assert_array_equal(counts, np.vectorize(lambda x: np.sum(found == x))(X))
+
+
+def test_nothing_has_no_element_to_repeat() -> None:
+    with pytest.raises(GradwireError, match="no element to repeat"):
+        value(Pad(widths=((1, 0),), mode="edge"), x=np.zeros((0, 2)))
+
+
 def test_gather_adds_up_the_gradients_of_repeated_rows() -> None:
     rows = np.array([2, 0, 2, -1])
     np.testing.assert_array_equal(value(Gather(), x=X, indices=rows), X[rows])

@@ -275,4 +275,13 @@ ELEMENTWISE = (
         {"PyTorch": "∞", "JAX": "∞"},
         "There is no value.", extreme=True,
     ),
+    Choice(
+        ("Mish", "HardSwish"), "gradient", "a point where ∞ or NaN arrives", not_finite,
+        "a sum of two parts: NaN where ∞ − ∞", {"PyTorch": "one product: ±∞, or 0"},
+        "The chain rule of the formula.", extreme=True, modelled=False,
+    ),
+    Choice(
+        ("Celu",), "gradient", "x < 0 where ∞ arrives", infinite, "g·e^(x/α)", {"JAX": "NaN"},
+        "The derivative by its formula.", extreme=True, modelled=False,
+    ),
 )  # fmt: skip

@@ -326,6 +326,7 @@ def of_floats(dtype: str) -> Comparisons:
     found.add("Prod", {"x": x[(x != 0).all(1)]}, axis=-1)
     _running(found, dtype)
     _scattered(found, x)
+    _activations(found, dtype)
     for right in (other, np.zeros_like(other)):
         found.add("CosineSimilarity", {"a": x, "b": right})
     found.add("Dot", {"a": x, "b": other})
@@ -352,6 +353,14 @@ def _running(found: Comparisons, dtype: str) -> None:
     for name in ("CumulativeSum", "CumulativeProduct"):
         for reverse, exclusive in product([False, True], repeat=2):
             found.add(name, {"x": x}, reverse=reverse, exclusive=exclusive)
+
+
+def _activations(found: Comparisons, dtype: str) -> None:
+    """Activations that are made of others, on ordinary numbers without a kink."""
+    x = np.array([-4, -2.5, -1, -0.3, 0.2, 1, 2.5, 7], dtype)
+    for name in ("Selu", "Celu", "Mish", "HardSigmoid", "HardSwish"):
+        found.add(name, {"x": x})
+    found.add("PRelu", {"x": x, "slope": np.array(0.25, dtype)})
 
 
 def _scattered(found: Comparisons, x: Array) -> None:
@@ -407,6 +416,8 @@ def _parts(found: Comparisons, x: Array) -> None:
     """Blocks that take parts of rows, join them, or put them into another order."""
     other, classes = x[::-1].copy(), np.arange(len(x)) % x.shape[1]
     found.add("Pad", {"x": x}, widths=((0, 0), (1, 0)), value=1.0)
+    for mode in ("edge", "reflect", "symmetric", "wrap"):
+        found.add("Pad", {"x": x}, widths=((0, 0), (1, 1)), mode=mode)
     found.add("Slice", {"x": x}, begin=(0, 1), size=(-1, 1))
     found.add("Gather", {"x": x, "indices": np.array([1, 1, 0])}, axis=1)
     found.add("PickAlong", {"x": x, "indices": classes})

@@ -213,6 +213,8 @@ def _slice(block: Any, x: Any) -> Any:
 
 def _pad(block: Any, x: Any) -> Any:
     widths = [*block.widths, *[(0, 0)] * (x.ndim - len(block.widths))]
+    if block.mode != "constant":
+        return jnp.pad(x, widths, block.mode)
     return jnp.pad(x, widths, constant_values=block.value)
 
 
@@ -293,6 +295,10 @@ FUNCTIONS: dict[str, Function] = {
     "Clip": _clip,
     "LeakyRelu": lambda block, x: jax.nn.leaky_relu(x, block.slope),
     "Elu": lambda block, x: jax.nn.elu(x, block.alpha),
+    "Selu": _plain(jax.nn.selu),
+    "Celu": lambda block, x: jax.nn.celu(x, block.alpha),
+    "Mish": _plain(jax.nn.mish),
+    "HardSwish": _plain(jax.nn.hard_swish),
     "Gelu": lambda block, x: jax.nn.gelu(x, approximate=block.approximate == "tanh"),
     "Softmax": lambda block, x: jax.nn.softmax(x, block.axis),
     "LogSoftmax": lambda block, x: jax.nn.log_softmax(x, block.axis),

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from functools import reduce
 from typing import Any
 
+import numpy as np
 import torch
 
 from blocks.library.convolution.windows import each, widths
@@ -179,6 +180,11 @@ def _slice(block: Any, x: Any) -> Any:
 
 
 def _pad(block: Any, x: Any) -> Any:
+    if block.mode != "constant":
+        for axis, (before, after) in enumerate(block.widths):
+            places = np.pad(np.arange(x.shape[axis]), (before, after), block.mode)
+            x = x.index_select(axis, torch.tensor(places))
+        return x
     last_first = [width for widths in block.widths[::-1] for width in widths]
     return F.pad(x, [0, 0] * (x.ndim - len(block.widths)) + last_first, value=block.value)
 
@@ -359,6 +365,12 @@ FUNCTIONS: dict[str, Function] = {
     "Clip": _clip,
     "LeakyRelu": lambda block, x: F.leaky_relu(x, block.slope),
     "Elu": lambda block, x: F.elu(x, block.alpha),
+    "Selu": _plain(F.selu),
+    "Celu": lambda block, x: F.celu(x, block.alpha),
+    "Mish": _plain(F.mish),
+    "HardSigmoid": lambda block, x: torch.clamp(block.alpha * x + block.beta, 0, 1),
+    "HardSwish": _plain(F.hardswish),
+    "PRelu": lambda _, x, slope: torch.where(x > 0, x, slope * x),
     "Gelu": lambda block, x: F.gelu(x, approximate=block.approximate),
     "Softmax": lambda block, x: torch.softmax(x, block.axis),
     "LogSoftmax": lambda block, x: torch.log_softmax(x, block.axis),

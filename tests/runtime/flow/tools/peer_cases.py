@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 Named = Iterator[tuple[str, "Diagram"]]
 FOLDER = Path(__file__).parents[4] / "assets" / "diagrams"
 ON_PAGES = {"PageInput", "PageOutput"}
+NORMALISED = {"BatchNorm", "GroupNorm", "LayerNorm"}
+"""Blocks whose plain sum is the same for all inputs, so that its gradient is rounding alone."""
 RANDOM = 150
 
 
@@ -54,7 +56,10 @@ def blocks() -> Named:
         if example.block.type_name() not in ON_PAGES:
             arrays = [np.asarray(x) for x in example.inputs.values()]
             floats = [x.astype(np.float32) if x.dtype.kind == "f" else x for x in arrays]
-            yield str(example), _diagram(example.block, floats)
+            weights: Any = 1.0
+            if example.block.type_name() in NORMALISED:
+                weights = np.linspace(0.5, 1.5, arrays[0].size).reshape(arrays[0].shape)
+            yield str(example), _diagram(example.block, floats, weights)
 
 
 def choices() -> Named:
@@ -90,9 +95,7 @@ def _at(choice: Choice, given: Comparison) -> Diagram | None:
     return None
 
 
-def _diagram(
-    block: Block, arrays: list[Any], arriving: float = 1.0, twice: bool = False
-) -> Diagram:
+def _diagram(block: Block, arrays: list[Any], arriving: Any = 1.0, twice: bool = False) -> Diagram:
     """The sum of a block's output times what shall arrive there; ``twice``: of its slopes."""
     sources = [
         b.variable(f"x{n}", x, dtype=x.dtype.name)
@@ -107,7 +110,7 @@ def _diagram(
         made = b.block(block.type_name(), *sources, **block.to_record())
     if block.head:
         return b.build(made)
-    if arriving != 1:
+    if np.any(arriving != 1):
         dtype = next(x.dtype.name for x in arrays if x.dtype.kind == "f")
         made = b.mul(made, b.constant("arriving", arriving, dtype=dtype))
     total = b.sum(b.block("Cast", made, dtype="float32"))

@@ -52,7 +52,9 @@ def _normal_below(x: float) -> float:
     ],
 )
 def test_values(block: Block, formula: object) -> None:
-    np.testing.assert_allclose(value(block, x=X), np.vectorize(formula)(X), rtol=1e-13)
+    np.testing.assert_allclose(
+        value(block, x=X), np.vectorize(formula, otypes=[float])(X), rtol=1e-13
+    )
 
 
 def test_gelu_by_tanh_is_near_the_exact_one() -> None:
@@ -102,7 +104,9 @@ def test_softmax_sums_to_one_along_its_axis(axis: int) -> None:
     ids=str,
 )
 def test_values_by_their_formulas(block: Block, formula: object) -> None:
-    np.testing.assert_allclose(value(block, x=X), np.vectorize(formula)(X), rtol=1e-12)
+    np.testing.assert_allclose(
+        value(block, x=X), np.vectorize(formula, otypes=[float])(X), rtol=1e-12
+    )
 
 
 @pytest.mark.parametrize(

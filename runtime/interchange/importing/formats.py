@@ -71,22 +71,9 @@ def _named(name: str) -> Callable[..., Any]:
 FORMATS: tuple[Format, ...] = (
     Format("ONNX", (".onnx",), "onnx.recognition:is_onnx", "onnx.importing:import_onnx", ("onnx",)),
     Format("PyTorch", (".pt2",), "torch.archive:is_pt2", "torch.program:import_pt2"),
-    Format("PyTorch", (".pt2",), "torch.archive:is_pt2", "torch.program:import_pt2"),
     Format(
         "TensorFlow SavedModel",
         (".pb",),
-        "tensorflow.recognition:is_saved_model",
-        "tensorflow.importer:import_saved_model",
-    ),
-    Format(
-        "TensorFlow graph",
-        (".pb",),
-        "tensorflow.recognition:is_graph_def",
-        "tensorflow.importer:import_graph_def",
-    ),
-    Format(
-        "TensorFlow SavedModel",
-        (),
         "tensorflow.recognition:is_saved_model",
         "tensorflow.importer:import_saved_model",
         ("google.protobuf",),
@@ -99,7 +86,6 @@ FORMATS: tuple[Format, ...] = (
         ("google.protobuf",),
     ),
     Format("MXNet", (".json",), "mxnet.recognition:is_mxnet", "mxnet.importer:import_mxnet"),
-    Format("ONNX", (".onnx",), "onnx.recognition:is_onnx", "onnx.importing:import_onnx", ("onnx",)),
 )
 """All formats. One that may begin like another comes after it."""
 

@@ -32,6 +32,11 @@ def test_what_is_no_model_is_refused(tmp_path: Path, content: bytes):
         format_of(path)
 
 
+def test_each_format_is_there_once():
+    titles = [known.title for known in FORMATS]
+    assert sorted(titles) == sorted(set(titles))
+
+
 def test_diagrams_are_no_models():
     assert not any(map(is_model, (ROOT / "assets/diagrams").glob("*.json")))
 

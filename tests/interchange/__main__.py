@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from tests.interchange.rows import Row
 
-NEEDS = {"onnx": "onnx", "torch": "torch", "jax": "jax"}
+NEEDS = {"onnx": "onnx", "torch": "torch", "jax": "jax", "exports": "torch"}
 """The package that a part can't do without, by its module's name."""
 
 

@@ -34,9 +34,11 @@ if TYPE_CHECKING:
 
 WIDTH = 100
 SHORT = 56
+"""Characters up to which an expression may become a part of another."""
 LARGE = 40
 """Steps from which a block is a function of its own."""
-"""Characters up to which an expression may become a part of another."""
+FEW = 4
+"""Elements up to which an array of one number is written out."""
 INDENT = "    "
 BACK = "back through "
 """How a comment begins that is about a step of the backward pass."""
@@ -129,6 +131,8 @@ class Writer:
         """An array: in the source if it is small, else in the file beside it."""
         if array.ndim == 1 and array.size > 2 and np.array_equal(array, np.arange(array.size)):
             return self.target.arange(array)
+        if array.size > FEW and array.tobytes() == np.full_like(array, array.flat[0]).tobytes():
+            return self.target.full(array.shape, np.asarray(array.flat[0]))
         if array.size <= INLINE:
             return self.target.array(array)
         given = self.target.storable(array)

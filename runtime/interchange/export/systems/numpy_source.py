@@ -23,6 +23,11 @@ MAIN_FUNCTION = "loss_and_gradients"
 _MODULE_NAMES = ("ARRAYS", "PARAMETERS", "TRAINABLE", "INPUTS", "parameters", "inputs",
                  "losses", "gradients", "outputs", MAIN_FUNCTION)  # fmt: skip
 
+_HEADLINE = (
+    "# The backward pass: from the losses to the variables, in reverse order. d_x is the gradient",
+    "# of the sum of the losses by x; it is 1 at each loss, and factors of 1 are left out.",
+)
+
 
 def numpy_module(content: Content, arrays_file: str) -> tuple[str, dict[str, Array]]:
     """The module, and its large arrays."""
@@ -113,9 +118,8 @@ def _phased(lines: list[str]) -> list[str]:
     """With a headline where the backward pass begins."""
     for at, line in enumerate(lines):
         if f"# {BACK}" in line:
-            headline = "# The backward pass: from the losses to the variables, in reverse order."
             before = lines[:at] if at and not lines[at - 1] else [*lines[:at], ""]
-            return [*before, headline, "", *lines[at:]]
+            return [*before, *_HEADLINE, "", *lines[at:]]
     return lines
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 pytest.importorskip("torch", reason="PyTorch is not installed")
-from tests.interchange.exports import apart, captured  # noqa: E402
-from tests.interchange.torch_models import NAMES  # noqa: E402
+from tests.interchange.exports import apart, captured
+from tests.interchange.torch_models import NAMES
 
 SLOW = {"ResNet-18"}
 """Models that only the table of ``python -m tests.interchange`` has."""

@@ -77,3 +77,19 @@ def test_a_long_chain_of_blocks_is_exported(tmp_path):
         "loss_and_gradients"
     ]()
     assert (losses["loss.out"], gradients["w"]) == (1.5, 1.0)
+
+
+def test_arrays_of_one_number_are_not_written_out(tmp_path):
+    text = """{"gradwire": 2, "pages": {"main": {"blocks": {
+        "a": {"type": "Variable", "value": [-0.0, 0.0, 0.0, 0.0, 0.0], "dtype": "float64"},
+        "b": {"type": "Variable", "value": [0.5, 0.5, 0.5, 0.5, 0.5], "dtype": "float64"},
+        "plus": {"type": "Add"}}, "wires": {"plus.a": "a.out", "plus.b": "b.out"}}}}"""
+    source = export_source(Session(loads(text)), "numpy").source
+    assert '"b": np.full((5,), 0.5, np.float64)' in source
+    assert '"a": np.array([-0.0, 0.0, 0.0, 0.0, 0.0], np.float64)' in source
+
+
+def test_the_backward_pass_says_what_its_names_mean():
+    source = export_source(Session(load(EXAMPLES["dqn_target_stopped"])), "numpy").source
+    forward, backward = source.split("    # The backward pass: from the losses to the variables")
+    assert "# back through" in backward and "# back through" not in forward

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from runtime.diagram import load
+from runtime.diagram import load, loads
 from runtime.engine import Session
 from runtime.interchange.export import export_source
 from runtime.interchange.export.content import content_of
@@ -142,3 +142,17 @@ def test_optimisers_are_those_of_pytorch():
 
 def test_no_attribute_hides_one_of_modules(installed):
     assert {name for name in dir(installed.nn.Module()) if not name.startswith("_")} <= TAKEN
+
+
+def test_names_that_modules_have_are_not_taken_from_them(tmp_path):
+    names = ["forward", "parameters", "state_dict", "self", "training", "Model", "nn", "inputs"]
+    floats = {"type": "Variable", "dtype": "float64"}
+    blocks = {name: floats | {"value": float(n)} for n, name in enumerate(names, 1)}
+    blocks |= {"all": {"type": "AddN"}, "loss": {"type": "Loss"}}
+    wires = {f"all.terms.{n}": f"{name}.out" for n, name in enumerate(names)}
+    wires["loss.x"] = "all.out"
+    record = {"gradwire": 2, "pages": {"main": {"blocks": blocks, "wires": wires}}}
+    module = run(Session(loads(json.dumps(record))), "torch", tmp_path)
+    model = module["Model"]()
+    assert model()["loss.out"].item() == sum(range(1, len(names) + 1))
+    assert len(list(model.parameters())) == len(names)

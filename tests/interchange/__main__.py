@@ -19,7 +19,10 @@ if TYPE_CHECKING:
 
     from tests.interchange.rows import Row
 
-NEEDS = {"onnx": "onnx", "torch": "torch", "jax": "jax", "exports": "torch"}
+NEEDS = {
+    "onnx": "onnx", "torch": "torch", "jax": "jax", "exports": "torch", "keras": "h5py",
+    "tensorflow": "google",
+}  # fmt: skip
 """The package that a part can't do without, by its module's name."""
 
 

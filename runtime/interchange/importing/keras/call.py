@@ -1,0 +1,85 @@
+"""One call of a layer, as what puts up its blocks sees it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+from blocks.errors import FileError
+from runtime.interchange.importing.imported import UnsupportedError
+from runtime.interchange.importing.staged import Staged
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from runtime.interchange.importing.keras.config import Config
+    from runtime.interchange.importing.keras.images import Layouts
+    from runtime.interchange.importing.keras.model import Layer
+    from runtime.interchange.importing.keras.variables import Variables
+    from runtime.interchange.importing.stage import Stage
+
+
+@dataclass(frozen=True)
+class Call:
+    """A layer with its stage and arguments, in which values stand for entries."""
+
+    stage: Stage
+    layer: Layer
+    arguments: Sequence[Any]
+    keywords: Mapping[str, Any]
+    variables: Variables
+    layouts: Layouts
+    training: bool = False
+    name: str = ""
+    """What the main block is to be called; the page around it has the layer's name."""
+
+    @property
+    def config(self) -> Config:
+        """The settings of the layer."""
+        return self.layer.config
+
+    def x(self, number: int = 0) -> Staged:
+        """An argument that is a value; raises FileError where it is none."""
+        given = self.arguments[number] if number < len(self.arguments) else None
+        if isinstance(given, list) and len(given) == 1:
+            given = given[0]
+        if not isinstance(given, Staged):
+            raise FileError(f"The layer {self.layer.name!r} gets no value as input {number}.")
+        return given
+
+    def xs(self) -> list[Staged]:
+        """The values in the first argument, a list."""
+        given = self.arguments[0] if self.arguments else None
+        if not isinstance(given, list) or not all(isinstance(x, Staged) for x in given):
+            raise FileError(f"The layer {self.layer.name!r} gets no list of values.")
+        return given
+
+    def variable(
+        self,
+        number: int,
+        own: str,
+        turned: Callable[[NDArray[Any]], NDArray[Any]] | None = None,
+        inside: str = "",
+        called: str = "",
+        trainable: bool = True,
+    ) -> Staged:
+        """A variable of the layer: its number, and its name in Keras.
+
+        ``turned`` gives the numbers as blocks have them; ``inside`` is the part of the layer that
+        has it, ``called`` what that part is called.
+        """
+        return self.variables.get(self.layer, number, own, turned, inside, called, trainable)
+
+    def block(self, kind: str, *inputs: Staged | None, **parameters: Any) -> Staged:
+        """The main block of the layer."""
+        return self.stage.block(kind, *inputs, name=self.name, **parameters)
+
+    def unsupported(self, why: str) -> UnsupportedError:
+        """The error of a setting that no block can express."""
+        return UnsupportedError(f"The {self.layer.kind} layer {self.layer.name!r}", why)
+
+
+Result: TypeAlias = "Staged | tuple[Staged, ...]"
+Operator: TypeAlias = Callable[[Call], "Staged | tuple[Staged, ...]"]
+"""Puts up the blocks of a layer and gives its outputs."""

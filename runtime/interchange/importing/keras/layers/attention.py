@@ -1,0 +1,72 @@
+"""Attention with several heads."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from runtime.interchange.importing.staged import Staged
+
+if TYPE_CHECKING:
+    from runtime.interchange.importing.keras.call import Call, Operator
+
+
+def _heads(call: Call) -> Staged:
+    """Query, key and value projected for each head, attended to, and joined again."""
+    query, value = call.x(0), call.x(1)
+    key = call.x(2) if len(call.arguments) > 2 and call.arguments[2] is not None else value
+    given = call.keywords.get("key")
+    key = given if isinstance(given, Staged) else key
+    _require_plain(call, query, value)
+    q, k, v = (
+        _projected(call, x, name)
+        for x, name in ((query, "query"), (key, "key"), (value, "value"))
+    )  # fmt: skip
+    causal = call.keywords.get("use_causal_mask") is True
+    attended = call.block("Attention", q, k, v, _mask(call), causal=causal)
+    return _joined(call, attended)
+
+
+def _require_plain(call: Call, query: Staged, value: Staged) -> None:
+    if query.ndim != 3 or value.ndim != 3 or call.keywords.get("return_attention_scores") is True:
+        raise call.unsupported("only sequences are attended to, and no weights are given out")
+    if call.config.flag("use_gate", False) or call.config.json("sliding_window") is not None:
+        raise call.unsupported("it has a gate or a window")
+    if call.training and call.config.number("dropout", 0.0):
+        call.stage.remark("lost", f"The attention {call.layer.name!r} drops nothing.")
+
+
+def _projected(call: Call, x: Staged, name: str) -> Staged:
+    """(batch, time, features) to (batch, heads, time, size)."""
+    stage, inside = call.stage, f"{name}_dense"
+    kernel = call.variable(0, "kernel", None, inside, name)
+    y = stage.block("Einsum", x, kernel, subscripts="btd,dhk->bhtk", name=name)
+    if not call.config.flag("use_bias", True):
+        return y
+    bias = call.variable(1, "bias", None, inside, name)
+    return y + stage.reshape(bias, (bias.shape[0], 1, bias.shape[1]))
+
+
+def _joined(call: Call, x: Staged) -> Staged:
+    inside, name = "output_dense", "attention_output"
+    kernel = call.variable(0, "kernel", None, inside, name)
+    y = call.stage.block("Einsum", x, kernel, subscripts="bhtk,hkd->btd", name=name)
+    if not call.config.flag("use_bias", True):
+        return y
+    return y + call.variable(1, "bias", None, inside, name)
+
+
+def _mask(call: Call) -> Staged | None:
+    """A mask (batch, queries, keys), the same for all heads."""
+    mask: Any = call.keywords.get("attention_mask")
+    masks = [call.keywords.get(f"{name}_mask") for name in ("query", "key", "value")]
+    if any(other is not None for other in masks):
+        raise call.unsupported("it has masks of queries, keys or values")
+    if mask is None:
+        return None
+    if not isinstance(mask, Staged) or mask.ndim != 3:
+        raise call.unsupported("its mask is no value of rank 3")
+    spread = call.stage.reshape(mask, (mask.shape[0], 1, *mask.shape[1:]))
+    return call.stage.cast(spread, "bool")
+
+
+LAYERS: dict[str, Operator] = {"MultiHeadAttention": _heads}

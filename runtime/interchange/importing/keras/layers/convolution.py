@@ -1,0 +1,141 @@
+"""Convolutions over one to three axes."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from runtime.interchange.importing.keras.layers.activations import activated
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from runtime.interchange.importing.keras.call import Call, Operator
+    from runtime.interchange.importing.staged import Staged
+
+
+def per_axis(numbers: tuple[Any, ...]) -> Any:
+    """A parameter of a block: a number, or a pair, where there is one spatial axis."""
+    return numbers[0] if len(numbers) == 1 else numbers
+
+
+def image(call: Call, rank: int) -> Staged:
+    """The input with channels first; raises UnsupportedError for another layout or rank."""
+    x = call.x()
+    if x.ndim != rank + 2:
+        raise call.unsupported(f"its input has the shape {x.shape}")
+    if call.config.text("data_format", "channels_last") == "channels_first":
+        return x
+    return call.layouts.first(x)
+
+
+def result(call: Call, x: Staged) -> Staged:
+    """An output with channels first, in the layout of the layer."""
+    if call.config.text("data_format", "channels_last") == "channels_first":
+        return x
+    return call.layouts.last(x)
+
+
+def _outward(kernel: NDArray[Any]) -> NDArray[Any]:
+    """A kernel (…, in, out) as (out, in, …); one of a transposed layer as (in, out, …)."""
+    return np.ascontiguousarray(np.moveaxis(kernel, (-1, -2), (0, 1)))
+
+
+def _geometry(call: Call, rank: int) -> dict[str, Any]:
+    padding = call.config.text("padding", "valid")
+    dilation = call.config.wholes("dilation_rate", rank, 1)
+    kernel = call.config.wholes("kernel_size", rank)
+    given: dict[str, Any] = {
+        "kernel": per_axis(kernel),
+        "stride": per_axis(call.config.wholes("strides", rank, 1)),
+        "dilation": per_axis(dilation),
+        "padding": padding,
+    }
+    if padding == "causal":
+        given["padding"] = ((kernel[0] - 1) * dilation[0], 0)
+    elif padding not in ("valid", "same"):
+        raise call.unsupported(f"its padding is {padding[:20]!r}")
+    return given
+
+
+def _bias(call: Call, number: int) -> Staged | None:
+    return call.variable(number, "bias") if call.config.flag("use_bias", True) else None
+
+
+def _convolution(rank: int) -> Operator:
+    def convolve(call: Call) -> Staged:
+        y = call.block(
+            f"Conv{rank}D", image(call, rank), call.variable(0, "kernel", _outward),
+            _bias(call, 1), **_geometry(call, rank), groups=call.config.whole("groups", 1),
+        )  # fmt: skip
+        return result(call, activated(call, y, axis=1))
+
+    return convolve
+
+
+def _by_channel(kernel: NDArray[Any]) -> NDArray[Any]:
+    """A kernel (…, channels, times) as (channels * times, 1, …)."""
+    turned = np.moveaxis(kernel, (-2, -1), (0, 1))
+    return np.ascontiguousarray(turned.reshape(-1, 1, *kernel.shape[:-2]))
+
+
+def _depthwise(rank: int) -> Operator:
+    def convolve(call: Call) -> Staged:
+        x = image(call, rank)
+        y = call.block(
+            f"Conv{rank}D", x, call.variable(0, "kernel", _by_channel), _bias(call, 1),
+            **_geometry(call, rank), groups=x.shape[1],
+        )  # fmt: skip
+        return result(call, activated(call, y, axis=1))
+
+    return convolve
+
+
+def _separable(rank: int) -> Operator:
+    """Each channel by itself, then all channels of each pixel."""
+
+    def convolve(call: Call) -> Staged:
+        x = image(call, rank)
+        depth = call.variable(0, "depthwise_kernel", _by_channel)
+        y = call.stage.block(
+            f"Conv{rank}D", x, depth, name="depthwise", **_geometry(call, rank), groups=x.shape[1]
+        )
+        point = call.variable(1, "pointwise_kernel", _outward)
+        kernel = per_axis((1,) * rank)
+        y = call.block(f"Conv{rank}D", y, point, _bias(call, 2), kernel=kernel)
+        return result(call, activated(call, y, axis=1))
+
+    return convolve
+
+
+def _transposed(rank: int) -> Operator:
+    """The transpose of a convolution; of SAME, the output is as long as the input times strides."""
+
+    def convolve(call: Call) -> Staged:
+        kernel = call.config.wholes("kernel_size", rank)
+        strides = call.config.wholes("strides", rank, 1)
+        if call.config.json("output_padding") is not None:
+            raise call.unsupported("it has padding of the output")
+        if set(call.config.wholes("dilation_rate", rank, 1)) != {1}:
+            raise call.unsupported("it is dilated")
+        same = call.config.text("padding", "valid") == "same"
+        cut = [max(k - s, 0) if same else 0 for k, s in zip(kernel, strides, strict=True)]
+        more = [max(s - k, 0) for k, s in zip(kernel, strides, strict=True)]
+        y = call.block(
+            f"ConvTranspose{rank}D", image(call, rank), call.variable(0, "kernel", _outward),
+            _bias(call, 1), kernel=per_axis(kernel), stride=per_axis(strides),
+            padding=per_axis(tuple((n // 2, n - n // 2) for n in cut)),
+            output_padding=per_axis(tuple(more)),
+        )  # fmt: skip
+        return result(call, activated(call, y, axis=1))
+
+    return convolve
+
+
+LAYERS: dict[str, Operator] = {
+    **{f"Conv{rank}D": _convolution(rank) for rank in (1, 2, 3)},
+    **{f"DepthwiseConv{rank}D": _depthwise(rank) for rank in (1, 2)},
+    **{f"SeparableConv{rank}D": _separable(rank) for rank in (1, 2)},
+    **{f"Conv{rank}DTranspose": _transposed(rank) for rank in (1, 2, 3)},
+}

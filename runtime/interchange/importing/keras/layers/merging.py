@@ -1,0 +1,66 @@
+"""Layers of several inputs."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from runtime.interchange.importing.keras.call import Call, Operator
+    from runtime.interchange.importing.staged import Staged
+
+
+def _values(call: Call) -> tuple[list[Staged], bool]:
+    """The inputs, with channels first where that is known of all of them."""
+    given = call.xs()
+    known = [call.layouts.known(x) for x in given]
+    first = [x for x in known if x is not None]
+    return (first, True) if len(first) == len(given) else (given, False)
+
+
+def _folded(kind: str) -> Operator:
+    """All inputs, one after the other."""
+
+    def merge(call: Call) -> Staged:
+        values, first = _values(call)
+        out = values[0]
+        for x in values[1:]:
+            out = call.block(kind, out, x)
+        return call.layouts.last(out) if first else out
+
+    return merge
+
+
+def _average(call: Call) -> Staged:
+    values = call.xs()
+    return call.block("Mul", call.stage.block("AddN", *values), values[0].like(1 / len(values)))
+
+
+def _concatenate(call: Call) -> Staged:
+    values, first = _values(call)
+    axis = call.config.whole("axis", -1) % values[0].ndim
+    if not first:
+        return call.block("Concat", *values, axis=axis)
+    last = values[0].ndim - 1
+    place = 0 if axis == 0 else 1 if axis == last else axis + 1
+    return call.layouts.last(call.block("Concat", *values, axis=place))
+
+
+def _dot(call: Call) -> Staged:
+    """The sum of products along one axis of each; only of matrices and vectors."""
+    a, b = call.xs()
+    axes = call.config.wholes("axes", 2)
+    one, other = axes[0] % a.ndim, axes[1] % b.ndim
+    if call.config.flag("normalize", False) or a.ndim > 3 or b.ndim > 3 or not one or not other:
+        raise call.unsupported("it normalises, or has too many axes")
+    left, right = list("bij"[: a.ndim]), list("bkl"[: b.ndim])
+    left[one] = right[other] = "s"
+    out = "b" + "".join(c for c in left[1:] + right[1:] if c != "s")
+    product = call.block("Einsum", a, b, subscripts=f"{''.join(left)},{''.join(right)}->{out}")
+    return call.stage.reshape(product, (*product.shape, 1)) if product.ndim == 1 else product
+
+
+LAYERS: dict[str, Operator] = {
+    "Add": _folded("Add"), "Subtract": _folded("Sub"), "Multiply": _folded("Mul"),
+    "Maximum": _folded("Maximum"), "Minimum": _folded("Minimum"), "Average": _average,
+    "Concatenate": _concatenate, "Dot": _dot,
+}  # fmt: skip

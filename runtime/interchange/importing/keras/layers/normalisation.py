@@ -1,0 +1,88 @@
+"""Normalisation over a batch, over channels or over groups of them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from runtime.interchange.importing.keras.call import Call, Operator
+    from runtime.interchange.importing.staged import Staged
+
+_EPSILON = 1e-3
+
+
+def _parameters(call: Call) -> tuple[Staged | None, Staged | None, int]:
+    """Scale and bias, as far as there are some, and how many variables they are."""
+    scales, shifts = call.config.flag("scale", True), call.config.flag("center", True)
+    scale = call.variable(0, "gamma") if scales else None
+    bias = call.variable(int(scales), "beta") if shifts else None
+    return scale, bias, scales + shifts
+
+
+def _axes(call: Call, rank: int) -> list[int]:
+    given = call.config.json("axis")
+    axes = [-1 if given is None else given] if not isinstance(given, list) else given
+    if not all(type(axis) is int and -rank <= axis < rank for axis in axes):
+        raise call.unsupported(f"its axes are {str(axes)[:80]}")
+    return [axis % rank for axis in axes]
+
+
+def _batch(call: Call) -> Staged:
+    """By the running statistics; in training, unless it is frozen, by those of the batch."""
+    x = call.x()
+    scale, bias, count = _parameters(call)
+    mean = call.variable(count, "moving_mean", trainable=False)
+    variance = call.variable(count + 1, "moving_variance", trainable=False)
+    axes = _axes(call, x.ndim)
+    if len(axes) != 1:
+        raise call.unsupported(f"its axes are {axes}")
+    known = call.layouts.known(x) if axes[0] == x.ndim - 1 else None
+    by_batch = call.training and call.config.flag("trainable", True)
+    out = call.block(
+        "BatchNorm", x if known is None else known, scale, bias, mean, variance,
+        mode="batch" if by_batch else "running", axis=axes[0] if known is None else 1,
+        epsilon=call.config.number("epsilon", _EPSILON), unbiased=False,
+        momentum=1.0 - call.config.number("momentum", 0.99),
+    )  # fmt: skip
+    if by_batch:
+        call.stage.remark(
+            "lost", f"{call.layer.name!r} doesn't update its running statistics.", out
+        )
+    return out if known is None else call.layouts.last(out)
+
+
+def _layer(call: Call) -> Staged:
+    x = call.x()
+    scale, bias, _ = _parameters(call)
+    if call.config.flag("rms_scaling", False):
+        raise call.unsupported("it scales by the root mean square alone")
+    axes = tuple(_axes(call, x.ndim))
+    epsilon = call.config.number("epsilon", _EPSILON)
+    return call.block("LayerNorm", x, scale, bias, axes=axes, epsilon=epsilon)
+
+
+def _root_mean_square(call: Call) -> Staged:
+    x = call.x()
+    epsilon = call.config.number("epsilon", 1e-6)
+    axes = tuple(_axes(call, x.ndim))
+    return call.block("RMSNorm", x, call.variable(0, "scale"), axes=axes, epsilon=epsilon)
+
+
+def _group(call: Call) -> Staged:
+    x = call.x()
+    if _axes(call, x.ndim) != [x.ndim - 1]:
+        raise call.unsupported("its channels are not last")
+    scale, bias, _ = _parameters(call)
+    groups = call.config.whole("groups", 32)
+    out = call.block(
+        "GroupNorm", call.layouts.first(x), scale, bias,
+        groups=x.shape[-1] if groups == -1 else groups,
+        epsilon=call.config.number("epsilon", _EPSILON),
+    )  # fmt: skip
+    return call.layouts.last(out)
+
+
+LAYERS: dict[str, Operator] = {
+    "BatchNormalization": _batch, "LayerNormalization": _layer, "GroupNormalization": _group,
+    "RMSNormalization": _root_mean_square,
+}  # fmt: skip

@@ -1,0 +1,99 @@
+"""Pooling, padding, cropping and enlarging of images and sequences."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from runtime.interchange.importing.keras.layers.convolution import image, per_axis, result
+
+if TYPE_CHECKING:
+    from runtime.interchange.importing.keras.call import Call, Operator
+    from runtime.interchange.importing.staged import Staged
+
+
+def _pooling(kind: str, rank: int) -> Operator:
+    more = {"count_padding": False} if kind == "Avg" else {}
+
+    def pool(call: Call) -> Staged:
+        window = call.config.wholes("pool_size", rank)
+        has_strides = call.config.json("strides") is not None
+        strides = call.config.wholes("strides", rank) if has_strides else window
+        y = call.block(
+            f"{kind}Pool{rank}D", image(call, rank), window=per_axis(window),
+            stride=per_axis(strides), padding=call.config.text("padding", "valid"), **more,
+        )  # fmt: skip
+        return result(call, y)
+
+    return pool
+
+
+def _global(kind: str, rank: int) -> Operator:
+    def pool(call: Call) -> Staged:
+        x, keepdims = image(call, rank), call.config.flag("keepdims", False)
+        y = call.block(kind, x, axis=tuple(range(2, x.ndim)), keepdims=keepdims)
+        return result(call, y) if keepdims else y
+
+    return pool
+
+
+def _pairs(call: Call, key: str, rank: int) -> list[tuple[int, int]]:
+    """Two lengths for each spatial axis, given as one number, one for each axis, or pairs."""
+    given: Any = call.config.json(key)
+    parts = given if isinstance(given, list) else [given] * (rank if rank > 1 else 2)
+    if rank == 1:
+        parts = [parts]
+    found = [part if isinstance(part, list) else [part, part] for part in parts]
+    if len(found) != rank or not all(
+        len(pair) == 2 and all(type(n) is int and 0 <= n < 2**31 for n in pair) for pair in found
+    ):
+        raise call.unsupported(f"its {key} is {str(given)[:80]}")
+    return [(pair[0], pair[1]) for pair in found]
+
+
+def _padding(rank: int) -> Operator:
+    def pad(call: Call) -> Staged:
+        pairs = _pairs(call, "padding", rank)
+        y = call.block("Pad", image(call, rank), widths=((0, 0), (0, 0), *pairs))
+        return result(call, y)
+
+    return pad
+
+
+def _cropping(rank: int) -> Operator:
+    def crop(call: Call) -> Staged:
+        x = image(call, rank)
+        for axis, (before, after) in enumerate(_pairs(call, "cropping", rank), 2):
+            x = call.stage.cut(x, axis, before, x.shape[axis] - after)
+        return result(call, x)
+
+    return crop
+
+
+def _enlarging(rank: int) -> Operator:
+    """Every pixel repeated, or what lies between them interpolated."""
+
+    def enlarge(call: Call) -> Staged:
+        x, size = image(call, rank), call.config.wholes("size", rank)
+        modes = {"nearest": "nearest", "bilinear": "linear"}
+        mode = call.config.text("interpolation", "nearest")
+        if mode not in modes:
+            raise call.unsupported(f"its interpolation is {mode[:20]!r}")
+        sizes = tuple(n * times for n, times in zip(x.shape[2:], size, strict=True))
+        y = call.block(
+            "Resize", x, mode=modes[mode], sizes=sizes, axes=tuple(range(2, x.ndim)),
+            rounding="round_prefer_ceil",
+        )  # fmt: skip
+        return result(call, y)
+
+    return enlarge
+
+
+LAYERS: dict[str, Operator] = {
+    **{f"MaxPooling{rank}D": _pooling("Max", rank) for rank in (1, 2, 3)},
+    **{f"AveragePooling{rank}D": _pooling("Avg", rank) for rank in (1, 2, 3)},
+    **{f"GlobalMaxPooling{rank}D": _global("Max", rank) for rank in (1, 2, 3)},
+    **{f"GlobalAveragePooling{rank}D": _global("Mean", rank) for rank in (1, 2, 3)},
+    **{f"ZeroPadding{rank}D": _padding(rank) for rank in (1, 2, 3)},
+    **{f"Cropping{rank}D": _cropping(rank) for rank in (1, 2, 3)},
+    "UpSampling2D": _enlarging(2),
+}

@@ -1,0 +1,44 @@
+"""The same numbers in other shapes. The batch is the first axis, and stays."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from runtime.interchange.importing.keras.call import Call, Operator
+    from runtime.interchange.importing.staged import Staged
+
+
+def _flatten(call: Call) -> Staged:
+    x = call.x()
+    return call.block("Flatten", x) if x.ndim > 1 else call.stage.reshape(x, (x.size, 1))
+
+
+def _reshape(call: Call) -> Staged:
+    x = call.x()
+    wanted: Any = call.config.list("target_shape")
+    if not all(type(n) is int and -1 <= n < 2**40 for n in wanted) or wanted.count(-1) > 1:
+        raise call.unsupported(f"its shape is {str(wanted)[:80]}")
+    known = math.prod(n for n in wanted if n != -1)
+    rest = x.size // max(x.shape[0] * known, 1)
+    return call.block("Reshape", x, shape=(x.shape[0], *(rest if n == -1 else n for n in wanted)))
+
+
+def _permute(call: Call) -> Staged:
+    dims = call.config.list("dims")
+    if sorted(dims) != list(range(1, call.x().ndim)):
+        raise call.unsupported(f"its axes are {str(dims)[:80]}")
+    return call.block("Transpose", call.x(), perm=(0, *dims))
+
+
+def _repeat(call: Call) -> Staged:
+    x, count = call.x(), call.config.whole("n")
+    batch, features = x.shape
+    return call.block("Broadcast", call.stage.reshape(x, (batch, 1, features)),
+                      shape=(batch, count, features))  # fmt: skip
+
+
+LAYERS: dict[str, Operator] = {
+    "Flatten": _flatten, "Reshape": _reshape, "Permute": _permute, "RepeatVector": _repeat,
+}  # fmt: skip

@@ -1,0 +1,21 @@
+"""Recognises Keras files by their content."""
+
+from __future__ import annotations
+
+import zipfile
+from pathlib import Path
+
+CONFIG, WEIGHTS, METADATA = "config.json", "model.weights.h5", "metadata.json"
+_ZIP = b"PK\x03\x04"
+
+
+def is_keras(head: bytes, path: Path) -> bool:
+    """Whether a file is a zip with the configuration and the weights of a model."""
+    if not head.startswith(_ZIP):
+        return False
+    try:
+        with zipfile.ZipFile(path) as archive:
+            names = set(archive.namelist())
+    except (OSError, ValueError, zipfile.BadZipFile, NotImplementedError):
+        return False
+    return {CONFIG, WEIGHTS} <= names

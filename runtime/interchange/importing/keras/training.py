@@ -1,0 +1,160 @@
+"""What a model was compiled with: its loss with a target, and its optimiser as a recipe."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from blocks.errors import GradwireError
+from runtime.diagram.training import (
+    AdagradMethod,
+    AdamaxMethod,
+    AdamMethod,
+    AdamWMethod,
+    AnyMethod,
+    NAdamMethod,
+    OptimiserRule,
+    RMSpropMethod,
+    SGDMethod,
+    Training,
+)
+from runtime.interchange.importing.keras.config import Config
+
+if TYPE_CHECKING:
+    from blocks.block import Shape
+    from runtime.interchange.importing.imported import Imported
+    from runtime.interchange.importing.stage import Stage
+    from runtime.interchange.importing.staged import Staged
+
+TARGET = "target"
+_SHORT = {"mse": "mean_squared_error", "mae": "mean_absolute_error"}
+_ABSOLUTE = {"mean_absolute_error": "MeanAbsoluteError", "mean_squared_error": "MeanSquaredError"}
+
+
+def put_up_loss(stage: Stage, y: Staged, compiled: Any, target: Any) -> bool:
+    """The loss of a model's only output, with an Input for the target; whether it has one.
+
+    A loss that is not standard is remarked.
+    """
+    name, config = _loss_of(compiled)
+    if not name:
+        return False
+    value = _loss(stage, y, name, config, target)
+    if value is None:
+        stage.remark("lost", f"The loss {name[:80]!r} can't be expressed: add one in the editor.")
+        return False
+    stage.loss(value)
+    return True
+
+
+def _loss_of(compiled: Any) -> tuple[str, Config]:
+    """The name of the loss in snake case, and its settings."""
+    given = compiled.get("loss") if isinstance(compiled, dict) else None
+    settings: Mapping[str, Any] = {}
+    if isinstance(given, dict):
+        inner = given.get("config")
+        settings = inner if isinstance(inner, dict) else {}
+        given = str(given.get("class_name", ""))
+        given = "".join(f"_{c.lower()}" if c.isupper() else c for c in given).strip("_")
+    if given is None:
+        return "", Config({})
+    name = given if isinstance(given, str) else "of several outputs"
+    return _SHORT.get(name, name), Config(settings)
+
+
+def _loss(stage: Stage, y: Staged, name: str, config: Config, target: Any) -> Staged | None:
+    if config.text("reduction", "sum_over_batch_size") not in ("sum_over_batch_size", "mean"):
+        return None
+    from_logits = config.flag("from_logits", False)
+    if config.number("label_smoothing", 0.0):
+        return None
+    if name in _ABSOLUTE:
+        return stage.block(_ABSOLUTE[name], y, _target(stage, y.shape, "float32", target))
+    if name == "huber":
+        delta = config.number("delta", 1.0)
+        return stage.block("Huber", y, _target(stage, y.shape, "float32", target), delta=delta)
+    if name == "binary_crossentropy":
+        logits = y if from_logits else _before(y, "Sigmoid")
+        labels = _target(stage, y.shape, "float32", target)
+        given = "probabilities" if logits is None else "logits"
+        return stage.block(
+            "BinaryCrossEntropy", y if logits is None else logits, labels, given=given
+        )
+    if name in ("categorical_crossentropy", "sparse_categorical_crossentropy"):
+        logits = y if from_logits else _before(y, "Softmax")
+        if logits is None:
+            logits = stage.block("Log", stage.block("Clip", y, min=1e-7, max=1.0))
+        sparse = name.startswith("sparse")
+        shape, dtype = (y.shape[:-1], "int64") if sparse else (y.shape, "float32")
+        return stage.block("CrossEntropy", logits, _target(stage, shape, dtype, target))
+    return None
+
+
+def _before(y: Staged, kind: str) -> Staged | None:
+    """What goes into an activation, if the value is what comes out of one."""
+    if y.source is None or y.source.block.type_name() != kind:
+        return None
+    return next(iter(y.source.inputs.values()))
+
+
+def _target(stage: Stage, shape: Shape, dtype: str, given: Any) -> Staged:
+    """The Input of the target: what is given, else zeros."""
+    numbers = np.zeros(shape, dtype) if given is None else np.asarray(given, dtype).reshape(shape)
+    return stage.input(TARGET, numbers)
+
+
+def with_recipe(imported: Imported, compiled: Any) -> Imported:
+    """An import with the optimiser that the model was compiled with, if it is known."""
+    given = compiled.get("optimizer") if isinstance(compiled, dict) else None
+    if isinstance(given, dict) and isinstance(given.get("config"), dict):
+        kind, config = str(given.get("class_name", "")), Config(given["config"])
+    elif isinstance(given, str):
+        kind, config = given, Config({})
+    else:
+        return imported
+    try:
+        method = _method(kind.lower(), config)
+    except GradwireError:
+        method = None  # a schedule for the rate, say
+    if method is None:
+        return imported
+    training = Training(
+        optimisers=(OptimiserRule(name="optimiser", method=method, variables=("**",)),)
+    )
+    return replace(imported, diagram=replace(imported.diagram, training=training))
+
+
+def _method(kind: str, config: Config) -> AnyMethod | None:
+    lr = config.number("learning_rate", 0.01 if kind == "sgd" else 0.001)
+    decay = config.number("weight_decay", 0.0)
+    betas = config.number("beta_1", 0.9), config.number("beta_2", 0.999)
+    eps = config.number("epsilon", 1e-7)
+    if kind == "sgd":
+        momentum, nesterov = config.number("momentum", 0.0), config.flag("nesterov", False)
+        return SGDMethod(lr=lr, momentum=momentum, nesterov=nesterov and momentum > 0)
+    if kind == "adamw":
+        return AdamWMethod(
+            lr=lr, betas=betas, eps=eps, weight_decay=config.number("weight_decay", 4e-3)
+        )
+    if kind == "adam":
+        amsgrad = config.flag("amsgrad", False)
+        return AdamMethod(
+            lr=lr, betas=betas, eps=eps, amsgrad=amsgrad, weight_decay=decay,
+            decoupled_weight_decay=decay > 0,
+        )  # fmt: skip
+    if kind == "nadam":
+        return NAdamMethod(lr=lr, betas=betas, eps=eps)
+    if kind == "adamax":
+        return AdamaxMethod(lr=lr, betas=betas, eps=eps)
+    if kind == "rmsprop":
+        return RMSpropMethod(
+            lr=lr, alpha=config.number("rho", 0.9), eps=eps,
+            momentum=config.number("momentum", 0.0), centered=config.flag("centered", False),
+        )  # fmt: skip
+    if kind == "adagrad":
+        start = config.number("initial_accumulator_value", 0.1)
+        return AdagradMethod(lr=lr, initial_accumulator_value=start, eps=eps)
+    return None

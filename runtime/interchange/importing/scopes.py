@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple, TypeAlias
 
@@ -75,3 +75,9 @@ def common(scopes: Iterable[Scope]) -> Scope:
             break
         found = level[0]
     return found
+
+
+def own_name(name: str, module: Sequence[str]) -> str:
+    """A parameter's name in its module, where the module's name is a part of it."""
+    prefix = ".".join(module) + "."
+    return name[len(prefix) :] if module and name.startswith(prefix) else name

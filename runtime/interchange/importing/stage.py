@@ -22,7 +22,7 @@ from runtime.calculus.primitives.base import LEAF
 from runtime.engine.plan.plan import Plan
 from runtime.interchange.importing.imported import Imported, Remark, RemarkKind, UnsupportedError
 from runtime.interchange.importing.paging import Paging
-from runtime.interchange.importing.scopes import Part, Scope
+from runtime.interchange.importing.scopes import Part, Scope, own_name
 from runtime.interchange.importing.settling import settle
 from runtime.interchange.importing.shaping import Shaping
 from runtime.interchange.importing.staged import (
@@ -142,7 +142,7 @@ class Stage(Shaping):
         """
         array = np.asarray(array)
         given = {"value": array, "dtype": array.dtype.name, "trainable": trainable}
-        own = own or _own_name(name, module)
+        own = own or own_name(name, module)
         return self._variable(name, array.shape, array.dtype.name, array, module, own, given)
 
     def drawn(
@@ -159,7 +159,7 @@ class Stage(Shaping):
         ``more`` are other parameters of the Variable block; see ``variable``.
         """
         given = {"shape": tuple(shape), "initialiser": initialiser, **more}
-        own = own or _own_name(name, module)
+        own = own or own_name(name, module)
         return self._variable(name, tuple(shape), "float32", None, module, own, given)
 
     def block(self, kind: str, *inputs: Staged | None, name: str = "", **parameters: Any) -> Staged:
@@ -392,9 +392,3 @@ class Stage(Shaping):
         staged = StagedBlock(PageInput(), {}, self._scope, name)
         self._blocks.append(staged)
         return Staged(self, self._traced_leaf(shape, dtype), staged)
-
-
-def _own_name(name: str, module: Sequence[str]) -> str:
-    """A parameter's name in its module, where the module's name is a part of it."""
-    prefix = ".".join(module) + "."
-    return name[len(prefix) :] if module and name.startswith(prefix) else name

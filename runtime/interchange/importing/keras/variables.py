@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     from runtime.interchange.importing.staged import Staged
 
 _PORTS = {
-    "kernel": "weight", "embeddings": "weight", "gamma": "weight", "scale": "weight", "beta": "bias",
-    "moving_mean": "mean", "moving_variance": "variance",
+    "kernel": "weight", "embeddings": "weight", "gamma": "weight", "scale": "weight",
+    "beta": "bias", "moving_mean": "mean", "moving_variance": "variance",
 }  # fmt: skip
 """Names of inputs of blocks for those of variables in Keras."""
 

@@ -61,10 +61,6 @@ def test_a_missing_package_is_named_with_what_installs_it():
         needy.imported(SEED, DEFAULTS)
 
 
-def test_each_format_is_there_once():
-    assert len({known.read for known in FORMATS}) == len(FORMATS)
-
-
 @pytest.mark.parametrize("known", FORMATS, ids=lambda known: known.title)
 def test_the_functions_of_a_format_are_there(known: formats.Format):
     assert callable(formats._named(known.recognise)) and callable(formats._named(known.read))

@@ -32,8 +32,6 @@ class Cut:
     """What did it: ``no_grad``, ``detach``."""
     path: tuple[Part, ...] = ()
     written: str = ""
-    code: str = ""
-    """The line of the program, in quotes."""
 
 
 @dataclass(eq=False)

@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 
 Results: TypeAlias = "list[Tensor]"
 _DETACHING = frozenset({"detach", "detach_copy"})
+HANDLED = frozenset({"detach", "detach_", "detach_copy", "item", "_local_scalar_dense"})
+"""Operators that are known, though the table has no blocks for them."""
 _BROKEN = (ArithmeticError, AttributeError, LookupError, MemoryError, TypeError, ValueError)
 """What functions of the table raise for arguments that no such operator has."""
 
@@ -32,12 +34,15 @@ class Performer:
         self.stage = stage
         self.no_grad: Cut | None = None
         """What turned gradient off here, if anything did."""
-        self.code = ""
-        """The line of the program that is performed, in quotes, where it is known."""
 
     def perform(self, name: str, args: Sequence[Any], kwargs: dict[str, Any]) -> Results:
         """The results of an operator, ``add.Tensor``. Raises UnsupportedError."""
         base, _, overload = name.partition(".")
+        if isinstance(kwargs.get("out"), Tensor):
+            rest = {key: value for key, value in kwargs.items() if key != "out"}
+            (result,) = self.perform(base, args, rest)
+            value, out = result.read(), kwargs["out"]
+            return [self._written(out, [value], result.live, result.cut)]
         if base.rstrip("_") in _DETACHING:
             return [self.detached(args[0], in_place=base.endswith("_"))]
         plain = base[:-1] if base.endswith("_") and not base.endswith("__") else base
@@ -78,16 +83,15 @@ class Performer:
         """A StopGradient here, or one for the cut that is still to be put up."""
         if x.cut is not None:
             return self._put_up(x.read(), x.cut)
-        return self._stop(x.read(), name, self.code)
+        return self._stop(x.read(), name)
 
     def _put_up(self, value: Staged, cut: Cut) -> Staged:
         with self.stage.at(cut.path, cut.written):
-            return self._stop(value, cut.name, cut.code)
+            return self._stop(value, cut.name)
 
-    def _stop(self, value: Staged, name: str, code: str) -> Staged:
+    def _stop(self, value: Staged, name: str) -> Staged:
         stop = self.stage.block("StopGradient", value, name=name)
-        line = f": {code}" if code else ""
-        self.stage.remark("cut", f"{name} stops the gradient here{line}.", stop)
+        self.stage.remark("cut", f"{name} stops the gradient here.", stop)
         return stop
 
     def settle(self, x: Tensor) -> None:
@@ -130,7 +134,9 @@ class Performer:
         return x
 
     def _made(self, value: Staged, live: bool, cut: Cut | None) -> Tensor:
-        return Tensor(value, live, cut) if value.is_float else Tensor(value)
+        if not value.is_float or value.array is not None or _is_random(value):
+            return Tensor(value)
+        return Tensor(value, live, cut)
 
     def _share(self, view: Tensor, of: Tensor, show: Callable[[Staged], Staged]) -> None:
         view.of, view.show, view.changes = of, show, of.root.changes
@@ -150,6 +156,11 @@ _APART = frozenset({"broadcast_tensors", "meshgrid"})
 """Operators whose results each depend on one of the given tensors."""
 _FUNCTIONAL = {"normal": "normal_functional"}
 """In-place operators whose names mean something else without the underscore."""
+
+
+def _is_random(value: Staged) -> bool:
+    """Whether a value is drawn, so that it depends at most on the shape of something."""
+    return value.source is not None and value.source.block.type_name().startswith("Random")
 
 
 def _tensors(arguments: Any) -> Iterator[Tensor]:

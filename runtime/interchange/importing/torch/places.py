@@ -14,14 +14,14 @@ _LONGEST = 100
 class Place(NamedTuple):
     """A line of a program."""
 
-    written: str = ""
+    line: str = ""
     """``model.py:42``"""
     code: str = ""
 
     @property
-    def quoted(self) -> str:
-        """The line itself, to put before a remark; empty where it is not known."""
-        return f"`{self.code[:_LONGEST]}`" if self.code else ""
+    def written(self) -> str:
+        """The line, and what it says: ``model.py:42: z = mu.detach()``."""
+        return f"{self.line}: {self.code[:_LONGEST]}" if self.code else self.line
 
 
 NOWHERE = Place()

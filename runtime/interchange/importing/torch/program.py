@@ -121,7 +121,6 @@ class _Program:
         metadata = node.get("metadata") or {}
         stack = _module_stack(metadata.get("nn_module_stack", ""))
         place = in_trace(metadata.get("stack_trace", ""))
-        self._performer.code = place.quoted
         with self._stage.at(self._calls.path(stack), place.written):
             yield
 
@@ -130,8 +129,8 @@ class _Program:
         try:
             found = self._results(node, values)
         except UnsupportedError as error:
-            written = in_trace((node.get("metadata") or {}).get("stack_trace", "")).written
-            if written and written not in str(error):
+            if not error.written:
+                written = in_trace((node.get("metadata") or {}).get("stack_trace", "")).written
                 error = UnsupportedError(error.operation, error.why, written=written)
             found = failed(error, len(names))
         values.update((name, x) for name, x in zip(names, found, strict=False) if name)
@@ -203,7 +202,7 @@ class _Program:
             place = in_trace(metadata.get("stack_trace", ""))
             if place.written:
                 stack = _module_stack(metadata.get("nn_module_stack", ""))
-                return Cut("no_grad", self._calls.path(stack), place.written, place.quoted)
+                return Cut("no_grad", self._calls.path(stack), place.written)
         return Cut("no_grad")
 
 

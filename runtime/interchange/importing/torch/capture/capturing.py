@@ -12,13 +12,14 @@ import torch
 from runtime.interchange.importing.imported import Imported, UnsupportedError
 from runtime.interchange.importing.options import DEFAULTS, ImportOptions, conclude
 from runtime.interchange.importing.stage import Stage
+from runtime.interchange.importing.torch.capture.arrays import numbers_of
 from runtime.interchange.importing.torch.capture.checking import checked
 from runtime.interchange.importing.torch.capture.hooks import hooks_before, hooks_of
 from runtime.interchange.importing.torch.capture.modes import watched
 from runtime.interchange.importing.torch.capture.naming import leaves, loose, named_arguments, roots
 from runtime.interchange.importing.torch.capture.numbers import TracedNumber
 from runtime.interchange.importing.torch.capture.recipe import recipe
-from runtime.interchange.importing.torch.capture.recording import Recording, numbers_of
+from runtime.interchange.importing.torch.capture.recording import Recording
 from runtime.interchange.importing.torch.memory import Tensor
 
 
@@ -69,6 +70,7 @@ class _Capture:
         with self._as_before():
             with watched(self._recording, self._modules, self._found):
                 result = program(*args, **kwargs)
+            self._parameters |= self._recording.loose
             imported = self._concluded(self._outputs(result))
             if optimizer is not None:
                 training = recipe(optimizer, self._parameters, imported.parameters)

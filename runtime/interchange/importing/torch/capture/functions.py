@@ -14,8 +14,8 @@ import numpy as np
 import torch
 
 from runtime.interchange.importing.imported import UnsupportedError
+from runtime.interchange.importing.torch.capture.arrays import numbers_of
 from runtime.interchange.importing.torch.capture.frames import user_place
-from runtime.interchange.importing.torch.capture.recording import numbers_of
 from runtime.interchange.importing.torch.memory import Tensor
 
 if TYPE_CHECKING:

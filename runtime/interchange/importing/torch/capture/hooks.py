@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import torch
 
-from runtime.interchange.importing.torch.capture.recording import numbers_of
+from runtime.interchange.importing.torch.capture.arrays import numbers_of
 
 if TYPE_CHECKING:
     from runtime.interchange.importing.staged import Staged

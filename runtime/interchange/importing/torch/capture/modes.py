@@ -40,6 +40,9 @@ class Operators(ProxyTorchDispatchMode):  # type: ignore[misc]  # torch takes no
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         if not self._recording.active:
             return func(*args, **(kwargs or {}))
+        if self._recording.is_composite(func):
+            with self:  # taken apart by torch itself
+                return func.decompose(*args, **(kwargs or {}))
         return self._recording.record(func, args, kwargs or {})
 
 

@@ -13,8 +13,12 @@ def uses_torch(program: Callable[..., Any], args: Sequence[Any], kwargs: Mapping
     """Whether a program has modules or tensors of PyTorch in its hands."""
     if roots(program, args, kwargs) or loose(program):
         return True
-    given = leaves("", [*args, *kwargs.values()])
-    return any(isinstance(x, torch.Tensor) for _, x in given)
+    given = leaves("", [x for _, x in named_arguments(program, args, kwargs)])
+    if any(isinstance(x, torch.Tensor) for _, x in given):
+        return True
+    around = getattr(getattr(program, "__func__", program), "__globals__", {}).values()
+    used = {x.__name__.partition(".")[0] for x in around if inspect.ismodule(x)}
+    return "torch" in used and "jax" not in used
 
 
 def roots(
@@ -28,25 +32,27 @@ def roots(
     for model in (program, owner):
         if isinstance(model, torch.nn.Module):
             return {"": model}
-    found = dict(getattr(owner, "__dict__", {}))
-    if inspect.isfunction(getattr(program, "__func__", program)):
-        enclosed = inspect.getclosurevars(getattr(program, "__func__", program))
-        found |= {**enclosed.globals, **enclosed.nonlocals}
+    found = {**getattr(owner, "__dict__", {}), **_enclosed(program)}
     found |= dict(named_arguments(program, args, kwargs))
     return {name: x for name, x in found.items() if isinstance(x, torch.nn.Module)}
 
 
 def loose(program: Callable[..., Any]) -> dict[str, Any]:
     """Trained tensors outside of modules that a function encloses, by name."""
+    return {
+        name: x
+        for name, x in _enclosed(program).items()
+        if isinstance(x, torch.Tensor) and x.is_leaf and x.requires_grad
+    }
+
+
+def _enclosed(program: Callable[..., Any]) -> dict[str, Any]:
+    """What a function reads from around it, by name."""
     function = getattr(program, "__func__", program)
     if not inspect.isfunction(function):
         return {}
-    enclosed = inspect.getclosurevars(function)
-    return {
-        name: x
-        for name, x in {**enclosed.globals, **enclosed.nonlocals}.items()
-        if isinstance(x, torch.Tensor) and x.is_leaf and x.requires_grad
-    }
+    found = inspect.getclosurevars(function)
+    return {**found.globals, **found.nonlocals}
 
 
 def named_arguments(
@@ -55,7 +61,9 @@ def named_arguments(
     """Arguments by the names of the parameters that take them."""
     called = program.forward if isinstance(program, torch.nn.Module) else program
     try:
-        bound = inspect.signature(called).bind(*args, **kwargs).arguments
+        taken = inspect.signature(called).bind(*args, **kwargs)
+        taken.apply_defaults()
+        bound = taken.arguments
     except (TypeError, ValueError):
         bound = {f"x{i}": x for i, x in enumerate(args)} | dict(kwargs)
     yield from bound.items()

@@ -15,15 +15,20 @@ import torch
 
 from runtime.interchange.importing.imported import UnsupportedError
 from runtime.interchange.importing.torch.calls import Calls
+from runtime.interchange.importing.torch.capture.arrays import dtype_name, numbers_of
+from runtime.interchange.importing.torch.capture.draws import drawn_by
 from runtime.interchange.importing.torch.capture.frames import user_place
 from runtime.interchange.importing.torch.memory import Cut, Tensor
-from runtime.interchange.importing.torch.performing import Performer, failed
+from runtime.interchange.importing.torch.operators import find
+from runtime.interchange.importing.torch.operators.creation import DRAWN
+from runtime.interchange.importing.torch.performing import HANDLED, Performer, failed
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from runtime.interchange.importing.scopes import Part
     from runtime.interchange.importing.stage import Stage
+    from runtime.interchange.importing.staged import Staged
 
 _SCALARS = frozenset(
     {"add", "sub", "mul", "div", "pow", "rsub", "clamp", "where", "masked_fill", "fill", "lerp",
@@ -48,17 +53,19 @@ class Recording:
         """Numbers among the arguments of the current call that were tensors."""
         self.left: list[tuple[NDArray[Any], Tensor, Cut]] = []
         """Tensors that left autograd as numbers, with the numbers and how they left."""
+        self.loose: dict[str, Any] = {}
+        """Trained tensors that have come up and belong to no module."""
         self.losses: list[Tensor] = []
         """The tensors that ``backward`` was called on."""
-        self.drawn: list[tuple[int, NDArray[Any]]] = []
-        """The numbers of random blocks in this run, by the remark about each."""
+        self.drawn: list[tuple[int, NDArray[Any] | None]] = []
+        """The numbers of random blocks in this run, by the remark about each; None if unknown."""
         self._calls = Calls()
         self._stack: list[tuple[str, int]] = []
         self._tags = 0
-        self._loose = 0
-        """How many trained tensors have come up that belong to no module."""
         self._tensors: dict[int, tuple[Any, Tensor]] = {}
         """By identity; the tensors are kept, so that none takes the identity of another."""
+        self._memory: dict[int, tuple[Any, Tensor]] = {}
+        """Drawn tensors by their memory: torch hands out another tensor than it drew."""
 
     @contextmanager
     def paused(self) -> Iterator[None]:
@@ -77,11 +84,8 @@ class Recording:
     @contextmanager
     def here(self) -> Iterator[None]:
         """Put up what follows at the user's current line, in the module that runs now."""
-        place = user_place()
-        before, self.performer.code = self.performer.code, place.quoted
-        with self.stage.at(self.path, place.written):
+        with self.stage.at(self.path, user_place().written):
             yield
-        self.performer.code = before
 
     def enter(self, module: str) -> None:
         """A module is called."""
@@ -94,8 +98,7 @@ class Recording:
 
     def cut_here(self, name: str) -> Cut:
         """A cut at the current place."""
-        place = user_place()
-        return Cut(name, self.path, place.written, place.quoted)
+        return Cut(name, self.path, user_place().written)
 
     def knows(self, tensor: Any) -> bool:
         """Whether the run has shown where a tensor comes from."""
@@ -124,9 +127,12 @@ class Recording:
 
     def _foreign(self, tensor: Any) -> Tensor:
         if tensor.requires_grad and tensor.is_leaf:
-            self._loose += 1
-            name = f"parameter{self._loose}"
+            name = f"parameter{len(self.loose) + 1}"
+            self.loose[name] = tensor
             return Tensor(self.stage.variable(name, numbers_of(tensor)), live=True)
+        known, entry = self._memory.get(tensor.data_ptr(), (None, None))
+        if known is not None and entry is not None and known.shape == tensor.shape:
+            return entry
         numbers = numbers_of(tensor)
         for known, entry, cut in self.left:
             if known.shape == numbers.shape and known.size and np.array_equal(known, numbers):
@@ -138,21 +144,37 @@ class Recording:
                 "gradient to what it was made from is lost.",
             )
         elif numbers.dtype.kind == "f" and self.left:
-            _, entry, cut = self.left[-1]
-            self._tell_lost(entry, cut)
+            return Tensor(self._come_back(numbers, *self.left.pop()[1:]))
         return Tensor(self.stage.constant(numbers))
 
-    def _tell_lost(self, entry: Tensor, cut: Cut) -> None:
+    def _come_back(self, numbers: NDArray[Any], entry: Tensor, cut: Cut) -> Staged:
+        """Numbers that a program may have computed from those that left autograd."""
+        constant = self.stage.constant(numbers)
         with self.stage.at(cut.path, cut.written):
+            if entry.read().shape == numbers.shape and entry.read().dtype == constant.dtype:
+                before = self._put_up(entry, cut)
+                constant = self.stage.block("StraightThrough", constant, before, name=cut.name)
             self.stage.remark(
                 "lost",
                 f"{cut.name} leaves autograd; numbers that come back, perhaps changed, are a "
                 "constant of this run.",
+                constant,
             )
+        return constant
 
-    def _put_up(self, entry: Tensor, cut: Cut) -> Any:
+    def _put_up(self, entry: Tensor, cut: Cut) -> Staged:
         with self.stage.at(cut.path, cut.written):
-            return self.performer.stopped(entry, cut.name)
+            traced = entry.live or entry.cut is not None
+            return self.performer.stopped(entry, cut.name) if traced else entry.read()
+
+    def is_composite(self, operator: Any) -> bool:
+        """Whether blocks are known only for the operators that this one consists of."""
+        name = _name(operator)
+        if find(name) or find(name.rstrip("_")) or name.partition(".")[0] in HANDLED:
+            return False
+        key = torch._C.DispatchKey.CompositeImplicitAutograd
+        has: bool = torch._C._dispatch_has_kernel_for_dispatch_key(operator.name(), key)
+        return has
 
     def record(self, operator: Any, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
         """Run an operator, and put up what it does."""
@@ -194,8 +216,10 @@ class Recording:
         ):
             self.region = self.cut_here("inference_mode")
         self.performer.no_grad = (self.region or self.cut_here("no_grad")) if off else None
+        remarks = len(self.stage.remarks)
         try:
             made = self.performer.perform(name, given, more)
+            self._note_draws(name, remarks, args, results[0], made[0])
             if len(made) != len(results):
                 raise UnsupportedError(f"aten.{name}", "it has another number of results")
             self._agree(name, made, results, args)
@@ -205,6 +229,16 @@ class Recording:
             made = failed(error, len(results))
         for tensor, entry in zip(results, made, strict=True):
             self.bind(tensor, entry)
+
+    def _note_draws(
+        self, name: str, since: int, args: Sequence[Any], result: Any, entry: Tensor
+    ) -> None:
+        """Keep what random blocks that were just put up drew in this run."""
+        for index in range(since, len(self.stage.remarks)):
+            if self.stage.remarks[index][1] == DRAWN:
+                numbers = drawn_by(name.partition(".")[0].rstrip("_"), args, result)
+                self.drawn.append((index, numbers))
+                self._memory[result.data_ptr()] = (result, entry)
 
     def _agree(
         self, name: str, made: list[Tensor], results: list[Any], args: Sequence[Any]
@@ -245,19 +279,3 @@ def _flat(result: Any) -> Iterator[Any]:
             yield from _flat(x)
     else:
         yield result
-
-
-def dtype_name(dtype: Any) -> str:
-    """Our name of a dtype; bfloat16 is computed as float32, of the same range."""
-    name = str(dtype).removeprefix("torch.")
-    return "float32" if name == "bfloat16" else name
-
-
-def numbers_of(tensor: Any) -> NDArray[Any]:
-    """A copy of a tensor's numbers."""
-    plain = tensor.detach().cpu().resolve_conj().resolve_neg()
-    if plain.dtype == torch.bfloat16:
-        plain = plain.float()
-    if plain.is_complex() or plain.is_sparse or plain.is_quantized:
-        raise UnsupportedError("a tensor", f"of {plain.dtype} and layout {plain.layout}")
-    return np.array(plain.numpy())

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
+from runtime.interchange.importing.torch.capture.arrays import numbers_of
 from runtime.interchange.importing.torch.capture.frames import region
 from runtime.interchange.importing.torch.capture.hooks import hooked
 from runtime.interchange.importing.torch.capture.numbers import TracedNumber
-from runtime.interchange.importing.torch.capture.recording import numbers_of
 from runtime.interchange.importing.torch.memory import Tensor
 
 if TYPE_CHECKING:

@@ -15,9 +15,6 @@ _SAME = {
     "relu": "Relu",
     "sigmoid": "Sigmoid",
     "silu": "Silu",
-    "mish": "Mish",
-    "selu": "Selu",
-    "hardswish": "HardSwish",
 }
 
 
@@ -84,6 +81,24 @@ def hardtanh(stage: Stage, x: Staged, min_val: float = -1, max_val: float = 1) -
 def hardsigmoid(stage: Stage, x: Staged) -> Staged:
     """``x / 6 + 1/2`` between 0 and 1."""
     return stage.block("Clip", x * (1 / 6) + 0.5, min=0.0, max=1.0)
+
+
+@operator("mish")
+def mish(stage: Stage, x: Staged) -> Staged:
+    """``x * tanh(softplus(x))``."""
+    return x * stage.block("Tanh", stage.block("Softplus", x))
+
+
+@operator("selu")
+def selu(stage: Stage, x: Staged) -> Staged:
+    """An ELU with the slopes that keep mean 0 and variance 1."""
+    return stage.block("Elu", x, alpha=1.6732632423543772) * 1.0507009873554805
+
+
+@operator("hardswish")
+def hardswish(stage: Stage, x: Staged) -> Staged:
+    """``x`` times its hard sigmoid."""
+    return x * hardsigmoid(stage, x)
 
 
 @operator("softplus")

@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from runtime.interchange.importing.imported import UnsupportedError
 from runtime.interchange.importing.staged import Staged
 from runtime.interchange.importing.torch.operators.table import Operand, like, operator, pair
@@ -286,6 +288,31 @@ def masked_fill(stage: Stage, x: Staged, mask: Staged, value: Operand) -> Staged
     """``x`` with a number where the mask is true."""
     filled = stage.cast(like(stage, value, x), x.dtype)
     return stage.block("Where", stage.cast(mask, "bool"), filled, x)
+
+
+@operator("nan_to_num")
+def nan_to_num(
+    stage: Stage,
+    x: Staged,
+    nan: float | None = None,
+    posinf: float | None = None,
+    neginf: float | None = None,
+) -> Staged:
+    """``x`` with numbers in place of NaN and infinity."""
+    largest = float(np.finfo(x.dtype).max)
+    bounds = [(np.inf, largest if posinf is None else posinf)]
+    bounds += [(-np.inf, -largest if neginf is None else neginf)]
+    for bound, value in bounds:
+        x = stage.block("Where", stage.block("Equal", x, x.like(bound)), x.like(value), x)
+    return stage.block("Where", stage.block("IsNaN", x), x.like(nan or 0.0), x)
+
+
+@operator("logit", "special_logit")
+def logit(stage: Stage, x: Staged, eps: float | None = None) -> Staged:
+    """``log(x / (1 - x))``."""
+    if eps is not None:
+        x = stage.block("Clip", x, min=float(eps), max=1 - float(eps))
+    return stage.block("Log", x / (1.0 - x))
 
 
 @operator("isclose")

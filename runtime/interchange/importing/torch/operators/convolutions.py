@@ -310,3 +310,23 @@ def _padded(
     widths = [(0, 0)] * x.ndim
     widths[axis] = (max(0, before), max(0, after))
     return stage.block("Pad", x, widths=tuple(widths), value=value) if any(widths[axis]) else x
+
+
+@operator("grid_sampler", "grid_sampler_2d", "grid_sampler_3d")
+def grid_sampler(
+    stage: Stage,
+    x: Staged,
+    grid: Staged,
+    interpolation_mode: int = 0,
+    padding_mode: int = 0,
+    align_corners: bool = False,
+) -> Staged:
+    """An image read between its elements, with PyTorch's numbers for the modes."""
+    return stage.block(
+        "GridSample",
+        x,
+        grid,
+        mode=("linear", "nearest", "cubic")[interpolation_mode],
+        padding=("zeros", "border", "reflection")[padding_mode],
+        align_corners=bool(align_corners),
+    )

@@ -16,6 +16,9 @@ from runtime.interchange.importing.torch.operators.table import Number, operator
 if TYPE_CHECKING:
     from runtime.interchange.importing.stage import Stage
 
+DRAWN = "Random numbers are drawn anew in every run, others than PyTorch's."
+"""The remark about blocks that draw."""
+
 
 def checked(shape: Sequence[int]) -> tuple[int, ...]:
     """A shape whose numbers fit into memory; raises UnsupportedError before any is made."""
@@ -141,30 +144,36 @@ def _enter_random(name: str, draw: Callable[..., Staged]) -> None:
         return draw(stage, x.shape, dtype or x.dtype)
 
 
-def _normal(
+def normal_numbers(
     stage: Stage, shape: Sequence[int], dtype: str, mean: float = 0, std: float = 1
 ) -> Staged:
-    return stage.block(
+    """Normal random numbers."""
+    drawn = stage.block(
         "RandomNormal", shape=tuple(shape), dtype=dtype, mean=float(mean), std=float(std)
     )
+    stage.remark("note", DRAWN, drawn)
+    return drawn
 
 
-def _uniform(
+def uniform_numbers(
     stage: Stage, shape: Sequence[int], dtype: str, low: float = 0, high: float = 1
 ) -> Staged:
-    return stage.block(
+    """Uniform random numbers."""
+    drawn = stage.block(
         "RandomUniform", shape=tuple(shape), dtype=dtype, low=float(low), high=float(high)
     )
+    stage.remark("note", DRAWN, drawn)
+    return drawn
 
 
-_enter_random("randn", _normal)
-_enter_random("rand", _uniform)
+_enter_random("randn", normal_numbers)
+_enter_random("rand", uniform_numbers)
 
 
 @operator("normal_functional")
 def normal(stage: Stage, x: Staged, mean: float = 0, std: float = 1, **_: Any) -> Staged:
     """Normal random numbers in the place of ``x``."""
-    return _normal(stage, x.shape, x.dtype, mean, std)
+    return normal_numbers(stage, x.shape, x.dtype, mean, std)
 
 
 @operator("normal.Tensor_Tensor", "normal.Tensor_float", "normal.float_Tensor")
@@ -172,7 +181,7 @@ def normal_around(stage: Stage, mean: Any, std: Any = 1.0, **_: Any) -> Staged:
     """``mean + std * z`` with normal z; no gradient goes to either, as in PyTorch."""
     given = [x for x in (mean, std) if isinstance(x, Staged)]
     shape = np.broadcast_shapes(*(x.shape for x in given))
-    z = _normal(stage, shape, given[0].dtype)
+    z = normal_numbers(stage, shape, given[0].dtype)
     drawn = z * std + mean
     return stage.block("StopGradient", drawn, name="normal")
 
@@ -180,13 +189,13 @@ def normal_around(stage: Stage, mean: Any, std: Any = 1.0, **_: Any) -> Staged:
 @operator("uniform")
 def uniform(stage: Stage, x: Staged, low: float = 0, high: float = 1, **_: Any) -> Staged:
     """Uniform random numbers in the place of ``x``."""
-    return _uniform(stage, x.shape, x.dtype, low, high)
+    return uniform_numbers(stage, x.shape, x.dtype, low, high)
 
 
 @operator("bernoulli", "bernoulli.p")
 def bernoulli(stage: Stage, p: Staged, by: float | None = None, **_: Any) -> Staged:
     """1 with a probability, else 0."""
-    u = _uniform(stage, p.shape, p.dtype)
+    u = uniform_numbers(stage, p.shape, p.dtype)
     return stage.cast(u < (p if by is None else by), p.dtype)
 
 

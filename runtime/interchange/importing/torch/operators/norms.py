@@ -142,6 +142,20 @@ def local_response_norm(
     return x / (total * (alpha / size) + k) ** beta
 
 
+@operator("_weight_norm")
+def weight_norm(stage: Stage, v: Staged, g: Staged, dim: int = 0) -> Staged:
+    """``g * v / |v|``."""
+    return weight_norm_with_norms(stage, v, g, dim)[0]
+
+
+@operator("_weight_norm_interface")
+def weight_norm_with_norms(stage: Stage, v: Staged, g: Staged, dim: int = 0) -> list[Staged]:
+    """``g * v / |v|``, and the norms over all axes but one."""
+    over = tuple(axis for axis in range(v.ndim) if axis != dim)
+    norm = stage.block("Norm", v, axis=over, keepdims=True)
+    return [v * (g / norm), norm]
+
+
 @operator("normalize")
 def normalize(
     stage: Stage, x: Staged, p: float = 2.0, dim: int = 1, eps: float = 1e-12, *_: Any

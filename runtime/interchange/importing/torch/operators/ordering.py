@@ -6,10 +6,11 @@ Max and Min share it among equals: so it becomes an ArgMax and the element there
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from runtime.interchange.importing.imported import UnsupportedError
 from runtime.interchange.importing.torch.operators.indexing import gather
 from runtime.interchange.importing.torch.operators.table import operator
 
@@ -128,6 +129,16 @@ def median_dim(stage: Stage, x: Staged, dim: int = -1, keepdim: bool = False) ->
 def median(stage: Stage, x: Staged) -> Staged:
     """The lower median of all elements."""
     return median_dim(stage, stage.reshape(x, (x.size,)), 0)[0]
+
+
+@operator("bucketize.Tensor")
+def bucketize(stage: Stage, x: Staged, edges: Staged, right: bool = False, **_: Any) -> Staged:
+    """How many edges lie below each element; right counts those that equal it as well."""
+    if edges.ndim != 1:
+        raise UnsupportedError("bucketize", "each row has edges of its own")
+    each = stage.reshape(x, (*x.shape, 1))
+    below = stage.block("GreaterEqual" if right else "Greater", each, edges)
+    return stage.block("Sum", stage.cast(below, "int64"), axis=(x.ndim,))
 
 
 @operator("cummax")

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from runtime.interchange.importing.imported import UnsupportedError
+from runtime.interchange.importing.torch.operators.creation import uniform_numbers
 from runtime.interchange.importing.torch.operators.shapes import matrix_transpose, same
 from runtime.interchange.importing.torch.operators.table import Operand, operator
 
@@ -118,7 +119,23 @@ def dropout(stage: Stage, x: Staged, p: float, train: bool | None = True) -> Sta
     """Some numbers set to 0 and the others enlarged, while training."""
     if not train or p == 0:
         return same(stage, x)
-    return stage.block("Dropout", x, rate=float(p))
+    kept = uniform_numbers(stage, x.shape, x.dtype) >= float(p)
+    if p >= 1:
+        return stage.block("Where", kept, x, x.like(0))
+    return stage.block("Where", kept, x * (1 / (1 - float(p))), x.like(0))
+
+
+@operator("_cdist_forward", "cdist")
+def cdist(stage: Stage, a: Staged, b: Staged, p: float = 2.0, *_: Any) -> Staged:
+    """The distance of each row of one from each row of the other."""
+    if p not in (1, 2):
+        raise UnsupportedError("cdist", f"of order {p}")
+    apart = stage.reshape(a, (*a.shape[:-1], 1, a.shape[-1])) - stage.reshape(
+        b, (*b.shape[:-2], 1, *b.shape[-2:])
+    )
+    if p == 2:
+        return stage.block("Norm", apart, axis=(-1,))
+    return stage.block("Sum", stage.block("Abs", apart), axis=(-1,))
 
 
 @operator("linalg_inv", "inverse")

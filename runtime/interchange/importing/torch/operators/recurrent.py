@@ -3,15 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
 from runtime.interchange.importing.stage import Stage
 from runtime.interchange.importing.staged import Staged
 from runtime.interchange.importing.torch.operators.products import dropout
 from runtime.interchange.importing.torch.operators.table import operator
 
-Weights: TypeAlias = "tuple[Staged, Staged, Staged | None, Staged | None]"
 State: TypeAlias = "dict[str, Staged]"
+
+
+class Weights(NamedTuple):
+    """The weights of a layer for its input and its state, the biases of both, and a projection."""
+
+    x: Staged
+    h: Staged
+    bias_x: Staged | None = None
+    bias_h: Staged | None = None
+    projection: Staged | None = None
+
+
 Cell: TypeAlias = Callable[[Stage, Staged, State, Weights], State]
 """From an element and the state before it to the state after it."""
 
@@ -26,19 +37,21 @@ def _gates(
 
 def _lstm(stage: Stage, x: Staged, state: State, weights: Weights) -> State:
     """``c = f * c + i * g``, ``h = o * tanh(c)``."""
-    from_x, from_h, bias_x, bias_h = weights
-    y = stage.block("Linear", x, from_x, bias_x) + stage.block("Linear", state["h"], from_h, bias_h)
+    of_x = stage.block("Linear", x, weights.x, weights.bias_x)
+    y = of_x + stage.block("Linear", state["h"], weights.h, weights.bias_h)
     width = y.shape[-1] // 4
     i, f, g, o = (stage.cut(y, -1, k * width, (k + 1) * width) for k in range(4))
     c = stage.block("Sigmoid", f) * state["c"] + stage.block("Sigmoid", i) * stage.block("Tanh", g)
-    return {"h": stage.block("Sigmoid", o) * stage.block("Tanh", c), "c": c}
+    h = stage.block("Sigmoid", o) * stage.block("Tanh", c)
+    if weights.projection is not None:
+        h = stage.block("Linear", h, weights.projection)
+    return {"h": h, "c": c}
 
 
 def _gru(stage: Stage, x: Staged, state: State, weights: Weights) -> State:
     """``h = (1 - z) * n + z * h``."""
-    from_x, from_h, bias_x, bias_h = weights
-    rx, zx, nx = _gates(stage, x, from_x, bias_x, 3)
-    rh, zh, nh = _gates(stage, state["h"], from_h, bias_h, 3)
+    rx, zx, nx = _gates(stage, x, weights.x, weights.bias_x, 3)
+    rh, zh, nh = _gates(stage, state["h"], weights.h, weights.bias_h, 3)
     r, z = stage.block("Sigmoid", rx + rh), stage.block("Sigmoid", zx + zh)
     n = stage.block("Tanh", nx + r * nh)
     return {"h": n + z * (state["h"] - n)}
@@ -48,11 +61,18 @@ def _plain(kind: str) -> Cell:
     """``h = tanh(W x + U h)``, or with another function."""
 
     def cell(stage: Stage, x: Staged, state: State, weights: Weights) -> State:
-        from_x, from_h, bias_x, bias_h = weights
-        y = stage.block("Linear", x, from_x, bias_x)
-        return {"h": stage.block(kind, y + stage.block("Linear", state["h"], from_h, bias_h))}
+        of_x = stage.block("Linear", x, weights.x, weights.bias_x)
+        of_h = stage.block("Linear", state["h"], weights.h, weights.bias_h)
+        return {"h": stage.block(kind, of_x + of_h)}
 
     return cell
+
+
+def _weights(given: Sequence[Staged], has_biases: bool) -> Weights:
+    """The weights of one layer and direction, from the list that PyTorch has them in."""
+    x, h, *rest = given
+    bias_x, bias_h = (rest.pop(0), rest.pop(0)) if has_biases else (None, None)
+    return Weights(x, h, bias_x, bias_h, rest[0] if rest else None)
 
 
 def _layer(
@@ -96,11 +116,10 @@ def _stacked(
         outputs = []
         for way in range(ways):
             at = layer * ways + way
-            own = [*params[at * each : (at + 1) * each], None, None]
-            weights = (own[0], own[1], *((own[2], own[3]) if has_biases else (None, None)))
+            weights = _weights(params[at * each : (at + 1) * each], has_biases)
             before = {key: stage.select(s, 0, at) for key, s in states.items()}
             name = f"layer{layer}" + ("_reverse" if way else "")
-            y, after = _layer(stage, cell, name, x, before, weights, bool(way))  # type: ignore[arg-type]
+            y, after = _layer(stage, cell, name, x, before, weights, bool(way))
             outputs.append(y)
             for key, value in after.items():
                 last[key].append(value)
@@ -165,7 +184,7 @@ def _enter(name: str, cell: Cell) -> None:
         bias_x: Staged | None = None,
         bias_h: Staged | None = None,
     ) -> Staged:
-        return cell(stage, x, {"h": h}, (from_x, from_h, bias_x, bias_h))["h"]
+        return cell(stage, x, {"h": h}, Weights(from_x, from_h, bias_x, bias_h))["h"]
 
 
 _enter("gru", _gru)
@@ -184,5 +203,5 @@ def lstm_cell(
     bias_h: Staged | None = None,
 ) -> list[Staged]:
     """One step: h and c."""
-    after = _lstm(stage, x, {"h": hx[0], "c": hx[1]}, (from_x, from_h, bias_x, bias_h))
+    after = _lstm(stage, x, {"h": hx[0], "c": hx[1]}, Weights(from_x, from_h, bias_x, bias_h))
     return [after["h"], after["c"]]

@@ -1,0 +1,29 @@
+"""The numbers of tensors as arrays."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import torch
+
+from runtime.interchange.importing.imported import UnsupportedError
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+
+def dtype_name(dtype: Any) -> str:
+    """Our name of a dtype; bfloat16 is computed as float32, of the same range."""
+    name = str(dtype).removeprefix("torch.")
+    return "float32" if name == "bfloat16" else name
+
+
+def numbers_of(tensor: Any) -> NDArray[Any]:
+    """A copy of a tensor's numbers."""
+    plain = tensor.detach().cpu().resolve_conj().resolve_neg()
+    if plain.dtype == torch.bfloat16:
+        plain = plain.float()
+    if plain.is_complex() or plain.is_sparse or plain.is_quantized:
+        raise UnsupportedError("a tensor", f"of {plain.dtype} and layout {plain.layout}")
+    return np.array(plain.numpy())

@@ -1,0 +1,61 @@
+"""What random operators drew in a run, and a diagram in which random blocks have these numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from blocks.library.pages import Page as PageBlock
+from blocks.library.sources import Constant
+from runtime.interchange.importing.torch.capture.arrays import numbers_of
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from runtime.diagram.model import Diagram
+
+_PLAIN = frozenset({"rand", "randn", "rand_like", "randn_like", "normal", "uniform"})
+
+
+def drawn_by(name: str, args: Sequence[Any], result: Any) -> NDArray[Any] | None:
+    """The numbers that the random block of an operator must have had; None where they are lost."""
+    numbers = numbers_of(result)
+    if name in _PLAIN:
+        return numbers
+    if name == "bernoulli":  # 1 where the block's number is below the probability
+        return 1 - numbers
+    if name in ("dropout", "feature_dropout", "native_dropout"):
+        kept = (numbers != 0) | (numbers_of(args[0]) == 0)
+        return np.where(kept, 1, 0).astype(numbers.dtype)
+    return None
+
+
+def with_draws(diagram: Diagram, draws: Mapping[str, NDArray[Any]]) -> Diagram | None:
+    """The diagram with constants in place of random blocks, by their paths.
+
+    None where a page is used more than once, and has drawn differently in each.
+    """
+    pages = dict(diagram.pages)
+    put: dict[tuple[str, str], NDArray[Any]] = {}
+    for path, numbers in draws.items():
+        title, name = _place(diagram, path)
+        before = put.setdefault((title, name), numbers)
+        if before.shape != numbers.shape or not np.array_equal(before, numbers):
+            return None
+        page = pages[title]
+        constant = Constant(value=numbers, dtype=numbers.dtype.name)
+        pages[title] = replace(page, blocks={**page.blocks, name: constant})
+    return replace(diagram, pages=pages)
+
+
+def _place(diagram: Diagram, path: str) -> tuple[str, str]:
+    """The page that a block stands on, and its name there."""
+    *uses, name = path.split("/")
+    title = "main"
+    for use in uses:
+        block = diagram.pages[title].blocks[use]
+        title = block.page if isinstance(block, PageBlock) else title
+    return title, name

@@ -1,0 +1,326 @@
+"""Operators by families: each capture is checked against PyTorch's own values and gradients."""
+
+from __future__ import annotations
+
+import pytest
+
+import gradwire as gw
+
+torch = pytest.importorskip("torch")
+import torch.nn.functional as F  # noqa: E402
+from torch import nn  # noqa: E402
+
+
+def numbers(*shape: int, seed: int = 0) -> torch.Tensor:
+    return torch.randn(shape, generator=torch.Generator().manual_seed(seed))
+
+
+def trained(*shape: int, seed: int = 0) -> nn.Parameter:
+    return nn.Parameter(numbers(*shape, seed=seed))
+
+
+def shares(*shape: int) -> nn.Parameter:
+    return nn.Parameter(torch.sigmoid(numbers(*shape, seed=1)) * 0.8 + 0.1)
+
+
+def picks(count: int, *shape: int) -> torch.Tensor:
+    return torch.randint(0, count, shape, generator=torch.Generator().manual_seed(2))
+
+
+A, B, C = trained(3, 4), trained(3, 4, seed=3), trained(2, 3, 4, seed=4)
+P = shares(3, 4)
+W = P[0].detach()
+IMAGE, SIGNAL = trained(2, 4, 6, 5), trained(2, 3, 8)
+ROWS = torch.tensor([[0, 2], [1, 3], [2, 0]])
+
+
+def total(*values):
+    return sum((value.float() ** 2).sum() for value in values)
+
+
+def written_to():
+    y = A * 1
+    y[0] = 3.0
+    y[:, 1].mul_(2)
+    y[y > 1] = 0.5
+    y += 1
+    y[1:, ::2] = A[1:, ::2] * 3
+    return y
+
+
+def written_through_views():
+    y = A * 2
+    flat = y.view(-1)
+    flat[2] = 5.0
+    flat.add_(1)
+    y.t()[0].mul_(3)
+    return y, flat
+
+
+FAMILIES = {
+    "trigonometry": lambda: (P.asin(), P.acos(), P.atan(), P.sin(), P.cos(), P.tan()),
+    "hyperbolic": lambda: (A.sinh(), A.cosh(), A.tanh(), A.asinh(), (P + 1).acosh(), P.atanh()),
+    "powers": lambda: (P.rsqrt(), P.sqrt(), P.reciprocal(), A.square(), A**3, P**A, 2**A, P.exp2()),
+    "logarithms": lambda: (P.log(), P.log2(), P.log10(), P.log1p(), A.expm1(), P.logit()),
+    "error function": lambda: (A.erf(), A.erfc()),
+    "whole numbers": lambda: (A * A.round(), A * A.floor(), A * A.ceil(), A * A.trunc(), A.frac()),
+    "remainders": lambda: (A % 0.7, torch.fmod(A, 0.3), torch.div(A, 0.3, rounding_mode="floor")),
+    "two operands": lambda: (A / P, A - 2 * B, 1 - A, torch.maximum(A, B), torch.atan2(A, P)),
+    "fused": lambda: (torch.lerp(A, B, 0.3), torch.addcmul(A, B, B, value=0.5), A.addcdiv(B, P)),
+    "bounds": lambda: (A.clamp(-0.5, 0.5), A.clamp(min=0), torch.clamp(A, max=B), A.clamp_min(0.1)),
+    "choices": lambda: (
+        torch.where(A > 0, A, B),
+        A.masked_fill(B > 0, 2.0),
+        A * ((A > 0) & (B < 0)),
+    ),
+    "not finite": lambda: (torch.nan_to_num(A / A), A * torch.isfinite(A), torch.xlogy(P, P)),
+    "activations": lambda: tuple(
+        f(A)
+        for f in (
+            F.relu,
+            F.relu6,
+            F.hardtanh,
+            F.hardsigmoid,
+            F.hardswish,
+            F.mish,
+            F.selu,
+            F.elu,
+            F.celu,
+            F.softplus,
+            F.logsigmoid,
+            F.softsign,
+            F.tanhshrink,
+            F.softshrink,
+            F.hardshrink,
+            F.leaky_relu,
+            F.gelu,
+            F.silu,
+            F.glu,
+            torch.sigmoid,
+        )
+    ),
+    "activations with options": lambda: (
+        F.gelu(A, approximate="tanh"),
+        F.softplus(A, 2.0),
+        F.prelu(C, P[:, 0]),
+        F.threshold(A, 0.1, 2.0),
+        F.softmax(C, 1),
+        F.log_softmax(C, 0),
+    ),
+    "sums": lambda: (
+        A.sum(0),
+        A.mean(1, keepdim=True),
+        P.prod(1),
+        A.logsumexp(1),
+        A.diff(),
+        A.trace(),
+    ),
+    "extremes": lambda: (A.amax(0), A.amin(1), A.max(), A.max(1).values, A.min(0, keepdim=True)[0]),
+    "variances": lambda: (A.var(), A.std(0), A.var(1, unbiased=False), *torch.var_mean(A, 0)),
+    "norms": lambda: (A.norm(), A.norm(dim=1), A.norm(p=1), torch.linalg.vector_norm(A, 3, dim=0)),
+    "running": lambda: (A.cumsum(1), P.cumprod(0), A.logcumsumexp(1), A.cummax(1).values),
+    "order": lambda: (A.sort(1).values * A, A.topk(2).values, A.kthvalue(2)[0], A.median()),
+    "shapes": lambda: (
+        C.permute(2, 0, 1).reshape(4, 6) * numbers(4, 6),
+        C.flatten(1),
+        C.unflatten(2, (2, 2)),
+        C.movedim(0, 2),
+        C.mT,
+        C.unsqueeze(1).squeeze(),
+        A.expand(2, 3, 4) * C,
+        C.unbind(1)[1],
+    ),
+    "copies": lambda: (A.repeat(2, 3), A.repeat_interleave(2, 1), A.tile((2, 1)), A.roll(1, 1) * A),
+    "parts": lambda: (
+        *A.split(2),
+        *A.chunk(3, 1),
+        *A.split([1, 2]),
+        A.narrow(1, 1, 2),
+        A.flip(0) * B,
+    ),
+    "joined": lambda: (torch.cat([A, B], 1), torch.stack([A, B]), torch.hstack([A, B])),
+    "triangles": lambda: (A.tril(), A.triu(1), A.diagonal(1), torch.diag(A[0])),
+    "windows": lambda: (A[0].unfold(0, 3, 1), F.pixel_shuffle(IMAGE, 2) * 2),
+    "indices": lambda: (
+        A[picks(3, 2)],
+        A[:, picks(4, 2)],
+        A[picks(3, 2), picks(4, 2)],
+        A[1, ::2],
+        A[..., -1],
+        A[None, 1:],
+        C[:, picks(3, 2), picks(4, 2)],
+        C[picks(2, 3), :, picks(4, 3)],
+        A[[0, 2]],
+    ),
+    "masks": lambda: (A[A > 0], A.masked_select(B < 0), A[torch.where(A > 0)]),
+    "gathered": lambda: (A.gather(1, ROWS), A.index_select(1, picks(4, 2)), A.take(picks(12, 3))),
+    "scattered": lambda: (
+        A.scatter(1, ROWS, B[:, :2]),
+        A.scatter_add(1, ROWS, B[:, :2]),
+        A.index_add(1, picks(4, 4), B),
+        torch.zeros(3, 4).scatter_(1, ROWS, 1.0) * A,
+        A.scatter_reduce(1, ROWS, B[:, :2], "sum"),
+    ),
+    "put": lambda: (
+        A.index_put((torch.tensor([0, 1]), torch.tensor([1, 3])), B[0, :2]),
+        A.index_put((torch.tensor([0, 0]),), B[:2], accumulate=True),
+        A.index_fill(1, torch.tensor([0, 2]), 1.0),
+        torch.slice_scatter(A, B[:1], 0, 1, 2),
+    ),
+    "written to": lambda: (written_to(),),
+    "written through views": written_through_views,
+    "copied": lambda: (torch.zeros(3, 4).copy_(B) * A, torch.empty_like(A).fill_(2.0) * A),
+    "products": lambda: (
+        A @ B.T,
+        torch.bmm(C, C.mT),
+        torch.baddbmm(C @ C.mT, C, C.mT, beta=0.5, alpha=2),
+        torch.outer(A[0], B[1]),
+        torch.dot(A[0], B[0]),
+        A.mv(B[0]),
+        torch.addmm(A, A @ B.T, B),
+    ),
+    "einsum": lambda: (
+        torch.einsum("bij,kj->bik", C, A),
+        torch.einsum("...ij,kj", C, A),
+        torch.einsum("bij->j", C),
+    ),
+    "linear algebra": lambda: tuple(
+        f(A @ A.T + torch.eye(3))
+        for f in (torch.linalg.inv, torch.linalg.cholesky, torch.logdet, torch.linalg.det)
+    ),
+    "distances": lambda: (torch.cdist(A, B), F.pairwise_distance(A, B), F.cosine_similarity(A, B)),
+    "attention": lambda: (
+        F.scaled_dot_product_attention(C, C, C, is_causal=True),
+        F.scaled_dot_product_attention(C, C, C, attn_mask=numbers(3, 3), scale=0.3),
+    ),
+    "convolutions": lambda: (
+        F.conv1d(SIGNAL, trained(4, 3, 3), trained(4), stride=2, padding=1),
+        F.conv2d(IMAGE, trained(4, 2, 3, 3), groups=2, padding="same"),
+        F.conv2d(IMAGE[0], trained(2, 4, 2, 2), dilation=2),
+        F.conv3d(IMAGE[None], trained(3, 2, 2, 2, 2)),
+        F.conv_transpose1d(SIGNAL, trained(3, 2, 3), stride=2, padding=1, output_padding=1),
+        F.conv_transpose2d(IMAGE, trained(4, 1, 3, 3), stride=2, groups=2),
+    ),
+    "pools": lambda: (
+        F.max_pool2d(IMAGE, 3, 2, 1),
+        F.avg_pool2d(IMAGE, 2),
+        F.max_pool2d(IMAGE, 2, ceil_mode=True),
+        F.avg_pool2d(IMAGE, 3, 2, 1, count_include_pad=False),
+        F.adaptive_avg_pool2d(IMAGE, (3, 2)),
+        F.adaptive_max_pool2d(IMAGE, 2),
+        F.max_pool1d(SIGNAL, 2),
+        F.adaptive_avg_pool1d(SIGNAL, 1),
+    ),
+    "resized": lambda: (
+        F.interpolate(IMAGE, scale_factor=2),
+        F.interpolate(IMAGE, size=(3, 7), mode="bilinear"),
+        F.interpolate(IMAGE, scale_factor=1.5, mode="bilinear", align_corners=True),
+        F.grid_sample(IMAGE, torch.tanh(numbers(2, 3, 3, 2)), align_corners=False),
+    ),
+    "padded": lambda: tuple(
+        F.pad(IMAGE, (1, 2, 0, 1), mode=mode)
+        for mode in ("constant", "reflect", "replicate", "circular")
+    ),
+    "normalised": lambda: (
+        F.layer_norm(C, (4,), P[0]) * C,
+        F.group_norm(IMAGE, 2, P[0], P[1]) * IMAGE,
+        F.instance_norm(IMAGE) * IMAGE,
+        F.rms_norm(C, (4,), P[0]) * C,
+        F.normalize(C, dim=1),
+        F.batch_norm(IMAGE, torch.zeros(4), torch.ones(4) * 2, P[0], P[1]) * IMAGE,
+    ),
+    "looked up": lambda: (
+        F.embedding(picks(3, 2, 3), A, padding_idx=2),
+        F.one_hot(ROWS, 4) * A[:, None],
+    ),
+    "distance losses": lambda: (
+        F.mse_loss(A, B),
+        F.l1_loss(A, B),
+        F.smooth_l1_loss(A, B, beta=0.5),
+        F.huber_loss(A, B, delta=0.3),
+        F.mse_loss(A, B, reduction="sum"),
+        F.triplet_margin_loss(A, B, P),
+        F.gaussian_nll_loss(A, B, P),
+        F.poisson_nll_loss(A, P),
+        F.margin_ranking_loss(A, B, torch.ones(3, 4)),
+        F.soft_margin_loss(A, torch.ones(3, 4)),
+        F.cosine_embedding_loss(A, B, torch.tensor([1.0, -1, 1])),
+        F.hinge_embedding_loss(A, -P.sign()),
+    ),
+    "cross-entropies": lambda: (
+        F.cross_entropy(A, picks(4, 3)),
+        F.cross_entropy(A, picks(4, 3), W),
+        F.cross_entropy(A, torch.tensor([0, -100, 2])),
+        F.cross_entropy(C, picks(3, 2, 4)),
+        F.cross_entropy(A, picks(4, 3), W, ignore_index=1, label_smoothing=0.2),
+        F.cross_entropy(A, F.softmax(B, 1), W),
+        F.nll_loss(F.log_softmax(A, 1), picks(4, 3)),
+        F.cross_entropy(A, F.softmax(B, 1), label_smoothing=0.2),
+        F.kl_div(F.log_softmax(A, 1), F.softmax(B, 1), reduction="batchmean"),
+        F.kl_div(F.log_softmax(A, 1), F.log_softmax(B, 1), log_target=True),
+    ),
+    "binary cross-entropies": lambda: (
+        F.binary_cross_entropy(A.sigmoid(), P.detach()),
+        F.binary_cross_entropy_with_logits(A, P.detach()),
+        F.binary_cross_entropy_with_logits(A, P.detach(), pos_weight=W),
+        F.binary_cross_entropy(A.sigmoid(), P.detach(), weight=W),
+    ),
+    "dtypes": lambda: (A.double() * 2, A * torch.arange(4), torch.arange(4) / 2 * A, A.half()),
+    "created": lambda: (
+        A * torch.ones_like(A),
+        A.new_full((4,), 3.0) * A,
+        torch.linspace(0, 1, 4) * A,
+        torch.eye(4)[1] * A,
+        torch.arange(0, 4, 1.0) * A,
+        torch.bucketize(A, numbers(3).sort()[0]) * A,
+    ),
+}
+
+
+@pytest.mark.filterwarnings("ignore:Using a target size", "ignore:reduction")
+@pytest.mark.parametrize("name", FAMILIES)
+def test_a_family_agrees_with_pytorch(name):
+    imported = gw.capture(lambda: total(*FAMILIES[name]()))
+    assert not gw.check(imported.diagram)
+    assert imported.remarks[-1].text.startswith("Agrees with PyTorch"), imported.remarks[-1]
+
+
+LAYERS = {
+    "RNN": (nn.RNN(3, 4, nonlinearity="relu"), numbers(5, 2, 3)),
+    "GRU": (nn.GRU(3, 4, 2, batch_first=True, bidirectional=True), numbers(2, 5, 3)),
+    "LSTM without biases": (nn.LSTM(3, 4, bias=False), numbers(5, 3)),
+    "LSTM with a projection": (nn.LSTM(3, 4, proj_size=2), numbers(5, 2, 3)),
+    "LSTMCell": (nn.LSTMCell(3, 4), numbers(2, 3)),
+    "GRUCell": (nn.GRUCell(3, 4), numbers(2, 3)),
+    "MultiheadAttention": (nn.TransformerDecoderLayer(4, 2, 8, 0.0), numbers(3, 2, 4)),
+    "weight_norm": (nn.utils.parametrizations.weight_norm(nn.Linear(3, 4)), numbers(2, 3)),
+    "spectral_norm": (nn.utils.parametrizations.spectral_norm(nn.Linear(3, 4)), numbers(2, 3)),
+}
+
+
+@pytest.mark.parametrize("name", LAYERS)
+def test_a_layer_agrees_with_pytorch(name):
+    layer, x = LAYERS[name]
+
+    def loss(x):
+        y = layer(x, x) if name == "MultiheadAttention" else layer(x)
+        return total(*(y if isinstance(y, tuple) else (y,))[:1])
+
+    imported = gw.capture(loss, x)
+    assert imported.remarks[-1].text.startswith("Agrees with PyTorch"), imported.remarks[-1]
+
+
+def test_random_numbers_are_blocks_and_checked_with_those_that_were_drawn():
+    def loss(x):
+        noisy = A * x + torch.randn_like(A) * 0.1
+        return (F.dropout(noisy, 0.3) * torch.bernoulli(P.detach()) + torch.rand(3, 4)).sum()
+
+    imported = gw.capture(loss, numbers(3, 4))
+    kinds = [block.type_name() for block in imported.diagram.main.blocks.values()]
+    assert {"RandomNormal", "RandomUniform"} <= set(kinds)
+    assert imported.remarks[-1].text.startswith("Agrees with PyTorch: the loss"), imported.remarks
+
+
+def test_a_number_of_the_run_that_decides_a_shape_is_said_to():
+    (remark,) = [r for r in gw.capture(lambda: A[A > 0].sum()).remarks if r.kind == "specialised"]
+    assert "mask" in remark.text and remark.written.startswith("test_operators.py:")

@@ -1,0 +1,73 @@
+"""Optimisers of PyTorch as recipes."""
+
+from __future__ import annotations
+
+import pytest
+
+import gradwire as gw
+
+torch = pytest.importorskip("torch")
+from torch import nn, optim  # noqa: E402
+
+
+def captured(optimizer_of):
+    model = nn.Sequential(nn.Linear(3, 2), nn.Tanh(), nn.Linear(2, 1))
+    x = torch.randn(4, 3)
+
+    def loss(x):
+        return model(x).square().mean()
+
+    return gw.capture(loss, x, optimizer=optimizer_of(model)).diagram.training.optimisers[0]
+
+
+@pytest.mark.parametrize(
+    ("made", "kind", "options"),
+    [
+        (lambda p: optim.SGD(p, lr=0.5, momentum=0.9, nesterov=True), "sgd",
+         {"lr": 0.5, "momentum": 0.9, "nesterov": True}),
+        (lambda p: optim.Adam(p, betas=(0.8, 0.9), amsgrad=True), "adam",
+         {"betas": (0.8, 0.9), "amsgrad": True}),
+        (lambda p: optim.AdamW(p, weight_decay=0.1), "adamw", {"weight_decay": 0.1}),
+        (lambda p: optim.RMSprop(p, alpha=0.9, centered=True), "rmsprop",
+         {"alpha": 0.9, "centered": True}),
+        (lambda p: optim.Adagrad(p, lr_decay=0.1), "adagrad", {"lr_decay": 0.1}),
+        (lambda p: optim.Adadelta(p, rho=0.8), "adadelta", {"rho": 0.8}),
+        (lambda p: optim.NAdam(p, momentum_decay=0.1), "nadam", {"momentum_decay": 0.1}),
+        (lambda p: optim.RAdam(p, lr=0.2), "radam", {"lr": 0.2}),
+        (lambda p: optim.Adamax(p, eps=1e-6), "adamax", {"eps": 1e-6}),
+    ],
+)  # fmt: skip
+def test_a_method_keeps_its_options(made, kind, options):
+    rule = captured(lambda model: made(model.parameters()))
+    assert rule.method.kind == kind
+    assert {name: getattr(rule.method, name) for name in options} == options
+
+
+def test_groups_keep_their_own_rates_and_order():
+    rule = captured(
+        lambda model: optim.Adam(
+            [
+                {"params": model[0].parameters()},
+                {"params": model[2].parameters(), "lr": 0.5, "weight_decay": 0.1},
+            ],
+            lr=0.1,
+        )
+    )
+    assert rule.method.lr == 0.1 and len(rule.variables) == 4
+    (group,) = rule.groups
+    assert (group.lr, group.weight_decay) == (0.5, 0.1)
+    assert group.variables == rule.variables[2:]
+
+
+def test_what_no_recipe_has_is_refused_by_name():
+    with pytest.raises(gw.UnsupportedError, match="Rprop"):
+        captured(lambda model: optim.Rprop(model.parameters()))
+    with pytest.raises(gw.UnsupportedError, match="betas"):
+        captured(
+            lambda model: optim.Adam(
+                [
+                    {"params": model[0].parameters()},
+                    {"params": model[2].parameters(), "betas": (0.5, 0.9)},
+                ]
+            )
+        )

@@ -17,6 +17,12 @@ _PART_ENDS = re.compile(r"(?<=[0-9])_(?=.)")
 _FORWARD = "_fwd"
 """What Gluon puts behind the name of a layer's main node."""
 
+_OF_BLOCKS = {
+    "gamma": "weight", "beta": "bias", "moving_mean": "mean", "running_mean": "mean",
+    "moving_var": "variance", "running_var": "variance",
+}  # fmt: skip
+"""Names of inputs of blocks for those of parameters."""
+
 
 class Place(NamedTuple):
     """Where a node is: the path of its module, and its name there."""
@@ -48,12 +54,14 @@ class Places:
 
 
 def own_name(node: Node, argument: str) -> str:
-    """The name of a parameter within its node, ``weight`` for ``fc1_weight`` of ``fc1``.
+    """The name of a parameter within its node, ``weight`` for ``fc1_weight`` of ``fc1``, as blocks
+    have it.
 
     Empty where the parameter's name doesn't begin with the node's.
     """
     prefix = _stem(node) + "_"
-    return argument.removeprefix(prefix) if argument.startswith(prefix) else ""
+    own = argument.removeprefix(prefix) if argument.startswith(prefix) else ""
+    return _OF_BLOCKS.get(own, own)
 
 
 def _stem(node: Node) -> str:

@@ -98,11 +98,13 @@ def _pooling(call: Call) -> Staged:
         return _max_pool(call, x, suffix, kernel, stride, before, after)
     if kind not in ("avg", "sum") or convention not in ("valid", "full") or before != after:
         raise call.unsupported(f"pool_type={kind[:20]}, pooling_convention={convention[:20]}")
-    if any(pad) and not call.attributes.flag("count_include_pad", True):
-        raise call.unsupported("its mean leaves padding out")
+    counted = call.attributes.flag("count_include_pad", True)
+    if kind == "sum" and not counted:
+        raise call.unsupported("its sum leaves padding out")
     mean = call.block(
-        f"AvgPool{suffix}", x, window=_single(kernel), stride=_single(stride), padding=_single(pad)
-    )
+        f"AvgPool{suffix}", x, window=_single(kernel), stride=_single(stride),
+        padding=_single(pad), count_padding=counted,
+    )  # fmt: skip
     count = 1
     for length in kernel:
         count *= length
@@ -185,10 +187,10 @@ def _softmax_activation(call: Call) -> Staged:
 
 
 def _dropout(call: Call) -> Staged:
-    call.stage.remark(
-        "note", f"The dropout {call.node.name!r} passes everything, as it does in use."
-    )
-    return call.x()
+    """Drops in training, or always; else everything passes."""
+    drops = call.training or call.attributes.text("mode", "training") == "always"
+    rate = call.attributes.number("p", 0.5)
+    return call.block("Dropout", call.x(), rate=rate, mode="train" if drops else "eval")
 
 
 OPERATORS: dict[str, Operator] = {

@@ -16,41 +16,37 @@ def _along(call: Call, x: Staged, axis: int, like: Staged) -> Staged:
     return call.stage.reshape(x, shape)
 
 
-def _normalised(call: Call, x: Staged, mean: Staged, variance: Staged, eps: float) -> Staged:
-    return (x - mean) / call.stage.block("Sqrt", variance + eps)
-
-
 def _by_own(call: Call, x: Staged, axes: tuple[int, ...], eps: float) -> Staged:
     mean = call.stage.block("Mean", x, axis=axes, keepdims=True)
     variance = call.stage.block("Variance", x, axis=axes, keepdims=True)
-    return _normalised(call, x, mean, variance, eps)
+    return (x - mean) / call.stage.block("Sqrt", variance + eps)
 
 
 def _batch_norm(call: Call) -> Staged:
     """By the running statistics, or in training by those of the batch."""
     x, axis = call.x(0), call.attributes.whole("axis", 1)
-    axis %= max(x.ndim, 1)
-    vectors = [call.x(number, (x.shape[axis],)) for number in range(1, 5)]
-    gamma, beta, mean, variance = (_along(call, v, axis, x) for v in vectors)
-    eps = call.attributes.number("eps", 1e-3)
-    if call.training and not call.attributes.flag("use_global_stats"):
-        axes = tuple(other for other in range(x.ndim) if other != axis)
-        call.stage.remark("lost", f"{call.node.name!r} doesn't update its running statistics.")
-        normal = _by_own(call, x, axes, eps)
-    else:
-        normal = _normalised(call, x, mean, variance, eps)
-    if call.attributes.flag("fix_gamma", True):  # it counts as 1, and gets no gradient
-        return call.block("Add", normal, beta)
-    return call.block("Add", normal * gamma, beta)
+    shape = (x.shape[axis],)
+    fixed = call.attributes.flag("fix_gamma", True)  # it counts as 1, and gets no gradient
+    gamma = None if fixed else call.x(1, shape)
+    by_batch = call.training and not call.attributes.flag("use_global_stats")
+    out = call.block(
+        "BatchNorm", x, gamma, *(call.x(number, shape) for number in (2, 3, 4)),
+        mode="batch" if by_batch else "running", axis=axis, unbiased=False,
+        epsilon=call.attributes.number("eps", 1e-3),
+        momentum=1.0 - call.attributes.number("momentum", 0.9),
+    )  # fmt: skip
+    if by_batch:
+        text = f"{call.node.name!r} doesn't update its running statistics."
+        call.stage.remark("lost", text, out)
+    return out
 
 
 def _layer_norm(call: Call) -> Staged:
     x, axis = call.x(0), call.attributes.whole("axis", -1)
-    axis %= max(x.ndim, 1)
     gamma, beta = (call.x(number, (x.shape[axis],)) for number in (1, 2))
-    eps = call.attributes.number("eps", 1e-5)
-    normal = _by_own(call, x, (axis,), eps)
-    return call.block("Add", normal * _along(call, gamma, axis, x), _along(call, beta, axis, x))
+    return call.block(
+        "LayerNorm", x, gamma, beta, axes=axis, epsilon=call.attributes.number("eps", 1e-5)
+    )
 
 
 def _instance_norm(call: Call) -> Staged:

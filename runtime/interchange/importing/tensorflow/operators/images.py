@@ -140,18 +140,14 @@ def _bias(call: Call) -> Staged:
 def _normalised(call: Call) -> tuple[Item, ...]:
     """By given statistics or, in training, by those of the batch."""
     x, gamma, beta, mean, variance = call.xs(5)
-    axes = (0, 1, 2) if _channels_last(call) else (0, 2, 3)
-    stage = call.stage
-    if call.attributes.flag("is_training", True):
-        mean = stage.block("Mean", x, axis=axes)
-        variance = stage.block("Variance", x, axis=axes)
-    if not _channels_last(call):
-        gamma, beta, mean, variance = (
-            stage.reshape(v, (v.size, 1, 1)) for v in (gamma, beta, mean, variance)
-        )
-    deviation = stage.block("Sqrt", variance + call.attributes.number("epsilon", 1e-4))
-    out = call.block("Add", (x - mean) / deviation * gamma, beta)
-    return out, mean, variance, None, None, None
+    by_batch = call.attributes.flag("is_training", True)
+    found = call.stage.blocks(
+        "BatchNorm", x, gamma, beta, *((None, None) if by_batch else (mean, variance)),
+        name=call.name, mode="batch" if by_batch else "running",
+        axis=x.ndim - 1 if _channels_last(call) else 1,
+        epsilon=call.attributes.number("epsilon", 1e-4),
+    )  # fmt: skip
+    return *found, None, None, None
 
 
 def _enlarged(mode: str) -> Operator:

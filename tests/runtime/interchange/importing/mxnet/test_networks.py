@@ -95,7 +95,8 @@ def test_layers_are_blocks_that_own_their_parameters(tmp_path: Path):
     assert made.parameters["fc1_weight"] == "fc1/weight"
     blocks = made.diagram.main.blocks
     assert blocks["fc1"].type_name() == "Linear" and blocks["conv1"].type_name() == "Conv2D"
-    assert not blocks["bn1"].type_name() == "Linear"
+    assert blocks["bn1"].type_name() == "BatchNorm"
+    assert not blocks["bn1"].owned["mean"].trainable
 
 
 def test_prefixes_that_several_nodes_share_are_pages(tmp_path: Path):

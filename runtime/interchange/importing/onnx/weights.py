@@ -41,7 +41,7 @@ FROZEN: dict[str, tuple[int, ...]] = {"BatchNormalization": (3, 4)}
 """Inputs that are statistics, which training does not change by a gradient."""
 BROADCAST = ("Add", "Mul", "Sub", "Div")
 """Operators that add biases and multiply by scales, among much else."""
-_NORMALISED = ("x", "scale", "bias", "mean", "variance")
+_NORMALISED = ("x", "weight", "bias", "mean", "variance")
 PORTS: dict[str, tuple[str, ...]] = {
     "BatchNormalization": _NORMALISED,
     "Conv": ("x", "weight", "bias"),
@@ -52,6 +52,7 @@ PORTS: dict[str, tuple[str, ...]] = {
     "InstanceNormalization": _NORMALISED,
     "LayerNormalization": _NORMALISED,
     "MatMul": ("weight", "weight"),
+    "PRelu": ("x", "slope"),
     "RMSNormalization": _NORMALISED,
 }
 """What blocks call the inputs of operators, by position."""

@@ -15,8 +15,8 @@ if TYPE_CHECKING:
 
 SAME = (
     "Abs", "And", "Ceil", "Cos", "Cosh", "Equal", "Erf", "Exp", "Floor", "Greater", "Less", "Log",
-    "Neg", "Not", "Or", "Relu", "Round", "Sigmoid", "Sign", "Sin",
-    "Sinh", "Softplus", "Sqrt", "Tan", "Tanh", "Where", "Xor", "Sub", "Mul",
+    "HardSwish", "Mish", "Mul", "Neg", "Not", "Or", "Relu", "Round", "Sigmoid", "Sign", "Sin",
+    "Sinh", "Softplus", "Sqrt", "Sub", "Tan", "Tanh", "Where", "Xor",
 )  # fmt: skip
 """Operators that a block of the same name is."""
 RENAMED = {
@@ -45,6 +45,7 @@ RULES.update({name: _block(name) for name in SAME})
 RULES.update({name: _block(kind) for name, kind in RENAMED.items()})
 RULES.update(
     {
+        "Celu": lambda n: n.stage.block("Celu", n.x(), alpha=n.number("alpha", 1.0)),
         "Elu": lambda n: n.stage.block("Elu", n.x(), alpha=n.number("alpha", 1.0)),
         "Gelu": lambda n: n.stage.block("Gelu", n.x(), approximate=n.text("approximate", "none")),
         "LeakyRelu": lambda n: n.stage.block("LeakyRelu", n.x(), slope=n.number("alpha", 0.01)),
@@ -156,14 +157,10 @@ def _sum(node: Node) -> Staged:
 
 @rule("Selu")
 def _selu(node: Node) -> Staged:
+    if not node.attributes:
+        return node.stage.block("Selu", node.x())
     alpha, gamma = node.number("alpha", 1.6732632), node.number("gamma", 1.0507010)
     return node.stage.block("Elu", node.x(), alpha=alpha) * gamma
-
-
-@rule("Celu")
-def _celu(node: Node) -> Staged:
-    alpha = node.number("alpha", 1.0)
-    return node.stage.block("Elu", node.x() / alpha) * alpha
 
 
 @rule("PRelu")
@@ -171,7 +168,7 @@ def _p_relu(node: Node) -> Staged:
     x, slope = node.x(0), node.x(1)
     if node.opset < 7 and slope.ndim == 1 and slope.size > 1:  # one a channel
         slope = node.stage.reshape(slope, (slope.size, *(1,) * (x.ndim - 2)))
-    return node.stage.block("Where", x >= 0, x, x * slope)
+    return node.stage.block("PRelu", x, slope)
 
 
 @rule("ThresholdedRelu")
@@ -182,20 +179,8 @@ def _thresholded_relu(node: Node) -> Staged:
 
 @rule("HardSigmoid")
 def _hard_sigmoid(node: Node) -> Staged:
-    line = node.x() * node.number("alpha", 0.2) + node.number("beta", 0.5)
-    return node.stage.block("Clip", line, min=0.0, max=1.0)
-
-
-@rule("HardSwish")
-def _hard_swish(node: Node) -> Staged:
-    x = node.x()
-    return x * node.stage.block("Clip", x * (1 / 6) + 0.5, min=0.0, max=1.0)
-
-
-@rule("Mish")
-def _mish(node: Node) -> Staged:
-    x, stage = node.x(), node.stage
-    return x * stage.block("Tanh", stage.block("Softplus", x))
+    alpha, beta = node.number("alpha", 0.2), node.number("beta", 0.5)
+    return node.stage.block("HardSigmoid", node.x(), alpha=alpha, beta=beta)
 
 
 @rule("Swish")

@@ -109,6 +109,26 @@ class Scan(Page):
         return self
 
 
+_MOST = 32
+"""Elements of a part up to which each is taken by itself."""
+_WAYS = 8
+"""Parts that a longer one is divided into."""
+
+
+def _parts(x: Any) -> list[Any]:
+    """The rows of x in parts of at most ``_MOST``, each divided from a longer one.
+
+    The gradient of an element has the size of what it is taken from: taken from x itself, those of
+    all elements together would take time that is quadratic in their number.
+    """
+    count = x.shape[0]
+    if count <= _MOST:
+        return [x]
+    size = -(-count // _WAYS)
+    starts = range(0, count, size)
+    return [part for a in starts for part in _parts(x[a : min(a + size, count)])]
+
+
 class Elements(PageInput):
     """The elements of an input of a Scan along axis 0, one output per step: ``out[t] = x[t]``.
 
@@ -136,7 +156,7 @@ class Elements(PageInput):
                 got=f"shape {list(x.shape)}",
                 next_step="Set steps to the length of axis 0, or take the input out of over.",
             )
-        return tuple(x[t] for t in range(self.steps))
+        return tuple(part[t] for part in _parts(x) for t in range(part.shape[0]))
 
 
 class GoesOn(Elementwise):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Container
+from collections.abc import Container
 from html import escape
 from typing import TYPE_CHECKING, Any
 
@@ -24,20 +24,18 @@ from app.panels import labels, notation
 from app.panels.formula import Formula as Equation
 from app.panels.inspector.data_view import DataView
 from app.panels.inspector.fields import ChoiceField, Field, LiteralField, field_for
+from app.panels.inspector.form_shape import form_shape, idle_parameters, offered
 from app.panels.inspector.roles import RoleField, role_of, with_role
 from app.panels.inspector.rows import let_drag, name_label
 from app.panels.inspector.slider import NumberSlider
 from app.panels.inspector.texts import carried, docs, gradient_text
 from app.services.plain_text import tooltip
-from blocks.block import REQUIRED, Block, InputPort, Opaque
+from blocks.block import REQUIRED, InputPort, Opaque
 from blocks.library.data import Dataset
 from blocks.library.formula import Formula
 from blocks.library.pages import Scan
-from blocks.library.views import Field as FieldBlock
 from runtime.diagram import MAIN, Diagram, PortName, ports
 from runtime.diagram.files.records import changed_block
-from runtime.diagram.model import page_ports
-from runtime.views.field import choices
 
 if TYPE_CHECKING:
     from app.evaluation.result import Result
@@ -187,9 +185,9 @@ class BlockForm(QWidget):
             return
         grid = self._section(self.tr("Parameters"))
         for name, info in parameters.items():
-            if name in _idle(diagram, self._block):
+            if name in idle_parameters(diagram, self._block):
                 continue
-            found = _choices(diagram, self._block).get(name)
+            found = offered(diagram, self._block).get(name)
             field = ChoiceField(found) if found else field_for(info.annotation, self._runner)
             if info.description:
                 field.setToolTip(tooltip(info.description))
@@ -379,28 +377,3 @@ class BlockForm(QWidget):
     def _update_error(self, name: str) -> None:
         text = self._errors.get(name) or self._found.get(name)
         labels.show_or_hide(self._error_labels[name], text)
-
-
-def _choices(diagram: Diagram, block: Block) -> dict[str, tuple[str, ...]]:
-    """The values offered for parameters that name parts of the diagram."""
-    if isinstance(block, Scan) and block.page in diagram.pages:
-        return {"condition": ("", *page_ports(diagram.pages[block.page]).outputs)}
-    return choices(block, diagram) if isinstance(block, FieldBlock) else {}
-
-
-def _idle(diagram: Diagram, block: Block) -> Collection[str]:
-    """Parameters without a field: of a Scan, those that the roles of its inputs stand for."""
-    if isinstance(block, Scan) and block.page in diagram.pages:
-        return ("carry", "over")
-    return block.idle_parameters if isinstance(block, Dataset) else ()
-
-
-def form_shape(diagram: Diagram, page: str, name: str) -> object:
-    """What determines the fields of a form; equal for two diagrams if one form fits both."""
-    names = ports(diagram, page, name)
-    wires = diagram.pages[page].wires
-    driven = tuple(wires.get(PortName(name, port)) for port in names.inputs)
-    block = diagram.pages[page].blocks[name]
-    idle = _idle(diagram, block)
-    offered = tuple(_choices(diagram, block).items())
-    return page, name, type(block), names, driven, frozenset(block.owned), idle, offered

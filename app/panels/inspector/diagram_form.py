@@ -8,7 +8,7 @@ from PySide6.QtCore import QSize, Signal
 from PySide6.QtWidgets import QLineEdit, QPlainTextEdit, QVBoxLayout, QWidget
 
 from app.panels import labels
-from app.panels.inspector.training_form import TrainingForm
+from app.panels.inspector.training.form import TrainingForm
 from blocks.errors import FileError
 from runtime.diagram import Diagram, SetTitle
 from runtime.flow import parse_contracts

@@ -8,8 +8,9 @@ from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import QFrame, QScrollArea, QWidget
 
 from app.canvas.input.previews import Previews
-from app.panels.inspector.block_form import BlockForm, form_shape
+from app.panels.inspector.block_form import BlockForm
 from app.panels.inspector.diagram_form import DiagramForm
+from app.panels.inspector.form_shape import form_shape
 from app.panels.inspector.selection_form import SelectionForm
 from app.panels.pacing import Paced
 from app.services.background import Runner, at_once

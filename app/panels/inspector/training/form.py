@@ -18,9 +18,9 @@ from PySide6.QtWidgets import (
 
 from app.panels import labels
 from app.panels.inspector.fields import ChoiceField, Field, TextField, field_for
-from app.panels.inspector.rate_preview import RatePreview
 from app.panels.inspector.rows import name_label
-from app.panels.inspector.training_record import free_name, patterns_in, put, shape_of
+from app.panels.inspector.training.rate_preview import RatePreview
+from app.panels.inspector.training.record import free_name, patterns_in, put, shape_of
 from blocks.names import NAME_RULE
 from blocks.parameter_errors import expected_text
 from runtime.diagram import Diagram, SetTraining

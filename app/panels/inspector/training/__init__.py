@@ -1,0 +1,1 @@
+"""How the diagram is trained: the form of its recipe."""

@@ -330,3 +330,15 @@ def test_a_scan_is_that_of_jax(reverse: bool) -> None:
         assert run.values["loss.out"] == pytest.approx(float(value), rel=1e-6)
         for name, gradient in zip(("rnn/0/w", "xs", "h"), wanted, strict=True):
             np.testing.assert_allclose(run.gradients[name], gradient, rtol=1e-6)
+
+
+def test_the_elements_of_many_steps_stay_in_order() -> None:
+    cell = page({"x": PageInput(), "y": PageOutput()}, {"y.x": "x"})
+    xs = np.arange(281.0)
+    diagram = draw(
+        {"xs": Variable(value=xs), "s": Scan(page="cell", steps=281, over=("x",)), "sum": Sum()},
+        {"s.x": "xs", "sum.x": "s.y"},
+        cell=cell,
+    )
+    run = Session(diagram).backward(["s.y"], out_gradients={"s.y": xs})
+    assert run.values["s.y"].tolist() == run.gradients["xs"].tolist() == xs.tolist()

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -147,18 +148,16 @@ def model_cases(kind: str) -> Iterator[Case]:
     for case in load_model_tests(kind=kind):
         folder = Path(case.model_dir)
         model = parsed((folder / "model.onnx").read_bytes())
-        stored = {tensor.name for tensor in model.graph.initializer}
         data = folder / "test_data_set_0"
-        values = [value for value in model.graph.input if value.name not in stored]
         given = [
-            stored_item(data / f"input_{i}.pb", v)
-            for i, v in enumerate(model.graph.input)
+            stored_item(data / f"input_{i}.pb", value)
+            for i, value in enumerate(model.graph.input)
             if (data / f"input_{i}.pb").exists()
         ]
         outputs = [
-            stored_item(data / f"output_{i}.pb", v) for i, v in enumerate(model.graph.output)
+            stored_item(data / f"output_{i}.pb", value)
+            for i, value in enumerate(model.graph.output)
         ]
-        del values
         yield Case(case.name, model, given, outputs, case.rtol, case.atol)
 
 
@@ -188,8 +187,35 @@ def light_cases() -> Iterator[Case]:
         yield Case(path.stem, model, order, [output], 1e-3, 1e-5)
 
 
+def refusals(tally: Tally) -> str:
+    """What was refused: the dtypes that no value has, then the operators, by number of cases."""
+    dtypes: Counter[str] = Counter()
+    others: Counter[str] = Counter()
+    for text, count in tally.refused.items():
+        operator, _, reason = text.partition(": ")
+        _, dtype, name = reason.partition("there are no values of dtype ")
+        (dtypes if dtype else others)[name.split(".")[0] if dtype else operator] += count
+    return "; ".join(
+        ", ".join(f"{name} {count}" for name, count in found.most_common())
+        for found in (dtypes, others)
+        if found
+    )
+
+
+def trained_rows() -> Iterator[Row]:
+    """A row for each model that PyTorch trained."""
+    if find_spec("torch") is None:
+        return
+    from tests.interchange.onnx_models import MODELS, differences, trained_and_imported
+
+    for name in MODELS:
+        loss, gradients = differences(*trained_and_imported(name))
+        detail = f"loss {loss:.0e}, gradients {gradients:.0e} from PyTorch's"
+        yield Row(f"ONNX trained {name}", loss < 1e-5 and gradients < 1e-4, detail)
+
+
 def rows() -> Iterator[Row]:
-    """A row for each group of cases."""
+    """A row for each group of cases, and for each model with weights of its own."""
     for name, cases, least in (
         ("node cases", node_cases(), 1150),
         *((kind, model_cases(kind), 1) for kind in KINDS),
@@ -199,4 +225,7 @@ def rows() -> Iterator[Row]:
         for case in cases:
             tally.add(case)
         whole = name == "node cases" or tally.passed == tally.total
-        yield Row(f"ONNX {name}", whole and tally.passed >= least and not tally.wrong, str(tally))
+        well = whole and tally.passed >= least and not tally.wrong
+        refused = refusals(tally)
+        yield Row(f"ONNX {name}", well, f"{tally}{f' ({refused})' if refused else ''}")
+    yield from trained_rows()

@@ -12,6 +12,7 @@ from runtime.diagram import check
 from runtime.engine import Session
 from runtime.interchange.importing.imported import Imported, UnsupportedError
 from runtime.interchange.importing.onnx.importing import import_model, import_onnx
+from runtime.interchange.importing.onnx.places import module_of
 from runtime.interchange.importing.options import ImportOptions
 from tests.runtime.interchange.importing.onnx.models import model_of, numbers, texts
 
@@ -146,6 +147,29 @@ def test_the_line_of_the_program_is_kept():
     imported = import_model(model)
     (relu,) = [b for b in imported.diagram.main.blocks.values() if b.type_name() == "Relu"]
     assert relu.written == "net.py:7"
+
+
+@pytest.mark.parametrize(
+    ("name", "scopes", "module"),
+    [
+        ("/encoder/layers.0/MatMul", "", ("encoder", "layers", "0")),
+        ("/net/net.0/Gemm", "", ("net", "0")),
+        ("MatMul_7", "", ()),
+        (
+            "node_linear",
+            "['', 'encoder', 'encoder.layers.0', 'linear']",
+            ("encoder", "layers", "0"),
+        ),
+        ("/" * 500 + "x", "", ()),
+        ("a/" * 500 + "x", "", ("a",) * 40),
+    ],
+)
+def test_the_module_of_a_node(name: str, scopes: str, module: tuple[str, ...]):
+    node = model_of("g (float[3] x) => (float[3] y) { y = Relu (x) }").graph.node[0]
+    node.name = name
+    if scopes:
+        node.metadata_props.add(key="pkg.torch.onnx.name_scopes", value=scopes)
+    assert module_of(node) == module
 
 
 LOOP = """g (float[3] x) => (float[3] y, float[K,3] all) {{

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
 import numpy as np
 
@@ -22,8 +22,24 @@ if TYPE_CHECKING:
     from runtime.interchange.importing.tensorflow.graph import Node
     from runtime.interchange.importing.tensorflow.variables import Variables
 
-Runner: TypeAlias = "Callable[[str, Sequence[Item], str], tuple[Item, ...]]"
-"""Calls a function by its name, with arguments, for a page of a given name (empty for none)."""
+
+class Runner(Protocol):
+    """Calls functions by their names."""
+
+    def __call__(
+        self,
+        name: str,
+        items: Sequence[Item],
+        page: str = "",
+        only: Sequence[int] | None = None,
+        in_loop: bool = False,
+    ) -> tuple[Item, ...]:
+        """What a function returns, or only some of it; its nodes are on a page with this name."""
+        ...
+
+    def unchanged(self, name: str) -> frozenset[int]:
+        """Which of its arguments a function returns at their own places."""
+        ...
 
 
 @dataclass(frozen=True)

@@ -42,6 +42,8 @@ class Frame:
     arguments: Mapping[str, Item]
     module: tuple[Part, ...] = ()
     depth: int = 0
+    prefix: tuple[str, ...] = ()
+    """Scopes in the names of nodes that are not pages: those around the loop whose body it is."""
     done: dict[str, tuple[Item, ...]] = field(default_factory=dict)
     uses: Counter[str] = field(default_factory=Counter)
     """How often each function was called on this page."""
@@ -112,12 +114,12 @@ class Evaluation:
         if operator is None:
             raise UnsupportedError(f"{node.operator} of the node {node.name!r}")
 
-        def run(name: str, given: Sequence[Item], page: str) -> tuple[Item, ...]:
-            return self._inlined(frame, name, given, self._page(frame, page) if page else ())
-
-        module = (*frame.module, *node.path[:-1])
+        module = (*frame.module, *_behind(frame.prefix, node.path[:-1]))
         self._variables.module = tuple(_text(part) for part in frame.module)
-        call = Call(self._stage, node, node.path[-1], items, self._variables, run, self._training)
+        call = Call(
+            self._stage, node, node.path[-1], items, self._variables, _Run(self, frame, node),
+            self._training,
+        )  # fmt: skip
         with self._stage.at(module):
             made = _guarded(operator, call)
         return made if isinstance(made, tuple) else (made,)
@@ -131,19 +133,35 @@ class Evaluation:
         elif _LAYER.search(name):
             path = node.path[:-1]
         else:
-            path = self._page(frame, _GENERATED.sub("", name) or "function")
-        return self._inlined(frame, name, items, path)
+            path = self.page(frame, _GENERATED.sub("", name) or "function")
+        return self.inlined(frame, name, items, path)
 
-    def _page(self, frame: Frame, name: str) -> tuple[Part, ...]:
+    def page(self, frame: Frame, name: str) -> tuple[Part, ...]:
+        """The path of a new use of a page with this name."""
         frame.uses[name] += 1
         return (Use(name, frame.uses[name]),)
 
-    def _inlined(
-        self, frame: Frame, name: str, items: Sequence[Item], path: tuple[Part, ...]
-    ) -> tuple[Item, ...]:
-        function = self._functions.get(name)
-        if function is None:
+    def function(self, name: str) -> Graph:
+        """A function by its name; raises FileError where there is none."""
+        found = self._functions.get(name)
+        if found is None:
             raise FileError(f"The model has no function {name!r}.")
+        return found
+
+    def inlined(
+        self,
+        frame: Frame,
+        name: str,
+        items: Sequence[Item],
+        path: tuple[Part, ...],
+        only: Sequence[int] | None = None,
+        loop: Node | None = None,
+    ) -> tuple[Item, ...]:
+        """What a function returns, or only some of it; its nodes are put up at a path.
+
+        ``loop`` is the loop whose body it is, on whose page they are instead.
+        """
+        function = self.function(name)
         if frame.depth >= MAX_CALLS:
             raise FileError(f"More than {MAX_CALLS} functions call one another.")
         if len(items) != len(function.arguments):
@@ -153,7 +171,11 @@ class Evaluation:
                 got=str(len(items)),
             )
         arguments = dict(zip(function.arguments, items, strict=True))
-        inner = Frame(function, arguments, (*frame.module, *path), frame.depth + 1)
+        module = () if loop else (*frame.module, *path)
+        prefix = loop.path if loop else ()
+        inner = Frame(function, arguments, module, frame.depth + 1, prefix)
+        if only is not None:
+            return self.get(inner, [function.returns[number] for number in only])
         found = self.get(inner, function.returns)
         for node in function.nodes.values():  # what assigns is run, although nothing reads it
             if node.operator in _EFFECTS - CALLS - {"NoOp", "Identity"}:
@@ -180,6 +202,48 @@ class Evaluation:
                 f"Output {reference.port or number} of the node {node.name!r}", node.operator
             )
         return outputs[number]
+
+
+@dataclass(frozen=True)
+class _Run:
+    """Calls functions for one node."""
+
+    evaluation: Evaluation
+    frame: Frame
+    node: Node
+
+    def __call__(
+        self,
+        name: str,
+        items: Sequence[Item],
+        page: str = "",
+        only: Sequence[int] | None = None,
+        in_loop: bool = False,
+    ) -> tuple[Item, ...]:
+        path = self.evaluation.page(self.frame, page) if page else ()
+        loop = self.node if in_loop else None
+        return self.evaluation.inlined(self.frame, name, items, path, only, loop)
+
+    def unchanged(self, name: str) -> frozenset[int]:
+        function = self.evaluation.function(name)
+        found = set()
+        for number, (argument, reference) in enumerate(
+            zip(function.arguments, function.returns, strict=False)
+        ):
+            place = reference
+            for _ in function.nodes:
+                node = function.nodes.get(place.node)
+                if node is None or node.operator != "Identity" or not node.inputs:
+                    break
+                place = node.inputs[0]
+            if place.node == argument and place.node not in function.nodes:
+                found.add(number)
+        return frozenset(found)
+
+
+def _behind(prefix: tuple[str, ...], path: tuple[str, ...]) -> tuple[str, ...]:
+    """A path without a prefix, if it has that."""
+    return path[len(prefix) :] if path[: len(prefix)] == prefix else path
 
 
 def _text(part: Part) -> str:

@@ -35,7 +35,21 @@ class TensorList:
     shape: Shape | None = None
     """The shape of an element, where it is known."""
     dtype: str = "float32"
+    whole: Staged | None = None
+    """All elements in one tensor, where some block gives that."""
 
 
-Item: TypeAlias = "Staged | Handle | Strings | TensorList | None"
+@dataclass(frozen=True)
+class Element:
+    """A list in the body of a Scan: what is read of it, or written to it, in one step.
+
+    ``index`` is the number of the step, the only index that it may have.
+    """
+
+    index: Staged
+    read: Staged | None = None
+    written: Staged | None = None
+
+
+Item: TypeAlias = "Staged | Handle | Strings | TensorList | Element | None"
 """One output of a node; None for what only other programs make use of."""

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from runtime.interchange.importing.staged import Staged
+from runtime.interchange.importing.tensorflow.operators.scans import scanned
 
 if TYPE_CHECKING:
     from runtime.interchange.importing.tensorflow.call import Call, Operator
@@ -44,10 +45,16 @@ def _case(call: Call) -> tuple[Item, ...]:
 
 
 def _loop(call: Call) -> tuple[Item, ...]:
+    """A Scan where the number of steps is known; else, or for few, the steps one by one."""
+    found = scanned(call)
+    return _unrolled(call) if found is None else found
+
+
+def _unrolled(call: Call) -> tuple[Item, ...]:
     """The steps one after the other, each a use of one page where they are alike."""
     condition, body = (call.attributes.function(key) for key in ("cond", "body"))
     items, steps = call.items, 0
-    while _goes_on(call, call.run(condition, items, "")):
+    while _goes_on(call, call.run(condition, items)):
         steps += 1
         if steps > MAX_STEPS:
             raise call.unsupported(f"it has more than {MAX_STEPS:,} steps")

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from runtime.interchange.importing.tensorflow.items import TensorList
+from runtime.interchange.importing.tensorflow.items import Element, TensorList
 from runtime.interchange.importing.tensorflow.tensors import RESOURCE, VARIANT
 
 if TYPE_CHECKING:
@@ -45,7 +45,7 @@ def _from_tensor(call: Call) -> Item:
     if x.shape[0] > MAX_LENGTH:
         raise call.unsupported(f"it makes a list of {x.shape[0]} tensors")
     parts = tuple(call.stage.select(x, 0, i) for i in range(x.shape[0]))
-    return TensorList(parts, x.shape[1:], x.dtype)
+    return TensorList(parts, x.shape[1:], x.dtype, x)
 
 
 def _index(call: Call, tensors: TensorList) -> int:
@@ -55,7 +55,20 @@ def _index(call: Call, tensors: TensorList) -> int:
     return index
 
 
+def _in_step(call: Call, element: Element) -> Element:
+    """The list in the body of a Scan, if the index is the number of the step."""
+    if call.item(1) is not element.index:
+        raise call.unsupported("its index in the loop is not the number of the step")
+    return element
+
+
 def _get(call: Call) -> Item:
+    item = call.item(0)
+    if isinstance(item, Element):
+        found = _in_step(call, item)
+        if found.read is None:
+            raise call.unsupported("it reads what the loop writes")
+        return found.read
     tensors = call.list()
     return _element(call, tensors, tensors.elements[_index(call, tensors)])
 
@@ -72,6 +85,9 @@ def _element(call: Call, tensors: TensorList, element: Staged | None) -> Staged:
 
 
 def _set(call: Call) -> Item:
+    item = call.item(0)
+    if isinstance(item, Element):
+        return Element(_in_step(call, item).index, None, call.x(2))
     tensors, x = call.list(), call.x(2)
     index = _index(call, tensors)
     elements = (*tensors.elements[:index], x, *tensors.elements[index + 1 :])
@@ -79,6 +95,8 @@ def _set(call: Call) -> Item:
 
 
 def _push(call: Call) -> Item:
+    if isinstance(call.item(0), Element):
+        return call.item(0)
     tensors = call.list()
     x = call.item(1)
     if not hasattr(x, "value") or len(tensors.elements) >= MAX_LENGTH:
@@ -90,16 +108,23 @@ def _stack(call: Call) -> Staged:
     tensors = call.list()
     if not tensors.elements:
         raise call.unsupported("its list is empty")
+    if tensors.whole is not None:
+        return tensors.whole
     parts = [_element(call, tensors, element) for element in tensors.elements]
     return call.block("Stack", *parts, axis=0)
 
 
+def _elements(call: Call) -> TensorList:
+    item = call.item(0)
+    return TensorList(()) if isinstance(item, Element) else call.list()
+
+
 def _length(call: Call) -> Staged:
-    return call.stage.constant(np.asarray(len(call.list().elements), np.int32))
+    return call.stage.constant(np.asarray(len(_elements(call).elements), np.int32))
 
 
 def _shape(call: Call) -> Staged:
-    return call.stage.constant(np.asarray(call.list().shape or (), np.int32))
+    return call.stage.constant(np.asarray(_elements(call).shape or (), np.int32))
 
 
 OPERATORS: dict[str, Operator] = {

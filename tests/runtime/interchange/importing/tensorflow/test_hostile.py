@@ -150,6 +150,47 @@ def _doubling(name: str, other: str) -> bytes:
     return field(2, field(1, signature + nodes + both + returned))
 
 
+def named(number: int, key: str, name: str) -> bytes:
+    return attribute(key, field(number, field(1, name)))
+
+
+def loop(condition: str) -> bytes:
+    """A loop over a counter and a value, whose condition is one of two functions."""
+    calls = named(10, "cond", condition) + named(10, "body", "body")
+    graph = constant("i", (), b"\0\0\0\0", 3) + number("x", 1.0)
+    graph += node("w", "While", ["i", "x"], calls)
+    arguments = field(2, field(1, "i")) + field(2, field(1, "x"))
+    one = constant("one", (), b"\1\0\0\0", 3)
+    body = one + node("after", "AddV2", ["i", "one:output:0"])
+    limit = constant("limit", (), (2**31 - 1).to_bytes(4, "little"), 3)
+    far = limit + node("less", "Less", ["i", "limit:output:0"])
+    always = constant("yes", (), b"\1", 10)
+    functions = (
+        signed("body", arguments, body, "after:z:0", "x"),
+        signed("far", arguments, far, "less:z:0"),
+        signed("always", arguments, always, "yes:output:0"),
+    )
+    return graph + b"".join(field(2, field(1, text)) for text in functions)
+
+
+def signed(name: str, arguments: bytes, nodes: bytes, *returned: str) -> bytes:
+    """A function with these arguments, and nodes as a graph has them."""
+    outputs = b"".join(field(3, field(1, f"y{i}")) for i in range(len(returned)))
+    body, at = b"", 0
+    while at < len(nodes):  # each is shorter than 128 bytes
+        body += field(3, nodes[at + 2 : at + 2 + nodes[at + 1]])
+        at += 2 + nodes[at + 1]
+    ends = b"".join(field(4, field(1, f"y{i}") + field(2, r)) for i, r in enumerate(returned))
+    return field(1, field(1, name) + arguments + outputs) + body + ends
+
+
+@pytest.mark.parametrize("condition", ["far", "always"])
+def test_a_loop_of_too_many_steps(condition: str, tmp_path: Path, monkeypatch: Any):
+    limit = "runtime.interchange.importing.tensorflow.operators.scans.MAX_STEPS"
+    monkeypatch.setattr(limit, 50)
+    refused(loop(condition), tmp_path, UnsupportedError, "more than 50 steps")
+
+
 def test_a_file_of_tiny_messages_is_refused_before_it_is_read(tmp_path: Path, monkeypatch: Any):
     monkeypatch.setattr(messages, "MAX_FIELDS", 1000)
     refused(b"\x0a\x00" * 2000, tmp_path, FileError, "more than 1,000 fields")

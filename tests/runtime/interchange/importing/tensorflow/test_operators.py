@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 
 from runtime.diagram import check, dumps, loads
 from runtime.engine import Session
 from runtime.interchange.importing.tensorflow.importer import import_graph_def
+from runtime.interchange.importing.tensorflow.operators import scans
 from runtime.interchange.importing.tensorflow.operators.products import expanded
 from tests.runtime.interchange.importing.tensorflow.fixtures import Archive, difference, graph_file
+
+if TYPE_CHECKING:
+    from runtime.interchange.importing.imported import Imported
 
 pytest.importorskip("onnx", reason="protobuf comes with it")
 ARCHIVE = Archive("operators.npz")
@@ -32,11 +37,43 @@ def test_an_operator_does_what_it_does_in_tensorflow(name: str, tmp_path: Path):
             assert difference(gradient, wanted) <= 1e-4, parameter
 
 
-def test_the_steps_of_a_loop_but_the_first_share_a_page(tmp_path: Path):
+def kinds(made: Imported) -> list[str]:
+    return [block.type_name() for block in made.diagram.main.blocks.values()]
+
+
+def test_a_loop_of_more_than_a_few_steps_is_a_scan(tmp_path: Path):
+    made = import_graph_def(graph_file(ARCHIVE.case("while"), tmp_path))
+    assert kinds(made).count("Scan") == 1 and made.diagram.main.blocks["while"].steps == 4
+    assert not [remark for remark in made.remarks if remark.kind == "unrolled"]
+
+
+@pytest.mark.parametrize("few", [0, 100])
+@pytest.mark.parametrize("name", ["while", "scan"])
+def test_a_loop_computes_the_same_written_out_and_as_a_scan(
+    name: str, few: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(scans, "FEW_STEPS", few)
+    case = ARCHIVE.case(name)
+    made = import_graph_def(graph_file(case, tmp_path))
+    every = [b.type_name() for page in made.diagram.pages.values() for b in page.blocks.values()]
+    assert ("Scan" in every) == (few == 0)
+    assert any(remark.kind == "unrolled" for remark in made.remarks) == (few == 100)
+    done = Session(loads(dumps(made.diagram))).backward()
+    (port,) = made.outputs.values()
+    assert difference(done.values[port], case["loss"]) <= 2e-5
+    for parameter, path in made.parameters.items():
+        wanted = case["gradient" + parameter.partition("/")[0].removeprefix("x")]
+        gradient = done.gradients[path]
+        assert gradient is not None and difference(gradient, wanted) <= 1e-4
+
+
+def test_the_steps_of_a_loop_but_the_first_share_a_page(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(scans, "FEW_STEPS", 100)
     made = import_graph_def(graph_file(ARCHIVE.case("while"), tmp_path))
     uses = [block for block in made.diagram.main.blocks.values() if block.type_name() == "Page"]
     assert len(uses) == 4 and len({use.page for use in uses}) == 2
-    assert any(remark.kind == "unrolled" for remark in made.remarks)
 
 
 def test_steps_are_cut_as_tensorflow_cuts_them(tmp_path: Path):

@@ -205,8 +205,7 @@ class Paging:
             if isinstance(block.block, Source):
                 sources[self._home[block]].append(block)
         for scope, inside in arithmetic.items():
-            around = set(scope.line)
-            if len(inside) != 1 or scope.parent is None or scope.is_loop or around & firsts:
+            if len(inside) != 1 or scope.parent is None or scope.is_loop or scope in firsts:
                 continue
             (block,) = inside
             if block.body or self._twin_around(scope):

@@ -143,6 +143,26 @@ def test_calls_from_several_places_of_a_program_are_uses_of_one_page():
     assert imported.diagram.pages["f"].blocks["sin1"].written == "model.py:1"
 
 
+def test_a_layer_of_a_module_called_twice_owns_its_variables():
+    stage, x = stage_with_input()
+    weight = stage.variable("f.fc.weight", example((3, 3)), module=("f", "fc"))
+    for number in (1, 2):
+        with stage.at([Call("f", number), "fc"]):
+            y = stage.block("Linear", x, weight)
+        with stage.at([Call("f", number)]):
+            x = stage.block("Tanh", y)
+    stage.loss(stage.block("Sum", x))
+    imported = stage.finish()
+    assert set(imported.diagram.pages) == {"main", "f"}
+    assert set(imported.diagram.pages["f"].blocks) == {"x", "fc", "tanh1", "out"}
+    assert imported.parameters == {"f.fc.weight": "f/fc/weight"}
+    first = np.tanh(example((2, 3)) @ example((3, 3)).T)
+    wanted = np.sum(np.tanh(first @ example((3, 3)).T))
+    run_of_it = run(imported).backward()
+    np.testing.assert_allclose(run_of_it.values["loss.out"], wanted, rtol=1e-5)
+    assert run_of_it.gradients["f/fc/weight"].shape == (3, 3)
+
+
 def test_calls_that_differ_are_pages_of_their_own_and_share_the_variable():
     imported = called_twice(*stage_with_input(), (2.0, 3.0))
     assert set(imported.diagram.pages) == {"main", "f", "f_2"}

@@ -12,6 +12,7 @@ from runtime.interchange.importing.imported import UnsupportedError
 from runtime.interchange.importing.torch.arguments import Name, Record, argument
 from runtime.interchange.importing.torch.bounds import bounds_of
 from runtime.interchange.importing.torch.memory import Tensor
+from runtime.interchange.importing.torch.operators.norms import STATISTICS
 from runtime.interchange.importing.torch.operators.table import DTYPES
 
 if TYPE_CHECKING:
@@ -20,6 +21,11 @@ if TYPE_CHECKING:
     from runtime.interchange.importing.options import ImportOptions
     from runtime.interchange.importing.stage import Stage
     from runtime.interchange.importing.torch.archive import Archive
+
+
+def is_counter(array: NDArray[Any]) -> bool:
+    """Whether a buffer is a single whole number, such as the batches that were tracked."""
+    return not array.ndim and array.dtype.kind in "iu"
 
 
 class Leaves:
@@ -66,12 +72,14 @@ class Leaves:
 
     def _variable(self, name: str, buffer: bool = False) -> Tensor:
         array, trained = self._archive.tensor(name)
+        if buffer and is_counter(array):
+            return Tensor(self._stage.constant(array))
         shared = self._archive.storage(name)
         if shared in self._known:
             return self._known[shared]
         trained = trained and not buffer and array.dtype.kind == "f"
-        module = tuple(name.split(".")[:-1])
-        value = self._stage.variable(name, array, trainable=trained, module=module)
+        *module, own = name.split(".")
+        value = self._stage.variable(name, array, trained, module, STATISTICS.get(own, own))
         self._known[shared] = found = Tensor(value, live=trained)
         return found
 

@@ -20,7 +20,9 @@ from runtime.interchange.importing.torch.capture.naming import leaves, loose, na
 from runtime.interchange.importing.torch.capture.numbers import TracedNumber
 from runtime.interchange.importing.torch.capture.recipe import recipe
 from runtime.interchange.importing.torch.capture.recording import Recording
+from runtime.interchange.importing.torch.leaves import is_counter
 from runtime.interchange.importing.torch.memory import Tensor
+from runtime.interchange.importing.torch.operators.norms import STATISTICS
 
 
 def capture_torch(
@@ -128,7 +130,8 @@ class _Capture:
         for inner, parameter in module.named_parameters():
             self._parameter(prefix + inner, parameter)
         for inner, buffer in module.named_buffers():
-            self._variable(prefix + inner, buffer, trained=False)
+            if not is_counter(numbers_of(buffer)):
+                self._variable(prefix + inner, buffer, trained=False)
 
     def _parameter(self, name: str, tensor: Any) -> None:
         if self._recording.knows(tensor):
@@ -138,8 +141,9 @@ class _Capture:
         hooks_before(self._recording, entry, tensor)
 
     def _variable(self, name: str, tensor: Any, trained: bool) -> Tensor:
-        module = tuple(name.split(".")[:-1])
-        value = self._stage.variable(name, numbers_of(tensor), trained, module)
+        *module, own = name.split(".")
+        array = numbers_of(tensor)
+        value = self._stage.variable(name, array, trained, module, STATISTICS.get(own, own))
         entry = Tensor(value, live=trained)
         self._recording.bind(tensor, entry)
         return entry

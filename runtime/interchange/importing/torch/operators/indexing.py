@@ -113,11 +113,8 @@ def embedding(
     stage: Stage, weight: Staged, indices: Staged, padding_idx: int = -1, *_: Any
 ) -> Staged:
     """Rows of a table; the padding row gets no gradient."""
-    if padding_idx >= 0:
-        rows = np.arange(weight.shape[0])[:, None] == padding_idx
-        frozen = stage.block("StopGradient", weight, name="padding_idx")
-        weight = stage.block("Where", stage.constant(rows), frozen, weight)
-    return stage.block("Gather", weight, indices, axis=0)
+    padding = int(padding_idx) if padding_idx >= 0 else None
+    return stage.block("Embedding", indices, weight, padding=padding)
 
 
 @operator("one_hot")

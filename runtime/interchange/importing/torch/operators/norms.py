@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from runtime.interchange.importing.torch.operators.shapes import expand
 from runtime.interchange.importing.torch.operators.table import operator
 
@@ -13,25 +15,13 @@ if TYPE_CHECKING:
     from runtime.interchange.importing.staged import Staged
 
 
-def _over_channels(stage: Stage, x: Staged, values: Staged) -> Staged:
-    """One number for each channel, shaped to meet ``x``."""
-    return stage.reshape(values, (values.size, *(1,) * (x.ndim - 2)))
+STATISTICS = {"running_mean": "mean", "running_var": "variance"}
+"""What the block calls the buffers of a BatchNorm module."""
+_NOT_UPDATED = "Running statistics are those of the model: no run updates them."
 
 
-def _scaled(
-    stage: Stage, y: Staged, weight: Staged | None, bias: Staged | None, channels: bool
-) -> Staged:
-    if weight is not None:
-        y = y * (_over_channels(stage, y, weight) if channels else weight)
-    if bias is not None:
-        y = y + (_over_channels(stage, y, bias) if channels else bias)
-    return y
-
-
-def _standardised(stage: Stage, x: Staged, over: tuple[int, ...], eps: float) -> Staged:
-    mean = stage.block("Mean", x, axis=over, keepdims=True)
-    variance = stage.block("Variance", x, axis=over, keepdims=True)
-    return (x - mean) / stage.block("Sqrt", variance + eps)
+def _last(count: int) -> int | tuple[int, ...]:
+    return -1 if count == 1 else tuple(range(-count, 0))
 
 
 @operator("layer_norm")
@@ -45,8 +35,8 @@ def layer_norm(
     *_: Any,
 ) -> Staged:
     """Mean 0 and variance 1 over the last axes, then scaled and shifted."""
-    over = tuple(range(x.ndim - len(normalized_shape), x.ndim))
-    return _scaled(stage, _standardised(stage, x, over, eps), weight, bias, channels=False)
+    axes = _last(len(normalized_shape))
+    return stage.block("LayerNorm", x, weight, bias, axes=axes, epsilon=float(eps))
 
 
 @operator("rms_norm")
@@ -58,11 +48,9 @@ def rms_norm(
     eps: float | None = None,
 ) -> Staged:
     """Mean square 1 over the last axes, then scaled."""
-    over = tuple(range(x.ndim - len(normalized_shape), x.ndim))
-    square = stage.block("Mean", stage.block("Square", x), axis=over, keepdims=True)
-    least = {"float64": 2.0**-52, "float16": 2.0**-10}.get(x.dtype, 2.0**-23)
-    y = x / stage.block("Sqrt", square + (least if eps is None else eps))
-    return _scaled(stage, y, weight, None, channels=False)
+    least = float(np.finfo(x.dtype).eps) if eps is None else float(eps)
+    axes = _last(len(normalized_shape))
+    return stage.block("RMSNorm", x, weight, axes=axes, epsilon=least)
 
 
 @operator("batch_norm")
@@ -74,21 +62,30 @@ def batch_norm(
     running_mean: Staged | None,
     running_var: Staged | None,
     training: bool,
-    momentum: float,
+    momentum: float | None,
     eps: float,
     *_: Any,
 ) -> Staged:
     """Mean 0 and variance 1 in each channel: of this batch in training, else as remembered."""
-    if training or running_mean is None or running_var is None:
-        y = _standardised(stage, x, (0, *range(2, x.ndim)), eps)
-        if running_mean is not None:
-            stage.remark(
-                "note", "Running statistics are those of the model: no run updates them.", y
-            )
-    else:
-        mean, variance = (_over_channels(stage, x, v) for v in (running_mean, running_var))
-        y = (x - mean) / stage.block("Sqrt", variance + eps)
-    return _scaled(stage, y, weight, bias, channels=True)
+    from_batch = training or running_mean is None
+    y = stage.blocks(
+        "BatchNorm",
+        x,
+        weight,
+        bias,
+        running_mean,
+        running_var,
+        mode="batch" if from_batch else "running",
+        momentum=0.1 if momentum is None else float(momentum),
+        epsilon=float(eps),
+    )[0]
+    if from_batch and running_mean is not None and not _has_said(stage):
+        stage.remark("note", _NOT_UPDATED, y)
+    return y
+
+
+def _has_said(stage: Stage) -> bool:
+    return any(text == _NOT_UPDATED for _, text, *_ in stage.remarks)
 
 
 @operator("instance_norm")
@@ -107,8 +104,7 @@ def instance_norm(
     """Mean 0 and variance 1 in each channel of each example."""
     if not use_input_stats:
         return batch_norm(stage, x, weight, bias, running_mean, running_var, False, momentum, eps)
-    y = _standardised(stage, x, tuple(range(2, x.ndim)), eps)
-    return _scaled(stage, y, weight, bias, channels=True)
+    return group_norm(stage, x, x.shape[1], weight, bias, eps)
 
 
 @operator("group_norm")
@@ -122,9 +118,7 @@ def group_norm(
     *_: Any,
 ) -> Staged:
     """Mean 0 and variance 1 in each group of channels of each example."""
-    groups = stage.reshape(x, (x.shape[0], num_groups, x.size // x.shape[0] // num_groups))
-    y = stage.reshape(_standardised(stage, groups, (2,), eps), x.shape)
-    return _scaled(stage, y, weight, bias, channels=True)
+    return stage.block("GroupNorm", x, weight, bias, groups=int(num_groups), epsilon=float(eps))
 
 
 @operator("local_response_norm")
@@ -132,14 +126,9 @@ def local_response_norm(
     stage: Stage, x: Staged, size: int, alpha: float = 1e-4, beta: float = 0.75, k: float = 1.0
 ) -> Staged:
     """``x`` over a power of the mean square of the channels around."""
-    square = stage.block("Square", x)
-    widths = [(0, 0)] * x.ndim
-    widths[1] = (size // 2, (size - 1) // 2)
-    padded = stage.block("Pad", square, widths=tuple(widths))
-    total = stage.cut(padded, 1, 0, x.shape[1])
-    for i in range(1, size):
-        total = total + stage.cut(padded, 1, i, i + x.shape[1])
-    return x / (total * (alpha / size) + k) ** beta
+    return stage.block(
+        "LRN", x, size=int(size), alpha=float(alpha), beta=float(beta), bias=float(k)
+    )
 
 
 @operator("_weight_norm")

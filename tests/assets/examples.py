@@ -22,6 +22,12 @@ class Fence:
     text: str
     output: str
 
+    @property
+    def file(self) -> str:
+        """The file that its first line says it is, ``# vae.py``; empty for none."""
+        named = re.match(r"# (\w+\.py)\n", self.text)
+        return named[1] if named else ""
+
 
 def fences(text: str) -> list[Fence]:
     """All blocks of code of a page."""
@@ -36,7 +42,7 @@ def run_python(path: Path) -> tuple[dict[str, Any], list[tuple[str, str]]]:
         if fence.language == "python":
             printed = io.StringIO()
             with contextlib.redirect_stdout(printed):
-                exec(compile(fence.text, str(path), "exec"), names)
+                exec(compile(fence.text, fence.file or str(path), "exec"), names)
             outputs.append((fence.output, printed.getvalue()))
     return names, outputs
 

@@ -58,8 +58,14 @@ def place(tmp_path, monkeypatch):
     return tmp_path
 
 
+NEEDS = {"pytorch": "torch"}
+"""The packages, beyond those that Gradwire brings, of the examples of a page."""
+
+
 @every_text
 def test_its_python_prints_what_it_says(page, library, place):
+    if page.stem in NEEDS:
+        pytest.importorskip(NEEDS[page.stem])
     _, outputs = run_python(page)
     for expected, printed in outputs:
         assert printed.rstrip("\n") == expected.rstrip("\n")

@@ -7,7 +7,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
-from runtime.interchange.importing.scopes import Call, Scope, common
+from runtime.interchange.importing.scopes import Call, Scope
 
 if TYPE_CHECKING:
     from runtime.interchange.importing.staged import StagedBlock
@@ -18,27 +18,53 @@ _PARTS = re.compile(r"[./]")
 def settle(root: Scope, blocks: Iterable[StagedBlock]) -> None:
     """Move each variable to the innermost module around all its readers, and name it there.
 
-    All calls of a module count as its first one, where the variables of a shared module are.
+    All calls of a module count as the first one, where the variables of a shared module are. One
+    of several modules with the same name gets that which all its variables have in common.
     """
     readers: dict[StagedBlock, list[Scope]] = defaultdict(list)
     for block in blocks:
         for x in block.inputs.values():
             if x.source is not None and x.source.block.type_name() == "Variable":
-                readers[x.source].append(_first_call(root, block.scope))
+                readers[x.source].append(block.scope)
+    homes: dict[Scope, dict[StagedBlock, list[str]]] = defaultdict(dict)
     for variable, scopes in readers.items():
-        variable.scope = common(scopes)
-        variable.name = _own_name(_PARTS.split(variable.parameter), variable.scope.names)
+        variable.scope = home = _home(root, scopes)
+        homes[home][variable] = _below(_PARTS.split(variable.parameter), home.names)
+    for home, variables in homes.items():
+        shared = _shared_names(home, list(variables.values()))
+        if shared:
+            level = len(home.line) - 1
+            for scope in {scope.line[level] for v in variables for scope in readers[v]}:
+                scope.name = "_".join(shared)
+        for variable, names in variables.items():
+            variable.name = "_".join(names[len(shared) :])
 
 
-def _first_call(root: Scope, scope: Scope) -> Scope:
-    calls = [Call(s.name, s.number if s.is_loop else 1) for s in scope.line[1:]]
-    return root.at(calls)
+def _home(root: Scope, readers: Sequence[Scope]) -> Scope:
+    """The innermost module around all readers, at its first call among those around them."""
+    path: list[Call] = []
+    for level in zip(*(scope.line[1:] for scope in readers), strict=False):
+        one_module = len({scope.name for scope in level}) == 1
+        one_call = all(scope is level[0] for scope in level)
+        if not one_call and (not one_module or level[0].is_loop):
+            break
+        path.append(Call(level[0].name, min(scope.number for scope in level)))
+    return root.at(path)
 
 
-def _own_name(path: Sequence[str], modules: Iterable[str]) -> str:
+def _below(path: Sequence[str], modules: Iterable[str]) -> list[str]:
     """What follows the names of modules in the path of a parameter."""
     own = list(path)
     for module in modules:
         if len(own) > 1 and own[0] == module:
             del own[0]
-    return "_".join(own)
+    return own
+
+
+def _shared_names(home: Scope, paths: Sequence[Sequence[str]]) -> Sequence[str]:
+    """The start of all paths, as a better name for one of several modules of that name."""
+    around = home.parent
+    if around is None or home.is_loop or Call(home.name, 2) not in around.inside:
+        return ()
+    first = paths[0][:-1]
+    return first if all(path[:-1] == first for path in paths) else ()

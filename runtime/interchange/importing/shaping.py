@@ -28,6 +28,10 @@ class Shaping:
     def reshape(self, x: Staged, shape: Sequence[int]) -> Staged:
         """``x`` in another shape; itself where it has it."""
         shape = tuple(int(length) for length in shape)
+        source = x.source
+        if source is not None and source.block.type_name() == "Reshape":
+            before = source.inputs["x"]
+            x = before if before.shape == shape else x
         return x if x.shape == shape else self.block("Reshape", x, shape=shape)
 
     def transpose(self, x: Staged, order: Sequence[int]) -> Staged:

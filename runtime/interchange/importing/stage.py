@@ -284,7 +284,7 @@ class Stage(Shaping):
         settle(self._root, self._blocks)
 
     def remark(self, kind: RemarkKind, text: str, about: Staged | None = None) -> None:
-        """Tell the user something about a value's block, or about the model."""
+        """Tell the user something about a value's block, if it is needed, or about the model."""
         source = None if about is None else about.source
         self.remarks.append((kind, text, source, self._written))
 
@@ -296,14 +296,15 @@ class Stage(Shaping):
         paging = Paging(self._root, self._blocks)
         named = {**self._outputs, **(outputs or {})}
         made = paging.diagram(self.title, named.values())
-        remarks = tuple(
+        remarks = dict.fromkeys(
             Remark(kind, text, paging.path(source) if source else "", written)
             for kind, text, source, written in self.remarks
+            if source is None or paging.path(source)
         )
         leaves = [block for block in self._blocks if block.parameter and paging.path(block)]
         return Imported(
             made,
-            remarks,
+            tuple(remarks),
             {b.parameter: paging.path(b) for b in leaves if b.block.type_name() == "Variable"},
             {b.parameter: paging.path(b) for b in leaves if b.block.type_name() == "Input"},
             {name: paging.port(x) for name, x in named.items() if x.source is not None},

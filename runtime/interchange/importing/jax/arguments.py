@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -64,7 +64,7 @@ def read_arguments(function: Callable[..., Any], arguments: Sequence[Any]) -> Ar
         named = (names[first.idx], *own)
         if variable and own and not own[0].isdecimal():
             named = own
-        leaves.append(Leaf(named, value, variable))
+        leaves.append(Leaf(named, jax.numpy.asarray(value), variable))
         places.append(place)
     return Arguments(_unprefixed(leaves), places, [value for _, value in found], tree)
 
@@ -98,9 +98,8 @@ def key_text(key: Any) -> str:
 
 
 def _unprefixed(leaves: list[Leaf]) -> list[Leaf]:
-    """Without the part that the paths of all variables share, as Flax's ``params``."""
+    """Without what Flax puts around the paths of all variables: ``params`` and ``value``."""
     paths = [leaf.path for leaf in leaves if leaf.is_variable]
-    shared = all(len(path) > 1 and path[0] == paths[0][0] == "params" for path in paths)
-    if not shared:
-        return leaves
-    return [Leaf(leaf.path[1:], leaf.array, True) if leaf.is_variable else leaf for leaf in leaves]
+    start = int(all(len(path) > 1 and path[0] == "params" for path in paths))
+    end = -1 if all(len(path) > 1 and path[-1] == "value" for path in paths) else None
+    return [replace(x, path=x.path[start:end]) if x.is_variable else x for x in leaves]

@@ -10,7 +10,7 @@ from runtime.interchange.importing.jax.arguments import Leaf, read_arguments
 from runtime.interchange.importing.jax.checking import check_against_jax
 from runtime.interchange.importing.jax.operands import Held, Operand, Wire, held, staged
 from runtime.interchange.importing.jax.results import named_results
-from runtime.interchange.importing.jax.structures import CALLS
+from runtime.interchange.importing.jax.structures import STRUCTURES
 from runtime.interchange.importing.jax.walking import Walk
 from runtime.interchange.importing.options import DEFAULTS, ImportOptions, conclude
 from runtime.interchange.importing.stage import Stage
@@ -40,7 +40,7 @@ def capture_jax(
         [leaf.array for leaf in read.leaves]
     )
     leaves = [_leaf(stage, leaf) for leaf in read.leaves]
-    results = Walk(stage, CALLS, {}).run(program, leaves)
+    results = Walk(stage, STRUCTURES).run(program, leaves)
     stage.settle()
     names = named_results(shape)
     outputs = {

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any, Protocol, TypeAlias
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Protocol, TypeAlias, runtime_checkable
 
 Params: TypeAlias = Mapping[str, Any]
 """The parameters of a primitive, whose types are as many as there are primitives."""
+
+
+DRAWING = frozenset({"random_bits", "random_gamma", "rng_bit_generator", "threefry2x32"})
+"""Primitives that draw random numbers."""
 
 
 class Aval(Protocol):
@@ -20,6 +24,14 @@ class Atom(Protocol):
     """A variable or a literal of a jaxpr."""
 
     aval: Aval
+
+
+@runtime_checkable
+class Literal(Protocol):
+    """A number that stands in a jaxpr itself."""
+
+    aval: Aval
+    val: Any
 
 
 class Primitive(Protocol):
@@ -78,6 +90,20 @@ def open_program(program: ClosedJaxpr | Jaxpr) -> Jaxpr:
     return program.jaxpr if hasattr(program, "jaxpr") else program
 
 
+def is_literal(atom: Atom) -> bool:
+    """Whether it is a number that stands in the program itself."""
+    return isinstance(atom, Literal)
+
+
+def function_of(program: ClosedJaxpr | Jaxpr) -> Callable[..., list[Any]]:
+    """The program as a function of JAX."""
+    from jax.extend import core
+
+    closed = program if hasattr(program, "consts") else core.ClosedJaxpr(program, ())
+    function: Callable[..., list[Any]] = core.jaxpr_as_fun(closed)
+    return function
+
+
 def inner_jaxprs(equation: Equation) -> list[Jaxpr]:
     """The programs that an equation runs: bodies, branches, and what it calls."""
     found: list[Jaxpr] = []
@@ -88,8 +114,26 @@ def inner_jaxprs(equation: Equation) -> list[Jaxpr]:
     return found
 
 
+def live_equations(jaxpr: Jaxpr) -> list[Equation]:
+    """The equations whose results the program needs."""
+    needed = {atom for atom in jaxpr.outvars if not is_literal(atom)}
+    live: list[Equation] = []
+    for equation in reversed(jaxpr.eqns):
+        if needed.intersection(equation.outvars):
+            live.append(equation)
+            needed.update(atom for atom in equation.invars if not is_literal(atom))
+    return live[::-1]
+
+
 def has_stop(equation: Equation) -> bool:
     """Whether it stops gradient, or runs a program that does."""
     if equation.primitive.name == "stop_gradient":
         return True
     return any(has_stop(inner) for jaxpr in inner_jaxprs(equation) for inner in jaxpr.eqns)
+
+
+def draws(equation: Equation) -> bool:
+    """Whether it draws random numbers, or runs a program that does."""
+    if equation.primitive.name in DRAWING:
+        return True
+    return any(draws(inner) for jaxpr in inner_jaxprs(equation) for inner in jaxpr.eqns)

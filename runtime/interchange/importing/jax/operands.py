@@ -5,7 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TypeAlias
 
+import numpy as np
+
 from blocks.values import DTYPES
+from runtime.interchange.importing.imported import UnsupportedError
 
 if TYPE_CHECKING:
     from blocks.block import Shape
@@ -58,14 +61,25 @@ def staged(x: Staged) -> Wire:
 
 def held(stage: Stage, array: Any) -> Operand:
     """Numbers from JAX, as a constant where blocks have their dtype."""
-    import numpy as np
-
     dtype = str(array.dtype)
     if dtype == "bfloat16":
         return staged(stage.constant(np.asarray(array.astype("float32"))))
     return staged(stage.constant(np.asarray(array))) if dtype in DTYPES else Held(array)
 
 
+def array_of(x: Operand) -> Any:
+    """The numbers of an operand, in its full shape; None where it depends on inputs."""
+    if not isinstance(x, Wire):
+        return x.array
+    return None if x.narrow.array is None else np.broadcast_to(x.narrow.array, x.shape)
+
+
 def block_dtype(dtype: str) -> str:
-    """The dtype of blocks for one of JAX: bfloat16 is computed in float32."""
-    return "float32" if dtype == "bfloat16" else dtype
+    """The dtype of blocks for one of JAX: bfloat16 is computed in float32.
+
+    Raises UnsupportedError where blocks have none.
+    """
+    found = "float32" if dtype == "bfloat16" else dtype
+    if found not in DTYPES:
+        raise UnsupportedError(dtype, "no block carries such numbers")
+    return found

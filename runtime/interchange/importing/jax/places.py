@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from runtime.interchange.importing.jax.jaxprs import Equation
 
 _TRANSPOSED = "transpose"
+_NUMERICAL = frozenset({"nn", "numpy", "ops", "scipy"})
+"""Folders of JAX with functions on arrays, as opposed to what transforms programs."""
 
 
 @cache
@@ -52,22 +54,27 @@ def written(equation: Equation) -> str:
     return ""
 
 
-def library_functions(equation: Equation) -> list[str]:
-    """JAX's own functions that made an equation, up to the user's code."""
-    found: list[str] = []
+def stabilised_function(equation: Equation) -> str:
+    """The function of JAX's numerical library that stops gradient here; empty for the user's."""
+    found = ""
     for file, function, _ in _frames(equation):
         if not is_library(file):
             break
-        if is_of_jax(file):
-            found.append(function)
+        if is_of_jax(file) and _NUMERICAL.intersection(Path(file).parts):
+            found = function.strip("_")
     return found
+
+
+def origin(jaxpr: Any) -> tuple[str, str]:
+    """The name of the function that a program was traced from, and its file."""
+    info = str(getattr(getattr(jaxpr, "debug_info", None), "func_src_info", "") or "")
+    name, _, place = info.partition(" at ")
+    return name, place.rpartition(":")[0]
 
 
 def is_library_function(jaxpr: Any) -> bool:
     """Whether a called program is a function of a library, such as ``jax.nn.silu``."""
-    origin = str(getattr(getattr(jaxpr, "debug_info", None), "func_src_info", "") or "")
-    _, _, place = origin.partition(" at ")
-    return is_library(place.rpartition(":")[0])
+    return is_library(origin(jaxpr)[1])
 
 
 def modules(equation: Equation) -> list[str]:

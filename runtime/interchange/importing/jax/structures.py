@@ -2,14 +2,23 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from runtime.interchange.importing.jax.jaxprs import open_program
-from runtime.interchange.importing.jax.places import is_library_function
+import numpy as np
+
+from runtime.interchange.importing.jax.functions import library_block
+from runtime.interchange.importing.jax.jaxprs import DRAWING, evaluate, open_program
+from runtime.interchange.importing.jax.loops import LOOPS
+from runtime.interchange.importing.jax.operands import Held, Operand, Wire, held
+from runtime.interchange.importing.jax.places import (
+    is_library_function,
+    origin,
+    stabilised_function,
+)
+from runtime.interchange.importing.jax.rules import with_rule
 
 if TYPE_CHECKING:
     from runtime.interchange.importing.jax.jaxprs import ClosedJaxpr, Equation, Jaxpr
-    from runtime.interchange.importing.jax.operands import Operand
     from runtime.interchange.importing.jax.walking import Structure, Walk
 
 _PROGRAMS = ("jaxpr", "call_jaxpr", "fun_jaxpr")
@@ -26,10 +35,41 @@ def program(equation: Equation) -> ClosedJaxpr | Jaxpr:
 def call(walk: Walk, equation: Equation, inputs: list[Operand]) -> list[Operand]:
     """A function of the user's own becomes a page, one of a library its blocks."""
     called = program(equation)
+    known = library_block(walk, equation, called, inputs)
+    if known is not None:
+        return known
     name = str(equation.params.get("name") or "")
     own = name and name != "<lambda>" and not is_library_function(open_program(called))
     with walk.inside([name] if own else []):
         return walk.run(called, inputs)
+
+
+def custom(walk: Walk, equation: Equation, inputs: list[Operand]) -> list[Operand]:
+    """A function with a rule for its derivative."""
+    called = program(equation)
+    own = library_block(walk, equation, called, inputs)
+    if own is not None and equation.primitive.name == "custom_jvp_call":
+        return own
+    if not walk.follows_rules:
+        return call(walk, equation, inputs)
+    name = origin(open_program(called))[0]
+    is_library = is_library_function(open_program(called))
+    with walk.inside([] if is_library or not name.isidentifier() else [name]):
+        return with_rule(walk, equation, called, inputs)
+
+
+def stop(walk: Walk, equation: Equation, inputs: list[Operand]) -> list[Operand]:
+    """The user's stop of gradient, or one of JAX's library for numerical stability."""
+    wire = walk.wire(inputs[0], equation)
+    function = stabilised_function(equation)
+    name = f"{function}_stability" if function else "stop_gradient"
+    stopped = walk.stage.block("StopGradient", wire.narrow, name=name)
+    if function:
+        text = f"{function} of JAX stops a part that cancels out, for numerical stability."
+        walk.stage.remark("note", text, stopped)
+    else:
+        walk.stage.remark("cut", "stop_gradient stops the gradient.", stopped)
+    return [Wire(stopped, wire.shape)]
 
 
 def same(walk: Walk, equation: Equation, inputs: list[Operand]) -> list[Operand]:
@@ -37,16 +77,30 @@ def same(walk: Walk, equation: Equation, inputs: list[Operand]) -> list[Operand]
     return inputs
 
 
-CALLS: dict[str, Structure] = {
+def from_key(walk: Walk, equation: Equation, inputs: list[Operand]) -> list[Operand]:
+    """Random numbers, from a key that is an input: those of the example."""
+    known = [x.array if isinstance(x, Held) else _numbers(walk, x) for x in inputs]
+    return [held(walk.stage, array) for array in evaluate(equation, known)]
+
+
+def _numbers(walk: Walk, x: Wire) -> Any:
+    return np.broadcast_to(walk.stage.numbers(x.narrow, "Random numbers of a key"), x.shape)
+
+
+STRUCTURES: dict[str, Structure] = {
+    **dict.fromkeys((*DRAWING, "random_wrap", "random_seed", "random_fold_in"), from_key),
+    **LOOPS,
     "checkpoint": call,
     "closed_call": call,
     "core_call": call,
-    "custom_jvp_call": call,
-    "custom_vjp_call": call,
-    "custom_vjp_call_jaxpr": call,
+    "custom_jvp_call": custom,
+    "custom_vjp_call": custom,
+    "custom_vjp_call_jaxpr": custom,
     "jit": call,
+    "device_put": same,
     "optimization_barrier": same,
     "pjit": call,
     "remat": call,
     "remat2": call,
+    "stop_gradient": stop,
 }

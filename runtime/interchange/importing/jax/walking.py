@@ -2,43 +2,59 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, TypeAlias
+from types import MappingProxyType
+from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
 from runtime.engine.interruption import until_cancelled
 from runtime.interchange.importing.imported import UnsupportedError
-from runtime.interchange.importing.jax.jaxprs import dtype_of, evaluate, has_stop, open_program
-from runtime.interchange.importing.jax.operands import Operand, Wire, block_dtype, held, staged
+from runtime.interchange.importing.jax.jaxprs import (
+    Literal,
+    draws,
+    dtype_of,
+    evaluate,
+    has_stop,
+    live_equations,
+    open_program,
+)
+from runtime.interchange.importing.jax.known import NOTHING_KNOWN
+from runtime.interchange.importing.jax.operands import (
+    Operand,
+    Wire,
+    array_of,
+    block_dtype,
+    held,
+    staged,
+)
 from runtime.interchange.importing.jax.operations.table import ELEMENTWISE, LAZY, WHOLE
+from runtime.interchange.importing.jax.patterns import recognised
 from runtime.interchange.importing.jax.places import Calls, modules, written
 
 if TYPE_CHECKING:
     from blocks.block import Shape
     from runtime.interchange.importing.jax.jaxprs import Atom, ClosedJaxpr, Equation, Jaxpr
+    from runtime.interchange.importing.jax.known import KnownPart
     from runtime.interchange.importing.stage import Stage
     from runtime.interchange.importing.staged import Staged
 
 MAX_EQUATIONS = 200_000
 Structure: TypeAlias = "Callable[[Walk, Equation, list[Operand]], list[Operand]]"
 """Imports an equation that runs programs, or that has a rule of its own."""
-Pattern: TypeAlias = "Callable[[Walk, Frame, Equation], Operand | None]"
-"""Recognises what several equations compute together, by the last of them."""
 
 
 class Frame:
-    """The values of one jaxpr, and the equations that they come from."""
+    """The values of one jaxpr."""
 
     def __init__(self, stage: Stage) -> None:
         self._stage = stage
         self._values: dict[Atom, Operand] = {}
-        self.makers: dict[Atom, Equation] = {}
 
     def read(self, atom: Atom) -> Operand:
         """The value of a variable or literal."""
-        if hasattr(atom, "val"):
+        if isinstance(atom, Literal):
             return held(self._stage, np.asarray(atom.val, dtype_of(atom)))
         return self._values[atom]
 
@@ -50,32 +66,42 @@ class Frame:
 class Walk:
     """One import of a program and of all that it calls."""
 
-    def __init__(
-        self, stage: Stage, structures: dict[str, Structure], patterns: dict[str, list[Pattern]]
-    ) -> None:
+    def __init__(self, stage: Stage, structures: Mapping[str, Structure]) -> None:
         self.stage = stage
         self._structures = structures
-        self._patterns = patterns
         self._calls = Calls()
         self._around: list[str] = []
         """The modules around the program that is being walked."""
         self._count = 0
+        self.follows_rules = True
+        """Whether the users' own rules for derivatives count, and not those of operations."""
 
-    def run(self, program: ClosedJaxpr | Jaxpr, inputs: Sequence[Operand]) -> list[Operand]:
-        """The outputs of a program for these inputs."""
+    def run(
+        self,
+        program: ClosedJaxpr | Jaxpr,
+        inputs: Sequence[Operand],
+        known: KnownPart = NOTHING_KNOWN,
+        step: Mapping[Atom, Operand] = MappingProxyType({}),
+    ) -> list[Operand]:
+        """The outputs of a program for these inputs.
+
+        As a step of a loop, without the equations of what is known there; ``step`` has the values
+        that the others read.
+        """
         jaxpr = open_program(program)
         frame = Frame(self.stage)
         frame.write(jaxpr.constvars, [held(self.stage, x) for x in getattr(program, "consts", ())])
         frame.write(jaxpr.invars, inputs)
-        for equation in until_cancelled(jaxpr.eqns):
+        frame.write(step.keys(), step.values())
+        for equation in until_cancelled(live_equations(jaxpr)):
+            if known.atoms.issuperset(equation.outvars):
+                continue
             self._count_one()
             path = self._calls.enter([*self._around, *modules(equation)])
             with self.stage.at(path, written(equation) or None):
-                outputs = self._recognised(frame, equation) or self._equation(
-                    equation, [frame.read(atom) for atom in equation.invars]
-                )
+                inputs = [frame.read(atom) for atom in equation.invars]
+                outputs = self._placed(equation, inputs)
             frame.write(equation.outvars, outputs)
-            frame.makers.update(dict.fromkeys(equation.outvars, equation))
         return [frame.read(atom) for atom in jaxpr.outvars]
 
     @contextmanager
@@ -91,6 +117,15 @@ class Walk:
             self._calls.enter(before)
 
     @contextmanager
+    def without_rules(self) -> Iterator[None]:
+        """Walk what follows, to which no gradient comes, by its operations alone."""
+        before, self.follows_rules = self.follows_rules, False
+        try:
+            yield
+        finally:
+            self.follows_rules = before
+
+    @contextmanager
     def body(self) -> Iterator[None]:
         """Walk what follows in the body of a loop, where modules count from the loop."""
         before = self._around, self._calls
@@ -100,22 +135,19 @@ class Walk:
         finally:
             self._around, self._calls = before
 
-    @property
-    def modules(self) -> list[str]:
-        """The modules around the program that is being walked."""
-        return self._around
-
     def _count_one(self) -> None:
         self._count += 1
         if self._count > MAX_EQUATIONS:
             raise UnsupportedError("A program", f"it has more than {MAX_EQUATIONS:,} equations")
 
-    def _recognised(self, frame: Frame, equation: Equation) -> list[Operand] | None:
-        for pattern in self._patterns.get(equation.primitive.name, ()):
-            found = pattern(self, frame, equation)
-            if found is not None:
-                return [found]
-        return None
+    def _placed(self, equation: Equation, inputs: list[Operand]) -> list[Operand]:
+        """The outputs of an equation; what can't be imported gets its place in the program."""
+        try:
+            return self._equation(equation, inputs)
+        except UnsupportedError as error:
+            if error.written or not written(equation):
+                raise
+            raise UnsupportedError(error.operation, error.why, written=written(equation)) from None
 
     def _equation(self, equation: Equation, inputs: list[Operand]) -> list[Operand]:
         name = equation.primitive.name
@@ -129,10 +161,11 @@ class Walk:
         if name in LAZY:
             return [LAZY[name](self.stage, equation.params, *wires)]
         if name in ELEMENTWISE:
-            narrow = ELEMENTWISE[name](self.stage, equation.params, *(x.narrow for x in wires))
+            made = ELEMENTWISE[name](self.stage, equation.params, *(x.narrow for x in wires))
+            narrow = recognised(self.stage, made)
             return [Wire(self._fitting(equation, 0, narrow, shapes[0]), shapes[0])]
         if name not in WHOLE:
-            raise UnsupportedError(name, "no block computes it", written=written(equation))
+            raise UnsupportedError(name, "no block computes it")
         found = WHOLE[name](self.stage, equation.params, *(x.wide(self.stage) for x in wires))
         several = [found] if not isinstance(found, list | tuple) else found
         return [staged(self._exact(equation, i, x)) for i, x in enumerate(several)]
@@ -146,15 +179,16 @@ class Walk:
             return None
         if plain and all(isinstance(x, Wire) for x in inputs):
             return None  # the stage folds it
+        if draws(equation):
+            text = "Random numbers are constants: those that its key draws in this run."
+            self.stage.remark("specialised", text)
         return [held(self.stage, array) for array in evaluate(equation, known)]
 
     def wire(self, x: Operand, equation: Equation) -> Wire:
         """The operand of an equation of blocks."""
         if isinstance(x, Wire):
             return x
-        raise UnsupportedError(
-            equation.primitive.name, f"no block carries {x.array.dtype}", written=written(equation)
-        )
+        raise UnsupportedError(equation.primitive.name, f"no block carries {x.array.dtype}")
 
     def _fitting(self, equation: Equation, index: int, x: Staged, shape: Shape) -> Staged:
         """An output with the dtype that JAX has; its shape broadcasts to JAX's."""
@@ -164,10 +198,3 @@ class Walk:
     def _exact(self, equation: Equation, index: int, x: Staged) -> Staged:
         assert x.shape == equation.outvars[index].aval.shape, equation.primitive.name
         return self._fitting(equation, index, x, x.shape)
-
-
-def array_of(x: Operand) -> Any:
-    """The numbers of an operand, in its full shape; None where it depends on inputs."""
-    if not isinstance(x, Wire):
-        return x.array
-    return None if x.narrow.array is None else np.broadcast_to(x.narrow.array, x.shape)

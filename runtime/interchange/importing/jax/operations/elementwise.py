@@ -40,10 +40,12 @@ _BLOCKS = {
     "gt": "Greater",
     "is_finite": "IsFinite",
     "le": "LessEqual",
+    "le_to": "LessEqual",
     "log": "Log",
     "log1p": "Log1p",
     "logistic": "Sigmoid",
     "lt": "Less",
+    "lt_to": "Less",
     "max": "Maximum",
     "min": "Minimum",
     "mul": "Mul",
@@ -171,12 +173,6 @@ def _reduce_precision(stage: Stage, params: Params, x: Staged) -> Staged:
     return stage.cast(stage.cast(x, known[wanted]), x.dtype)
 
 
-def _stop(stage: Stage, params: Params, x: Staged) -> Staged:
-    stopped = stage.block("StopGradient", x, name="stop_gradient")
-    stage.remark("cut", "stop_gradient stops the gradient.", stopped)
-    return stopped
-
-
 ELEMENTWISE: dict[str, Elementwise] = {
     **{name: _block(kind) for name, kind in _BLOCKS.items()},
     "and": _logic("And", "and"),
@@ -198,6 +194,5 @@ ELEMENTWISE: dict[str, Elementwise] = {
     "shift_left": lambda stage, params, a, b: stage.block("Bits", a, b, op="left"),
     "shift_right_arithmetic": lambda stage, params, a, b: stage.block("Bits", a, b, op="right"),
     "shift_right_logical": _shift_right_logical,
-    "stop_gradient": _stop,
     "xor": _logic("Xor", "xor"),
 }

@@ -1,10 +1,11 @@
-"""Products, convolution and pooling."""
+"""Convolution and pooling over one to three axes, whatever the order of the axes."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from string import ascii_letters
-from typing import TYPE_CHECKING
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -17,149 +18,157 @@ if TYPE_CHECKING:
     from runtime.interchange.importing.stage import Stage
     from runtime.interchange.importing.staged import Staged
 
-
-def dot_general(stage: Stage, params: Params, a: Staged, b: Staged) -> Staged:
-    """Sums of products over some axes, for each element of the batch axes."""
-    (over_a, over_b), (batch_a, batch_b) = params["dimension_numbers"]
-    wanted = params.get("preferred_element_type")
-    if not a.is_float and wanted is not None:
-        a, b = (stage.cast(x, str(np.dtype(wanted))) for x in (a, b))
-    product = _product(stage, a, b, over_a, over_b, batch_a, batch_b)
-    if product is not None:
-        return product
-    subscripts = _subscripts(a.ndim, b.ndim, over_a, over_b, batch_a, batch_b)
-    return stage.block("Einsum", a, b, subscripts=subscripts)
-
-
-def _product(
-    stage: Stage,
-    a: Staged,
-    b: Staged,
-    over_a: tuple[int, ...],
-    over_b: tuple[int, ...],
-    batch_a: tuple[int, ...],
-    batch_b: tuple[int, ...],
-) -> Staged | None:
-    """The MatMul that it is, if it is one."""
-    if len(over_a) != 1:
-        return None
-    count = len(batch_a)
-    leading = tuple(range(count))
-    plain = tuple(batch_a) == tuple(batch_b) == leading
-    if plain and not count and b.ndim == 2 and over_b[0] == 0 and over_a[0] == a.ndim - 1 >= 0:
-        return a @ b
-    if plain and a.ndim == b.ndim == count + 2:
-        left = a if over_a[0] == count + 1 else stage.transpose(a, (*leading, count + 1, count))
-        right = b if over_b[0] == count else stage.transpose(b, (*leading, count + 1, count))
-        return left @ right
-    if not count and a.ndim == b.ndim == 1:
-        return a @ b
-    return None
-
-
-def _subscripts(
-    rank_a: int,
-    rank_b: int,
-    over_a: tuple[int, ...],
-    over_b: tuple[int, ...],
-    batch_a: tuple[int, ...],
-    batch_b: tuple[int, ...],
-) -> str:
-    """As of numpy.einsum: batch axes first, then the free axes of a, then those of b."""
-    letters = iter(ascii_letters)
-    names_a: dict[int, str] = {}
-    names_b: dict[int, str] = {}
-    for i, j in zip((*batch_a, *over_a), (*batch_b, *over_b), strict=True):
-        names_a[i] = names_b[j] = next(letters)
-    batch = "".join(names_a[i] for i in batch_a)
-    free_a = [i for i in range(rank_a) if i not in names_a]
-    free_b = [j for j in range(rank_b) if j not in names_b]
-    names_a |= {i: next(letters) for i in free_a}
-    names_b |= {j: next(letters) for j in free_b}
-    out = batch + "".join(names_a[i] for i in free_a) + "".join(names_b[j] for j in free_b)
-    left = "".join(names_a[i] for i in range(rank_a))
-    right = "".join(names_b[j] for j in range(rank_b))
-    return f"{left},{right}->{out}"
+MAX_RANK = 3
+"""The most axes that a block moves a window along."""
 
 
 def conv_general_dilated(stage: Stage, params: Params, x: Staged, weight: Staged) -> Staged:
-    """Cross-correlation of an image with filters, whatever the order of the axes."""
-    axes = params["dimension_numbers"]
-    if params["batch_group_count"] != 1 or x.ndim != 4:
-        raise UnsupportedError("conv_general_dilated", "it is not over two axes")
+    """Cross-correlation of images with filters, or a transposed convolution."""
+    axes, rank = params["dimension_numbers"], x.ndim - 2
+    if not 1 <= rank <= MAX_RANK:
+        raise UnsupportedError("conv_general_dilated", f"it is over {rank} axes")
     x, weight = stage.transpose(x, axes.lhs_spec), stage.transpose(weight, axes.rhs_spec)
-    x, padding = _dilated(stage, x, params["lhs_dilation"], params["padding"])
-    symmetric = all(before == after for before, after in padding)
-    if not symmetric:
-        x = stage.block("Pad", x, widths=((0, 0), (0, 0), *padding))
-    y = stage.block(
-        "Conv2D",
-        x,
-        weight,
-        kernel=weight.shape[2:],
-        stride=tuple(params["window_strides"]),
-        padding=tuple(before for before, _ in padding) if symmetric else "valid",
-        dilation=tuple(params["rhs_dilation"]),
-        groups=params["feature_group_count"],
-    )
+    x, groups = _grouped(stage, x, params)
+    y = _transposed(stage, params, x, weight, groups)
+    if y is None:
+        y = _convolved(stage, params, x, weight, groups)
     return stage.transpose(y, np.argsort(axes.out_spec).tolist())
 
 
-def _dilated(
-    stage: Stage, x: Staged, dilation: tuple[int, ...], padding: list[tuple[int, int]]
-) -> tuple[Staged, list[tuple[int, int]]]:
-    """An image with zeros between its elements, and without what negative padding cuts off."""
-    kept = []
-    for axis, (step, (low, high)) in enumerate(zip(dilation, padding, strict=True), 2):
+def _grouped(stage: Stage, x: Staged, params: Params) -> tuple[Staged, int]:
+    """Groups of images, which have filters of their own, become groups of channels."""
+    groups = params["batch_group_count"]
+    if groups == 1:
+        return x, params["feature_group_count"]
+    images, channels = x.shape[0] // groups, x.shape[1]
+    apart = stage.reshape(x, (groups, images, *x.shape[1:]))
+    ahead = stage.transpose(apart, (1, 0, *range(2, apart.ndim)))
+    return stage.reshape(ahead, (images, groups * channels, *x.shape[2:])), groups
+
+
+def _convolved(stage: Stage, params: Params, x: Staged, weight: Staged, groups: int) -> Staged:
+    padding = []
+    sides = zip(params["lhs_dilation"], params["padding"], strict=True)
+    for axis, (step, (low, high)) in enumerate(sides, 2):
         x = spread(stage, x, axis, step - 1, 0.0)
         x = stage.cut(x, axis, max(-low, 0), x.shape[axis] - max(-high, 0))
-        kept.append((max(low, 0), max(high, 0)))
-    return x, kept
+        padding.append((max(low, 0), max(high, 0)))
+    return stage.block(
+        f"Conv{x.ndim - 2}D",
+        x,
+        weight,
+        kernel=_sizes(weight.shape[2:]),
+        stride=_sizes(params["window_strides"]),
+        padding=_ends(padding),
+        dilation=_sizes(params["rhs_dilation"]),
+        groups=groups,
+    )
 
 
-def _pooled(kind: str) -> Callable[..., Staged]:
-    def pooled(stage: Stage, params: Params, x: Staged) -> Staged:
-        window, strides, padding = (
-            list(params[key]) for key in ("window_dimensions", "window_strides", "padding")
+def _transposed(
+    stage: Stage, params: Params, x: Staged, weight: Staged, groups: int
+) -> Staged | None:
+    """The transposed convolution that it is, if it is one: its filters are turned around."""
+    stride, dilation = params["lhs_dilation"], params["rhs_dilation"]
+    rank = x.ndim - 2
+    if groups != 1 or all(n == 1 for n in stride) or any(n != 1 for n in params["window_strides"]):
+        return None
+    reach = [d * (k - 1) for d, k in zip(dilation, weight.shape[2:], strict=True)]
+    ends = [(r - low, r - high) for r, (low, high) in zip(reach, params["padding"], strict=True)]
+    if any(n < 0 for pair in ends for n in pair):
+        return None
+    turned = stage.block("Flip", weight, axis=tuple(range(2, rank + 2)))
+    return stage.block(
+        f"ConvTranspose{rank}D",
+        x,
+        stage.transpose(turned, (1, 0, *range(2, rank + 2))),
+        kernel=_sizes(weight.shape[2:]),
+        stride=_sizes(stride),
+        padding=_ends(ends),
+        dilation=_sizes(dilation),
+    )
+
+
+def _sizes(sizes: Sequence[int]) -> int | tuple[int, ...]:
+    """The parameter of a block: a number for one axis."""
+    found = tuple(int(n) for n in sizes)
+    return found[0] if len(found) == 1 else found
+
+
+def _ends(padding: Sequence[tuple[int, int]]) -> tuple[Any, ...]:
+    """Padding before and after, as blocks take it."""
+    pairs = tuple((int(low), int(high)) for low, high in padding)
+    if len(pairs) == 1:
+        return pairs[0]
+    return tuple(low for low, _ in pairs) if all(a == b for a, b in pairs) else pairs
+
+
+@dataclass(frozen=True)
+class _Pool:
+    """Windows over some axes of an array."""
+
+    axes: Sequence[int]
+    window: Sequence[int]
+    stride: Sequence[int]
+    padding: Sequence[tuple[int, int]]
+    dilation: Sequence[int]
+
+    @classmethod
+    def of(cls, params: Params, rank: int) -> _Pool:
+        """That of a primitive of ``reduce_window``."""
+        keys = ("window_dimensions", "window_strides", "padding")
+        window, stride, padding = (params[key] for key in keys)
+        dilation = params.get("window_dilation") or (1,) * rank
+        base = params.get("base_dilation") or (1,) * rank
+        axes = [a for a in range(rank) if window[a] != 1 or stride[a] != 1 or any(padding[a])]
+        axes = axes or [rank - 1]
+        if len(axes) > MAX_RANK or any(n != 1 for n in base):
+            raise UnsupportedError("reduce_window", "no block has such a window")
+        each = [tuple(v[a] for a in axes) for v in (window, stride, padding, dilation)]
+        return cls(axes, *each)  # type: ignore[arg-type]
+
+    def applied(self, stage: Stage, kind: str, x: Staged) -> Staged:
+        """The largest element of each window, or the mean."""
+        others = [axis for axis in range(x.ndim) if axis not in self.axes]
+        order = [*others, *self.axes]
+        x = stage.transpose(x, order)
+        outer = x.shape[: len(others)]
+        images = outer if len(outer) == 2 else (math.prod(outer), 1)
+        y = stage.block(
+            f"{kind}{len(self.axes)}D",
+            stage.reshape(x, (*images, *x.shape[len(others) :])),
+            window=_sizes(self.window),
+            stride=_sizes(self.stride),
+            padding=_ends(self.padding),
+            dilation=_sizes(self.dilation),
         )
-        dilated = any(d != 1 for key in ("base_dilation", "window_dilation") for d in params[key])
-        over = [axis for axis, n in enumerate(window) if n != 1 or strides[axis] != 1]
-        over += [axis for axis in range(x.ndim) if axis not in over][: max(0, 2 - len(over))]
-        if dilated or len(over) != 2 or x.ndim != 4:
-            raise UnsupportedError("reduce_window", "its window is not over two axes of an image")
-        order = [axis for axis in range(4) if axis not in over] + sorted(over)
-        y = stage.transpose(x, order)
-        pairs = [padding[axis] for axis in sorted(over)]
-        size = tuple(window[axis] for axis in sorted(over))
-        y = _pool(stage, kind, y, size, tuple(strides[axis] for axis in sorted(over)), pairs)
-        return stage.transpose(y, np.argsort(order).tolist())
-
-    return pooled
+        return stage.transpose(stage.reshape(y, (*outer, *y.shape[2:])), np.argsort(order).tolist())
 
 
-def _pool(
-    stage: Stage,
-    kind: str,
-    x: Staged,
-    window: tuple[int, ...],
-    stride: tuple[int, ...],
-    padding: list[tuple[int, int]],
-) -> Staged:
-    value = -np.inf if kind == "MaxPool2D" else 0.0
-    if any(any(pair) for pair in padding):
-        x = stage.block("Pad", x, widths=((0, 0), (0, 0), *padding), value=value)
-    y = stage.block(kind, x, window=window, stride=stride)
-    return y if kind == "MaxPool2D" else y * float(np.prod(window))
+def _largest(stage: Stage, params: Params, x: Staged) -> Staged:
+    return _Pool.of(params, x.ndim).applied(stage, "MaxPool", x)
 
 
-def _pooled_least(stage: Stage, params: Params, x: Staged) -> Staged:
-    return -_pooled("MaxPool2D")(stage, params, -x)
+def _smallest(stage: Stage, params: Params, x: Staged) -> Staged:
+    return -_largest(stage, params, -x)
+
+
+def _sum(stage: Stage, params: Params, x: Staged) -> Staged:
+    pool = _Pool.of(params, x.ndim)
+    return pool.applied(stage, "AvgPool", x) * float(math.prod(pool.window))
+
+
+def _spread_back(stage: Stage, params: Params, given: Staged, x: Staged) -> Staged:
+    """Values put at the largest element of each window: the gradient of pooling."""
+    if str(params["select_prim"]) != "ge":
+        raise UnsupportedError("select_and_scatter_add", "it is not of the largest elements")
+    return stage.block("Gradient", _largest(stage, params, x) * given, x)
 
 
 NETWORKS: dict[str, Whole] = {
     "conv_general_dilated": conv_general_dilated,
-    "dot_general": dot_general,
-    "reduce_window_max": _pooled("MaxPool2D"),
-    "reduce_window_min": _pooled_least,
-    "reduce_window_sum": _pooled("AvgPool2D"),
+    "reduce_window_max": _largest,
+    "reduce_window_min": _smallest,
+    "reduce_window_sum": _sum,
+    "select_and_scatter_add": _spread_back,
 }

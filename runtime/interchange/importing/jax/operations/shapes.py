@@ -88,6 +88,25 @@ def concatenate(stage: Stage, params: Params, *parts: Staged) -> Staged:
     return stage.block("Concat", *parts, axis=params["dimension"]) if len(parts) > 1 else parts[0]
 
 
+def stack(stage: Stage, params: Params, *parts: Staged) -> Staged:
+    """Arrays along a new axis."""
+    return stage.block("Stack", *parts, axis=params["axis"])
+
+
+def unstack(stage: Stage, params: Params, x: Staged) -> list[Staged]:
+    """The elements along an axis."""
+    axis = params["axis"]
+    return [stage.select(x, axis, index) for index in range(x.shape[axis])]
+
+
+def tile(stage: Stage, params: Params, x: Staged) -> Staged:
+    """An array repeated along its axes."""
+    for axis, times in enumerate(params["reps"]):
+        if times > 1:
+            x = stage.block("Concat", *([x] * times), axis=axis)
+    return x
+
+
 def split(stage: Stage, params: Params, x: Staged) -> list[Staged]:
     """Parts of given lengths along an axis."""
     ends = np.cumsum(params["sizes"]).tolist()
@@ -155,6 +174,7 @@ LAZY: dict[str, Lazy] = {
     "copy": same,
     "copy_p": same,
     "expand_dims": expand_dims,
+    "name": same,
     "pvary": same,
     "reshape": reshape,
     "sharding_constraint": same,
@@ -167,5 +187,8 @@ SHAPES: dict[str, Whole] = {
     "rev": reverse,
     "slice": cut,
     "split": split,
+    "stack": stack,
+    "tile": tile,
     "transpose": transpose,
+    "unstack": unstack,
 }

@@ -5,7 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from runtime.interchange.importing.jax.operations.elementwise import ELEMENTWISE
+from runtime.interchange.importing.jax.operations.indexing import INDEXING
+from runtime.interchange.importing.jax.operations.matrices import MATRICES
 from runtime.interchange.importing.jax.operations.networks import NETWORKS
+from runtime.interchange.importing.jax.operations.products import PRODUCTS
 from runtime.interchange.importing.jax.operations.reductions import REDUCTIONS
 from runtime.interchange.importing.jax.operations.shapes import LAZY, SHAPES
 
@@ -18,5 +21,8 @@ WHOLE: dict[str, Whole] = {
     **SHAPES,
     **REDUCTIONS,
     **NETWORKS,
+    **INDEXING,
+    **MATRICES,
+    **PRODUCTS,
 }
 """Primitives whose inputs must have their full shape."""

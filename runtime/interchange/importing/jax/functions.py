@@ -1,0 +1,73 @@
+"""Functions of JAX's own library that are one block."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from blocks.registry import registry
+from runtime.interchange.importing.jax.jaxprs import open_program
+from runtime.interchange.importing.jax.operands import Operand, Wire, array_of, staged
+from runtime.interchange.importing.jax.operations import matrices
+from runtime.interchange.importing.jax.places import is_of_jax, origin
+from runtime.interchange.importing.staged import Staged
+
+if TYPE_CHECKING:
+    from runtime.interchange.importing.jax.jaxprs import ClosedJaxpr, Equation, Jaxpr
+    from runtime.interchange.importing.jax.operations.handlers import Whole
+    from runtime.interchange.importing.jax.walking import Walk
+
+_ACTIVATIONS = {
+    "log_sigmoid": "LogSigmoid",
+    "mish": "Mish",
+    "relu": "Relu",
+    "relu6": "Relu6",
+    "selu": "Selu",
+    "silu": "Silu",
+    "softplus": "Softplus",
+}
+_WITH_NUMBER = {"elu": ("Elu", "alpha"), "leaky_relu": ("LeakyRelu", "slope")}
+"""Functions of x and of a number, a parameter of the block with the same default."""
+_MATRICES: dict[str, Whole] = {
+    "det": matrices.determinant,
+    "inv": matrices.inverse,
+    "slogdet": matrices.sign_and_log_determinant,
+    "solve": matrices.solve,
+}
+
+
+def library_block(
+    walk: Walk, equation: Equation, called: ClosedJaxpr | Jaxpr, inputs: list[Operand]
+) -> list[Operand] | None:
+    """The outputs of a function of JAX's library as one block; None where there is none."""
+    name, file = origin(open_program(called))
+    if not is_of_jax(file) or not all(isinstance(x, Wire) for x in inputs):
+        return None
+    wires = [x for x in inputs if isinstance(x, Wire)]
+    if (
+        len(equation.outvars) == 1
+        and wires[:1]
+        and wires[0].shape == equation.outvars[0].aval.shape
+    ):
+        activation = _activation(walk, name, wires)
+        if activation is not None:
+            return [activation]
+    if name not in _MATRICES:
+        return None
+    found = _MATRICES[name](walk.stage, {}, *(x.wide(walk.stage) for x in wires))
+    return [staged(x) for x in ([found] if isinstance(found, Staged) else found)]
+
+
+def _activation(walk: Walk, name: str, wires: list[Wire]) -> Wire | None:
+    x, *others = wires
+    kind = _ACTIVATIONS.get(name, "")
+    given: dict[str, Any] = {}
+    if name in _WITH_NUMBER:
+        kind, parameter = _WITH_NUMBER[name]
+        number = array_of(others.pop()) if others else None
+        if number is not None and number.size == 1:
+            given = {parameter: float(number.reshape(()))}
+        elif len(wires) == 2:
+            return None
+    if others or kind not in registry().classes:
+        return None
+    return Wire(walk.stage.block(kind, x.narrow, **given), x.shape)

@@ -1,0 +1,290 @@
+"""Loops and choices: scan, while and cond."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from runtime.interchange.importing.imported import UnsupportedError
+from runtime.interchange.importing.jax.jaxprs import dtype_of, function_of, open_program
+from runtime.interchange.importing.jax.known import KnownPart, known_part
+from runtime.interchange.importing.jax.operands import Held, Operand, Wire, array_of, held, staged
+from runtime.interchange.importing.jax.places import origin
+
+if TYPE_CHECKING:
+    from runtime.interchange.importing.jax.jaxprs import Atom, ClosedJaxpr, Equation
+    from runtime.interchange.importing.jax.walking import Structure, Walk
+    from runtime.interchange.importing.staged import Staged
+
+FEW_STEPS = 4
+"""Loops of at most so many steps become the blocks of each step."""
+MAX_STEPS = 10_000
+
+
+@dataclass(frozen=True)
+class _Loop:
+    """A loop over elements, as of ``lax.scan``."""
+
+    program: ClosedJaxpr
+    consts: Sequence[Operand]
+    carry: Sequence[Operand]
+    over: Sequence[Operand]
+    steps: int
+    reverse: bool
+    known: KnownPart
+    """What needs no blocks, since JAX knows it in each step."""
+
+    @property
+    def is_short(self) -> bool:
+        return self.steps <= FEW_STEPS or any(isinstance(x, Held) for x in self._unknown)
+
+    @property
+    def _unknown(self) -> list[Operand]:
+        """What the blocks of a step take from the step before, and of the elements."""
+        inputs = open_program(self.program).invars[len(self.consts) :]
+        values = [*self.carry, *self.over]
+        return [x for atom, x in zip(inputs, values, strict=True) if atom not in self.known.atoms]
+
+
+def scan(walk: Walk, equation: Equation, inputs: list[Operand]) -> list[Operand]:
+    """A Scan block, or the blocks of each step where they are few."""
+    params = equation.params
+    consts, carry = params["num_consts"], params["num_carry"]
+    return _run(
+        walk,
+        params["jaxpr"],
+        inputs[:consts],
+        inputs[consts : consts + carry],
+        inputs[consts + carry :],
+        params["length"],
+        params["reverse"],
+    )
+
+
+def while_loop(walk: Walk, equation: Equation, inputs: list[Operand]) -> list[Operand]:
+    """A loop of as many steps as the example needs."""
+    params = equation.params
+    first, second = params["cond_nconsts"], params["cond_nconsts"] + params["body_nconsts"]
+    carry = inputs[second:]
+    steps = _steps(walk, equation, inputs[:first], inputs[first:second], carry)
+    return _run(walk, params["body_jaxpr"], inputs[first:second], carry, [], steps, False)
+
+
+def cond(walk: Walk, equation: Equation, inputs: list[Operand]) -> list[Operand]:
+    """The branch that a known index chooses; else all of them, and a choice of their results."""
+    which, values = inputs[0], inputs[1:]
+    branches = equation.params["branches"]
+    known = array_of(which)
+    if known is not None:
+        return walk.run(branches[int(np.clip(int(known), 0, len(branches) - 1))], values)
+    walk.stage.remark(
+        "note", f"All {len(branches)} branches of a cond are computed, and one result is chosen."
+    )
+    results = []
+    for number, branch in enumerate(branches):
+        with walk.inside([f"branch {number}"]):
+            results.append(walk.run(branch, values))
+    index = walk.wire(which, equation).wide(walk.stage)
+    several = [
+        [walk.wire(x, equation).wide(walk.stage) for x in each]
+        for each in zip(*results, strict=True)
+    ]
+    return [staged(_chosen(walk, index, each)) for each in several]
+
+
+def _chosen(walk: Walk, index: Staged, cases: Sequence[Staged]) -> Staged:
+    chosen = cases[-1]
+    for number in range(len(cases) - 2, -1, -1):
+        here = walk.stage.block("Not", index) if index.dtype == "bool" else index <= number
+        chosen = walk.stage.block("Where", here, cases[number], chosen)
+    return chosen
+
+
+def platform_index(walk: Walk, equation: Equation, inputs: list[Operand]) -> list[Operand]:
+    """The index of the branch that a CPU takes."""
+    platforms = equation.params["platforms"]
+    chosen = next(i for i, names in enumerate(platforms) if names is None or "cpu" in names)
+    return [held(walk.stage, np.asarray(chosen, np.int32))]
+
+
+def _run(
+    walk: Walk,
+    program: ClosedJaxpr,
+    consts: Sequence[Operand],
+    carry: Sequence[Operand],
+    over: Sequence[Operand],
+    steps: int,
+    reverse: bool,
+) -> list[Operand]:
+    known = known_part(program, consts, carry, over, steps, reverse)
+    loop = _Loop(program, consts, carry, over, steps, reverse, known)
+    return _unrolled(walk, loop) if loop.is_short else _scanned(walk, loop)
+
+
+def _unrolled(walk: Walk, loop: _Loop) -> list[Operand]:
+    """The blocks of each step, as calls of one page."""
+    stage, count = walk.stage, len(loop.carry)
+    if loop.steps > MAX_STEPS:
+        raise UnsupportedError("scan", f"it has more than {MAX_STEPS:,} steps, which hold keys")
+    carry, rows = list(loop.carry), {}
+    order = range(loop.steps)[:: -1 if loop.reverse else 1]
+    for step in order:
+        given = {atom: held(stage, x[step]) for atom, x in loop.known.stacked.items()}
+        elements = [_element(walk, x, step) for x in loop.over]
+        with walk.inside([_name(loop.program)]):
+            results = walk.run(loop.program, [*loop.consts, *carry, *elements], loop.known, given)
+        carry, rows[step] = results[:count], results[count:]
+    if loop.steps > 1:
+        stage.remark("unrolled", f"A loop of {loop.steps} steps became the blocks of each step.")
+    stacked = [_stacked(walk, [rows[step][i] for step in sorted(rows)]) for i in _outputs(loop)]
+    return [*carry, *stacked]
+
+
+def _outputs(loop: _Loop) -> range:
+    """The numbers of the outputs that are stacked."""
+    return range(len(open_program(loop.program).outvars) - len(loop.carry))
+
+
+def _element(walk: Walk, x: Operand, step: int) -> Operand:
+    known = array_of(x)
+    if known is not None:
+        return held(walk.stage, known[step])
+    assert isinstance(x, Wire)
+    return staged(walk.stage.select(x.wide(walk.stage), 0, step))
+
+
+def _stacked(walk: Walk, parts: Sequence[Operand]) -> Operand:
+    arrays = [array_of(part) for part in parts]
+    if all(array is not None for array in arrays):
+        import jax.numpy as jnp
+
+        return held(walk.stage, jnp.stack(arrays))
+    values = [part.wide(walk.stage) for part in parts if isinstance(part, Wire)]
+    return staged(walk.stage.block("Stack", *values, axis=0))
+
+
+def _scanned(walk: Walk, loop: _Loop) -> list[Operand]:
+    """A Scan block. What is known in each step comes in as elements."""
+    stage, jaxpr, count = walk.stage, open_program(loop.program), len(loop.carry)
+    inputs = jaxpr.invars[len(loop.consts) :]
+    carry: dict[str, Staged] = {}
+    over: dict[str, Staged] = {}
+    places: dict[Atom, str] = {}
+    keys: list[Atom] = []
+    for index, (atom, x) in enumerate(zip(inputs, [*loop.carry, *loop.over], strict=True)):
+        if atom not in loop.known.atoms:
+            group, name = (carry, f"carry{index}") if index < count else (over, f"x{index - count}")
+            assert isinstance(x, Wire)
+            group[name] = x.wide(stage)
+            places[atom] = name
+    for index, (atom, array) in enumerate(loop.known.stacked.items()):
+        x = held(stage, array)
+        if isinstance(x, Wire):
+            over[f"known{index}"] = x.wide(stage)
+            places[atom] = f"known{index}"
+        else:
+            keys.append(atom)
+    kept = [i for i in range(count) if f"carry{i}" in carry]
+    shown = [i for i in _outputs(loop) if jaxpr.outvars[count + i] not in loop.known.stacked]
+
+    def body(inside: Mapping[str, Staged]) -> tuple[dict[str, Staged], dict[str, Staged]]:
+        given: dict[Atom, Operand] = dict.fromkeys(keys, Held(None))
+        given |= {atom: staged(inside[name]) for atom, name in places.items()}
+        blank: list[Operand] = [given.get(atom, Held(None)) for atom in inputs]
+        with walk.body():
+            results = walk.run(loop.program, [*loop.consts, *blank], loop.known, given)
+            values = [x.wide(stage) if isinstance(x, Wire) else None for x in results]
+        carried = {f"carry{i}": values[i] for i in kept}
+        stacked = {f"y{i}": values[count + i] for i in shown}
+        return carried, stacked  # type: ignore[return-value]
+
+    found = stage.scan(_name(loop.program), loop.steps, body, carry, over, loop.reverse)
+    last = [
+        staged(found[f"carry{i}"]) if i in kept else held(stage, loop.known.last[i])
+        for i in range(count)
+    ]
+    all_of = [
+        staged(found[f"y{i}"])
+        if i in shown
+        else held(stage, loop.known.stacked[jaxpr.outvars[count + i]])
+        for i in _outputs(loop)
+    ]
+    return [*last, *all_of]
+
+
+def _name(program: ClosedJaxpr) -> str:
+    """The name of the user's function that is the body."""
+    name, _ = origin(open_program(program))
+    return name if name.isidentifier() and not name.startswith("_") else "loop"
+
+
+def _steps(
+    walk: Walk,
+    equation: Equation,
+    cond_consts: Sequence[Operand],
+    body_consts: Sequence[Operand],
+    carry: Sequence[Operand],
+) -> int:
+    """How often a while loop runs, for the example where that depends on inputs."""
+    from jax import lax
+
+    test, body = (function_of(equation.params[key]) for key in ("cond_jaxpr", "body_jaxpr"))
+    relevant = _deciding(equation, len(cond_consts), len(body_consts))
+    needed = iter(relevant)
+    values = [
+        _numbers(walk, x, atom) if next(needed) else np.zeros(atom.aval.shape, dtype_of(atom))
+        for x, atom in zip([*cond_consts, *body_consts, *carry], equation.invars, strict=True)
+    ]
+    first, second = len(cond_consts), len(cond_consts) + len(body_consts)
+
+    def goes_on(state: Any) -> Any:
+        return test(*values[:first], *state[1])[0] & (state[0] <= MAX_STEPS)
+
+    def step(state: Any) -> Any:
+        return state[0] + 1, tuple(body(*values[first:second], *state[1]))
+
+    steps = int(lax.while_loop(goes_on, step, (0, tuple(values[second:])))[0])
+    if steps > MAX_STEPS:
+        raise UnsupportedError("while", f"it runs more than {MAX_STEPS:,} steps")
+    return steps
+
+
+def _numbers(walk: Walk, x: Operand, atom: Atom) -> Any:
+    known = array_of(x)
+    if known is not None or not isinstance(x, Wire):
+        return known
+    narrow = walk.stage.numbers(x.narrow, "The number of steps of a while loop")
+    return np.broadcast_to(narrow, x.shape).astype(dtype_of(atom))
+
+
+def _deciding(equation: Equation, cond_consts: int, body_consts: int) -> list[bool]:
+    """Which inputs of a while loop decide how long it runs."""
+    from runtime.interchange.importing.jax.known import inputs_behind
+
+    test = open_program(equation.params["cond_jaxpr"])
+    body = open_program(equation.params["body_jaxpr"])
+    by_test = inputs_behind(test, set(test.outvars))
+    wanted = {i - cond_consts for i in by_test if i >= cond_consts}
+    while True:
+        behind = inputs_behind(body, {body.outvars[i] for i in wanted})
+        carried = wanted | {i - body_consts for i in behind if i >= body_consts}
+        if carried == wanted:
+            break
+        wanted = carried
+    count = len(equation.invars) - cond_consts - body_consts
+    return [
+        *(i in by_test for i in range(cond_consts)),
+        *(i in behind for i in range(body_consts)),
+        *(i in wanted for i in range(count)),
+    ]
+
+
+LOOPS: dict[str, Structure] = {
+    "cond": cond,
+    "platform_index": platform_index,
+    "scan": scan,
+    "while": while_loop,
+}

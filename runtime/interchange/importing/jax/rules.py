@@ -1,0 +1,121 @@
+"""Rules that users wrote for derivatives: ``jax.custom_jvp`` and ``jax.custom_vjp``.
+
+A rule that is the derivative of the operations needs nothing. One that passes the gradient on
+unchanged, scaled, reversed or clipped becomes the block that does so. Any other that is linear in
+the gradient is imported as it is: the value of the function, and the gradient of ``J(stop(x)) @ x``
+with the J that the rule gives.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from runtime.interchange.importing.jax.jaxprs import dtype_of, open_program
+from runtime.interchange.importing.jax.operands import Operand, Wire, array_of, staged
+from runtime.interchange.importing.jax.places import origin
+from runtime.interchange.importing.jax.probing import Probe, is_float
+
+if TYPE_CHECKING:
+    from runtime.interchange.importing.jax.jaxprs import Atom, ClosedJaxpr, Equation, Jaxpr
+    from runtime.interchange.importing.jax.walking import Walk
+    from runtime.interchange.importing.staged import Staged
+
+
+def with_rule(
+    walk: Walk, equation: Equation, program: ClosedJaxpr | Jaxpr, inputs: list[Operand]
+) -> list[Operand]:
+    """The outputs of a function with a rule of its own, and with the gradient that it says."""
+    outputs = walk.run(program, inputs)
+    wires = [x for x in inputs if isinstance(x, Wire)]
+    if len(wires) != len(inputs) or not any(is_float(atom) for atom in equation.outvars):
+        return outputs
+    probe = Probe(equation, program, _points(walk, equation, wires))
+    if not probe.floats or probe.is_derivative:
+        return outputs
+    found = origin(open_program(program))[0]
+    name = found if found.isidentifier() else "own_rule"
+    values = [walk.wire(x, equation).wide(walk.stage) for x in outputs]
+    sources = [wires[i].wide(walk.stage) for i in probe.floats]
+    if len(sources) == len(values) == 1 and sources[0].shape == values[0].shape:
+        block = _block(walk, probe, name, values[0], sources[0])
+        if block is not None:
+            return [staged(block)]
+    return _as_it_is(walk, probe, name, values, [x.wide(walk.stage) for x in wires])
+
+
+def _points(walk: Walk, equation: Equation, inputs: list[Wire]) -> list[list[Any]]:
+    """The example, where its numbers are known, and two other points."""
+    draw = np.random.default_rng(0)
+    examples = [_example(walk, x) for x in inputs]
+    points = []
+    for shift in (0.0, 0.5, -0.5):
+        point = []
+        for atom, example in zip(equation.invars, examples, strict=True):
+            base = _drawn(draw, atom) if example is None else example
+            moved = base + shift * _drawn(draw, atom) if is_float(atom) else base
+            point.append(np.asarray(moved, dtype_of(atom)))
+        points.append(point)
+    return points
+
+
+def _example(walk: Walk, x: Wire) -> Any:
+    known = array_of(x)
+    found = walk.stage.example(x.narrow) if known is None else known
+    return None if found is None else np.broadcast_to(found, x.shape)
+
+
+def _drawn(draw: np.random.Generator, atom: Atom) -> Any:
+    return draw.standard_normal(atom.aval.shape) if is_float(atom) else np.zeros(atom.aval.shape)
+
+
+def _block(walk: Walk, probe: Probe, name: str, value: Staged, x: Staged) -> Staged | None:
+    """The block that passes gradient as the rule does, where it scales, stops or clips it."""
+    stage, scale, identity = walk.stage, probe.scale(), probe.is_identity
+    if scale == 0:
+        stopped = stage.block("StopGradient", value, name=name)
+        stage.remark("cut", f"The rule of {name} passes no gradient.", stopped)
+        return stopped
+    if scale is None:
+        limit = probe.limit() if identity else None
+        if limit is None:
+            return None
+        return stage.block("GradientClip", x, name=name, limit=_round(limit[0]), by=limit[1])
+    if scale < 0:
+        scaled = stage.block("GradientReversal", x, name=name, scale=_round(-scale))
+    elif _round(scale) != 1:
+        scaled = stage.block("GradientScale", x, name=name, scale=_round(scale))
+    else:
+        scaled = x
+    return scaled if identity else stage.block("StraightThrough", value, scaled, name=name)
+
+
+def _round(number: float) -> float:
+    """A number without the digits that float32 does not have."""
+    return float(f"{number:.6g}")
+
+
+def _as_it_is(
+    walk: Walk, probe: Probe, name: str, values: list[Staged], inputs: list[Staged]
+) -> list[Operand]:
+    stage, atoms = walk.stage, probe.equation.outvars
+    by_jvp = probe.equation.primitive.name == "custom_jvp_call"
+    try:
+        program = probe.tangents(by_jvp)
+    except (TypeError, ValueError, NotImplementedError) as error:
+        why = str(error).partition("\n")[0][:200]
+        stage.remark("lost", f"The rule of {name} is lost, its operations' own holds: {why}")
+        return [staged(x) for x in values]
+    fixed = [stage.block("StopGradient", x, name=f"{name} at") if x.is_float else x for x in inputs]
+    moving = [inputs[i] for i in probe.floats]
+    with walk.without_rules():
+        tangents = iter(walk.run(program, [staged(x) for x in [*fixed, *moving]]))
+    outputs: list[Operand] = []
+    for value, atom in zip(values, atoms, strict=True):
+        if is_float(atom):
+            tangent = walk.wire(next(tangents), probe.equation).wide(stage)
+            value = stage.block("StraightThrough", value, tangent, name=name)
+        outputs.append(staged(value))
+    stage.remark("note", f"{name} has its own rule for first derivatives, not for second ones.")
+    return outputs

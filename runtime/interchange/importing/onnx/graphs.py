@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import ChainMap
-from collections.abc import Iterator, Mapping, MutableMapping, Sequence
+from collections.abc import Container, Iterator, Mapping, MutableMapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -16,7 +16,7 @@ from runtime.interchange.importing.onnx.functions import Functions, with_attribu
 from runtime.interchange.importing.onnx.marks import marked
 from runtime.interchange.importing.onnx.operators.node import RULES, Item, Node
 from runtime.interchange.importing.onnx.operators.training import TRAINING_RULES
-from runtime.interchange.importing.onnx.places import module_of, own_name, written_at
+from runtime.interchange.importing.onnx.places import calls_of, module_of, own_name, written_at
 from runtime.interchange.importing.onnx.tensors import array_of
 from runtime.interchange.importing.scopes import Call
 from runtime.interchange.importing.staged import Staged
@@ -45,6 +45,8 @@ class GraphReader:
     ) -> None:
         self.stage = stage
         self.training = False
+        self.modules: Container[tuple[str, ...]] = ()
+        """Modules that have parameters."""
         self._functions = functions
         self._opsets = opsets
         self._folder = folder
@@ -121,8 +123,7 @@ class GraphReader:
 
     def _node(self, proto: NodeProto) -> Sequence[Item]:
         inputs = [self._item(name, proto.op_type) if name else None for name in proto.input]
-        module = module_of(proto)
-        path = self._path + module if module else self._path
+        path = self._path + calls_of(module_of(proto), self.modules)
         with self.stage.at(path, written_at(proto) or None), self._inside(self._names, path):
             try:
                 result = self._result(proto, inputs)

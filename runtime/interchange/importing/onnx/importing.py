@@ -16,7 +16,7 @@ from runtime.interchange.importing.onnx.functions import Functions
 from runtime.interchange.importing.onnx.graphs import GraphReader
 from runtime.interchange.importing.onnx.marks import ROLE, marks_of
 from runtime.interchange.importing.onnx.operators.node import Item
-from runtime.interchange.importing.onnx.places import module_of, split
+from runtime.interchange.importing.onnx.places import module_of, modules_of, split
 from runtime.interchange.importing.onnx.reading import read_model
 from runtime.interchange.importing.onnx.tensors import DTYPES, dtype_name
 from runtime.interchange.importing.onnx.weights import Role, roles_of
@@ -25,6 +25,7 @@ from runtime.interchange.importing.stage import Stage
 from runtime.interchange.importing.staged import Staged
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
     from onnx import GraphProto, ModelProto, TensorProto, ValueInfoProto
 
 OPEN_LENGTH = 2
@@ -58,6 +59,7 @@ def import_model(
     reader = GraphReader(stage, Functions(model), {"": 1, **opsets}, folder)
     reader.training = options.training
     _require_names(model.graph)
+    reader.modules = modules_of(tensor.name for tensor in model.graph.initializer)
     names = _Stored(reader, roles_of(model), model.graph)
     inputs = [value for value in model.graph.input if value.name not in names.tensors]
     given = _Inputs(stage, options, examples or {})
@@ -194,9 +196,16 @@ class _Stored(MutableMapping[str, Item]):
         if not (trained or role.frozen):
             return self._reader.stage.constant(array)
         module, own = _home(tensor.name, role)
-        return self._reader.stage.variable(
-            tensor.name, array, trainable=trained, module=module, own=own
-        )
+        stage, turned = self._reader.stage, _is_turned(tensor.name, role, array)
+        array = np.ascontiguousarray(array.T) if turned else array
+        made = stage.variable(tensor.name, array, trainable=trained, module=module, own=own)
+        return stage.transpose(made, (1, 0)) if turned else made
+
+
+def _is_turned(name: str, role: Role, array: NDArray[Any]) -> bool:
+    """Whether PyTorch transposed the weight (out, in) of a Linear, and lost its name by that."""
+    matrix = array.ndim == 2 and name.startswith("onnx::MatMul") and role.slot == 1
+    return matrix and role.reader is not None and role.reader.op_type == "MatMul"
 
 
 def _home(name: str, role: Role) -> tuple[Sequence[str], str]:

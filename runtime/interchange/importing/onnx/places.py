@@ -3,14 +3,20 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Container, Iterable
 from typing import TYPE_CHECKING
+
+from runtime.interchange.importing.scopes import Call
 
 if TYPE_CHECKING:
     from onnx import NodeProto
 
+    from runtime.interchange.importing.scopes import Part
+
 MAX_LEVELS = 40
 """Modules inside one another; what a name says below is left out."""
 _MAX_TEXT = 20_000
+_DIGITS = 6
 _LINE = re.compile(r'File "([^"\n]{1,1000})", line (\d{1,9})')
 _OLD_LINE = re.compile(r"^([^\s()]{1,1000})\((\d{1,9})\):", re.MULTILINE)
 _QUOTED = re.compile(r"'([^'\n]{0,1000})'")
@@ -39,6 +45,33 @@ def split(name: str) -> tuple[str, ...]:
         parts += [part for part in own.split(".") if part.strip()]
         around = level
     return tuple(parts[:MAX_LEVELS])
+
+
+def modules_of(names: Iterable[str]) -> set[tuple[str, ...]]:
+    """The modules that parameters of these names belong to, and those around them."""
+    found: set[tuple[str, ...]] = set()
+    for name in names:
+        module = split(name)[:-1]
+        while module and module not in found:
+            found.add(module)
+            module = module[:-1]
+    return found
+
+
+def calls_of(module: Iterable[str], known: Container[tuple[str, ...]]) -> tuple[Part, ...]:
+    """A module with its later calls, which PyTorch numbers: ``encoder_1`` is the second one."""
+    parts: list[Part] = []
+    plain: tuple[str, ...] = ()
+    for part in module:
+        stem, _, number = part.rpartition("_")
+        later = number.isascii() and number.isdigit() and len(number) < _DIGITS
+        if later and (*plain, part) not in known and (*plain, stem) in known:
+            parts.append(Call(stem, int(number) + 1))
+            plain = (*plain, stem)
+        else:
+            parts.append(part)
+            plain = (*plain, part)
+    return tuple(parts)
 
 
 def own_name(node: NodeProto) -> str:

@@ -21,9 +21,30 @@ MAX_UNROLLED = 1_000
 
 @rule("If")
 def _if(node: Node) -> tuple[Item, ...]:
-    """The branch that the condition chooses; the other one is left out."""
+    """The branch that a constant chooses, or a Where of both of them.
+
+    Branches that differ in more than numbers must be chosen by the numbers of an example.
+    """
+    condition = node.x()
+    if condition.array is None and condition.size == 1:
+        branches = [node.graphs.graph(node.body(f"{name}_branch"), []) for name in ("then", "else")]
+        pairs = list(zip(*branches, strict=True))
+        if all(_are_alike(*pair) for pair in pairs):
+            choice = node.stage.reshape(condition, ())
+            return tuple(_where(node, choice, *pair) for pair in pairs)
     chosen = bool(node.known(0).reshape(-1)[0])
     return tuple(node.graphs.graph(node.body("then_branch" if chosen else "else_branch"), []))
+
+
+def _are_alike(one: Item, other: Item) -> bool:
+    """Whether both are values of the same shape and dtype."""
+    if not (isinstance(one, Staged) and isinstance(other, Staged)):
+        return False
+    return (one.shape, one.dtype) == (other.shape, other.dtype)
+
+
+def _where(node: Node, choice: Staged, one: Item, other: Item) -> Staged:
+    return node.stage.block("Where", choice, _value(node, one), _value(node, other))
 
 
 @rule("Loop")

@@ -149,6 +149,68 @@ def test_the_line_of_the_program_is_kept():
     assert relu.written == "net.py:7"
 
 
+def test_a_module_that_is_called_again_is_used_again():
+    text = """g (float[2,3] x) => (float[2,3] y) {
+        ["/enc/fc/Gemm"] a = Gemm <transB: int = 1> (x, "enc.fc.weight", "enc.fc.bias")
+        ["/enc/Tanh"] b = Tanh (a)
+        ["/enc_1/fc/Gemm"] c = Gemm <transB: int = 1> (b, "enc.fc.weight", "enc.fc.bias")
+        ["/enc_1/Tanh"] y = Tanh (c)
+    }"""
+    model = model_of(text, enc__fc__weight=numbers(3, 3), enc__fc__bias=numbers(3))
+    imported = import_model(model)
+    assert set(imported.diagram.pages) == {"main", "enc", "enc-fc"}
+    assert [kind for kind in blocks(imported).values() if kind == "Page"] == ["Page", "Page"]
+    assert imported.parameters == {
+        "enc.fc.weight": "enc/fc/weight", "enc.fc.bias": "enc/fc/bias"
+    }  # fmt: skip
+
+
+def test_a_weight_that_pytorch_turned_is_turned_back():
+    weight = numbers(3, 2)
+    text = """g (float[1,4,3] x) => (float[1,4,2] y) {
+        ["/fc/MatMul"] a = MatMul (x, "onnx::MatMul_9")
+        ["/fc/Add"] y = Add ("fc.bias", a)
+    }"""
+    model = model_of(text, fc__bias=numbers(2))
+    tensor = model.graph.initializer.add(name="onnx::MatMul_9", data_type=1, dims=(3, 2))
+    tensor.raw_data = weight.tobytes()
+    x = numbers(1, 4, 3)
+    imported = import_model(model, examples={"x": x})
+    assert blocks(imported)["fc"] == "Linear"
+    assert imported.parameters == {"onnx::MatMul_9": "fc/weight", "fc.bias": "fc/bias"}
+    got = Session(imported.diagram).run().values[imported.outputs["y"]]
+    np.testing.assert_allclose(got, x @ weight + numbers(2), rtol=1e-5)
+
+
+BRANCHES = """g (float[3] x) => (float[N] y) {{
+    zero = Constant <value = float {{0.0}}> ()
+    total = ReduceSum <keepdims: int = 0> (x)
+    positive = Greater (total, zero)
+    y = If (positive) <
+        then_branch = one () => (float[N] a) {{ a = {then} }},
+        else_branch = other () => (float[3] b) {{ b = Neg (x) }}>
+}}"""
+
+
+def test_branches_of_one_shape_are_both_there():
+    imported = import_model(model_of(BRANCHES.format(then="Exp (x)")))
+    assert not texts(imported, "specialised") and "Where" in blocks(imported).values()
+    session = Session(imported.diagram)
+    for x in (np.float32([1, 2, 3]), np.float32([1, -5, 3])):
+        wanted = np.exp(x) if x.sum() > 0 else -x
+        got = session.run({"x": x}).values[imported.outputs["y"]]
+        np.testing.assert_allclose(got, wanted, rtol=1e-6)
+
+
+def test_branches_of_other_shapes_need_an_example():
+    model = model_of(BRANCHES.format(then="Concat <axis: int = 0> (x, x)"))
+    with pytest.raises(UnsupportedError, match="If can't be imported"):
+        import_model(model)
+    imported = import_model(model, examples={"x": np.float32([1, 2, 3])})
+    assert len(texts(imported, "specialised")) == 1
+    assert Session(imported.diagram).run().values[imported.outputs["y"]].shape == (6,)
+
+
 @pytest.mark.parametrize(
     ("name", "scopes", "module"),
     [

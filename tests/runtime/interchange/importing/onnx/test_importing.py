@@ -158,7 +158,7 @@ def test_a_module_that_is_called_again_is_used_again():
     }"""
     model = model_of(text, enc__fc__weight=numbers(3, 3), enc__fc__bias=numbers(3))
     imported = import_model(model)
-    assert set(imported.diagram.pages) == {"main", "enc", "enc-fc"}
+    assert set(imported.diagram.pages) == {"main", "enc"}
     assert [kind for kind in blocks(imported).values() if kind == "Page"] == ["Page", "Page"]
     assert imported.parameters == {
         "enc.fc.weight": "enc/fc/weight", "enc.fc.bias": "enc/fc/bias"

@@ -14,10 +14,10 @@ for (const name in LOOPS) {
 
 const isInteger = (dtype) => !isFloat(dtype);
 
-const widthOf = (dtype) => (/64/.test(dtype) ? 64 : 32);
+const bitsOf = (dtype) => (/64/.test(dtype) ? 64 : 32);
 
 function pairs(out, [a, b], operation) {
-  const p = stretched(a.s, out.s), q = stretched(b.s, out.s), width = widthOf(out.t);
+  const p = stretched(a.s, out.s), q = stretched(b.s, out.s), width = bitsOf(out.t);
   return () => {
     for (let i = 0; i < out.d.length; i++) {
       out.d[i] = operation(a.d[p ? p[i] : i], b.d[q ? q[i] : i], width);
@@ -312,7 +312,7 @@ function along(combine) {
 KERNELS.add_along_axis = along((a, b) => a + b);
 KERNELS.set_along_axis = along((a, b) => b);
 KERNELS.multiply_along_axis = along(
-  (a, b, dtype) => (isInteger(dtype) ? wholeProduct(a, b, widthOf(dtype)) : a * b),
+  (a, b, dtype) => (isInteger(dtype) ? wholeProduct(a, b, bitsOf(dtype)) : a * b),
 );
 KERNELS.maximum_along_axis = along((a, b) => Math.max(a, b));
 KERNELS.minimum_along_axis = along((a, b) => Math.min(a, b));

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import math
 import operator
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -34,10 +36,22 @@ Values: TypeAlias = "dict[str, Any]"
 """Tensors and numbers of a graph by their names."""
 _ATEN = "torch.ops.aten."
 _HIGHER = "torch.ops.higher_order."
-_ARITHMETIC: dict[str, Callable[..., Any]] = {
-    name: getattr(operator, name)
-    for name in ("add", "sub", "mul", "floordiv", "mod", "neg", "eq", "ne", "lt", "le", "gt", "ge")
-} | {"truediv": operator.truediv, "and_": operator.and_, "or_": operator.or_, "not_": operator.not_}
+_ON_LENGTHS: dict[str, Callable[..., Any]] = {
+    f"_operator.{name}": getattr(operator, name)
+    for name in (
+        "add", "sub", "mul", "truediv", "floordiv", "mod", "neg", "and_", "or_", "not_",
+        "eq", "ne", "lt", "le", "gt", "ge",
+    )
+} | {
+    "torch.sym_float": float,
+    "torch.sym_int": int,
+    "torch.sym_max": max,
+    "torch.sym_min": min,
+    "torch.sym_not": operator.not_,
+    "math.floor": math.floor,
+    "math.ceil": math.ceil,
+    "math.trunc": math.trunc,
+}  # fmt: skip
 """What exported programs do with lengths."""
 _CHECKS = ("_assert", "sym_constrain_range", "_check")
 _SHAPE_ERRORS = (AttributeError, KeyError, TypeError, ValueError, IndexError)
@@ -101,7 +115,9 @@ class _Program:
                 outputs[found.name] = tensor.read()
         if not outputs:
             raise UnsupportedError("a program without outputs", "none of them is a tensor")
-        return conclude(self._stage, outputs, self._options)
+        singles = [name for name, x in outputs.items() if x.is_float and x.size == 1]
+        chosen = self._options.loss or (singles[0] if len(singles) == 1 else "")
+        return conclude(self._stage, outputs, replace(self._options, loss=chosen))
 
     def _run(self, graph: Record, values: Values) -> None:
         nodes = graph["nodes"]
@@ -146,8 +162,9 @@ class _Program:
                 kwargs[given["name"]] = value
         if target.startswith(_HIGHER):
             return self._higher(target.removeprefix(_HIGHER), args, node)
-        if target.startswith("_operator."):
-            return [_ARITHMETIC[target.removeprefix("_operator.")](*args)]
+        on_lengths = _ON_LENGTHS.get(target)
+        if on_lengths is not None:
+            return [on_lengths(*(x.read() if isinstance(x, Tensor) else x for x in args))]
         name = target.removeprefix(_ATEN).removesuffix(".default")
         if name.startswith(_CHECKS):
             return []

@@ -73,6 +73,7 @@ class _Capture:
             with watched(self._recording, self._modules, self._found):
                 result = program(*args, **kwargs)
             self._parameters |= self._recording.loose
+            self._recording.tell_loops()
             imported = self._concluded(self._outputs(result))
             if optimizer is not None:
                 training = recipe(optimizer, self._parameters, imported.parameters)

@@ -6,6 +6,7 @@ what the blocks would let through, a StopGradient is put up, whatever made the d
 
 from __future__ import annotations
 
+from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
@@ -35,6 +36,8 @@ _SCALARS = frozenset(
      "maximum", "minimum", "full"}
 )  # fmt: skip
 """Operators that take a value where they take a number."""
+OFTEN = 4
+"""A line that runs one operator so often is told to be a loop."""
 _NOTHING = (torch.device, torch.layout, torch.memory_format, torch.Generator)
 
 
@@ -62,6 +65,8 @@ class Recording:
         self._calls = Calls()
         self._stack: list[tuple[str, int]] = []
         self._tags = 0
+        self._lines: dict[tuple[tuple[Part, ...], str], Counter[str]] = defaultdict(Counter)
+        """How often each line has run each operator, by module and line."""
         self._tensors: dict[int, tuple[Any, Tensor]] = {}
         """By identity; the tensors are kept, so that none takes the identity of another."""
         self._memory: dict[int, tuple[Any, Tensor]] = {}
@@ -86,6 +91,15 @@ class Recording:
         """Put up what follows at the user's current line, in the module that runs now."""
         with self.stage.at(self.path, user_place().written):
             yield
+
+    def tell_loops(self) -> None:
+        """Say which lines have run often, each time as blocks of their own."""
+        for (path, written), counts in self._lines.items():
+            times = max(counts.values())
+            if times >= OFTEN and written:
+                with self.stage.at(path, written):
+                    text = f"This line runs {times} times: the diagram has it as often."
+                    self.stage.remark("unrolled", text)
 
     def enter(self, module: str) -> None:
         """A module is called."""
@@ -187,7 +201,9 @@ class Recording:
             }
         result = operator(*args, **kwargs)
         with self.paused(), torch._C.DisableTorchFunction():
-            with self.here():
+            place = user_place()
+            self._lines[(self.path, place.written)][name] += 1
+            with self.stage.at(self.path, place.written):
                 self._perform(name, given, more, args, result)
         return result
 
@@ -251,10 +267,17 @@ class Recording:
                     f"aten.{name}", f"its blocks give {list(value.shape)}, not {list(tensor.shape)}"
                 )
             dtype = dtype_name(tensor.dtype)
+            if tensor.dtype == torch.bfloat16:
+                self._tell_rounding()
             if value.dtype != dtype:
                 entry.value = self.stage.cast(value, dtype)
             if not self.inside_function:
                 self._track(name, entry, tensor)
+
+    def _tell_rounding(self) -> None:
+        text = "bfloat16 is computed as float32, which rounds less."
+        if not any(said == text for _, said, *_ in self.stage.remarks):
+            self.stage.remark("note", text)
 
     def _track(self, name: str, entry: Tensor, tensor: Any) -> None:
         """Whether autograd keeps track of a result is for autograd to say."""

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
+from runtime.interchange.importing.staged import Staged
 from runtime.interchange.importing.torch.capture.arrays import numbers_of
 from runtime.interchange.importing.torch.capture.frames import region
 from runtime.interchange.importing.torch.capture.hooks import hooked
@@ -35,6 +36,7 @@ class Watching:
             "requires_grad.__set__": self._requires_grad,
             "register_hook": self._register_hook,
             "backward": self._backward,
+            "__bool__": self._bool,
             "grad": self._grad,
         }
 
@@ -100,6 +102,20 @@ class Watching:
                 return value
             recording.left.append((numbers_of(tensor), entry, recording.cut_here("item")))
             return TracedNumber(value, self._detached(tensor, "item"))
+
+    def _bool(self, call: Callable[[], Any], tensor: Any) -> Any:
+        recording = self._recording
+        with recording.paused():
+            value = call()
+            entry = recording.entry(tensor) if recording.knows(tensor) else None
+            staged = entry.value if entry is not None else None
+            if isinstance(staged, Staged) and staged.array is None:
+                with recording.here():
+                    recording.stage.remark(
+                        "specialised",
+                        f"A branch depends on numbers: in this run they are {value}.",
+                    )
+        return value
 
     def _leaving(self, name: str, call: Callable[[], Any], tensor: Any) -> Any:
         recording = self._recording

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from runtime.interchange.importing.torch.operators.arithmetic import xlogy
+from runtime.interchange.importing.torch.operators.reductions import norm
 from runtime.interchange.importing.torch.operators.table import operator
 
 if TYPE_CHECKING:
@@ -281,6 +282,14 @@ def nll_loss(
     return _reduce(stage, -stage.block("PickAlong", scores, target, axis=axis), reduction)
 
 
+@operator("pairwise_distance")
+def pairwise_distance(
+    stage: Stage, a: Staged, b: Staged, p: float = 2.0, eps: float = 1e-6, keepdim: bool = False
+) -> Staged:
+    """The norm of ``a - b + eps`` along the last axis."""
+    return norm(stage, a - b + eps, p, (-1,), keepdim)
+
+
 @operator("triplet_margin_loss")
 def triplet_margin_loss(
     stage: Stage,
@@ -294,6 +303,6 @@ def triplet_margin_loss(
     reduction: int = 1,
 ) -> Staged:
     """``relu(|anchor - positive| - |anchor - negative| + margin)``."""
-    near, far = (stage.block("Norm", anchor - other + eps, axis=(-1,)) for other in
-                 (positive, negative))  # fmt: skip
+    near = pairwise_distance(stage, anchor, positive, p, eps)
+    far = pairwise_distance(stage, anchor, negative, p, eps)
     return _reduce(stage, stage.block("Relu", near - far + margin), reduction)

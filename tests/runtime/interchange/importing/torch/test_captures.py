@@ -42,3 +42,34 @@ def test_a_capture_leaves_the_model_as_it_was():
     after = model.state_dict()
     assert all(torch.equal(after[name], x) for name, x in before.items())
     assert all(p.grad is None for p in model.parameters())
+
+
+def test_a_branch_on_numbers_and_a_loop_are_said_to_be_those_of_this_run():
+    weight = torch.nn.Parameter(torch.ones(3))
+
+    def loss(x):
+        y = weight * x
+        if y.sum() > 0:
+            y = y.tanh()
+        for _ in range(5):
+            y = y * weight
+        return y.sum()
+
+    remarks = gw.capture(loss, torch.ones(3)).remarks
+    (branch,) = [remark for remark in remarks if remark.kind == "specialised"]
+    (loop,) = [remark for remark in remarks if remark.kind == "unrolled"]
+    assert "True" in branch.text and branch.written.endswith("if y.sum() > 0:")
+    assert "5 times" in loop.text and loop.written.endswith("y = y * weight")
+
+
+def test_results_are_named_by_their_places_and_the_only_number_is_the_loss():
+    model, (x, label) = case("MLP")
+
+    def both(x, label):
+        scores = model.net(x)
+        return {"scores": scores, "loss": torch.nn.functional.cross_entropy(scores, label)}
+
+    imported = gw.capture(both, x, label)
+    assert imported.outputs == {"scores": "scores.out", "loss": "loss.out"}
+    assert imported.diagram.main.blocks["loss"].type_name() == "Loss"
+    assert gw.capture(model.net, x).outputs == {"output": "output.out"}

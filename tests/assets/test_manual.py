@@ -58,7 +58,7 @@ def place(tmp_path, monkeypatch):
     return tmp_path
 
 
-NEEDS = {"pytorch": "torch"}
+NEEDS = {"jax": "jax", "pytorch": "torch"}
 """The packages, beyond those that Gradwire brings, of the examples of a page."""
 
 

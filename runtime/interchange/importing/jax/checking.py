@@ -43,7 +43,9 @@ def check_against_jax(
             raise
         results, gradients = _of_jax(function, arguments, "")
         why = str(error).partition("\n")[0]
-        return _remark(_differences(imported, run, results, {}), f"gradients not: {why}")
+        return _remark(
+            _differences(imported, run, results, {}), f"the values; it has no gradients: {why}"
+        )
     return _remark(_differences(imported, run, results, gradients), _counted(imported, run, loss))
 
 
@@ -116,19 +118,18 @@ def _float(array: NDArray[Any]) -> Any:
 
 
 def _counted(imported: Imported, run: Run, loss: str) -> str:
-    if not loss:
-        return "values"
-    none = sum(run.gradients.get(path) is None for path in imported.parameters.values())
-    count = len(imported.parameters)
-    return (
-        f"values, and gradients of {count - none} variables; {none} get none"
-        if none
-        else (f"values, and gradients of all {count} variables" if count else "values")
+    count = len(imported.parameters) if loss else 0
+    none = (
+        sum(run.gradients.get(path) is None for path in imported.parameters.values())
+        if count
+        else 0
     )
+    compared = "the values" + (f" and {count} gradient{'s' * (count > 1)}" if count else "")
+    return f"{compared}, {none} of them None here and zeros there" if none else compared
 
 
 def _remark(differences: Iterator[str], compared: str) -> Remark:
     found = list(differences)
     if found:
         return Remark("checked", f"Differs from JAX: {'; '.join(found[:5])}.")
-    return Remark("checked", f"Agrees with JAX for the example: {compared}.")
+    return Remark("checked", f"Agrees with JAX: {compared}.")

@@ -68,7 +68,7 @@ def stop(walk: Walk, equation: Equation, inputs: list[Operand]) -> list[Operand]
         text = f"{function} of JAX stops a part that cancels out, for numerical stability."
         walk.stage.remark("note", text, stopped)
     else:
-        walk.stage.remark("cut", "stop_gradient stops the gradient.", stopped)
+        walk.stage.remark("cut", "stop_gradient stops the gradient here.", stopped)
     return [Wire(stopped, wire.shape)]
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
+from runtime.interchange.importing.imported import UnsupportedError
 from runtime.interchange.importing.onnx.tensors import CODES
 from runtime.interchange.importing.staged import Staged
 
@@ -54,9 +55,12 @@ def _parse_body(
     types = [_type_of(item).SerializeToString() for item in inputs]
     known = [v for v in schema.context_dependent_function_opset_versions if v <= version]
     if known:
-        made = schema.get_context_dependent_function_with_opset_version(
-            max(known), node.SerializeToString(), types
-        )
+        try:
+            made = schema.get_context_dependent_function_with_opset_version(
+                max(known), node.SerializeToString(), types
+            )
+        except (RuntimeError, ValueError) as error:  # of the parser behind it
+            raise UnsupportedError(node.op_type, "its names or attributes are wrong") from error
         body.ParseFromString(made)
 
 

@@ -29,6 +29,8 @@ if TYPE_CHECKING:
     from runtime.interchange.importing.stage import Stage
 
 RULES_BY_DOMAIN = {"": RULES, "ai.onnx.preview.training": TRAINING_RULES}
+MAX_CALLS = 40
+"""Functions that call one another, one inside the other."""
 MAX_STORED = 4 << 30
 """Bytes of numbers in a model and in the files beside it, which it may name again and again."""
 LIKE_ONNX = {"ai.onnx": "", "ai.onnx.ml": ""}
@@ -177,6 +179,8 @@ class GraphReader:
         key = function.domain, function.name
         if key in self._calls:
             raise FileError(f"The function {function.name[:200]!r} calls itself.")
+        if len(self._calls) >= MAX_CALLS:
+            raise FileError(f"More than {MAX_CALLS} functions are inside one another.")
         given = with_attributes(proto, self._attributes)
         defaults = {attribute.name: attribute for attribute in function.attribute_proto}
         place = (*self._path, *key)

@@ -200,14 +200,25 @@ def test_functions_that_call_themselves(tmp_path):
     refused(tmp_path, model_of(text), "calls itself")
 
 
+def test_functions_far_inside_one_another(tmp_path):
+    functions = [
+        f'<domain: "own", opset_import: ["" : 21, "own" : 1]>'
+        f" f{i} (x) => (y) {{ y = own.f{i + 1} (x) }}"
+        for i in range(500)
+    ]
+    functions.append('<domain: "own", opset_import: ["" : 21]> f500 (x) => (y) { y = Relu (x) }')
+    text = "g (float[3] x) => (float[3] y) { y = own.f0 (x) }" + "\n".join(functions)
+    refused(tmp_path, model_of(text), "functions are inside one another")
+
+
 def test_functions_that_grow_without_bound(tmp_path, monkeypatch):
     monkeypatch.setattr("runtime.interchange.importing.onnx.graphs.MAX_INSTANCES", 2000)
     functions = [
         f'<domain: "own", opset_import: ["" : 21, "own" : 1]>'
         f" f{i} (x) => (y) {{ a = own.f{i + 1} (x) y = own.f{i + 1} (a) }}"
-        for i in range(40)
+        for i in range(30)
     ]
-    functions.append('<domain: "own", opset_import: ["" : 21]> f40 (x) => (y) { y = Relu (x) }')
+    functions.append('<domain: "own", opset_import: ["" : 21]> f30 (x) => (y) { y = Relu (x) }')
     text = "g (float[3] x) => (float[3] y) { y = own.f0 (x) }" + "\n".join(functions)
     refused(tmp_path, model_of(text), "more than 2000 nodes")
 
@@ -291,6 +302,18 @@ def test_strange_names_make_valid_diagrams(tmp_path, name: str):
 )
 def test_nodes_that_make_no_sense(tmp_path, node: str):
     refused(tmp_path, model_of(f"g (float[3] x) => (float[3] y) {{ {node} }}"), NONSENSE)
+
+
+def test_names_that_the_standard_can_not_have(tmp_path):
+    text = """g (float[1,2,3,4] q, float[1,2,3,4] k, float[1,2,3,4] v) => (float[1,2,3,4] y) {
+        y = own.FlexAttention <score_mod = mod (float[1,2,3,3] s) => (float[1,2,3,3] t) {
+            t = Relu (s) }> (q, k, v) }"""
+    model = model_of(text)
+    model.opset_import[0].version, model.opset_import[1].domain = 26, "ai.onnx.preview"
+    (node,) = model.graph.node
+    node.domain = "ai.onnx.preview"
+    node.attribute[0].g.initializer.add(name="a\4b", data_type=1, float_data=[1.0])
+    refused(tmp_path, model, "names or attributes are wrong")
 
 
 def test_models_are_recognised_by_what_they_begin_with():

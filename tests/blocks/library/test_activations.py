@@ -101,7 +101,7 @@ def test_softmax_sums_to_one_along_its_axis(axis: int) -> None:
         (HardSwish(), lambda x: x * min(max(x / 6 + 0.5, 0), 1)),
         (Mish(), lambda x: x * math.tanh(math.log1p(math.exp(x)))),
     ],
-    ids=str,
+    ids=lambda each: type(each).__name__ if isinstance(each, Block) else "formula",
 )
 def test_values_by_their_formulas(block: Block, formula: object) -> None:
     np.testing.assert_allclose(

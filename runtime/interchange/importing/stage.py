@@ -293,7 +293,7 @@ class Stage(Shaping):
 
         ``outputs`` are named where they are, without a block that shows them.
         """
-        paging = Paging(self._root, self._blocks)
+        paging = self._paging = Paging(self._root, self._blocks)
         named = {**self._outputs, **(outputs or {})}
         made = paging.diagram(self.title, named.values())
         remarks = dict.fromkeys(
@@ -309,6 +309,10 @@ class Stage(Shaping):
             {b.parameter: paging.path(b) for b in leaves if b.block.type_name() == "Input"},
             {name: paging.port(x) for name, x in named.items() if x.source is not None},
         )
+
+    def path(self, block: StagedBlock) -> str:
+        """The path of a block in the finished diagram; empty where nothing needs it."""
+        return self._paging.path(block)
 
     def _put_up(
         self, block: Block, inputs: Mapping[str, Staged], name: str, values: Sequence[Value]

@@ -81,7 +81,9 @@ class _Capture:
             if not self._check:
                 return imported
             tensors = {name: x for name, x in leaves("", result) if isinstance(x, torch.Tensor)}
-            return checked(imported, tensors, self._parameters, self._recording.drawn)
+            draws = {self._stage.path(block): n for block, n in self._recording.drawn}
+            draws.pop("", None)
+            return checked(imported, tensors, self._parameters, draws)
 
     def _concluded(self, outputs: Mapping[str, Any]) -> Imported:
         losses = self._recording.losses

@@ -27,10 +27,10 @@ def checked(
     imported: Imported,
     outputs: Mapping[str, Any],
     parameters: Mapping[str, Any],
-    drawn: Sequence[tuple[int, NDArray[Any] | None]],
+    draws: Mapping[str, NDArray[Any] | None],
 ) -> Imported:
     """The import, with a remark on whether its loss and gradients are those of PyTorch."""
-    remark = _remark(imported, outputs, parameters, drawn)
+    remark = _remark(imported, outputs, parameters, draws)
     return replace(imported, remarks=(*imported.remarks, remark)) if remark else imported
 
 
@@ -38,16 +38,13 @@ def _remark(
     imported: Imported,
     outputs: Mapping[str, Any],
     parameters: Mapping[str, Any],
-    drawn: Sequence[tuple[int, NDArray[Any] | None]],
+    draws: Mapping[str, NDArray[Any] | None],
 ) -> Remark | None:
     singles = [x for x in outputs.values() if x.is_floating_point() and x.numel() == 1]
     loss = next((x for x in singles if x.requires_grad), singles[0] if singles else None)
     heads = [port for port in imported.outputs.values() if _is_loss(imported, port)]
     if loss is None or len(heads) != 1:
         return None
-    draws = {
-        imported.remarks[i].block: numbers for i, numbers in drawn if imported.remarks[i].block
-    }
     known = {path: numbers for path, numbers in draws.items() if numbers is not None}
     diagram = with_draws(imported.diagram, known) if len(known) == len(draws) else None
     try:

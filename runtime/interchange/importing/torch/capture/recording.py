@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
     from runtime.interchange.importing.scopes import Part
     from runtime.interchange.importing.stage import Stage
-    from runtime.interchange.importing.staged import Staged
+    from runtime.interchange.importing.staged import Staged, StagedBlock
 
 _SCALARS = frozenset(
     {"add", "sub", "mul", "div", "pow", "rsub", "clamp", "where", "masked_fill", "fill", "lerp",
@@ -60,8 +60,8 @@ class Recording:
         """Trained tensors that have come up and belong to no module."""
         self.losses: list[Tensor] = []
         """The tensors that ``backward`` was called on."""
-        self.drawn: list[tuple[int, NDArray[Any] | None]] = []
-        """The numbers of random blocks in this run, by the remark about each; None if unknown."""
+        self.drawn: list[tuple[StagedBlock, NDArray[Any] | None]] = []
+        """Random blocks with their numbers in this run; None if these are unknown."""
         self._calls = Calls()
         self._stack: list[tuple[str, int]] = []
         self._tags = 0
@@ -250,10 +250,10 @@ class Recording:
         self, name: str, since: int, args: Sequence[Any], result: Any, entry: Tensor
     ) -> None:
         """Keep what random blocks that were just put up drew in this run."""
-        for index in range(since, len(self.stage.remarks)):
-            if self.stage.remarks[index][1] == DRAWN:
+        for _, text, block, _ in self.stage.remarks[since:]:
+            if text == DRAWN and block is not None:
                 numbers = drawn_by(name.partition(".")[0].rstrip("_"), args, result)
-                self.drawn.append((index, numbers))
+                self.drawn.append((block, numbers))
                 self._memory[result.data_ptr()] = (result, entry)
 
     def _agree(

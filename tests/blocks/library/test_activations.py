@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
 
+from blocks import Block
 from blocks.library.activations import (
     Celu,
     Elu,
@@ -27,9 +27,6 @@ from blocks.library.activations import (
     Tanh,
 )
 from tests.blocks.single import floats, gradients, value
-
-if TYPE_CHECKING:
-    from blocks import Block
 
 X = np.array([[-3.0, -0.5, 0.0], [0.5, 1.0, 4.0]])
 

@@ -99,9 +99,14 @@ def attention(
     scale: float | None = None,
     enable_gqa: bool = False,
 ) -> Staged:
-    """``softmax(query @ key.T * scale + mask) @ value``."""
+    """``softmax(query @ key.T * scale + mask) @ value``; in parts where weights are dropped."""
     if enable_gqa and key.shape[-3] != query.shape[-3]:
         raise UnsupportedError("scaled_dot_product_attention", "queries share keys (enable_gqa)")
+    if not dropout_p and not (is_causal and attn_mask is not None):
+        by = None if scale is None else float(scale)
+        return stage.block(
+            "Attention", query, key, value, attn_mask, causal=bool(is_causal), scale=by
+        )
     by = query.shape[-1] ** -0.5 if scale is None else float(scale)
     scores = stage.block("MatMul", query, matrix_transpose(stage, key)) * by
     if is_causal:

@@ -20,9 +20,9 @@ def tally(cases) -> suite.Tally:
 def test_node_cases_pass_or_are_refused_and_none_is_wrong():
     found = tally(suite.node_cases())
     assert not found.wrong
-    assert found.total == 1404 or found.passed > 0.8 * found.total
-    assert found.passed >= 1150
-    assert found.specialised < 300
+    assert found.passed > 0.8 * found.total
+    if found.total == 1404:  # the cases of onnx 1.23
+        assert found.passed >= 1195 and found.specialised < 290
 
 
 @pytest.mark.parametrize(("kind", "count"), [("pytorch-converted", 82), ("pytorch-operator", 35)])

@@ -8,8 +8,13 @@ from typing import Any
 from runtime.diagram.training import (
     METHODS,
     AnyMethod,
+    AnySchedule,
+    ConstantSchedule,
+    CosineSchedule,
+    ExponentialSchedule,
     Group,
     OptimiserRule,
+    StepSchedule,
     Training,
 )
 from runtime.interchange.importing.imported import UnsupportedError
@@ -21,9 +26,13 @@ _SWITCHES = frozenset({"foreach", "capturable", "differentiable", "fused", "para
 def recipe(optimizer: Any, parameters: Mapping[str, Any], paths: Mapping[str, str]) -> Training:
     """The recipe of an optimiser: its method, its variables, and its groups' own rates.
 
-    Parameters that it doesn't own are left out. Raises UnsupportedError for a method that no recipe
-    has, or an option that differs by group other than lr and weight_decay.
+    It may be given by a scheduler that steps with each update. Parameters that it doesn't own are
+    left out. Raises UnsupportedError for a method or schedule that no recipe has, or an option that
+    differs by group other than lr and weight_decay.
     """
+    schedule: AnySchedule = ConstantSchedule()
+    if not hasattr(optimizer, "param_groups"):
+        schedule, optimizer = _schedule(optimizer), optimizer.optimizer
     names = {id(p): paths[name] for name, p in parameters.items() if paths.get(name)}
     groups = [
         (group, tuple(names[id(p)] for p in group["params"] if id(p) in names))
@@ -40,8 +49,21 @@ def recipe(optimizer: Any, parameters: Mapping[str, Any], paths: Mapping[str, st
         method=method,
         variables=everything,
         groups=tuple(others),
+        schedule=schedule,
     )
     return Training(optimisers=(rule,))
+
+
+def _schedule(scheduler: Any) -> AnySchedule:
+    name = type(scheduler).__name__
+    if name == "StepLR":
+        return StepSchedule(step_size=scheduler.step_size, gamma=scheduler.gamma)
+    if name == "ExponentialLR":
+        return ExponentialSchedule(gamma=scheduler.gamma)
+    if name == "CosineAnnealingLR":
+        return CosineSchedule(t_max=scheduler.T_max, eta_min=scheduler.eta_min)
+    known = "StepLR, ExponentialLR and CosineAnnealingLR"
+    raise UnsupportedError(f"the schedule {name}", f"recipes have {known}")
 
 
 def _method(name: str, options: Mapping[str, Any]) -> AnyMethod:
@@ -54,7 +76,13 @@ def _method(name: str, options: Mapping[str, Any]) -> AnyMethod:
     cls = known[kind]
     fields: Mapping[str, Any] = cls.model_fields  # type: ignore[attr-defined]
     given = {key: _plain(value) for key, value in options.items() if key in fields}
+    given["lr"] = _rate(options)
     return cls(**given)
+
+
+def _rate(options: Mapping[str, Any]) -> Any:
+    """The rate that a schedule begins with."""
+    return _plain(options.get("initial_lr", options["lr"]))
 
 
 def _plain(value: Any) -> Any:
@@ -74,7 +102,7 @@ def _group(
             raise UnsupportedError(
                 "an optimiser's group", f"{key} is its own; only lr and weight_decay may be"
             )
-    lr, decay = _plain(group["lr"]), _plain(group.get("weight_decay", 0.0))
+    lr, decay = _rate(group), _plain(group.get("weight_decay", 0.0))
     return Group(
         variables=variables,
         lr=None if lr == method.lr else lr,

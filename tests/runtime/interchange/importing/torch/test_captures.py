@@ -73,3 +73,29 @@ def test_results_are_named_by_their_places_and_the_only_number_is_the_loss():
     assert imported.outputs == {"scores": "scores.out", "loss": "loss.out"}
     assert imported.diagram.main.blocks["loss"].type_name() == "Loss"
     assert gw.capture(model.net, x).outputs == {"output": "output.out"}
+
+
+def test_methods_of_any_object_may_be_captured():
+    class Trainer:
+        def __init__(self):
+            self.generator, self.critic = torch.nn.Linear(2, 3), torch.nn.Linear(3, 1)
+
+        def step(self, batch, index):
+            return {"loss": -self.critic(self.generator(batch[0])).mean()}
+
+    imported = gw.capture(Trainer().step, (torch.randn(4, 2),), 0)
+    assert list(imported.parameters)[::2] == ["generator.weight", "critic.weight"]
+    assert imported.inputs == {"batch.0": "batch_0"}
+    assert imported.outputs == {"loss": "loss.out"}
+
+
+def test_a_program_that_fails_leaves_nothing_behind():
+    def fails(x):
+        raise ValueError("as it should")
+
+    with pytest.raises(ValueError, match="as it should"):
+        gw.capture(fails, torch.ones(3))
+    model, args = case("MLP")
+    assert model(*args).requires_grad
+    assert "apply" not in vars(torch.autograd.function._SingleLevelFunction)
+    assert gw.capture(model, *args).remarks[-1].text.startswith("Agrees with PyTorch")

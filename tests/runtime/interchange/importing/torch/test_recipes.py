@@ -71,3 +71,34 @@ def test_what_no_recipe_has_is_refused_by_name():
                 ]
             )
         )
+
+
+@pytest.mark.filterwarnings("ignore:Detected call of")
+@pytest.mark.parametrize(
+    ("made", "kind", "options"),
+    [
+        (lambda o: optim.lr_scheduler.StepLR(o, 30, 0.2), "step", {"step_size": 30, "gamma": 0.2}),
+        (lambda o: optim.lr_scheduler.ExponentialLR(o, 0.9), "exponential", {"gamma": 0.9}),
+        (lambda o: optim.lr_scheduler.CosineAnnealingLR(o, 50, 0.01), "cosine",
+         {"t_max": 50, "eta_min": 0.01}),
+    ],
+)  # fmt: skip
+def test_a_scheduler_brings_its_optimiser_and_the_first_rate(made, kind, options):
+    def scheduled(model):
+        scheduler = made(optim.SGD(model.parameters(), lr=0.5))
+        for _ in range(3):
+            scheduler.step()
+        return scheduler
+
+    rule = captured(scheduled)
+    assert (rule.method.lr, rule.schedule.kind) == (0.5, kind)
+    assert {name: getattr(rule.schedule, name) for name in options} == options
+
+
+def test_a_schedule_that_no_recipe_has_is_refused_by_name():
+    with pytest.raises(gw.UnsupportedError, match="OneCycleLR"):
+        captured(
+            lambda model: optim.lr_scheduler.OneCycleLR(
+                optim.SGD(model.parameters()), 0.1, total_steps=5
+            )
+        )

@@ -60,6 +60,8 @@ def _title(function: Callable[..., Any]) -> str:
 
 
 def _leaf(stage: Stage, leaf: Leaf) -> Operand:
+    if leaf.array.dtype.name == "bfloat16":
+        stage.remark("note", f"{leaf.name} has bfloat16 numbers, which are computed in float32.")
     constant = held(stage, leaf.array)
     if isinstance(constant, Held):
         return constant

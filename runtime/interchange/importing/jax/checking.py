@@ -107,14 +107,17 @@ def _distance(ours: NDArray[Any], theirs: NDArray[Any], within: float) -> float:
     a, b = ours[finite].astype(np.float64), theirs[finite].astype(np.float64)
     if not a.size:
         return 0.0
-    rounding = ROUNDING * float(np.finfo(_float(theirs)).eps)
+    rounding = ROUNDING * _unit(theirs)
     difference, largest = float(np.abs(a - b).max()), float(np.abs(b).max())
     allowed = max(within, rounding) * largest + rounding
     return 0.0 if difference <= allowed else difference / max(largest, rounding)
 
 
-def _float(array: NDArray[Any]) -> Any:
-    return array.dtype if array.dtype.kind == "f" else np.float64
+def _unit(array: NDArray[Any]) -> float:
+    """The unit in the last place of 1."""
+    if array.dtype.name == "bfloat16":
+        return 2.0**-7
+    return float(np.finfo(array.dtype).eps) if array.dtype.kind == "f" else 0.0
 
 
 def _counted(imported: Imported, run: Run, loss: str) -> str:

@@ -7,6 +7,9 @@ from typing import TYPE_CHECKING, Final, TypeAlias
 
 import numpy as np
 
+from runtime.interchange.importing.jax.normalising import layer_norm
+from runtime.interchange.importing.jax.sources import axes_of, bare, inputs_of, kind_of
+
 if TYPE_CHECKING:
     from blocks.block import Shape
     from runtime.interchange.importing.stage import Stage
@@ -25,44 +28,19 @@ _GELU: Final = (
 
 def recognised(stage: Stage, y: Staged) -> Staged:
     """The block that computes what ``y`` does, or ``y``; what it replaces is then left out."""
-    for pattern in _PATTERNS.get(_kind(y), ()):
+    for pattern in _PATTERNS.get(kind_of(y), ()):
         found = pattern(stage, y)
         if found is not None:
             return found
     return y
 
 
-def _kind(x: Staged) -> str:
-    return "" if x.source is None else x.source.block.type_name()
-
-
-def _inputs(x: Staged) -> list[Staged]:
-    return [] if x.source is None else list(x.source.inputs.values())
-
-
-def _axes(x: Staged) -> tuple[int, ...]:
-    """The axes that a reduction is over."""
-    assert x.source is not None
-    (whole,) = _inputs(x)
-    axis = getattr(x.source.block, "axis", None)
-    if axis is None:
-        return tuple(range(whole.ndim))
-    return (axis,) if isinstance(axis, int) else tuple(axis)
-
-
-def _bare(x: Staged) -> Staged:
-    """What is reshaped."""
-    while _kind(x) == "Reshape":
-        (x,) = _inputs(x)
-    return x
-
-
 def _reduction(x: Staged, kind: str, of: Staged) -> tuple[int, ...] | None:
     """The axes over which ``x`` reduces ``of``, if it does and lies along it."""
-    bare = _bare(x)
-    if _kind(bare) != kind or _inputs(bare)[0] is not of:
+    reduced = bare(x)
+    if kind_of(reduced) != kind or inputs_of(reduced)[0] is not of:
         return None
-    axes = _axes(bare)
+    axes = axes_of(reduced)
     kept = tuple(1 if i in axes else n for i, n in enumerate(of.shape))
     return axes if _padded(x.shape, of.ndim) == kept else None
 
@@ -73,32 +51,30 @@ def _padded(shape: Shape, rank: int) -> Shape:
 
 def _shift(x: Staged) -> tuple[Staged, tuple[int, ...]] | None:
     """From ``x - stop(max(x))``: x and the axes."""
-    if _kind(x) != "Sub":
+    if kind_of(x) != "Sub":
         return None
-    whole, stop = _inputs(x)
-    stop = _bare(stop)
-    if _kind(stop) != "StopGradient":
+    whole, stop = inputs_of(x)
+    stop = bare(stop)
+    if kind_of(stop) != "StopGradient":
         return None
-    highest = _bare(_inputs(stop)[0])
-    if _kind(highest) == "Where":  # 0 where it is infinite
-        highest = (
-            _inputs(highest)[-1] if _inputs(highest)[1].array is not None else _inputs(highest)[1]
-        )
-    if _kind(highest) == "Maximum":  # with -inf
-        highest = next((x for x in _inputs(highest) if x.array is None), highest)
-    highest = _bare(highest)
-    if _kind(highest) != "Max" or _inputs(highest)[0] is not whole:
+    highest = bare(inputs_of(stop)[0])
+    if kind_of(highest) == "Where":  # 0 where it is infinite
+        highest = next((x for x in inputs_of(highest)[1:] if x.array is None), highest)
+    if kind_of(highest) == "Maximum":  # with -inf
+        highest = next((x for x in inputs_of(highest) if x.array is None), highest)
+    highest = bare(highest)
+    if kind_of(highest) != "Max" or inputs_of(highest)[0] is not whole:
         return None
-    return whole, _axes(highest)
+    return whole, axes_of(highest)
 
 
 def _exponentials(x: Staged) -> tuple[Staged, tuple[int, ...]] | None:
-    return _shift(_inputs(x)[0]) if _kind(x) == "Exp" else None
+    return _shift(inputs_of(x)[0]) if kind_of(x) == "Exp" else None
 
 
 def _softmax(stage: Stage, y: Staged) -> Staged | None:
     """``exp(x - max) / sum(exp(x - max))``."""
-    above, below = _inputs(y)
+    above, below = inputs_of(y)
     found = _exponentials(above)
     if found is None or len(found[1]) != 1 or _reduction(below, "Sum", above) != found[1]:
         return None
@@ -107,29 +83,29 @@ def _softmax(stage: Stage, y: Staged) -> Staged | None:
 
 def _log_softmax(stage: Stage, y: Staged) -> Staged | None:
     """``(x - max) - log(sum(exp(x - max)))``."""
-    shifted, total = _inputs(y)
+    shifted, total = inputs_of(y)
     found = _shift(shifted)
-    total = _bare(total)
-    if found is None or len(found[1]) != 1 or _kind(total) != "Log":
+    total = bare(total)
+    if found is None or len(found[1]) != 1 or kind_of(total) != "Log":
         return None
-    sums = _bare(_inputs(total)[0])
-    powers = _inputs(sums)[0] if _kind(sums) == "Sum" else sums
-    if _exponentials(powers) != found or _axes(sums) != found[1]:
+    sums = bare(inputs_of(total)[0])
+    powers = inputs_of(sums)[0] if kind_of(sums) == "Sum" else sums
+    if _exponentials(powers) != found or axes_of(sums) != found[1]:
         return None
     return stage.block("LogSoftmax", found[0], axis=found[1][0])
 
 
 def _log_sum_exp(stage: Stage, y: Staged) -> Staged | None:
     """``log(abs(sum(exp(x - max)))) + max``."""
-    logarithm, highest = _inputs(y)
-    if _kind(_bare(highest)) != "StopGradient" or _kind(logarithm) != "Log":
+    logarithm, highest = inputs_of(y)
+    if kind_of(bare(highest)) != "StopGradient" or kind_of(logarithm) != "Log":
         return None
-    sums = _inputs(logarithm)[0]
-    if _kind(sums) == "Abs":
-        (sums,) = _inputs(sums)
-    bare = _bare(sums)
-    found = _exponentials(_inputs(bare)[0]) if _kind(bare) == "Sum" else None
-    if found is None or _axes(bare) != found[1] or y.size * _count(found) != found[0].size:
+    sums = inputs_of(logarithm)[0]
+    if kind_of(sums) == "Abs":
+        (sums,) = inputs_of(sums)
+    total = bare(sums)
+    found = _exponentials(inputs_of(total)[0]) if kind_of(total) == "Sum" else None
+    if found is None or axes_of(total) != found[1] or y.size * _count(found) != found[0].size:
         return None
     keepdims = y.ndim == found[0].ndim
     return stage.block("LogSumExp", found[0], axis=found[1], keepdims=keepdims)
@@ -143,15 +119,21 @@ def _count(found: tuple[Staged, tuple[int, ...]]) -> int:
 
 def _mean(stage: Stage, y: Staged) -> Staged | None:
     """A sum divided by the number of its terms."""
-    total, count = _inputs(y)
-    if _kind(total) != "Sum" or count.array is None or count.size != 1:
+    reshaped, count = inputs_of(y)
+    total = bare(reshaped)
+    if kind_of(total) != "Sum" or count.array is None or count.size != 1:
         return None
-    (x,) = _inputs(total)
-    axes = _axes(total)
+    (x,) = inputs_of(total)
+    axes = axes_of(total)
+    keepdims = reshaped is not total
+    kept = tuple(1 if i in axes else n for i, n in enumerate(x.shape))
     if float(count.array.reshape(())) != _count((x, axes)):
         return None
+    if keepdims and _padded(reshaped.shape, x.ndim) != kept:
+        return None
     assert total.source is not None
-    return stage.block("Mean", x, axis=getattr(total.source.block, "axis", None))
+    axis = getattr(total.source.block, "axis", None)
+    return stage.block("Mean", x, axis=axis, keepdims=keepdims)
 
 
 def _gelu(stage: Stage, y: Staged) -> Staged | None:
@@ -169,8 +151,8 @@ def _matches(y: Staged, form: Form, found: dict[str, Staged]) -> bool:
     if isinstance(form, str):
         return found.setdefault(form, y) is y
     kind, *parts = form
-    inputs = _inputs(y)
-    if _kind(y) != kind or len(inputs) != len(parts):
+    inputs = inputs_of(y)
+    if kind_of(y) != kind or len(inputs) != len(parts):
         return False
     for order in (inputs, inputs[::-1]) if kind in _COMMUTE else (inputs,):
         trial = dict(found)
@@ -181,7 +163,7 @@ def _matches(y: Staged, form: Form, found: dict[str, Staged]) -> bool:
 
 
 _PATTERNS: dict[str, list[Callable[[Stage, Staged], Staged | None]]] = {
-    "Add": [_log_sum_exp],
+    "Add": [_log_sum_exp, layer_norm],
     "Div": [_softmax, _mean],
     "Mul": [_gelu],
     "Sub": [_log_softmax],

@@ -70,8 +70,8 @@ class Walk:
         self.stage = stage
         self._structures = structures
         self._calls = Calls()
-        self._around: list[str] = []
-        """The modules around the program that is being walked."""
+        self._here: list[str] = []
+        """The modules around the equation that is being walked."""
         self._count = 0
         self.follows_rules = True
         """Whether the users' own rules for derivatives count, and not those of operations."""
@@ -89,7 +89,7 @@ class Walk:
         that the others read.
         """
         jaxpr = open_program(program)
-        frame = Frame(self.stage)
+        frame, around = Frame(self.stage), self._here
         frame.write(jaxpr.constvars, [held(self.stage, x) for x in getattr(program, "consts", ())])
         frame.write(jaxpr.invars, inputs)
         frame.write(step.keys(), step.values())
@@ -97,7 +97,8 @@ class Walk:
             if known.atoms.issuperset(equation.outvars):
                 continue
             self._count_one()
-            path = self._calls.enter([*self._around, *modules(equation)])
+            self._here = [*around, *modules(equation)]
+            path = self._calls.enter(self._here)
             with self.stage.at(path, written(equation) or None):
                 inputs = [frame.read(atom) for atom in equation.invars]
                 outputs = self._placed(equation, inputs)
@@ -107,13 +108,13 @@ class Walk:
     @contextmanager
     def inside(self, names: Sequence[str]) -> Iterator[None]:
         """Walk what follows as a new call of a module."""
-        before = self._around
+        before = self._here
         self._calls.enter(before)
-        self._around = [*before, *names]
+        self._here = [*before, *names]
         try:
             yield
         finally:
-            self._around = before
+            self._here = before
             self._calls.enter(before)
 
     @contextmanager
@@ -128,12 +129,12 @@ class Walk:
     @contextmanager
     def body(self) -> Iterator[None]:
         """Walk what follows in the body of a loop, where modules count from the loop."""
-        before = self._around, self._calls
-        self._around, self._calls = [], Calls()
+        before = self._here, self._calls
+        self._here, self._calls = [], Calls()
         try:
             yield
         finally:
-            self._around, self._calls = before
+            self._here, self._calls = before
 
     def _count_one(self) -> None:
         self._count += 1

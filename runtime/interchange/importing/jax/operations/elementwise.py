@@ -144,6 +144,8 @@ def _where(stage: Stage, params: Params, which: Staged, *cases: Staged) -> Stage
     """``cases[which]``; False is 0."""
     if len(cases) == 1:
         return cases[0]
+    if which.array is not None and which.size == 1:
+        return cases[int(which.array.reshape(()))]
     if which.dtype == "bool":
         return stage.block("Where", which, cases[1], cases[0])
     chosen = cases[-1]

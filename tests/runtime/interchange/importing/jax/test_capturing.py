@@ -86,6 +86,17 @@ def test_named_scopes_are_pages_with_their_parameters():
     assert kinds(imported, "encoder") == ["PageInput", "Variable", "MatMul", "Tanh", "PageOutput"]
 
 
+def test_functions_of_jax_stay_in_the_scope_around_them():
+    def loss(w, x):
+        with jax.named_scope("layer"):
+            x = jnp.clip(jnp.take(x @ w, np.array([2, 0]), axis=1), -1.0, 1.0)
+        return jnp.sum(x)
+
+    imported = captured(loss, numbers(3, 3), numbers(2, 3))
+    assert set(imported.diagram.pages) == {"main", "layer"}
+    assert kinds(imported) == ["Input", "Page", "Sum", "Loss"]
+
+
 def test_a_scope_entered_twice_is_one_page_used_twice():
     def loss(w, x):
         for _ in range(2):
@@ -134,6 +145,11 @@ def test_results_besides_the_loss_are_shown():
 def test_a_function_without_a_loss_shows_its_result():
     imported = captured(lambda w, x: w * x, numbers(3), numbers(3, seed=1))
     assert "no loss" in str(imported.remarks[0])
+
+
+def test_brain_floats_are_computed_in_single_precision():
+    imported = captured(lambda w, x: jnp.sum((w * x) ** 2), jnp.ones(3, jnp.bfloat16), numbers(3))
+    assert "bfloat16" in str(imported.remarks[0])
 
 
 def test_what_is_no_array_stays_as_it_is():

@@ -118,6 +118,36 @@ def test_activations_and_probabilities_are_single_blocks():
     assert "StopGradient" not in found and "Exp" not in found
 
 
+def by_deviation(params, x):
+    mean, variance = x.mean(-1, keepdims=True), x.var(-1, keepdims=True)
+    return (x - mean) / jnp.sqrt(variance + 1e-5) * params["weight"] + params["bias"]
+
+
+def by_mean_square(params, x):
+    mean = x.mean(-1, keepdims=True)
+    variance = jnp.maximum(0.0, (x**2).mean(-1, keepdims=True) - mean**2)
+    return (x - mean) * (lax.rsqrt(variance + 1e-5) * params["weight"]) + params["bias"]
+
+
+@pytest.mark.parametrize("normalised", [by_deviation, by_mean_square])
+def test_the_normalisation_of_rows_is_one_block(normalised):
+    params = {"weight": numbers(5), "bias": numbers(5, seed=1)}
+    imported = agrees(lambda p, x: jnp.sum(normalised(p, x) ** 3), params, numbers(4, 5))
+    assert sorted(blocks_of(imported)) == [
+        "Input", "LayerNorm", "Loss", "Pow", "Sum", "Variable", "Variable"
+    ]  # fmt: skip
+
+
+def test_what_only_looks_like_the_normalisation_of_rows_is_none():
+    def loss(params, x):
+        mean, variance = x.mean(0), x.var(-1, keepdims=True)
+        y = (x - mean) / jnp.sqrt(variance + 1e-5) * params["weight"] + params["bias"]
+        return jnp.sum(y**3)
+
+    params = {"weight": numbers(5), "bias": numbers(5, seed=1)}
+    assert "LayerNorm" not in blocks_of(agrees(loss, params, numbers(5, 5)))
+
+
 @pytest.mark.parametrize(
     ("kernel", "image", "axes"),
     [

@@ -48,7 +48,8 @@ class Remark:
     """Where the program has it, ``model.py:42``."""
 
     def __str__(self) -> str:
-        place = ", ".join(part for part in (self.block, self.written) if part)
+        line, _, _ = self.written.partition(": ")
+        place = ", ".join(part for part in (self.block, line) if part)
         return f"{place}: {self.text}" if place else self.text
 
 

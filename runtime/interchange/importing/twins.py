@@ -64,7 +64,7 @@ def _twin(
 ) -> Twin | None:
     """How a later call corresponds to the first one; None where they differ."""
     ours, theirs = arithmetic.get(later, ()), arithmetic.get(first, ())
-    if not ours or len(ours) != len(theirs):
+    if not ours or len(ours) != len(theirs) or _is_one_function(ours):
         return None
     twin = Twin(first)
     for block, like in zip(ours, theirs, strict=True):
@@ -79,6 +79,11 @@ def _twin(
             return None
         twin.blocks[block] = like
     return twin
+
+
+def _is_one_function(blocks: Sequence[StagedBlock]) -> bool:
+    """Whether a module is one block without variables, which can as well stand there each time."""
+    return len(blocks) == 1 and not any(map(_is_variable, blocks[0].inputs.values()))
 
 
 def _same_work(block: Block, like: Block) -> bool:

@@ -267,3 +267,14 @@ def test_a_buffer_may_be_owned_under_another_name_and_is_left_out_where_nothing_
     imported = stage.finish()
     assert set(imported.diagram.pages) == {"main"}
     assert imported.parameters == {"fc.mask": "fc/weight"}
+
+
+def test_a_function_that_is_called_twice_is_a_block_each_time():
+    stage, x = stage_with_input()
+    for number in (1, 2):
+        with stage.at([Call("relu", number)]):
+            x = stage.block("Relu", x)
+    stage.loss(stage.block("Sum", x))
+    imported = stage.finish()
+    assert set(imported.diagram.pages) == {"main"}
+    assert {"relu", "relu_2"} <= set(imported.diagram.main.blocks)

@@ -24,7 +24,14 @@ from runtime import cli
 from runtime.flow.tools.contracts import REQUIREMENTS
 from runtime.flow.words.states import STATES
 from tests.assets import house
-from tests.assets.examples import MANUAL, ROOT, fences, run_python, shell_lines
+from tests.assets.examples import (
+    MANUAL,
+    PAGES_OF_PEERS,
+    ROOT,
+    fences,
+    run_python,
+    shell_lines,
+)
 from tests.fuzz.programs import PROGRAMS
 from tests.runtime.calculus import test_primitives
 
@@ -58,14 +65,12 @@ def place(tmp_path, monkeypatch):
     return tmp_path
 
 
-NEEDS = {"jax": "jax", "pytorch": "torch"}
-"""The packages, beyond those that Gradwire brings, of the examples of a page."""
-
-
-@every_text
+@pytest.mark.parametrize(
+    "page",
+    [page for page in EVERYTHING if page not in PAGES_OF_PEERS],
+    ids=lambda page: page.stem,
+)
 def test_its_python_prints_what_it_says(page, library, place):
-    if page.stem in NEEDS:
-        pytest.importorskip(NEEDS[page.stem])
     _, outputs = run_python(page)
     for expected, printed in outputs:
         assert printed.rstrip("\n") == expected.rstrip("\n")

@@ -1,0 +1,33 @@
+"""Pages of the manual on other systems print what they say, where those are installed."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.assets.examples import PAGES_OF_PEERS, run_python
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+PYTORCH, JAX = PAGES_OF_PEERS
+
+
+def prints_what_it_says(page: Path) -> None:
+    _, outputs = run_python(page)
+    assert outputs
+    for expected, printed in outputs:
+        assert printed.rstrip("\n") == expected.rstrip("\n")
+
+
+def test_the_page_of_pytorch(tmp_path, monkeypatch):
+    pytest.importorskip("torch")
+    monkeypatch.chdir(tmp_path)
+    prints_what_it_says(PYTORCH)
+
+
+def test_the_page_of_jax(tmp_path, monkeypatch):
+    pytest.importorskip("jax")
+    monkeypatch.chdir(tmp_path)
+    prints_what_it_says(JAX)

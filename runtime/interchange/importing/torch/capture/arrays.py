@@ -8,6 +8,7 @@ import numpy as np
 import torch
 
 from runtime.interchange.importing.imported import UnsupportedError
+from runtime.interchange.importing.torch.capture.frames import user_place
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -17,6 +18,13 @@ def dtype_name(dtype: Any) -> str:
     """Our name of a dtype; bfloat16 is computed as float32, of the same range."""
     name = str(dtype).removeprefix("torch.")
     return "float32" if name == "bfloat16" else name
+
+
+def require_numbers(tensor: Any) -> None:
+    """Raise UnsupportedError for what torch.func transforms, which has no numbers of its own."""
+    if torch._C._functorch.is_functorch_wrapped_tensor(tensor):
+        written = user_place().written
+        raise UnsupportedError("torch.func", "what it transforms has no numbers", written=written)
 
 
 def numbers_of(tensor: Any) -> NDArray[Any]:

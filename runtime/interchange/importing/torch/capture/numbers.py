@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -11,15 +11,19 @@ if TYPE_CHECKING:
     from runtime.interchange.importing.torch.memory import Tensor
 
 
+Decided: TypeAlias = "Callable[[Tensor, Any], None]"
+
+
 class TracedNumber(float):
     """A number with the value that it comes from; what is computed from it remembers that too."""
 
     tensor: Tensor
+    decided: Decided
 
-    def __new__(cls, value: float, tensor: Tensor) -> TracedNumber:
-        """A number that comes from a tensor."""
+    def __new__(cls, value: float, tensor: Tensor, decided: Decided) -> TracedNumber:
+        """A number that comes from a tensor; ``decided`` is called when the program goes by it."""
         made = super().__new__(cls, value)
-        made.tensor = tensor
+        made.tensor, made.decided = tensor, decided
         return made
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -35,11 +39,23 @@ def _enter(name: str, compute: Callable[[Staged, Any], Staged]) -> None:
             return value
         operand = other.tensor.read() if isinstance(other, TracedNumber) else float(other)
         made = type(self.tensor)(compute(self.tensor.read(), operand))
-        return TracedNumber(value, made)
+        return TracedNumber(value, made, self.decided)
 
     setattr(TracedNumber, name, method)
 
 
+def _enter_decision(name: str) -> None:
+    plain = getattr(float, name)
+
+    def method(self: TracedNumber, *others: Any) -> Any:
+        self.decided(self.tensor, float(self))
+        return plain(self, *others)
+
+    setattr(TracedNumber, name, method)
+
+
+for _name in ("__lt__", "__le__", "__gt__", "__ge__", "__bool__", "__int__"):
+    _enter_decision(_name)
 _enter("__add__", lambda a, b: a + b)
 _enter("__radd__", lambda a, b: b + a)
 _enter("__sub__", lambda a, b: a - b)

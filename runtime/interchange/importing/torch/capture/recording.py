@@ -15,8 +15,13 @@ import numpy as np
 import torch
 
 from runtime.interchange.importing.imported import UnsupportedError
+from runtime.interchange.importing.staged import Staged
 from runtime.interchange.importing.torch.calls import Calls
-from runtime.interchange.importing.torch.capture.arrays import dtype_name, numbers_of
+from runtime.interchange.importing.torch.capture.arrays import (
+    dtype_name,
+    numbers_of,
+    require_numbers,
+)
 from runtime.interchange.importing.torch.capture.draws import drawn_by
 from runtime.interchange.importing.torch.capture.frames import user_place
 from runtime.interchange.importing.torch.memory import Cut, Tensor
@@ -29,7 +34,7 @@ if TYPE_CHECKING:
 
     from runtime.interchange.importing.scopes import Part
     from runtime.interchange.importing.stage import Stage
-    from runtime.interchange.importing.staged import Staged, StagedBlock
+    from runtime.interchange.importing.staged import StagedBlock
 
 _SCALARS = frozenset(
     {"add", "sub", "mul", "div", "pow", "rsub", "clamp", "where", "masked_fill", "fill", "lerp",
@@ -69,6 +74,8 @@ class Recording:
         """How often each line has run each operator, by module and line."""
         self._tensors: dict[int, tuple[Any, Tensor]] = {}
         """By identity; the tensors are kept, so that none takes the identity of another."""
+        self._owners: dict[int, Tensor] = {}
+        """The first entry of each memory."""
         self._memory: dict[int, tuple[Any, Tensor]] = {}
         """Drawn tensors by their memory: torch hands out another tensor than it drew."""
 
@@ -121,6 +128,8 @@ class Recording:
     def bind(self, tensor: Any, entry: Tensor) -> None:
         """Let an entry stand for a tensor."""
         self._tensors[id(tensor)] = (tensor, entry)
+        if tensor.layout == torch.strided and tensor.numel():
+            self._owners.setdefault(tensor.untyped_storage().data_ptr(), entry.root)
 
     def forget_gradient(self, tensor: Any) -> None:
         """A tensor that autograd doesn't keep track of, whatever it was computed from."""
@@ -132,6 +141,10 @@ class Recording:
     def entry(self, tensor: Any) -> Tensor:
         """What stands for a tensor; numbers from outside of the run are constants."""
         if not self.knows(tensor):
+            require_numbers(tensor)
+            self._owners.pop(
+                tensor.untyped_storage().data_ptr(), None
+            )  # torch hands out copies of what it makes
             self.bind(tensor, self._foreign(tensor))
         found = self._tensors[id(tensor)][1]
         if found.live and not tensor.requires_grad and not self.inside_function:
@@ -232,6 +245,8 @@ class Recording:
         ):
             self.region = self.cut_here("inference_mode")
         self.performer.no_grad = (self.region or self.cut_here("no_grad")) if off else None
+        in_place = name.partition(".")[0].endswith("_") and isinstance(given[0], Tensor)
+        before = given[0].value if in_place and given[0].live and off else None
         remarks = len(self.stage.remarks)
         try:
             made = self.performer.perform(name, given, more)
@@ -239,6 +254,8 @@ class Recording:
             if len(made) != len(results):
                 raise UnsupportedError(f"aten.{name}", "it has another number of results")
             self._agree(name, made, results, args)
+            if in_place:
+                self._follow(args[0], made[0], before)
         except UnsupportedError as error:
             if not error.written:
                 error = UnsupportedError(error.operation, error.why, written=user_place().written)
@@ -273,6 +290,19 @@ class Recording:
                 entry.value = self.stage.cast(value, dtype)
             if not self.inside_function:
                 self._track(name, entry, tensor)
+
+    def _follow(self, tensor: Any, entry: Tensor, before: Any) -> None:
+        """What an in-place change means for leaves, and for tensors that share the memory."""
+        if isinstance(before, Staged) and tensor.is_leaf:  # gradient arrives as if unchanged
+            changed = self.stage.block("StraightThrough", entry.read(), before)
+            entry.value, entry.live, entry.cut = changed, True, None
+        owner = self._owners.get(tensor.untyped_storage().data_ptr())
+        if owner is not None and owner is not entry.root:
+            self.stage.remark(
+                "lost",
+                "A change through .data or detach() is not followed: the tensor itself, which "
+                "shares these numbers, keeps its old ones on the diagram.",
+            )
 
     def _tell_rounding(self) -> None:
         text = "bfloat16 is computed as float32, which rounds less."

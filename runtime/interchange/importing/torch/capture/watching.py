@@ -36,7 +36,9 @@ class Watching:
             "requires_grad.__set__": self._requires_grad,
             "register_hook": self._register_hook,
             "backward": self._backward,
-            "__bool__": self._bool,
+            "__bool__": self._decide,
+            "__int__": self._decide,
+            "__index__": self._decide,
             "grad": self._grad,
         }
 
@@ -99,23 +101,25 @@ class Watching:
             value = call()
             entry = recording.entry(tensor)
             if not (entry.live or entry.cut is not None) or not isinstance(value, float):
+                self._tell_decided(entry, value)
                 return value
             recording.left.append((numbers_of(tensor), entry, recording.cut_here("item")))
-            return TracedNumber(value, self._detached(tensor, "item"))
+            return TracedNumber(value, self._detached(tensor, "item"), self._tell_decided)
 
-    def _bool(self, call: Callable[[], Any], tensor: Any) -> Any:
+    def _decide(self, call: Callable[[], Any], tensor: Any) -> Any:
         recording = self._recording
         with recording.paused():
             value = call()
-            entry = recording.entry(tensor) if recording.knows(tensor) else None
-            staged = entry.value if entry is not None else None
-            if isinstance(staged, Staged) and staged.array is None:
-                with recording.here():
-                    recording.stage.remark(
-                        "specialised",
-                        f"A branch depends on numbers: in this run they are {value}.",
-                    )
+            if recording.knows(tensor):
+                self._tell_decided(recording.entry(tensor), value)
         return value
+
+    def _tell_decided(self, entry: Tensor, value: Any) -> None:
+        """Say that a number of this run decides what the program does."""
+        if isinstance(entry.value, Staged) and entry.value.array is None:
+            with self._recording.here():
+                text = f"The program goes by a number, which is {value} in this run."
+                self._recording.stage.remark("specialised", text)
 
     def _leaving(self, name: str, call: Callable[[], Any], tensor: Any) -> Any:
         recording = self._recording

@@ -13,6 +13,13 @@ from torch.utils.checkpoint import checkpoint  # noqa: E402
 from tests.interchange.torch_comparing import exported  # noqa: E402
 
 
+@pytest.fixture(autouse=True)
+def seeded():
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(0)
+        yield
+
+
 class Straight(torch.autograd.Function):
     @staticmethod
     def forward(ctx, x):
@@ -267,3 +274,40 @@ def test_what_is_unsupported_is_named_with_its_line_only_if_it_is_needed():
     assert captured(lambda y: (y, torch.special.i0(y))[0])
     with pytest.raises(gw.UnsupportedError, match=r"i0.*test_cuts\.py"):
         gw.capture(Model(torch.special.i0), X)
+
+
+def test_a_leaf_that_is_changed_without_gradient_keeps_it():
+    model = Model(lambda y: y)
+
+    def loss(x):
+        with torch.no_grad():
+            model.w.mul_(2.0)
+        return model(x)
+
+    imported = gw.capture(loss, X)
+    assert imported.remarks[-1].text.startswith("Agrees with PyTorch"), imported.remarks
+    assert model.w.tolist() == pytest.approx([0.4, 0.7, -0.3])
+
+
+def test_a_change_through_data_is_said_to_be_lost():
+    model = Model(lambda y: y)
+
+    def loss(x):
+        model.w.data.clamp_(-0.1, 0.1)
+        return model(x)
+
+    (lost,) = [remark for remark in gw.capture(loss, X).remarks if remark.kind == "lost"]
+    assert ".data" in lost.text and lost.written.endswith("model.w.data.clamp_(-0.1, 0.1)")
+
+
+def test_numbers_that_the_program_goes_by_are_said():
+    def way(y):
+        return y * (2 if y.sum().item() > 1 else 3) + y[int(y.argmax())]
+
+    said = [remark for remark in captured(way).remarks if remark.kind == "specialised"]
+    assert len(said) == 2 and all(remark.written.startswith("test_cuts.py:") for remark in said)
+
+
+def test_what_torch_func_transforms_is_refused():
+    with pytest.raises(gw.UnsupportedError, match=r"torch\.func.*test_cuts\.py"):
+        gw.capture(Model(torch.vmap(lambda a: a * 2)), X)

@@ -10,6 +10,13 @@ torch = pytest.importorskip("torch")
 from torch import nn, optim  # noqa: E402
 
 
+@pytest.fixture(autouse=True)
+def seeded():
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(0)
+        yield
+
+
 def captured(optimizer_of):
     model = nn.Sequential(nn.Linear(3, 2), nn.Tanh(), nn.Linear(2, 1))
     x = torch.randn(4, 3)

@@ -6,6 +6,8 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from blocks.errors import RunError
+from runtime.interchange.importing.imported import Remark
 from runtime.interchange.importing.jax.arguments import Leaf, read_arguments
 from runtime.interchange.importing.jax.checking import check_against_jax
 from runtime.interchange.importing.jax.operands import Held, Operand, Wire, held, staged
@@ -50,7 +52,10 @@ def capture_jax(
     imported = conclude(stage, outputs, replace(options, loss=chosen))
     if not check:
         return imported
-    checked = check_against_jax(function, read, imported)
+    try:
+        checked = check_against_jax(function, read, imported)
+    except RunError as error:
+        checked = Remark("checked", f"Not compared with JAX: {error}")
     return replace(imported, remarks=(*imported.remarks, checked))
 
 

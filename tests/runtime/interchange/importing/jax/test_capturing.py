@@ -147,6 +147,18 @@ def test_a_function_without_a_loss_shows_its_result():
     assert "no loss" in str(imported.remarks[0])
 
 
+def test_a_diagram_that_does_not_run_is_given_and_says_why():
+    imported = gw.capture(lambda w, i: jnp.sum(w[i] ** 2), numbers(4), np.array([7, 1]))
+    said = imported.remarks[-1].text
+    assert said.startswith("Not compared with JAX") and "index 7 is out of range" in said
+
+
+def test_double_precision_is_kept():
+    with jax.enable_x64(True):
+        imported = captured(lambda w, x: jnp.mean(w * x), numbers(3).astype(float), numbers(3))
+    assert imported.diagram.main.blocks["w"].to_record()["dtype"] == "float64"
+
+
 def test_brain_floats_are_computed_in_single_precision():
     imported = captured(lambda w, x: jnp.sum((w * x) ** 2), jnp.ones(3, jnp.bfloat16), numbers(3))
     assert "bfloat16" in str(imported.remarks[0])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -37,7 +38,21 @@ def rows() -> Iterator[Row]:
             path = Path(folder) / f"{name}.pt2"
             yield row("by file", name, lambda n=name, p=path: from_file(*case(n), p))
             yield row("captured", name, lambda n=name: _captured(gw, *case(n)))
+    yield from _cuts(gw)
 
 
 def _captured(gw, model, args):
     return gw.capture(model, *args)
+
+
+def _cuts(gw) -> Iterator[Row]:
+    """A row for each way to lose gradient: the stop that the capture puts up for it."""
+    from tests.interchange.torch_cuts import CUTS, Model, X
+
+    for name, way in CUTS.items():
+        with warnings.catch_warnings(action="ignore"):  # torch.tensor(x) advises against itself
+            remarks = gw.capture(Model(way), X).remarks
+        found = [f"{r.block} at {r.written}" for r in remarks if r.kind == "cut"]
+        agrees = remarks[-1].text.startswith("Agrees with PyTorch")
+        passed = agrees and len(found) == 1 and found[0].startswith(name.partition(" ")[0])
+        yield Row(f"cut by {name}", passed, "; ".join(found))

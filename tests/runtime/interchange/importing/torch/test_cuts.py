@@ -11,6 +11,7 @@ torch = pytest.importorskip("torch")
 from torch.utils.checkpoint import checkpoint  # noqa: E402
 
 from tests.interchange.torch_comparing import exported  # noqa: E402
+from tests.interchange.torch_cuts import CUTS, Model, X  # noqa: E402
 
 
 @pytest.fixture(autouse=True)
@@ -57,67 +58,8 @@ class Squared(torch.autograd.Function):
 taken_before = Straight.apply
 
 
-class Model(torch.nn.Module):
-    """``loss = sum(way(w * x) * v)``: v always has a gradient, w only where the way passes it."""
-
-    def __init__(self, way):
-        super().__init__()
-        self.w = torch.nn.Parameter(torch.tensor([0.4, 0.7, -0.3]))
-        self.v = torch.nn.Parameter(torch.tensor([1.0, 2.0, 3.0]))
-        self.way = way
-
-    def forward(self, x):
-        return (self.way(self.w * x) * self.v).sum()
-
-
-def in_place(y):
-    y = y * 1
-    y.detach_()
-    return y
-
-
-def without(y):
-    with torch.no_grad():
-        return y * 2
-
-
-@torch.no_grad()
-def decorated(y):
-    return y * 2
-
-
-def inferred(y):
-    with torch.inference_mode():
-        z = y * 2
-    return z.clone()
-
-
-def switched(y):
-    with torch.set_grad_enabled(False):
-        return y * 2
-
-
 def by_numpy(y):
     return torch.from_numpy(y.detach().numpy().copy())
-
-
-def by_list(y):
-    return torch.tensor(y.tolist())
-
-
-CUTS = {
-    "detach": lambda y: y.detach(),
-    "detach_": in_place,
-    "no_grad": without,
-    "no_grad as a decorator": decorated,
-    "inference_mode": inferred,
-    "set_grad_enabled": switched,
-    "data": lambda y: y.data,
-    "item": lambda y: y.sum().item(),
-    "tensor": lambda y: torch.tensor(y),
-    "tolist": by_list,
-}
-X = torch.tensor([1.0, 2.0, 3.0])
 
 
 def captured(way):
@@ -132,7 +74,7 @@ def test_a_cut_is_a_stop_with_its_name_and_line(name):
     imported = captured(CUTS[name])
     (cut,) = [remark for remark in imported.remarks if remark.kind == "cut"]
     assert cut.block == name.partition(" ")[0]
-    assert cut.written.startswith("test_cuts.py:")
+    assert cut.written.startswith("torch_cuts.py:")
     block = imported.diagram.main.blocks[cut.block]
     assert block.type_name() == "StopGradient" and block.written == cut.written
     gradients = gw.Session(imported.diagram).backward().gradients
@@ -146,7 +88,7 @@ def test_a_file_keeps_what_torch_export_does(name, tmp_path):
     imported = import_pt2(exported(Model(CUTS[name]), (X,), tmp_path / "model.pt2"))
     (cut,) = [remark for remark in imported.remarks if remark.kind == "cut"]
     assert cut.block in (name.partition(" ")[0], "detach")
-    assert cut.written.startswith("test_cuts.py:")
+    assert cut.written.startswith("torch_cuts.py:")
     gradients = gw.Session(imported.diagram).backward().gradients
     assert gradients["w"] is None and gradients["v"] is not None
 
@@ -210,7 +152,7 @@ def test_a_reversal_is_a_block_with_its_scale():
 def test_a_rule_that_no_block_has_is_said_to_be_lost():
     imported = gw.capture(Model(Squared.apply), X)
     (lost,) = [remark for remark in imported.remarks if remark.kind == "lost"]
-    assert "Squared" in lost.text and lost.written.startswith("test_cuts.py:")
+    assert "Squared" in lost.text and lost.written.startswith("torch_cuts.py:")
     assert imported.remarks[-1].text.startswith("The gradient of w differs")
 
 
@@ -272,7 +214,7 @@ def test_losses_that_the_program_calls_backward_on_are_losses():
 
 def test_what_is_unsupported_is_named_with_its_line_only_if_it_is_needed():
     assert captured(lambda y: (y, torch.special.i0(y))[0])
-    with pytest.raises(gw.UnsupportedError, match=r"i0.*test_cuts\.py"):
+    with pytest.raises(gw.UnsupportedError, match=r"i0.*torch_cuts\.py"):
         gw.capture(Model(torch.special.i0), X)
 
 

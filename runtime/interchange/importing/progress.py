@@ -13,10 +13,14 @@ _OFTEN = 100
 """Reports in one pass."""
 
 
+def advanced(what: str, done: int, of: int) -> None:
+    """Let listeners hear now and then how many items of a pass are done."""
+    if done % max(1, of // _OFTEN) == 0:
+        report(what, done / max(1, of))
+
+
 def counted(items: Sequence[_T], what: str = "operations") -> Iterator[_T]:
     """The items; listeners hear how many of them are done, and the import can be cancelled."""
-    every = max(1, len(items) // _OFTEN)
     for index, item in enumerate(until_cancelled(items)):
-        if index % every == 0:
-            report(what, index / len(items))
+        advanced(what, index, len(items))
         yield item

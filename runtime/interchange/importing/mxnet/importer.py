@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from blocks.errors import FileError
-from runtime.engine.interruption import until_cancelled
 from runtime.interchange.importing.imported import Imported, UnsupportedError
 from runtime.interchange.importing.mxnet.arguments import Arguments
 from runtime.interchange.importing.mxnet.call import Call, Operator
@@ -19,6 +18,7 @@ from runtime.interchange.importing.mxnet.parameters import parameters_beside, re
 from runtime.interchange.importing.mxnet.shapes import Shapes
 from runtime.interchange.importing.mxnet.symbol import ARGUMENT, Entry, Node, Symbol, read_symbol
 from runtime.interchange.importing.options import DEFAULTS, ImportOptions, conclude
+from runtime.interchange.importing.progress import counted
 from runtime.interchange.importing.stage import Stage
 
 if TYPE_CHECKING:
@@ -74,7 +74,7 @@ class _Importer:
 
     def imported(self) -> Imported:
         """The diagram of all nodes that the heads need."""
-        for place, node in until_cancelled(list(enumerate(self._symbol.nodes))):
+        for place, node in counted(list(enumerate(self._symbol.nodes)), "nodes"):
             if node.operator != ARGUMENT:
                 self._put_up(place, node)
         if self._arguments.drawn:

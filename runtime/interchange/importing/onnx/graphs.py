@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections import ChainMap
-from collections.abc import Container, Iterator, Mapping, MutableMapping, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, MutableMapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from blocks.errors import FileError, GradwireError, Location
 from blocks.limits import MAX_INSTANCES
-from runtime.engine.interruption import until_cancelled
 from runtime.interchange.importing.imported import UnsupportedError
 from runtime.interchange.importing.onnx.functions import Functions, with_attributes
 from runtime.interchange.importing.onnx.marks import marked
@@ -18,6 +17,7 @@ from runtime.interchange.importing.onnx.operators.node import RULES, Item, Node
 from runtime.interchange.importing.onnx.operators.training import TRAINING_RULES
 from runtime.interchange.importing.onnx.places import calls_of, module_of, own_name, written_at
 from runtime.interchange.importing.onnx.tensors import array_of
+from runtime.interchange.importing.progress import counted
 from runtime.interchange.importing.scopes import Call
 from runtime.interchange.importing.staged import Staged
 
@@ -65,7 +65,7 @@ class GraphReader:
     def main(self, graph: GraphProto, names: MutableMapping[str, Item]) -> dict[str, Item]:
         """The outputs of the main graph, in which ``names`` are known."""
         self._names = names
-        self._put_up(graph.node)
+        self._put_up(counted(graph.node, "nodes"))
         return {output.name: self._item(output.name, "the graph") for output in graph.output}
 
     def graph(self, graph: GraphProto, inputs: Sequence[Item], in_loop: bool = False) -> list[Item]:
@@ -95,8 +95,8 @@ class GraphReader:
             raise FileError(f"The model's numbers take more than {MAX_STORED >> 30} GiB.")
         return array
 
-    def _put_up(self, nodes: Sequence[NodeProto]) -> None:
-        for node in until_cancelled(nodes):
+    def _put_up(self, nodes: Iterable[NodeProto]) -> None:
+        for node in nodes:
             self._count_node()
             items = self._node(node)
             for name, item in zip(node.output, items, strict=False):

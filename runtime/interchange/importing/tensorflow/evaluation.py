@@ -9,8 +9,8 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from blocks.errors import FileError
-from runtime.engine.interruption import until_cancelled
 from runtime.interchange.importing.imported import UnsupportedError
+from runtime.interchange.importing.progress import advanced
 from runtime.interchange.importing.scopes import Call as Use
 from runtime.interchange.importing.scopes import Part
 from runtime.interchange.importing.tensorflow.call import Call
@@ -105,8 +105,7 @@ class Evaluation:
         self._count += 1
         if self._count > MAX_NODES:
             raise FileError(f"The functions of the model make more than {MAX_NODES:,} nodes.")
-        for _ in until_cancelled((node,)):
-            pass
+        advanced("nodes", self._count, len(frame.graph.nodes))
         items = tuple(self._item(frame, reference) for reference in node.inputs)
         if node.operator in CALLS:
             return self._call(frame, node.attributes.function("f"), items, node)

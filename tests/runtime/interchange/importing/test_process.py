@@ -134,3 +134,10 @@ def test_the_process_ends_with_the_one_that_started_it():
     started.stdin.close()
     assert started.wait(60) == 1
     started.stdout.close()
+
+
+def test_an_import_says_how_much_of_the_model_is_done():
+    heard = []
+    import_apart(SEED, DEFAULTS, progress=lambda what, done: heard.append((what, done)))
+    assert heard[0] == ("nodes", 0.0) and len(heard) == 6
+    assert [done for _, done in heard] == sorted(done for _, done in heard)

@@ -101,6 +101,12 @@ class _Program:
         signature, graph = self._module["signature"], self._module["graph"]
         values = self._leaves.put_up(signature["input_specs"], graph)
         self._run(graph, values)
+        if self._options.training:
+            self._stage.remark(
+                "note",
+                "The file fixes whether BatchNorm and Dropout are as in training: they are as the "
+                "module was when it was exported.",
+            )
         outputs = {}
         for spec in signature["output_specs"]:
             ((kind, record),) = spec.items()

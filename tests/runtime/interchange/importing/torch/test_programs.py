@@ -132,3 +132,13 @@ def test_an_operator_without_blocks_is_named_with_its_line(tmp_path):
     path = exported(Model(lambda m, x: torch.special.i0(m.a(x)).sum()), (X,), tmp_path / "m.pt2")
     with pytest.raises(gw.UnsupportedError, match=r"i0.*test_programs\.py:\d+"):
         import_pt2(path)
+
+
+def test_modes_are_those_of_the_export_and_another_wish_is_answered(tmp_path):
+    path = tmp_path / "net.pt2"
+    model = nn.Sequential(nn.Linear(4, 2), nn.BatchNorm1d(2)).eval()
+    torch.export.save(torch.export.export(model, (X,)), path)
+    said = [str(remark) for remark in import_pt2(path, ImportOptions(training=True)).remarks]
+    assert any("as the module was when it was exported" in text for text in said)
+    said = [str(remark) for remark in import_pt2(path).remarks]
+    assert not any("exported" in text for text in said)

@@ -30,7 +30,7 @@ from runtime.diagram.files.models import TRAINING
 from runtime.diagram.layout.later import arranged_later
 from runtime.diagram.model import MAIN, Diagram, Page
 from runtime.diagram.paths import PortName
-from runtime.page_functions import PageFunction, page, scan
+from runtime.page_functions import PageFunction, cond, page, scan
 
 if TYPE_CHECKING:
     from runtime.diagram.training import Training
@@ -41,6 +41,7 @@ __all__ = [
     "PageFunction",
     "block",
     "build",
+    "cond",
     "constant",
     "input",
     "loss",

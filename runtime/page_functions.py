@@ -9,7 +9,13 @@ from typing import TYPE_CHECKING, Any, overload
 
 from blocks.arguments import explained
 from blocks.errors import BuildError
-from blocks.formulas.expressions import Expression, as_literal, first_output, split_operands
+from blocks.formulas.expressions import (
+    Expression,
+    as_literal,
+    block,
+    first_output,
+    split_operands,
+)
 from blocks.formulas.nodes import Scope, caller, current_scope, make_node, valid_name
 from blocks.library.pages import Page as PageBlock
 from blocks.library.pages import PageInput, PageOutput, Scan
@@ -55,6 +61,25 @@ class PageFunction:
         own = {"independent": True} if independent else {}
         return self.use(PageBlock, own, name, *inputs, **named)
 
+    @property
+    def arguments(self) -> list[inspect.Parameter]:
+        """The inputs of the page, in order."""
+        return list(self._signature.parameters.values())
+
+    def outputs(self) -> tuple[str, ...]:
+        """The names of the outputs; the first call runs the function."""
+        if self._running:
+            raise BuildError(f"Page {self._scope.name!r} contains itself.")
+        if self._outputs is None:
+            self._running = True
+            token = current_scope.set(self._scope)
+            try:
+                self._outputs = self._run_function()
+            finally:
+                current_scope.reset(token)
+                self._running = False
+        return self._outputs
+
     def use(
         self,
         kind: type[PageBlock],
@@ -64,7 +89,7 @@ class PageFunction:
         **named: Operand,
     ) -> Expression:
         """Create a block of that kind for the page; returns its first output."""
-        outputs = self._outputs_of_page()
+        outputs = self.outputs()
         try:
             bound = self._signature.bind(*inputs, **named).arguments
         except TypeError as error:
@@ -80,20 +105,6 @@ class PageFunction:
         node = make_node(made, wires, outputs, self._scope.name, name)
         node.content = self._scope
         return first_output(node)
-
-    def _outputs_of_page(self) -> tuple[str, ...]:
-        """The names of the outputs; the first call runs the function."""
-        if self._running:
-            raise BuildError(f"Page {self._scope.name!r} contains itself.")
-        if self._outputs is None:
-            self._running = True
-            token = current_scope.set(self._scope)
-            try:
-                self._outputs = self._run_function()
-            finally:
-                current_scope.reset(token)
-                self._running = False
-        return self._outputs
 
     def _run_function(self) -> tuple[str, ...]:
         self._scope.ports.clear()
@@ -164,6 +175,46 @@ def scan(
         "independent": independent,
     }
     return function.use(Scan, parameters, name, *inputs, **named)
+
+
+@explained
+def cond(
+    condition: Operand,
+    then: PageFunction,
+    otherwise: PageFunction,
+    /,
+    *inputs: Operand,
+    name: str = "cond",
+) -> Expression:
+    """The outputs of one of two pages, as a single boolean says; returns the first output.
+
+    It is a page called ``name`` with an input ``condition``, those of ``then`` and the outputs that
+    both have. Both run on the same inputs, and a Where chooses each output, so what is not taken
+    gets the gradient 0, not None, and the condition has none.
+    """
+    for branch in (then, otherwise):
+        if not isinstance(branch, PageFunction):
+            raise BuildError(
+                "A choice is between pages.",
+                expected="functions with @page above them",
+                got=type(branch).__name__,
+            )
+    outputs, others = then.outputs(), otherwise.outputs()
+    if set(outputs) != set(others):
+        raise BuildError(
+            f"The pages of {name!r} have different outputs.",
+            expected=", ".join(outputs),
+            got=", ".join(others),
+            next_step="Return the same outputs from both.",
+        )
+
+    def branches(condition: Expression, *given: Expression) -> dict[str, Expression]:
+        one, other = then(*given, name="then"), otherwise(*given, name="otherwise")
+        return {out: block("Where", condition, one[out], other[out]) for out in outputs}
+
+    first = inspect.Parameter("condition", inspect.Parameter.POSITIONAL_OR_KEYWORD)
+    branches.__signature__ = inspect.Signature([first, *then.arguments])  # type: ignore[attr-defined]  # as inspect reads it
+    return page(name)(branches)(condition, *inputs, name=name)
 
 
 def _named_results(result: Any, scope: str) -> dict[str, Expression]:

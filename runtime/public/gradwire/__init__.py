@@ -41,6 +41,7 @@ _NAMES = {
         "Expression",
         "block",
         "build",
+        "cond",
         "constant",
         "input",
         "loss",

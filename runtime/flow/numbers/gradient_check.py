@@ -20,6 +20,7 @@ from runtime.flow.words.formatting import number
 
 if TYPE_CHECKING:
     from blocks.block import Block
+    from runtime.diagram.paths import PortPath
     from runtime.engine import Session
     from runtime.engine.flat import Instance
     from runtime.engine.program import Program
@@ -93,7 +94,11 @@ def _checked(program: Program, path: InstancePath, values: Mapping[str, Array]) 
         return None
     inputs = {port: values[program.flat.source(source)] for port, source in sources.items()}
     moved = [port for port, array in inputs.items() if is_float(array.dtype.name) and array.size]
-    made = [port for port in outputs if is_float(values[port].dtype.name)]
+    made = [
+        port
+        for port in outputs
+        if is_float(values[port].dtype.name) and not _is_held_back(program, instance, port)
+    ]
     if not (moved and made):
         return None
     slopes = _Slopes(instance, inputs, moved, [port.port for port in made])
@@ -107,6 +112,12 @@ def _checked(program: Program, path: InstancePath, values: Mapping[str, Array]) 
     kink = abs(left - right) > max(0.1 * size, share)
     excuse = "" if agrees else _excuse(instance.block, kink)
     return Check(path, rule, difference, agrees, excuse)
+
+
+def _is_held_back(program: Program, instance: Instance, port: PortPath) -> bool:
+    """Whether a block stops the gradient of one of its outputs, as BatchNorm that of statistics."""
+    stops = program.ports[port].primitive.stops
+    return stops and not isinstance(instance.block, StopGradient)
 
 
 def _excuse(block: Block, kink: bool) -> str:

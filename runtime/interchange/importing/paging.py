@@ -118,7 +118,7 @@ class Paging:
         """The path of a block in the diagram; empty where nothing needs it."""
         if block in self._owners:
             owner, port = self._owners[block]
-            return self.path(owner) + "/" + port
+            return InstancePath(self.path(owner)) / port
         twin = self._twin_around(block.scope)
         like = self._twins[twin].blocks.get(block) if twin else block
         if like is None or like not in self._names:

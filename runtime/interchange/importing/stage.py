@@ -19,6 +19,7 @@ from blocks.names import snake_case
 from blocks.registry import registry
 from runtime.calculus import Trace
 from runtime.calculus.primitives.base import LEAF
+from runtime.diagram.paths import InstancePath
 from runtime.engine.plan.plan import Plan
 from runtime.interchange.importing.imported import Imported, Remark, RemarkKind, UnsupportedError
 from runtime.interchange.importing.paging import Paging
@@ -343,7 +344,7 @@ class Stage(Shaping):
         try:
             results = block.forward(self._trace.xp, *arguments)
         except GradwireError as error:
-            place = "/".join([*self._scope.names, snake_case(block.type_name())])
+            place = InstancePath.of(*self._scope.names, snake_case(block.type_name()))
             error.at(Location(block=place))
             raise
         several = results if isinstance(results, tuple) else (results,)

@@ -68,7 +68,7 @@ def _explicit(padding: Padding, rank: int) -> Widths | None:
         return ((0, 0),) * rank if padding == "valid" else None
     if isinstance(padding, int):
         return ((padding, padding),)
-    if rank == 1:
+    if rank == 1:  # the field of such a block takes two numbers, which its type here doesn't say
         return ((padding[0], padding[1]),)  # type: ignore[return-value]
     return tuple((n, n) if isinstance(n, int) else n for n in padding)
 

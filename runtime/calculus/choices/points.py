@@ -137,6 +137,7 @@ def square_lost(site: Site) -> Any:
 
 def set_twice(site: Site) -> Any:
     """Indices of a block that sets elements repeat, along its axis."""
+    # Only scatter blocks, which have an axis and a mode, name this point.
     indices, axis = site.inputs[1], site.block.axis  # type: ignore[attr-defined]
     along = axis if site.block.type_name() == "ScatterAlong" else 0
     ordered = np.sort(indices % max(1, site.x.shape[axis]), along)

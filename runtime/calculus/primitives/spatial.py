@@ -40,6 +40,7 @@ class Stride(NamedTuple):
                 ((0, 0), self.padding[0]),
                 (1, self.dilation[0]),
             )
+        # Two of each field, so that every part fits its own; mypy sees only tuples.
         return Geometry(*(part[-2:] for part in self))  # type: ignore[arg-type]
 
     @property

@@ -38,7 +38,7 @@ def check_against_jax(
     run = session.backward(contributions=False) if loss else session.run()
     try:
         results, gradients = _of_jax(function, arguments, loss)
-    except (TypeError, ValueError, NotImplementedError) as error:
+    except (TypeError, ValueError, NotImplementedError) as error:  # JAX has no derivative here
         if not loss:
             raise
         results, gradients = _of_jax(function, arguments, "")

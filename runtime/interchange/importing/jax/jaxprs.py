@@ -42,7 +42,7 @@ class Primitive(Protocol):
 
     def bind(self, *arguments: Any, **params: Any) -> Any: ...  # noqa: D102  is JAX's own
 
-    def get_bind_params(self, params: Params) -> Any: ...  # noqa: D102
+    def get_bind_params(self, params: Params) -> Any: ...  # noqa: D102  is JAX's own
 
 
 class Equation(Protocol):

@@ -199,6 +199,7 @@ def _scanned(walk: Walk, loop: _Loop) -> list[Operand]:
             values = [x.wide(stage) if isinstance(x, Wire) else None for x in results]
         carried = {f"carry{i}": values[i] for i in kept}
         stacked = {f"y{i}": values[count + i] for i in shown}
+        # Known values are neither kept nor shown, so none of these is None.
         return carried, stacked  # type: ignore[return-value]
 
     found = stage.scan(_name(loop.program), loop.steps, body, carry, over, loop.reverse)

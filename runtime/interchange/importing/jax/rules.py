@@ -103,7 +103,7 @@ def _as_it_is(
     by_jvp = probe.equation.primitive.name == "custom_jvp_call"
     try:
         program = probe.tangents(by_jvp)
-    except (TypeError, ValueError, NotImplementedError) as error:
+    except (TypeError, ValueError, NotImplementedError) as error:  # JAX has no derivative here
         why = str(error).partition("\n")[0][:200]
         stage.remark("lost", f"The rule of {name} is lost, its operations' own holds: {why}")
         return [staged(x) for x in values]

@@ -124,8 +124,8 @@ class _Pool:
         axes = axes or [rank - 1]
         if len(axes) > MAX_RANK or any(n != 1 for n in base):
             raise UnsupportedError("reduce_window", "no block has such a window")
-        each = [tuple(v[a] for a in axes) for v in (window, stride, padding, dilation)]
-        return cls(axes, *each)  # type: ignore[arg-type]
+        window, stride, dilation = ([v[a] for a in axes] for v in (window, stride, dilation))
+        return cls(axes, window, stride, [padding[a] for a in axes], dilation)
 
     def applied(self, stage: Stage, kind: str, x: Staged) -> Staged:
         """The largest element of each window, or the mean."""

@@ -171,7 +171,8 @@ def _scanned(
         names = [value.name or f"state_{i}" for i, value in enumerate(body.input[: len(state)])]
         return _as_scan(node, dict(zip(names, state, strict=True)), over, steps)
     stage.remark("unrolled", f"Scan: its {steps} steps are blocks of their own.")
-    now, stacked = list(state), [[] for _ in body.output[len(state) :]]  # type: ignore[var-annotated]
+    now = list(state)
+    stacked: list[list[Staged]] = [[] for _ in body.output[len(state) :]]
     for step in range(steps):
         result = node.graphs.graph(body, [*now, *(stage.select(x, 0, step) for x in over)])
         values = [_value(node, item) for item in result]

@@ -66,6 +66,7 @@ def _with_indices(node: Node, x: Staged, windows: Windows) -> tuple[Staged, Stag
             source = np.arange(start, stop, step) - windows.padding[axis][0]
             at.append(np.clip(source, 0, x.shape[axis + 2] - 1))
         parts.append(part)
+        # numpy's annotations want a literal here, and this is one of several.
         sources.append(np.ravel_multi_index(np.ix_(*at), x.shape[2:], order=order))  # type: ignore[call-overload]
     windowed = stage.block("Stack", *parts, axis=0)
     best = stage.block("ArgMax", windowed, axis=0)

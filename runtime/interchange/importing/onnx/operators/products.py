@@ -192,7 +192,7 @@ def _attention(node: Node) -> Staged | NotImplementedType:
     more = len(node.inputs) > 4 or any(map(node.wants, (1, 2, 3)))
     short = mask is not None and mask.shape[-1] != key.shape[-2]
     if shared or more or short or node.attributes.keys() - _PLAIN:
-        return NotImplemented  # type: ignore[no-any-return]
+        return NotImplemented  # type: ignore[no-any-return]  # mypy takes it for Any
     stage, size = node.stage, heads[0]
     parts = [_by_head(x, size) if query.ndim == 3 else x for x in (query, key, value)]
     scale = node.number("scale") if "scale" in node.attributes else None

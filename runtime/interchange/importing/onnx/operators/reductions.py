@@ -12,6 +12,7 @@ from runtime.interchange.importing.onnx.operators.node import RULES, Node, Rule,
 from runtime.interchange.importing.staged import Staged
 
 Change: TypeAlias = Callable[[Staged], Staged]
+Reduction: TypeAlias = Callable[[Node], Staged]
 
 
 def axes_of(node: Node) -> tuple[int, ...] | None:
@@ -24,7 +25,7 @@ def axes_of(node: Node) -> tuple[int, ...] | None:
     return tuple(axis % x.ndim for axis in axes)
 
 
-def _reduction(kind: str, before: Change | None = None, after: Change | None = None) -> Rule:
+def _reduction(kind: str, before: Change | None = None, after: Change | None = None) -> Reduction:
     """A block that reduces, between changes of the elements; the dtype stays."""
 
     def reduced(node: Node) -> Staged:
@@ -97,9 +98,12 @@ RULES.update(
 def _log_sum_exp(node: Node) -> Staged:
     x = node.x()
     if math.prod(x.shape) and x.is_float:
-        return _reduction("LogSumExp")(node)  # type: ignore[return-value]
-    exp: Change = lambda x: x.stage.block("Exp", x if x.is_float else x.stage.cast(x, "float64"))  # noqa: E731
-    return _reduction("Sum", before=exp, after=_log)(node)  # type: ignore[return-value]
+        return _reduction("LogSumExp")(node)
+    return _reduction("Sum", before=_exp, after=_log)(node)
+
+
+def _exp(x: Staged) -> Staged:
+    return x.stage.block("Exp", x if x.is_float else x.stage.cast(x, "float64"))
 
 
 def _choice(kind: str) -> Rule:

@@ -149,6 +149,7 @@ def _taken_again(x: Staged, widths: Sequence[tuple[int, int]], mode: str) -> Sta
     for axis, (before, after) in enumerate(widths):
         if before or after:
             places = np.arange(x.shape[axis])
+            # numpy's annotations want a literal here, and this is one of several.
             padded = np.pad(places, (before, after), mode=mode)  # type: ignore[call-overload]
             x = x.stage.take(x, padded, axis)
     return x

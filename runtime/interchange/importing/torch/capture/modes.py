@@ -46,7 +46,7 @@ class Operators(ProxyTorchDispatchMode):  # type: ignore[misc]  # torch takes no
         return self._recording.record(func, args, kwargs or {})
 
 
-class Functions(TorchFunctionMode):  # type: ignore[misc]
+class Functions(TorchFunctionMode):  # type: ignore[misc]  # torch has no annotation of it
     """Sees what is no operator: ``.data``, ``item()``, hooks, and changes of what is trained."""
 
     def __init__(self, recording: Recording) -> None:

@@ -74,6 +74,7 @@ def _method(name: str, options: Mapping[str, Any]) -> AnyMethod:
     if kind not in known:
         raise UnsupportedError(f"the optimiser {name}", f"recipes have {', '.join(known)}")
     cls = known[kind]
+    # Each is a model; ``known`` has them as callables, since their parameters differ.
     fields: Mapping[str, Any] = cls.model_fields  # type: ignore[attr-defined]
     given = {key: _plain(value) for key, value in options.items() if key in fields}
     given["lr"] = _rate(options)

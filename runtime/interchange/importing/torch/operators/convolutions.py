@@ -304,6 +304,7 @@ def _padded(
     length = x.shape[axis]
     if mode != "constant":
         how = {"reflect": "reflect", "replicate": "edge", "circular": "wrap"}[mode]
+        # numpy's annotations want a literal here, and this is one of several.
         places = np.pad(np.arange(length), (before, after), how)  # type: ignore[call-overload]
         return stage.take(x, places, axis)
     x = stage.cut(x, axis, max(0, -before), length - max(0, -after))

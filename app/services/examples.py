@@ -10,8 +10,8 @@ from importlib.resources import files
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from runtime.training.studies import with_variant
-from runtime.training.study import load_study
+from runtime.training.studies.files import load_study
+from runtime.training.studies.variants import with_variant
 
 if TYPE_CHECKING:
     from runtime.diagram import Diagram

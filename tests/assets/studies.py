@@ -15,8 +15,9 @@ from dataclasses import replace
 from pathlib import Path
 
 from runtime.diagram import load, save
-from runtime.training.studies import Outcome, StudyResult, diagram_of, run_study
-from runtime.training.study import Study, load_study
+from runtime.training.studies.files import Study, load_study
+from runtime.training.studies.variants import diagram_of
+from runtime.training.studies.verdicts import Outcome, StudyResult, run_study
 from tests.assets.examples import MANUAL, ROOT
 from tests.examples.gallery import TRAINING, path
 

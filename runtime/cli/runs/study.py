@@ -12,8 +12,9 @@ from runtime.cli.output import CLEAN, PROBLEMS, print_json
 from runtime.cli.reading import AllowedData, allow_folders, shown_reading
 from runtime.diagram import Diagram
 from runtime.publish.text import Part, Table, show
-from runtime.training.studies import Outcome, StudyResult, diagram_of, run_study
-from runtime.training.study import MAX_SEEDS, MAX_STEPS, Study, load_study
+from runtime.training.studies.files import MAX_SEEDS, MAX_STEPS, Study, load_study
+from runtime.training.studies.variants import diagram_of
+from runtime.training.studies.verdicts import Outcome, StudyResult, run_study
 
 
 def study(

@@ -32,8 +32,8 @@ from runtime.publish.problems import Problem
 from runtime.publish.text import Part, Table, show
 from runtime.training.diverged import DivergedError
 from runtime.training.saving.runs import DIVERGED, TRAINED, TrainingRun, take_settings
-from runtime.training.studies import seeded
-from runtime.training.study import MAX_SEEDS
+from runtime.training.studies.files import MAX_SEEDS
+from runtime.training.studies.seeds import seeded
 from runtime.training.trainer import Trainer
 
 if TYPE_CHECKING:

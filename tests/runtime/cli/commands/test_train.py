@@ -21,7 +21,7 @@ from blocks.library.data import Dataset
 from runtime.data.files import access
 from runtime.diagram import AddBlock, Connect, PortName, RemoveBlocks, apply
 from runtime.diagram.training import OptimiserRule, SGDMethod, Training
-from runtime.training.studies import seeded
+from runtime.training.studies.seeds import seeded
 
 TRAINED = "trained.gradwire.json"
 

@@ -1,34 +1,23 @@
-"""Studies: trains the variants of a diagram over seeds, and judges what is claimed about them."""
+"""Verdicts: trains the variants of a study over seeds, and judges what is claimed about them."""
 
 from __future__ import annotations
 
 import math
-import zlib
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from blocks.errors import FileError, Location, ParameterError
-from blocks.library.data import Dataset
-from blocks.library.sources import Variable
-from blocks.nearest import did_you_mean
-from runtime.diagram import MAIN, Diagram, load
-from runtime.diagram.files.models import TRAINING
-from runtime.diagram.paths import InstancePath
-from runtime.engine import Session
 from runtime.training.diverged import DivergedError
+from runtime.training.studies.seeds import seeded
+from runtime.training.studies.variants import with_variant
 from runtime.training.trainer import Trainer
 
 if TYPE_CHECKING:
-    from blocks.block import Block
-    from runtime.training.study import Claim, Measure, Study, Variant
-
-_STEPS_OF_A_SEED = 1 << 20
-"""How far apart the steps of two seeds begin: random blocks draw by the step."""
-_SEEDS = 2**32
+    from runtime.diagram import Diagram
+    from runtime.engine import Session
+    from runtime.training.studies.files import Claim, Measure, Study
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,88 +117,6 @@ def judged(claim: Claim, outcomes: Mapping[str, Outcome]) -> Verdict:
             and (more is None or value < more[seed])
         )
     return Verdict(claim, fulfilled, len(own))
-
-
-def diagram_of(study: Study, path: Path) -> Diagram:
-    """The diagram of a study that lies at ``path``; raises FileError."""
-    if Path(study.diagram).is_absolute():
-        raise FileError(
-            "The diagram's path is not relative.",
-            path=str(path),
-            expected="a path from the folder of the study",
-            got=study.diagram[:80],
-        )
-    return load(path.parent / study.diagram)
-
-
-def with_variant(diagram: Diagram, variant: Variant) -> Diagram:
-    """The diagram with the parameters and the recipe of a variant.
-
-    Raises ParameterError where a block or one of its parameters is not there, BuildError for a
-    recipe that can't be one.
-    """
-    for place, values in variant.set.items():
-        path = InstancePath(place)
-        diagram = _with_block(diagram, str(path.use) or MAIN, path.name, values)
-    if not variant.training:
-        return diagram
-    record = diagram.training.to_record() if diagram.training is not None else {}
-    return replace(diagram, training=TRAINING.given(record | dict(variant.training)))
-
-
-def _with_block(diagram: Diagram, page: str, name: str, values: Mapping[str, Any]) -> Diagram:
-    blocks = diagram.pages[page].blocks if page in diagram.pages else {}
-    if name not in blocks:
-        places = [
-            block if known == MAIN else InstancePath.of(known, block)
-            for known, content in diagram.pages.items()
-            for block in content.blocks
-        ]
-        place = name if page == MAIN else InstancePath.of(page, name)
-        raise ParameterError(
-            f"A variant sets parameters of {place!r}, and there is no such block.",
-            expected="BLOCK, or PAGE/BLOCK for one that is not on the main page",
-            next_step=did_you_mean(place, places),
-        )
-    try:
-        changed = blocks[name].with_parameters(**values)
-    except ParameterError as error:
-        raise error.at(Location(block=name, page=page)) from None
-    content = diagram.pages[page]
-    return diagram.with_page(page, replace(content, blocks={**content.blocks, name: changed}))
-
-
-def seeded(diagram: Diagram, seed: int) -> Session:
-    """A session in which everything random depends on ``seed``; 0 is the diagram as it is.
-
-    It decides the values that initialisers draw, the seeds of data sets, and the step from which
-    random blocks go on.
-    """
-    if seed == 0:
-        return Session(diagram)
-    for page, content in diagram.pages.items():
-        blocks = {name: _with_seed(block, seed) for name, block in content.blocks.items()}
-        diagram = diagram.with_page(page, replace(content, blocks=blocks))
-    session = Session(diagram)
-    program = session.program
-    for path, source in program.sources("variable").items():
-        if isinstance(source, Variable) and path in program.leaves and source.value is None:
-            drawn = source.with_parameters(seed=_mixed(source.seed, path, seed))
-            session.set(path, np.asarray(drawn.data(program.leaves[path].value.shape)))
-    session.step_number = seed * _STEPS_OF_A_SEED
-    return session
-
-
-def _with_seed(block: Block, seed: int) -> Block:
-    if isinstance(block, Dataset):
-        return block.with_parameters(seed=_mixed(block.seed, "", seed))
-    return block
-
-
-def _mixed(own: int | None, path: str, seed: int) -> int:
-    """A seed from a block's own, or from its path where it has none, and that of the study."""
-    entropy = zlib.crc32(path.encode("utf-8", "surrogatepass")) if own is None else own
-    return int(np.random.SeedSequence([entropy, seed]).generate_state(1)[0]) % _SEEDS
 
 
 def _number(diagram: Diagram, seed: int, steps: int | None, measure: Measure) -> float:

@@ -1,6 +1,7 @@
 """A study: a diagram, variants of it, a number to measure, and what is claimed about it.
 
-Only form is checked here. ``runtime.training.studies`` trains the variants and judges the claims.
+Only form is checked here. ``runtime.training.studies.verdicts`` trains the variants, and judges the
+claims.
 """
 
 from __future__ import annotations

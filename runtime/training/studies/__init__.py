@@ -1,0 +1,1 @@
+"""Studies: trainings of one diagram with other numbers and seeds, side by side."""

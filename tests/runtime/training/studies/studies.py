@@ -1,0 +1,29 @@
+"""A diagram of one line, and studies of it, for several tests."""
+
+from __future__ import annotations
+
+import gradwire as gw
+from runtime.training.studies.files import Measure, Study, Variant
+
+
+def line(*, rate=1.0):
+    """w is drawn, and moves to 3; with the stop closed it stays where it was drawn."""
+    w = gw.variable("w", shape=(4,), initialiser="normal")
+    distance = gw.sub(gw.stop_gradient(w, name="stop", open=True), 3.0, name="distance")
+    head = gw.loss(gw.mean(gw.square(distance)), name="loss")
+    recipe = {"optimisers": [{"name": "opt", "method": {"kind": "sgd", "lr": rate}}], "steps": 60}
+    return gw.build(head, gw.loss(gw.sum(gw.square(gw.variable("v", 1.0)))), training=recipe)
+
+
+CLOSED = Variant(set={"stop": {"open": False}})
+
+
+def study(*claims, **changes):
+    given = {
+        "diagram": "line.gradwire.json",
+        "measure": Measure(port="loss.out"),
+        "variants": {"open": Variant(), "closed": CLOSED},
+        "claims": claims,
+        "seeds": 3,
+    }
+    return Study(**(given | changes))

@@ -336,10 +336,15 @@ def contain(cls: type[Block], origin: str, report: Report) -> None:
 _OWN_MODULES = ("blocks.", "runtime.", "numpy")
 
 
+def is_own(function: Callable[..., Any]) -> bool:
+    """Whether a function is one of the library's or of numpy, guarded or not, and no plug-in's."""
+    module = getattr(function, "__module__", None) or type(function).__module__
+    return module.startswith(_OWN_MODULES)
+
+
 def contained(function: Callable[..., R]) -> Callable[..., R]:
     """A function of a primitive, guarded if it is a plug-in's."""
-    module = getattr(function, "__module__", None) or type(function).__module__
-    if module.startswith(_OWN_MODULES):
+    if is_own(function):
         return function
 
     @wraps(function)

@@ -122,6 +122,13 @@ GUIDES = {
         'Primitive {0} has no case: add Case("{0}", call, inputs, formula) to CASES in '
         "tests/runtime/calculus/cases.py; it is then compared with the formula and differences.",
     ),
+    "primitive, on JAX": Guide(
+        lambda: {primitive.name for primitive in table()} - {"leaf", "constant"},
+        lambda: named_in(r'^    "(\w+)": ', ROOT / "runtime/engine/jax/rows"),
+        'Primitive {0} has no row: add "{0}": Row(function) to ROWS of its family in '
+        "runtime/engine/jax/rows/, a function of JAX with the numbers of the kernel; and special "
+        "numbers to tests/runtime/engine/jax/rows/.",
+    ),
     "command": Guide(
         lambda: {
             name.rpartition(".")[2].removesuffix("_")  # import_ is the command import

@@ -144,9 +144,9 @@ def test_who_develops_has_what_the_extras_bring():
 @pytest.mark.parametrize(
     ("floors", "extras"),
     [
-        (("blocks", "runtime"), ("fast", "interchange", "peers")),  # peers: captured where they run
+        (("blocks", "runtime"), ("fast", "interchange", "jax", "peers")),  # peers: captured there
         (("app",), ("app",)),
-        (("tests",), ("dev", "app", "interchange", "peers")),
+        (("tests",), ("dev", "app", "interchange", "jax", "peers")),
     ],
 )
 def test_what_is_imported_is_declared(floors, extras):

@@ -1,0 +1,1 @@
+"""Diagrams on JAX: compiled for processors and accelerators, where numpy is outgrown."""

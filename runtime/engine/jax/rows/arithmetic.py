@@ -1,0 +1,132 @@
+"""Arithmetic of two operands, and functions that are exact."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+import jax.numpy as jnp
+from jax import lax
+
+from runtime.engine.jax.rows.base import Row, broadcast, wide
+
+if TYPE_CHECKING:
+    from jax import Array
+
+
+def of_two(function: Callable[[Array, Array], Array]) -> Row:
+    """The row of a function of two arrays of one shape."""
+    return Row(lambda a, b: function(*broadcast(a, b)))
+
+
+def _is_float(x: Array) -> bool:
+    return bool(jnp.issubdtype(x.dtype, jnp.floating))
+
+
+def _is_unsigned(x: Array) -> bool:
+    return bool(jnp.issubdtype(x.dtype, jnp.unsignedinteger))
+
+
+def _opposite(rest: Array, b: Array) -> Array:
+    """Whether a remainder towards zero has the other sign than the divisor."""
+    return (rest != 0) & ((rest < 0) != (b < 0))
+
+
+def _floor_divide(a: Array, b: Array) -> Array:
+    a, b = broadcast(a, b)
+    return _floored(wide(a), wide(b)) if _is_float(a) else _whole_quotient(a, b)
+
+
+def _whole_quotient(a: Array, b: Array) -> Array:
+    return lax.div(a, b) - _opposite(lax.rem(a, b), b).astype(a.dtype)
+
+
+def _floored(a: Array, b: Array) -> Array:
+    """The quotient that goes with the exact remainder: ``a / b`` may round up to an integer."""
+    rest = lax.rem(a, b)
+    quotient = (a - rest) / b - _opposite(rest, b).astype(a.dtype)
+    below = lax.floor(quotient)
+    nearest = jnp.where(quotient - below > 0.5, below + 1, below)
+    zero = jnp.copysign(jnp.zeros_like(a), a / b)
+    return jnp.where(b == 0, a / b, jnp.where(quotient == 0, zero, nearest))
+
+
+def _remainder(a: Array, b: Array) -> Array:
+    a, b = broadcast(a, b)
+    rest = lax.rem(a, b)
+    found = jnp.where(_opposite(rest, b), rest + b, rest)
+    if not _is_float(a):
+        return found
+    return jnp.where(found == 0, jnp.copysign(jnp.zeros_like(b), b), found)
+
+
+def _by_zero(a: Array, b: Array) -> Array:
+    """Whether an integer is divided by 0."""
+    a, b = broadcast(a, b)
+    return jnp.zeros((), jnp.bool_) if _is_float(a) else jnp.any(b == 0)
+
+
+def _power(a: Array, b: Array) -> Array:
+    a, b = broadcast(a, b)
+    return lax.pow(a, b) if _is_float(a) else _whole_power(a, b)
+
+
+def _whole_power(a: Array, b: Array) -> Array:
+    """By squaring, through all bits of the exponent: a product that wraps may still come out."""
+
+    def step(_: int, state: tuple[Array, Array, Array]) -> tuple[Array, Array, Array]:
+        product, factor, exponent = state
+        odd = (exponent & 1) == 1
+        return jnp.where(odd, product * factor, product), factor * factor, exponent >> 1
+
+    found: Array = lax.fori_loop(0, jnp.iinfo(a.dtype).bits, step, (jnp.ones_like(a), a, b))[0]
+    return found
+
+
+def _to_negative(a: Array, b: Array) -> Array:
+    """Whether an integer is raised to a negative power."""
+    a, b = broadcast(a, b)
+    return jnp.zeros((), jnp.bool_) if _is_float(a) else jnp.any(b < 0)
+
+
+def _abs(x: Array) -> Array:
+    return x if _is_unsigned(x) else lax.abs(x)
+
+
+def _sign(x: Array) -> Array:
+    """Of −0 it is 0."""
+    return jnp.where(x == 0, jnp.zeros_like(x), lax.sign(x))
+
+
+def _relu(x: Array) -> Array:
+    return lax.max(x, jnp.zeros_like(x))
+
+
+def _clip(x: Array, *, lo: float | None, hi: float | None) -> Array:
+    if lo is not None:
+        x = lax.max(x, jnp.full_like(x, lo))
+    return x if hi is None else lax.min(x, jnp.full_like(x, hi))
+
+
+ROWS = {
+    "add": of_two(lax.add),
+    "subtract": of_two(lax.sub),
+    "multiply": of_two(lax.mul),
+    "divide": of_two(lax.div),
+    "floor_divide": Row(_floor_divide, _by_zero, lambda v: "an integer has no quotient by 0"),
+    "remainder": Row(_remainder, _by_zero, lambda v: "an integer has no remainder by 0"),
+    "power": Row(
+        _power, _to_negative, lambda v: "Integers to negative integer powers are not allowed."
+    ),
+    "maximum": of_two(lax.max),
+    "minimum": of_two(lax.min),
+    "negative": Row(lax.neg),
+    "abs": Row(_abs),
+    "square": Row(lambda x: x * x),
+    "sign": Row(_sign),
+    "floor": Row(lax.floor),
+    "ceil": Row(lax.ceil),
+    "round": Row(lambda x: lax.round(x, lax.RoundingMethod.TO_NEAREST_EVEN)),
+    "relu": Row(_relu),
+    "clip": Row(_clip),
+}

@@ -1,0 +1,39 @@
+"""What a row says of a primitive, and what rows share."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import jax.numpy as jnp
+import numpy as np
+
+if TYPE_CHECKING:
+    from jax import Array
+
+    from runtime.calculus import Value
+
+
+class Row(NamedTuple):
+    """How JAX computes a primitive, to the numbers of its numpy kernel.
+
+    Functions take the arrays of the inputs and the attributes of the value, which are static.
+    """
+
+    compute: Callable[..., Any]
+    """An array of the value's shape, for which it may be in a wider dtype."""
+    fails: Callable[..., Any] | None = None
+    """A boolean of rank 0: whether the numpy kernel raises."""
+    why: Callable[[Value], str] | None = None
+    """What the numpy kernel raises, as far as that is known without the numbers."""
+
+
+def broadcast(*arrays: Array) -> tuple[Array, ...]:
+    """The arrays in their common shape."""
+    shape = np.broadcast_shapes(*(x.shape for x in arrays))
+    return tuple(x if x.shape == shape else jnp.broadcast_to(x, shape) for x in arrays)
+
+
+def wide(x: Array) -> Array:
+    """``x`` in the dtype that sums and matrices are computed in: float32 for float16."""
+    return x.astype(jnp.float32) if x.dtype == jnp.float16 else x

@@ -1,0 +1,93 @@
+"""Convolution and its two transposes, windows and their transpose."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax import lax
+
+from runtime.engine.jax.rows.base import Row
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from jax import Array
+
+    from blocks.block import Shape
+    from runtime.calculus.primitives.convolution import Geometry
+
+
+def _conv(x: Array, w: Array, *, geometry: Geometry, groups: int) -> Array:
+    return lax.conv_general_dilated(
+        x,
+        w,
+        geometry.stride,
+        geometry.padding,
+        rhs_dilation=geometry.dilation,
+        feature_group_count=groups,
+        precision=lax.Precision.HIGHEST,
+    )
+
+
+def _transposed(function: Callable[[Array], Array], shape: Shape, g: Array) -> Array:
+    """The transpose of a linear function of an array of ``shape``, which is not needed for it."""
+    (found,) = jax.linear_transpose(function, jax.ShapeDtypeStruct(shape, g.dtype))(g)
+    return found
+
+
+def _conv_x(g: Array, w: Array, *, shape: Shape, geometry: Geometry, groups: int) -> Array:
+    return _transposed(lambda x: _conv(x, w, geometry=geometry, groups=groups), shape, g)
+
+
+def _conv_w(x: Array, g: Array, *, shape: Shape, geometry: Geometry, groups: int) -> Array:
+    return _transposed(lambda w: _conv(x, w, geometry=geometry, groups=groups), shape, g)
+
+
+def _places(geometry: Geometry) -> Iterator[tuple[int, int]]:
+    """Where each element of the window begins, from the first one of the padded image."""
+    for i in range(geometry.window[0]):
+        for j in range(geometry.window[1]):
+            yield i * geometry.dilation[0], j * geometry.dilation[1]
+
+
+def _windows(x: Array, *, geometry: Geometry, fill: float) -> Array:
+    rows, columns = geometry.output((x.shape[2], x.shape[3]))
+    down, across = geometry.stride
+    widths = [(0, 0, 0), (0, 0, 0), *((*ends, 0) for ends in geometry.padding)]
+    padded = lax.pad(x, np.asarray(fill).astype(x.dtype), widths)
+    seen = [
+        padded[
+            :, :, top : top + (rows - 1) * down + 1 : down,
+            left : left + (columns - 1) * across + 1 : across,
+        ]
+        for top, left in _places(geometry)
+    ]  # fmt: skip
+    return jnp.stack(seen).reshape(*geometry.window, *x.shape[:2], rows, columns)
+
+
+def _fold(patches: Array, *, shape: Shape, geometry: Geometry) -> Array:
+    """Each element of the window padded to the image, what lies in the padding cut off; added."""
+    zero = np.zeros((), patches.dtype)
+    flat = patches.reshape(-1, *patches.shape[2:])
+    found = jnp.zeros(shape, patches.dtype)
+    for place, starts in enumerate(_places(geometry)):
+        widths = [(0, 0, 0), (0, 0, 0)]
+        for axis, start in enumerate(starts):
+            step = geometry.stride[axis]
+            before = start - geometry.padding[axis][0]
+            after = shape[2 + axis] - 1 - before - (patches.shape[4 + axis] - 1) * step
+            widths.append((before, after, step - 1))
+        found = found + lax.pad(flat[place], zero, widths)
+    return found
+
+
+ROWS = {
+    "conv2d": Row(_conv),
+    "conv2d_x": Row(_conv_x),
+    "conv2d_w": Row(_conv_w),
+    "windows": Row(_windows),
+    "fold": Row(_fold),
+}

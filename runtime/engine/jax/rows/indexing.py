@@ -1,0 +1,92 @@
+"""Gathers, sums at indices, sorting, one-hot.
+
+Indices out of range are clipped or dropped, as ``fails`` says that the numbers don't count.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import jax.numpy as jnp
+from jax import lax
+
+from runtime.engine.jax.rows.base import Row
+
+if TYPE_CHECKING:
+    from jax import Array
+
+    from runtime.calculus import Value
+
+CLIP = lax.GatherScatterMode.CLIP
+
+
+def counted(indices: Array, length: int) -> Array:
+    """Indices from 0 on, int32 where that holds the length: negative ones count from the end."""
+    narrow = length <= jnp.iinfo(jnp.int32).max
+    found = indices.astype(jnp.int32 if narrow else jnp.int64)
+    return jnp.where(found < 0, found + length, found)
+
+
+def outside(x: Array, indices: Array, *_: Array, axis: int) -> Array:
+    """Whether an index is out of range."""
+    length = x.shape[axis]
+    if jnp.issubdtype(indices.dtype, jnp.unsignedinteger):
+        return jnp.any(indices.astype(jnp.uint64) >= length)
+    found = indices.astype(jnp.int64)
+    return jnp.any((found < -length) | (found >= length))
+
+
+def why_outside(value: Value) -> str:
+    """What numpy says about an index, but not which one."""
+    length = value.inputs[0].shape[value.attributes["axis"]]
+    return f"an index is out of range for an axis of length {length}"
+
+
+def along(x: Array, indices: Array, *, axis: int) -> Array:
+    """``x[…, indices[…, j], …]``, by batches: other axes that are split stay so."""
+    others = tuple(a for a in range(x.ndim) if a != axis)
+    numbers = lax.GatherDimensionNumbers(
+        offset_dims=(),
+        collapsed_slice_dims=(axis,),
+        start_index_map=(axis,),
+        operand_batching_dims=others,
+        start_indices_batching_dims=others,
+    )
+    places = counted(indices, x.shape[axis])[..., None]
+    return lax.gather(x, places, numbers, (1,) * x.ndim, mode=CLIP)
+
+
+def _take(x: Array, indices: Array, *, axis: int) -> Array:
+    return jnp.take(x, counted(indices, x.shape[axis]), axis=axis, mode="clip")
+
+
+def _scatter_add(x: Array, indices: Array, updates: Array, *, axis: int) -> Array:
+    places = (slice(None),) * axis + (counted(indices, x.shape[axis]),)
+    return x.at[places].add(updates, mode="drop")
+
+
+def _argsort(x: Array, *, axis: int, descending: bool) -> Array:
+    """Stable: equal elements keep their order, also when descending."""
+    if not descending:
+        return _sorting(x, axis)
+    back = lax.rev(_sorting(lax.rev(x, (axis,)), axis), (axis,))
+    return x.shape[axis] - 1 - back
+
+
+def _sorting(x: Array, axis: int) -> Array:
+    places = lax.broadcasted_iota(jnp.int32, x.shape, axis)
+    return lax.sort((x, places), dimension=axis, is_stable=True, num_keys=1)[1]
+
+
+def _one_hot(indices: Array, *, depth: int, dtype: str) -> Array:
+    classes = lax.broadcasted_iota(jnp.int64, (*indices.shape, depth), indices.ndim)
+    return (indices.astype(jnp.int64)[..., None] == classes).astype(dtype)
+
+
+ROWS = {
+    "take": Row(_take, outside, why_outside),
+    "scatter_add": Row(_scatter_add, outside, why_outside),
+    "take_along_axis": Row(along, outside, why_outside),
+    "argsort": Row(_argsort),
+    "one_hot": Row(_one_hot),
+}

@@ -1,0 +1,84 @@
+"""Reductions, running sums, softmax and root mean squares."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+import jax.numpy as jnp
+from jax import lax
+
+from runtime.engine.jax.rows.base import Row, wide
+
+if TYPE_CHECKING:
+    from jax import Array
+
+    from blocks.block import Shape
+
+
+def _reduction(function: Callable[..., Array]) -> Row:
+    return Row(lambda x, *, axes: function(x, axis=axes, keepdims=True))
+
+
+def _argument(function: Callable[..., Array]) -> Row:
+    return Row(lambda x, *, axis: jnp.expand_dims(function(x, axis, jnp.int64), axis))
+
+
+def _sum(x: Array, *, axes: Shape) -> Array:
+    if x.dtype == jnp.bool_:
+        return jnp.any(x, axis=axes, keepdims=True)
+    x = wide(x)
+    return jnp.sum(x, axis=axes, keepdims=True, dtype=x.dtype)
+
+
+def _logsumexp(x: Array, *, axes: Shape) -> Array:
+    """Shifted by the largest element, unless that is ±∞."""
+    x = wide(x)
+    top = jnp.max(x, axis=axes, keepdims=True)
+    shift = jnp.where(jnp.isfinite(top), top, jnp.zeros_like(top))
+    return lax.log(_sum(lax.exp(x - shift), axes=axes)) + shift
+
+
+def _shifted(x: Array, axis: int) -> Array:
+    x = wide(x)
+    return x - jnp.max(x, axis=axis, keepdims=True)
+
+
+def _softmax(x: Array, *, axis: int) -> Array:
+    grown = lax.exp(_shifted(x, axis))
+    return grown / _sum(grown, axes=(axis,))
+
+
+def _log_softmax(x: Array, *, axis: int) -> Array:
+    shifted = _shifted(x, axis)
+    return shifted - lax.log(_sum(lax.exp(shifted), axes=(axis,)))
+
+
+def _rms(x: Array) -> Array:
+    """√(Σ x² / n) in float64; 0 for an empty array.
+
+    Squares of float64 overflow or underflow long before the numbers themselves do.
+    """
+    if not x.size:
+        return jnp.zeros((), jnp.float64)
+    top = jnp.max(jnp.abs(x)).astype(jnp.float64)
+    plain = (top > 0) & (top < jnp.inf)
+    unit = jnp.where(plain, top, jnp.ones_like(top))
+    mean = jnp.mean(jnp.square(x.astype(jnp.float64) / unit))
+    return jnp.where(plain, top * jnp.sqrt(mean), top)
+
+
+ROWS = {
+    "sum": Row(_sum),
+    "max": _reduction(jnp.max),
+    "min": _reduction(jnp.min),
+    "any": _reduction(jnp.any),
+    "all": _reduction(jnp.all),
+    "argmax": _argument(lax.argmax),
+    "argmin": _argument(lax.argmin),
+    "logsumexp": Row(_logsumexp),
+    "softmax": Row(_softmax),
+    "log_softmax": Row(_log_softmax),
+    "cumulative_sum": Row(lambda x, *, axis: lax.cumsum(wide(x), axis)),
+    "rms": Row(_rms),
+}

@@ -1,0 +1,122 @@
+"""Values of a trace by their rows, compiled, beside those of the numpy kernels."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any
+
+import jax
+import numpy as np
+
+from runtime.calculus import Trace, Value
+from runtime.calculus.primitives.base import CONSTANT, LEAF
+from runtime.engine.jax.rows import apply, failure
+from tests.runtime.calculus.tracing import Array, compute, leaf
+
+ROUNDED = {
+    "exp", "expm1", "log", "log1p", "sin", "cos", "tan", "arcsin", "arccos", "arctan", "arctan2",
+    "sinh", "cosh", "tanh", "arcsinh", "arccosh", "arctanh", "sigmoid", "softplus", "erf", "power",
+    "divide", "cast",
+}  # fmt: skip
+"""Functions of one element that round in another way; each result is off by a few units."""
+
+UNITS = 8
+"""Units in the last place by which two functions of one element may differ."""
+
+ADDED = {
+    "sum", "logsumexp", "softmax", "log_softmax", "cumulative_sum", "rms", "matmul", "einsum",
+    "inverse", "solve", "cholesky", "determinant", "log_determinant", "conv2d", "conv2d_x",
+    "conv2d_w", "fold", "scatter_add", "add_along_axis", "multiply_along_axis",
+}  # fmt: skip
+"""Primitives that add or multiply many numbers, in another order."""
+
+PARTS = {"float16": 2e-3, "float32": 2e-6, "float64": 1e-14}
+"""Of the largest element, what sums of a few dozen numbers may differ by."""
+
+
+def arrays_of(trace: Trace, bound: Mapping[Value, Array]) -> dict[Value, Array]:
+    """Every value of a trace by the numpy kernels."""
+    found: dict[Value, Array] = dict(bound)
+    for value in trace.values:
+        found.setdefault(value, compute(value, found))
+    return found
+
+
+def computed(values: Iterable[Value]) -> list[Value]:
+    """The values that have rows, or are called."""
+    return [value for value in values if value.primitive not in (LEAF, CONSTANT)]
+
+
+def by_rows(values: Sequence[Value], arrays: Mapping[Value, Array]) -> list[Array]:
+    """Each value by its row from the inputs that numpy has; all in one compiled function."""
+    inputs = list(dict.fromkeys(x for value in values for x in value.inputs))
+
+    @jax.jit
+    def everything(given: list[Any]) -> list[Any]:
+        place = dict(zip(inputs, given, strict=True))
+        return [apply(value, [place[x] for x in value.inputs]) for value in values]
+
+    with jax.enable_x64(True):
+        return [np.asarray(x) for x in everything([arrays[x] for x in inputs])]
+
+
+def failures(values: Sequence[Value], arrays: Mapping[Value, Array]) -> list[bool]:
+    """For each value whether its row says that numpy raises."""
+
+    @jax.jit
+    def everything(given: list[list[Any]]) -> list[Any]:
+        return [failure(value, inputs) for value, inputs in zip(values, given, strict=True)]
+
+    with jax.enable_x64(True):
+        found = everything([[arrays[x] for x in value.inputs] for value in values])
+    assert all(each is not None and each.shape == () and each.dtype == bool for each in found)
+    return [bool(each) for each in found]
+
+
+def assert_alike(value: Value, found: Array, wanted: Array) -> None:
+    """Shape and dtype are equal, and the numbers as near as rounding allows."""
+    assert (found.shape, found.dtype) == (wanted.shape, wanted.dtype), value
+    name = value.primitive.name
+    if wanted.dtype.kind != "f" or name not in ROUNDED | ADDED:
+        assert np.array_equal(found, wanted, equal_nan=wanted.dtype.kind == "f"), value
+        return
+    finite = np.abs(wanted[np.isfinite(wanted)]).astype(float)
+    info = np.finfo(wanted.dtype)
+    part = PARTS[value.dtype] * np.max(finite, initial=0) if name in ADDED else 0
+    # Numbers below the least normal one are 0 to a compiled program.
+    atol = part + float(info.tiny)
+    with np.errstate(all="ignore"):
+        np.testing.assert_allclose(
+            found.astype(float), wanted.astype(float), UNITS * float(info.eps), atol, err_msg=value
+        )
+
+
+def check(trace: Trace, bound: Mapping[Value, Array]) -> None:
+    """Every value of a trace: its row against its kernel."""
+    arrays = arrays_of(trace, bound)
+    values = computed(trace.values)
+    for value, found in zip(values, by_rows(values, arrays), strict=True):
+        assert_alike(value, found, arrays[value])
+
+
+class Sheet:
+    """Calls on one trace, so that all of them compile as one function."""
+
+    def __init__(self) -> None:
+        self.trace = Trace()
+        self.bound: dict[Value, Array] = {}
+
+    def add(self, call: Callable[..., Any], *inputs: Array) -> None:
+        """``call(xp, *inputs)``."""
+        leaves = [self.leaf(x) for x in inputs]
+        call(self.trace.xp, *leaves)
+
+    def leaf(self, array: Array) -> Value:
+        """A leaf that is bound to an array."""
+        found = leaf(self.trace, array.shape, str(array.dtype))
+        self.bound[found] = array
+        return found
+
+    def check(self) -> None:
+        """Every value on it: its row against its kernel."""
+        check(self.trace, self.bound)

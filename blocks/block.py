@@ -84,7 +84,7 @@ class Block(BaseModel):
     Raises BlockDefinitionError when a subclass is defined that can't work.
     """
 
-    model_config = ConfigDict(frozen=True, extra="forbid", validate_default=True)
+    model_config = ConfigDict(frozen=True, extra="forbid", validate_default=True, defer_build=True)
 
     family: ClassVar[str] = ""
     """Palette group; taken from the module's name when empty."""
@@ -296,6 +296,8 @@ class Block(BaseModel):
                 cls.family = cls.__module__.rpartition(".")[2]
             cls.inputs = _ports_of(cls)
             _check(cls)
+        if not cls.__module__.startswith("blocks."):  # which are built on first use
+            cls.model_rebuild(raise_errors=False, _types_namespace={})
 
 
 class Source(Block):

@@ -11,15 +11,20 @@ import pkgutil
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cache, partial
-from importlib.metadata import EntryPoint, entry_points
+from threading import RLock
 from types import MappingProxyType, ModuleType
+from typing import TYPE_CHECKING, Any
 
 from blocks import library
 from blocks.arguments import explained
 from blocks.block import Block
 from blocks.errors import UnknownBlockError
+from blocks.importing.kinds import module_of
 from blocks.nearest import did_you_mean
 from blocks.plugins import IMPORT_SECONDS, PluginError, contain, guarded
+
+if TYPE_CHECKING:
+    from importlib.metadata import EntryPoint
 
 GROUP = "gradwire.blocks"
 
@@ -61,6 +66,8 @@ class Registry:
 
     def load_plugins(self) -> None:
         """Load the plug-ins; one that fails is a problem and does not affect the others."""
+        from importlib.metadata import entry_points  # is slow to import
+
         for entry in sorted(entry_points(group=GROUP), key=lambda e: (e.name, e.value)):
             try:
                 guarded(partial(self._load, entry), IMPORT_SECONDS)
@@ -99,21 +106,20 @@ class Registry:
         """All block classes by type name, library first, in order of definition."""
         return MappingProxyType(self._classes)
 
+    def find(self, name: str) -> type[Block] | None:
+        """The class of that type name, or None."""
+        return self._classes.get(name)
+
     @explained
     def get(self, name: str) -> type[Block]:
         """The class of that type name; raises UnknownBlockError with the nearest names."""
-        try:
-            return self._classes[name]
-        except KeyError:
-            step = did_you_mean(name, self._classes, cutoff=0.5)
-            step = step or (
-                "Install the plug-in that brings it; `gradwire blocks` lists what is there."
-            )
-            if self.left_out:
-                step += " Some plug-ins could not be loaded: `gradwire blocks` says which, and why."
-            raise UnknownBlockError(
-                f"No block of type {name!r} is installed.", next_step=step
-            ) from None
+        if (cls := self.find(name)) is not None:
+            return cls
+        step = did_you_mean(name, self._classes, cutoff=0.5)
+        step = step or "Install the plug-in that brings it; `gradwire blocks` lists what is there."
+        if self.left_out:
+            step += " Some plug-ins could not be loaded: `gradwire blocks` says which, and why."
+        raise UnknownBlockError(f"No block of type {name!r} is installed.", next_step=step)
 
     @property
     def left_out(self) -> list[str]:
@@ -136,10 +142,14 @@ def _origin(entry: EntryPoint) -> str:
 
 
 def library_modules() -> Iterator[ModuleType]:
-    """The modules of ``blocks.library``, in the order its ``FAMILIES`` gives, then the rest."""
+    """The modules of ``blocks.library``, in the order its ``MODULES`` gives, then the rest."""
     names = {info.name for info in pkgutil.iter_modules(library.__path__)}
-    for name in [*library.FAMILIES, *sorted(names - set(library.FAMILIES))]:
-        yield importlib.import_module(f"{library.__name__}.{name}")
+    for name in [*library.MODULES, *sorted(names - set(library.MODULES))]:
+        yield _library_module(name)
+
+
+def _library_module(name: str) -> ModuleType:
+    return importlib.import_module(f"{library.__name__}.{name}")
 
 
 def discover() -> Registry:
@@ -151,7 +161,32 @@ def discover() -> Registry:
     return found
 
 
+class _Installed(Registry):
+    """The registry of this installation, which is discovered when more is wanted than classes of
+    the library by their names: most runs need few modules of it, and no plug-in.
+    """
+
+    def __init__(self) -> None:
+        self._lock = RLock()
+
+    def __getattr__(self, name: str) -> Any:
+        """Discover what is not there yet."""
+        if name not in Registry.__dataclass_fields__:
+            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+        with self._lock:
+            if name not in vars(self):
+                vars(self).update(vars(discover()))
+        return vars(self)[name]
+
+    def find(self, name: str) -> type[Block] | None:
+        if "_classes" not in vars(self) and (module := module_of(name)):
+            cls = getattr(_library_module(module), name, None)
+            if isinstance(cls, type) and issubclass(cls, Block) and cls.type_name() == name:
+                return cls
+        return super().find(name)
+
+
 @cache
 def registry() -> Registry:
-    """The registry of this installation, made on the first call."""
-    return discover()
+    """The registry of this installation; always the same."""
+    return _Installed()

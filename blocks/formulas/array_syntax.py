@@ -74,9 +74,9 @@ class Part(NamedTuple):
 
 def block_class(kind: str) -> type[Block] | None:
     """The class of a block type in any spelling: ``MatMul``, ``mat_mul`` or ``matmul``."""
+    if (cls := registry().find(kind)) is not None:
+        return cls
     classes = registry().classes
-    if kind in classes:
-        return classes[kind]
     return {_normalised(name): cls for name, cls in classes.items()}.get(_normalised(kind))
 
 

@@ -10,14 +10,13 @@ from typing import TYPE_CHECKING, Any
 from weakref import WeakValueDictionary
 
 from blocks.errors import FileError
-from blocks.library.data import Dataset
 from runtime.data.columns import Arrays, Table
 from runtime.data.files.access import located
-from runtime.data.generators import generate
 from runtime.data.rows import Rows
 from runtime.diagram.files.storage import system_errors
 
 if TYPE_CHECKING:
+    from blocks.library.data import Dataset
     from runtime.data.files.csv_file import Watch
 
 _DRAWN = ("source", "count", "classes", "noise", "turns", "seed")
@@ -76,4 +75,7 @@ def _table(block: Dataset, path: Path | None, version: str, watch: Watch) -> Tab
 
 @lru_cache(maxsize=4)
 def _generated(**parameters: Any) -> Arrays:
+    from blocks.library.data import Dataset  # most programs have none
+    from runtime.data.generators import generate
+
     return Arrays(generate(Dataset(**parameters)))

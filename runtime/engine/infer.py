@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from blocks.block import Opaque, OpenShape, Shape, Source
 from blocks.errors import GradwireError
-from blocks.library.data import Dataset
+from blocks.importing.kinds import is_dataset
 from blocks.limits import MAX_VALUES
 from blocks.trees import Tree
 from runtime.calculus import Trace, Value
@@ -25,6 +25,7 @@ from runtime.engine.interruption import until_cancelled
 from runtime.engine.trees import results_of
 
 if TYPE_CHECKING:
+    from blocks.library.data import Dataset
     from runtime.engine.flat import Flat, Instance
 
 Known: TypeAlias = tuple[Shape, str]
@@ -158,7 +159,7 @@ def _forward(
         if instance.path in shapes:
             known[outputs[0]] = shapes[instance.path], block.leaf_dtype
         return
-    if isinstance(block, Dataset):
+    if is_dataset(block):
         known.update(_data(flat, instance, block, shapes))
         return
     inputs = [_input(flat, instance, port, known) for port in instance.inputs]

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from blocks.block import Opaque, Shape, Source
 from blocks.errors import GradwireError, LimitError, Location, ShapeError
-from blocks.library.data import Dataset
+from blocks.importing.kinds import is_dataset
 from blocks.library.views import ViewBlock
 from blocks.limits import MAX_VALUES
 from blocks.paths import path_text
@@ -28,6 +28,7 @@ from runtime.engine.program import Leaf, Program
 from runtime.engine.trees import own_forward, results_of
 
 if TYPE_CHECKING:
+    from blocks.library.data import Dataset
     from runtime.diagram.paths import InstancePath, PortPath, WirePath
     from runtime.engine.trees import Forward
 
@@ -225,7 +226,7 @@ class _Lowering:
 
     def _trace(self, instance: Instance) -> None:
         block, program = instance.block, self.program
-        if isinstance(block, Dataset):
+        if is_dataset(block):
             self._trace_data(instance, block)
             return
         if isinstance(block, Source):

@@ -9,7 +9,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from blocks.block import Block, Shape, Source
-from blocks.library.data import Dataset
+from blocks.importing.kinds import is_dataset
 from blocks.library.views import Display, ViewBlock
 from runtime.calculus import Trace, Value, passes_gradient
 from runtime.calculus.dtypes import FLOATS
@@ -152,7 +152,8 @@ class Program:
             and not port.leaf
             and value.shape == ()
             and value.dtype in FLOATS
-            and not isinstance(self.block(port.block), Source | Dataset | Display)
+            and not isinstance(block := self.block(port.block), Source | Display)
+            and not is_dataset(block)
         ]
 
     @cached_property

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from blocks.block import Source
-from blocks.library.data import Dataset
+from blocks.importing.kinds import is_dataset
 from blocks.library.pages import Composite, PageInput
 from runtime.calculus.dtypes import holders
 from runtime.diagram.checks.checks import check
@@ -34,7 +34,7 @@ def rebind(
     else differs, returns None and leaves the programs unchanged.
     """
     if before.folder != after.folder and any(
-        isinstance(instance.block, Dataset) and instance.block.is_file
+        is_dataset(instance.block) and instance.block.is_file
         for program in programs
         for instance in program.instances.values()
     ):

@@ -14,7 +14,7 @@ from blocks import registry
 @pytest.fixture
 def site(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     """A folder on ``sys.path`` into which distributions can be put."""
-    registry()  # that of the installation knows nothing of them
+    assert registry().classes  # that of the installation knows nothing of them
     before = set(sys.modules)
     monkeypatch.syspath_prepend(str(tmp_path))
     yield tmp_path

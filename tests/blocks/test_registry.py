@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -9,13 +12,13 @@ import pytest
 
 from blocks import registry
 from blocks.errors import UnknownBlockError
-from blocks.library import FAMILIES
-from blocks.registry import discover, library_modules
+from blocks.library import MODULES
+from blocks.registry import Registry, discover, library_modules
 from tests.blocks.installing import install, site
 from tests.blocks.single import gradients, value
 
 if TYPE_CHECKING:
-    from pathlib import Path
+    from types import ModuleType
 
 __all__ = ["site"]
 
@@ -42,9 +45,60 @@ class Add(Block):
 
 def test_the_library_loads_without_a_problem() -> None:
     assert registry().problems == []
-    assert [*registry().families()] == list(FAMILIES)
     modules = [module.__name__.rpartition(".")[2] for module in library_modules()]
-    assert modules == [*FAMILIES, "formula"]  # whose block is in the family of the pages
+    assert modules == list(MODULES)
+    assert modules == [*registry().families(), "formula"]  # whose block is a page's
+
+
+@pytest.mark.parametrize("module", [*library_modules()], ids=lambda module: module.__name__)
+def test_the_index_has_the_blocks_of_a_module_in_order(module: ModuleType) -> None:
+    found = Registry()
+    found.add_module(module)
+    name = module.__name__.rpartition(".")[2]
+    assert MODULES[name].split() == [*found.classes], f"see MODULES[{name!r}] in blocks/library"
+
+
+def test_a_block_of_the_library_is_imported_without_the_others() -> None:
+    imported = run(
+        "from blocks import registry; assert registry().get('Mul').__name__ == 'Mul'\n"
+        "import sys; print(*sys.modules)"
+    )
+    assert "blocks.library.arithmetic" in imported
+    assert not {"blocks.library.losses", "importlib.metadata"} & set(imported)
+
+
+def test_all_are_found_after_one(site: Path) -> None:
+    install(site, "softsign_plugin", SOFTSIGN, "all = softsign_plugin")
+    told = run(
+        f"import sys; sys.path.insert(0, {str(site)!r})\n"
+        "from blocks import registry; first = registry().get('Mul')\n"
+        "assert registry().get('Softsign').plugin and registry().get('Mul') is first\n"
+        "assert registry().classes['Mul'] is first\n"
+        "print(len(registry().problems), *registry().classes)"
+    )
+    assert told == ["1", *registry().classes, "Softsign"]
+
+
+def test_a_block_that_the_index_lacks_is_found() -> None:
+    told = run(
+        "from blocks import library; library.MODULES = {**library.MODULES, 'logic': ''}\n"
+        "from blocks import registry; print(registry().get('Where').family)"
+    )
+    assert told == ["logic"]
+
+
+def test_an_attribute_that_no_registry_has_is_an_error() -> None:
+    with pytest.raises(AttributeError, match="no_such_attribute"):
+        getattr(registry(), "no_such_attribute")  # noqa: B009 # mypy refuses the attribute
+
+
+def run(code: str) -> list[str]:
+    """The words that Python code prints in a process of its own."""
+    root = Path(__file__).parents[2]
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=root, check=True, capture_output=True, text=True
+    )
+    return done.stdout.split()
 
 
 def test_found_once() -> None:
@@ -109,6 +163,12 @@ def test_a_package_brings_the_blocks_of_its_modules(site: Path) -> None:
             "from blocks import Block\nclass Silent(Block):\n  def forward(self, xp, x): return x",
             "bad = bad_plugin",
             "Silent has no docstring",
+        ),
+        (
+            "from blocks import Block\nclass Odd(Block):\n  'Odd.'\n  view: memoryview = None\n"
+            "  def forward(self, xp, x): return x",
+            "bad = bad_plugin",
+            "schema for <class 'memoryview'>",
         ),
     ],
 )

@@ -24,7 +24,7 @@ def _texts(value: Any) -> Any:
 class Column(BaseModel):
     """What one port of a data set provides: columns of the source, and how they are prepared."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)
 
     of: Annotated[
         tuple[Annotated[str, Field(max_length=MAX_PATH)], ...],

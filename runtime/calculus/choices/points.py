@@ -9,8 +9,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
 
-from blocks.library.convolution.windows import each
-
 if TYPE_CHECKING:
     from runtime.calculus.choices.choice import Array, Site
 
@@ -205,6 +203,8 @@ def _by_place(found: Any) -> Any:
 def _windows(site: Site) -> Array:
     """The windows of a pooling in arrays (N, C, lengths…): (N, C, places…, elements)."""
     block: Any = site.block
+    from blocks.library.convolution.windows import each  # blocks that are there by now
+
     window, dilation = each(block.window), each(block.dilation)
     reach = tuple(d * (k - 1) + 1 for k, d in zip(window, dilation, strict=True))
     axes = tuple(range(2, 2 + len(window)))

@@ -8,7 +8,7 @@ from dataclasses import replace
 from pathlib import Path, PureWindowsPath
 from typing import TYPE_CHECKING
 
-from blocks.library.data import Dataset
+from blocks.importing.kinds import is_dataset
 
 if TYPE_CHECKING:
     from runtime.diagram.model import Diagram
@@ -26,7 +26,7 @@ def with_data_paths(diagram: Diagram, change: Callable[[str], str]) -> Diagram:
         changed = {
             name: block.with_parameters(path=path)
             for name, block in page.blocks.items()
-            if isinstance(block, Dataset) and block.path
+            if is_dataset(block) and block.path
             if (path := change(block.path)) != block.path
         }
         if changed:

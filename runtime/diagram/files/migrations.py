@@ -109,7 +109,7 @@ def _with_variables(pages: Mapping[str, Mapping[str, dict[str, Any]]]) -> set[st
 
 def _may_train(type_name: object) -> bool:
     """Whether blocks of this type may be variables; True for a type that is not installed."""
-    cls = registry().classes.get(str(type_name))
+    cls = registry().find(str(type_name))
     return cls is None or (issubclass(cls, Source) and cls.kind == "variable")
 
 

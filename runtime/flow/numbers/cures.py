@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from blocks.library.reduce import Norm
+from blocks.importing.kinds import is_kind
 from runtime.flow.numbers.contributions import Contributions, RouteFactors
 from runtime.flow.structure.neighbours import neighbours_of
 from runtime.flow.words import phrases, value_sentences
@@ -76,7 +76,7 @@ class Cures:
         found: dict[InstancePath, set[InstancePath]] = {}
         for path, instance in self._program.instances.items():
             length = run.values.get(path.port("out"))
-            is_norm = isinstance(instance.block, Norm) and len(found) < _NORMS
+            is_norm = is_kind(instance.block, "Norm") and len(found) < _NORMS
             if is_norm and length is not None and length.size and not np.any(length):
                 found[path] = self._before(path)
         return found

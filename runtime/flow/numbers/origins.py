@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 
 from blocks.block import Source
 from blocks.errors import Location
+from blocks.importing.kinds import is_kind
 from blocks.library.gradient import Gradient
-from blocks.library.logic import Where
 from runtime.diagram import MAIN, Diagnostic
 from runtime.diagram.paths import PortPath
 from runtime.flow.numbers.derivatives import steep_block
@@ -291,7 +291,7 @@ class Values:
         while pending:
             at = pending.pop()
             if at != path and at not in self._wild_blocks:
-                if isinstance(self._program.block(at), Where):
+                if is_kind(self._program.block(at), "Where"):
                     return at
                 continue
             further = [block for block in self._readers.get(at, ()) if block not in seen]
@@ -303,7 +303,7 @@ class Values:
     def _has_where(self) -> bool:
         instances = self._program.instances.values()
         return self._program.derived(
-            "has Where", lambda: any(isinstance(instance.block, Where) for instance in instances)
+            "has Where", lambda: any(is_kind(instance.block, "Where") for instance in instances)
         )
 
     @cached_property

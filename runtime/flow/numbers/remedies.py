@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from blocks.library.functions import Clip
+from blocks.importing.kinds import is_clip
 from runtime.flow.structure.exponentials import function_of
 from runtime.flow.structure.neighbours import SHAPES, neighbours_of
 from runtime.flow.words import value_sentences
@@ -136,7 +136,7 @@ class Remedies:
         for at in self._route_back(path):
             block = self._program.instances[at].block
             value = self._values.get(at.port("out"))
-            if not isinstance(block, Clip) or value is None or value.shape != poles.shape:
+            if not is_clip(block) or value is None or value.shape != poles.shape:
                 continue
             for name, limit in (("min", block.min), ("max", block.max)):
                 if limit is not None and np.all(value[poles] == value.dtype.type(limit)):

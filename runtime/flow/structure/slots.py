@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from blocks.importing.kinds import is_kind
 from blocks.library.gradient import StopGradient
-from blocks.library.reduce import ArgMax
 from blocks.paths import path_text
 from runtime.calculus.dtypes import is_float
 from runtime.calculus.primitives.base import WIRE
@@ -89,7 +89,7 @@ class Slots:
         soft, key = sources[self._keys[before]], self._keys[target]
         shape = self.program.ports[soft].shape
         if shape != target.shape:
-            chooses = isinstance(self.program.block(cutter.block), ArgMax)
+            chooses = is_kind(self.program.block(cutter.block), "ArgMax")
             unfit = sentences.unfit_choice if chooses and shape else sentences.unfit
             return unfit(
                 cutter.block, f"the shape is {shape} before it and {target.shape} after it"

@@ -5,8 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from blocks.library.arithmetic import Add, Sub
-from blocks.library.functions import Ceil, Floor, Round, Sign
+from blocks.importing.kinds import is_kind
 from blocks.library.gradient import GradientReversal, GradientScale
 from blocks.library.losses import Loss
 
@@ -17,7 +16,7 @@ if TYPE_CHECKING:
     from runtime.flow.analyse import Flow
 
 
-STEPS = (Round, Floor, Ceil, Sign)
+STEPS = ("Round", "Floor", "Ceil", "Sign")
 """Blocks that pass gradient, which is always 0."""
 
 
@@ -56,24 +55,24 @@ def surrogate_of(flow: Flow, stop: InstancePath) -> Surrogate | None:
 
 def _of_difference(program: Program, stop: InstancePath, stopped: PortPath) -> Surrogate | None:
     """``soft + stop(hard − soft)``."""
-    if not _is(program, stopped.block, Sub):
+    if not _is(program, stopped.block, "Sub"):
         return None
     terms = _inputs(program, stopped.block)
     if len(terms) < 2:
         return None
     hard, soft = terms["a"], terms["b"]
-    sums = _readers(program, stop.port("out"), Add)
+    sums = _readers(program, stop.port("out"), "Add")
     return Surrogate(stop, hard, soft) if any(soft in inputs.values() for inputs in sums) else None
 
 
 def _of_soft(flow: Flow, stop: InstancePath, soft: PortPath) -> Surrogate | None:
     """``hard − stop(soft) + soft``, in either order, if hard passes no gradient back."""
     program, out = flow.program, stop.port("out")
-    for path in _reading(program, out, Sub):
+    for path in _reading(program, out, "Sub"):
         taken = _inputs(program, path)
         if taken.get("b") != out or len(taken) < 2:
             continue
-        for terms in _readers(program, path.port("out"), Add):
+        for terms in _readers(program, path.port("out"), "Add"):
             others = [port for port in terms.values() if port != path.port("out")]
             hard = taken["a"] if others == [soft] else others[0] if taken["a"] == soft else None
             if hard is not None and _is_hard(flow, hard):
@@ -88,20 +87,20 @@ def _is_hard(flow: Flow, port: PortPath) -> bool:
     return steps or not any(map(flow.trained_upstream, wires))
 
 
-def _reading(program: Program, port: PortPath, kind: type[Block]) -> list[InstancePath]:
+def _reading(program: Program, port: PortPath, kind: str) -> list[InstancePath]:
     """The blocks of a kind that read a port."""
     wires = (wire for wire, source in program.wire_sources.items() if source == port)
     found = dict.fromkeys(program.wire_targets[wire] for wire in wires)
     return [path for path in found if _is(program, path, kind)]
 
 
-def _readers(program: Program, port: PortPath, kind: type[Block]) -> list[dict[str, PortPath]]:
+def _readers(program: Program, port: PortPath, kind: str) -> list[dict[str, PortPath]]:
     """The inputs of the blocks of a kind that read a port, by name."""
     return [_inputs(program, path) for path in _reading(program, port, kind)]
 
 
-def _is(program: Program, path: InstancePath, kind: type[Block]) -> bool:
-    return path in program.instances and isinstance(program.block(path), kind)
+def _is(program: Program, path: InstancePath, kind: str) -> bool:
+    return path in program.instances and is_kind(program.block(path), kind)
 
 
 def _inputs(program: Program, path: InstancePath) -> dict[str, PortPath]:

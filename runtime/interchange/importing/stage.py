@@ -175,7 +175,7 @@ class Stage(Shaping):
         self, kind: str, *inputs: Staged | None, name: str = "", **parameters: Any
     ) -> tuple[Staged, ...]:
         """All outputs of a new block, in order; see ``block``."""
-        cls = registry().classes.get(kind)
+        cls = registry().find(kind)
         if cls is None:
             raise UnsupportedError(kind, "no such block is installed", written=self._written)
         block = cls(**parameters)
@@ -201,7 +201,7 @@ class Stage(Shaping):
     def output(self, x: Staged, name: str) -> Staged:
         """Show a value under the name that the model gives it, on the main page."""
         with self.at(()):
-            block = registry().classes["Display"]()
+            block = registry().get("Display")()
             given = {"x": x}
             (shown,) = self._put_up(block, given, name, self._forward(block, given))
         self._outputs[name] = shown

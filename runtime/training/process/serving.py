@@ -83,7 +83,7 @@ class Server:
 
     def serve(self) -> None:
         """Do jobs; the process ends when nobody writes commands any more."""
-        registry()
+        len(registry().classes)  # imports the plug-ins now, before there are jobs to stop
         threading.Thread(target=self._listen, daemon=True).start()
         with listening(self._tell_reading):
             while True:

@@ -23,6 +23,8 @@ JUSTIFIED = {
     "blocks/formulas/nodes.py": "lines of source files, and a port in a message",
     "blocks/library/convolution/convolutions.py": "a fraction",
     "blocks/library/parts.py": "slices",
+    "blocks/importing/kinds.py": "names of modules",
+    "blocks/importing/names.py": "names of modules",
     "blocks/registry.py": "names of modules",
     "runtime/cli/display.py": "addresses of displays",
     "runtime/data/files/archives.py": "arrays of a file in a message, and names of dtypes",

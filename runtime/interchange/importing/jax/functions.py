@@ -68,6 +68,6 @@ def _activation(walk: Walk, name: str, wires: list[Wire]) -> Wire | None:
             given = {parameter: float(number.reshape(()))}
         elif len(wires) == 2:
             return None
-    if others or kind not in registry().classes:
+    if others or registry().find(kind) is None:
         return None
     return Wire(walk.stage.block(kind, x.narrow, **given), x.shape)

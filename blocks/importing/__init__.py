@@ -1,0 +1,1 @@
+"""Imports what is needed when it is first used."""

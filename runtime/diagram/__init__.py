@@ -1,58 +1,63 @@
 """The diagram model, and how diagrams are edited, checked, stored and laid out."""
 
+from typing import TYPE_CHECKING
+
+from blocks.importing.names import imported_on_use
 from blocks.names import NAME_RULE, fresh_names, is_name
-from runtime.diagram.checks.checks import check
-from runtime.diagram.checks.diagnostics import Diagnostic, Severity
-from runtime.diagram.edits.applying import Edit, apply, can_connect
-from runtime.diagram.edits.changes import (
-    AddBlock,
-    Arrange,
-    Batch,
-    BendWire,
-    Change,
-    Connect,
-    Disconnect,
-    InsertPage,
-    MoveBlocks,
-    RemoveBlocks,
-    RemovePage,
-    RenameBlock,
-    RenamePage,
-    SetLesson,
-    SetNote,
-    SetParameters,
-    SetTitle,
-    SetTraining,
-    SetViews,
-    StyleBlocks,
-)
-from runtime.diagram.edits.grouping import (
-    copied_page,
-    group,
-    new_page,
-    own_page,
-    page_of,
-    uses,
-)
-from runtime.diagram.edits.ungrouping import unfold, ungroup
-from runtime.diagram.files.schema import json_schema
-from runtime.diagram.files.storage import Pulse, dumps, load, loads, save
-from runtime.diagram.layout.arranging import arrange
-from runtime.diagram.model import (
-    MAIN,
-    Diagram,
-    Note,
-    Page,
-    Point,
-    Ports,
-    Style,
-    View,
-    Wire,
-    ports,
-    same_meaning,
-)
-from runtime.diagram.names import fresh_name
-from runtime.diagram.paths import ROOT, InstancePath, PortName, PortPath, WirePath
+
+if TYPE_CHECKING:
+    from runtime.diagram.checks.checks import check
+    from runtime.diagram.checks.diagnostics import Diagnostic, Severity
+    from runtime.diagram.edits.applying import Edit, apply, can_connect
+    from runtime.diagram.edits.changes import (
+        AddBlock,
+        Arrange,
+        Batch,
+        BendWire,
+        Change,
+        Connect,
+        Disconnect,
+        InsertPage,
+        MoveBlocks,
+        RemoveBlocks,
+        RemovePage,
+        RenameBlock,
+        RenamePage,
+        SetLesson,
+        SetNote,
+        SetParameters,
+        SetTitle,
+        SetTraining,
+        SetViews,
+        StyleBlocks,
+    )
+    from runtime.diagram.edits.grouping import (
+        copied_page,
+        group,
+        new_page,
+        own_page,
+        page_of,
+        uses,
+    )
+    from runtime.diagram.edits.ungrouping import unfold, ungroup
+    from runtime.diagram.files.schema import json_schema
+    from runtime.diagram.files.storage import Pulse, dumps, load, loads, save
+    from runtime.diagram.layout.arranging import arrange
+    from runtime.diagram.model import (
+        MAIN,
+        Diagram,
+        Note,
+        Page,
+        Point,
+        Ports,
+        Style,
+        View,
+        Wire,
+        ports,
+        same_meaning,
+    )
+    from runtime.diagram.names import fresh_name
+    from runtime.diagram.paths import ROOT, InstancePath, PortName, PortPath, WirePath
 
 __all__ = [
     "MAIN",
@@ -117,3 +122,23 @@ __all__ = [
     "ungroup",
     "uses",
 ]
+
+__getattr__ = imported_on_use(
+    __name__,
+    {
+        "checks.checks": "check",
+        "checks.diagnostics": "Diagnostic Severity",
+        "edits.applying": "Edit apply can_connect",
+        "edits.changes": "AddBlock Arrange Batch BendWire Change Connect Disconnect InsertPage "
+        "MoveBlocks RemoveBlocks RemovePage RenameBlock RenamePage SetLesson SetNote SetParameters "
+        "SetTitle SetTraining SetViews StyleBlocks",
+        "edits.grouping": "copied_page group new_page own_page page_of uses",
+        "edits.ungrouping": "unfold ungroup",
+        "files.schema": "json_schema",
+        "files.storage": "Pulse dumps load loads save",
+        "layout.arranging": "arrange",
+        "model": "MAIN Diagram Note Page Point Ports Style View Wire ports same_meaning",
+        "names": "fresh_name",
+        "paths": "ROOT InstancePath PortName PortPath WirePath",
+    },
+)

@@ -2,9 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, TypeAlias
+from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, Strict, StringConstraints
+
+from blocks.docstrings import field_docstrings
+
+if TYPE_CHECKING:
+    from pydantic import GetJsonSchemaHandler
+    from pydantic.json_schema import JsonSchemaValue
+    from pydantic_core import CoreSchema
 
 MAX_ENTRIES = 64
 """Entries of a list or a mapping."""
@@ -29,4 +36,19 @@ Number: TypeAlias = Annotated[float, Strict(), Field(allow_inf_nan=False)]
 class Record(BaseModel):
     """An immutable record with known fields alone."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid", use_attribute_docstrings=True)
+    model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)
+
+    @classmethod
+    def __get_pydantic_json_schema__(
+        cls, schema: CoreSchema, handler: GetJsonSchemaHandler
+    ) -> JsonSchemaValue:
+        """The schema with the docstrings of the fields, which are read from the source only now."""
+        found = handler(schema)
+        fields = handler.resolve_ref_schema(found)["properties"]
+        texts: dict[str, str] = {}
+        for base in reversed(cls.__mro__[: cls.__mro__.index(Record)]):
+            texts |= dict.fromkeys(base.__annotations__, "") | field_docstrings(base)
+        for name, text in texts.items():
+            if text and name in fields:
+                fields[name]["description"] = text
+        return found

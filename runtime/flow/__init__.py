@@ -1,30 +1,35 @@
 """Explains which wires carry gradient and why: states, witnesses, cutters, repairs, sentences."""
 
+from typing import TYPE_CHECKING
+
+from blocks.importing.names import imported_on_use
 from runtime.flow.analyse import Flow, analyse
 from runtime.flow.badges import Badge, Mark, badges
-from runtime.flow.numbers.gradient_check import Check, check_gradients
-from runtime.flow.numbers.origins import Origin
-from runtime.flow.numbers.rules import Thresholds
-from runtime.flow.observed import Cancel, ObservedFlow
-from runtime.flow.observing import flow_of_run, observe
-from runtime.flow.tools.causes import Cause, causes
-from runtime.flow.tools.contracts import (
-    Breach,
-    Contract,
-    Outcome,
-    check_contracts,
-    contracts_of,
-    needs_run,
-    parse_contracts,
-    unowned,
-)
-from runtime.flow.tools.dialects import Dialects, dialects
-from runtime.flow.tools.doctor import diagnose, reassurance
-from runtime.flow.tools.findings import Finding
-from runtime.flow.tools.ledger import Account, Entry, LossMatrix, account, ledger, loss_matrix
-from runtime.flow.tools.repairs import Fix, fix, fixes, with_fix
-from runtime.flow.tools.whatif import Comparison, Difference, WhatIf
-from runtime.flow.words.states import PASSING, Complaint, Cutter, State, Verdict
+
+if TYPE_CHECKING:
+    from runtime.flow.numbers.gradient_check import Check, check_gradients
+    from runtime.flow.numbers.origins import Origin
+    from runtime.flow.numbers.rules import Thresholds
+    from runtime.flow.observed import Cancel, ObservedFlow
+    from runtime.flow.observing import flow_of_run, observe
+    from runtime.flow.tools.causes import Cause, causes
+    from runtime.flow.tools.contracts import (
+        Breach,
+        Contract,
+        Outcome,
+        check_contracts,
+        contracts_of,
+        needs_run,
+        parse_contracts,
+        unowned,
+    )
+    from runtime.flow.tools.dialects import Dialects, dialects
+    from runtime.flow.tools.doctor import diagnose, reassurance
+    from runtime.flow.tools.findings import Finding
+    from runtime.flow.tools.ledger import Account, Entry, LossMatrix, account, ledger, loss_matrix
+    from runtime.flow.tools.repairs import Fix, fix, fixes, with_fix
+    from runtime.flow.tools.whatif import Comparison, Difference, WhatIf
+    from runtime.flow.words.states import PASSING, Complaint, Cutter, State, Verdict
 
 __all__ = [
     "PASSING",
@@ -74,3 +79,24 @@ __all__ = [
     "unowned",
     "with_fix",
 ]
+
+__getattr__ = imported_on_use(
+    __name__,
+    {
+        "numbers.gradient_check": "Check check_gradients",
+        "numbers.origins": "Origin",
+        "numbers.rules": "Thresholds",
+        "observed": "Cancel ObservedFlow",
+        "observing": "flow_of_run observe",
+        "tools.causes": "Cause causes",
+        "tools.contracts": "Breach Contract Outcome check_contracts contracts_of needs_run "
+        "parse_contracts unowned",
+        "tools.dialects": "Dialects dialects",
+        "tools.doctor": "diagnose reassurance",
+        "tools.findings": "Finding",
+        "tools.ledger": "Account Entry LossMatrix account ledger loss_matrix",
+        "tools.repairs": "Fix fix fixes with_fix",
+        "tools.whatif": "Comparison Difference WhatIf",
+        "words.states": "PASSING Complaint Cutter State Verdict",
+    },
+)

@@ -8,11 +8,13 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
-from runtime.diagram.lesson import Lesson
 from runtime.diagram.paths import InstancePath, PortPath, split_leaf
-from runtime.diagram.training import Training
+
+if TYPE_CHECKING:
+    from runtime.diagram.lesson import Lesson
+    from runtime.diagram.training import Training
 
 _Text: TypeAlias = Callable[[str], str]
 _CALL = re.compile(r"\b(?:grad|value|state|open)\s*\(([^()]*)\)")
@@ -85,12 +87,12 @@ class Renamed:
     def lesson(self, lesson: Lesson) -> Lesson:
         """A lesson with its paths renamed."""
         record = self._record(lesson.to_record())
-        return lesson if record == lesson.to_record() else Lesson.model_validate(record)
+        return lesson if record == lesson.to_record() else type(lesson).model_validate(record)
 
     def training(self, training: Training) -> Training:
         """A recipe with its paths renamed."""
         record = self._record(training.to_record())
-        return training if record == training.to_record() else Training.model_validate(record)
+        return training if record == training.to_record() else type(training).model_validate(record)
 
     def contracts(self, lines: Iterable[str]) -> tuple[str, ...]:
         """Contracts with their paths renamed."""

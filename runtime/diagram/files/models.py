@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Generic, TypeVar, get_args
 
@@ -15,11 +15,12 @@ from blocks.nearest import did_you_mean
 from blocks.parameter_errors import expected_text
 from runtime.diagram.files.fields import read_object, shown
 from runtime.diagram.files.parsing import Flaw, Path
-from runtime.diagram.lesson import Lesson
-from runtime.diagram.training import Training
 
 if TYPE_CHECKING:
     from pydantic_core import ErrorDetails
+
+    from runtime.diagram.lesson import Lesson
+    from runtime.diagram.training import Training
 
 _MAX_WHOLE = 1e15
 _Model = TypeVar("_Model", bound=BaseModel)
@@ -33,12 +34,18 @@ class ModelReader(Generic[_Model]):
     line of their own in files. ``tag`` is the field by which a record says which of several it is.
     """
 
-    model: type[_Model]
+    find: Callable[[], type[_Model]]
+    """Imports the model, which most documents have no need of."""
     called: str
     entries: Mapping[str, str]
     tag: str
     untagged: str
     """What is wrong where the tag is missing or unknown."""
+
+    @property
+    def model(self) -> type[_Model]:
+        """The class of the record."""
+        return self.find()
 
     def read(self, value: Any, path: Path) -> _Model:
         """The model in a document. Raises Flaw with the place of what is wrong."""
@@ -203,9 +210,21 @@ def _json(value: Any) -> str:
     return json.dumps(value, ensure_ascii=False, allow_nan=False)
 
 
-LESSON = ModelReader(Lesson, "a lesson", {"steps": "step"}, "do", "A step says what it does.")
+def _lesson() -> type[Lesson]:
+    from runtime.diagram.lesson import Lesson
+
+    return Lesson
+
+
+def _training() -> type[Training]:
+    from runtime.diagram.training import Training
+
+    return Training
+
+
+LESSON = ModelReader(_lesson, "a lesson", {"steps": "step"}, "do", "A step says what it does.")
 TRAINING = ModelReader(
-    Training,
+    _training,
     "a recipe for training",
     {"optimisers": "optimiser", "averages": "average"},
     "kind",

@@ -7,8 +7,6 @@ from dataclasses import replace
 from functools import cache
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from runtime.diagram.layout.arranging import arrangement
-
 if TYPE_CHECKING:
     from runtime.diagram.layout.arranging import Arrangement
     from runtime.diagram.model import Diagram, Page
@@ -75,6 +73,8 @@ def arranged_later(diagram: Diagram) -> Diagram:
 def _arranged_later(diagram: Diagram, name: str, page: Page) -> Page:
     @cache
     def found() -> Arrangement:
+        from runtime.diagram.layout.arranging import arrangement
+
         return arrangement(diagram, name)
 
     return replace(

@@ -106,7 +106,7 @@ class Study(Record):
     claims: Annotated[tuple[Claim, ...], Field(max_length=MAX_ENTRIES)] = ()
 
 
-STUDY = ModelReader(Study, "a study", {"claims": "claim"}, "", "")
+STUDY = ModelReader(lambda: Study, "a study", {"claims": "claim"}, "", "")
 """Reads studies, and says what is wrong with them in words."""
 
 

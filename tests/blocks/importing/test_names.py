@@ -1,0 +1,56 @@
+"""Names that are imported when they are first used."""
+
+import importlib
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import runtime.diagram
+import runtime.flow
+from blocks.importing.names import imported_on_use
+
+ROOT = Path(__file__).parents[3]
+PACKAGES = (runtime.diagram, runtime.flow)
+
+
+@pytest.mark.parametrize("package", PACKAGES, ids=lambda package: package.__name__)
+def test_a_package_has_what_it_exports(package):
+    for name in package.__all__:
+        found = getattr(package, name)
+        if getattr(found, "__module__", "").startswith(package.__name__):
+            assert found is getattr(importlib.import_module(found.__module__), name)
+
+
+@pytest.mark.parametrize("package", PACKAGES, ids=lambda package: package.__name__)
+def test_no_name_is_that_of_a_module_beside_it(package):
+    (folder,) = package.__path__
+    modules = {path.stem for path in Path(folder).iterdir()}
+    late = set(package.__all__) - set(vars(package))
+    assert not late & modules
+
+
+def test_a_name_that_is_not_there_is_an_attribute_error():
+    get = imported_on_use("runtime.diagram", {"paths": "ROOT"})
+    assert get("ROOT") is runtime.diagram.ROOT
+    with pytest.raises(AttributeError, match=r"'runtime\.diagram' has no attribute 'nothing'"):
+        get("nothing")
+    with pytest.raises(ImportError):
+        from runtime.flow import nothing  # noqa: F401 # only the attempt matters
+
+
+def test_a_run_imports_neither_layout_nor_families_that_it_has_no_block_of():
+    code = (
+        "import sys; sys.argv = ['gradwire', 'run', 'assets/diagrams/mxnet_seed.gradwire.json']\n"
+        "from runtime.cli import main; code = main(); print(*sys.modules); sys.exit(code)"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=ROOT, check=True, capture_output=True, text=True
+    )
+    imported = set(done.stdout.rsplit("\n", 2)[-2].split())
+    assert "blocks.library.arithmetic" in imported
+    families = {"activations", "convolution", "data", "functions", "layers", "linear", "reduce"}
+    assert not {f"blocks.library.{name}" for name in families} & imported
+    rooms = {"runtime.diagram.layout.arranging", "runtime.diagram.lesson", "runtime.lessons"}
+    assert not (rooms | {"runtime.diagram.training", "runtime.flow.tools.doctor"}) & imported

@@ -155,7 +155,7 @@ def test_what_is_imported_is_declared(floors, extras):
         *(n for e in extras for n in PROJECT["optional-dependencies"][e]),
     ]
     declared = {re.split(r"[^\w-]", need)[0].lower() for need in needs} | set(PACKAGES)
-    declared |= {"gradwire", "tests"}
+    declared |= {"gradwire", "gradwire_command", "tests"}
     declared |= {module for module, name in BROUGHT_BY.items() if name in declared}
     paths = [path for floor in floors for path in (ROOT / floor).rglob("*.py")]
     foreign = {name for path in paths for name in imports_of(path)} - sys.stdlib_module_names

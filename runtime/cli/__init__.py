@@ -94,6 +94,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
             )
             sys.stderr.flush()
         return FAILED
+    if arguments is None:
+        gc.freeze()  # the process ends: to look for garbage would take as long as a run
     return code
 
 

@@ -2,6 +2,8 @@
 is explained instead of shown as a traceback.
 """
 
+import gc
+import os
 import sys
 
 FAILED = 3
@@ -10,10 +12,15 @@ FAILED = 3
 
 def main() -> int:
     """Run the command line and return the exit code."""
+    # Threads of OpenBLAS, which otherwise compute nothing for 100 ms at each start.
+    os.environ.setdefault("OPENBLAS_THREAD_TIMEOUT", "20")
+    gc.disable()  # nothing that is imported is garbage
     try:
         import gradwire  # noqa: F401  # for its check: raises ImportError where another package hides one of ours
         from runtime.cli import main as run
     except ImportError as error:
         print(f"gradwire: error: {error}", file=sys.stderr)
         return FAILED
+    finally:
+        gc.enable()
     return run()

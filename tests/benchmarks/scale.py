@@ -186,8 +186,8 @@ def print_start(repeats: int = 7) -> dict[str, Any]:
               f"{mib:>8.1f} MiB, over Python and numpy", flush=True)  # fmt: skip
     commands = {
         "python -c pass": ("-c", "pass"),
-        "gradwire run": ("-m", "runtime.cli", "run", seed),
-        "gradwire check": ("-m", "runtime.cli", "check", seed),
+        "gradwire run": ("-m", "gradwire", "run", seed),
+        "gradwire check": ("-m", "gradwire", "check", seed),
     }
     for name, arguments in commands.items():
         times, worked = [], []

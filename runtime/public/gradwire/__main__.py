@@ -2,6 +2,6 @@
 
 import sys
 
-from runtime.cli import main
+from gradwire_command import main
 
 sys.exit(main())

@@ -1,7 +1,7 @@
-"""Machine code for elementwise arithmetic, compiled by llvmlite: the optional ``fast`` extra."""
+"""Machine code for elementwise arithmetic and convolution, by llvmlite: the ``fast`` extra."""
 
 from runtime.engine.plan.native.loops import Kernel, Operand, Operation, Recipe, compiled
-from runtime.engine.plan.native.machine import installed
+from runtime.engine.plan.native.machine import address, installed
 from runtime.engine.plan.native.operations import compiles
 from runtime.engine.plan.native.straight import compiled_straight, compiles_straight
 
@@ -10,6 +10,7 @@ __all__ = [
     "Operand",
     "Operation",
     "Recipe",
+    "address",
     "compiled",
     "compiled_straight",
     "compiles",

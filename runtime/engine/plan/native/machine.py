@@ -8,6 +8,8 @@ from collections.abc import Callable
 from functools import cache
 from typing import Any
 
+from numpy.typing import NDArray
+
 _OLDEST = (0, 45)
 """The first version of llvmlite with the pass manager used here."""
 
@@ -52,23 +54,37 @@ def lanes() -> int:
     return _host()[2]
 
 
-def function(text: str, name: str) -> tuple[Callable[..., None], Any]:
+def address(array: NDArray[Any]) -> int:
+    """The address of the first element, for as long as the array lives."""
+    found: int = array.__array_interface__["data"][0]
+    return found
+
+
+def function(text: str, name: str, is_vector: bool = False) -> tuple[Callable[..., None], Any]:
     """Compile a function ``(pointer, int64, int64, int64)`` of a module in LLVM assembly.
 
-    Returns it with the owner of its code, which must be kept for as long as it is called.
+    With ``is_vector`` it is written in vectors, with nothing left to optimise. Returns it with the
+    owner of its code, which must be kept for as long as it is called.
     """
     import llvmlite.binding as llvm
 
     target = _target(2)
     module = llvm.parse_assembly(text)
+    if not is_vector:
+        _optimise(module, target)
+    engine = llvm.create_mcjit_compiler(module, target)
+    engine.finalize_object()
+    return _PROTOTYPE(engine.get_function_address(name)), engine
+
+
+def _optimise(module: Any, target: Any) -> None:
+    import llvmlite.binding as llvm
+
     tuning = llvm.create_pipeline_tuning_options(speed_level=2)
     tuning.loop_vectorization = True
     tuning.slp_vectorization = False
     passes = llvm.create_pass_builder(target, tuning)
     passes.getModulePassManager().run(module, passes)
-    engine = llvm.create_mcjit_compiler(module, target)
-    engine.finalize_object()
-    return _PROTOTYPE(engine.get_function_address(name)), engine
 
 
 def straight_function(text: str, name: str) -> tuple[Callable[..., None], Any]:

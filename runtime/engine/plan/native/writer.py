@@ -10,7 +10,8 @@ import numpy as np
 TYPES = {"float32": "float", "float64": "double", "bool": "i1"}
 """LLVM's type of an element in a register, by dtype."""
 
-_SUFFIX = {"float32": "f32", "float64": "f64"}
+SUFFIXES = {"float32": "f32", "float64": "f64"}
+"""What LLVM appends to the names of functions, by dtype."""
 
 
 class Writer:
@@ -30,7 +31,7 @@ class Writer:
     def call(self, name: str, dtype: str, *operands: str) -> str:
         """Call an intrinsic function of floats."""
         kind = TYPES[dtype]
-        full = f"@llvm.{name}.{_SUFFIX[dtype]}"
+        full = f"@llvm.{name}.{SUFFIXES[dtype]}"
         self.declared.add(f"declare {kind} {full}({', '.join([kind] * len(operands))})")
         return self.put(f"call {kind} {full}({', '.join(f'{kind} {x}' for x in operands)})")
 

@@ -12,6 +12,7 @@ from runtime.engine.plan.passes.convolutions import convolutions
 from runtime.engine.plan.passes.fused import fused
 from runtime.engine.plan.passes.groups import groups, groups_of_few
 from runtime.engine.plan.passes.joins import joins
+from runtime.engine.plan.passes.native_convolutions import native_convolutions
 from runtime.engine.plan.passes.native_scalars import native_scalars
 from runtime.engine.plan.passes.scalars import scalars
 from runtime.engine.plan.passes.softmaxes import softmaxes
@@ -29,7 +30,8 @@ DEFAULT: tuple[Pass, ...] = (convolutions, joins, sums, groups_of_few, scalars, 
 """The passes that need only numpy."""
 
 FAST: tuple[Pass, ...] = (
-    convolutions, softmaxes, joins, sums, groups, native_scalars, scalars, fused, tiles,
+    native_convolutions, convolutions, softmaxes, joins, sums, groups, native_scalars, scalars,
+    fused, tiles,
 )  # fmt: skip
 """The passes with machine code, for which the ``fast`` extra is needed."""
 

@@ -16,7 +16,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from runtime.engine.plan import native, threads
-from runtime.engine.plan.native import Kernel, Operand, Operation, Recipe, compiled, compiles
+from runtime.engine.plan.native import (
+    Kernel,
+    Operand,
+    Operation,
+    Recipe,
+    address,
+    compiled,
+    compiles,
+)
 from runtime.engine.plan.passes.tiles import TiledTask, in_regions
 from runtime.engine.plan.tasks import Arrays, PlainTask, Step, Task
 
@@ -82,8 +90,8 @@ class FusedTask(TiledTask):
         rows = layout.rows + (layout.last > 0)
         parts = [np.zeros(rows) for _ in self.folds]
         frame = np.array(
-            [(_address(a), step) for a, (step, _) in zip(whole, layout.steps, strict=True)]
-            + [(_address(a), a.itemsize) for a in parts]
+            [(address(a), step) for a, (step, _) in zip(whole, layout.steps, strict=True)]
+            + [(address(a), a.itemsize) for a in parts]
         )
         kernel = compiled(self._recipe([inner > 0 for _, inner in layout.steps]))
         ends = [fold.end(arrays, part) for fold, part in zip(self.folds, parts, strict=True)]
@@ -162,9 +170,3 @@ def _shares(kernel: Kernel, frame: NDArray[np.int64], layout: Layout) -> list[St
     count = max(1, min(threads.count(), layout.rows, most))
     cuts = [layout.rows * i // count for i in range(count + 1)]
     return [share(cuts[i], cuts[i + 1], i + 1 == count) for i in range(count)]
-
-
-def _address(array: Array) -> int:
-    """The address of the first element."""
-    address: int = array.__array_interface__["data"][0]
-    return address

@@ -1,0 +1,145 @@
+"""Writes LLVM functions on vectors, with loops in loops, as text."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+
+from runtime.engine.plan.native.writer import SUFFIXES, TYPES
+
+
+class Assembly:
+    """The body of a function ``(frame, int64, start, stop)`` on vectors of ``lanes`` elements.
+
+    ``frame`` points to int64 numbers, whose names are given: each is ``%name`` in the body.
+    """
+
+    def __init__(self, name: str, dtype: str, lanes: int, frame: tuple[str, ...]) -> None:
+        self.lanes = lanes
+        self.element = TYPES[dtype]
+        self.bytes = int(dtype[5:]) // 8
+        self.vector = f"<{lanes} x {self.element}>"
+        self._suffix = f"v{lanes}{SUFFIXES[dtype]}"
+        self._declared: set[str] = set()
+        self._count = 0
+        self._block = "entry"
+        self._lines = [
+            f"define void @{name}(ptr %frame, i64 %columns, i64 %start, i64 %stop) #0 {{",
+            "entry:",
+        ]
+        for i, number in enumerate(frame):
+            place = self.put(f"getelementptr i64, ptr %frame, i64 {i}")
+            self._lines.append(f"%{number} = load i64, ptr {place}")
+
+    def put(self, text: str) -> str:
+        """Append an instruction; returns the name of its result."""
+        self._count += 1
+        self._lines.append(f"%v{self._count} = {text}")
+        return f"%v{self._count}"
+
+    def add(self, a: str, b: str | int) -> str:
+        """``a + b`` of int64."""
+        return self.put(f"add i64 {a}, {b}")
+
+    def multiply(self, a: str, b: str | int) -> str:
+        """``a · b`` of int64."""
+        return self.put(f"mul i64 {a}, {b}")
+
+    def least(self, a: str, b: str | int) -> str:
+        """The lesser of two int64."""
+        return self._call("i64", "llvm.smin.i64", f"i64 {a}", f"i64 {b}")
+
+    def number(self, address: str, index: str | int) -> str:
+        """The int64 of this index in the table at an address."""
+        place = self._at(address, self.multiply(str(index), 8))
+        return self.put(f"load i64, ptr {place}")
+
+    def load(self, address: str) -> str:
+        """A vector."""
+        return self.put(f"load {self.vector}, ptr {self._at(address)}, align {self.bytes}")
+
+    def spread(self, address: str, index: int) -> str:
+        """The element of this index at an address, as a vector of equals."""
+        place = self._at(address, index * self.bytes)
+        return self.everywhere(self.element, self.put(f"load {self.element}, ptr {place}"))
+
+    def everywhere(self, kind: str, number: str) -> str:
+        """A vector of equal elements."""
+        vector = f"<{self.lanes} x {kind}>"
+        first = self.put(f"insertelement {vector} poison, {kind} {number}, i64 0")
+        zeros = f"<{self.lanes} x i32> zeroinitializer"
+        return self.put(f"shufflevector {vector} {first}, {vector} poison, {zeros}")
+
+    def store(self, vector: str, address: str) -> None:
+        """Write a vector."""
+        self._lines.append(
+            f"store {self.vector} {vector}, ptr {self._at(address)}, align {self.bytes}"
+        )
+
+    def plus(self, a: str, b: str) -> str:
+        """``a + b`` of vectors."""
+        return self.put(f"fadd {self.vector} {a}, {b}")
+
+    def fused(self, a: str, b: str, c: str) -> str:
+        """``a·b + c``, rounded once if the machine has a fused multiply-add."""
+        operands = (f"{self.vector} {x}" for x in (a, b, c))
+        return self._call(self.vector, f"llvm.fmuladd.{self._suffix}", *operands)
+
+    def lanes_from(self, lane: str) -> str:
+        """A mask of the lanes from this one on."""
+        whole = f"<{self.lanes} x i64>"
+        counted = ", ".join(f"i64 {i}" for i in range(self.lanes))
+        return self.put(f"icmp sge {whole} <{counted}>, {self.everywhere('i64', lane)}")
+
+    def masked(self, mask: str, vector: str) -> str:
+        """A vector, 0 where the mask is not set."""
+        choice = f"<{self.lanes} x i1> {mask}, {self.vector} {vector}"
+        return self.put(f"select {choice}, {self.vector} zeroinitializer")
+
+    @contextmanager
+    def loop(
+        self, name: str, start: str | int, stop: str, carried: Mapping[str, str] | None = None
+    ) -> Iterator[str]:
+        """A loop over int64 from start to stop; the body follows.
+
+        ``carried`` are vectors with their first values: ``%x`` is ``%x.next`` of the body once
+        that has run, also after the loop.
+        """
+        before, kind = self._block, self.vector
+        self._lines += [
+            f"br label %{name}.head", f"{name}.head:",
+            f"%{name} = phi i64 [{start}, %{before}], [%{name}.next, %{name}.last]",
+            *(f"{x} = phi {kind} [{first}, %{before}], [{x}.next, %{name}.last]"
+              for x, first in (carried or {}).items()),
+            f"%{name}.more = icmp slt i64 %{name}, {stop}",
+            f"br i1 %{name}.more, label %{name}.body, label %{name}.end", f"{name}.body:",
+        ]  # fmt: skip
+        self._block = f"{name}.body"
+        yield f"%{name}"
+        self._lines += [
+            f"br label %{name}.last", f"{name}.last:",
+            f"%{name}.next = add nuw nsw i64 %{name}, 1",
+            f"br label %{name}.head", f"{name}.end:",
+        ]  # fmt: skip
+        self._block = f"{name}.end"
+
+    def name(self, result: str, name: str) -> None:
+        """Give the result of the last instruction a name of its own."""
+        assert self._lines[-1].startswith(f"{result} ="), "that was the last instruction"
+        self._lines[-1] = self._lines[-1].replace(result, name, 1)
+
+    def text(self) -> str:
+        """The whole module."""
+        return "\n".join(
+            [*sorted(self._declared), *self._lines, "ret void", "}",
+             'attributes #0 = { nounwind "prefer-vector-width"="512" }']
+        )  # fmt: skip
+
+    def _at(self, address: str, offset: str | int = 0) -> str:
+        place = self.put(f"inttoptr i64 {address} to ptr")
+        return self.put(f"getelementptr i8, ptr {place}, i64 {offset}") if offset else place
+
+    def _call(self, kind: str, name: str, *operands: str) -> str:
+        kinds = ", ".join(x.rpartition(" ")[0] for x in operands)
+        self._declared.add(f"declare {kind} @{name}({kinds})")
+        return self.put(f"call {kind} @{name}({', '.join(operands)})")

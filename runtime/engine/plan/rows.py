@@ -1,0 +1,138 @@
+"""Images laid out so that a tap of a window is an offset, whatever the geometry.
+
+Along each axis the padded image is cut into one plane for each remainder of the stride, so that
+neighbouring positions of the window read neighbouring elements.
+"""
+
+from __future__ import annotations
+
+from math import gcd
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from runtime.engine.plan.memory import allocate
+
+if TYPE_CHECKING:
+    from runtime.calculus import Value
+    from runtime.calculus.primitives.convolution import Geometry, Pair
+
+Array = NDArray[Any]
+Copy = tuple[Array, Array]
+"""A target and its source."""
+
+
+class Axis(NamedTuple):
+    """One axis of all planes: how many there are, their length, and what each has of the image.
+
+    ``copies`` are slices of a plane and of the image, by plane.
+    """
+
+    planes: int
+    length: int
+    copies: tuple[tuple[slice, slice], ...]
+
+
+class Phase(NamedTuple):
+    """Positions along one axis of the result that read alike: so many, at ``places``.
+
+    ``taps`` are where the first of them reads, as a plane and a place in it, for each element of
+    the window in ``window``.
+    """
+
+    positions: int
+    places: slice
+    window: slice
+    taps: tuple[Pair, ...]
+
+
+def forward(axis: int, image: Pair, geometry: Geometry) -> tuple[Axis, list[Phase]]:
+    """One axis of images under a window, and of what is computed for each position."""
+    window, stride = geometry.window[axis], geometry.stride[axis]
+    dilation, (before, _) = geometry.dilation[axis], geometry.padding[axis]
+    count = geometry.output(image)[axis]
+    offsets = [i * dilation for i in range(window)]
+    remainders = sorted({offset % stride for offset in offsets})
+    length = offsets[-1] // stride + count
+    copies = []
+    for remainder in remainders:
+        first = max(0, -((remainder - before) // stride))
+        last = max(first, min(length, (image[axis] - 1 - remainder + before) // stride + 1))
+        start = first * stride + remainder - before
+        stop = start + (last - first) * stride
+        copies.append((slice(first, last), slice(start, stop, stride)))
+    taps = tuple((remainders.index(i % stride), i // stride) for i in offsets)
+    phase = Phase(count, slice(None), slice(None), taps)
+    return Axis(len(remainders), length, tuple(copies)), [phase]
+
+
+def transposed(axis: int, image: Pair, geometry: Geometry) -> tuple[Axis, list[Phase]]:
+    """One axis of gradients by what a window computes, and of the image they add up to."""
+    window, stride = geometry.window[axis], geometry.stride[axis]
+    dilation, (padding, _) = geometry.dilation[axis], geometry.padding[axis]
+    positions = geometry.output(image)[axis]
+    every = stride // gcd(stride, dilation)
+    found = []
+    for phase in range(min(stride, image[axis])):
+        reached = [i for i in range(window) if (phase + padding - i * dilation) % stride == 0]
+        places = [(phase + padding - i * dilation) // stride for i in reached]
+        chosen = slice(reached[0], None, every) if reached else slice(0, 0)
+        found.append((-(-(image[axis] - phase) // stride), phase, chosen, places))
+    before = max(0, -min((min(places) for *_, places in found if places), default=0))
+    ends = [count + max(places) for count, _, _, places in found if places]
+    length = before + max([0, *ends])
+    kept = max(0, min(positions, length - before))
+    phases = [
+        Phase(count, slice(phase, None, stride), chosen, tuple((0, before + x) for x in places))
+        for count, phase, chosen, places in found
+    ]
+    return Axis(1, length, ((slice(before, before + kept), slice(0, kept)),)), phases
+
+
+class Rows:
+    """Images (batch, channels, rows, columns) as planes of rows, contiguous, with padding."""
+
+    def __init__(self, rows: Axis, columns: Axis) -> None:
+        self._axes = rows, columns
+        self.plane = rows.length * columns.length
+        self.channel = rows.planes * columns.planes * self.plane
+        """Elements of a channel."""
+
+    def laid(
+        self, value: Value, images: Array, dtype: Any
+    ) -> tuple[Array, list[tuple[Array, Array]]]:
+        """The array of the planes, and what to copy in each run.
+
+        The array is that of the images, and there is nothing to copy, where they lie so already.
+        Raises RunError with the block of ``value`` where there is not enough memory.
+        """
+        rows, columns = self._axes
+        n, channels = images.shape[:2]
+        shape = (n, channels, rows.planes, columns.planes, rows.length, columns.length)
+        whole = all(axis.copies == ((slice(0, axis.length), slice(0, axis.length, 1)),)
+                    for axis in self._axes)  # fmt: skip
+        if whole and images.flags.c_contiguous and images.dtype == dtype:
+            return images, []
+        planes = allocate(value, shape, dtype)
+        planes.fill(0)
+        copies = []
+        for i, (row, from_row) in enumerate(rows.copies):
+            for j, (column, from_column) in enumerate(columns.copies):
+                copies.append(
+                    (planes[:, :, i, j, row, column], images[:, :, from_row, from_column])
+                )
+        return planes, copies
+
+    def offsets(self, channels: int, rows: Phase, columns: Phase) -> Array:
+        """Where the first position reads, in elements of an image: (channels, taps, taps)."""
+        side = self._axes[1]
+        down = [(p * side.planes * self.plane + t * side.length) for p, t in rows.taps]
+        along = [(p * self.plane + t) for p, t in columns.taps]
+        starts = np.arange(channels, dtype=np.int64)[:, None, None] * self.channel
+        return starts + np.array(down, np.int64)[:, None] + np.array(along, np.int64)
+
+    @property
+    def pitch(self) -> int:
+        """Elements from row to row."""
+        return self._axes[1].length

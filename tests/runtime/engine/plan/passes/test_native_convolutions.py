@@ -1,0 +1,206 @@
+"""Convolutions of machine code against the kernels in float64, whatever the geometry."""
+
+from __future__ import annotations
+
+import importlib
+from typing import Any
+
+import numpy as np
+import pytest
+
+from runtime.calculus import Trace
+from runtime.calculus.primitives.base import LEAF
+from runtime.calculus.primitives.convolution import Geometry
+from runtime.engine.plan import passes, threads
+from runtime.engine.plan.native import machine
+from runtime.engine.plan.native.convolution import correlation
+from runtime.engine.plan.passes.native_convolutions import (
+    ConvolutionTask,
+    ImageGradientTask,
+    WeightGradientTask,
+)
+from runtime.engine.plan.plan import Plan
+
+pytest.importorskip("llvmlite")
+
+NATIVE = {ConvolutionTask, ImageGradientTask, WeightGradientTask}
+Array = np.ndarray[Any, Any]
+
+
+@pytest.fixture
+def eager(monkeypatch: pytest.MonkeyPatch) -> None:
+    module = importlib.import_module("runtime.engine.plan.passes.native_convolutions")
+    monkeypatch.setattr(module, "LARGE", 1)
+    monkeypatch.setattr(module, "SHORTEST", 1)
+
+
+class Three:
+    """A convolution and its derivatives, of leaves of their own."""
+
+    def __init__(self, n: int, channels: int, filters: int, image: tuple[int, int],
+                 geometry: Geometry, groups: int = 1, dtype: str = "float32") -> None:  # fmt: skip
+        trace, places = Trace(), geometry.output(image)
+        shapes = (
+            (n, channels * groups, *image),
+            (filters * groups, channels, *geometry.window),
+            (n, filters * groups, *places),
+        )
+        self.leaves = x, w, g = [trace.apply(LEAF, shape=s, dtype=dtype) for s in shapes]
+        self.outputs = [
+            trace.xp.conv2d_c(x, w, geometry, groups),
+            trace.xp.conv2d_x(g, w, x.shape, geometry, groups),
+            trace.xp.conv2d_w(x, g, w.shape, geometry, groups),
+        ]
+
+    def numbers(self, seed: int) -> list[Array]:
+        rng = np.random.default_rng(seed)
+        return [rng.standard_normal(x.shape).astype(x.dtype) for x in self.leaves]
+
+    def run(self, plan: Plan, numbers: list[Array]) -> list[Array]:
+        for leaf, array in zip(self.leaves, numbers, strict=True):
+            plan.leaves[leaf][...] = array
+        plan.run()
+        return [plan.read(value) for value in self.outputs]
+
+    def exact(self, numbers: list[Array]) -> list[Array]:
+        """By the kernels, in float64."""
+        x, w, g = (array.astype(np.float64) for array in numbers)
+        found = []
+        for value, pair in zip(self.outputs, ((x, w), (g, w), (x, g)), strict=True):
+            out = np.empty(value.shape)
+            with np.errstate(invalid="ignore"):
+                value.primitive.kernel(*pair, out=out, **value.attributes)
+            found.append(out)
+        return found
+
+
+def some(seed: int, dtype: str) -> Three:
+    rng = np.random.default_rng(seed)
+
+    def between(low: int, high: int) -> int:
+        return int(rng.integers(low, high + 1))
+
+    geometry = Geometry(
+        (between(1, 4), between(2, 4)),
+        (between(1, 3), between(1, 3)),
+        ((between(0, 4), between(0, 3)), (between(0, 4), between(0, 3))),
+        (between(1, 2), between(1, 2)),
+    )
+    image = between(7, 24), between(7, 40)
+    return Three(between(1, 3), between(1, 4), between(1, 9), image, geometry, between(1, 3), dtype)
+
+
+def assert_rounded(found: list[Array], exact: list[Array], sizes: list[Array], dtype: str) -> None:
+    """Within some roundings of the sum of the sizes of all products."""
+    for a, b, size in zip(found, exact, sizes, strict=True):
+        assert a.dtype == dtype
+        np.testing.assert_array_less(np.abs(a - b), 4 * np.finfo(dtype).eps * size + 1e-7)
+
+
+@pytest.mark.parametrize("dtype", ["float16", "float32", "float64"])
+@pytest.mark.parametrize("seed", range(24))
+def test_any_geometry(seed: int, dtype: str, eager: None) -> None:
+    """Twice with other numbers: nothing is left of the first."""
+    three = some(seed, dtype)
+    plan = Plan(three.outputs, (passes.native_convolutions,))
+    assert {type(task) for _, task in plan.parts} == NATIVE
+    for numbers in (three.numbers(1), three.numbers(2)):
+        sizes = three.exact([np.abs(array) for array in numbers])
+        assert_rounded(three.run(plan, numbers), three.exact(numbers), sizes, dtype)
+
+
+@pytest.mark.parametrize("lanes", [4, 8, 16])
+@pytest.mark.parametrize("columns", [1, 3, 8, 13, 16, 37])
+def test_any_length_of_rows_on_any_machine(
+    columns: int, lanes: int, eager: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(machine, "lanes", lambda: lanes)
+    geometry = Geometry((3, 3), padding=((1, 1), (1, 1)))
+    three = Three(2, 3, 5, (6, columns), geometry)
+    numbers = three.numbers(1)
+    found = three.run(Plan(three.outputs, (passes.native_convolutions,)), numbers)
+    sizes = three.exact([np.abs(array) for array in numbers])
+    assert_rounded(found, three.exact(numbers), sizes, "float32")
+
+
+@pytest.mark.parametrize("what", [np.nan, np.inf, -np.inf])
+@pytest.mark.parametrize("where", [0, 1, 2])
+@pytest.mark.parametrize("stride", [1, 2])
+def test_what_is_no_number_goes_where_the_kernels_let_it_go(
+    stride: int, where: int, what: float, eager: None
+) -> None:
+    """Also at the edges, where padding is multiplied, and in vectors that overlap."""
+    geometry = Geometry((3, 3), (stride, stride), ((1, 1), (1, 1)))
+    three = Three(2, 2, 5, (9, 21), geometry)
+    plan = Plan(three.outputs, (passes.native_convolutions,))
+    for place in (0, 1, -1):
+        numbers = three.numbers(1)
+        numbers[where].reshape(-1)[place] = what
+        for a, b in zip(three.run(plan, numbers), three.exact(numbers), strict=True):
+            np.testing.assert_array_equal(np.isnan(a), np.isnan(b))
+            np.testing.assert_array_equal(np.isinf(a), np.isinf(b))
+
+
+def test_results_do_not_depend_on_the_number_of_threads(
+    eager: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(threads, "EACH", 1)
+    three = Three(3, 2, 9, (12, 20), Geometry((3, 3), (1, 2), ((1, 1), (1, 1))), groups=2)
+    found = []
+    for number in (1, 2, 7):
+        threads.limit(number)
+        try:
+            plan = Plan(three.outputs, (passes.native_convolutions,))
+            found.append(three.run(plan, three.numbers(1)))
+        finally:
+            threads.limit(None)
+    for others in found[1:]:
+        for a, b in zip(others, found[0], strict=True):
+            np.testing.assert_array_equal(a, b)
+
+
+def test_images_in_any_order_of_axes(eager: None) -> None:
+    """Views with gaps are read as they are."""
+    trace, geometry = Trace(), Geometry((2, 3))
+    shapes = (10, 12, 3, 2), (3, 2, 4, 3), (9, 10, 4, 2)
+    orders = (3, 2, 0, 1), (2, 0, 1, 3), (3, 2, 0, 1)
+    leaves = [trace.apply(LEAF, shape=shape, dtype="float64") for shape in shapes]
+    x, w, g = map(trace.xp.permute_dims, leaves, orders)
+    outputs = [
+        trace.xp.conv2d_c(x, w, geometry, 1),
+        trace.xp.conv2d_x(g, w, x.shape, geometry, 1),
+        trace.xp.conv2d_w(x, g, w.shape, geometry, 1),
+    ]
+    rng = np.random.default_rng(0)
+    numbers = [rng.standard_normal(leaf.shape) for leaf in leaves]
+    results = []
+    for chosen in ((), (passes.native_convolutions,)):
+        plan = Plan(outputs, chosen)
+        for leaf, array in zip(leaves, numbers, strict=True):
+            plan.leaves[leaf][...] = array
+        plan.run()
+        results.append([plan.read(value) for value in outputs])
+    for a, b in zip(*results, strict=True):
+        np.testing.assert_allclose(a, b, rtol=1e-12, atol=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("image", "window", "compiled"),
+    [((64, 64), (3, 3), True), ((8, 8), (3, 3), False), ((4096, 4), (3, 3), False),
+     ((128, 128), (1, 1), False)],
+)  # fmt: skip
+def test_only_what_pays_is_compiled(
+    image: tuple[int, int], window: tuple[int, int], compiled: bool
+) -> None:
+    three = Three(4, 8, 8, image, Geometry(window))
+    plan = Plan(three.outputs, (passes.native_convolutions,))
+    assert {type(task) in NATIVE for _, task in plan.parts} == {compiled}
+
+
+def test_other_geometries_share_the_code(eager: None) -> None:
+    plain = Three(1, 1, 4, (20, 32), Geometry((3, 3)))
+    strided = Three(2, 3, 4, (41, 64), Geometry((5, 3), (2, 2), ((2, 2), (1, 1))))
+    Plan(plain.outputs[:1], (passes.native_convolutions,))
+    before = correlation.cache_info().misses
+    Plan(strided.outputs[:1], (passes.native_convolutions,))
+    assert correlation.cache_info().misses == before

@@ -46,7 +46,7 @@ def _scatter_kernel(x: Any, indices: Any, updates: Any, *, out: Any, axis: int) 
     """Adds in the order of the indices, so that repeated ones are deterministic."""
     out[...] = x
     length, rank = x.shape[axis], indices.ndim
-    flat = _checked(indices, length).reshape(-1) % max(1, length)
+    flat = _checked(indices, length).reshape(-1).astype(np.intp) % max(1, length)
     rows = np.moveaxis(updates, range(axis, axis + rank), range(rank))
     add_rows(np.moveaxis(out, axis, 0), flat, rows.reshape(flat.size, *rows.shape[rank:]))
 

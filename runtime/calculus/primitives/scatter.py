@@ -40,7 +40,7 @@ def _kernel(write: Callable[[Any, Any, Any], None]) -> Callable[..., None]:
         flat = np.array(x, order="C").reshape(-1)
         if indices.size:
             found = list(places_along(x, indices, axis))
-            found[axis] = found[axis] % x.shape[axis]
+            found[axis] = found[axis].astype(np.intp) % x.shape[axis]
             places = np.ravel_multi_index(np.broadcast_arrays(*found), x.shape)
             write(flat, places.reshape(-1), updates.reshape(-1))
         out[...] = flat.reshape(x.shape)

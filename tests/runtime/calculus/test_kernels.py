@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from runtime.calculus.primitives import adding, selecting
 from runtime.calculus.primitives.convolution import Geometry, _fold_into
 from runtime.calculus.primitives.gather import _scatter_kernel
+from runtime.calculus.primitives.scatter import SET_ALONG
 
 Array = NDArray[Any]
 
@@ -82,6 +83,17 @@ def test_scatter_adds_along_any_axis(axis: int, places: tuple[int, ...]) -> None
     np.add.at(wanted, (slice(None),) * axis + (indices,), updates)
     _scatter_kernel(x, indices, updates, out=out, axis=axis)
     assert out.tobytes() == wanted.tobytes()
+
+
+@pytest.mark.parametrize("dtype", ["int8", "uint8"])
+def test_indices_count_no_further_than_their_dtype(dtype: str) -> None:
+    """Along an axis that is longer."""
+    x, indices = np.zeros(300), np.array([100, 2, 100], dtype)
+    out = np.empty_like(x)
+    _scatter_kernel(x, indices, np.array([1.0, 2.0, 3.0]), out=out, axis=0)
+    assert (out[100], out[2], out.sum()) == (4.0, 2.0, 6.0)
+    SET_ALONG.kernel(x, indices, np.array([1.0, 2.0, 3.0]), out=out, axis=0)
+    assert (out[100], out[2], out.sum()) == (3.0, 2.0, 5.0)
 
 
 @pytest.mark.parametrize(

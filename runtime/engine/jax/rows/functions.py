@@ -14,6 +14,20 @@ if TYPE_CHECKING:
     from jax import Array
 
 
+def _log1p(x: Array) -> Array:
+    """``−log(1 − x/(1 + x))`` below 0 in float64, where lax.log1p is off by up to 128 units."""
+    if x.dtype != jnp.float64:
+        return lax.log1p(x)
+    below = x < 0
+    found = lax.log1p(jnp.where(below, -x / (1 + x), x))
+    return jnp.where(below, -found, found)
+
+
+def _arctanh(x: Array) -> Array:
+    size = lax.abs(x)
+    return jnp.copysign(lax.log1p(2 * size / (1 - size)) / 2, x)
+
+
 def _softplus(x: Array) -> Array:
     return lax.max(x, jnp.zeros_like(x)) + lax.log1p(lax.exp(-lax.abs(x)))
 
@@ -44,7 +58,7 @@ ROWS = {
     "exp": Row(lax.exp),
     "expm1": Row(lax.expm1),
     "log": Row(lax.log),
-    "log1p": Row(lax.log1p),
+    "log1p": Row(_log1p),
     "sin": Row(lax.sin),
     "cos": Row(lax.cos),
     "tan": Row(lax.tan),
@@ -57,7 +71,7 @@ ROWS = {
     "tanh": Row(lax.tanh),
     "arcsinh": Row(lax.asinh),
     "arccosh": Row(lax.acosh),
-    "arctanh": Row(lax.atanh),
+    "arctanh": Row(_arctanh),
     "sigmoid": Row(lax.logistic),
     "softplus": Row(_softplus),
     "erf": Row(lax.erf),

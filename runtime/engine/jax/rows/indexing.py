@@ -15,9 +15,8 @@ from runtime.engine.jax.rows.base import Row
 if TYPE_CHECKING:
     from jax import Array
 
+    from blocks.block import Shape
     from runtime.calculus import Value
-
-CLIP = lax.GatherScatterMode.CLIP
 
 
 def counted(indices: Array, length: int) -> Array:
@@ -44,6 +43,8 @@ def why_outside(value: Value) -> str:
 
 def along(x: Array, indices: Array, *, axis: int) -> Array:
     """``x[…, indices[…, j], …]``, by batches: other axes that are split stay so."""
+    if not x.size:
+        return jnp.zeros(indices.shape, x.dtype)
     others = tuple(a for a in range(x.ndim) if a != axis)
     numbers = lax.GatherDimensionNumbers(
         offset_dims=(),
@@ -52,12 +53,26 @@ def along(x: Array, indices: Array, *, axis: int) -> Array:
         operand_batching_dims=others,
         start_indices_batching_dims=others,
     )
-    places = counted(indices, x.shape[axis])[..., None]
-    return lax.gather(x, places, numbers, (1,) * x.ndim, mode=CLIP)
+    return _gathered(x, indices, axis, numbers, (1,) * x.ndim)
 
 
 def _take(x: Array, indices: Array, *, axis: int) -> Array:
-    return jnp.take(x, counted(indices, x.shape[axis]), axis=axis, mode="clip")
+    before, after, rank = x.shape[:axis], x.shape[axis + 1 :], indices.ndim
+    if not x.size:
+        return jnp.zeros((*before, *indices.shape, *after), x.dtype)
+    numbers = lax.GatherDimensionNumbers(
+        offset_dims=(*range(axis), *range(axis + rank, x.ndim + rank - 1)),
+        collapsed_slice_dims=(axis,),
+        start_index_map=(axis,),
+    )
+    return _gathered(x, indices, axis, numbers, (*before, 1, *after))
+
+
+def _gathered(
+    x: Array, indices: Array, axis: int, numbers: lax.GatherDimensionNumbers, sizes: Shape
+) -> Array:
+    places = counted(indices, x.shape[axis])[..., None]
+    return lax.gather(x, places, numbers, sizes, mode=lax.GatherScatterMode.CLIP)
 
 
 def _scatter_add(x: Array, indices: Array, updates: Array, *, axis: int) -> Array:

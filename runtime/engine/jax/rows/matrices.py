@@ -54,7 +54,11 @@ def _factor(x: Array) -> Array:
 
 
 def _has_no_factor(x: Array) -> Array:
-    return jnp.any(jnp.isnan(jnp.diagonal(_factor(x), axis1=-2, axis2=-1)))
+    """NaN from the first element on, unless that was NaN before: such a matrix has a factor of NaN
+    in numpy.
+    """
+    corner = (..., slice(1), slice(1))
+    return jnp.any(jnp.isnan(_factor(x)[corner]) & ~jnp.isnan(x[corner]))
 
 
 def _log_determinant(x: Array) -> Array:

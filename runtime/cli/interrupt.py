@@ -1,4 +1,4 @@
-"""Ends a command at once on Ctrl-C, even inside a kernel that takes a minute."""
+"""What Ctrl-C does to a command: it ends at once, or after what it is about to finish."""
 
 from __future__ import annotations
 
@@ -6,13 +6,15 @@ import os
 import signal
 import socket
 import threading
-from contextlib import suppress
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 
 from runtime.cli.output import INTERRUPTED
 
 
 def exit_on_interrupt() -> None:
-    """End the process on Ctrl-C from now on, whatever the main thread is doing.
+    """End the process on Ctrl-C from now on, whatever the main thread is doing, even inside a
+    kernel that takes a minute.
 
     Python calls handlers between two of its own instructions, so never inside a kernel. The system
     writes to the socket at once, and a thread waits there.
@@ -22,6 +24,28 @@ def exit_on_interrupt() -> None:
     signal.set_wakeup_fd(writing.detach(), warn_on_full_buffer=False)
     signal.signal(signal.SIGINT, lambda number, frame: None)
     threading.Thread(target=_wait, args=(reading,), name="interrupt", daemon=True).start()
+
+
+@contextmanager
+def interruptible() -> Iterator[Callable[[], bool]]:
+    """Within, Ctrl-C is remembered, and ends the process at once when it is pressed again."""
+    pressed = False
+
+    def press(number: int, frame: object) -> None:
+        nonlocal pressed
+        if pressed:
+            os._exit(INTERRUPTED)
+        pressed = True
+
+    try:
+        before = signal.signal(signal.SIGINT, press)
+    except ValueError:  # not in the main thread
+        yield lambda: False
+        return
+    try:
+        yield lambda: pressed
+    finally:
+        signal.signal(signal.SIGINT, before)
 
 
 def _wait(reading: socket.socket) -> None:

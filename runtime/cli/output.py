@@ -25,6 +25,7 @@ from blocks.errors import (
     ParameterError,
     TraceError,
 )
+from runtime.publish.printable import visible
 from runtime.publish.problems import Problem
 
 CLEAN, PROBLEMS, USAGE, FAILED = range(4)
@@ -73,9 +74,20 @@ def print_problems(problems: Iterable[Problem]) -> None:
             print(problem.text(), file=sys.stderr)
 
 
+def say(*sentences: str) -> None:
+    """Write sentences to standard error, a line each."""
+    for sentence in sentences:
+        print(visible(f"gradwire: {sentence}"), file=sys.stderr)
+
+
 def print_json(report: object) -> None:
     """Write JSON to standard output, in ASCII unless the stream is UTF-8."""
     print(_encoder(indent=2).encode(report))
+
+
+def json_text(report: object) -> str:
+    """The same for a file, in ASCII."""
+    return f"{_Encoder(indent=2, allow_nan=False).encode(report)}\n"
 
 
 def print_json_by_line(report: Mapping[str, object]) -> None:

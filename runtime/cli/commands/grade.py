@@ -15,14 +15,12 @@ from runtime.cli.output import CLEAN, USAGE, UsageError, print_json, print_probl
 from runtime.cli.sessions import has_errors, open_session
 from runtime.diagram.files.storage import replace_file, system_errors
 from runtime.lessons.course.marks import ClassMarks, Marks, StepMark, mark_class
+from runtime.publish.printable import harmless
 from runtime.publish.problems import Problem
 from runtime.publish.text import Part, Table, show
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-
-_FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n")
-"""What a spreadsheet takes for the beginning of a formula."""
 
 
 def grade(
@@ -93,11 +91,6 @@ def table(marks: ClassMarks) -> str:
             ]
         )
     return text.getvalue()
-
-
-def harmless(text: str) -> str:
-    """A text that no spreadsheet takes for a formula: with an apostrophe before it if need be."""
-    return f"'{text}" if text.lstrip(" ").startswith(_FORMULA) else text
 
 
 def _headings(marks: ClassMarks) -> list[str]:

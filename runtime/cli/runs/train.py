@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import math
-import os
-import signal
 import sys
 import time
 from collections.abc import Callable, Iterator, Mapping
@@ -16,6 +14,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from runtime.cli.arguments import DiagramFile, Json, Values
+from runtime.cli.interrupt import interruptible
 from runtime.cli.output import (
     INTERRUPTED,
     PROBLEMS,
@@ -23,6 +22,7 @@ from runtime.cli.output import (
     print_json,
     print_problems,
     problems_code,
+    say,
 )
 from runtime.cli.reading import AllowedData, allow_folders, shown_reading
 from runtime.cli.sessions import has_errors, open_session
@@ -138,9 +138,9 @@ def train(
         trainer = Trainer(session)
     run = TrainingRun(trainer, folder, every=every, resume=resume)
     until = trainer.training.steps if steps is None else steps
-    with run, _interruptible() as interrupted:
+    with run, interruptible() as interrupted:
         if sys.stderr.isatty():
-            _say(*trainer.notes, *run.notes)
+            say(*trainer.notes, *run.notes)
         began, first = time.perf_counter(), trainer.rounds
         try:
             last = _watched(run, until, interrupted)
@@ -151,7 +151,7 @@ def train(
         speed = (trainer.rounds - first) / seconds if seconds else 0.0
         if interrupted():
             run.checkpoint()
-            _say(
+            say(
                 f"Interrupted after round {trainer.rounds}; a checkpoint is in {folder}.",
                 f"Go on with: gradwire train {file} --resume {folder} --steps {until}"
                 + (f" --seed {seed}" if seed else ""),
@@ -222,33 +222,6 @@ def _progress(run: TrainingRun, until: int) -> Iterator[Callable[[StepRecord], N
 def _losses(record: StepRecord) -> str:
     """``loss 0.0123, L_G 0.69``: losses by their block where it has one output."""
     return ", ".join(f"{PortPath(name).short} {loss:.4g}" for name, loss in record.losses.items())
-
-
-@contextmanager
-def _interruptible() -> Iterator[Callable[[], bool]]:
-    """Within, Ctrl-C is remembered, and ends the process at once when it is pressed again."""
-    pressed = False
-
-    def press(number: int, frame: object) -> None:
-        nonlocal pressed
-        if pressed:
-            os._exit(INTERRUPTED)
-        pressed = True
-
-    try:
-        before = signal.signal(signal.SIGINT, press)
-    except ValueError:  # not in the main thread
-        yield lambda: False
-        return
-    try:
-        yield lambda: pressed
-    finally:
-        signal.signal(signal.SIGINT, before)
-
-
-def _say(*sentences: str) -> None:
-    for sentence in sentences:
-        print(visible(f"gradwire: {sentence}"), file=sys.stderr)
 
 
 def _report(run: TrainingRun, file: str, last: StepRecord | None, speed: float, json: bool) -> None:
@@ -338,5 +311,5 @@ def _diverged(error: DivergedError, run: TrainingRun, file: str, json: bool) -> 
                 "diverged": run.about(error),
             }
         )  # fmt: skip
-    _say(*(alarm.sentence for alarm in run.alarms))
+    say(*(alarm.sentence for alarm in run.alarms))
     print_problems([Problem.of_error(error, file)])

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import atexit
 import os
-import signal
 import subprocess
 import sys
 import threading
@@ -14,6 +13,7 @@ from queue import SimpleQueue
 from typing import IO, TypeAlias
 
 from runtime.data.progress import report
+from runtime.training.process.children import blas_threads, processors, why_ended
 from runtime.training.process.messages import Forget, Reading, Refuse, Report
 from runtime.training.process.transport import packed, receive, send
 
@@ -22,7 +22,6 @@ Listener: TypeAlias = "Callable[[Report | Ended], object]"
 _CODE = (
     "import sys; sys.path[:] = {path!r}; from runtime.training.process.serving import main; main()"
 )
-_BLAS = ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS")
 PATIENCE = 10.0
 """Seconds that a process which was killed may take to end."""
 
@@ -48,7 +47,7 @@ class CourseProcess:
             [sys.executable, "-c", _CODE.format(path=sys.path)],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
-            env=_environment(),
+            env=os.environ | blas_threads(max(1, processors() - 1)),  # one is for this process
         )
         assert self._process.stdin is not None and self._process.stdout is not None
         to, of = self._process.stdin, self._process.stdout
@@ -101,7 +100,7 @@ class CourseProcess:
         self._commands.put(None)
         code = self._process.wait()
         if (listener := self.listener) is not None:
-            listener(Ended(_reason(code)))
+            listener(Ended(why_ended(code)))
 
     def _take(self, answer: Report | Reading) -> None:
         if isinstance(answer, Report):
@@ -158,24 +157,3 @@ class Processes:
 
 PROCESSES = Processes()
 """Those of this process."""
-
-
-def _environment() -> dict[str, str]:
-    """Leaves one processor to this process, unless the user chose how many threads compute."""
-    found = dict(os.environ)
-    if not any(name in found for name in _BLAS):
-        affinity = getattr(os, "sched_getaffinity", None)
-        count = len(affinity(0)) if affinity else os.cpu_count() or 1
-        found |= dict.fromkeys(_BLAS, str(max(1, count - 1)))
-    return found
-
-
-def _reason(code: int) -> str:
-    """Why a process has ended, by its exit code."""
-    if code >= 0:
-        return f"its process ended with exit code {code}"
-    with suppress(ValueError):
-        name = signal.Signals(-code).name
-        why = ", as the system does when memory runs out" if name == "SIGKILL" else ""
-        return f"its process was ended by {name}{why}"
-    return f"its process was ended by signal {-code}"

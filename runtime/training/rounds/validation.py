@@ -53,13 +53,15 @@ class Validation:
         with in_phase(session, "validation"):
             if self._call is None:
                 self._call = session.prepare(values=self._losses, losses=self._losses, wrt=())
-            for session.step_number in range(self._batches()):
+            for number in range(validation_batches(session)):
+                session.step_number = number
                 values = self._call()
                 rows.append([float(np.sum(x, dtype=np.float64)) for x in values if x is not None])
         means = np.mean(rows, axis=0).tolist()
         return {str(port): mean for port, mean in zip(self._losses, means, strict=True)}
 
-    def _batches(self) -> int:
-        """Batches after which each data set has given all its validation rows."""
-        streams = self._session.program.streams().values()
-        return max(math.ceil(stream.rows.batches("validation")) for stream in streams)
+
+def validation_batches(session: Session) -> int:
+    """Batches after which each data set has given all its validation rows, in that phase."""
+    streams = session.program.streams().values()
+    return max(math.ceil(stream.rows.batches("validation")) for stream in streams)

@@ -27,13 +27,13 @@ _LENGTH = 16
 """Hexadecimal digits of a digest."""
 
 
-def fingerprint(diagram: Diagram) -> dict[str, dict[str, str]]:
+def fingerprint(diagram: Diagram, *, values: bool = False) -> dict[str, dict[str, str]]:
     """Digests of the blocks and wires of every page that takes part, by page and block.
 
     Layout, titles, notes and lessons don't count, nor do the numbers of variables, which training
-    changes.
+    changes, unless ``values`` asks for them.
     """
-    return {name: _page(page) for name, page in diagram.pages.items()}
+    return {name: _page(page, values) for name, page in diagram.pages.items()}
 
 
 def differences(before: Mapping[str, Any], now: Mapping[str, Any], what: str = "") -> list[str]:
@@ -143,23 +143,25 @@ def _other(why: str) -> FileError:
     )
 
 
-def _page(page: Page) -> dict[str, str]:
+def _page(page: Page, values: bool) -> dict[str, str]:
     wires: dict[str, list[list[str]]] = {}
     for target, source in page.wires.items():
         wires.setdefault(target.block, []).append([str(target), str(source)])
     return {
-        name: _digest([_record(b), sorted(wires.get(name, ()))]) for name, b in page.blocks.items()
+        name: _digest([_record(block, values), sorted(wires.get(name, ()))])
+        for name, block in page.blocks.items()
     }
 
 
-def _record(block: Block) -> dict[str, Any]:
-    """What decides how a block trains: its record, but of variables their form alone."""
-    if isinstance(block, Variable):
+def _record(block: Block, values: bool) -> dict[str, Any]:
+    """What decides how a block trains: its record; without ``values``, of variables their form."""
+    if isinstance(block, Variable) and not values:
         return _form(block)
     large = large_tensors(block)
     record = record_of(without_arrays(block, large) if large else block)
-    record |= {name: _form(own) for name, own in block.owned.items()}
-    arrays = {name: tensor.array for name, tensor in large.items() if name not in block.owned}
+    formed = {} if values else {name: _form(own) for name, own in block.owned.items()}
+    record |= formed
+    arrays = {name: tensor.array for name, tensor in large.items() if name not in formed}
     return record | {name: [str(a.dtype), a.shape, _digest_of(a)] for name, a in arrays.items()}
 
 

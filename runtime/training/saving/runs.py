@@ -28,6 +28,7 @@ from runtime.training.saving.checkpoint import (
     tidy,
 )
 from runtime.training.saving.history_files import HISTORIES, HistoryFiles
+from runtime.training.saving.locking import LOCK, FolderLock
 from runtime.training.watch import Watch
 
 if TYPE_CHECKING:
@@ -38,13 +39,12 @@ if TYPE_CHECKING:
     from runtime.training.records import StepRecord
     from runtime.training.trainer import Trainer
 
-LOCK, CHECKPOINTS = ".lock", "checkpoints"
+CHECKPOINTS = "checkpoints"
 TRAINED = "trained.gradwire.json"
 DIVERGED = "diverged.gradwire.json"
 ABOUT_DIVERGED = "diverged.json"
 OFTEN = 100
 """Rounds of which a multiple has a checkpoint, unless told otherwise."""
-_LOCK_FLAGS = os.O_RDWR | os.O_CREAT | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_NOFOLLOW", 0)
 SELDOM = 1.0
 """Seconds between two checkpoints at least, unless told how often."""
 
@@ -75,7 +75,7 @@ class TrainingRun:
         self._every = every
         self._resume = None if resume is None else Path(resume)
         self._files = HistoryFiles(self.folder, trainer.columns)
-        self._lock: int | None = None
+        self._lock = FolderLock(self.folder)
         self._saved = -1
         self._saved_at = time.monotonic()
         self.alarms: list[Alarm] = []
@@ -89,7 +89,7 @@ class TrainingRun:
             self.folder.mkdir(parents=True, exist_ok=True)
             if (self.folder / CHECKPOINTS).is_symlink():
                 raise FileError("This folder is a link.", path=str(self.folder / CHECKPOINTS))
-            self._take_lock()
+            self._lock.take()
         try:
             if self._resume is None:
                 self._require_new()
@@ -97,7 +97,7 @@ class TrainingRun:
             else:
                 self._go_on(self._resume)
         except BaseException:
-            self._release_lock()
+            self._lock.release()
             raise
         return self
 
@@ -108,7 +108,7 @@ class TrainingRun:
         trace: TracebackType | None,
     ) -> None:
         self._files.close()
-        self._release_lock()
+        self._lock.release()
 
     def rounds(self, until: int) -> Iterator[StepRecord]:
         """Train until so many rounds are made in all; one whenever the next record is asked for.
@@ -209,28 +209,6 @@ class TrainingRun:
                 replace_file(self.folder / ABOUT_DIVERGED, f"{text}\n".encode())
             if error.diagram is not None:
                 save(with_data_inside(error.diagram, self.folder), self.folder / DIVERGED)
-
-    def _take_lock(self) -> None:
-        """Keep other processes from training into the folder, where the system can."""
-        with suppress(ImportError):  # on Windows
-            import fcntl
-
-            self._lock = os.open(self.folder / LOCK, _LOCK_FLAGS, 0o666)
-            try:
-                fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except BlockingIOError:
-                self._release_lock()
-                raise FileError(
-                    "Another process trains into this folder.", path=str(self.folder),
-                    next_step="Wait for it, or choose another folder.",
-                ) from None  # fmt: skip
-            except OSError:  # a file system without locks
-                self._release_lock()
-
-    def _release_lock(self) -> None:
-        if self._lock is not None:
-            os.close(self._lock)
-            self._lock = None
 
 
 def take_settings(session: Session, folder: Path) -> None:

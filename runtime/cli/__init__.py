@@ -59,7 +59,9 @@ keywords of Python end in ``_``."""
 
 _ROOMS = {"train": "runs", "study": "runs", "import": "interchange", "export": "interchange"}
 """The rooms of commands whose modules are not in the room ``commands``."""
-_COMPUTING = frozenset(COMMANDS) - {"train", "lesson", "blocks", "schema", "demo", "edit"}
+_COMPUTING = frozenset(COMMANDS) - {
+    "train", "study", "lesson", "blocks", "schema", "demo", "edit",
+}  # fmt: skip
 """Commands that Ctrl-C ends at once; the others take no time, wait for keys, open a window, or have
 something to write first."""
 _OBJECTS = 100_000

@@ -1,34 +1,66 @@
-"""``gradwire study FILE…``: trains a diagram and its variants, and checks what is claimed."""
+"""``gradwire study FILE…``: trains a diagram with other numbers and seeds, side by side."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
 from runtime.cli.arguments import Json
-from runtime.cli.output import CLEAN, PROBLEMS, print_json
+from runtime.cli.output import CLEAN, FAILED, PROBLEMS, UsageError, json_text, print_json
 from runtime.cli.reading import AllowedData, allow_folders, shown_reading
-from runtime.diagram import Diagram
-from runtime.publish.text import Part, Table, show
-from runtime.training.studies.files import MAX_SEEDS, MAX_STEPS, Study, load_study
-from runtime.training.studies.variants import diagram_of
-from runtime.training.studies.verdicts import Outcome, StudyResult, run_study
+from runtime.cli.studies.trainings import Job, Where, results_of, write_results
+from runtime.cli.studies.variants import variants_job, variants_json, variants_parts
+from runtime.cli.studies.varied import varied_job, varied_json, varied_parts
+from runtime.diagram.files.parsing import parse
+from runtime.diagram.files.storage import text_of
+from runtime.publish.text import Part, show
+from runtime.training.studies.files import MAX_SEEDS, MAX_STEPS
+from runtime.training.studies.folder import stored_settings
+from runtime.training.studies.verdicts import judged_study
 
 
 def study(
     files: Annotated[
         list[Path],
-        typer.Argument(metavar="FILE", help="Studies: *.study.json files.", show_default=False),
+        typer.Argument(
+            metavar="FILE",
+            help="A diagram, of which --vary says what is varied; or studies: *.study.json files.",
+            show_default=False,
+        ),
     ],
+    vary: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--vary",
+            metavar="NAME=VALUES",
+            help="Train with each of these values: a list 1e-3,1e-2, integers 0..9 or 0..100..10, "
+            "linspace(0, 1, 5) or geomspace(1e-4, 1, 5). NAME is seed, steps, a field of the "
+            "optimisers such as lr (of one: NAME.lr) or BLOCK.PARAMETER. May be repeated: all "
+            "combinations are trained.",
+            show_default=False,
+        ),
+    ] = None,
+    measure: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--measure",
+            metavar="PORT",
+            help="Compare this port after training, of an array the mean of its elements. May be "
+            "repeated; without it, the losses. On validation rows too, where there are any.",
+            show_default=False,
+        ),
+    ] = None,
     seeds: Annotated[
         int | None,
         typer.Option(
             "--seeds",
             min=1,
             max=MAX_SEEDS,
-            help="Trainings of each variant, in place of the study's own number.",
+            help="Trainings of each combination or variant, with seeds from 0 on; of a study, in "
+            "place of its own number.",
             show_default=False,
         ),
     ] = None,
@@ -38,83 +70,111 @@ def study(
             "--steps",
             min=1,
             max=MAX_STEPS,
-            help="Rounds of each training, in place of the study's own number.",
+            help="Rounds of each training; without it what the study or the recipe says.",
+            show_default=False,
+        ),
+    ] = None,
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            "--out",
+            metavar="DIR",
+            help="The folder to write to: a line for each training as it ends, and the results.",
+            show_default=False,
+        ),
+    ] = None,
+    resume: Annotated[
+        Path | None,
+        typer.Option(
+            "--resume",
+            metavar="DIR",
+            help="Go on with the study in this folder, by the settings that it has.",
+            show_default=False,
+        ),
+    ] = None,
+    workers: Annotated[
+        int | None,
+        typer.Option(
+            "--workers",
+            metavar="N",
+            min=1,
+            max=1024,
+            help="Processes that train, each on one processor; without it as many as there are "
+            "processors. 1 trains in the command's own process.",
             show_default=False,
         ),
     ] = None,
     allowed: AllowedData = None,
     json: Json = False,
 ) -> None:
-    """Train a diagram and its variants with several seeds, and check what is claimed.
+    """Train a diagram with other numbers and seeds, side by side.
 
-    For each variant: the mean of the measured number over the seeds, its standard deviation and
-    all values. A training that diverged has no number. The exit code is 1 if a claim does not hold.
+    A study file has variants of a diagram and claims about them; the exit code is 1 if a claim does
+    not hold. The exit code is 3 if a training did not come to its end. One that diverged has no
+    number. Ctrl-C ends the trainings that run and exits with 130; what has ended is kept in the
+    folder, from which --resume goes on.
     """
     allow_folders(allowed)
-    read: list[tuple[Path, Study, Diagram]] = []
-    for file in files:
-        found = load_study(file)
-        read.append((file, found, diagram_of(found, file)))
-    with shown_reading():
-        results = [(f, run_study(s, diagram, seeds=seeds, steps=steps)) for f, s, diagram in read]
-    if json:
-        studies = [result_json(str(file), result) for file, result in results]
-        print_json({"report": "study", "version": 1, "studies": studies})
-    else:
-        show([part for file, result in results for part in _parts(str(file), result)])
-    raise typer.Exit(CLEAN if all(result.holds for _, result in results) else PROBLEMS)
-
-
-def result_json(file: str, result: StudyResult) -> dict[str, Any]:
-    """The result of one study as JSON; null where a training diverged."""
-    return {
-        "file": file,
-        "title": result.study.title,
-        "measure": result.study.measure.model_dump(mode="json"),
-        "variants": {name: _numbers(outcome) for name, outcome in result.outcomes.items()},
-        "claims": [
-            {
-                "claim": verdict.claim.text,
-                "seeds": verdict.fulfilled,
-                "of": verdict.of,
-                "holds": verdict.holds,
-            }
-            for verdict in result.verdicts
-        ],
-        "holds": result.holds,
-    }
-
-
-def _numbers(outcome: Outcome) -> dict[str, Any]:
-    finite = set(outcome.finite)
-    return {
-        "mean": outcome.mean,
-        "deviation": outcome.deviation,
-        "diverged": len(outcome.values) - len(outcome.finite),
-        "values": [value if value in finite else None for value in outcome.values],
-    }
-
-
-def _parts(file: str, result: StudyResult) -> list[Part]:
-    measure = result.study.measure
-    called = f"{measure.port}: {measure.called}" if measure.called else measure.port
-    rows = tuple(_row(outcome) for outcome in result.outcomes.values())
-    columns = ("variant", "mean", "deviation", "diverged", "values")
-    parts: list[Part] = [
-        f"{file}: {result.study.title}" if result.study.title else file,
-        Table(called, columns, rows),
-    ]
-    if result.verdicts:
-        judged = tuple(
-            (v.claim.text, f"{v.fulfilled} of {v.of}", "holds" if v.holds else "does not hold")
-            for v in result.verdicts
+    diagrams = [file for file in files if _is_diagram(file)]
+    folder = _folder(files, diagrams, out, resume)
+    stored = None if resume is None else stored_settings(resume)
+    if diagrams:
+        given = [varied_job(diagrams[0], vary or (), measure or (), seeds, steps, stored)]
+    elif vary or measure:
+        option = "--vary" if vary else "--measure"
+        raise UsageError(
+            f"A study file says itself what is varied and measured, so it takes no {option}.",
+            next_step=f"Give the diagram that it is about, with {option}.",
         )
-        parts.append(Table("Claims", ("claim", "seeds", "verdict"), judged))
-    return parts
+    else:
+        given = [variants_job(file, seeds, steps, stored) for file in files]
+    with shown_reading():
+        _report([_done(job, Where(workers, folder)) for job in given], json)
 
 
-def _row(outcome: Outcome) -> tuple[str, ...]:
-    values = " ".join(f"{value:.4g}" for value in outcome.values)
-    diverged = len(outcome.values) - len(outcome.finite)
-    numbers = ("" if n is None else f"{n:.4g}" for n in (outcome.mean, outcome.deviation))
-    return (outcome.variant, *numbers, str(diverged), values)
+def _report(done: Sequence[tuple[list[Part], dict[str, Any], int]], json: bool) -> None:
+    if json:
+        print_json(_json(record for _, record, _ in done))
+    else:
+        show([part for parts, _, _ in done for part in parts])
+    raise typer.Exit(max(code for _, _, code in done))
+
+
+def _done(job: Job, where: Where) -> tuple[list[Part], dict[str, Any], int]:
+    """What the trainings of a study gave, as text and as JSON, and the exit code."""
+    results = results_of(job, where)
+    code = FAILED if any(t.status == "failed" for t in results.trained.values()) else CLEAN
+    file = str(job.file)
+    if job.study is None:
+        parts, record = varied_parts(job, results), varied_json(job, results)
+    else:
+        judged = judged_study(job.study, results)
+        parts, record = variants_parts(file, judged), variants_json(file, judged)
+        code = code or (CLEAN if judged.holds else PROBLEMS)
+    if where.folder is not None:
+        write_results(where.folder, results, json_text(_json([record])))
+        parts.append(f"The results are in {where.folder}.")
+    return parts, record, code
+
+
+def _json(studies: Any) -> Mapping[str, Any]:
+    return {"report": "study", "version": 1, "studies": list(studies)}
+
+
+def _is_diagram(file: Path) -> bool:
+    document = parse(text_of(file), str(file))
+    return isinstance(document, dict) and "gradwire" in document
+
+
+def _folder(
+    files: Sequence[Path], diagrams: Sequence[Path], out: Path | None, resume: Path | None
+) -> Path | None:
+    """The folder to write to. Raises UsageError for more than one study in it."""
+    if diagrams and len(files) > 1:
+        raise UsageError("A diagram is studied alone.", got=f"{len(files)} files")
+    folder = out or resume
+    if folder is not None and len(files) > 1:
+        raise UsageError("A folder is for one study.", got=f"{len(files)} files")
+    if out is not None and resume is not None and out.resolve() != resume.resolve():
+        raise UsageError("A study goes on in its own folder, so --resume takes no other --out.")
+    return folder

@@ -3,44 +3,44 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-import numpy as np
-
-from runtime.training.diverged import DivergedError
-from runtime.training.studies.seeds import seeded
+from runtime.training.studies.results import Results, carry_out, deviation, finite, mean
+from runtime.training.studies.task import Runner, Task, Work, in_this_process, require_runnable
 from runtime.training.studies.variants import with_variant
-from runtime.training.trainer import Trainer
+from runtime.training.studies.varying import SEED, Planned
 
 if TYPE_CHECKING:
     from runtime.diagram import Diagram
-    from runtime.engine import Session
-    from runtime.training.studies.files import Claim, Measure, Study
+    from runtime.training.studies.files import Claim, Study
+
+VARIANT = "variant"
+"""What the trainings of a study file vary besides the seed."""
 
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """The numbers of one variant, one for each seed; NaN where the training diverged."""
+    """The numbers of one variant, one for each seed; NaN where the training diverged or failed."""
 
     variant: str
     values: tuple[float, ...]
 
     @property
     def finite(self) -> tuple[float, ...]:
-        """The numbers of the trainings that did not diverge."""
-        return tuple(value for value in self.values if math.isfinite(value))
+        """The numbers of the trainings that have one."""
+        return finite(self.values)
 
     @property
     def mean(self) -> float | None:
         """Mean of the finite numbers; None without any."""
-        return float(np.mean(self.finite)) if self.finite else None
+        return mean(self.values)
 
     @property
     def deviation(self) -> float | None:
         """Standard deviation of the finite numbers, of a sample; None below two of them."""
-        return float(np.std(self.finite, ddof=1)) if len(self.finite) > 1 else None
+        return deviation(self.values)
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,6 +64,7 @@ class StudyResult:
     study: Study
     outcomes: Mapping[str, Outcome]
     verdicts: tuple[Verdict, ...]
+    results: Results
 
     @property
     def holds(self) -> bool:
@@ -71,8 +72,25 @@ class StudyResult:
         return all(verdict.holds for verdict in self.verdicts)
 
 
-Progress = Callable[[str, int], object]
-"""Called with the name of a variant and a seed, before the training begins."""
+def planned_study(
+    study: Study, diagram: Diagram, *, seeds: int | None = None, steps: int | None = None
+) -> tuple[Work, dict[str, list[str | int]], list[Planned]]:
+    """The trainings of a study: each variant once for each seed, what that varies, and what all
+    have in common.
+
+    ``seeds`` and ``steps`` stand in place of the study's own. Raises ParameterError where a variant
+    does not fit the diagram, RunError where its recipe does not, or for a port that is not there.
+    """
+    count = study.seeds if seeds is None else seeds
+    rounds = study.steps if steps is None else steps
+    work = Work.on(diagram, (study.measure,), validate=False)
+    planned = []
+    for name, variant in study.variants.items():
+        with_variant(diagram, variant)
+        require_runnable(work, Task(variant))
+        for seed in range(count):
+            planned.append(Planned({VARIANT: name, SEED: seed}, Task(variant, seed, rounds)))
+    return work, {VARIANT: list(study.variants), SEED: list(range(count))}, planned
 
 
 def run_study(
@@ -81,25 +99,27 @@ def run_study(
     *,
     seeds: int | None = None,
     steps: int | None = None,
-    progress: Progress = lambda variant, seed: None,
+    run: Runner = in_this_process,
 ) -> StudyResult:
     """Train every variant once for each seed, measure, and judge the claims.
 
-    ``seeds`` and ``steps`` stand in place of the study's own. Variants of one seed start from the
-    same values and get the same data. Raises ParameterError where a variant does not fit the
-    diagram, RunError where its recipe does not, and FeedError for a port that is not there.
+    Variants of one seed start from the same values and get the same data. See ``planned_study`` for
+    the arguments and what it raises.
     """
-    count = study.seeds if seeds is None else seeds
-    rounds = study.steps if steps is None else steps
-    outcomes = {}
-    for name, variant in study.variants.items():
-        varied = with_variant(diagram, variant)
-        values = []
-        for seed in range(count):
-            progress(name, seed)
-            values.append(_number(varied, seed, rounds, study.measure))
-        outcomes[name] = Outcome(name, tuple(values))
-    return StudyResult(study, outcomes, tuple(judged(claim, outcomes) for claim in study.claims))
+    work, varied, planned = planned_study(study, diagram, seeds=seeds, steps=steps)
+    return judged_study(study, carry_out(work, varied, planned, run))
+
+
+def judged_study(study: Study, results: Results) -> StudyResult:
+    """The verdicts on a study whose trainings have ended."""
+    outcomes = {
+        str(each.settings[VARIANT]): Outcome(
+            str(each.settings[VARIANT]), each.values(study.measure.port)
+        )
+        for each in results.combinations()
+    }
+    verdicts = tuple(judged(claim, outcomes) for claim in study.claims)
+    return StudyResult(study, outcomes, verdicts, results)
 
 
 def judged(claim: Claim, outcomes: Mapping[str, Outcome]) -> Verdict:
@@ -117,26 +137,3 @@ def judged(claim: Claim, outcomes: Mapping[str, Outcome]) -> Verdict:
             and (more is None or value < more[seed])
         )
     return Verdict(claim, fulfilled, len(own))
-
-
-def _number(diagram: Diagram, seed: int, steps: int | None, measure: Measure) -> float:
-    """The measured number after one training; NaN if it diverged."""
-    session = seeded(diagram, seed)
-    trainer = Trainer(session, validate=0)
-    try:
-        for _ in trainer.run(steps):
-            pass
-    except DivergedError:
-        return math.nan
-    return measured(session, measure)
-
-
-def measured(session: Session, measure: Measure) -> float:
-    """The mean of a port over passes with new data each, with the session's present values."""
-    session.phase = measure.phase
-    found = []
-    for _ in range(measure.passes):
-        session.step_number += 1
-        (value,) = session.run(ports=[measure.port]).values.values()
-        found.append(float(np.mean(value, dtype=np.float64)))
-    return float(np.mean(found))

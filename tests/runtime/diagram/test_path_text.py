@@ -45,6 +45,7 @@ JUSTIFIED = {
     "runtime/training/rounds/turns.py": "names of arrays in a state",
     "runtime/training/saving/checkpoint.py": "names of files",
     "runtime/training/saving/fingerprint.py": "fields of a recipe in a message",
+    "runtime/training/studies/recipes.py": "fields of a recipe",
     "runtime/training/trainer.py": "names of arrays in a state, and of columns",
     "app/canvas/paint/blocks/faces.py": "names as long as a face has room for",
     "app/canvas/state/lanes.py": "a fraction",

@@ -72,3 +72,27 @@ def test_a_file_that_is_no_study_is_refused_before_anything_is_trained(gradwire,
     other.write_text("{}", encoding="utf-8")
     done = gradwire("study", studied(HOLDS), other)
     assert done.code == 2 and done.out == "" and "other.study.json" in done.err
+
+
+def test_processes_give_the_same_numbers_in_the_same_order(gradwire, studied):
+    one, two = (
+        gradwire("study", studied(HOLDS, FAILS), "--seeds", "3", "--workers", n, "--json")
+        for n in ("1", "2")
+    )
+    assert one.json == two.json and one.code == two.code == 1
+
+
+def test_a_study_goes_on_in_its_folder(gradwire, studied, tmp_path):
+    file, out = studied(HOLDS), tmp_path / "s"
+    first = gradwire("study", file, "--seeds", "2", "--steps", "5", "--out", out, "--json")
+    again = gradwire("study", file, "--resume", out, "--json")
+    assert again.json == first.json and "4 trainings have ended already" in again.err
+    assert json.loads((out / "results.json").read_text()) == first.json
+    other = gradwire("study", file, "--seeds", "3", "--steps", "5", "--out", out)
+    assert other.code == 2 and "seed: [0, 1], now [0, 1, 2]" in other.err
+
+
+@pytest.mark.parametrize("option", ["--vary", "--measure"])
+def test_a_study_file_says_itself_what_is_varied(gradwire, studied, option):
+    done = gradwire("study", studied(HOLDS), option, "lr=1")
+    assert done.code == 2 and f"takes no {option}" in done.err

@@ -27,3 +27,24 @@ def study(*claims, **changes):
         "seeds": 3,
     }
     return Study(**(given | changes))
+
+
+def noisy(*, steps=20):
+    """A regression on points that are drawn anew at each step, by a small network."""
+    points = gw.dataset(source="sine", count=40, batch=8, validation=0.2, name="points")
+    hidden = gw.tanh(gw.linear(points[0], gw.own(), units=3, name="hidden"))
+    out = gw.linear(hidden, gw.own(), units=1, name="out")
+    loss = gw.loss(gw.mean(gw.square(gw.sub(out, points[1], name="error"))), name="loss")
+    recipe = {
+        "optimisers": [{"name": "opt", "method": {"kind": "adam", "lr": 0.01}}],
+        "steps": steps,
+    }
+    return gw.build(loss, training=recipe)
+
+
+def numbers(results):
+    """All that a study found, by what was varied; without the time that it took."""
+    return [
+        (dict(planned.settings), trained.model_dump(exclude={"seconds"}))
+        for planned, trained in results.ended()
+    ]

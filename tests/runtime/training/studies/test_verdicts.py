@@ -19,14 +19,12 @@ NAN = math.nan
 
 
 def test_a_study_trains_every_variant_and_judges_the_claims():
-    asked = []
     claims = (
         Claim(variant="open", below=0.01),
         Claim(variant="closed", more_than="open"),
         Claim(variant="open", above=0.01),
     )
-    result = run_study(study(*claims), line(), progress=lambda *what: asked.append(what))
-    assert asked == [(name, seed) for name in ("open", "closed") for seed in range(3)]
+    result = run_study(study(*claims), line())
     assert [v.fulfilled for v in result.verdicts] == [3, 3, 0]
     assert [v.holds for v in result.verdicts] == [True, True, False]
     assert not result.holds

@@ -1,0 +1,1 @@
+"""What ``gradwire study`` is made of."""

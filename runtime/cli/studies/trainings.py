@@ -1,0 +1,128 @@
+"""What ``gradwire study`` does with the trainings of a study: makes them, shows how far it is, and
+writes a folder.
+"""
+
+from __future__ import annotations
+
+import shlex
+import sys
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, nullcontext
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import typer
+
+from runtime.cli.interrupt import interruptible
+from runtime.cli.output import INTERRUPTED, say
+from runtime.diagram.files.storage import replace_file, system_errors
+from runtime.publish.studies.tables import results_csv
+from runtime.training.process.children import processors
+from runtime.training.studies.files import Study
+from runtime.training.studies.folder import Settings, StudyFolder
+from runtime.training.studies.processes import in_processes
+from runtime.training.studies.results import Results, carry_out
+from runtime.training.studies.task import Runner, Stop, Trained, Work, in_this_process
+from runtime.training.studies.varying import Planned
+
+CSV, JSON = "results.csv", "results.json"
+
+
+@dataclass(frozen=True, slots=True)
+class Where:
+    """Where the trainings of a study are made, and where they are written."""
+
+    workers: int | None
+    folder: Path | None
+
+    def runner(self, count: int, stop: Stop) -> Runner:
+        """What makes so many trainings: processes, or this process alone."""
+        workers = min(self.workers or processors(), count)
+        if workers <= 1:
+            return lambda work, tasks: in_this_process(work, tasks, stop)
+        return lambda work, tasks: in_processes(work, tasks, workers, stop)
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """The trainings of a study, and what decides their numbers."""
+
+    file: Path
+    work: Work
+    varied: Mapping[str, Sequence[Any]]
+    planned: Sequence[Planned]
+    settings: Settings
+    study: Study | None = None
+    """The study file that it is by, if it is by one."""
+    title: str = ""
+
+
+def results_of(job: Job, where: Where) -> Results:
+    """Make the trainings of a study that are not made yet.
+
+    Ctrl-C ends those that run; the others are kept in the folder, and the command that goes on is
+    said.
+    """
+    folder = None if where.folder is None else StudyFolder(where.folder, job.settings)
+    with interruptible() as interrupted, folder or nullcontext():
+        if folder is not None and folder.notes:
+            say(*folder.notes)
+        before = 0 if folder is None else len(folder.done)
+        with _progress(len(job.planned), before) as show:
+            run = where.runner(len(job.planned) - before, interrupted)
+            results = carry_out(job.work, job.varied, job.planned, run, folder, show)
+        if not results.is_complete:
+            say(*_how_to_go_on(job, results, where))
+            raise typer.Exit(INTERRUPTED)
+    return results
+
+
+def write_results(folder: Path, results: Results, report: str) -> None:
+    """Write the results into the folder of a study, for other programs."""
+    for name, text in ((CSV, results_csv(results)), (JSON, report)):
+        with system_errors(folder / name, "write"):
+            replace_file(folder / name, text.encode())
+
+
+def _how_to_go_on(job: Job, results: Results, where: Where) -> list[str]:
+    ended, of = len(results.trained), len(results.planned)
+    if where.folder is None:
+        return [f"Interrupted after {ended:,} of {of:,} trainings; none is kept without --out DIR."]
+    again = shlex.join(["gradwire", "study", str(job.file), "--resume", str(where.folder)])
+    return [
+        f"Interrupted after {ended:,} of {of:,} trainings, which are kept in {where.folder}.",
+        f"Go on with: {again}",
+    ]
+
+
+@contextmanager
+def _progress(total: int, before: int) -> Iterator[Callable[[Trained], None]]:
+    """On a terminal, a bar with the number of trainings that have ended and the time left."""
+    if not sys.stderr.isatty():
+        yield lambda trained: None
+        return
+    from rich.console import Console
+    from rich.progress import (
+        BarColumn,
+        MofNCompleteColumn,
+        Progress,
+        TextColumn,
+        TimeRemainingColumn,
+    )
+
+    columns = (
+        TextColumn("trainings", markup=False), BarColumn(), MofNCompleteColumn(),
+        TimeRemainingColumn(), TextColumn("{task.fields[wrong]}", markup=False),
+    )  # fmt: skip
+    wrong = {"diverged": 0, "failed": 0}
+    with Progress(*columns, console=Console(stderr=True)) as bar:
+        task = bar.add_task("", total=total, completed=before, wrong="")
+
+        def show(trained: Trained) -> None:
+            if trained.status in wrong:
+                wrong[trained.status] += 1
+            told = ", ".join(f"{count} {status}" for status, count in wrong.items() if count)
+            bar.update(task, advance=1, wrong=told)
+
+        yield show

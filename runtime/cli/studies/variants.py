@@ -1,0 +1,102 @@
+"""What ``gradwire study`` does with study files: variants of a diagram, and claims about them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from runtime.cli.studies.trainings import Job
+from runtime.publish.studies.tables import reasons_parts
+from runtime.publish.text import Part, Table
+from runtime.training.studies.files import load_study
+from runtime.training.studies.folder import Settings
+from runtime.training.studies.variants import diagram_of
+from runtime.training.studies.varying import SEED
+from runtime.training.studies.verdicts import (
+    VARIANT,
+    Outcome,
+    StudyResult,
+    planned_study,
+)
+
+
+def variants_job(file: Path, seeds: int | None, steps: int | None, stored: Settings | None) -> Job:
+    """The trainings of a study file; seeds and steps that are not given are those stored."""
+    study = load_study(file)
+    if stored is not None:
+        seeds = seeds or len(stored.varied.get(SEED, ())) or None
+        steps = steps or stored.steps
+    diagram = diagram_of(study, file)
+    work, varied, planned = planned_study(study, diagram, seeds=seeds, steps=steps)
+    settings = Settings.of(
+        diagram, varied, work.measures, study.steps if steps is None else steps, study.variants
+    )
+    return Job(file, work, varied, planned, settings, study)
+
+
+def variants_json(file: str, result: StudyResult) -> dict[str, Any]:
+    """The result of one study as JSON; null where a training diverged or failed."""
+    return {
+        "file": file,
+        "title": result.study.title,
+        "measure": result.study.measure.model_dump(mode="json"),
+        "variants": {name: _numbers(result, outcome) for name, outcome in result.outcomes.items()},
+        "claims": [
+            {
+                "claim": verdict.claim.text,
+                "seeds": verdict.fulfilled,
+                "of": verdict.of,
+                "holds": verdict.holds,
+            }
+            for verdict in result.verdicts
+        ],
+        "holds": result.holds,
+    }
+
+
+def variants_parts(file: str, result: StudyResult) -> list[Part]:
+    """The result of one study as tables of variants and claims."""
+    measure = result.study.measure
+    called = f"{measure.port}: {measure.called}" if measure.called else measure.port
+    rows = tuple(_row(result, outcome) for outcome in result.outcomes.values())
+    columns = ("variant", "mean", "deviation", "diverged", "values")
+    parts: list[Part] = [
+        f"{file}: {result.study.title}" if result.study.title else file,
+        Table(called, columns, rows),
+    ]
+    if result.verdicts:
+        judged = tuple(
+            (v.claim.text, f"{v.fulfilled} of {v.of}", "holds" if v.holds else "does not hold")
+            for v in result.verdicts
+        )
+        parts.append(Table("Claims", ("claim", "seeds", "verdict"), judged))
+    return parts + reasons_parts(result.results)
+
+
+def _numbers(result: StudyResult, outcome: Outcome) -> dict[str, Any]:
+    known = set(outcome.finite)
+    return {
+        "mean": outcome.mean,
+        "deviation": outcome.deviation,
+        "diverged": _diverged(result, outcome),
+        "failed": _count(result, outcome, "failed"),
+        "values": [value if value in known else None for value in outcome.values],
+    }
+
+
+def _diverged(result: StudyResult, outcome: Outcome) -> int:
+    """Those without a finite number that did not fail."""
+    return len(outcome.values) - len(outcome.finite) - _count(result, outcome, "failed")
+
+
+def _count(result: StudyResult, outcome: Outcome, status: str) -> int:
+    return sum(
+        trained.status == status and planned.settings[VARIANT] == outcome.variant
+        for planned, trained in result.results.ended()
+    )
+
+
+def _row(result: StudyResult, outcome: Outcome) -> tuple[str, ...]:
+    values = " ".join(f"{value:.4g}" for value in outcome.values)
+    numbers = ("" if n is None else f"{n:.4g}" for n in (outcome.mean, outcome.deviation))
+    return (outcome.variant, *numbers, str(_diverged(result, outcome)), values)

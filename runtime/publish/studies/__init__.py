@@ -1,0 +1,1 @@
+"""Studies for readers: tables, files for other programs, and plots."""

@@ -1,0 +1,170 @@
+"""The results of a study as tables for a reader, as CSV and as JSON."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import math
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Any
+
+from runtime.publish.printable import harmless
+from runtime.publish.text import Part, Table
+from runtime.training.studies.results import deviation, finite, mean, shown
+from runtime.training.studies.varying import SEED
+
+if TYPE_CHECKING:
+    from runtime.training.studies.results import Combination, Results
+    from runtime.training.studies.task import Trained
+
+MOST_ROWS = 100
+"""Rows of a table that are written out."""
+
+
+def results_parts(results: Results) -> list[Part]:
+    """How many trainings there are, a table of all combinations, and why some have no number."""
+    combinations = results.combinations()
+    parts: list[Part] = [_summary(results, combinations)]
+    seeds = len(results.varied.get(SEED, ()))
+    names = [name for name in results.varied if name != SEED]
+    head = (*names, *results.measured, "ended", "seconds")
+    rows = [_row(each, names, results.measured) for each in combinations[:MOST_ROWS]]
+    title = f"Mean ± standard deviation over {seeds} seeds" if seeds > 1 else "Results"
+    parts.append(Table(title, head, tuple(rows)))
+    if len(combinations) > MOST_ROWS:
+        parts.append(f"… and {len(combinations) - MOST_ROWS:,} more combinations.")
+    return parts + reasons_parts(results)
+
+
+def results_json(results: Results) -> dict[str, Any]:
+    """What was varied and measured, the combinations, and each training; null is no number."""
+    return {
+        "varied": {name: list(values) for name, values in results.varied.items()},
+        "measured": list(results.measured),
+        "combinations": [_combination(each, results.measured) for each in results.combinations()],
+        "trainings": [
+            {
+                "settings": dict(planned.settings),
+                "status": trained.status,
+                "reason": trained.reason,
+                "measured": {n: _json(value) for n, value in trained.measured.items()},
+                "seconds": trained.seconds,
+            }
+            for planned, trained in results.ended()
+        ],
+    }
+
+
+def results_csv(results: Results) -> str:
+    """A line for each training that has ended. No cell can begin a formula of a spreadsheet."""
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    measured = results.measured
+    head = (*results.varied, *measured, "status", "reason", "seconds")
+    writer.writerow(map(_cell, head))
+    for planned, trained in results.ended():
+        settings = (_exact(planned.settings[name]) for name in results.varied)
+        numbers = (repr(trained.measured[n]) if n in trained.measured else "" for n in measured)
+        cells = (*settings, *numbers, trained.status, trained.reason, f"{trained.seconds:.3f}")
+        writer.writerow(map(_cell, cells))
+    return text.getvalue()
+
+
+def reasons_parts(results: Results) -> list[Part]:
+    """Why trainings have no number: a row for each reason, with what it was first."""
+    first: dict[tuple[str, str], list[str]] = {}
+    for planned, trained in results.ended():
+        if trained.status != "trained":
+            told = ", ".join(f"{name} = {shown(x)}" for name, x in planned.settings.items())
+            first.setdefault((trained.status, trained.reason), []).append(told)
+    rows = []
+    for (status, reason), each in list(first.items())[:MOST_ROWS]:
+        more = f" and {len(each) - 1} more" if len(each) > 1 else ""
+        rows.append((each[0] + more, status, reason))
+    head = ("training", "status", "reason")
+    return [Table("Not trained to the end", head, tuple(rows))] if rows else []
+
+
+def _summary(results: Results, combinations: Sequence[Combination]) -> str:
+    ended, of = len(results.trained), len(results.planned)
+    counted = Counter(trained.status for trained in results.trained.values())
+    told = f"{_counted(ended, 'training')} of {_counted(len(combinations), 'combination')}"
+    if ended < of:
+        told += f", {of - ended:,} more to do"
+    told += "".join(
+        f", {counted[status]:,} {status}" for status in ("diverged", "failed") if counted[status]
+    )
+    return f"{told}."
+
+
+def _counted(count: int, noun: str) -> str:
+    return f"{count:,} {noun}{'' if count == 1 else 's'}"
+
+
+def _row(each: Combination, names: Iterable[str], measured: Iterable[str]) -> tuple[str, ...]:
+    ended = ", ".join(
+        f"{count} {status}"
+        for status in ("trained", "diverged", "failed")
+        if (count := each.count(status))
+    )
+    seconds = sum(training.seconds for training in each.trainings)
+    return (
+        *(shown(each.settings[name]) for name in names),
+        *(_spread(each.values(name)) for name in measured),
+        ended,
+        f"{seconds:.3g}",
+    )
+
+
+def _spread(values: Sequence[float]) -> str:
+    """``0.12 ± 0.01``, or the number if there is one alone."""
+    middle, around = mean(values), deviation(values)
+    if middle is None:
+        return next((f"{value}" for value in values if not math.isnan(value)), "")
+    return f"{middle:.4g}" if around is None else f"{middle:.4g} ± {around:.2g}"
+
+
+def _combination(each: Combination, measured: Iterable[str]) -> dict[str, Any]:
+    return {
+        "settings": dict(each.settings),
+        "measured": {name: _spread_json(each.values(name)) for name in measured},
+        "trained": each.count("trained"),
+        "diverged": each.count("diverged"),
+        "failed": each.count("failed"),
+        "seconds": _seconds(each.trainings),
+    }
+
+
+def _spread_json(values: Sequence[float]) -> dict[str, Any]:
+    known = finite(values)
+    return {
+        "mean": mean(values),
+        "deviation": deviation(values),
+        "least": min(known, default=None),
+        "largest": max(known, default=None),
+        "values": [value if math.isfinite(value) else None for value in values],
+    }
+
+
+def _seconds(trainings: Iterable[Trained]) -> float:
+    return sum(training.seconds for training in trainings)
+
+
+def _json(value: float) -> float | str:
+    """A number for JSON, which has no infinite ones."""
+    return value if math.isfinite(value) else str(value)
+
+
+def _exact(value: Any) -> str:
+    return value if isinstance(value, str) else json.dumps(value)
+
+
+def _cell(text: str) -> str:
+    """A text that no spreadsheet takes for a formula; numbers stay as they are."""
+    try:
+        float(text)
+    except ValueError:
+        return harmless(text)
+    return text

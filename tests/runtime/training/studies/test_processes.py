@@ -1,0 +1,74 @@
+"""Trainings in processes: the same numbers, and a process that ends takes one training with it."""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+
+import pytest
+
+from runtime.training.process.children import blas_threads
+from runtime.training.studies.files import Variant
+from runtime.training.studies.processes import in_processes
+from runtime.training.studies.results import carry_out
+from runtime.training.studies.task import Task, Work, in_this_process
+from runtime.training.studies.varying import plan
+from tests.runtime.training.studies.studies import line, noisy, numbers
+
+SHORT, ENDLESS = Task(Variant(), 0, 2), Task(Variant(), 0, 10_000_000)
+
+
+def test_the_numbers_are_those_of_one_process_bit_by_bit():
+    varied = {"lr": [0.01, 0.1], "hidden.units": [2, 3], "seed": [0, 1]}
+    work, planned = Work.on(noisy()), plan(noisy(), varied)
+    alone = carry_out(work, varied, planned, in_this_process)
+    found = carry_out(work, varied, planned, lambda work, tasks: in_processes(work, tasks, 2))
+    assert alone.is_complete and numbers(found) == numbers(alone)
+    assert len({trained.measured["loss.out"] for _, trained in alone.ended()}) == len(planned)
+
+
+@pytest.mark.skipif(os.name != "posix", reason="ends a process by a signal")
+def test_a_process_that_ends_takes_one_training_with_it():
+    tasks, ended = [ENDLESS, *[SHORT] * 5], {}
+    for number, trained in in_processes(Work.on(line()), tasks, 2):
+        ended[number] = trained
+        if len(ended) == 5:  # what runs now is the training without end
+            busy = [child for child in multiprocessing.active_children() if child.is_alive()]
+            for child in busy:
+                child.kill()
+    assert ended.keys() == set(range(6))
+    assert {ended[number].status for number in range(1, 6)} == {"trained"}
+    assert ended[0].status == "failed" and ended[0].seconds > 0
+    assert "SIGKILL, as the system does when memory runs out" in ended[0].reason
+
+
+@pytest.mark.skipif(os.name != "posix", reason="ends a process by a signal")
+def test_another_process_goes_on_with_the_next_training():
+    ended = {}
+    tasks = [SHORT, ENDLESS, SHORT, SHORT]
+    for number, trained in in_processes(Work.on(line()), tasks, 1):
+        ended[number] = trained.status
+        if number == 0:
+            (child,) = multiprocessing.active_children()
+            child.kill()
+    assert ended == {0: "trained", 1: "failed", 2: "trained", 3: "trained"}
+
+
+def test_stopping_ends_all_processes():
+    asked = []
+
+    def stop():
+        asked.append(1)
+        return len(asked) > 2
+
+    before = set(multiprocessing.active_children())
+    assert list(in_processes(Work.on(line()), [ENDLESS] * 3, 2, stop)) == []
+    assert set(multiprocessing.active_children()) <= before
+
+
+def test_matrix_products_get_one_thread_unless_the_user_chose(monkeypatch):
+    for name in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"):
+        monkeypatch.delenv(name, raising=False)
+    assert set(blas_threads(1).values()) == {"1"}
+    monkeypatch.setenv("OMP_NUM_THREADS", "4")
+    assert blas_threads(1) == {}

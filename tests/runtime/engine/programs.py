@@ -209,7 +209,7 @@ def exact(seed: int) -> Written:
 
 
 def convolutions(seed: int) -> Written:
-    """Two layers that share images, with gradients, and gradients of gradients."""
+    """Two layers that share images, one pooled, with gradients, and gradients of gradients."""
     w = Writer(seed)
     xp = w.xp
     dtype = w.choose(["float32", "float64"])
@@ -219,7 +219,8 @@ def convolutions(seed: int) -> Written:
     x = w.leaf((2, 4, 7, 6), dtype)
     first, second = (w.leaf((4, 4 // groups, 3, 2), dtype) for _ in range(2))
     a, b = (xp.conv2d(x, k, stride, padding, (1, 1), groups) for k in (first, second))
-    loss = xp.sum(xp.tanh(a) * b)
+    pooled = xp.max_pool(xp.relu(b), (2, 2), (2, 2))
+    loss = xp.sum(xp.tanh(a) * b) + xp.sum(pooled * pooled)
     slope = xp.sum(xp.square(xp.gradient(loss, first)))
     return w.done([loss, slope, a], loss, slope)
 

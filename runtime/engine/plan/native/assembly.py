@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 
-from runtime.engine.plan.native.writer import SUFFIXES, TYPES
+from runtime.engine.plan.native.writer import SUFFIXES, TYPES, number
 
 
 class Assembly:
@@ -16,6 +16,7 @@ class Assembly:
 
     def __init__(self, name: str, dtype: str, lanes: int, frame: tuple[str, ...]) -> None:
         self.lanes = lanes
+        self._dtype = dtype
         self.element = TYPES[dtype]
         self.bytes = int(dtype[5:]) // 8
         self.vector = f"<{lanes} x {self.element}>"
@@ -24,12 +25,12 @@ class Assembly:
         self._count = 0
         self._block = "entry"
         self._lines = [
-            f"define void @{name}(ptr %frame, i64 %columns, i64 %start, i64 %stop) #0 {{",
+            f"define void @{name}(ptr %frame, i64 %unused, i64 %start, i64 %stop) #0 {{",
             "entry:",
         ]
-        for i, number in enumerate(frame):
+        for i, entry in enumerate(frame):
             place = self.put(f"getelementptr i64, ptr %frame, i64 {i}")
-            self._lines.append(f"%{number} = load i64, ptr {place}")
+            self._lines.append(f"%{entry} = load i64, ptr {place}")
 
     def put(self, text: str) -> str:
         """Append an instruction; returns the name of its result."""
@@ -49,7 +50,7 @@ class Assembly:
         """The lesser of two int64."""
         return self._call("i64", "llvm.smin.i64", f"i64 {a}", f"i64 {b}")
 
-    def number(self, address: str, index: str | int) -> str:
+    def entry(self, address: str, index: str | int) -> str:
         """The int64 of this index in the table at an address."""
         place = self._at(address, self.multiply(str(index), 8))
         return self.put(f"load i64, ptr {place}")
@@ -70,6 +71,27 @@ class Assembly:
         zeros = f"<{self.lanes} x i32> zeroinitializer"
         return self.put(f"shufflevector {vector} {first}, {vector} poison, {zeros}")
 
+    def every(self, stride: int, address: str) -> str:
+        """A vector of every first or second element; reads none after the last of them."""
+        first = self.load(address)
+        if stride == 1:
+            return first
+        lanes = self.lanes
+        second = self.load(self.add(address, (lanes - 1) * self.bytes))
+        chosen = [i if i < lanes else i + 1 for i in range(0, 2 * lanes, 2)]
+        return self._shuffled(first, second, chosen)
+
+    def store_side_by_side(self, vectors: Sequence[str], address: str) -> None:
+        """Write one vector, or the elements of two in turns."""
+        if len(vectors) == 1:
+            self.store(vectors[0], address)
+            return
+        for half in (0, 1):
+            start = half * self.lanes // 2
+            chosen = [start + i // 2 + i % 2 * self.lanes for i in range(self.lanes)]
+            place = self.add(address, half * self.lanes * self.bytes)
+            self.store(self._shuffled(vectors[0], vectors[1], chosen), place)
+
     def store(self, vector: str, address: str) -> None:
         """Write a vector."""
         self._lines.append(
@@ -79,6 +101,33 @@ class Assembly:
     def plus(self, a: str, b: str) -> str:
         """``a + b`` of vectors."""
         return self.put(f"fadd {self.vector} {a}, {b}")
+
+    def times(self, a: str, b: str) -> str:
+        """``a · b`` of vectors."""
+        return self.put(f"fmul {self.vector} {a}, {b}")
+
+    def over(self, a: str, b: str) -> str:
+        """``a / b`` of vectors."""
+        return self.put(f"fdiv {self.vector} {a}, {b}")
+
+    def largest(self, a: str, b: str) -> str:
+        """The larger of each pair; NaN where one is."""
+        larger, no_number = self.compare("ogt", b, a), self.compare("uno", b, b)
+        either = self.put(f"or <{self.lanes} x i1> {larger}, {no_number}")
+        return self.choose(either, b, a)
+
+    def compare(self, predicate: str, a: str, b: str) -> str:
+        """A mask of where two vectors compare so; ``predicate`` is one of fcmp's."""
+        return self.put(f"fcmp {predicate} {self.vector} {a}, {b}")
+
+    def choose(self, mask: str, a: str, b: str) -> str:
+        """``a`` where the mask is set, else ``b``."""
+        kind = self.vector
+        return self.put(f"select <{self.lanes} x i1> {mask}, {kind} {a}, {kind} {b}")
+
+    def constant(self, x: float) -> str:
+        """A vector of equal elements."""
+        return self.everywhere(self.element, number(x, self._dtype))
 
     def fused(self, a: str, b: str, c: str) -> str:
         """``a·b + c``, rounded once if the machine has a fused multiply-add."""
@@ -93,8 +142,7 @@ class Assembly:
 
     def masked(self, mask: str, vector: str) -> str:
         """A vector, 0 where the mask is not set."""
-        choice = f"<{self.lanes} x i1> {mask}, {self.vector} {vector}"
-        return self.put(f"select {choice}, {self.vector} zeroinitializer")
+        return self.choose(mask, vector, "zeroinitializer")
 
     @contextmanager
     def loop(
@@ -134,6 +182,12 @@ class Assembly:
             [*sorted(self._declared), *self._lines, "ret void", "}",
              'attributes #0 = { nounwind "prefer-vector-width"="512" }']
         )  # fmt: skip
+
+    def _shuffled(self, a: str, b: str, chosen: Sequence[int]) -> str:
+        """The elements of these indices, which go on from a to b."""
+        indices = ", ".join(f"i32 {i}" for i in chosen)
+        kind = self.vector
+        return self.put(f"shufflevector {kind} {a}, {kind} {b}, <{len(chosen)} x i32> <{indices}>")
 
     def _at(self, address: str, offset: str | int = 0) -> str:
         place = self.put(f"inttoptr i64 {address} to ptr")

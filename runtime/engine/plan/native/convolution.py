@@ -10,8 +10,6 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import NamedTuple
 
-import numpy as np
-
 from runtime.engine.plan.native import machine
 from runtime.engine.plan.native.assembly import Assembly
 from runtime.engine.plan.native.loops import Kernel
@@ -46,13 +44,10 @@ def tile_for(dtype: str, columns: int, filters: int, most: int) -> Tile:
 
     Vectors are the longest that fit into a row; sums fill three quarters of the registers.
     """
-    lanes = machine.lanes() * 4 // np.dtype(dtype).itemsize
-    while lanes > columns:
-        lanes //= 2
     blocks = -(-filters // _FILTERS)
     held = -(-filters // blocks)
     sums = 24 if machine.lanes() == 16 else 12
-    return Tile(dtype, lanes, held, min(_WIDTH, sums // held, most))
+    return Tile(dtype, machine.vector(dtype, columns), held, min(_WIDTH, sums // held, most))
 
 
 @lru_cache(maxsize=64)
@@ -73,7 +68,7 @@ def correlation(tile: Tile) -> Kernel:
         with w.loop("chunk", 0, "%chunks") as chunk:
             places = w.multiply(chunk, 2 * tile.width)
             sources = [
-                w.add(image, w.number("%vectors", w.add(places, 2 * v))) for v in range(tile.width)
+                w.add(image, w.entry("%vectors", w.add(places, 2 * v))) for v in range(tile.width)
             ]
             with w.loop("block", 0, "%blocks") as block:
                 number = w.add(w.multiply(g, "%blocks"), block)
@@ -81,7 +76,7 @@ def correlation(tile: Tile) -> Kernel:
                 weights = w.add("%weights", w.multiply(number, step))
                 zeros = {f"%sum{a}_{v}": "zeroinitializer" for a, v in accumulators}
                 with w.loop("tap", 0, "%tap_count", zeros) as tap:
-                    offset = w.number("%taps", tap)
+                    offset = w.entry("%taps", tap)
                     row = w.add(weights, w.multiply(tap, tile.filters * w.bytes))
                     vectors = [w.load(w.add(source, offset)) for source in sources]
                     for a in range(tile.filters):
@@ -90,7 +85,7 @@ def correlation(tile: Tile) -> Kernel:
                             more = w.fused(weight, vector, f"%sum{a}_{v}")
                             w.name(more, f"%sum{a}_{v}.next")
                 places_out = [
-                    w.number("%vectors", w.add(places, 2 * v + 1)) for v in range(tile.width)
+                    w.entry("%vectors", w.add(places, 2 * v + 1)) for v in range(tile.width)
                 ]
                 for a in range(tile.filters):
                     within = w.add(w.multiply(block, tile.filters), a)
@@ -134,7 +129,7 @@ def products(tile: Tile) -> Kernel:
             rows = [w.add(channel, away) for channel in channels]
             with w.loop("chunk", 0, "%tap_chunks") as chunk:
                 first = w.multiply(chunk, tile.width)
-                taps = [w.add(image, w.number("%taps", w.add(first, b))) for b in range(tile.width)]
+                taps = [w.add(image, w.entry("%taps", w.add(first, b))) for b in range(tile.width)]
                 zeros = {f"%sum{b}_{a}": "zeroinitializer" for b, a in pairs}
                 with w.loop("whole.vector", 0, "%whole", zeros) as vector:
                     _add_products(w, tile, vector, rows, taps, "%sum")
@@ -159,7 +154,7 @@ def _add_products(
 ) -> None:
     """One vector of each row times one of each tap."""
     place = w.multiply(vector, 2)
-    source, target = w.number("%vectors", place), w.number("%vectors", w.add(place, 1))
+    source, target = w.entry("%vectors", place), w.entry("%vectors", w.add(place, 1))
     left = [w.load(w.add(row, target)) for row in rows]
     right = [w.load(w.add(tap, source)) for tap in taps]
     if mask is not None:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import ctypes
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import cache
 from typing import Any
 
+import numpy as np
 from numpy.typing import NDArray
 
 _OLDEST = (0, 45)
@@ -52,6 +53,23 @@ def _host() -> tuple[str, str, int]:
 def lanes() -> int:
     """The number of float32 that fit into a register of this machine."""
     return _host()[2]
+
+
+def vector(dtype: str, length: int) -> int:
+    """Elements of the longest vector that fits into a register and into a row of this length."""
+    found = lanes() * 4 // np.dtype(dtype).itemsize
+    while found > length:
+        found //= 2
+    return found
+
+
+def frame(names: Sequence[str], **numbers: NDArray[Any] | int) -> NDArray[np.int64]:
+    """The numbers in the order of their names; an array stands for its address.
+
+    It must be kept for as long as the frame is used.
+    """
+    found = (numbers[name] for name in names)
+    return np.array([address(x) if isinstance(x, np.ndarray) else x for x in found])
 
 
 def address(array: NDArray[Any]) -> int:

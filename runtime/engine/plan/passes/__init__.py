@@ -14,6 +14,7 @@ from runtime.engine.plan.passes.groups import groups, groups_of_few
 from runtime.engine.plan.passes.joins import joins
 from runtime.engine.plan.passes.native_convolutions import native_convolutions
 from runtime.engine.plan.passes.native_scalars import native_scalars
+from runtime.engine.plan.passes.poolings import poolings
 from runtime.engine.plan.passes.scalars import scalars
 from runtime.engine.plan.passes.softmaxes import softmaxes
 from runtime.engine.plan.passes.sums import sums
@@ -30,8 +31,8 @@ DEFAULT: tuple[Pass, ...] = (convolutions, joins, sums, groups_of_few, scalars, 
 """The passes that need only numpy."""
 
 FAST: tuple[Pass, ...] = (
-    native_convolutions, convolutions, softmaxes, joins, sums, groups, native_scalars, scalars,
-    fused, tiles,
+    native_convolutions, convolutions, poolings, softmaxes, joins, sums, groups, native_scalars,
+    scalars, fused, tiles,
 )  # fmt: skip
 """The passes with machine code, for which the ``fast`` extra is needed."""
 

@@ -8,7 +8,7 @@ and rounded once. Convolutions whose results have very short rows are left to th
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Sequence
+from collections.abc import Collection
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -18,7 +18,6 @@ from numpy.typing import NDArray
 from runtime.calculus.dtypes import FLOATS
 from runtime.calculus.primitives.convolution import CONV2D, CONV2D_W, CONV2D_X, Geometry
 from runtime.engine.plan import native, threads
-from runtime.engine.plan.native import Kernel, address
 from runtime.engine.plan.native.convolution import (
     CORRELATION,
     PRODUCTS,
@@ -27,11 +26,13 @@ from runtime.engine.plan.native.convolution import (
     products,
     tile_for,
 )
+from runtime.engine.plan.native.machine import frame
 from runtime.engine.plan.rows import Phase, Rows, forward, transposed
 from runtime.engine.plan.tasks import Arrays, PlainTask, Step, Task
 
 if TYPE_CHECKING:
     from runtime.calculus import Value
+    from runtime.engine.plan.native import Kernel
 
 Array = NDArray[Any]
 
@@ -195,7 +196,7 @@ class WeightGradientTask(_RowsTask):
         vectors = np.array(whole + cut) * images.itemsize
         shape = groups, blocks, chunks * tile.width, tile.filters, tile.lanes
         sums = np.empty(shape, images.dtype)
-        frame = _frame(
+        numbers = frame(
             PRODUCTS,
             image=images,
             image_step=images.strides[0],
@@ -220,7 +221,7 @@ class WeightGradientTask(_RowsTask):
 
         def run(_kept: object = kept) -> None:
             sums.fill(0)
-            _divided(kernel, frame, groups * blocks, work)
+            _divided(kernel, numbers, groups * blocks, work)
             found = np.matmul(sums.reshape(-1, tile.lanes), ones).reshape(shape[:-1])
             found = found[:, :, : offsets.size].swapaxes(2, 3)
             found = found.reshape(groups, -1, offsets.size)[:, :filters]
@@ -241,7 +242,7 @@ def _correlate(
     vectors += vectors[-1:] * (-len(vectors) % tile.width)
     pack, packed = _packing(weights, tile, images.dtype)
     taps, table = offsets * images.itemsize, np.array(vectors) * images.itemsize
-    frame = _frame(
+    numbers = frame(
         CORRELATION,
         image=images,
         image_step=images.strides[0],
@@ -262,19 +263,13 @@ def _correlate(
     kept = images, packed, taps, table, out
 
     def run(_kept: object = kept) -> None:
-        _divided(kernel, frame, len(images), work)
+        _divided(kernel, numbers, len(images), work)
 
     return [*pack, run]
 
 
-def _frame(names: Sequence[str], **numbers: Array | int) -> NDArray[np.int64]:
-    """The numbers in the order of a kernel's frame; arrays stand for their addresses."""
-    found = (numbers[name] for name in names)
-    return np.array([address(x) if isinstance(x, np.ndarray) else x for x in found])
-
-
-def _divided(kernel: Kernel, frame: NDArray[np.int64], length: int, work: int) -> None:
-    place = frame.ctypes.data
+def _divided(kernel: Kernel, numbers: NDArray[np.int64], length: int, work: int) -> None:
+    place = numbers.ctypes.data
     threads.divided(lambda start, stop: kernel.call(place, 0, start, stop), length, work)
 
 

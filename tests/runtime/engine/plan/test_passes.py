@@ -34,8 +34,10 @@ CHOICES: dict[str, tuple[passes.Pass, ...]] = {
     "all": passes.FAST,
     "all of numpy": passes.DEFAULT,
 }
+CODE = ("fused", "softmaxes", "native_convolutions", "poolings")
 EAGER = {
     "native_convolutions": {"LARGE": 1, "SHORTEST": 1},
+    "poolings": {"LARGE": 1, "SHORTEST": 2},
     "softmaxes": {"LARGE": 1, "SHORTEST": 1},
     "fused": {"LARGE": 64, "SMALLEST": 2, "COLUMNS": 48, "SHORTEST": 5},
     "tiles": {"TILE": 32, "LARGE": 64, "SMALLEST": 2},
@@ -132,7 +134,7 @@ def test_results_are_those_of_the_kernels(family: str, choice: str, eager: None)
                 if choice == "none" or choice in EXACT:
                     assert identical(found, expected), (seed, given == {})
                 else:
-                    code = choice in ("fused", "softmaxes", "native_convolutions", "all")
+                    code = choice in (*CODE, "all")
                     assert_close(found, expected, coarsest(written), of_largest=code)
 
 

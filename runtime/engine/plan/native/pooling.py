@@ -1,0 +1,148 @@
+"""Pooling as loops of machine code that read each image once and write no windows.
+
+All work on planes: the rows and columns of one channel of an image, of which vectors are taken
+along the columns of the result. The last vector of a row overlaps the one before.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import lru_cache, reduce
+from typing import NamedTuple
+
+from runtime.engine.plan.native import machine
+from runtime.engine.plan.native.assembly import Assembly
+from runtime.engine.plan.native.loops import Kernel
+
+POOL = ("image", "plane_step", "row_step", "out", "out_plane", "out_row", "rows", "columns")
+"""The frame of ``pool``: addresses, bytes and, at the end, the result's lengths; all int64."""
+
+SHARES = (*POOL, "g", "g_plane", "g_row")
+"""The frame of ``shares``; ``out`` is as large as the image, the lengths are those of ``g``."""
+
+SPREAD = ("g", "tap_row", "tap_column", "g_plane", "g_row", "out", "out_plane", "out_row", "rows",
+          "columns")  # fmt: skip
+"""The frame of ``spread``: addresses, bytes and the lengths of ``g``, all int64."""
+
+
+class Window(NamedTuple):
+    """A window and how it moves, in elements, (rows, columns); columns by one or two."""
+
+    dtype: str
+    lanes: int
+    window: tuple[int, int]
+    stride: tuple[int, int]
+    dilation: tuple[int, int] = (1, 1)
+
+    @property
+    def taps(self) -> list[tuple[int, int]]:
+        """The places in a window, row by row."""
+        return [(i, j) for i in range(self.window[0]) for j in range(self.window[1])]
+
+
+@lru_cache(maxsize=64)
+def pool(how: Window, fold: str) -> Kernel:
+    """``out = `` the largest element of each window, or its "sum".
+
+    ``call(frame, 0, start, stop)`` computes the planes from start to stop. The image has no
+    padding.
+    """
+    w = Assembly("pool", how.dtype, how.lanes, POOL)
+    with _vectors(w) as (plane, row, column):
+        found = reduce(
+            w.largest if fold == "largest" else w.plus, _taps(w, how, plane, row, column)
+        )
+        w.store(found, _place(w, "out", (plane, "out_plane"), (row, "out_row"), column, w.bytes))
+    return Kernel(*machine.function(w.text(), "pool", is_vector=True))
+
+
+@lru_cache(maxsize=64)
+def shares(how: Window, clipped: bool) -> Kernel:
+    """The gradient of the image whose windows, which lie side by side, have gradients ``g``.
+
+    The largest elements of a window share it evenly: each gets ``g · 1 / n``, the others
+    ``g · 0 / n``, where n is their number. With ``clipped`` what belongs to elements that are not
+    above 0 is 0 instead. Elements in no window are not written.
+    """
+    w = Assembly("shares", how.dtype, how.lanes, SHARES)
+    zero, one, no_number = (w.constant(x) for x in (0.0, 1.0, float("nan")))
+    with _vectors(w) as (plane, row, column):
+        elements = _taps(w, how, plane, row, column)
+        g = w.load(_place(w, "g", (plane, "g_plane"), (row, "g_row"), column, w.bytes))
+        most = reduce(w.largest, elements)
+        ties = [w.compare("oeq", x, most) for x in elements]
+        count = reduce(w.plus, [w.choose(tie, one, zero) for tie in ties])
+        # Divisions of 0 and 1 that need no division; + 0 makes 0 of −0, as the kernels do.
+        other = w.choose(w.compare("oeq", count, zero), no_number, w.times(g, zero))
+        won, lost = w.plus(w.over(g, count), zero), w.plus(other, zero)
+        parts = [w.choose(tie, won, lost) for tie in ties]
+        if clipped:
+            above = [w.compare("ogt", x, zero) for x in elements]
+            parts = [w.choose(up, x, zero) for up, x in zip(above, parts, strict=True)]
+        _store_windows(w, how, parts, plane, row, column)
+    return Kernel(*machine.function(w.text(), "shares", is_vector=True))
+
+
+@lru_cache(maxsize=64)
+def spread(how: Window) -> Kernel:
+    """The image whose windows, which lie side by side, are ``g``: (places in the window, planes).
+
+    Elements in no window are not written.
+    """
+    w = Assembly("spread", how.dtype, how.lanes, SPREAD)
+    zero = w.constant(0.0)
+    with _vectors(w) as (plane, row, column):
+        first = _place(w, "g", (plane, "g_plane"), (row, "g_row"), column, w.bytes)
+        parts = []
+        for i, j in how.taps:
+            away = w.add(w.multiply("%tap_row", i), w.multiply("%tap_column", j))
+            parts.append(w.plus(w.load(w.add(first, away)), zero))  # makes 0 of −0
+        _store_windows(w, how, parts, plane, row, column)
+    return Kernel(*machine.function(w.text(), "spread", is_vector=True))
+
+
+@contextmanager
+def _vectors(w: Assembly) -> Iterator[tuple[str, str, str]]:
+    """Loops over planes, rows and vectors of columns: their numbers, and that of a first column."""
+    last = w.add("%columns", -w.lanes)
+    count = w.put(f"sdiv i64 {w.add('%columns', w.lanes - 1)}, {w.lanes}")
+    with (
+        w.loop("plane", "%start", "%stop") as plane,
+        w.loop("row", 0, "%rows") as row,
+        w.loop("vector", 0, count) as vector,
+    ):
+        yield plane, row, w.least(w.multiply(vector, w.lanes), last)
+
+
+def _place(
+    w: Assembly, base: str, plane: tuple[str, str], row: tuple[str, str], column: str, step: int
+) -> str:
+    """An address: a base and so many steps of planes, rows and columns."""
+    planes = w.multiply(plane[0], f"%{plane[1]}")
+    rows = w.multiply(row[0], f"%{row[1]}")
+    return w.add(w.add(f"%{base}", planes), w.add(rows, w.multiply(column, step)))
+
+
+def _taps(w: Assembly, how: Window, plane: str, row: str, column: str) -> list[str]:
+    """A vector for each place in the window, of neighbouring windows."""
+    top = w.multiply(row, how.stride[0])
+    step = how.stride[1] * w.bytes
+    first = _place(w, "image", (plane, "plane_step"), (top, "row_step"), column, step)
+    return [
+        w.every(how.stride[1], w.add(first, w.add(
+            w.multiply("%row_step", i * how.dilation[0]), j * how.dilation[1] * w.bytes)))
+        for i, j in how.taps
+    ]  # fmt: skip
+
+
+def _store_windows(
+    w: Assembly, how: Window, parts: list[str], plane: str, row: str, column: str
+) -> None:
+    """Write a vector for each place in the window back where ``_taps`` would read it."""
+    top = w.multiply(row, how.window[0])
+    step = how.window[1] * w.bytes
+    first = _place(w, "out", (plane, "out_plane"), (top, "out_row"), column, step)
+    for i in range(how.window[0]):
+        some = parts[i * how.window[1] : (i + 1) * how.window[1]]
+        w.store_side_by_side(some, w.add(first, w.multiply("%out_row", i)))

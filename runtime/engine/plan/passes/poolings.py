@@ -1,0 +1,300 @@
+"""Compiles pooling of large images and its derivative to machine code: the ``fast`` extra.
+
+Neither writes windows out: what is computed from windows that are only reduced is computed from the
+images. Largest elements and their gradients are equal bit for bit to those of the kernels, sums
+but for the order of addition. Left to the kernels are windows that overlap in the derivative,
+padding, steps of more than two columns and very short rows.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Collection, Sequence
+from functools import partial
+from itertools import permutations
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from runtime.calculus.primitives.base import BROADCAST, CONSTANT
+from runtime.calculus.primitives.convolution import FOLD, WINDOWS, Geometry
+from runtime.calculus.primitives.reduce import MAX, SUM
+from runtime.engine.plan import native, threads
+from runtime.engine.plan.native.machine import frame, vector
+from runtime.engine.plan.native.pooling import POOL, SHARES, SPREAD, Window, pool, shares, spread
+from runtime.engine.plan.tasks import Arrays, PlainTask, Step, Task
+
+if TYPE_CHECKING:
+    from runtime.calculus import Value
+    from runtime.calculus.value import Primitive
+    from runtime.engine.plan.native import Kernel
+
+Array = NDArray[Any]
+
+LARGE = 1 << 15
+"""Elements of the images from which compiling their pooling is worthwhile."""
+
+SHORTEST = 4
+"""Windows in a row below which numpy is as fast."""
+
+MOST = 25
+"""Elements of a window, all of which are in registers at once."""
+
+
+def poolings(tasks: list[Task], kept: Collection[Value]) -> list[Task]:
+    """Replace large poolings and their derivatives by machine code, if a compiler is installed."""
+    graph = _Graph(tasks, kept)
+    if not any(x.primitive in (WINDOWS, FOLD) for x in graph.makers) or not native.installed():
+        return tasks
+    replaced: dict[Task, Task | None] = {}
+    for task in graph.makers.values():
+        replaced |= graph.pooling(task) or graph.gradient(task)
+    left = (replaced.get(task, task) for task in tasks)
+    return _needed([task for task in left if task is not None], kept) if replaced else tasks
+
+
+def _needed(tasks: list[Task], kept: Collection[Value]) -> list[Task]:
+    """The tasks without those whose value nobody reads any more."""
+    read, found = set(kept), []
+    for task in reversed(tasks):
+        if not isinstance(task, PlainTask) or task.value in read:
+            read |= set(task.inputs)
+            found.append(task)
+    return found[::-1]
+
+
+class _Graph:
+    """Finds what is computed from windows alone."""
+
+    def __init__(self, tasks: list[Task], kept: Collection[Value]) -> None:
+        self.makers = {task.value: task for task in tasks if isinstance(task, PlainTask)}
+        self._kept = kept
+        self._readers: dict[Value, list[Task]] = defaultdict(list)
+        for task in tasks:
+            for value in task.inputs:
+                self._readers[value].append(task)
+
+    def pooling(self, task: PlainTask) -> dict[Task, Task | None]:
+        """What replaces a reduction of windows to one element each."""
+        windows = self._reduced(task, MAX) or self._reduced(task, SUM)
+        if windows is None or not _fits(windows.inputs[0], windows.value, windows.value):
+            return {}
+        return {task: PoolTask(task, windows)}
+
+    def gradient(self, task: PlainTask) -> dict[Task, Task | None]:
+        """What replaces adding up windows that lie side by side."""
+        value = task.value
+        if value.primitive is not FOLD or not _fits(value, task.inputs[0], value):
+            return {}
+        geometry: Geometry = value.attributes["geometry"]
+        if geometry.window != geometry.stride or not geometry.apart:
+            return {}
+        shared = self._shared(task.inputs[0], geometry)
+        if shared is None:
+            return {task: SpreadTask(task)}
+        last = self._clipping(task, shared[0])
+        if last is None:
+            return {task: SharesTask(task.value, *shared, geometry, clipped=False)}
+        return {task: None, last: SharesTask(last.value, *shared, geometry, clipped=True)}
+
+    def _reduced(self, task: PlainTask | None, primitive: Primitive) -> PlainTask | None:
+        """The windows that a task reduces in this way."""
+        if task is None or task.value.primitive is not primitive:
+            return None
+        windows = self.makers.get(task.inputs[0])
+        if windows is None or windows.value.primitive is not WINDOWS:
+            return None
+        return windows if task.value.attributes["axes"] == (0, 1) else None
+
+    def _inputs(self, value: Value, name: str) -> Sequence[Value]:
+        """What a value is computed from, if by a primitive of this name."""
+        task = self.makers.get(value)
+        return task.inputs if task is not None and task.value.primitive.name == name else ()
+
+    def _shared(self, value: Value, geometry: Geometry) -> tuple[Value, Value] | None:
+        """``images, g`` if a value is ``g · ties / Σ ties`` of the largest elements of windows."""
+        if not (quotient := self._inputs(value, "divide")):
+            return None
+        product, count = quotient
+        for g, ties in permutations(self._inputs(product, "multiply")):
+            images = self._tied(ties, geometry)
+            total = self.makers.get(count)
+            if images is None or total is None or g.shape != count.shape:
+                continue
+            if total.value.primitive is SUM and total.inputs[0] is ties:
+                return images, g
+        return None
+
+    def _tied(self, ties: Value, geometry: Geometry) -> Value | None:
+        """The images, if ``ties`` are 1 for the largest elements of each window and else 0."""
+        for equal in self._inputs(ties, "cast"):
+            for windows, most in permutations(self._inputs(equal, "equal")):
+                found = self._reduced(self.makers.get(most), MAX)
+                same = found is not None and found.value is windows and ties.dtype == most.dtype
+                if found is not None and same and found.value.attributes["geometry"] == geometry:
+                    return found.inputs[0]
+        return None
+
+    def _clipping(self, task: PlainTask, images: Value) -> PlainTask | None:
+        """The only reader of a gradient, if that is 0 where the images are not above 0."""
+        readers = self._readers[task.value]
+        if len(readers) != 1 or task.value in self._kept or not isinstance(readers[0], PlainTask):
+            return None
+        if not (chosen := self._inputs(readers[0].value, "where")) or chosen[1] is not task.value:
+            return None
+        above = self._inputs(chosen[0], "greater")
+        clips = above and above[0] is images and _is_zero(above[1]) and _is_zero(chosen[2])
+        return readers[0] if clips else None
+
+
+def _fits(images: Value, windows: Value, moved: Value) -> bool:
+    """Whether images are large enough, and ``moved`` is by a geometry that compiles."""
+    geometry: Geometry = moved.attributes["geometry"]
+    return (
+        images.dtype in ("float32", "float64")
+        and images.size >= LARGE
+        and windows.shape[-1] >= SHORTEST
+        and geometry.padding == ((0, 0), (0, 0))
+        and geometry.stride[1] in (1, 2)
+        and geometry.window[0] * geometry.window[1] <= MOST
+    )
+
+
+def _is_zero(value: Value) -> bool:
+    """Whether a value is 0 everywhere, and not −0."""
+    if value.primitive is BROADCAST:
+        value = value.inputs[0]
+    if value.primitive is not CONSTANT:
+        return False
+    array = value.attributes["array"]
+    return array.size == 1 and array.item() == 0 and not np.signbit(array).any()
+
+
+class PoolTask(Task):
+    """The largest element of each window, or the sum, from the images."""
+
+    def __init__(self, task: PlainTask, windows: PlainTask) -> None:
+        self.values, self.inputs = task.values, windows.inputs
+        self._geometry: Geometry = windows.value.attributes["geometry"]
+        self._fold = "largest" if task.value.primitive is MAX else "sum"
+
+    def bind(self, arrays: Arrays) -> list[Step]:
+        """One step, after a copy of images that don't lie as planes."""
+        steps, images = _planes(arrays[self.inputs[0]])
+        out = arrays[self.values[0]][0, 0]
+        how = _window(self._geometry, out)
+        numbers = frame(
+            POOL,
+            image=images,
+            plane_step=images.strides[1],
+            row_step=images.strides[2],
+            out=out,
+            out_plane=out.strides[1],
+            out_row=out.strides[2],
+            rows=out.shape[2],
+            columns=out.shape[3],
+        )
+        return [*steps, _step(pool(how, self._fold), numbers, images, [images, out])]
+
+
+class SharesTask(Task):
+    """The gradient of images whose windows' largest elements have gradients ``g``."""
+
+    def __init__(
+        self, value: Value, images: Value, g: Value, geometry: Geometry, clipped: bool
+    ) -> None:
+        self.values, self.inputs = (value,), (images, g)
+        self._geometry, self._clipped = geometry, clipped
+
+    def bind(self, arrays: Arrays) -> list[Step]:
+        """One step, after copies of what does not lie as planes, and zeros around the windows."""
+        steps, images = _planes(arrays[self.inputs[0]])
+        more, g = _planes(arrays[self.inputs[1]][0, 0])
+        out = arrays[self.values[0]]
+        numbers = frame(
+            SHARES,
+            image=images,
+            plane_step=images.strides[1],
+            row_step=images.strides[2],
+            out=out,
+            out_plane=out.strides[1],
+            out_row=out.strides[2],
+            rows=g.shape[2],
+            columns=g.shape[3],
+            g=g,
+            g_plane=g.strides[1],
+            g_row=g.strides[2],
+        )
+        kernel = shares(_window(self._geometry, g), self._clipped)
+        zeros = _zeros_around(out, g, self._geometry)
+        return [*steps, *more, *zeros, _step(kernel, numbers, out, [images, g, out])]
+
+
+class SpreadTask(Task):
+    """Images of windows that lie side by side."""
+
+    def __init__(self, task: PlainTask) -> None:
+        self.values, self.inputs = task.values, task.inputs
+        self._geometry: Geometry = task.value.attributes["geometry"]
+
+    def bind(self, arrays: Arrays) -> list[Step]:
+        """One step, after a copy of windows that don't lie as planes, and zeros around them."""
+        out, windows = arrays[self.values[0]], arrays[self.inputs[0]]
+        steps: list[Step] = []
+        if not _are_planes(windows[0, 0]):
+            steps, windows = _copied(windows)
+        numbers = frame(
+            SPREAD,
+            g=windows,
+            tap_row=windows.strides[0],
+            tap_column=windows.strides[1],
+            g_plane=windows.strides[3],
+            g_row=windows.strides[4],
+            out=out,
+            out_plane=out.strides[1],
+            out_row=out.strides[2],
+            rows=windows.shape[4],
+            columns=windows.shape[5],
+        )
+        kernel = spread(_window(self._geometry, windows[0, 0]))
+        zeros = _zeros_around(out, windows[0, 0], self._geometry)
+        return [*steps, *zeros, _step(kernel, numbers, out, [windows, out])]
+
+
+def _window(geometry: Geometry, places: Array) -> Window:
+    lanes = vector(places.dtype.name, places.shape[3])
+    return Window(places.dtype.name, lanes, geometry.window, geometry.stride, geometry.dilation)
+
+
+def _are_planes(x: Array) -> bool:
+    """Whether rows are contiguous and all planes equally far apart, whatever the image."""
+    apart = len(x) == 1 or x.strides[0] == x.strides[1] * x.shape[1]
+    return apart and x.strides[3] == x.itemsize
+
+
+def _planes(x: Array) -> tuple[list[Step], Array]:
+    """An array that lies as planes, and the step that copies x to it where x does not."""
+    return ([], x) if _are_planes(x) else _copied(x)
+
+
+def _copied(x: Array) -> tuple[list[Step], Array]:
+    copy = np.empty(x.shape, x.dtype)
+    return [partial(np.copyto, copy, x)], copy
+
+
+def _zeros_around(out: Array, places: Array, geometry: Geometry) -> list[Step]:
+    """Steps that write 0 to the elements in no window."""
+    rows, columns = (n * step for n, step in zip(places.shape[2:], geometry.window, strict=True))
+    rests = out[:, :, rows:], out[:, :, :rows, columns:]
+    return [partial(rest.fill, 0) for rest in rests if rest.size]
+
+
+def _step(kernel: Kernel, numbers: NDArray[np.int64], images: Array, kept: list[Array]) -> Step:
+    planes = images.shape[0] * images.shape[1]
+
+    def run(_kept: object = kept) -> None:
+        place = numbers.ctypes.data
+        threads.divided(lambda start, stop: kernel.call(place, 0, start, stop), planes, images.size)
+
+    return run

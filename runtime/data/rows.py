@@ -46,6 +46,10 @@ class Stream:
         """The shape of the batches."""
         return self.rows.shape(self.port, phase)
 
+    def changes(self, phase: Phase) -> bool:
+        """Whether the batches of two steps may differ."""
+        return self.rows.moment(0, phase) != self.rows.moment(1, phase)
+
     def batch(self, step: int, phase: Phase) -> Array:
         """The batch of a step; see ``Rows.batch``."""
         return self.rows.batch(self.port, step, phase)

@@ -14,7 +14,7 @@ from runtime.calculus.dtypes import NUMPY
 from runtime.engine.lowering import lower
 
 if TYPE_CHECKING:
-    from runtime.engine.plan.tasks import Task
+    from runtime.engine.engine import Work
     from runtime.engine.program import Program
     from runtime.engine.session.session import Session
 
@@ -116,17 +116,17 @@ def _medians(rows: Sequence[Sequence[int]]) -> list[float]:
     return [max(0.0, median(column) - reading) / 1e9 for column in zip(*rows, strict=True)]
 
 
-def _costs(program: Program, tasks: Sequence[Task], times: Sequence[float]) -> tuple[Cost, ...]:
+def _costs(program: Program, tasks: Sequence[Work], times: Sequence[float]) -> tuple[Cost, ...]:
     """The costs, one for all steps that cover the same blocks."""
     found: dict[tuple[str, ...], Cost] = {}
-    seen: set[Task] = set()
+    seen: set[int] = set()
     for task, seconds in zip(tasks, times, strict=True):
         blocks = tuple(dict.fromkeys(str(value.owner or BETWEEN_BLOCKS) for value in task.covers))
         back = sum(v.index >= program.forward_end for v in task.covers) / len(task.covers)
         written = 0
-        if task not in seen:
+        if id(task) not in seen:
             written = sum(v.size * NUMPY[v.dtype].itemsize for v in task.values or task.covers)
-        seen.add(task)
+        seen.add(id(task))
         old = found.get(blocks, Cost(blocks))
         found[blocks] = Cost(
             blocks,

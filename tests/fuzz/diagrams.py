@@ -69,7 +69,7 @@ def eager() -> Iterator[None]:
 
 def run_with(diagram: Diagram, passes: tuple[Pass, ...]) -> tuple[Session, Run]:
     """A session that plans with these passes, and its run with everything in sight."""
-    with patch("runtime.engine.session.session.select_passes", lambda fast: passes):
+    with patch("runtime.engine.session.engines.select_passes", lambda fast: passes):
         session = Session(diagram)
     return session, session.backward(adjoints="all", contributions=True)
 

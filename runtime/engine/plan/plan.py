@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextvars import copy_context
+from functools import partial
 from operator import length_hint
 from typing import TYPE_CHECKING, Any
 
@@ -134,6 +135,10 @@ class Plan:
         owner = self._workers[-1 - length_hint(steps)].owner
         place = Location(block=owner) if owner else None
         return RunError(f"The run failed: {why.rstrip('.')}.", location=place)
+
+    def writer(self, leaf: Value) -> Callable[[Array], None]:
+        """Copies an array into a leaf, cast to its dtype."""
+        return partial(np.copyto, self.leaves[leaf], casting="unsafe")
 
     def reader(self, value: Value) -> Callable[[], Array]:
         """Returns a value after each run, as an array that does not alias the plan's memory."""

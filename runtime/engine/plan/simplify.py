@@ -72,6 +72,11 @@ def attribute_key(attribute: Any) -> Hashable:
     return repr(attribute) if isinstance(attribute, float) else attribute
 
 
+def leaves_of(outputs: Sequence[Value]) -> list[Value]:
+    """The leaves that values depend on, in the order of the trace."""
+    return [value for value in _needed(outputs) if value.primitive is LEAF]
+
+
 def _needed(outputs: Sequence[Value]) -> list[Value]:
     """All values that the outputs depend on, in the order of evaluation."""
     needed = set(outputs)

@@ -6,6 +6,7 @@ import itertools
 import os
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextvars import ContextVar
 from functools import partial
 from typing import Any
 
@@ -14,6 +15,7 @@ import numpy as np
 EACH = 1 << 17
 """Elements that make starting a thread worthwhile, at several operations per element."""
 
+_own: ContextVar[int | None] = ContextVar("threads", default=None)
 _limit: int | None = None
 _pool: ThreadPoolExecutor | None = None
 
@@ -21,8 +23,11 @@ _pool: ThreadPoolExecutor | None = None
 def count() -> int:
     """The number of threads for plans made from now on.
 
-    Set by ``limit``, else by OMP_NUM_THREADS, else the processors this process may run on.
+    Set by ``own`` for this context, else by ``limit``, else by OMP_NUM_THREADS, else the processors
+    this process may run on.
     """
+    if (own := _own.get()) is not None:
+        return own
     if _limit is not None:
         return _limit
     threads = os.environ.get("OMP_NUM_THREADS", "")
@@ -37,6 +42,11 @@ def limit(threads: int | None) -> None:
     """Use that many threads in plans made from now on; None for the default of ``count``."""
     global _limit
     _limit = threads
+
+
+def own(threads: int) -> None:
+    """Use that many threads in what is planned and run in the current context."""
+    _own.set(threads)
 
 
 def together(work: Sequence[Callable[[], Any]]) -> None:

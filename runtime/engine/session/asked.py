@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from numpy.typing import NDArray
 
+from runtime.engine.compiled import Request, Table, with_zeros
 from runtime.engine.norms import with_tree_norms
-from runtime.engine.plan.compiled import Request, Table, with_zeros
 from runtime.engine.session import lookup
 from runtime.engine.session.by_path import by_path
 from runtime.engine.session.later import Accumulated, Later
@@ -16,7 +16,7 @@ from runtime.engine.session.run import Run, accumulate
 
 if TYPE_CHECKING:
     from runtime.diagram.paths import PortPath
-    from runtime.engine.plan.compiled import Compiled
+    from runtime.engine.compiled import Compiled
     from runtime.engine.program import Program
     from runtime.engine.session.execution import Executor
     from runtime.engine.session.lookup import GradientRequests

@@ -1,16 +1,16 @@
-"""Puts the batch of each step where a plan reads it."""
+"""Writes the batch of each step into the leaves of a plan."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
 from numpy.typing import NDArray
 
 if TYPE_CHECKING:
     from runtime.calculus import Value
     from runtime.data.rows import Phase
+    from runtime.engine.engine import Writer
     from runtime.engine.program import Program
     from runtime.engine.session.store import Store
 
@@ -18,7 +18,7 @@ Array = NDArray[Any]
 
 
 class Batches:
-    """The leaves of data sets among some ``paths``, and the arrays that a plan has for them.
+    """The leaves of data sets among some ``paths``, and what writes them.
 
     Leaves whose value was set in the session are not among them.
     """
@@ -28,20 +28,20 @@ class Batches:
         program: Program,
         store: Store,
         paths: Iterable[str],
-        arrays: Mapping[Value, Array],
+        writer: Callable[[Value], Writer],
         phase: Phase,
     ) -> None:
         streams = program.streams()
         self.paths = {path for path in paths if path in streams and path not in store.assigned}
         """The leaves that ``fill`` fills."""
         self._phase = phase
-        self._leaves = [(streams[p], arrays[program.leaves[p].value]) for p in self.paths]
+        self._leaves = [(streams[p], writer(program.leaves[p].value)) for p in self.paths]
         self._filled: list[Array | None] = [None] * len(self._leaves)
 
     def fill(self, step: int) -> None:
-        """Copy the batches of a step, but those that are there; raises RunError as they do."""
-        for i, (stream, array) in enumerate(self._leaves):
+        """Write the batches of a step, but those that are there; raises RunError as they do."""
+        for i, (stream, write) in enumerate(self._leaves):
             batch = stream.batch(step, self._phase)
             if batch is not self._filled[i]:
-                np.copyto(array, batch, casting="unsafe")
+                write(batch)
                 self._filled[i] = batch

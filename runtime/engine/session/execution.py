@@ -10,15 +10,15 @@ from blocks.errors import FeedError, HeadError, Location, RunError
 from runtime.data.rows import Stream
 from runtime.diagram.checks.diagnostics import Diagnostic
 from runtime.diagram.paths import InstancePath
-from runtime.engine.plan.compiled import Compiled, Request, compile_request
+from runtime.engine.compiled import Compiled, Request, compile_request
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Mapping
     from contextlib import AbstractContextManager
 
     from runtime.calculus import Value
     from runtime.diagram.paths import PortPath
-    from runtime.engine.plan.passes import Pass
+    from runtime.engine.engine import Engine
     from runtime.engine.program import Leaf, Program
     from runtime.engine.session.store import Store
 
@@ -35,7 +35,7 @@ class Executor:
     def __init__(
         self,
         store: Store,
-        passes: Sequence[Pass],
+        engine: Engine,
         partial: bool,
         lock: AbstractContextManager[object],
     ) -> None:
@@ -44,7 +44,7 @@ class Executor:
         self.problems: dict[str, Diagnostic] = {}
         """Why blocks were omitted from the last run, by path."""
         self._store = store
-        self._passes = passes
+        self._engine = engine
         self.partial = partial
         """Whether blocks that fail are left out."""
         self._compiled: dict[tuple[int, Request, frozenset[Value]], Compiled] = {}
@@ -67,7 +67,7 @@ class Executor:
             try:
                 compiled = self._plan(program, request, omitted)
                 missing = self._bind(program, compiled, feeds, seeds)
-                self._set_step(program, compiled, step)
+                compiled.count(self._store.step_number if step is None else step)
                 if not missing:
                     compiled.plan.run()
                     return compiled
@@ -83,8 +83,7 @@ class Executor:
         """Run a request without feeds and seeds once more; raises as ``run`` does."""
         if compiled.bound != self._store.version:
             self._bind(program, compiled, {}, {})
-        if program.trace.step is not None:
-            self._set_step(program, compiled, None)
+        compiled.count(self._store.step_number)
         try:
             compiled.plan.run()
         except RunError as error:
@@ -94,7 +93,7 @@ class Executor:
     def _plan(self, program: Program, request: Request, omitted: frozenset[Value]) -> Compiled:
         key = id(program), request, omitted
         if key not in self._compiled:
-            self._compiled[key] = compile_request(program, request, omitted, self._passes)
+            self._compiled[key] = compile_request(program, request, self._engine, omitted)
         return self._compiled[key]
 
     def _omit(self, program: Program, error: RunError) -> list[Value]:
@@ -136,12 +135,6 @@ class Executor:
         if not (feeds or seeds or missing or drawn):
             compiled.bound = self._store.version
         return missing
-
-    def _set_step(self, program: Program, compiled: Compiled, number: int | None) -> None:
-        """Let the next run count by the session's step number, or by another."""
-        step, leaves = program.trace.step, compiled.plan.leaves
-        if step is not None and step in leaves:
-            leaves[step][...] = self._store.step_number if number is None else number
 
     def snapshot(
         self, program: Program, feeds: Mapping[str, Array], every: bool

@@ -14,7 +14,7 @@ from runtime.engine.session.batches import Batches
 if TYPE_CHECKING:
     from contextlib import AbstractContextManager
 
-    from runtime.engine.plan.compiled import Compiled
+    from runtime.engine.compiled import Compiled
     from runtime.engine.program import Program
     from runtime.engine.session.store import Store
 
@@ -50,10 +50,12 @@ class Prepared:
         self._not_fed = [path for path, leaf in compiled.leaves.items() if leaf.value not in fed]
         self._phase = store.phase
         self._batches: Batches | None = None
-        self._buffers = [self.plan.leaves.get(program.leaves[name].value) for name in feeds]
+        self._fed = [program.leaves[name].value for name in feeds]
+        writers = {leaf: self.plan.writer(leaf) for leaf in self.plan.leaves}
+        self._writers = [writers.get(leaf) for leaf in self._fed]
         self._readers = [reader or _read_none for _, reader in results]
         step = program.trace.step
-        self._step = self.plan.leaves.get(step) if step is not None else None
+        self._step = writers.get(step) if step is not None else None
 
     def __call__(self, *feeds: ArrayLike) -> tuple[Array | None, ...]:
         """Run once; raises FeedError if a feed doesn't fit, RunError if a block fails."""
@@ -63,7 +65,7 @@ class Prepared:
             if feeds or self.feeds:
                 self._feed(feeds)
             if self._step is not None:
-                self._step[...] = self._store.step_number
+                self._step(np.asarray(self._store.step_number))
             if self._batches is not None:
                 self._batches.fill(self._store.step_number)
             self.plan.run()
@@ -71,12 +73,12 @@ class Prepared:
 
     def _bind(self) -> None:
         """Copy the session's values to the leaves of the plan."""
-        leaves = self.plan.leaves
-        self._batches = Batches(self._program, self._store, self._not_fed, leaves, self._phase)
+        writer, leaves = self.plan.writer, self._program.leaves
+        self._batches = Batches(self._program, self._store, self._not_fed, writer, self._phase)
         for path in self._not_fed:
             if path in self._batches.paths:
                 continue
-            leaf = self._program.leaves[path]
+            leaf = leaves[path]
             array = self._store.value(path, leaf)
             if array is None:
                 raise FeedError(
@@ -84,7 +86,7 @@ class Prepared:
                     location=Location(block=path),
                     next_step="Name it in feeds, or give the block a value.",
                 )
-            np.copyto(leaves[leaf.value], array, casting="unsafe")
+            writer(leaf.value)(array)
         self._version = self._store.version
 
     def _feed(self, feeds: tuple[ArrayLike, ...]) -> None:
@@ -94,21 +96,21 @@ class Prepared:
                 expected=f"{len(self.feeds)} ({', '.join(self.feeds)})",
                 got=str(len(feeds)),
             )
-        for name, buffer, feed in zip(self.feeds, self._buffers, feeds, strict=True):
-            if buffer is None:
+        for name, leaf, write, feed in zip(
+            self.feeds, self._fed, self._writers, feeds, strict=True
+        ):
+            if write is None:
                 continue
             array = np.asarray(feed)
-            if array.shape != buffer.shape or not np.can_cast(
-                array.dtype, buffer.dtype, "same_kind"
-            ):
+            if array.shape != leaf.shape or not np.can_cast(array.dtype, leaf.dtype, "same_kind"):
                 raise FeedError(
                     "The feed doesn't have the shape or dtype for which the call was prepared.",
                     location=Location(block=name),
-                    expected=f"{buffer.dtype} of shape {list(buffer.shape)}",
+                    expected=f"{leaf.dtype} of shape {list(leaf.shape)}",
                     got=f"{array.dtype} of shape {list(array.shape)}",
                     next_step="Prepare another call for this shape.",
                 )
-            buffer[...] = array
+            write(array)
 
 
 def _read_none() -> None:

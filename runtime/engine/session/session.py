@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Hashable, Mapping, MutableMapping, Sequence
-from functools import wraps
 from operator import is_
 from threading import RLock
-from typing import TYPE_CHECKING, Any, Concatenate, Literal, ParamSpec, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -14,14 +13,17 @@ from numpy.typing import ArrayLike, NDArray
 from blocks.arguments import explained
 from blocks.errors import RunError
 from runtime.diagram.model import MAIN, Diagram, Shown
-from runtime.engine.plan.compiled import Request, compile_request
-from runtime.engine.plan.passes import select_passes
+from runtime.engine.compiled import Request, compile_request
+from runtime.engine.plan.numpy_engine import NumpyEngine
 from runtime.engine.rebind import rebind
 from runtime.engine.session import lookup
 from runtime.engine.session.asked import PLAIN, Asked, AskedGradients, AskedValues, Wanted, frozen
 from runtime.engine.session.by_path import by_path
+from runtime.engine.session.engines import open_engine
 from runtime.engine.session.execution import Executor
 from runtime.engine.session.later import Accumulated
+from runtime.engine.session.locked import locked
+from runtime.engine.session.looped import Looped
 from runtime.engine.session.prepared import Prepared
 from runtime.engine.session.programs import Programs
 from runtime.engine.session.resident import Resident
@@ -34,6 +36,7 @@ if TYPE_CHECKING:
     from runtime.data.rows import Phase
     from runtime.diagram.checks.diagnostics import Diagnostic
     from runtime.diagram.paths import InstancePath, PortPath
+    from runtime.engine.engine import Engine
     from runtime.engine.flat import Flat
     from runtime.engine.optimisers import Optimiser
     from runtime.engine.program import Program
@@ -41,22 +44,7 @@ if TYPE_CHECKING:
 
 Array = NDArray[Any]
 Feeds: TypeAlias = Mapping[str, ArrayLike]
-P = ParamSpec("P")
-R = TypeVar("R")
 A = TypeVar("A", bound=Asked)
-
-
-def _locked(
-    method: Callable[Concatenate[Session, P], R],
-) -> Callable[Concatenate[Session, P], R]:
-    """Serialise calls from several threads, because plans reuse their buffers."""
-
-    @wraps(method)
-    def call(session: Session, /, *args: P.args, **kwargs: P.kwargs) -> R:
-        with session._lock:
-            return method(session, *args, **kwargs)
-
-    return explained(call)
 
 
 class Session(Shown):
@@ -74,9 +62,13 @@ class Session(Shown):
     them have no values, and ``diagnostics`` gives the reasons. Otherwise a problem that affects a
     requested result raises NotRunnableError.
 
-    ``fast`` allows machine code for large arrays, whose results differ in the last digits (see
-    ``runtime.engine.plan.passes.FAST``). None allows it if the ``fast`` extra is installed and
-    GRADWIRE_FAST is not 0. Raises RunError if ``fast`` is True and the extra is missing.
+    ``engine`` is "numpy", "jax", or an engine that another session has; the results are the same to
+    rounding. Of NumPy, ``fast`` allows machine code for large arrays, whose results differ in the
+    last digits (see ``runtime.engine.plan.passes.FAST``). None allows it if the ``fast`` extra is
+    installed and GRADWIRE_FAST is not 0. Of JAX, ``device`` names where it computes: "cpu", "gpu",
+    "tpu", one of them such as "gpu:1", or several such as "gpu:all", which share each batch.
+    ``threads`` is the number of threads on the processor; None for as many as the process has.
+    Raises RunError for an engine that is not there, or an argument that it doesn't take.
     """
 
     def __init__(
@@ -85,7 +77,10 @@ class Session(Shown):
         *,
         partial: bool = False,
         page: str = MAIN,
+        engine: str | Engine = "numpy",
         fast: bool | None = None,
+        device: str | None = None,
+        threads: int | None = None,
     ) -> None:
         if not isinstance(diagram, Diagram):
             raise RunError(
@@ -99,7 +94,8 @@ class Session(Shown):
         self.generation = 0
         """Incremented whenever another diagram resets the session."""
         self._lock = RLock()
-        self._passes = select_passes(fast)
+        self.engine = open_engine(engine, fast=fast, device=device, threads=threads)
+        """What computes; other sessions can be given it too."""
         self._page = page
         self._reset(diagram)
 
@@ -111,10 +107,10 @@ class Session(Shown):
         """Variables that an optimiser has updated since the session started."""
         self._programs = Programs(diagram, self._page)
         self._store = Store(self._programs.base.fed())
-        self._executor = Executor(self._store, self._passes, self.partial, self._lock)
+        self._executor = Executor(self._store, self.engine, self.partial, self._lock)
         self._known: dict[Hashable, Any] = {}
 
-    @_locked
+    @locked
     def update(self, diagram: Diagram) -> bool:
         """Replace the diagram. Returns True if only numbers of sources and literals differ: then
         plans and values that were set are kept, except for values whose source changed. Otherwise
@@ -130,25 +126,25 @@ class Session(Shown):
         return True
 
     @property
-    @_locked
+    @locked
     def program(self) -> Program:
         """The traced diagram, for the shapes of the current values."""
         return self._program({})
 
     @property
-    @_locked
+    @locked
     def diagnostics(self) -> list[Diagnostic]:
         """All problems of the document, the trace and the last run."""
         return [*self.program.diagnostics, *self._executor.problems.values()]
 
     @property
-    @_locked
+    @locked
     def losses(self) -> list[PortPath]:
         """Ports from which backward starts by default; see ``Program.heads``."""
         return self.program.heads()
 
     @property
-    @_locked
+    @locked
     def values(self) -> Mapping[str, Array]:
         """Copies of the current values of all variables, trainable or not, by path."""
         program = self.program
@@ -196,12 +192,12 @@ class Session(Shown):
     def gradients(self, gradients: Mapping[str, Array | None]) -> None:
         self._gradients = Accumulated(gradients)
 
-    @_locked
+    @locked
     def set(self, name: str, value: ArrayLike) -> None:
         """Set the value of a variable, constant or input until further notice; raises FeedError."""
         self._store.set(self._flat.canonical(name), value)
 
-    @_locked
+    @locked
     def arguments(self, heads: Sequence[str] | None = None) -> list[InstancePath]:
         """Variables and inputs that the heads depend on, in graph order: depth first, inputs in
         port order. Heads default to the losses or, without losses, to all blocks.
@@ -211,7 +207,7 @@ class Session(Shown):
         starts = [lookup.find_port(program, head) for head in names] or program.heads()
         return lookup.graph_order(program, starts)
 
-    @_locked
+    @locked
     def infer_shapes(self, given: Mapping[str, Sequence[int]] | None = None) -> Shapes:
         """Infer the shapes of all arguments and ports, without running.
 
@@ -229,7 +225,7 @@ class Session(Shown):
             {port: value.shape for port, value in program.ports.items()},
         )
 
-    @_locked
+    @locked
     def run(self, feeds: Feeds | None = None, ports: Collection[str] | None = None) -> Run:
         """Run forward and return the values of ``ports``, all by default.
 
@@ -310,7 +306,7 @@ class Session(Shown):
         asked.version = version
         return asked
 
-    @_locked
+    @locked
     def prepare(
         self,
         feeds: Sequence[str] = (),
@@ -338,15 +334,21 @@ class Session(Shown):
         ports = lookup.traced_ports(program, values)
         lookup.traced_ports(program, feeds)
         request = Request(ports, heads, wrt=tuple(requests))
-        compiled = compile_request(program, request, passes=self._passes)
+        compiled = compile_request(program, request, self.engine)
         return Prepared(program, compiled, self._store, feeds, self._lock)
 
-    @_locked
+    @locked
     def resident(self) -> Resident:
         """Plans for training, which read variables where they are updated, without copies."""
-        return Resident(self.program, self._store, self._passes, self._lock)
+        engine = self.engine if isinstance(self.engine, NumpyEngine) else NumpyEngine()
+        return Resident(self.program, self._store, engine, self._lock)
 
-    @_locked
+    @locked
+    def looped(self) -> Looped:
+        """Loops for training, which keep variables where the engine has them."""
+        return Looped(self.program, self._store, self.engine, self._lock)
+
+    @locked
     def step(
         self,
         optimiser: Optimiser,
@@ -379,7 +381,7 @@ class Session(Shown):
         self.step_number += 1
         return run
 
-    @_locked
+    @locked
     def diagram_with_values(self) -> Diagram:
         """The diagram with current values; independent uses that differ get pages of their own."""
         return with_values(self.diagram, self.program, self._store.assigned, self.values)

@@ -24,8 +24,9 @@ from runtime.calculus.choices.definitions import defines, forward_in
 from runtime.calculus.choices.points import subnormal
 from runtime.calculus.dtypes import is_float
 from runtime.diagram.paths import InstancePath, PortPath
+from runtime.engine.compiled import Request, compile_request
 from runtime.engine.lowering import retrace
-from runtime.engine.plan.compiled import Request, compile_request
+from runtime.engine.plan.numpy_engine import NumpyEngine
 
 if TYPE_CHECKING:
     from blocks.block import Block
@@ -215,14 +216,12 @@ class Elsewhere:
         program = retrace(self._program, forward)
         run = self._run
         request = Request((), run.losses, frozenset(run.seeds), adjoints=ports)
-        compiled = compile_request(program, request, passes=())
+        compiled = compile_request(program, request, NumpyEngine(()))
         for path, leaf in compiled.leaves.items():
             compiled.feed(leaf.value, self._bound(path, leaf))
         for head, seed in compiled.seeds.items():
             compiled.feed(seed, run.seeds[head])
-        step = program.trace.step
-        if step is not None and step in compiled.plan.leaves:
-            compiled.plan.leaves[step][...] = run.step
+        compiled.count(run.step)
         compiled.plan.run()
         arrays = compiled.read("adjoints")
         return {port: arrays[port] for port in ports}

@@ -42,6 +42,8 @@ JUSTIFIED = {
     "runtime/lessons/answers.py": "members of JSON, and decimals",
     "runtime/lessons/prediction.py": "a fraction",
     "runtime/publish/problems.py": "places in files",
+    "runtime/engine/jax/devices.py": "names of devices",
+    "runtime/training/rounds/looped_parts.py": "names of arrays in a state",
     "runtime/training/rounds/turns.py": "names of arrays in a state",
     "runtime/training/saving/checkpoint.py": "names of files",
     "runtime/training/saving/fingerprint.py": "fields of a recipe in a message",

@@ -28,7 +28,7 @@ from runtime.diagram import (
     loads,
 )  # fmt: skip
 from runtime.engine import Session, lower, lowering, rebind
-from runtime.engine.plan import compiled
+from runtime.engine.plan.numpy_engine import NumpyEngine
 from runtime.training.optimisers import SGD
 from tests.runtime.engine.drawing import draw, page, seed
 
@@ -46,7 +46,7 @@ def work(monkeypatch) -> Iterator[list[str]]:
         return call
 
     monkeypatch.setattr("runtime.engine.session.programs.lower", counted("lower", lower))
-    monkeypatch.setattr("runtime.engine.plan.compiled.Plan", counted("plan", compiled.Plan))
+    monkeypatch.setattr(NumpyEngine, "plan", counted("plan", NumpyEngine.plan))
     for name in ("check", "flatten"):
         for user in (rebind, lowering):
             monkeypatch.setattr(user, name, counted(name, getattr(user, name)))

@@ -1,4 +1,4 @@
-"""Arithmetic that numpy does in place on flat arrays, recorded and run as one compiled loop.
+"""Arithmetic that numpy does in place on flat arrays, run as one compiled loop.
 
 Each element is read once and written once, however many operations there are between. Operations
 are those of IEEE 754, so that results are equal bit for bit to numpy's.
@@ -10,11 +10,11 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
-from numpy.lib.mixins import NDArrayOperatorsMixin
 from numpy.typing import NDArray
 
 from runtime.engine.plan import threads
 from runtime.engine.plan.native.loops import Operand, Operation, Recipe, compiled
+from runtime.engine.plan.recording import NotRecorded, record
 
 Array = NDArray[Any]
 
@@ -27,71 +27,8 @@ FEWEST = 6
 _COLUMNS = 1 << 14
 """Elements of a row, of which threads take some each."""
 
-_NAMES = {
-    "absolute": "abs",
-    **{name: name for name in ("add", "divide", "multiply", "negative", "sqrt", "subtract")},
-}
-"""Primitives by the name of the ufunc, of those that are exact for all numbers."""
-
-
-class NotRecorded(Exception):
-    """Something was done to an array that can't be compiled."""
-
-
-class Recorded(NDArrayOperatorsMixin):
-    """Stands for a flat array: remembers which operation wrote it last."""
-
-    def __init__(self, recorder: _Recorder, number: int | None) -> None:
-        self._recorder = recorder
-        self.number = number
-        """The operand or operation whose result it has; None if nothing was written yet."""
-
-    def __array_ufunc__(
-        self, ufunc: np.ufunc, method: str, *inputs: Any, out: tuple[Any, ...] = (), **how: Any
-    ) -> Any:
-        """Record one operation; raises NotRecorded for any that has no instruction."""
-        if method != "__call__" or how or ufunc.__name__ not in _NAMES:
-            raise NotRecorded(ufunc.__name__)
-        number = self._recorder.record(_NAMES[ufunc.__name__], inputs)
-        if not out:
-            return Recorded(self._recorder, number)
-        (target,) = out
-        target.number = number
-        return target
-
-    def __array_function__(
-        self, function: Any, types: Any, arguments: tuple[Any, ...], how: dict[str, Any]
-    ) -> None:
-        """Note a copy, which needs no operation; raises NotRecorded for anything else."""
-        if function is not np.copyto or how:
-            raise NotRecorded(function.__name__)
-        target, source = arguments
-        target.number = source.number
-
-
-class _Recorder:
-    """Operations on arrays, numbered in order, and on scalars, which are numbered from −1 down."""
-
-    def __init__(self, dtype: str) -> None:
-        self.dtype = dtype
-        self.scalars: list[float] = []
-        self.operations: list[tuple[str, tuple[int, ...]]] = []
-        self.first = 0
-        """The number of the first operation."""
-
-    def record(self, name: str, inputs: Sequence[Any]) -> int:
-        self.operations.append((name, tuple(map(self._number, inputs))))
-        return self.first + len(self.operations) - 1
-
-    def _number(self, x: Any) -> int:
-        if isinstance(x, Recorded):
-            if x.number is None:
-                raise NotRecorded("memory that was never written")
-            return x.number
-        if not isinstance(x, int | float):
-            raise NotRecorded(type(x).__name__)
-        self.scalars.append(x)
-        return -len(self.scalars)
+_EXACT = frozenset({"abs", "add", "divide", "multiply", "negative", "sqrt", "subtract"})
+"""Primitives that are exact for all numbers, so that machine code gives equal bits."""
 
 
 def run_in_place(
@@ -109,17 +46,15 @@ def run_in_place(
         x.dtype.name == dtype and x.flags.c_contiguous for x in arrays
     ):
         return False
-    recorder = _Recorder(dtype)
-    recorder.first = len(arrays)
-    given = [Recorded(recorder, i) for i in range(len(arrays))]
     try:
-        work(given, [Recorded(recorder, None) for _ in range(rooms)])
+        recording = record(work, len(arrays), rooms)
     except NotRecorded:
         return False
-    if len(recorder.operations) < FEWEST:
+    operations = recording.operations
+    if len(operations) < FEWEST or not _EXACT.issuperset(name for name, _ in operations):
         return False
-    written = [i for i, x in enumerate(given) if x.number != i]
-    shift = len(recorder.scalars)
+    written = list(recording.written)
+    shift = len(recording.scalars)
 
     def placed(number: int) -> int:
         """Scalars come after arrays, and operations after scalars."""
@@ -130,13 +65,12 @@ def run_in_place(
     recipe = Recipe(
         (Operand(dtype, True),) * len(arrays) + (Operand(dtype, False),) * shift,
         tuple(
-            Operation(name, dtype, tuple(map(placed, operands)))
-            for name, operands in recorder.operations
+            Operation(name, dtype, tuple(map(placed, operands))) for name, operands in operations
         ),
-        tuple(placed(given[i].number or 0) for i in written),
+        tuple(map(placed, recording.written.values())),
     )
     with np.errstate(all="ignore"):
-        scalars = np.array(recorder.scalars, np.float64).astype(dtype)
+        scalars = np.array(recording.scalars, np.float64).astype(dtype)
     row = _COLUMNS * arrays[0].itemsize
     frame = [(x.ctypes.data, row) for x in arrays]
     frame += [(scalars.ctypes.data + i * scalars.itemsize, 0) for i in range(shift)]

@@ -478,7 +478,7 @@ def test_the_golden_numbers_with_every_lowering_forced_off_and_on(
     choice: str, monkeypatch: pytest.MonkeyPatch, eager: None
 ) -> None:
     monkeypatch.setattr(
-        "runtime.engine.session.session.select_passes", lambda fast: CHOICES[choice]
+        "runtime.engine.session.engines.select_passes", lambda fast: CHOICES[choice]
     )
     assert len(GOLDEN) > 200
     failed = {str(case): [str(d) for d in found] for case in GOLDEN if (found := check(case))}

@@ -1,4 +1,4 @@
-"""Compiles a request: finds the values that it needs and plans their computation."""
+"""Compiles a request: finds the values that it needs, and lets an engine plan their computation."""
 
 from __future__ import annotations
 
@@ -15,14 +15,12 @@ from runtime.diagram.paths import PortPath
 from runtime.engine.gc_pause import uncollected
 from runtime.engine.norms import norm_of
 from runtime.engine.plan.memory import no_room, require_room
-from runtime.engine.plan.passes import DEFAULT
-from runtime.engine.plan.plan import Plan
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Mapping
 
     from runtime.diagram.paths import WirePath
-    from runtime.engine.plan.passes import Pass
+    from runtime.engine.engine import Engine, Plan, Reader
     from runtime.engine.program import Program
 
 
@@ -41,10 +39,6 @@ class Request(NamedTuple):
     adjoints: tuple[PortPath, ...] = ()
     contributions: tuple[WirePath, ...] = ()
     norms: tuple[WirePath, ...] = ()
-
-
-Reader: TypeAlias = "Callable[[], Array]"
-"""Returns one result of the last run, as an array that aliases nothing."""
 
 
 class Compiled:
@@ -77,6 +71,8 @@ class Compiled:
         self.bound: int | None = None
         """The version of the session's values that all leaves have, if none was fed or drawn."""
         self._bound: dict[Value, Array] = {}
+        step = program.trace.step
+        self._step = plan.writer(step) if step is not None and step in plan.leaves else None
 
     def readers(self, table: Table) -> Mapping[str, Reader | None]:
         """The readers of one kind of results, by name."""
@@ -98,7 +94,7 @@ class Compiled:
 
     def feed(self, leaf: Value, array: Array) -> None:
         """Copy a value into a leaf, for the next run only."""
-        np.copyto(self.plan.leaves[leaf], array, casting="unsafe")
+        self.plan.writer(leaf)(array)
         self._bound.pop(leaf, None)
         self.bound = None
 
@@ -108,13 +104,18 @@ class Compiled:
             self.feed(leaf, array)
             self._bound[leaf] = array
 
+    def count(self, step: int) -> None:
+        """Let random numbers count by this step."""
+        if self._step is not None:
+            self._step(np.asarray(step))
+
 
 @uncollected()
 def compile_request(
     program: Program,
     request: Request,
+    engine: Engine,
     without: frozenset[Value] = frozenset(),
-    passes: Sequence[Pass] = DEFAULT,
 ) -> Compiled:
     """Append the derivatives that the request needs to the trace, and plan everything.
 
@@ -122,7 +123,18 @@ def compile_request(
     everything that depends on them are left out. Raises HeadError for a head that has no gradient
     or needs an output gradient.
     """
-    return plan_results(program, derive(program, request, without), passes)
+    results, seeds = derive(program, request, without)
+    return Compiled(program, engine.plan(wanted(results), rows=rows_of(program)), results, seeds)
+
+
+def rows_of(program: Program) -> frozenset[Value]:
+    """The leaves whose axis 0 is that of a batch: those of data sets and of inputs."""
+    return program.derived("rows", lambda: _rows_of(program))
+
+
+def _rows_of(program: Program) -> frozenset[Value]:
+    paths = (*program.sources("input"), *program.streams())
+    return frozenset(program.leaves[path].value for path in paths if path in program.leaves)
 
 
 class Derived(NamedTuple):
@@ -162,25 +174,11 @@ def derive(program: Program, request: Request, without: frozenset[Value] = froze
     return Derived(results, seeds)
 
 
-def plan_results(
-    program: Program,
-    derived: Derived,
-    passes: Sequence[Pass] = DEFAULT,
-    leaves: Mapping[Value, Array] | None = None,
-    gradients: Mapping[str, Array] | None = None,
-) -> Compiled:
-    """Plan the results of a request. ``leaves`` are arrays of the caller for leaves, ``gradients``
-    those in which each run leaves gradients, by name.
-    """
-    results, seeds = derived
-    outputs = [v for table in results.values() for v in table.values() if v is not None]
-    require_room(outputs)
-    places = [
-        (value, gradients[name])
-        for name, value in results["gradients"].items()
-        if gradients and value is not None and name in gradients
-    ]
-    return Compiled(program, Plan(outputs, passes, leaves, places), results, seeds)
+def wanted(results: Mapping[Table, Mapping[str, Value | None]]) -> list[Value]:
+    """The values of all results; raises LimitError without memory for them."""
+    found = [v for table in results.values() for v in table.values() if v is not None]
+    require_room(found)
+    return found
 
 
 def with_zeros(program: Program, arrays: Mapping[str, Array | None]) -> dict[str, Array | None]:

@@ -1,0 +1,76 @@
+"""Compiling by JAX: told to whoever waits, kept on disk, and with errors of ours."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable, Sequence
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import jax
+
+from blocks.errors import LimitError
+from runtime.engine.compilation import compiling
+
+_LONG = 0.2
+"""Seconds of compiling from which the program is kept on disk."""
+_MOST_BYTES = 1 << 30
+"""Bytes of programs that are kept."""
+
+
+def compiled(
+    function: Callable[..., Any], arrays: Sequence[Any], operations: int, **how: Any
+) -> jax.stages.Compiled:
+    """The program for arrays such as these; ``how`` is passed to ``jax.jit``.
+
+    Raises LimitError if there is not enough memory for it.
+    """
+    _keep_programs()
+    with compiling(operations), jax.enable_x64(True):
+        try:
+            return jax.jit(function, **how).lower(*arrays).compile()
+        except jax.errors.JaxRuntimeError as error:
+            raise _of_ours(error) from error
+
+
+def called(program: jax.stages.Compiled, arrays: Sequence[Any]) -> Any:
+    """What a program returns; raises LimitError without memory for it."""
+    try:
+        with jax.enable_x64(True):
+            return program(*arrays)
+    except jax.errors.JaxRuntimeError as error:
+        raise _of_ours(error) from error
+
+
+def _of_ours(error: Exception) -> Exception:
+    if "RESOURCE_EXHAUSTED" in str(error):
+        return LimitError(
+            "There is not enough memory on the device for this.",
+            next_step="Make the batch smaller, ask for less, or use several devices.",
+        )
+    return error
+
+
+@cache
+def _keep_programs() -> None:
+    """Let JAX keep what takes long to compile in the user's cache, unless JAX was told where."""
+    if jax.config.jax_compilation_cache_dir is not None:
+        return
+    if (folder := _cache_folder()) is None:
+        return
+    jax.config.update("jax_compilation_cache_dir", str(folder / "gradwire" / "jax"))
+    jax.config.update("jax_persistent_cache_min_compile_time_secs", _LONG)
+    jax.config.update("jax_compilation_cache_max_size", _MOST_BYTES)
+
+
+def _cache_folder() -> Path | None:
+    """Where the user's programs keep what they can make again; None if nothing says so."""
+    if sys.platform == "win32":
+        given = os.environ.get("LOCALAPPDATA")
+    elif sys.platform == "darwin":
+        given = os.path.expanduser("~/Library/Caches")
+    else:
+        given = os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")
+    return Path(given) if given and os.path.isabs(given) else None

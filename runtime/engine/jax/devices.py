@@ -1,0 +1,144 @@
+"""The devices that an engine computes on, and where arrays go there."""
+
+from __future__ import annotations
+
+import os
+import re
+import sys
+from typing import TYPE_CHECKING, Any
+
+import jax
+import numpy as np
+from jax.sharding import AxisType, Mesh, NamedSharding, PartitionSpec
+from numpy.typing import NDArray
+
+from blocks.errors import RunError
+
+if TYPE_CHECKING:
+    from blocks.block import Shape
+
+Array = NDArray[Any]
+
+_SPELLING = re.compile(r"(cpu|gpu|cuda|rocm|tpu)(?::(all|[0-9]{1,4}(?:,[0-9]{1,4})*))?")
+_BATCH = "batch"
+_started: int | None = None
+"""The number of threads that JAX was told to use, in this process."""
+
+
+class Devices:
+    """One device or several, by a description such as "cpu", "gpu:1", "gpu:0,2" or "gpu:all".
+
+    None is the first device of JAX's choice, and all devices of all processes if there are several
+    processes. Raises RunError for a description that can't be one, or a device that isn't there.
+    """
+
+    def __init__(self, description: str | None) -> None:
+        self.all = _found(description)
+        mesh = Mesh(np.array(self.all), (_BATCH,), axis_types=(AxisType.Auto,))
+        self._whole = NamedSharding(mesh, PartitionSpec())
+        self._divided = NamedSharding(mesh, PartitionSpec(_BATCH))
+        self._mesh = mesh
+        self._here = jax.process_count() == 1
+        self.are_many = len(self.all) > 1
+
+    def __str__(self) -> str:
+        kinds = dict.fromkeys(device.device_kind for device in self.all)
+        return f"{', '.join(kinds)} × {len(self.all)}" if self.are_many else next(iter(kinds))
+
+    @property
+    def whole(self) -> NamedSharding:
+        """Where an array is that every device has whole."""
+        return self._whole
+
+    def batch(self, shape: Shape, axis: int = 0) -> NamedSharding:
+        """Where an array is whose axis is divided over the devices, if its length allows it."""
+        if (
+            not self.are_many
+            or len(shape) <= axis
+            or not shape[axis]
+            or shape[axis] % len(self.all)
+        ):
+            return self._whole
+        return NamedSharding(self._mesh, PartitionSpec(*(None,) * axis, _BATCH))
+
+    def largest(self, shape: Shape) -> NamedSharding:
+        """Where an array is whose longest axis is divided over the devices, if one can be."""
+        count = len(self.all)
+        axes = [axis for axis, length in enumerate(shape) if length and length % count == 0]
+        if not self.are_many or not axes:
+            return self._whole
+        return self.batch(shape, max(axes, key=lambda axis: shape[axis]))
+
+    def put(self, array: Array, where: NamedSharding) -> jax.Array:
+        """A copy of an array on the devices."""
+        with jax.enable_x64(True):
+            if self._here:
+                return jax.device_put(array.copy(), where)
+            return jax.make_array_from_callback(array.shape, where, lambda part: array[part].copy())
+
+    def fetch(self, array: jax.Array) -> Array:
+        """A copy of an array that the devices have; of one that is divided between processes, all
+        processes must ask.
+        """
+        if not array.is_fully_addressable and not array.is_fully_replicated:
+            from jax.experimental.multihost_utils import process_allgather
+
+            return np.array(process_allgather(array, tiled=True))
+        return np.array(array if self._here else array.addressable_data(0))
+
+
+def use_threads(count: int) -> None:
+    """Let JAX use so many threads on the processor; raises RunError if it has started already."""
+    global _started
+    if _started == count:
+        return
+    if _started is not None or _has_started():
+        raise RunError(
+            "JAX has started already, and can't change its number of threads any more.",
+            expected="the number that it has" if _started is None else f"threads={_started}",
+            got=f"threads={count}",
+            next_step="Give the number to the first session of a process.",
+        )
+    os.environ["NPROC"] = str(count)
+    _started = count
+
+
+def _has_started() -> bool:
+    """Whether JAX has looked for devices, after which it no longer reads settings."""
+    bridge = sys.modules.get("jax._src.xla_bridge")
+    return bool(bridge is not None and bridge.backends_are_initialized())
+
+
+def _found(description: str | None) -> list[Any]:
+    if description is None:
+        devices: list[Any] = jax.devices()
+        return devices if jax.process_count() > 1 else devices[:1]
+    match = _SPELLING.fullmatch(description) if isinstance(description, str) else None
+    if match is None:
+        raise RunError(
+            "This is no device.",
+            expected='"cpu", "gpu" or "tpu", or with numbers: "gpu:1", "gpu:0,1" or "gpu:all"',
+            got=repr(description)[:80],
+        )
+    kind, numbers = match.groups()
+    try:
+        devices = jax.devices(kind)
+    except RuntimeError:
+        kinds = ", ".join(sorted({device.platform for device in jax.devices()}))
+        raise RunError(
+            f"JAX finds no {kind} here.",
+            expected=f"a device that it finds: {kinds}",
+            got=repr(description),
+            next_step="Install JAX for it, such as jax[cuda12]." if kind != "cpu" else None,
+        ) from None
+    if numbers == "all" or (numbers is None and jax.process_count() > 1):
+        return devices
+    chosen = list(dict.fromkeys(map(int, (numbers or "0").split(","))))
+    missing = [number for number in chosen if number >= len(devices)]
+    if missing:
+        raise RunError(
+            f"There is no {kind}:{missing[0]}.",
+            expected=f"a number below {len(devices)}, as there are {len(devices)}",
+            got=repr(description),
+        )
+    return [devices[number] for number in chosen]

@@ -1,0 +1,47 @@
+"""The JAX engine."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from runtime.engine.jax.devices import Devices, use_threads
+from runtime.engine.jax.loop import JaxLoop, JaxMemory
+from runtime.engine.jax.plan import JaxPlan
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Sequence
+
+    from runtime.calculus import Value
+    from runtime.engine.engine import Stage
+
+
+class JaxEngine:
+    """Compiles whole programs for ``device``, see ``Session``; it computes as JAX does by default.
+
+    Over several devices each batch is divided (data parallel), and with ``divide_weights`` large
+    variables too, with the state of their optimisers. Raises RunError for a device that is not
+    there, and for a number of threads that JAX can't have any more.
+    """
+
+    name = "jax"
+    updates_in_place = False
+
+    def __init__(
+        self, device: str | None = None, threads: int | None = None, *, divide_weights: bool = False
+    ) -> None:
+        if threads is not None:
+            use_threads(threads)
+        self.devices = Devices(device)
+        self._divide_weights = divide_weights
+
+    def plan(self, outputs: Sequence[Value], *, rows: Collection[Value] = ()) -> JaxPlan:
+        """A program for some values; ``rows`` are leaves whose axis 0 is that of a batch."""
+        return JaxPlan(outputs, self.devices, rows)
+
+    def memory(self) -> JaxMemory:
+        """An empty memory on the devices."""
+        return JaxMemory(self.devices, self._divide_weights)
+
+    def loop(self, stages: Sequence[Stage], memory: JaxMemory) -> JaxLoop:
+        """A program for many iterations in one call."""
+        return JaxLoop(stages, memory)

@@ -1,0 +1,185 @@
+"""Loops of the JAX engine: many iterations in one compiled program."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax import lax
+from numpy.typing import NDArray
+
+from runtime.calculus.dtypes import NUMPY
+from runtime.engine.jax.compiling import called, compiled
+from runtime.engine.jax.traced import Traced, failed
+
+if TYPE_CHECKING:
+    from jax.sharding import NamedSharding
+
+    from runtime.calculus import Value
+    from runtime.engine.engine import Stage
+    from runtime.engine.jax.devices import Devices
+
+Array = NDArray[Any]
+
+_LARGE = 1 << 16
+"""Elements of a leaf from which it is worth to divide it."""
+
+
+class JaxMemory:
+    """Leaves on the devices; see ``runtime.engine.engine.Memory``.
+
+    With ``divide``, the longest axis of large ones is divided over the devices.
+    """
+
+    def __init__(self, devices: Devices, divide: bool = False) -> None:
+        self.devices = devices
+        self.arrays: dict[Value, jax.Array] = {}
+        self._divide = divide
+
+    def where(self, leaf: Value) -> NamedSharding:
+        """How the devices share a leaf."""
+        if self._divide and leaf.size >= _LARGE:
+            return self.devices.largest(leaf.shape)
+        return self.devices.whole
+
+    def writer(self, leaf: Value) -> Callable[[Array], None]:
+        """Copies an array to the devices, cast to the leaf's dtype."""
+        return partial(self._write, leaf)
+
+    def read(self, leaf: Value) -> Array:
+        """A copy of what a leaf is after all iterations that were started."""
+        return self.devices.fetch(self.arrays[leaf])
+
+    def _write(self, leaf: Value, array: Array) -> None:
+        cast = np.asarray(array).astype(NUMPY[leaf.dtype], copy=False)
+        self.arrays[leaf] = self.devices.put(cast, self.where(leaf))
+
+
+class JaxLoop:
+    """Runs stages one after another, many times in a call; see ``runtime.engine.engine.Loop``.
+
+    What the stages write stays on the devices, in memory that each call takes over from the last.
+    A program makes up to a number of iterations, for which it was compiled. The axis 0 of rows is
+    divided over the devices.
+    """
+
+    def __init__(self, stages: Sequence[Stage], memory: JaxMemory) -> None:
+        self._stages = tuple(stages)
+        self._memory = memory
+        self._devices = memory.devices
+        self._traced = [Traced([*stage.writes.values(), *stage.results]) for stage in stages]
+        rows = {leaf for stage in stages for leaf in stage.rows}
+        written = dict.fromkeys(leaf for stage in stages for leaf in stage.writes)
+        self._written = list(written)
+        read = {leaf: None for traced in self._traced for leaf in traced.leaves}
+        self._read = [leaf for leaf in read if leaf not in rows and leaf not in written]
+        self.leaves = [*self._written, *self._read]
+        """The leaves that must be in the memory before a run."""
+        self._constants = {
+            value: self._devices.put(array, self._devices.whole)
+            for traced in self._traced
+            for value, array in traced.constants.items()
+        }
+        self._programs: dict[int, jax.stages.Compiled] = {}
+
+    def start(self, rows: Sequence[Sequence[Array]]) -> Callable[[], list[list[Array]]]:
+        """Start as many iterations as there are rows; see ``runtime.engine.engine.Loop``."""
+        count = max((len(array) for arrays in rows for array in arrays), default=1)
+        room = min((room for room in self._programs if room >= count), default=count)
+        arrays = self.arrays(rows, count, room)
+        if room not in self._programs:
+            self._programs[room] = self.compiled(arrays, room)
+        written, results, failures = called(self._programs[room], arrays)
+        self._memory.arrays |= zip(self._written, written, strict=True)
+        return partial(self._results, results, failures, count)
+
+    def arrays(self, rows: Sequence[Sequence[Array]], count: int, room: int) -> list[Any]:
+        """What a program with room for so many iterations is called with."""
+        known = self._memory.arrays
+        placed = [
+            [
+                self._placed(leaf, array, count, room)
+                for leaf, array in zip(stage.rows, arrays, strict=True)
+            ]
+            for stage, arrays in zip(self._stages, rows, strict=True)
+        ]
+        read = [known[leaf] for leaf in self._read]
+        number = self._devices.put(np.array(count, np.int32), self._devices.whole)
+        written = [known[leaf] for leaf in self._written]
+        return [written, placed, read, list(self._constants.values()), number]
+
+    def compiled(self, arrays: Sequence[Any], room: int) -> jax.stages.Compiled:
+        """A program for up to so many iterations on arrays such as these."""
+        where = [self._memory.where(leaf) for leaf in self._written]
+        return compiled(
+            partial(self._iterations, room),
+            arrays,
+            sum(len(traced.values) for traced in self._traced),
+            donate_argnums=0,
+            out_shardings=(where, self._devices.whole, self._devices.whole),
+        )
+
+    def _placed(self, leaf: Value, array: Array, count: int, room: int) -> jax.Array:
+        cast = np.asarray(array).astype(NUMPY[leaf.dtype], copy=False)
+        if room > count:
+            cast = np.concatenate([cast, np.zeros((room - count, *cast.shape[1:]), cast.dtype)])
+        return self._devices.put(cast, self._devices.batch(cast.shape, axis=2))
+
+    def _iterations(
+        self, room: int, written: Any, rows: Any, read: Any, constants: Any, count: Any
+    ) -> Any:
+        """What is compiled: new leaves, and the results and failures of all iterations."""
+        known = dict(zip(self._read, read, strict=True))
+        known |= zip(self._constants, constants, strict=True)
+
+        def iteration(number: Any, carried: Any) -> Any:
+            written, kept = carried
+            now = jax.tree.map(lambda row: lax.dynamic_index_in_dim(row, number, 0, False), rows)
+            written, new = self._once(known, written, now)
+            keep = partial(lax.dynamic_update_index_in_dim, index=number, axis=0)
+            return written, jax.tree.map(keep, kept, new)
+
+        now = jax.tree.map(lambda array: jax.ShapeDtypeStruct(array.shape[1:], array.dtype), rows)
+        forms = jax.eval_shape(lambda *given: self._once(known, *given)[1], written, now)
+        kept = jax.tree.map(lambda form: jnp.zeros((room, *form.shape), form.dtype), forms)
+        written, (results, failures) = lax.fori_loop(0, count, iteration, (written, kept))
+        return written, results, failures
+
+    def _once(self, known: Any, written: Any, rows: Any) -> Any:
+        """One iteration: new leaves, and results and failures by stage."""
+        found = known | dict(zip(self._written, written, strict=True))
+        told = []
+        for stage, traced, arrays in zip(self._stages, self._traced, rows, strict=True):
+            once = partial(_stage_once, stage, traced, dict(found))
+            leaves = [found[leaf] for leaf in stage.writes]
+            if stage.times == 1:
+                leaves, given = once(leaves, [array[0] for array in arrays])
+                given = jax.tree.map(lambda one: one[None], given)
+            else:
+                leaves, given = lax.scan(once, leaves, arrays)
+            found |= zip(stage.writes, leaves, strict=True)
+            told.append(given)
+        return [found[leaf] for leaf in self._written], tuple(zip(*told, strict=True))
+
+    def _results(self, results: Any, failures: Any, count: int) -> list[list[Array]]:
+        for traced, flags in zip(self._traced, failures, strict=True):
+            for value, flag in zip(traced.checked, flags, strict=True):
+                if self._devices.fetch(flag)[:count].any():
+                    raise failed(value)
+        return [[self._devices.fetch(result)[:count] for result in stage] for stage in results]
+
+
+def _stage_once(
+    stage: Stage, traced: Traced, known: dict[Value, Any], written: Any, rows: Any
+) -> Any:
+    """One stage: new leaves, and its results and failures."""
+    known = known | dict(zip(stage.writes, written, strict=True))
+    known |= zip(stage.rows, rows, strict=True)
+    outputs, failures = traced({v: known[v] for v in (*traced.leaves, *traced.constants)})
+    new = dict(zip(traced.outputs, outputs, strict=True))
+    results = [new[value] for value in stage.results]
+    return [new[value] for value in stage.writes.values()], (results, failures)

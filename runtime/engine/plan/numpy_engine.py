@@ -1,0 +1,99 @@
+"""The NumPy engine: plans are lists of calls on arrays that are allocated once."""
+
+from __future__ import annotations
+
+from contextvars import copy_context
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+from numpy.typing import NDArray
+
+from blocks.errors import RunError
+from runtime.engine.plan import native, threads
+from runtime.engine.plan.looping import PlannedLoop, PlannedMemory
+from runtime.engine.plan.passes import DEFAULT, FAST
+from runtime.engine.plan.plan import Plan
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Mapping, Sequence
+
+    from threadpoolctl import ThreadpoolController
+
+    from runtime.calculus import Value
+    from runtime.engine.engine import Stage
+    from runtime.engine.plan.passes import Pass
+
+Array = NDArray[Any]
+
+MOST_THREADS = 1024
+"""Threads that an engine may be given."""
+
+
+class NumpyEngine:
+    """Plans with these passes; see ``runtime.engine.plan.passes``.
+
+    ``count`` is the number of threads of its own and of NumPy's matrix products; None for those of
+    the process. Raises RunError if the package that limits those of products is missing.
+    """
+
+    name = "numpy"
+    updates_in_place = True
+
+    def __init__(self, passes: Sequence[Pass] = DEFAULT, count: int | None = None) -> None:
+        self.passes = tuple(passes)
+        self.count = count
+        if count is not None:
+            _products()
+
+    @property
+    def compiles(self) -> bool:
+        """Whether it makes machine code."""
+        return self.passes == FAST and native.installed()
+
+    def plan(
+        self,
+        outputs: Sequence[Value],
+        leaves: Mapping[Value, Array] | None = None,
+        places: Sequence[tuple[Value, Array]] = (),
+        *,
+        rows: Collection[Value] = (),
+    ) -> Plan:
+        """Plan some values; see ``Plan`` for arrays of the caller. ``rows`` make no difference."""
+        if self.count is None:
+            return Plan(outputs, self.passes, leaves, places)
+        context = copy_context()
+        context.run(threads.own, self.count)
+        return context.run(_LimitedPlan, self.count, outputs, self.passes, leaves, places)
+
+    def memory(self) -> PlannedMemory:
+        """An empty memory."""
+        return PlannedMemory()
+
+    def loop(self, stages: Sequence[Stage], memory: PlannedMemory) -> PlannedLoop:
+        """Iterations on arrays that all stages share."""
+        return PlannedLoop(self, stages, memory)
+
+
+class _LimitedPlan(Plan):
+    """A plan in which matrix products take a number of threads; its own follow the context."""
+
+    def __init__(self, count: int, *how: Any) -> None:
+        super().__init__(*how)
+        self._count = count
+
+    def run(self) -> None:
+        with _products().limit(limits=self._count, user_api="blas"):
+            super().run()
+
+
+@cache
+def _products() -> ThreadpoolController:
+    """What sets the threads of NumPy's matrix products; finding them takes milliseconds."""
+    try:
+        from threadpoolctl import ThreadpoolController
+    except ImportError:
+        raise RunError(
+            "A number of threads was given, but threadpoolctl is not installed.",
+            next_step='Install it: pip install "gradwire[fast]".',
+        ) from None
+    return ThreadpoolController()

@@ -1,0 +1,67 @@
+"""Engines by name, for sessions."""
+
+from __future__ import annotations
+
+from importlib.util import find_spec
+from typing import TYPE_CHECKING, Literal, TypeAlias
+
+from blocks.errors import RunError
+from blocks.nearest import did_you_mean
+from runtime.engine.plan.numpy_engine import MOST_THREADS, NumpyEngine
+from runtime.engine.plan.passes import select_passes
+
+if TYPE_CHECKING:
+    from runtime.engine.engine import Engine
+
+EngineName: TypeAlias = Literal["numpy", "jax"]
+NAMES: tuple[EngineName, ...] = ("numpy", "jax")
+
+
+def open_engine(
+    engine: str | Engine,
+    *,
+    fast: bool | None = None,
+    device: str | None = None,
+    threads: int | None = None,
+) -> Engine:
+    """The engine of this name, or that engine itself; see ``Session`` for the other arguments.
+
+    Raises RunError for a name, device or number of threads that can't be, for an argument that an
+    engine does not take, and if the package of an engine is missing.
+    """
+    if not isinstance(engine, str):
+        _refuse("An engine that is made already", fast=fast, device=device, threads=threads)
+        return engine
+    if engine not in NAMES:
+        raise RunError(
+            f"There is no engine {engine!r}.",
+            expected="one of " + ", ".join(NAMES),
+            next_step=did_you_mean(engine, NAMES),
+        )
+    if threads is not None and (
+        not isinstance(threads, int) or isinstance(threads, bool) or not 0 < threads <= MOST_THREADS
+    ):
+        raise RunError(
+            "The number of threads can't be used.",
+            expected=f"an integer from 1 to {MOST_THREADS:,}",
+            got=repr(threads)[:80],
+        )
+    if engine == "numpy":
+        _refuse("The NumPy engine", device=None if device == "cpu" else device)
+        return NumpyEngine(select_passes(fast), threads)
+    _refuse("The JAX engine", fast=fast)
+    if find_spec("jax") is None:
+        raise RunError(
+            "The JAX engine was asked for, but JAX is not installed.",
+            next_step='Install it: pip install "gradwire[jax]".',
+        )
+    from runtime.engine.jax.jax_engine import JaxEngine
+
+    return JaxEngine(device, threads)
+
+
+def _refuse(what: str, **arguments: object) -> None:
+    """Raise RunError if one of the arguments was given."""
+    for name, given in arguments.items():
+        if given is not None:
+            raise RunError(f"{what} takes no {name}.", got=f"{name}={given!r}"[:80])

@@ -68,6 +68,18 @@ class Recipe:
     record: tuple[PortPath, ...]
     """Ports whose values are recorded besides the losses, those of Plot blocks among them."""
 
+    def passes(self) -> list[tuple[ResolvedRule, tuple[PortPath, ...]]]:
+        """Each rule with the ports to record in its first pass: all of them for a rule that is the
+        first to take part in some round.
+        """
+        found = []
+        seen: list[int] = []
+        for rule in self.rules:
+            is_first = not any(rule.rule.every % every == 0 for every in seen)
+            found.append((rule, self.record if is_first else ()))
+            seen.append(rule.rule.every)
+        return found
+
 
 def resolve(training: Training, program: Program) -> Recipe:
     """The recipe for a program. Raises RunError for the first thing that is wrong with it."""

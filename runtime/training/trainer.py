@@ -10,16 +10,11 @@ from numpy.typing import NDArray
 
 from blocks.arguments import explained
 from blocks.errors import RunError
-from runtime.calculus.dtypes import NUMPY
 from runtime.diagram.training import OptimiserRule, Training
 from runtime.flow.words.sentences import names as listed
-from runtime.training.diverged import DivergedError
 from runtime.training.nonfinite import explain
 from runtime.training.recipe import resolve
-from runtime.training.records import StepRecord
-from runtime.training.rounds.arenas import Arena, Form
-from runtime.training.rounds.averages import Averaging
-from runtime.training.rounds.turns import Turn
+from runtime.training.rounds.choosing import rounds_of
 from runtime.training.rounds.validation import Validation, in_phase
 from runtime.training.saving.checkpoint import TrainerState
 from runtime.training.saving.fingerprint import fingerprint, forms_of, require_same, same_bits
@@ -30,8 +25,10 @@ if TYPE_CHECKING:
     from runtime.diagram import Diagram
     from runtime.engine import Session
     from runtime.engine.program import Program
-    from runtime.engine.session.resident import Resident
+    from runtime.training.diverged import DivergedError
     from runtime.training.recipe import Recipe
+    from runtime.training.records import StepRecord
+    from runtime.training.rounds.rounds import Rounds, Turning
 
 Array = NDArray[Any]
 
@@ -75,7 +72,8 @@ class Trainer:
         self._given = training
         self._diagram: Diagram
         self._generation: int
-        self._resident: Resident
+        self._made_by: Rounds
+        self._error: DivergedError | None = None
         self._fingerprint: tuple[Diagram, dict[str, dict[str, str]]] | None = None
         self._build()
 
@@ -90,14 +88,14 @@ class Trainer:
         return self._recipe.training
 
     @property
-    def turns(self) -> list[Turn]:
+    def turns(self) -> Sequence[Turning]:
         """The optimisers at work, in the order of the recipe; others after a rebuild."""
-        return self._turns
+        return self._made_by.turns
 
     @property
     def columns(self) -> tuple[str, ...]:
         """The columns of a history: every number that a record of a round can have."""
-        turns = self._turns
+        turns = self.turns
         found = [str(head) for head in self._heads]
         found += [f"{kind}/{turn.name}" for turn in turns for kind in ("lr", "grad_norm")]
         found += map(str, self._recipe.record)
@@ -106,9 +104,11 @@ class Trainer:
         return tuple(dict.fromkeys(found))
 
     @explained
-    def run(self, steps: int | None = None) -> Iterator[StepRecord]:
+    def run(self, steps: int | None = None, *, together: int = 1) -> Iterator[StepRecord]:
         """Make rounds, one whenever the next record is asked for; ``training.steps`` by default.
 
+        Up to ``together`` of them are made in one call of the engine, which saves time on engines
+        that compile: then ``rounds``, and what the session has, are those of the last one made.
         Raises DivergedError at the first number that is not finite; the round is not counted.
         """
         if steps is not None and (
@@ -117,68 +117,54 @@ class Trainer:
             raise RunError("The number of rounds is not an integer.", got=repr(steps))
         if steps is not None and steps < 0:
             raise RunError("The number of rounds is negative.", got=repr(steps))
-        return self._rounds(self.training.steps if steps is None else int(steps))
+        return self._rounds(self.training.steps if steps is None else int(steps), max(1, together))
 
-    def _rounds(self, steps: int) -> Iterator[StepRecord]:
-        for _ in range(steps):
-            yield self.step()
+    def _rounds(self, steps: int, together: int) -> Iterator[StepRecord]:
+        last = self.rounds + steps
+        while self.rounds < last:
+            yield from self.advance(min(together, last - self.rounds))
 
     def step(self) -> StepRecord:
         """Make one round; see ``run``."""
-        with self._resident.lock:
-            self._keep_up()
-            number = self.rounds + 1
-            turns = [turn for turn in self._turns if number % turn.rule.every == 0]
-            try:
-                losses = self._take_turns(turns)
-                for average in self._averages:
-                    if number % average.rule.every == 0:
-                        average.update()
-            except DivergedError as error:
-                error.round, error.step_number = number, self.session.step_number
-                self._resident.moved()
-                explain(error, self.session, self._heads)
-                raise
-            finally:
-                self._resident.moved()
-            self.rounds = number
-            validation = None
-            if self._validation is not None and number % self.validate == 0:
-                validation = self._validation.losses()
-            watched = turns[0].watched if turns else {}
-            records = {turn.name: turn.record() for turn in turns}
-            return StepRecord(number, losses, records, watched, validation)
+        (record,) = self.advance(1)
+        return record
 
-    def _take_turns(self, turns: Sequence[Turn]) -> dict[str, float]:
-        """All passes and updates of a round; returns each loss as it was first computed."""
-        session = self.session
-        losses: dict[str, float] = {}
-        simultaneous = self.training.order == "simultaneous"
-        if simultaneous:
-            for turn in turns:
-                turn.collect(session, turn is turns[0])
-                losses = turn.losses | losses
-        for turn in turns:
-            for number in range(turn.rule.steps):
-                if number or not simultaneous:
-                    turn.collect(session, turn is turns[0] and not number)
-                    losses = turn.losses | losses
-                turn.update()
-        return losses
+    def advance(self, most: int) -> list[StepRecord]:
+        """Make up to ``most`` rounds in one call of the engine, and at least one.
+
+        Fewer where losses on validation rows are due, where one diverges, and on engines that make
+        one at a time. Raises DivergedError if the first of them diverges, or diverged before.
+        """
+        with self._made_by.lock:
+            self._keep_up()
+            if self._error is not None:
+                raise self._error
+            if self._validation is not None:
+                most = min(most, self.validate - self.rounds % self.validate)
+            records, error = self._made_by.make(self.rounds + 1, most)
+            self.rounds += len(records)
+            if error is not None:
+                explain(error, self.session, self._heads)
+                if not records:
+                    raise error
+                self._error = error
+            elif self._validation is not None and self.rounds % self.validate == 0:
+                records[-1].validation = self._validation.losses()
+            return records
 
     def state(self) -> TrainerState:
         """Everything from which the training goes on bit by bit; see ``restore``."""
-        with self._resident.lock:
+        with self._made_by.lock:
             self._keep_up()
-            session, variables = self.session, self._resident.program.sources("variable")
+            session, variables = self.session, self._made_by.program.sources("variable")
             arrays = {f"variable/{path}": array for path, array in session.values.items()}
             arrays |= {
                 f"set/{path}": array
-                for path, array in self._resident.assigned().items()
+                for path, array in self._made_by.assigned().items()
                 if path not in variables
             }
             counts: dict[str, dict[str, int]] = {}
-            for kind, parts in self._parts():
+            for kind, parts in self._made_by.parts():
                 counts[kind] = {part.name: part.updates for part in parts}
                 for part in parts:
                     start = f"{kind}/{part.name}/"
@@ -190,23 +176,23 @@ class Trainer:
     def restore(self, state: TrainerState) -> None:
         """Go on from a state: the rounds that follow equal those of an uninterrupted training.
 
-        Raises FileError, and changes nothing, if the state is of another diagram or recipe, or if
-        inputs or constants were set to other values; it says what differs.
+        The state may be that of another engine. Raises FileError, and changes nothing, if the state
+        is of another diagram or recipe, or if inputs or constants were set to other values; it says
+        what differs.
         """
-        with self._resident.lock:
+        rounds = self._made_by
+        with rounds.lock:
             require_same(self.state(), state)
             for name, array in state.arrays.items():
                 kind, _, path = name.partition("/")
                 if kind == "set" or (
                     kind == "variable"
-                    and path not in self._values
+                    and path not in rounds.moving
                     and not same_bits(self.session.values[path], array)
                 ):
                     self.session.set(path, array)
-            self._resident.refresh()
-            for path, target in self._values.arrays.items():
-                np.copyto(target, state.arrays[f"variable/{path}"])
-            for kind, parts in self._parts():
+            rounds.refresh()
+            for kind, parts in rounds.parts():
                 for part in parts:
                     start = f"{kind}/{part.name}/"
                     arrays = {
@@ -217,11 +203,8 @@ class Trainer:
                     part.restore(arrays, state.about["updates"][kind][part.name])
             self.rounds = state.rounds
             self.session.step_number = state.about["step_number"]
-            self._resident.moved()
-
-    def _parts(self) -> Iterator[tuple[str, Sequence[Turn | Averaging]]]:
-        yield "optimiser", self._turns
-        yield "average", self._averages
+            rounds.restore({path: state.arrays[f"variable/{path}"] for path in rounds.moving})
+            self._error = None
 
     def _identity(self) -> dict[str, Any]:
         """What a state is bound to: the recipe but for its length, and digests of all blocks."""
@@ -233,7 +216,7 @@ class Trainer:
 
     def _keep_up(self) -> None:
         """Take over what changed in the session since the last round."""
-        session, resident = self.session, self._resident
+        session, rounds = self.session, self._made_by
         if session.generation != self._generation:
             raise RunError(
                 "The session has another diagram now, so this training can't go on.",
@@ -241,9 +224,10 @@ class Trainer:
             )
         if session.diagram is not self._diagram and self._written() != self.training:
             self._rebuild()
-        elif not resident.is_current:
-            if self._program() is resident.program:
-                resident.refresh()
+        elif not rounds.is_current:
+            if self._program() is rounds.program:
+                rounds.refresh()
+                self._error = None
             else:
                 self._rebuild()
         self._diagram = session.diagram
@@ -260,11 +244,11 @@ class Trainer:
         """Make everything anew for other shapes or another recipe; what still fits is kept."""
         before = {
             (kind, part.name): (part.state(), part.updates)
-            for kind, parts in self._parts()
+            for kind, parts in self._made_by.parts()
             for part in parts
         }
         self._build()
-        for kind, parts in self._parts():
+        for kind, parts in self._made_by.parts():
             for part in parts:
                 state, updates = before.get((kind, part.name), ({}, 0))
                 if forms_of(part.state()) == forms_of(state):
@@ -276,23 +260,9 @@ class Trainer:
         self._diagram, self._generation = session.diagram, session.generation
         self._recipe = recipe = resolve(self._written(), self._program())
         with in_phase(session, "training"):
-            self._resident = resident = session.resident()
-        self._turns: list[Turn] = []
-        for rule, is_first in zip(recipe.rules, _ever_first(recipe), strict=True):
-            watched = recipe.record if is_first else ()
-            pending = resident.derive(rule.heads, rule.variables, (*rule.heads, *watched))
-            self._turns.append(Turn(rule, pending, watched))
-        self._averages = [Averaging(rule, pairs) for rule, pairs in recipe.averages]
-        self._values = Arena()
-        forms = _forms(resident.program)
-        for _, parts in self._parts():
-            for part in parts:
-                part.settle(self._values, forms)
-        resident.settle(self._values.arrays)
-        for turn in self._turns:
-            turn.plan(resident)
-        resident.refresh()
-        session.updated.update(self._values.arrays)
+            self._made_by = rounds_of(session, recipe)
+        self._error = None
+        session.updated.update(self._made_by.moving)
         self._heads = tuple(dict.fromkeys(head for rule in recipe.rules for head in rule.heads))
         self._validation = Validation.of(session, self._heads) if self.validate else None
         self.notes = self._notes()
@@ -301,7 +271,7 @@ class Trainer:
         found = []
         if self._given is None and self._diagram.training is None:
             found.append(NO_RECIPE)
-        for turn in self._turns:
+        for turn in self.turns:
             if turn.missing:
                 shown = listed(turn.missing)
                 verb = "has" if len(turn.missing) == 1 else "have"
@@ -309,23 +279,3 @@ class Trainer:
                     f"{shown} {verb} no gradient of what {turn.name} follows, and stay as they are."
                 )
         return tuple(found)
-
-
-def _forms(program: Program) -> dict[str, Form]:
-    """The forms of all variables, by path."""
-    leaves = {
-        path: program.leaves[path].value
-        for path in program.sources("variable")
-        if path in program.leaves
-    }
-    return {path: Form(path, NUMPY[v.dtype], v.shape) for path, v in leaves.items()}
-
-
-def _ever_first(recipe: Recipe) -> list[bool]:
-    """Whether each rule is the first to take part in some round, which records the ports."""
-    found: list[bool] = []
-    seen: list[int] = []
-    for rule in recipe.rules:
-        found.append(not any(rule.rule.every % every == 0 for every in seen))
-        seen.append(rule.rule.every)
-    return found

@@ -18,8 +18,7 @@ if TYPE_CHECKING:
 
     from runtime.training.alarms import Alarm
     from runtime.training.records import StepRecord
-    from runtime.training.rounds.arenas import Stretch
-    from runtime.training.rounds.turns import Turn
+    from runtime.training.rounds.rounds import Sizes, Turning
     from runtime.training.trainer import Trainer
 
 Array = NDArray[Any]
@@ -70,13 +69,18 @@ class Watch:
         self._trainer = trainer
         self._alarms = Alarms()
         self._looks: dict[str, _Look] = {}
-        self._turns: Sequence[Turn] = ()
+        self._turns: Sequence[Turning] = ()
         self._waits: dict[Sight, _Wait] = {}
 
     def look(self, record: StepRecord) -> list[Alarm]:
-        """New alarms after the trainer's last round, the gravest first."""
+        """New alarms after one of the trainer's rounds, the gravest first.
+
+        Of rounds that were made in one call, only the last is looked at closely.
+        """
         step, alarms = record.step, self._alarms
         alarms.record(step, record.losses)
+        if step != self._trainer.rounds:
+            return alarms.rising(step)
         if self._turns is not self._trainer.turns:
             self._turns = self._trainer.turns
             self._looks = {turn.name: _Look(turn) for turn in self._turns}
@@ -133,56 +137,52 @@ class _Wait:
 class _Look:
     """What is cheap to know of one optimiser's variables after a round."""
 
-    def __init__(self, turn: Turn) -> None:
+    def __init__(self, turn: Turning) -> None:
         self._turn = turn
-        parts = [_Part(stretch) for stretch in turn.stretches]
-        self._parts = [part for part in parts if part.size]
-        self._largest = LARGE * math.sqrt(sum(part.size for part in parts))
+        self._parts: list[_Part] | None = None
 
     def take(self, moved: dict[str, float]) -> set[Sight]:
         """What may be wrong; ``moved`` gets by how much variables that seem to stand still have
         changed since the round before, as a share of their size.
         """
-        found = {Sight.NOT_FINITE} if self._turn.take_flag() else set()
-        norm = self._turn.norm
+        turn = self._turn
+        found = {Sight.NOT_FINITE} if turn.take_flag() else set()
+        norm = turn.norm
         if norm is None:
             return found
+        sizes = turn.sizes()
+        if self._parts is None:
+            self._parts = [_Part(turn, of) for of in sizes]
         # The norm is that before clipping, which the gradients are not any more.
-        if self._parts and not norm <= self._largest:
+        if sizes and not norm <= LARGE * math.sqrt(sum(sum(of.lengths) for of in sizes)):
             found.add(Sight.LARGE)
-        for part in self._parts:
-            found |= part.take(moved)
+        for part, of in zip(self._parts, sizes, strict=True):
+            found |= part.take(of, moved)
         return found
 
 
 class _Part:
-    """Variables that lie side by side."""
+    """Variables of one dtype and rate."""
 
-    def __init__(self, stretch: Stretch) -> None:
-        pairs = zip(stretch.paths, stretch.cuts, stretch.cuts[1:], strict=False)
-        places = [(path, start, stop) for path, start, stop in pairs if stop > start]
-        self.size = sum(stop - start for _, start, stop in places)
-        self._paths = [path for path, _, _ in places]
-        self._starts = np.array([start for _, start, _ in places], np.intp)
-        self._ends = np.array([stop for _, _, stop in places], np.intp)
-        self._values, self._gradients = stretch.flat[:2]
-        self._shares = (1.0 / (self._ends - self._starts)).astype(self._values.dtype)
-        self._squares = np.empty(len(self._values), self._values.dtype)
-        self._known: Array = np.full(len(places), np.nan, self._values.dtype)
+    def __init__(self, turn: Turning, sizes: Sizes) -> None:
+        self._turn = turn
+        self._paths = sizes.paths
+        self._shares = (1.0 / np.array(sizes.lengths)).astype(sizes.values.dtype)
+        self._known: Array = np.full(len(sizes.paths), np.nan, sizes.values.dtype)
         """The sums of squares of the variables after the round before."""
         self._before: dict[str, Array] = {}
         """Copies of those that seemed to stand still then."""
 
-    def take(self, moved: dict[str, float]) -> set[Sight]:
-        gradients = self._sums(self._gradients) * self._shares
-        values, known = self._sums(self._values), self._known
+    def take(self, sizes: Sizes, moved: dict[str, float]) -> set[Sight]:
+        gradients = sizes.gradients * self._shares
+        values, known = sizes.values, self._known
         seen = set()
         if not gradients.min() >= SMALL**2:
             seen.add(Sight.SMALL)
         if not gradients.max() <= LARGE**2:
             seen.add(Sight.LARGE)
         if self._before:
-            found = {path: share(old, self._of(path)) for path, old in self._before.items()}
+            found = {path: share(old, self._turn.value(path)) for path, old in self._before.items()}
             moved |= found
             if any(change < STILL for change in found.values()):
                 seen.add(Sight.STILL)
@@ -192,18 +192,9 @@ class _Part:
         if still.any():
             still &= gradients > 0.0
             paths = [self._paths[i] for i in np.flatnonzero(still).tolist()]
-            self._before = {path: self._of(path).copy() for path in paths}
+            self._before = {path: self._turn.value(path) for path in paths}
         self._known = values
         return seen
-
-    def _sums(self, flat: Array) -> Array:
-        """The sums of the squares of each variable."""
-        np.multiply(flat, flat, out=self._squares)
-        return np.add.reduceat(self._squares, self._starts)
-
-    def _of(self, path: str) -> Array:
-        i = self._paths.index(path)
-        return self._values[self._starts[i] : self._ends[i]]
 
 
 def share(before: Array, after: Array) -> float:

@@ -20,6 +20,8 @@ CHUNK = 1 << 15
 
 Move: TypeAlias = Callable[[Array, Array, Sequence[Array], Sequence[Array]], None]
 """Moves values by a gradient and the state; then come arrays of the same size to work in."""
+Work: TypeAlias = Callable[[Sequence[Array], Sequence[Array]], None]
+"""Changes the first arrays in place; then come arrays of the same size to work in."""
 
 
 class Arithmetic(ABC, Generic[M]):
@@ -57,11 +59,25 @@ class Arithmetic(ABC, Generic[M]):
         ``lr`` and ``weight_decay`` replace those of the method. Numbers that are not finite stay as
         they are; NumPy's warnings about them are the caller's.
         """
+        whole = self.whole(count, lr, weight_decay)
+        arrays, size = (values, gradient, *slots.values()), values.size
+        if self.compiles and size >= LARGE and run_in_place(whole, arrays, self.room + 1):
+            return
+        for start in range(0, size, CHUNK):
+            parts = arrays
+            if size > CHUNK:
+                parts = tuple(each[start : start + CHUNK] for each in arrays)
+            whole(parts, self._room(values.dtype, parts[0].size))
+
+    def whole(self, count: int, lr: float, weight_decay: float) -> Work:
+        """Update number ``count``, as a function of arrays, which are values, gradient and state,
+        and of ``room`` + 1 arrays to work in.
+        """
         move = self._move(count, lr)
         shrunk = 1 - lr * weight_decay if self._decoupled else 1.0
         added = 0.0 if self._decoupled else weight_decay
 
-        def whole(arrays: Sequence[Array], rooms: Sequence[Array]) -> None:
+        def work(arrays: Sequence[Array], rooms: Sequence[Array]) -> None:
             v, g, *state = arrays
             own, *room = rooms
             if self.method.maximize:
@@ -73,14 +89,7 @@ class Arithmetic(ABC, Generic[M]):
                 g = np.add(g, room[0], out=own)
             move(v, g, state, room)
 
-        arrays, size = (values, gradient, *slots.values()), values.size
-        if self.compiles and size >= LARGE and run_in_place(whole, arrays, self.room + 1):
-            return
-        for start in range(0, size, CHUNK):
-            parts = arrays
-            if size > CHUNK:
-                parts = tuple(each[start : start + CHUNK] for each in arrays)
-            whole(parts, self._room(values.dtype, parts[0].size))
+        return work
 
     def _room(self, dtype: np.dtype[Any], size: int) -> tuple[Array, ...]:
         """Arrays to work in, one of them for the gradient with what is added to it."""

@@ -9,8 +9,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from runtime.calculus.dtypes import NUMPY
+
 if TYPE_CHECKING:
     from blocks.block import Shape
+    from runtime.engine.program import Program
 
 Array = NDArray[Any]
 
@@ -21,6 +24,16 @@ class Form(NamedTuple):
     path: str
     dtype: np.dtype[Any]
     shape: Shape
+
+
+def forms(program: Program) -> dict[str, Form]:
+    """The forms of all variables, by path."""
+    leaves = {
+        path: program.leaves[path].value
+        for path in program.sources("variable")
+        if path in program.leaves
+    }
+    return {path: Form(path, NUMPY[v.dtype], v.shape) for path, v in leaves.items()}
 
 
 class _Place(NamedTuple):

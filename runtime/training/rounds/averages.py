@@ -12,8 +12,34 @@ from runtime.training.rounds.arenas import Arena, Form, stretches
 
 if TYPE_CHECKING:
     from runtime.diagram.training import Average
+    from runtime.training.optimisers.arithmetic import Work
 
 Array = NDArray[Any]
+
+
+def is_divided(rule: Average) -> bool:
+    """Whether what is averaged is divided before it becomes a target."""
+    return rule.start == "zero_debiased"
+
+
+def work_of(rule: Average, count: int) -> Work:
+    """Update number ``count`` (from 1 on) of an average, in place on arrays of targets, sources,
+    and of what is averaged if it is not the targets.
+    """
+    decay = 0.0 if count == 1 and rule.start == "first_update" else rule.decay
+
+    def work(arrays: Sequence[Array], rooms: Sequence[Array]) -> None:
+        target, source, *raw = arrays
+        total = raw[0] if raw else target
+        if decay == 0.0:
+            np.copyto(total, source)
+        else:
+            np.multiply(total, decay, out=total)
+            np.add(total, (1 - decay) * source, out=total)
+        if raw:
+            np.divide(total, 1 - rule.decay**count, out=target)
+
+    return work
 
 
 class Averaging:
@@ -28,9 +54,9 @@ class Averaging:
         self.sources = tuple(source for source, _ in pairs)
         self.targets = tuple(target for _, target in pairs)
         self.updates = 0
-        self._debiased = rule.start == "zero_debiased"
-        self._parts: list[tuple[Array, Array, Array]] = []
-        """Targets, sources, and what is averaged: the targets unless they are divided."""
+        self._debiased = is_divided(rule)
+        self._parts: list[tuple[Array, ...]] = []
+        """Targets, sources, and what is averaged if it is not the targets."""
         self._raw = Arena()
 
     def settle(self, values: Arena, forms: Mapping[str, Form]) -> None:
@@ -43,22 +69,14 @@ class Averaging:
             kept.add(forms[name] for name in self.targets)
         sides = (values, self.targets), (values, self.sources), (kept, self.targets)
         for stretch in stretches(*sides):
-            target, source, total = stretch.flat
-            self._parts.append((target, source, total))
+            self._parts.append(stretch.flat if self._debiased else stretch.flat[:2])
 
     def update(self) -> None:
         """Average once more."""
         self.updates += 1
-        copied = self.updates == 1 and self.rule.start == "first_update"
-        decay = 0.0 if copied else self.rule.decay
-        for target, source, total in self._parts:
-            if decay == 0.0:
-                np.copyto(total, source)
-            else:
-                np.multiply(total, decay, out=total)
-                np.add(total, (1 - decay) * source, out=total)
-            if self._debiased:
-                np.divide(total, 1 - self.rule.decay**self.updates, out=target)
+        work = work_of(self.rule, self.updates)
+        for arrays in self._parts:
+            work(arrays, ())
 
     def state(self) -> dict[str, Array]:
         """Copies of what is divided before it becomes a target; nothing for other averages."""

@@ -14,11 +14,13 @@ from runtime.training.optimisers import arithmetic_of, rate
 from runtime.training.optimisers.clipping import clip_gradients
 from runtime.training.records import OptimiserRecord
 from runtime.training.rounds.arenas import Arena, Form, Stretch, in_order, stretches
+from runtime.training.rounds.rounds import Sizes
 
 if TYPE_CHECKING:
     from runtime.diagram.paths import PortPath
     from runtime.engine import Session
-    from runtime.engine.session.resident import Pending, Resident, ResidentCall
+    from runtime.engine.session.resident import Resident, ResidentCall
+    from runtime.engine.session.updating import Pending
     from runtime.training.recipe import ResolvedRule
 
 Array = NDArray[Any]
@@ -32,6 +34,28 @@ class _Part(NamedTuple):
     weight_decay: float
     slots: Mapping[str, Array]
     """The optimiser's state, by name."""
+
+
+class _Meter:
+    """Sums of squares of variables that lie side by side."""
+
+    def __init__(self, stretch: Stretch) -> None:
+        pairs = zip(stretch.paths, stretch.cuts, stretch.cuts[1:], strict=False)
+        places = [(path, start, stop - start) for path, start, stop in pairs if stop > start]
+        self.paths = [path for path, _, _ in places]
+        self._lengths = [length for _, _, length in places]
+        self._starts = np.array([start for _, start, _ in places], np.intp)
+        self._values, self._gradients = stretch.flat[:2]
+        self._squares = np.empty_like(self._values)
+
+    def sizes(self) -> Sizes:
+        return Sizes(
+            self.paths, self._lengths, self._sums(self._values), self._sums(self._gradients)
+        )
+
+    def _sums(self, flat: Array) -> Array:
+        np.multiply(flat, flat, out=self._squares)
+        return np.add.reduceat(self._squares, self._starts)
 
 
 class Turn:
@@ -59,15 +83,21 @@ class Turn:
         self._gradient = Arena()
         self._pass = Arena() if self.rule.accumulate > 1 else self._gradient
         self._parts: list[_Part] = []
+        self._meters: list[_Meter] = []
+        self._values = Arena()
         self._call: ResidentCall
 
-    @property
-    def stretches(self) -> list[Stretch]:
-        """Its variables where they lie side by side: their values, and then their gradients."""
-        return [part.stretch for part in self._parts]
+    def sizes(self) -> list[Sizes]:
+        """The sizes of its variables and gradients, for each dtype and rate."""
+        return [meter.sizes() for meter in self._meters if meter.paths]
+
+    def value(self, path: str) -> Array:
+        """A copy of a variable as it is now."""
+        return self._values.arrays[path].copy()
 
     def settle(self, values: Arena, forms: Mapping[str, Form]) -> None:
         """Give the variables their memory, unless another optimiser did, and the gradients."""
+        self._values = values
         for names in self._groups(forms):
             for arena in (values, self._gradient, self._pass):
                 arena.add(forms[name] for name in names)
@@ -75,6 +105,7 @@ class Turn:
             for stretch in stretches((values, names), (self._gradient, names)):
                 slots = self._arithmetic.slots(stretch.flat[0])
                 self._parts.append(_Part(stretch, lr, decay, slots))
+                self._meters.append(_Meter(stretch))
 
     def plan(self, resident: Resident) -> None:
         """Plan the passes, once all variables have their memory."""

@@ -21,6 +21,7 @@ from blocks.errors import FeedError, FileError, GradwireError
 from runtime.data.files.gathering import with_data_inside
 from runtime.diagram.files.storage import replace_file, save, system_errors
 from runtime.training.diverged import DivergedError
+from runtime.training.rounds.pace import Pace
 from runtime.training.saving.checkpoint import (
     has_checkpoint,
     load_checkpoint,
@@ -53,8 +54,10 @@ class TrainingRun:
     """Trains, and writes everything to a folder, so that it can go on after being killed.
 
     ``every`` is the number of rounds between checkpoints; None for multiples of 100, at most one
-    a second. With ``resume``, the folder of a training, which may be the same one, it goes on from
-    the last checkpoint there, bit by bit as if it had not been interrupted.
+    a second. ``together`` is how many rounds are made in one call of an engine that gains by it;
+    None for what suits the diagram. With ``resume``, the folder of a training, which may be the
+    same one, it goes on from the last checkpoint there, bit by bit as if it had not been
+    interrupted.
 
     A context manager: within, no other process can train into the folder. ``notes`` tell where it
     goes on. Raises FileError if there is a training in the folder already, or if that to be resumed
@@ -68,6 +71,7 @@ class TrainingRun:
         *,
         every: int | None = None,
         resume: str | Path | None = None,
+        together: int | None = None,
     ) -> None:
         self.trainer = trainer
         self.folder = Path(folder)
@@ -76,6 +80,8 @@ class TrainingRun:
         self._resume = None if resume is None else Path(resume)
         self._files = HistoryFiles(self.folder, trainer.columns)
         self._lock = FolderLock(self.folder)
+        gains = not trainer.session.engine.updates_in_place
+        self._pace = Pace(gains, together)
         self._saved = -1
         self._saved_at = time.monotonic()
         self.alarms: list[Alarm] = []
@@ -117,18 +123,30 @@ class TrainingRun:
         """
         trainer = self.trainer
         try:
-            for record in trainer.run(max(0, until - trainer.rounds)):
-                self._files.append(record)
-                said = {(alarm.trouble, alarm.block) for alarm in self.alarms}
-                found = self._watch.look(record)
-                self.alarms += [a for a in found if (a.trouble, a.block) not in said]
-                if self._is_due(record.step):
-                    self.checkpoint()
-                yield record
+            while trainer.rounds < until:
+                yield from self._made(until)
         except DivergedError as error:
             self._files.flush()
             self._write_diverged(error)
             raise
+
+    def _made(self, until: int) -> list[StepRecord]:
+        """The next rounds that the engine makes in one call, written down; none goes beyond one
+        that may have a checkpoint.
+        """
+        rounds, often = self.trainer.rounds, self._every or OFTEN
+        most = min(until - rounds, often - rounds % often, self._pace.most)
+        began = time.perf_counter()
+        records = self.trainer.advance(most)
+        self._pace.took(len(records), time.perf_counter() - began)
+        for record in records:
+            self._files.append(record)
+            said = {(alarm.trouble, alarm.block) for alarm in self.alarms}
+            found = self._watch.look(record)
+            self.alarms += [a for a in found if (a.trouble, a.block) not in said]
+        if self._is_due(self.trainer.rounds):
+            self.checkpoint()
+        return records
 
     def checkpoint(self) -> None:
         """Write a checkpoint, unless this round has one."""

@@ -1,0 +1,130 @@
+"""Rounds of the NumPy engine: variables are updated where the plans read them."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from runtime.training.diverged import DivergedError
+from runtime.training.records import StepRecord
+from runtime.training.rounds.arenas import Arena, forms
+from runtime.training.rounds.averages import Averaging
+from runtime.training.rounds.turns import Turn
+
+if TYPE_CHECKING:
+    from contextlib import AbstractContextManager
+
+    from runtime.engine import Session
+    from runtime.engine.program import Program
+    from runtime.training.recipe import Recipe
+
+Array = NDArray[Any]
+
+
+class InPlaceRounds:
+    """Makes one round in each call; see ``Rounds``."""
+
+    def __init__(self, session: Session, recipe: Recipe) -> None:
+        self._session = session
+        self._recipe = recipe
+        self._resident = resident = session.resident()
+        self.turns: list[Turn] = []
+        for rule, watched in recipe.passes():
+            pending = resident.derive(rule.heads, rule.variables, (*rule.heads, *watched))
+            self.turns.append(Turn(rule, pending, watched))
+        self._averages = [Averaging(rule, pairs) for rule, pairs in recipe.averages]
+        self._values = Arena()
+        found = forms(resident.program)
+        for _, parts in self.parts():
+            for part in parts:
+                part.settle(self._values, found)
+        resident.settle(self._values.arrays)
+        for turn in self.turns:
+            turn.plan(resident)
+        resident.refresh()
+
+    @property
+    def program(self) -> Program:
+        """The program that they run."""
+        return self._resident.program
+
+    @property
+    def lock(self) -> AbstractContextManager[object]:
+        """What calls of the session hold."""
+        return self._resident.lock
+
+    @property
+    def moving(self) -> Collection[str]:
+        """The paths of the variables that rounds move."""
+        return self._values.arrays.keys()
+
+    @property
+    def is_current(self) -> bool:
+        """Whether nothing was set in the session since the last ``refresh`` or round."""
+        return self._resident.is_current
+
+    def parts(self) -> Iterator[tuple[str, Sequence[Turn | Averaging]]]:
+        """The optimisers and the averages, with what they are called in states."""
+        yield "optimiser", self.turns
+        yield "average", self._averages
+
+    def refresh(self) -> None:
+        """Take over what was set in the session; raises FeedError for an input without a value."""
+        self._resident.refresh()
+
+    def assigned(self) -> Mapping[str, Array]:
+        """What was set in the session, by path, but for the variables that move."""
+        return self._resident.assigned()
+
+    def restore(self, variables: Mapping[str, Array]) -> None:
+        """Let the variables that move have these values."""
+        for path, target in self._values.arrays.items():
+            np.copyto(target, variables[path])
+        self._resident.moved()
+
+    def make(self, first: int, count: int) -> tuple[list[StepRecord], DivergedError | None]:
+        """Make one round, whatever ``count`` is; see ``Rounds``."""
+        turns = [turn for turn in self.turns if first % turn.rule.every == 0]
+        try:
+            losses = self._take_turns(turns)
+            for average in self._averages:
+                if first % average.rule.every == 0:
+                    average.update()
+        except DivergedError as error:
+            error.round, error.step_number = first, self._session.step_number
+            return [], error
+        finally:
+            self._resident.moved()
+        watched = turns[0].watched if turns else {}
+        records = {turn.name: turn.record() for turn in turns}
+        return [StepRecord(first, losses, records, watched)], None
+
+    def _take_turns(self, turns: Sequence[Turn]) -> dict[str, float]:
+        """All passes and updates of a round; returns each loss as it was first computed."""
+        session = self._session
+        losses: dict[str, float] = {}
+        for act, turn, is_first in acts(turns, self._recipe.training.order):
+            if act == "collect":
+                turn.collect(session, is_first)
+                losses = turn.losses | losses
+            else:
+                turn.update()
+        return losses
+
+
+def acts(turns: Sequence[Any], order: str) -> Iterator[tuple[str, Any, bool]]:
+    """What happens in a round, in order: "collect" or "update", whose turn it is, and whether it
+    is the first pass of the round.
+    """
+    simultaneous = order == "simultaneous"
+    if simultaneous:
+        for turn in turns:
+            yield "collect", turn, turn is turns[0]
+    for turn in turns:
+        for number in range(turn.rule.steps):
+            if number or not simultaneous:
+                yield "collect", turn, turn is turns[0] and not number
+            yield "update", turn, False

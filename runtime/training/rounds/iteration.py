@@ -1,0 +1,301 @@
+"""One form of a round as an iteration of a loop: its stages, their rows, and their results."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from blocks.errors import GradwireError
+from runtime.calculus.dtypes import NUMPY
+from runtime.training.diverged import DivergedError
+from runtime.training.records import StepRecord
+from runtime.training.rounds.looped_parts import LoopedAverage, LoopedTurn
+from runtime.training.rounds.staging import Blend, Moves, Staging, leaf
+
+if TYPE_CHECKING:
+    from runtime.calculus import Value
+    from runtime.engine import Session
+    from runtime.engine.engine import Stage
+    from runtime.engine.plan.recording import Recording
+    from runtime.engine.session.looped import Looped
+
+Array = NDArray[Any]
+Rows: TypeAlias = list[list[Array]]
+
+_ROOM = 1 << 28
+"""Bytes of the rows of one call, at most, unless one round has more."""
+
+
+class Act(NamedTuple):
+    """One thing that happens in a round."""
+
+    kind: Literal["collect", "accumulate", "update", "both", "average"]
+    part: LoopedTurn | LoopedAverage
+    recordings: Sequence[Recording] = ()
+    """What an update does to each group, or an average to its targets."""
+    update: int = 0
+    """The number of the update."""
+
+    @property
+    def passes(self) -> int:
+        """Passes that it makes."""
+        if self.kind == "accumulate" and isinstance(self.part, LoopedTurn):
+            return self.part.rule.accumulate - 1
+        return int(self.kind in ("collect", "both"))
+
+    @property
+    def moves(self) -> bool:
+        """Whether variables move by an optimiser."""
+        return self.kind in ("update", "both")
+
+    @property
+    def form(self) -> Any:
+        """What decides the arithmetic: all but the scalars."""
+        done = tuple((r.operations, tuple(r.written.items())) for r in self.recordings)
+        return self.kind, self.part.name, done
+
+
+class Planned(NamedTuple):
+    """A round that is to be made."""
+
+    number: int
+    acts: Sequence[Act]
+    form: Any
+    """Equal for rounds that differ in nothing but scalars."""
+
+
+def planned(
+    number: int,
+    order: Sequence[tuple[str, LoopedTurn, bool]],
+    averages: Sequence[LoopedAverage],
+    updates: dict[str, int],
+) -> Planned:
+    """A round, given what happens in order and the updates so far by name, which are counted on."""
+    acts: list[Act] = []
+    for what, turn, _ in order:
+        if what == "collect":
+            acts.append(Act("collect", turn))
+            if turn.rule.accumulate > 1:
+                acts.append(Act("accumulate", turn))
+        elif turn.variables:
+            count = updates[turn.name] = updates[turn.name] + 1
+            kind: Literal["update", "both"] = "update"
+            if acts[-1] == Act("collect", turn):
+                kind = "both"
+                acts.pop()
+            acts.append(Act(kind, turn, turn.recorded(count), count))
+    for average in averages:
+        count = updates[average.name] = updates[average.name] + 1
+        acts.append(Act("average", average, average.recorded(count), count))
+    return Planned(number, acts, tuple(act.form for act in acts))
+
+
+class Iteration:
+    """The loop for rounds of one form."""
+
+    def __init__(self, looped: Looped, healthy: Value, plan: Planned) -> None:
+        self._looped = looped
+        self._staging = Staging(looped.program.trace, healthy)
+        self._changing = looped.changing()
+        self._scalars: list[dict[Value, int]] = []
+        """The rows of scalars of each stage, and which recording of the act each belongs to."""
+        stages = [self._stage(act) for act in plan.acts]
+        self._stages = stages
+        self._loop = looped.loop(stages)
+        self._passes = sum(act.passes for act in plan.acts)
+        each = sum(row.size * NUMPY[row.dtype].itemsize * s.times for s in stages for row in s.rows)
+        self.most = max(1, _ROOM // max(1, each))
+        """Rounds that one call can make, for their rows take memory."""
+        self._ahead: dict[Value, tuple[Sequence[int], Array]] = {}
+
+    def run(
+        self, plans: Sequence[Planned], session: Session
+    ) -> tuple[list[StepRecord], DivergedError | None]:
+        """Make these rounds; see ``Rounds.make``."""
+        first = session.step_number
+        wait = self._loop.start(self._rows(plans, first))
+        self._read_ahead(first + len(plans) * self._passes, len(plans))
+        results = [[array.tolist() for array in stage] for stage in wait()]
+        records: list[StepRecord] = []
+        for at, plan in enumerate(plans):
+            session.step_number = first + at * self._passes
+            told = _Told(plan, [[array[at] for array in stage] for stage in results], session)
+            if told.error is not None:
+                return records, told.error
+            records.append(told.record)
+        return records, None
+
+    def _stage(self, act: Act) -> Stage:
+        part, trace, staging = act.part, self._looped.program.trace, self._staging
+        rows = [
+            leaf(trace, np.zeros(len(recording.scalars), dtype))
+            for recording, dtype in zip(act.recordings, _dtypes(part), strict=False)
+        ]
+        self._scalars.append({row: place for place, row in enumerate(rows)})
+        if isinstance(part, LoopedAverage):
+            return staging.average(
+                [Blend(*each) for each in zip(act.recordings, rows, part.groups, strict=True)]
+            )
+        moves = [
+            Moves(recording, row, group.arrays)
+            for recording, row, group in zip(act.recordings, rows, part.groups, strict=False)
+        ]
+        changing, clip = self._drawn(), part.rule.clip
+        if act.kind == "both":
+            return staging.collect_and_update(part.given, changing, clip, moves)
+        if act.kind == "collect":
+            return staging.collect(part.given, part.sums, changing)
+        if act.kind == "accumulate":
+            return staging.accumulate(part.given, part.sums, changing, act.passes)
+        rule = part.rule
+        divisor = rule.accumulate if rule.reduce == "mean" else 1
+        return staging.update(part.sums, divisor, clip, moves)
+
+    def _drawn(self) -> list[Value]:
+        """The leaves that every pass gets new: rows of data sets, and the number of its step."""
+        step = self._looped.program.trace.step
+        return [*self._changing, *([] if step is None else [step])]
+
+    def _rows(self, plans: Sequence[Planned], first: int) -> Rows:
+        found: Rows = []
+        made = 0
+        for place, stage in enumerate(self._stages):
+            acts = [plan.acts[place] for plan in plans]
+            passes = acts[0].passes
+            steps = [
+                first + at * self._passes + made + time
+                for at in range(len(plans))
+                for time in range(passes)
+            ]
+            made += passes
+            arrays = []
+            for row in stage.rows:
+                which = self._scalars[place].get(row)
+                if which is not None:
+                    array = np.array([act.recordings[which].scalars for act in acts], np.float64)
+                    array = array[:, None]
+                else:
+                    array = self._drawn_at(row, steps)
+                    array = array.reshape(len(plans), stage.times, *row.shape)
+                arrays.append(array)
+            found.append(arrays)
+        return found
+
+    def _drawn_at(self, row: Value, steps: Sequence[int]) -> Array:
+        """What a leaf gets at some steps."""
+        if row not in self._changing:
+            return np.array(steps, np.int64).astype(NUMPY[row.dtype])
+        known = self._ahead.pop(row, None)
+        if known is not None and known[0] == steps:
+            return known[1]
+        return self._looped.batches(self._changing[row], steps)
+
+    def _read_ahead(self, first: int, count: int) -> None:
+        """Read the rows of the next rounds while these are made, if each stage has its own."""
+        if self._passes != 1 or not self._changing:
+            return
+        steps = list(range(first, first + count))
+        with suppress(GradwireError):  # met again, and reported, when they are needed
+            for row, stream in self._changing.items():
+                self._ahead[row] = steps, self._looped.batches(stream, steps)
+
+
+class _Told:
+    """What the results of one round say; counts its passes and updates."""
+
+    def __init__(self, plan: Planned, results: Sequence[Sequence[Any]], session: Session) -> None:
+        self._session, self._number = session, plan.number
+        self.error: DivergedError | None = None
+        self._losses: dict[str, float] = {}
+        self._watched: dict[str, float] = {}
+        self._sums: dict[str, float] = {}
+        self._turns: dict[str, LoopedTurn] = {}
+        for act, given in zip(plan.acts, results, strict=True):
+            self._take(act, given, act is plan.acts[0])
+            if self.error is not None:
+                return
+
+    @property
+    def record(self) -> StepRecord:
+        """What the round did."""
+        reports = {name: turn.report() for name, turn in self._turns.items()}
+        return StepRecord(self._number, self._losses, reports, self._watched)
+
+    def _take(self, act: Act, given: Sequence[Any], is_first: bool) -> None:
+        part = act.part
+        if isinstance(part, LoopedAverage):
+            part.updates = act.update
+            return
+        self._turns[part.name] = part
+        if act.passes:
+            for losses, _, squares, fine in zip(*given[:4], strict=True):
+                self._pass(part, losses, squares, fine, act.kind == "accumulate")
+                if self.error is not None:
+                    return
+            if is_first and part.ports:
+                self._watched = dict(zip(map(str, part.ports), given[1][0], strict=True))
+            if act.kind != "collect" or part.rule.accumulate == 1:
+                self._losses = self._collected(part) | self._losses
+        if act.moves:
+            self._move(act, part, *(result[0] for result in given[-4:]))
+
+    def _pass(
+        self,
+        turn: LoopedTurn,
+        losses: Sequence[float],
+        squares: Sequence[float],
+        fine: bool,
+        more: bool,
+    ) -> None:
+        heads = list(map(str, turn.heads))
+        if not fine:
+            names = _not_finite(heads, losses)
+            where: Literal["loss", "gradient"] = "loss" if names else "gradient"
+            names = names or _not_finite(turn.variables, squares)
+            self._diverged(DivergedError(where, names, turn.name))
+            return
+        self._session.step_number += 1
+        found = dict(zip(heads, losses, strict=True))
+        self._sums = {h: self._sums[h] + x for h, x in found.items()} if more else found
+
+    def _collected(self, turn: LoopedTurn) -> dict[str, float]:
+        """The losses of the passes of one update."""
+        rule = turn.rule
+        if rule.accumulate == 1 or rule.reduce != "mean":
+            return self._sums
+        return {head: total / rule.accumulate for head, total in self._sums.items()}
+
+    def _move(
+        self,
+        act: Act,
+        turn: LoopedTurn,
+        before: Sequence[float],
+        after: Sequence[float],
+        variables: Sequence[float],
+        fine: bool,
+    ) -> None:
+        turn.updates, turn.norm = act.update, math.sqrt(sum(before))
+        turn.measured(variables, after)
+        if not fine:
+            names = _not_finite(turn.variables, variables)
+            self._diverged(DivergedError("variable", names, turn.name))
+
+    def _diverged(self, error: DivergedError) -> None:
+        error.round, error.step_number = self._number, self._session.step_number
+        self.error = error
+
+
+def _dtypes(part: LoopedTurn | LoopedAverage) -> list[str]:
+    """The dtype of the scalars of each recording."""
+    if isinstance(part, LoopedAverage):
+        return [arrays[0][0].dtype for arrays in part.groups]
+    return [next(iter(group.arrays.values()))[0].dtype for group in part.groups]
+
+
+def _not_finite(names: Sequence[str], numbers: Sequence[float]) -> tuple[str, ...]:
+    return tuple(n for n, x in zip(names, numbers, strict=True) if not math.isfinite(x))

@@ -1,0 +1,112 @@
+"""Rounds in a loop of the session's engine: many in one call, variables where the engine is."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from runtime.training.rounds.arenas import forms
+from runtime.training.rounds.in_place import acts
+from runtime.training.rounds.iteration import Iteration, Planned, planned
+from runtime.training.rounds.looped_parts import LoopedAverage, LoopedTurn
+from runtime.training.rounds.staging import leaf
+
+if TYPE_CHECKING:
+    from contextlib import AbstractContextManager
+
+    from runtime.engine import Session
+    from runtime.engine.program import Program
+    from runtime.training.diverged import DivergedError
+    from runtime.training.recipe import Recipe
+    from runtime.training.records import StepRecord
+
+Array = NDArray[Any]
+
+
+class LoopedRounds:
+    """Makes as many rounds as it is asked for in one call, as long as they do the same; see
+    ``Rounds``.
+    """
+
+    def __init__(self, session: Session, recipe: Recipe) -> None:
+        self._session = session
+        self._order = recipe.training.order
+        self._looped = looped = session.looped()
+        self._healthy = leaf(looped.program.trace, np.zeros((), np.bool_))
+        found = forms(looped.program)
+        self.turns = [LoopedTurn(rule, watched, looped, found) for rule, watched in recipe.passes()]
+        self._averages = [LoopedAverage(rule, pairs, looped) for rule, pairs in recipe.averages]
+        moving = (path for _, parts in self.parts() for part in parts for path in part.variables)
+        self.moving: Collection[str] = list(dict.fromkeys(moving))
+        """The paths of the variables that rounds move."""
+        looped.settle(self.moving)
+        self._iterations: dict[Any, Iteration] = {}
+        self._write_healthy()
+
+    @property
+    def program(self) -> Program:
+        """The program that they run."""
+        return self._looped.program
+
+    @property
+    def lock(self) -> AbstractContextManager[object]:
+        """What calls of the session hold."""
+        return self._looped.lock
+
+    @property
+    def is_current(self) -> bool:
+        """Whether nothing was set in the session since the last ``refresh`` or round."""
+        return self._looped.is_current
+
+    def parts(self) -> Iterator[tuple[str, Sequence[LoopedTurn | LoopedAverage]]]:
+        """The optimisers and the averages, with what they are called in states."""
+        yield "optimiser", self.turns
+        yield "average", self._averages
+
+    def refresh(self) -> None:
+        """Take over what was set in the session; raises FeedError for an input without a value."""
+        self._looped.refresh()
+        self._write_healthy()
+
+    def assigned(self) -> Mapping[str, Array]:
+        """What was set in the session, by path, but for the variables that move."""
+        return self._looped.assigned()
+
+    def restore(self, variables: Mapping[str, Array]) -> None:
+        """Let the variables that move have these values."""
+        leaves, memory = self.program.leaves, self._looped.memory
+        for path, array in variables.items():
+            memory.writer(leaves[path].value)(array)
+        self._write_healthy()
+        self._looped.moved()
+
+    def make(self, first: int, count: int) -> tuple[list[StepRecord], DivergedError | None]:
+        """Make up to ``count`` rounds; see ``Rounds``."""
+        plans = self._planned(first, count)
+        iteration = self._iterations.get(plans[0].form)
+        if iteration is None:
+            iteration = Iteration(self._looped, self._healthy, plans[0])
+            self._iterations[plans[0].form] = iteration
+        self._looped.refresh()
+        records, error = iteration.run(plans[: iteration.most], self._session)
+        self._looped.moved()
+        return records, error
+
+    def _planned(self, first: int, count: int) -> list[Planned]:
+        """The next rounds, as long as they do the same."""
+        updates = {part.name: part.updates for _, parts in self.parts() for part in parts}
+        found: list[Planned] = []
+        for number in range(first, first + count):
+            turns = [turn for turn in self.turns if number % turn.rule.every == 0]
+            averages = [a for a in self._averages if number % a.rule.every == 0]
+            plan = planned(number, list(acts(turns, self._order)), averages, updates)
+            if found and plan.form != found[0].form:
+                break
+            found.append(plan)
+        return found
+
+    def _write_healthy(self) -> None:
+        self._looped.memory.writer(self._healthy)(np.array(True))

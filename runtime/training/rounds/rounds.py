@@ -1,0 +1,113 @@
+"""What a trainer needs of whatever makes its rounds: in place, or in a loop of an engine."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+
+from numpy.typing import NDArray
+
+if TYPE_CHECKING:
+    from contextlib import AbstractContextManager
+
+    from runtime.engine.program import Program
+    from runtime.training.diverged import DivergedError
+    from runtime.training.records import StepRecord
+
+Array = NDArray[Any]
+
+
+class Part(Protocol):
+    """An optimiser or an average, with a state of its own."""
+
+    @property
+    def name(self) -> str:
+        """Its name in the recipe."""
+
+    @property
+    def updates(self) -> int:
+        """Updates since the start."""
+
+    def state(self) -> dict[str, Array]:
+        """Copies of its arrays, by name."""
+
+    def restore(self, arrays: Mapping[str, Array], updates: int) -> None:
+        """Take over what ``state`` returned."""
+
+
+class Sizes(NamedTuple):
+    """The variables that an optimiser moves, as they are after a round, and the gradients that
+    moved them.
+    """
+
+    paths: Sequence[str]
+    lengths: Sequence[int]
+    """Elements of each."""
+    values: Array
+    """Sums of the squares of their elements."""
+    gradients: Array
+    """Sums of the squares of the elements of their gradients, after clipping."""
+
+
+class Turning(Part, Protocol):
+    """An optimiser."""
+
+    @property
+    def missing(self) -> Sequence[str]:
+        """Variables without a gradient."""
+
+    @property
+    def norm(self) -> float | None:
+        """The Euclidean norm of its last gradient before clipping; None without a gradient."""
+
+    def sizes(self) -> list[Sizes]:
+        """The sizes of its variables and gradients; nothing without a gradient."""
+
+    def value(self, path: str) -> Array:
+        """A copy of a variable as it is now."""
+
+    def take_flag(self) -> bool:
+        """Whether its passes since the last call made a number that is not finite of others."""
+
+
+class Rounds(Protocol):
+    """Makes rounds of a recipe on a session's variables."""
+
+    @property
+    def program(self) -> Program:
+        """The program that they run."""
+
+    @property
+    def lock(self) -> AbstractContextManager[object]:
+        """What calls of the session hold."""
+
+    @property
+    def turns(self) -> Sequence[Turning]:
+        """The optimisers, in the order of the recipe."""
+
+    @property
+    def moving(self) -> Collection[str]:
+        """The paths of the variables that rounds move."""
+
+    @property
+    def is_current(self) -> bool:
+        """Whether nothing was set in the session since the last ``refresh`` or round."""
+
+    def parts(self) -> Iterator[tuple[str, Sequence[Part]]]:
+        """The optimisers and the averages, with what they are called in states."""
+
+    def refresh(self) -> None:
+        """Take over what was set in the session."""
+
+    def assigned(self) -> Mapping[str, Array]:
+        """What was set in the session, by path, but for the variables that move."""
+
+    def restore(self, variables: Mapping[str, Array]) -> None:
+        """Let the variables that move have these values."""
+
+    def make(self, first: int, count: int) -> tuple[list[StepRecord], DivergedError | None]:
+        """Make up to ``count`` rounds, of which ``first`` is the number of the first.
+
+        Returns what they did, and an error if the one that follows these diverged: the session is
+        as it was in that pass, and the round does not count.
+        """

@@ -74,6 +74,16 @@ def test_moments(dtype: str) -> None:
     assert np.isfinite(z).all() and np.abs(z).max() > 3.5
 
 
+@pytest.mark.parametrize("dtype", ["float16", "float32"])
+def test_normal_numbers_are_rounded_from_float64(dtype: str) -> None:
+    """So that they don't depend on how a system computes a cosine of float32."""
+    lengths, turns = draw("uniform", (2, 2000), 3).astype(float)
+    radius = np.sqrt(-2 * np.log(1 - lengths))
+    pairs = [radius * np.cos(2 * np.pi * turns), radius * np.sin(2 * np.pi * turns)]
+    wanted = np.concatenate(pairs).astype("float32").astype(dtype)
+    assert draw("normal", (4000,), 3, dtype).tobytes() == wanted.tobytes()
+
+
 @pytest.mark.parametrize("law", ["uniform", "normal"])
 def test_seed_and_step_decide_all(law: str) -> None:
     again = draw(law, (64,), 5, step=2)

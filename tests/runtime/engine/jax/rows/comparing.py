@@ -60,6 +60,24 @@ def by_rows(values: Sequence[Value], arrays: Mapping[Value, Array]) -> list[Arra
         return [np.asarray(x) for x in everything([arrays[x] for x in inputs])]
 
 
+def as_a_whole(outputs: Sequence[Value], bound: Mapping[Value, Array]) -> list[Array]:
+    """Values by a program that has all rows that they need, compiled as one."""
+    leaves, values = list(bound), outputs[0].trace.values
+
+    @jax.jit
+    def everything(given: list[Any]) -> list[Any]:
+        place = dict(zip(leaves, given, strict=True))
+        for value in values:
+            if value.primitive is CONSTANT:
+                place[value] = value.attributes["array"]
+            elif value not in place:
+                place[value] = apply(value, [place[x] for x in value.inputs])
+        return [place[x] for x in outputs]
+
+    with jax.enable_x64(True):
+        return [np.asarray(x) for x in everything([bound[x] for x in leaves])]
+
+
 def failures(values: Sequence[Value], arrays: Mapping[Value, Array]) -> list[bool]:
     """For each value whether its row says that numpy raises."""
 

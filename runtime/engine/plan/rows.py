@@ -132,7 +132,17 @@ class Rows:
         starts = np.arange(channels, dtype=np.int64)[:, None, None] * self.channel
         return starts + np.array(down, np.int64)[:, None] + np.array(along, np.int64)
 
-    @property
-    def pitch(self) -> int:
-        """Elements from row to row."""
-        return self._axes[1].length
+    def vectors(self, rows: Phase, columns: Phase, lanes: int) -> tuple[list[Pair], list[Pair]]:
+        """Where vectors of results read and where they belong, in elements.
+
+        First the whole ones of all rows, then the last of each row, which overlap the ones before.
+        """
+        whole, cut = [], []
+        pitch, positions = self._axes[1].length, columns.positions
+        for row in range(rows.positions):
+            source, target = row * pitch, row * positions
+            starts = range(0, positions - lanes + 1, lanes)
+            whole += [(source + start, target + start) for start in starts]
+            if positions % lanes:
+                cut.append((source + positions - lanes, target + positions - lanes))
+        return whole, cut

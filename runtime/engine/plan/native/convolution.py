@@ -16,7 +16,7 @@ from runtime.engine.plan.native.loops import Kernel
 
 CORRELATION = (
     "image", "image_step", "group_step", "taps", "tap_count", "weights", "vectors", "chunks",
-    "blocks", "groups", "filters", "out", "out_step", "channel_step",
+    "blocks", "groups", "filters", "out", "out_step", "channel_step", "bias", "least",
 )  # fmt: skip
 """The frame of ``correlation``: addresses, bytes and counts, all int64."""
 
@@ -39,28 +39,30 @@ class Tile(NamedTuple):
     width: int
 
 
-def tile_for(dtype: str, columns: int, filters: int, most: int) -> Tile:
-    """The tile for rows of so many results, at most ``most`` wide.
+def tile_for(dtype: str, columns: int, filters: int, most: int, sums: int) -> Tile:
+    """The tile for rows of so many results, at most ``most`` wide and of about ``sums`` vectors.
 
-    Vectors are the longest that fit into a row; sums fill three quarters of the registers.
+    Vectors are the longest that fit into a row.
     """
+    sums = sums if machine.lanes() == 16 else 12  # half the registers
     blocks = -(-filters // _FILTERS)
     held = -(-filters // blocks)
-    sums = 24 if machine.lanes() == 16 else 12
     return Tile(dtype, machine.vector(dtype, columns), held, min(_WIDTH, sums // held, most))
 
 
 @lru_cache(maxsize=64)
 def correlation(tile: Tile) -> Kernel:
-    """``out[filter, position] = Σ weights[filter, tap] · image[position + tap]``.
+    """``out[filter, position] = Σ weights[filter, tap] · image[position + tap] + bias[filter]``.
 
-    ``call(frame, 0, start, stop)`` computes the images from start to stop. ``vectors`` are pairs
-    of int64, ``chunks`` times the tile's width: where a vector lies in the image and in a channel
-    of the result, in bytes; a vector may be there twice, and vectors may overlap. ``weights`` are
-    (groups, blocks, taps, the tile's filters); those beyond the last filter repeat it.
+    Or the number at ``least``, where that is more. ``call(frame, 0, start, stop)`` computes the
+    images from start to stop. ``vectors`` are pairs of int64, ``chunks`` times the tile's width:
+    where a vector lies in the image and in a channel of the result, in bytes; a vector may be there
+    twice, and vectors may overlap. ``weights`` are (groups, blocks, taps, the tile's filters),
+    ``bias`` has no taps; filters beyond the last repeat it.
     """
     w = Assembly("correlation", tile.dtype, tile.lanes, CORRELATION)
     accumulators = [(a, v) for a in range(tile.filters) for v in range(tile.width)]
+    least = w.spread("%least", 0)
     with w.loop("n", "%start", "%stop") as n, w.loop("g", 0, "%groups") as g:
         image = w.add("%image", w.multiply(n, "%image_step"))
         image = w.add(image, w.multiply(g, "%group_step"))
@@ -74,8 +76,10 @@ def correlation(tile: Tile) -> Kernel:
                 number = w.add(w.multiply(g, "%blocks"), block)
                 step = w.multiply("%tap_count", tile.filters * w.bytes)
                 weights = w.add("%weights", w.multiply(number, step))
-                zeros = {f"%sum{a}_{v}": "zeroinitializer" for a, v in accumulators}
-                with w.loop("tap", 0, "%tap_count", zeros) as tap:
+                row = w.add("%bias", w.multiply(number, tile.filters * w.bytes))
+                bias = [w.spread(row, a) for a in range(tile.filters)]
+                starts = {f"%sum{a}_{v}": bias[a] for a, v in accumulators}
+                with w.loop("tap", 0, "%tap_count", starts) as tap:
                     offset = w.entry("%taps", tap)
                     row = w.add(weights, w.multiply(tap, tile.filters * w.bytes))
                     vectors = [w.load(w.add(source, offset)) for source in sources]
@@ -93,7 +97,7 @@ def correlation(tile: Tile) -> Kernel:
                     channel = w.add(w.multiply(g, "%filters"), within)
                     row = w.add(out, w.multiply(channel, "%channel_step"))
                     for v, place in enumerate(places_out):
-                        w.store(f"%sum{a}_{v}", w.add(row, place))
+                        w.store(w.largest(least, f"%sum{a}_{v}"), w.add(row, place))
     return Kernel(*machine.function(w.text(), "correlation", is_vector=True))
 
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from runtime.calculus import Trace
+from runtime.calculus import Trace, Value
 from runtime.calculus.primitives.base import LEAF
 from runtime.calculus.primitives.convolution import Geometry
 from runtime.engine.plan import passes, threads
@@ -204,3 +204,95 @@ def test_other_geometries_share_the_code(eager: None) -> None:
     before = correlation.cache_info().misses
     Plan(strided.outputs[:1], (passes.native_convolutions,))
     assert correlation.cache_info().misses == before
+
+
+# ---- what follows -----------------------------------------------------------------------------
+
+
+def tasks_of(plan: Plan) -> list[type]:
+    return [type(task) for task in dict.fromkeys(task for _, task in plan.parts)]
+
+
+def both(outputs: list[Value], numbers: dict[Value, Array]) -> tuple[list[Array], list[Array]]:
+    """By machine code and by the kernels."""
+    results = []
+    for chosen in ((passes.native_convolutions,), ()):
+        plan = Plan(outputs, chosen)
+        for leaf, array in numbers.items():
+            if leaf in plan.leaves:
+                plan.leaves[leaf][...] = array
+        plan.run()
+        results.append([plan.read(value) for value in outputs])
+    return results[0], results[1]
+
+
+class Layer:
+    """A convolution of leaves in groups, and a bias for it."""
+
+    def __init__(self, dtype: str = "float32", groups: int = 1, filters: int = 5) -> None:
+        trace = Trace()
+        self.xp = trace.xp
+        shapes = (2, 2 * groups, 9, 21), (filters * groups, 2, 3, 3), (filters * groups, 1, 1)
+        self.leaves = [trace.apply(LEAF, shape=shape, dtype=dtype) for shape in shapes]
+        self.x, self.w, self.bias = self.leaves
+        self.out = self.xp.conv2d(self.x, self.w, (1, 2), ((1, 1), (0, 1)), (1, 1), groups)
+
+    def numbers(self) -> dict[Value, Array]:
+        rng = np.random.default_rng(0)
+        return {x: rng.standard_normal(x.shape).astype(x.dtype) for x in self.leaves}
+
+
+@pytest.mark.parametrize("dtype", ["float16", "float32", "float64"])
+@pytest.mark.parametrize("follows", ["bias", "relu", "both", "both, bias first"])
+@pytest.mark.parametrize(("groups", "filters"), [(1, 5), (2, 3), (1, 8), (3, 1)])
+def test_a_bias_and_a_relu_are_part_of_it(
+    groups: int, filters: int, follows: str, dtype: str, eager: None
+) -> None:
+    layer = Layer(dtype, groups, filters)
+    y = layer.out
+    if follows != "relu":
+        y = layer.bias + y if "first" in follows else y + layer.bias
+    if follows != "bias":
+        y = layer.xp.relu(y)
+    plan = Plan([y], (passes.native_convolutions,))
+    assert tasks_of(plan) == [ConvolutionTask]
+    found, expected = both([y], layer.numbers())
+    bound = {"float16": 1e-2, "float32": 1e-5, "float64": 1e-13}[dtype]
+    np.testing.assert_allclose(found[0], expected[0], rtol=bound, atol=bound)
+
+
+def test_what_else_reads_a_convolution_finds_it(eager: None) -> None:
+    layer = Layer()
+    xp, y = layer.xp, layer.out + layer.bias
+    for outputs in (
+        [y, xp.relu(y)],
+        [layer.out, y],
+        [xp.relu(layer.out), xp.tanh(layer.out)],
+        [layer.out + layer.out],
+        [layer.out + xp.permute_dims(layer.out[:1, :1, :1, :1], (3, 2, 1, 0))],
+    ):
+        for a, b in zip(*both(outputs, layer.numbers()), strict=True):
+            np.testing.assert_allclose(a, b, rtol=1e-5, atol=1e-5)
+
+
+def test_what_is_no_number_passes_a_relu(eager: None) -> None:
+    layer = Layer()
+    numbers = layer.numbers()
+    numbers[layer.x][0, 0, 2, 3], numbers[layer.x][1, 1, 5, 8] = np.nan, -np.inf
+    found, expected = both([layer.xp.relu(layer.out + layer.bias), layer.out * 1], numbers)
+    for a, b in zip(found, expected, strict=True):
+        np.testing.assert_array_equal(np.isnan(a), np.isnan(b))
+        np.testing.assert_array_equal(np.isinf(a), np.isinf(b))
+
+
+def test_images_are_laid_out_by_whoever_comes_first(eager: None) -> None:
+    """The first convolution waits for a bias that is made of the second."""
+    layer = Layer(filters=4)
+    xp = layer.xp
+    other = xp.conv2d(layer.x, layer.w * 2, (1, 2), ((1, 1), (0, 1)))
+    bias = xp.mean(other, (0, 2, 3))
+    y = xp.relu(layer.out + xp.reshape(bias, (4, 1, 1)))
+    plan = Plan([y], (passes.native_convolutions,))
+    assert tasks_of(plan).count(ConvolutionTask) == 2
+    found, expected = both([y], layer.numbers())
+    np.testing.assert_allclose(found[0], expected[0], rtol=1e-5, atol=1e-5)

@@ -28,8 +28,9 @@ class Building:
         self.stacks: dict[Value, Home] = {}
         """The stacks of results of loops, each with the value that is stacked."""
         self.given = Given(operations, self.homes)
-        self.bodies = [self._body(self._trimmed(each, fewest)) for each in found]
-        for body in self.bodies:
+        self.bodies = {each.start: self._body(self._trimmed(each, fewest)) for each in found}
+        """The loops by the start of the segments that they were made of."""
+        for body in self.bodies.values():
             self._take_in(body)
 
     def ready(self, value: Value, body: Body) -> bool:

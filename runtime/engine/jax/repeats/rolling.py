@@ -50,7 +50,7 @@ def rolled(
         if not found:
             return list(computed)
         rolling = _Rolling(Building(operations, found, limits.steps), wanted)
-        poor = {b.segments.start for b in rolling.loops if rolling.saved(b) < limits.saved}
+        poor = rolling.poor(limits.saved)
         if not poor:
             return rolling.parts(limits)
         refused |= poor
@@ -64,8 +64,8 @@ class _Rolling:
         carry_sums(building)
         self._joining = Joining(building)
         self._joined: dict[Value, Joined] = dict(building.given.stacks)
-        self._taken: dict[Body, list[Value]] = {body: [] for body in building.bodies}
-        self._stacked: dict[Body, dict[Value, None]] = {body: {} for body in building.bodies}
+        self._taken: dict[Body, list[Value]] = {body: [] for body in building.bodies.values()}
+        self._stacked: dict[Body, dict[Value, None]] = {body: {} for body in self._taken}
         self._sources: dict[_Node, list[_Node]] = {}
         pending: list[_Node] = list(outputs)
         while pending:
@@ -74,14 +74,17 @@ class _Rolling:
                 self._sources[node] = self._read(node)
                 pending += self._sources[node]
 
-    @property
-    def loops(self) -> list[Body]:
-        """The loops that are needed."""
-        return [body for body in self._building.bodies if body in self._sources]
+    def poor(self, saved: int) -> set[int]:
+        """The starts of the segments whose loop spares the compiler fewer operations.
 
-    def saved(self, body: Body) -> int:
-        """Operations that the compiler is spared; results that are read one by one count."""
-        return (body.steps - 1) * len(body.computed) - len(self._taken[body])
+        Results that are read one by one take an operation each.
+        """
+        return {
+            start
+            for start, body in self._building.bodies.items()
+            if body in self._sources
+            and (body.steps - 1) * len(body.computed) - len(self._taken[body]) < saved
+        }
 
     def parts(self, limits: Limits) -> list[Part]:
         """All parts in order, the values that stay as they are as early as they were."""

@@ -68,8 +68,8 @@ def _whole(chain: Sequence[_Term], at: int, body: Body) -> int:
     terms = [home for _, home in chain[at : at + count]]
     wanted = ((copy, step) for step in range(body.steps) for copy in pattern)
     fits = len(terms) == count and all(
-        home is not None and home.body is body and (home.copy, home.step) == want
-        for home, want in zip(terms, wanted, strict=True)
+        home is not None and home.body is body and home.copy is copy and home.step == step
+        for home, (copy, step) in zip(terms, wanted, strict=True)
     )
     return count if fits else 0
 

@@ -14,6 +14,7 @@ from runtime.engine.plan.passes.groups import groups, groups_of_few
 from runtime.engine.plan.passes.joins import joins
 from runtime.engine.plan.passes.native_convolutions import native_convolutions
 from runtime.engine.plan.passes.native_scalars import native_scalars
+from runtime.engine.plan.passes.parts import parts
 from runtime.engine.plan.passes.poolings import poolings
 from runtime.engine.plan.passes.scalars import scalars
 from runtime.engine.plan.passes.softmaxes import softmaxes
@@ -27,12 +28,12 @@ if TYPE_CHECKING:
 Pass: TypeAlias = "Callable[[list[Task], Collection[Value]], list[Task]]"
 """Takes tasks in order and the values that must stay readable; returns tasks in order."""
 
-DEFAULT: tuple[Pass, ...] = (convolutions, joins, sums, groups_of_few, scalars, tiles)
+DEFAULT: tuple[Pass, ...] = (convolutions, joins, parts, sums, groups_of_few, scalars, tiles)
 """The passes that need only numpy."""
 
 FAST: tuple[Pass, ...] = (
-    native_convolutions, convolutions, poolings, softmaxes, joins, sums, groups, native_scalars,
-    scalars, fused, tiles,
+    native_convolutions, convolutions, poolings, softmaxes, joins, parts, sums, groups,
+    native_scalars, scalars, fused, tiles,
 )  # fmt: skip
 """The passes with machine code, for which the ``fast`` extra is needed."""
 

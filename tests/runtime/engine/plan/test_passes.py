@@ -27,7 +27,7 @@ from tests.golden.runner import cases, check
 from tests.runtime.calculus.tracing import compute
 from tests.runtime.engine.programs import FAMILIES, Array, Written, exact
 
-EXACT = ("convolutions", "sums", "groups", "groups_of_few", "joins")
+EXACT = ("convolutions", "sums", "groups", "groups_of_few", "joins", "parts")
 CHOICES: dict[str, tuple[passes.Pass, ...]] = {
     "none": (),
     **{task_pass.__name__: (task_pass,) for task_pass in (*passes.DEFAULT, *passes.FAST)},

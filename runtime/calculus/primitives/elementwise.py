@@ -15,7 +15,7 @@ import numpy as np
 from blocks.errors import DTypeError, TraceError
 from runtime.calculus.dtypes import FLOATS, array_of, common_dtype, scalar_dtype
 from runtime.calculus.primitives.base import BaseOps, broadcast_shapes
-from runtime.calculus.primitives.erf import erf_kernel
+from runtime.calculus.primitives.erf import erf_kernel, erf_of_scalars
 from runtime.calculus.value import Primitive, Value
 
 if TYPE_CHECKING:
@@ -201,8 +201,11 @@ SIGMOID = replace(
 )
 SOFTPLUS = _function("softplus", _softplus_kernel, lambda xp, g, out, x: g * xp.sigmoid(x))
 RELU = _unary("relu", _relu_kernel, _relu_rule)
-ERF = _function("erf", erf_kernel,
-             lambda xp, g, out, x: g * (1.1283791670955126 * xp.exp(-x * x)))  # fmt: skip
+ERF = replace(
+    _function("erf", erf_kernel,
+              lambda xp, g, out, x: g * (1.1283791670955126 * xp.exp(-x * x))),
+    scalar_kernel=erf_of_scalars,
+)  # fmt: skip
 SIGN = _unary("sign", np.sign, _flat)
 FLOOR = _unary("floor", np.floor, _flat)
 CEIL = _unary("ceil", np.ceil, _flat)

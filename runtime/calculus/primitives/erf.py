@@ -1,25 +1,126 @@
-"""The error function in numpy, which has none."""
+"""The error function in numpy, which has none: polynomials and an exponential, of whole arrays.
+
+Of float32 it is computed in float32, and within two units in the last place of the exact number;
+of float64 within four, that is 4e-16 of it. It stays within −1 and 1, and reaches them where the
+dtype does.
+
+Sources: the polynomials of float64 are Moshier's (Cephes); those of float32 were fitted for the
+least relative error.
+"""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
-_CHUNK = 1 << 16
+from runtime.calculus.primitives.selecting import select
+
+_CHUNK = 1 << 14
+"""Elements that are computed at a time: small enough to stay in a processor's cache."""
+
+NEAR_ERF = 0.65, (4.399864934384823e-3, -2.6569461449980736e-2, 0.11279349029064178,
+                  -0.3761240243911743, 0.12837915122509003)  # fmt: skip
+"""The number up to which erf of float32 is ``x + x·p(x²)``, and the coefficients of p; here and
+below the highest power first."""
+
+FAR_ERF = (2.1178499446250498e-4, -3.2032830640673637e-3, 2.2870153188705444e-2,
+           -0.10525397211313248, -0.6357098817825317, -0.12852029502391815)  # fmt: skip
+"""Coefficients of p in ``erf x = 1 − exp(x·p(x) − x)`` beyond."""
+
+_LIMITS = {np.dtype(d): np.full(_CHUNK, x, d) for d, x in (("float32", 4), ("float64", 6))}
+"""Where erf rounds to 1; the minimum with an array is faster than that with a number."""
+
+_NEAR = (
+    (9.60497373987051638749, 9.00260197203842689217e1, 2.23200534594684319226e3,
+     7.00332514112805075473e3, 5.55923013010394962768e4),
+    (1.0, 3.35617141647503099647e1, 5.21357949780152679795e2, 4.59432382970980127987e3,
+     2.26290000613890934246e4, 4.92673942608635921086e4),
+)  # fmt: skip
+"""Numerator and denominator of ``erf(x) / x`` in x² for |x| ≤ 1."""
+
+_FAR = (
+    (2.46196981473530512524e-10, 5.64189564831068821977e-1, 7.46321056442269912687,
+     4.86371970985681366614e1, 1.96520832956077098242e2, 5.26445194995477358631e2,
+     9.34528527171957607540e2, 1.02755188689515710272e3, 5.57535335369399327526e2),
+    (1.0, 1.32281951154744992508e1, 8.67072140885989742329e1, 3.54937778887819891062e2,
+     9.75708501743205489753e2, 1.82390916687909736289e3, 2.24633760818710981792e3,
+     1.65666309194161350182e3, 5.57535340817727675546e2),
+)  # fmt: skip
+"""Numerator and denominator of ``(1 − erf x)·exp(x²)`` in x for 1 ≤ x ≤ 8."""
 
 
 def erf_kernel(x: Any, *, out: Any) -> None:
-    """erf(x) into ``out``: the C library's value, element by element.
-
-    ``math.erf`` is accurate to below one unit in the last place of float64 and costs about 60 ns
-    an element, which is more accurate than any short rational formula and needs no dependency.
-    """
-    source = np.ascontiguousarray(x, dtype=np.float64).reshape(-1)
-    target = np.empty(source.shape)
-    erf = math.erf
+    """erf(x) into ``out``; see the module for how near it is."""
+    compute = _of_float64 if x.dtype == np.float64 else _of_float32
+    source = np.ascontiguousarray(x).reshape(-1)
+    in_order = out.flags.c_contiguous
+    target = out.reshape(-1) if in_order else np.empty(source.shape, out.dtype)
     for start in range(0, source.size, _CHUNK):
-        part = source[start : start + _CHUNK].tolist()
-        target[start : start + _CHUNK] = [erf(item) for item in part]
-    np.copyto(out, target.reshape(out.shape), casting="unsafe")
+        chunk = slice(start, start + _CHUNK)
+        target[chunk] = compute(source[chunk])
+    if not in_order:
+        np.copyto(out, target.reshape(out.shape))
+
+
+def erf_of_scalars(x: Any, *, out: Any) -> None:
+    """erf(x) as the C library computes it, one number after the other."""
+    values = np.fromiter(map(math.erf, x.ravel().tolist()), float, x.size)
+    np.copyto(out, values.reshape(x.shape), casting="same_kind")
+
+
+def _of_float32(x: Any) -> Any:
+    x = x.astype(np.float32, copy=False)
+    border, coefficients = NEAR_ERF
+    near = _polynomial(x * x, coefficients)
+    near *= x
+    near += x
+    size = _size(x)
+    far = _polynomial(size, FAR_ERF)
+    far *= size
+    far -= size
+    np.exp(far, out=far)
+    return _joined(x, size <= border, near, far)
+
+
+def _of_float64(x: Any) -> Any:
+    size = _size(x)
+    is_near = size <= 1
+    inner = np.clip(x, -1, 1)
+    square = inner * inner
+    near = _polynomial(square, _NEAR[0])
+    near *= inner
+    near /= _polynomial(square, _NEAR[1])
+    if is_near.all():
+        return near
+    far = _polynomial(size, _FAR[0])
+    far /= _polynomial(size, _FAR[1])
+    far *= np.exp(-(size * size))
+    return _joined(x, is_near, near, far)
+
+
+def _size(x: Any) -> Any:
+    size = np.abs(x)
+    return np.minimum(size, _LIMITS[x.dtype][: x.size], out=size)
+
+
+def _joined(x: Any, is_near: Any, near: Any, rest: Any) -> Any:
+    """``near`` where that holds, and what is left of 1, with the sign of x, elsewhere."""
+    far = np.subtract(1, rest, out=rest)
+    bits = np.dtype(f"i{x.itemsize}")
+    far.view(bits)[...] |= x.view(bits) & np.iinfo(bits).min  # its sign: faster than copysign
+    found = np.empty_like(far)
+    select(is_near, near, far, found)
+    return found
+
+
+def _polynomial(x: Any, coefficients: Sequence[float]) -> Any:
+    first, second, *others = (x.dtype.type(c) for c in coefficients)
+    total = x * first
+    total += second
+    for coefficient in others:
+        total *= x
+        total += coefficient
+    return total

@@ -1,14 +1,17 @@
-"""Kernels that take another way to the same bits: selection, scattered sums, folded windows."""
+"""Kernels that take another way to the same bits: selection, scattered sums, folded windows; and
+those that are near the exact numbers.
+"""
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from runtime.calculus.primitives import adding, selecting
+from runtime.calculus.primitives import adding, erf, selecting
 from runtime.calculus.primitives.convolution import Geometry, _fold_into
 from runtime.calculus.primitives.gather import _scatter_kernel
 from runtime.calculus.primitives.scatter import SET_ALONG
@@ -117,3 +120,24 @@ def test_folded_windows_are_sums_from_zero(image: tuple[int, int], geometry: Geo
         for i, j, seen, by in geometry.spans(image, places):
             wanted[seen] += patches[(i, j, *by)]
     assert out.tobytes() == wanted.tobytes()
+
+
+@pytest.mark.parametrize(("dtype", "units"), [("float16", 1), ("float32", 2), ("float64", 4)])
+@pytest.mark.parametrize("spread", [1e-30, 0.7, 1.1, 9])
+def test_erf_is_near_that_of_the_c_library(dtype: str, units: int, spread: float) -> None:
+    x = (spread * np.random.default_rng(0).uniform(-1, 1, (3, erf._CHUNK))).astype(dtype)
+    expected = np.vectorize(math.erf, otypes=[float])(x.astype(float))
+    out = np.empty((erf._CHUNK, 3), dtype).T
+    erf.erf_kernel(x, out=out)
+    unit = np.spacing(np.abs(expected).astype(dtype)).astype(float)
+    assert np.all(np.abs(out - expected) <= units * unit)
+    assert np.all(np.abs(out) <= 1)
+
+
+@pytest.mark.parametrize("dtype", ["float16", "float32", "float64"])
+def test_erf_of_zeros_infinities_and_nan(dtype: str) -> None:
+    x = np.array([0.0, -0.0, np.inf, -np.inf, np.nan, 8, -8], dtype)
+    out = np.empty_like(x)
+    erf.erf_kernel(x, out=out)
+    np.testing.assert_array_equal(out, np.array([0, 0, 1, -1, np.nan, 1, -1], dtype))
+    np.testing.assert_array_equal(np.signbit(out[:2]), [False, True])

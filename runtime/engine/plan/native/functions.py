@@ -15,6 +15,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from math import inf, nan
 
+from runtime.calculus.primitives.erf import FAR_ERF, NEAR_ERF
 from runtime.engine.plan.native.writer import Writer, maximum, number
 
 _SHIFT = 12582912.0
@@ -35,14 +36,6 @@ _SMALL_TANH = 0.85, (1.4401738299056888e-3, -7.14281527325511e-3, 2.112108282744
                      -5.379645898938179e-2, 0.13331478834152222,
                      -0.3333326578140259)  # fmt: skip
 """The number up to which tanh is ``x + x³·p(x²)``, and the coefficients of p."""
-
-_SMALL_ERF = 0.65, (4.399864934384823e-3, -2.6569461449980736e-2, 0.11279349029064178,
-                    -0.3761240243911743, 0.12837915122509003)  # fmt: skip
-"""The number up to which erf is ``x + x·p(x²)``, and the coefficients of p."""
-
-_LARGE_ERF = (2.1178499446250498e-4, -3.2032830640673637e-3, 2.2870153188705444e-2,
-              -0.10525397211313248, -0.6357098817825317, -0.12852029502391815)  # fmt: skip
-"""Coefficients of p in ``erf x = 1 − exp(x·p(x) − x)`` beyond."""
 
 
 def _c(x: float) -> str:
@@ -261,11 +254,11 @@ def _tanh(w: Writer, x: str) -> str:
 def _erf(w: Writer, x: str) -> str:
     """``1 − exp(x·p(x) − x)``; a polynomial near 0."""
     s = _Single(w)
-    border, coefficients = _SMALL_ERF
+    border, coefficients = NEAR_ERF
     near = s.fused(s.polynomial(s.multiply(x, x), coefficients), x, x)
     size = s.at_most(s.size(x), 4)
     minus = s.w.put(f"fneg float {size}")
-    log = s.fused(s.polynomial(size, _LARGE_ERF), size, minus)
+    log = s.fused(s.polynomial(size, FAR_ERF), size, minus)
     far = s.subtract(_c(1), s.normal_exp(log))
     return s.odd(x, border, near, far)
 

@@ -12,9 +12,9 @@ from numpy.typing import NDArray
 import gradwire as gw
 from runtime.calculus.dtypes import NUMPY
 from runtime.diagram.paths import PortPath
+from runtime.engine.compiled import Request, derive
 from runtime.engine.jax.repeats import Failure, Limits, Loop, Part, evaluate, rolled
 from runtime.engine.jax.rows import apply, failure
-from runtime.engine.plan.compiled import Request, derive
 from runtime.engine.plan.simplify import simplify
 
 if TYPE_CHECKING:

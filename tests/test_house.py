@@ -45,6 +45,7 @@ BROUGHT_BY = {
     "shiboken6": "pyside6-essentials",
     "pydantic_core": "pydantic",
     "importlinter": "import-linter",
+    "distributed": "dask",
     "markdown_it": "markdown-it-py",
     "pil": "pillow",
     "grimp": "import-linter",
@@ -144,9 +145,12 @@ def test_who_develops_has_what_the_extras_bring():
 @pytest.mark.parametrize(
     ("floors", "extras"),
     [
-        (("blocks", "runtime"), ("fast", "interchange", "jax", "peers")),  # peers: captured there
+        (
+            ("blocks", "runtime"),
+            ("cluster", "fast", "interchange", "jax", "peers"),
+        ),  # peers: captured there
         (("app",), ("app",)),
-        (("tests",), ("dev", "app", "interchange", "jax", "peers")),
+        (("tests",), ("dev", "app", "cluster", "interchange", "jax", "peers")),
     ],
 )
 def test_what_is_imported_is_declared(floors, extras):

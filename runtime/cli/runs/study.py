@@ -104,6 +104,15 @@ def study(
             show_default=False,
         ),
     ] = None,
+    scheduler: Annotated[
+        str | None,
+        typer.Option(
+            "--scheduler",
+            metavar="ADDRESS",
+            help="Train on the workers of this scheduler of Dask, such as tcp://HOST:8786.",
+            show_default=False,
+        ),
+    ] = None,
     allowed: AllowedData = None,
     json: Json = False,
 ) -> None:
@@ -114,6 +123,8 @@ def study(
     number. Ctrl-C ends the trainings that run and exits with 130; what has ended is kept in the
     folder, from which --resume goes on.
     """
+    if workers is not None and scheduler is not None:
+        raise UsageError("A scheduler has workers of its own, so --scheduler takes no --workers.")
     allow_folders(allowed)
     diagrams = [file for file in files if _is_diagram(file)]
     folder = _folder(files, diagrams, out, resume)
@@ -128,8 +139,9 @@ def study(
         )
     else:
         given = [variants_job(file, seeds, steps, stored) for file in files]
+    where = Where(workers, scheduler, folder)
     with shown_reading():
-        _report([_done(job, Where(workers, folder)) for job in given], json)
+        _report([_done(job, where) for job in given], json)
 
 
 def _report(done: Sequence[tuple[list[Part], dict[str, Any], int]], json: bool) -> None:

@@ -19,6 +19,7 @@ from runtime.cli.output import INTERRUPTED, say
 from runtime.diagram.files.storage import replace_file, system_errors
 from runtime.publish.studies.tables import results_csv
 from runtime.training.process.children import processors
+from runtime.training.studies.cluster import on_cluster
 from runtime.training.studies.files import Study
 from runtime.training.studies.folder import Settings, StudyFolder
 from runtime.training.studies.processes import in_processes
@@ -33,11 +34,16 @@ CSV, JSON = "results.csv", "results.json"
 class Where:
     """Where the trainings of a study are made, and where they are written."""
 
-    workers: int | None
-    folder: Path | None
+    workers: int | None = None
+    scheduler: str | None = None
+    """The address of a scheduler of Dask."""
+    folder: Path | None = None
 
     def runner(self, count: int, stop: Stop) -> Runner:
-        """What makes so many trainings: processes, or this process alone."""
+        """What makes so many trainings: a cluster, processes, or this process alone."""
+        scheduler = self.scheduler
+        if scheduler is not None:
+            return lambda work, tasks: on_cluster(work, tasks, scheduler, stop)
         workers = min(self.workers or processors(), count)
         if workers <= 1:
             return lambda work, tasks: in_this_process(work, tasks, stop)
@@ -89,10 +95,12 @@ def _how_to_go_on(job: Job, results: Results, where: Where) -> list[str]:
     ended, of = len(results.trained), len(results.planned)
     if where.folder is None:
         return [f"Interrupted after {ended:,} of {of:,} trainings; none is kept without --out DIR."]
-    again = shlex.join(["gradwire", "study", str(job.file), "--resume", str(where.folder)])
+    again = ["gradwire", "study", str(job.file), "--resume", str(where.folder)]
+    again += [] if where.workers is None else ["--workers", str(where.workers)]
+    again += [] if where.scheduler is None else ["--scheduler", where.scheduler]
     return [
         f"Interrupted after {ended:,} of {of:,} trainings, which are kept in {where.folder}.",
-        f"Go on with: {again}",
+        f"Go on with: {shlex.join(again)}",
     ]
 
 

@@ -223,3 +223,8 @@ def test_a_terminal_shows_how_many_trainings_have_ended(regression):
         study.wait(timeout=60)
     os.close(reading)
     assert b"6/6" in shown
+
+
+def test_workers_are_those_of_the_scheduler(gradwire, regression):
+    done = gradwire("study", regression, *VARY, "--workers", "2", "--scheduler", "tcp://a:1")
+    assert done.code == 2 and "takes no --workers" in done.err

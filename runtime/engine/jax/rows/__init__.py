@@ -53,7 +53,7 @@ def apply(value: Value, arrays: Sequence[Any]) -> Any:
 def failure(value: Value, arrays: Sequence[Any]) -> Any | None:
     """Whether the numpy kernel raises for these inputs, a boolean of rank 0; None if for none."""
     row = _row(value)
-    if row is None or row.fails is None:
+    if row is None or row.fails is None or (row.safe is not None and row.safe(value)):
         return None
     return row.fails(*map(jnp.asarray, arrays), **value.attributes)
 

@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import jax.numpy as jnp
+import numpy as np
 from jax import lax
 
-from runtime.engine.jax.rows.base import Row, broadcast, wide
+from runtime.calculus.dtypes import SIGNED, is_float
+from runtime.calculus.primitives.base import CONSTANT
+from runtime.engine.jax.rows.base import Row, broadcast, origin, wide
 
 if TYPE_CHECKING:
     from jax import Array
+
+    from runtime.calculus import Value
 
 
 def of_two(function: Callable[[Array, Array], Array]) -> Row:
@@ -62,8 +67,17 @@ def _remainder(a: Array, b: Array) -> Array:
 
 def _by_zero(a: Array, b: Array) -> Array:
     """Whether an integer is divided by 0."""
-    a, b = broadcast(a, b)
-    return jnp.zeros((), jnp.bool_) if _is_float(a) else jnp.any(b == 0)
+    return jnp.any(broadcast(a, b)[1] == 0)
+
+
+def _never_by_zero(value: Value) -> bool:
+    return is_float(value.dtype) or bool(np.all(_second(value)))
+
+
+def _second(value: Value) -> Any:
+    """The numbers of the second operand if they are constant, else a 0 and a −1."""
+    operand = origin(value.inputs[1])
+    return operand.attributes["array"] if operand.primitive is CONSTANT else np.array([0, -1])
 
 
 def _power(a: Array, b: Array) -> Array:
@@ -85,8 +99,11 @@ def _whole_power(a: Array, b: Array) -> Array:
 
 def _to_negative(a: Array, b: Array) -> Array:
     """Whether an integer is raised to a negative power."""
-    a, b = broadcast(a, b)
-    return jnp.zeros((), jnp.bool_) if _is_float(a) else jnp.any(b < 0)
+    return jnp.any(broadcast(a, b)[1] < 0)
+
+
+def _never_to_negative(value: Value) -> bool:
+    return value.dtype not in SIGNED or bool(np.all(_second(value) >= 0))
 
 
 def _abs(x: Array) -> Array:
@@ -113,10 +130,17 @@ ROWS = {
     "subtract": of_two(lax.sub),
     "multiply": of_two(lax.mul),
     "divide": of_two(lax.div),
-    "floor_divide": Row(_floor_divide, _by_zero, lambda v: "an integer has no quotient by 0"),
-    "remainder": Row(_remainder, _by_zero, lambda v: "an integer has no remainder by 0"),
+    "floor_divide": Row(
+        _floor_divide, _by_zero, lambda v: "an integer has no quotient by 0", _never_by_zero
+    ),
+    "remainder": Row(
+        _remainder, _by_zero, lambda v: "an integer has no remainder by 0", _never_by_zero
+    ),
     "power": Row(
-        _power, _to_negative, lambda v: "Integers to negative integer powers are not allowed."
+        _power,
+        _to_negative,
+        lambda v: "Integers to negative integer powers are not allowed.",
+        _never_to_negative,
     ),
     "maximum": of_two(lax.max),
     "minimum": of_two(lax.min),

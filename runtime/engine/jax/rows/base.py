@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import jax.numpy as jnp
 import numpy as np
 
+from blocks.plugins import is_own
+
 if TYPE_CHECKING:
     from jax import Array
 
@@ -26,6 +28,15 @@ class Row(NamedTuple):
     """A boolean of rank 0: whether the numpy kernel raises."""
     why: Callable[[Value], str] | None = None
     """What the numpy kernel raises, as far as that is known without the numbers."""
+    safe: Callable[[Value], bool] | None = None
+    """Whether it raises for no numbers that the value's inputs can have."""
+
+
+def origin(value: Value) -> Value:
+    """The value that has all elements which a chain of views shows."""
+    while value.primitive.view and value.inputs and is_own(value.primitive.kernel):
+        value = value.inputs[0]
+    return value
 
 
 def broadcast(*arrays: Array) -> tuple[Array, ...]:

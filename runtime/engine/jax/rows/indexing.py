@@ -10,7 +10,10 @@ from typing import TYPE_CHECKING
 import jax.numpy as jnp
 from jax import lax
 
-from runtime.engine.jax.rows.base import Row
+from runtime.calculus.primitives.base import CONSTANT
+from runtime.calculus.primitives.gather import ARGSORT
+from runtime.calculus.primitives.reduce import ARGMAX, ARGMIN
+from runtime.engine.jax.rows.base import Row, origin
 
 if TYPE_CHECKING:
     from jax import Array
@@ -39,6 +42,19 @@ def why_outside(value: Value) -> str:
     """What numpy says about an index, but not which one."""
     length = value.inputs[0].shape[value.attributes["axis"]]
     return f"an index is out of range for an axis of length {length}"
+
+
+def inside(value: Value) -> bool:
+    """Whether all indices are known to be in range: constants, or positions of a sort."""
+    length = value.inputs[0].shape[value.attributes["axis"]]
+    indices = origin(value.inputs[1])
+    if indices.primitive is CONSTANT:
+        found = indices.attributes["array"]
+        return not found.size or bool(found.min() >= -length and found.max() < length)
+    if indices.primitive not in (ARGSORT, ARGMAX, ARGMIN):
+        return False
+    axis: int = indices.attributes["axis"]
+    return indices.inputs[0].shape[axis] <= length
 
 
 def along(x: Array, indices: Array, *, axis: int) -> Array:
@@ -99,9 +115,9 @@ def _one_hot(indices: Array, *, depth: int, dtype: str) -> Array:
 
 
 ROWS = {
-    "take": Row(_take, outside, why_outside),
-    "scatter_add": Row(_scatter_add, outside, why_outside),
-    "take_along_axis": Row(along, outside, why_outside),
+    "take": Row(_take, outside, why_outside, inside),
+    "scatter_add": Row(_scatter_add, outside, why_outside, inside),
+    "take_along_axis": Row(along, outside, why_outside, inside),
     "argsort": Row(_argsort),
     "one_hot": Row(_one_hot),
 }

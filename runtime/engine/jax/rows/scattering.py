@@ -10,7 +10,7 @@ import numpy as np
 from jax import lax
 
 from runtime.engine.jax.rows.base import Row
-from runtime.engine.jax.rows.indexing import along, counted, outside, why_outside
+from runtime.engine.jax.rows.indexing import along, counted, inside, outside, why_outside
 
 if TYPE_CHECKING:
     from jax import Array
@@ -58,7 +58,7 @@ def _row(combine: Combine, scatter: Scatter) -> Row:
         part = everywhere(lax.slice(x, (0,) * x.ndim, region), indices, updates, axis)
         return lax.dynamic_update_slice(x, part, (0,) * x.ndim)
 
-    return Row(compute, outside, why_outside)
+    return Row(compute, outside, why_outside, inside)
 
 
 def _last(old: Array, new: Array) -> Array:

@@ -12,7 +12,7 @@ pytest.importorskip("jax")
 
 from runtime.calculus.dtypes import INTEGERS, SIGNED
 from runtime.engine.jax.rows import ROWS
-from tests.runtime.engine.jax.rows.comparing import Sheet, failures
+from tests.runtime.engine.jax.rows.comparing import Sheet, failures, is_checked
 
 if TYPE_CHECKING:
     from runtime.calculus import Value
@@ -105,6 +105,36 @@ def test_indices_out_of_range(dtype, length):
     calls.append((lambda xp, x, i: xp.take(x, i), (x, np.zeros((0,), dtype))))
     calls.append((lambda xp, x, i: xp.take(x, i, 1), (np.zeros((0, 2)), np.array([3], dtype))))
     assert check(calls)
+
+
+FIVE = np.arange(5)
+
+
+@pytest.mark.parametrize(
+    ("call", "checked"),
+    [
+        (lambda xp, x, i: xp.floor_divide(x, x), False),
+        (lambda xp, x, i: xp.remainder(i, 3), False),
+        (lambda xp, x, i: xp.remainder(i, np.array([[1], [0]])), True),
+        (lambda xp, x, i: xp.power(x, -1.0), False),
+        (lambda xp, x, i: xp.power(i, 3), False),
+        (lambda xp, x, i: xp.power(i, i), True),
+        (lambda xp, x, i: xp.take(x, np.array([4, -5])), False),
+        (lambda xp, x, i: xp.take(x, np.array([4, 5])), True),
+        (lambda xp, x, i: xp.take(x, np.array([-6, 4])[::-1]), True),
+        (lambda xp, x, i: xp.take(x, xp.reshape(xp.asarray([[4, 0]]), (2,))), False),
+        (lambda xp, x, i: xp.take_along_axis(x, xp.argsort(x)), False),
+        (lambda xp, x, i: xp.take(x, xp.argmax(x[:3])), False),
+        (lambda xp, x, i: xp.take(x[:3], xp.argmax(x)), True),
+        (lambda xp, x, i: xp.set_along_axis(x, xp.argsort(x)[:2], x[:2], 0), False),
+        (lambda xp, x, i: xp.set_along_axis(x, i, x, 0), True),
+    ],
+    ids=map(str, range(15)),
+)
+def test_only_what_can_fail_is_checked(call, checked):
+    sheet = Sheet()
+    value = call(sheet.trace.xp, sheet.leaf(FIVE.astype(float)), sheet.leaf(FIVE))
+    assert is_checked(value) == checked
 
 
 @pytest.mark.parametrize("dtype", ["float16", "float32", "float64"])

@@ -60,11 +60,10 @@ def by_rows(values: Sequence[Value], arrays: Mapping[Value, Array]) -> list[Arra
         return [np.asarray(x) for x in everything([arrays[x] for x in inputs])]
 
 
-def as_a_whole(outputs: Sequence[Value], bound: Mapping[Value, Array]) -> list[Array]:
-    """Values by a program that has all rows that they need, compiled as one."""
-    leaves, values = list(bound), outputs[0].trace.values
+def program(outputs: Sequence[Value], leaves: Sequence[Value]) -> Callable[[list[Any]], list[Any]]:
+    """A function of the leaves' arrays with all rows that the outputs need."""
+    values = outputs[0].trace.values
 
-    @jax.jit
     def everything(given: list[Any]) -> list[Any]:
         place = dict(zip(leaves, given, strict=True))
         for value in values:
@@ -74,8 +73,14 @@ def as_a_whole(outputs: Sequence[Value], bound: Mapping[Value, Array]) -> list[A
                 place[value] = apply(value, [place[x] for x in value.inputs])
         return [place[x] for x in outputs]
 
+    return everything
+
+
+def as_a_whole(outputs: Sequence[Value], bound: Mapping[Value, Array]) -> list[Array]:
+    """Values by a program that has all rows that they need, compiled as one."""
+    everything = jax.jit(program(outputs, list(bound)))
     with jax.enable_x64(True):
-        return [np.asarray(x) for x in everything([bound[x] for x in leaves])]
+        return [np.asarray(x) for x in everything(list(bound.values()))]
 
 
 def failures(values: Sequence[Value], arrays: Mapping[Value, Array]) -> list[bool]:

@@ -32,11 +32,13 @@ def correlate(
     out: Array,
     bias: Array | None = None,
     least: float = -np.inf,
+    above: Array | None = None,
 ) -> list[Step]:
     """Steps that compute one phase: images times weights, plus a bias, at least ``least``.
 
-    Weights are (groups, filters, channels, rows, columns), the bias is (groups, filters). What lies
-    in ``out`` is contiguous and of the dtype of the images.
+    Weights are (groups, filters, channels, rows, columns), the bias is (groups, filters); ``out``
+    is contiguous and of the dtype of the images. The result is 0 where ``above``, an array like
+    ``out``, is not above 0.
     """
     groups, filters, channels = weights.shape[:3]
     offsets = rows.offsets(channels, down, along)
@@ -71,9 +73,10 @@ def correlate(
         channel_step=out.strides[1],
         bias=added,
         least=lowest,
+        above=out if above is None else above,
     )
-    kernel, work = correlation(tile), out.size * offsets.size // EACH
-    kept = images, packed, added, lowest, taps, table, out
+    kernel, work = correlation(tile, above is not None), out.size * offsets.size // EACH
+    kept = images, packed, added, lowest, taps, table, out, above
 
     def run(_kept: object = kept) -> None:
         divided(kernel, numbers, len(images), work)

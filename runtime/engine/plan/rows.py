@@ -87,7 +87,7 @@ def transposed(axis: int, image: Pair, geometry: Geometry) -> tuple[Axis, list[P
         Phase(count, slice(phase, None, stride), chosen, tuple((0, before + x) for x in places))
         for count, phase, chosen, places in found
     ]
-    return Axis(1, length, ((slice(before, before + kept), slice(0, kept)),)), phases
+    return Axis(1, length, ((slice(before, before + kept), slice(0, kept, 1)),)), phases
 
 
 class Rows:
@@ -110,9 +110,9 @@ class Rows:
         rows, columns = self._axes
         n, channels = images.shape[:2]
         shape = (n, channels, rows.planes, columns.planes, rows.length, columns.length)
-        whole = all(axis.copies == ((slice(0, axis.length), slice(0, axis.length, 1)),)
-                    for axis in self._axes)  # fmt: skip
-        if whole and images.flags.c_contiguous and images.dtype == dtype:
+        lie_so = [axis.copies == ((slice(0, n), slice(0, n, 1)),) and axis.length == n
+                  for axis, n in zip(self._axes, images.shape[2:], strict=True)]  # fmt: skip
+        if all(lie_so) and images.flags.c_contiguous and images.dtype == dtype:
             return images, []
         planes = allocate(value, shape, dtype)
         planes.fill(0)

@@ -146,18 +146,24 @@ class Assembly:
 
     @contextmanager
     def loop(
-        self, name: str, start: str | int, stop: str, carried: Mapping[str, str] | None = None
+        self,
+        name: str,
+        start: str | int,
+        stop: str,
+        carried: Mapping[str, str] | None = None,
+        further: Mapping[str, str] | None = None,
     ) -> Iterator[str]:
         """A loop over int64 from start to stop; the body follows.
 
-        ``carried`` are vectors with their first values: ``%x`` is ``%x.next`` of the body once
-        that has run, also after the loop.
+        ``carried`` are vectors with their first values: once the body has run, ``%x`` is what
+        ``further`` names, or else ``%x.next``, also after the loop.
         """
+        last = {x: f"{x}.next" for x in carried or {}} | dict(further or {})
         before, kind = self._block, self.vector
         self._lines += [
             f"br label %{name}.head", f"{name}.head:",
             f"%{name} = phi i64 [{start}, %{before}], [%{name}.next, %{name}.last]",
-            *(f"{x} = phi {kind} [{first}, %{before}], [{x}.next, %{name}.last]"
+            *(f"{x} = phi {kind} [{first}, %{before}], [{last[x]}, %{name}.last]"
               for x, first in (carried or {}).items()),
             f"%{name}.more = icmp slt i64 %{name}, {stop}",
             f"br i1 %{name}.more, label %{name}.body, label %{name}.end", f"{name}.body:",

@@ -16,17 +16,18 @@ from runtime.engine.plan.native.loops import Kernel
 
 CORRELATION = (
     "image", "image_step", "group_step", "taps", "tap_count", "weights", "vectors", "chunks",
-    "blocks", "groups", "filters", "out", "out_step", "channel_step", "bias", "least",
+    "blocks", "groups", "filters", "out", "out_step", "channel_step", "bias", "least", "above",
 )  # fmt: skip
 """The frame of ``correlation``: addresses, bytes and counts, all int64."""
 
 PRODUCTS = (
     "image", "image_step", "group_step", "taps", "tap_chunks", "other", "other_step",
     "channel_step", "vectors", "whole", "all", "skipped", "blocks", "filters", "sums", "images",
+    "images_at_once",
 )  # fmt: skip
 """The frame of ``products``: addresses, bytes and counts, all int64."""
 
-_FILTERS, _WIDTH = 4, 8
+_FILTERS, _WIDTH = 4, 12
 """The largest tile."""
 
 
@@ -39,22 +40,25 @@ class Tile(NamedTuple):
     width: int
 
 
-def tile_for(dtype: str, columns: int, filters: int, most: int, sums: int) -> Tile:
-    """The tile for rows of so many results, at most ``most`` wide and of about ``sums`` vectors.
+def tile_for(dtype: str, columns: int, filters: int, width: int, sums: int) -> Tile:
+    """The tile for rows of so many results, of which ``width`` in all are to be computed.
 
-    Vectors are the longest that fit into a row.
+    Vectors are the longest that fit into a row; the tile has at most so many of them, fewer where
+    that leaves fewer unused.
     """
-    sums = sums if machine.lanes() == 16 else 12  # half the registers
-    blocks = -(-filters // _FILTERS)
-    held = -(-filters // blocks)
-    return Tile(dtype, machine.vector(dtype, columns), held, min(_WIDTH, sums // held, most))
+    sums = sums if machine.lanes() == 16 else 12  # of the 16 registers
+    held = -(-filters // -(-filters // _FILTERS))
+    widest = min(_WIDTH, sums // held)
+    width = -(-width // -(-width // widest))
+    return Tile(dtype, machine.vector(dtype, columns), held, width)
 
 
 @lru_cache(maxsize=64)
-def correlation(tile: Tile) -> Kernel:
+def correlation(tile: Tile, clipped: bool) -> Kernel:
     """``out[filter, position] = Σ weights[filter, tap] · image[position + tap] + bias[filter]``.
 
-    Or the number at ``least``, where that is more. ``call(frame, 0, start, stop)`` computes the
+    Or the number at ``least``, where that is more; with ``clipped`` 0 where ``above``, which lies
+    as the result does, is not above 0. ``call(frame, 0, start, stop)`` computes the
     images from start to stop. ``vectors`` are pairs of int64, ``chunks`` times the tile's width:
     where a vector lies in the image and in a channel of the result, in bytes; a vector may be there
     twice, and vectors may overlap. ``weights`` are (groups, blocks, taps, the tile's filters),
@@ -66,7 +70,7 @@ def correlation(tile: Tile) -> Kernel:
     with w.loop("n", "%start", "%stop") as n, w.loop("g", 0, "%groups") as g:
         image = w.add("%image", w.multiply(n, "%image_step"))
         image = w.add(image, w.multiply(g, "%group_step"))
-        out = w.add("%out", w.multiply(n, "%out_step"))
+        out, above_image = (w.add(x, w.multiply(n, "%out_step")) for x in ("%out", "%above"))
         with w.loop("chunk", 0, "%chunks") as chunk:
             places = w.multiply(chunk, 2 * tile.width)
             sources = [
@@ -95,9 +99,15 @@ def correlation(tile: Tile) -> Kernel:
                     within = w.add(w.multiply(block, tile.filters), a)
                     within = w.least(within, w.add("%filters", -1))
                     channel = w.add(w.multiply(g, "%filters"), within)
-                    row = w.add(out, w.multiply(channel, "%channel_step"))
+                    row = w.multiply(channel, "%channel_step")
                     for v, place in enumerate(places_out):
-                        w.store(w.largest(least, f"%sum{a}_{v}"), w.add(row, place))
+                        away = w.add(row, place)
+                        found = w.largest(least, f"%sum{a}_{v}")
+                        if clipped:
+                            above = w.load(w.add(above_image, away))
+                            mask = w.compare("ogt", above, "zeroinitializer")
+                            found = w.masked(mask, found)
+                        w.store(found, w.add(out, away))
     return Kernel(*machine.function(w.text(), "correlation", is_vector=True))
 
 
@@ -106,7 +116,7 @@ def products(tile: Tile) -> Kernel:
     """``sums[unit, tap, filter] += Σ other[filter, position] · image[position + tap]``, by lanes.
 
     ``call(frame, 0, start, stop)`` computes the units from start to stop, of which each is a block
-    of filters of a group, over all images, image by image. ``vectors`` are pairs as those of
+    of filters of a group, over all images, some at once. ``vectors`` are pairs as those of
     ``correlation``, in the image and in a channel of ``other``: ``whole`` of them first, and then
     those of which the first ``skipped`` lanes don't count. ``taps`` and ``sums`` have
     ``tap_chunks`` times the tile's width of taps; the sums of a tap and filter are a vector.
@@ -126,24 +136,32 @@ def products(tile: Tile) -> Kernel:
             channels.append(w.add("%other", w.multiply(channel, "%channel_step")))
         step = w.multiply("%tap_chunks", len(pairs) * size)
         sums = w.add("%sums", w.multiply(unit, step))
-        with w.loop("n", 0, "%images") as n:
-            image = w.add("%image", w.multiply(n, "%image_step"))
-            image = w.add(image, w.multiply(group, "%group_step"))
-            away = w.multiply(n, "%other_step")
-            rows = [w.add(channel, away) for channel in channels]
-            with w.loop("chunk", 0, "%tap_chunks") as chunk:
-                first = w.multiply(chunk, tile.width)
-                taps = [w.add(image, w.entry("%taps", w.add(first, b))) for b in range(tile.width)]
-                zeros = {f"%sum{b}_{a}": "zeroinitializer" for b, a in pairs}
-                with w.loop("whole.vector", 0, "%whole", zeros) as vector:
-                    _add_products(w, tile, vector, rows, taps, "%sum")
-                ends = {f"%end{b}_{a}": f"%sum{b}_{a}" for b, a in pairs}
-                with w.loop("cut.vector", "%whole", "%all", ends) as vector:
-                    _add_products(w, tile, vector, rows, taps, "%end", mask)
-                at = w.add(sums, w.multiply(chunk, len(pairs) * size))
-                for place, (b, a) in enumerate(pairs):
-                    target = w.add(at, place * size)
-                    w.store(w.plus(w.load(target), f"%end{b}_{a}"), target)
+        rounds = w.put(
+            f"sdiv i64 {w.add('%images', w.add('%images_at_once', -1))}, %images_at_once"
+        )
+        with w.loop("round", 0, rounds) as some, w.loop("chunk", 0, "%tap_chunks") as chunk:
+            first = w.multiply(some, "%images_at_once")
+            last = w.least(w.add(first, "%images_at_once"), "%images")
+            offset = w.multiply(chunk, tile.width)
+            taps = [w.entry("%taps", w.add(offset, b)) for b in range(tile.width)]
+            zeros = {f"%sum{b}_{a}": "zeroinitializer" for b, a in pairs}
+            ends = {f"%sum{b}_{a}": f"%end{b}_{a}" for b, a in pairs}
+            with w.loop("n", first, last, zeros, ends) as n:
+                image = w.add("%image", w.multiply(n, "%image_step"))
+                image = w.add(image, w.multiply(group, "%group_step"))
+                away = w.multiply(n, "%other_step")
+                rows = [w.add(channel, away) for channel in channels]
+                places = [w.add(image, tap) for tap in taps]
+                starts = {f"%part{b}_{a}": f"%sum{b}_{a}" for b, a in pairs}
+                with w.loop("whole.vector", 0, "%whole", starts) as vector:
+                    _add_products(w, tile, vector, rows, places, "%part")
+                starts = {f"%end{b}_{a}": f"%part{b}_{a}" for b, a in pairs}
+                with w.loop("cut.vector", "%whole", "%all", starts) as vector:
+                    _add_products(w, tile, vector, rows, places, "%end", mask)
+            at = w.add(sums, w.multiply(chunk, len(pairs) * size))
+            for place, (b, a) in enumerate(pairs):
+                target = w.add(at, place * size)
+                w.store(w.plus(w.load(target), f"%sum{b}_{a}"), target)
     return Kernel(*machine.function(w.text(), "products", is_vector=True))
 
 

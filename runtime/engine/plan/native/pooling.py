@@ -22,7 +22,7 @@ SHARES = (*POOL, "g", "g_plane", "g_row")
 """The frame of ``shares``; ``out`` is as large as the image, the lengths are those of ``g``."""
 
 SPREAD = ("g", "tap_row", "tap_column", "g_plane", "g_row", "out", "out_plane", "out_row", "rows",
-          "columns")  # fmt: skip
+          "columns", "image")  # fmt: skip
 """The frame of ``spread``: addresses, bytes and the lengths of ``g``, all int64."""
 
 
@@ -78,17 +78,17 @@ def shares(how: Window, clipped: bool) -> Kernel:
         won, lost = w.plus(w.over(g, count), zero), w.plus(other, zero)
         parts = [w.choose(tie, won, lost) for tie in ties]
         if clipped:
-            above = [w.compare("ogt", x, zero) for x in elements]
-            parts = [w.choose(up, x, zero) for up, x in zip(above, parts, strict=True)]
+            parts = _clipped(w, parts, elements)
         _store_windows(w, how, parts, plane, row, column)
     return Kernel(*machine.function(w.text(), "shares", is_vector=True))
 
 
 @lru_cache(maxsize=64)
-def spread(how: Window) -> Kernel:
+def spread(how: Window, clipped: bool) -> Kernel:
     """The image whose windows, which lie side by side, are ``g``: (places in the window, planes).
 
-    Elements in no window are not written.
+    With ``clipped`` it is 0 where ``image``, which lies as ``out`` does, is not above 0. Elements
+    in no window are not written.
     """
     w = Assembly("spread", how.dtype, how.lanes, SPREAD)
     zero = w.constant(0.0)
@@ -98,6 +98,11 @@ def spread(how: Window) -> Kernel:
         for i, j in how.taps:
             away = w.add(w.multiply("%tap_row", i), w.multiply("%tap_column", j))
             parts.append(w.plus(w.load(w.add(first, away)), zero))  # makes 0 of −0
+        if clipped:
+            step, top = how.window[1] * w.bytes, w.multiply(row, how.window[0])
+            start = _place(w, "image", (plane, "out_plane"), (top, "out_row"), column, step)
+            elements = _elements(w, how, start, "%out_row")
+            parts = _clipped(w, parts, elements)
         _store_windows(w, how, parts, plane, row, column)
     return Kernel(*machine.function(w.text(), "spread", is_vector=True))
 
@@ -129,11 +134,23 @@ def _taps(w: Assembly, how: Window, plane: str, row: str, column: str) -> list[s
     top = w.multiply(row, how.stride[0])
     step = how.stride[1] * w.bytes
     first = _place(w, "image", (plane, "plane_step"), (top, "row_step"), column, step)
-    return [
-        w.every(how.stride[1], w.add(first, w.add(
-            w.multiply("%row_step", i * how.dilation[0]), j * how.dilation[1] * w.bytes)))
-        for i, j in how.taps
-    ]  # fmt: skip
+    return _elements(w, how, first, "%row_step")
+
+
+def _elements(w: Assembly, how: Window, first: str, row_step: str) -> list[str]:
+    """A vector for each place in windows of which the first begins there."""
+    found = []
+    for i, j in how.taps:
+        away = w.add(w.multiply(row_step, i * how.dilation[0]), j * how.dilation[1] * w.bytes)
+        found.append(w.every(how.stride[1], w.add(first, away)))
+    return found
+
+
+def _clipped(w: Assembly, parts: list[str], elements: list[str]) -> list[str]:
+    """The parts, 0 where the elements are not above 0."""
+    zero = w.constant(0.0)
+    above = [w.compare("ogt", x, zero) for x in elements]
+    return [w.choose(up, x, zero) for up, x in zip(above, parts, strict=True)]
 
 
 def _store_windows(

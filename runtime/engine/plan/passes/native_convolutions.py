@@ -8,8 +8,7 @@ and rounded once. Convolutions whose results have very short rows are left to th
 from __future__ import annotations
 
 import math
-from collections import defaultdict
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -19,10 +18,12 @@ from numpy.typing import NDArray
 from runtime.calculus.dtypes import FLOATS
 from runtime.calculus.primitives.convolution import CONV2D, CONV2D_W, CONV2D_X, Geometry
 from runtime.engine.plan import native
+from runtime.engine.plan.copies import copying, interleaving
 from runtime.engine.plan.correlations import EACH, correlate, divided, rounding, wide
+from runtime.engine.plan.graph import Graph
 from runtime.engine.plan.native.convolution import PRODUCTS, products, tile_for
 from runtime.engine.plan.native.machine import frame
-from runtime.engine.plan.rows import Rows, forward, transposed
+from runtime.engine.plan.rows import Phase, Rows, forward, transposed
 from runtime.engine.plan.tasks import Arrays, PlainTask, Step, Task
 
 if TYPE_CHECKING:
@@ -36,17 +37,17 @@ LARGE = 1 << 19
 SHORTEST = 8
 """Results in a row below which columns and a matrix product are faster."""
 
+AT_ONCE = 1 << 19
+"""Bytes of images that a second-level cache holds while weights are multiplied."""
+
 
 def native_convolutions(tasks: list[Task], kept: Collection[Value]) -> list[Task]:
     """Replace large convolutions by machine code, if a compiler is installed."""
     chosen = [task for task in tasks if isinstance(task, PlainTask) and _fits(task.value)]
     if not chosen or not native.installed():
         return tasks
-    readers: dict[Value, list[Task]] = defaultdict(list)
-    for task in tasks:
-        for value in task.inputs:
-            readers[value].append(task)
-    chains = [Chain(task, readers, kept) for task in chosen]
+    graph = Graph(tasks, kept)
+    chains = [Chain(task, graph) for task in chosen]
     order = {task: i for i, task in enumerate(tasks)}
     replaced: dict[Task, Task | None] = {}
     shared: dict[tuple[Value, Geometry], SharedRows] = {}
@@ -54,7 +55,9 @@ def native_convolutions(tasks: list[Task], kept: Collection[Value]) -> list[Task
         task = chain.tasks[0]
         replaced |= dict.fromkeys(chain.tasks)
         if task.value.primitive is CONV2D_X:
-            replaced[task] = ImageGradientTask(task)
+            clipped = graph.clipping(task.value) if _clips(task.value) else None
+            replaced[task] = None
+            replaced[clipped[0] if clipped else task] = ImageGradientTask(task, clipped)
             continue
         key = task.inputs[0], task.value.attributes["geometry"]
         rows = shared.setdefault(key, SharedRows(chain))
@@ -69,22 +72,20 @@ def native_convolutions(tasks: list[Task], kept: Collection[Value]) -> list[Task
 class Chain:
     """A convolution with the bias and the ReLU that alone read it."""
 
-    def __init__(
-        self, task: PlainTask, readers: Mapping[Value, list[Task]], kept: Collection[Value]
-    ) -> None:
+    def __init__(self, task: PlainTask, graph: Graph) -> None:
         self.tasks = [task]
         self.bias: Value | None = None
         self.is_clipped = False
         if task.value.primitive is not CONV2D:
             return
-        reader = self._only_reader(readers, kept)
+        reader = graph.only_reader(self.value)
         if reader is not None and reader.value.primitive.name == "add":
             others = [x for x in reader.inputs if x is not task.value]
             filters = 1, task.value.shape[1], 1, 1
             if len(others) == 1 and (1, 1, 1, *others[0].shape)[-4:] == filters:
                 self.bias = others[0]
                 self.tasks.append(reader)
-                reader = self._only_reader(readers, kept)
+                reader = graph.only_reader(self.value)
         if reader is not None and reader.value.primitive.name == "relu":
             self.is_clipped = True
             self.tasks.append(reader)
@@ -94,11 +95,11 @@ class Chain:
         """The result."""
         return self.tasks[-1].value
 
-    def _only_reader(
-        self, readers: Mapping[Value, list[Task]], kept: Collection[Value]
-    ) -> PlainTask | None:
-        found = [] if self.value in kept else readers[self.value]
-        return found[0] if len(found) == 1 and isinstance(found[0], PlainTask) else None
+
+def _clips(value: Value) -> bool:
+    """Whether a gradient of images can be 0 in places as it is written."""
+    across = value.attributes["geometry"].stride[1]
+    return value.dtype != "float16" and (across == 1 or (across == 2 and not value.shape[3] % 2))
 
 
 def _fits(value: Value) -> bool:
@@ -108,7 +109,7 @@ def _fits(value: Value) -> bool:
     images = value.attributes["shape"] if value.primitive is CONV2D_X else value.inputs[0].shape
     weights = value.shape if value.primitive is CONV2D_W else value.inputs[1].shape
     places = geometry.output((images[2], images[3]))
-    if images[0] * math.prod(weights) * math.prod(places) < LARGE or geometry.window == (1, 1):
+    if images[0] * math.prod(weights) * math.prod(places) < LARGE:
         return False
     shortest = places[1]
     if value.primitive is CONV2D_X:
@@ -135,7 +136,7 @@ class SharedRows:
     def bind(self, images: Array) -> list[Step]:
         """The steps that fill the rows."""
         self.array, copies = self.rows.laid(self.filled_with, images, wide(images.dtype))
-        return [partial(np.copyto, target, source) for target, source in copies]
+        return [copying(target, source) for target, source in copies]
 
 
 class _RowsTask(Task):
@@ -192,50 +193,88 @@ class ConvolutionTask(_RowsTask):
 
 
 class ImageGradientTask(Task):
-    """The transpose of one convolution in the image: a convolution for each phase of the stride."""
+    """The transpose of one convolution in the image: a convolution for each phase of the stride.
 
-    def __init__(self, task: PlainTask) -> None:
-        self.values, self.inputs = task.values, task.inputs
-        self._kernel = task.kernel
+    With ``clipped``, the task that alone reads it and the images, it is 0 where these are not
+    above 0.
+    """
+
+    def __init__(self, task: PlainTask, clipped: tuple[PlainTask, Value] | None) -> None:
+        self._task, last = task, task
+        self.inputs = task.inputs
+        if clipped is not None:
+            last, images = clipped
+            self.inputs = [*task.inputs, images]
+        self.values = (last.value,)
+
+    @property
+    def covers(self) -> Sequence[Value]:
+        """The gradient, and what it is with zeros."""
+        return tuple(dict.fromkeys((self._task.value, *self.values)))
 
     def bind(self, arrays: Arrays) -> list[Step]:
         """One step: the kernel's where a weight is no number, since padding times that is not 0."""
-        value = self.values[0]
-        g, w, out = (arrays[x] for x in (*self.inputs, value))
-        steps = self._steps(g, w, out)
-        kernel = partial(self._kernel, g, w, out=out, **value.attributes)
+        out, (g, w, *above) = arrays[self.values[0]], [arrays[x] for x in self.inputs]
+        steps = self._steps(g, w, out, *above)
+        kernel = partial(self._task.kernel, g, w, out=out, **self._task.value.attributes)
 
         def run() -> None:
             if np.isfinite(w).all():
                 for step in steps:
                     step()
-            else:
-                kernel()
+                return
+            kernel()
+            for images in above:
+                np.copyto(out, 0, where=~(images > 0))
 
         return [run]
 
-    def _steps(self, g: Array, w: Array, out: Array) -> list[Step]:
-        geometry, groups = (self.values[0].attributes[name] for name in ("geometry", "groups"))
+    def _steps(self, g: Array, w: Array, out: Array, above: Array | None = None) -> list[Step]:
+        geometry, groups = (self._task.value.attributes[x] for x in ("geometry", "groups"))
         (down, row_phases), (along, column_phases) = (
             transposed(axis, out.shape[2:], geometry) for axis in (0, 1)
         )
         rows, dtype = Rows(down, along), wide(out.dtype)
-        gradients, copies = rows.laid(self.values[0], g, dtype)
-        steps: list[Step] = [partial(np.copyto, target, source) for target, source in copies]
+        gradients, copies = rows.laid(self._task.value, g, dtype)
+        steps = [copying(target, source) for target, source in copies]
         weights = w.reshape(groups, -1, *w.shape[1:]).swapaxes(1, 2)
+        if above is not None and not above.flags.c_contiguous:
+            above, source = np.empty(above.shape, dtype), above
+            steps.append(partial(np.copyto, above, source))
+        sources = gradients, rows, weights
+        is_one = len(row_phases) == len(column_phases) == 1 and row_phases[0].taps
+        if is_one and column_phases[0].taps and out.dtype == dtype:
+            return steps + _phase(sources, row_phases[0], column_phases[0], out, above)
         for row in row_phases:
-            for column in column_phases:
-                part = out[:, :, row.places, column.places]
-                if not row.taps or not column.taps:
-                    steps.append(partial(part.fill, 0))
-                    continue
-                direct = part.flags.c_contiguous and part.dtype == dtype
-                target = part if direct else np.empty(part.shape, dtype)
-                some = weights[..., row.window, column.window]
-                steps += correlate(gradients, rows, row, column, some, target)
-                if not direct:
-                    steps.append(rounding(part, target))
+            target = out[:, :, row.places]
+            lengths = {column.positions for column in column_phases}
+            shape = len(column_phases), *target.shape[:3], max(lengths)
+            block = np.zeros(shape, dtype)
+            whole = len(lengths) == 1 and len(block) <= 2 <= max(lengths) and out.dtype == dtype
+            for part, column in zip(block, column_phases, strict=True):
+                found = part if whole else np.zeros((*shape[1:-1], column.positions), dtype)
+                steps += _phase(sources, row, column, found)
+                if not whole:
+                    steps.append(copying(target[..., column.places], found))
+            if whole:
+                shown = None if above is None else above[:, :, row.places]
+                steps.append(interleaving(target, block, shown))
         return steps
+
+
+def _phase(
+    sources: tuple[Array, Rows, Array],
+    row: Phase,
+    column: Phase,
+    out: Array,
+    above: Array | None = None,
+) -> list[Step]:
+    """Steps that compute what a phase adds up; ``out`` is 0 already where that is nothing."""
+    if not row.taps or not column.taps:
+        return []
+    gradients, rows, weights = sources
+    some = weights[..., row.window, column.window]
+    return correlate(gradients, rows, row, column, some, out, above=above)
 
 
 class WeightGradientTask(_RowsTask):
@@ -276,6 +315,7 @@ class WeightGradientTask(_RowsTask):
             filters=filters,
             sums=sums,
             images=len(images),
+            images_at_once=max(1, AT_ONCE // images[0].nbytes),
         )
         kernel, work = products(tile), out[0].size * other.size // EACH
         ones = np.ones(tile.lanes, images.dtype)

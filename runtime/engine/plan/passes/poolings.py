@@ -8,8 +8,7 @@ padding, steps of more than two columns and very short rows.
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Collection, Sequence
+from collections.abc import Collection
 from functools import partial
 from itertools import permutations
 from typing import TYPE_CHECKING, Any
@@ -17,10 +16,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from runtime.calculus.primitives.base import BROADCAST, CONSTANT
 from runtime.calculus.primitives.convolution import FOLD, WINDOWS, Geometry
 from runtime.calculus.primitives.reduce import MAX, SUM
-from runtime.engine.plan import native, threads
+from runtime.engine.plan import native
+from runtime.engine.plan.copies import are_planes, on_planes
+from runtime.engine.plan.graph import Graph
 from runtime.engine.plan.native.machine import frame, vector
 from runtime.engine.plan.native.pooling import POOL, SHARES, SPREAD, Window, pool, shares, spread
 from runtime.engine.plan.tasks import Arrays, PlainTask, Step, Task
@@ -28,7 +28,6 @@ from runtime.engine.plan.tasks import Arrays, PlainTask, Step, Task
 if TYPE_CHECKING:
     from runtime.calculus import Value
     from runtime.calculus.value import Primitive
-    from runtime.engine.plan.native import Kernel
 
 Array = NDArray[Any]
 
@@ -44,12 +43,13 @@ MOST = 25
 
 def poolings(tasks: list[Task], kept: Collection[Value]) -> list[Task]:
     """Replace large poolings and their derivatives by machine code, if a compiler is installed."""
-    graph = _Graph(tasks, kept)
+    graph = Graph(tasks, kept)
     if not any(x.primitive in (WINDOWS, FOLD) for x in graph.makers) or not native.installed():
         return tasks
     replaced: dict[Task, Task | None] = {}
+    pattern = _Pattern(graph)
     for task in graph.makers.values():
-        replaced |= graph.pooling(task) or graph.gradient(task)
+        replaced |= pattern.pooling(task) or pattern.gradient(task)
     left = (replaced.get(task, task) for task in tasks)
     return _needed([task for task in left if task is not None], kept) if replaced else tasks
 
@@ -64,16 +64,12 @@ def _needed(tasks: list[Task], kept: Collection[Value]) -> list[Task]:
     return found[::-1]
 
 
-class _Graph:
+class _Pattern:
     """Finds what is computed from windows alone."""
 
-    def __init__(self, tasks: list[Task], kept: Collection[Value]) -> None:
-        self.makers = {task.value: task for task in tasks if isinstance(task, PlainTask)}
-        self._kept = kept
-        self._readers: dict[Value, list[Task]] = defaultdict(list)
-        for task in tasks:
-            for value in task.inputs:
-                self._readers[value].append(task)
+    def __init__(self, graph: Graph) -> None:
+        self.makers = graph.makers
+        self._graph = graph
 
     def pooling(self, task: PlainTask) -> dict[Task, Task | None]:
         """What replaces a reduction of windows to one element each."""
@@ -93,10 +89,10 @@ class _Graph:
         shared = self._shared(task.inputs[0], geometry)
         if shared is None:
             return {task: SpreadTask(task)}
-        last = self._clipping(task, shared[0])
-        if last is None:
-            return {task: SharesTask(task.value, *shared, geometry, clipped=False)}
-        return {task: None, last: SharesTask(last.value, *shared, geometry, clipped=True)}
+        last = self._graph.clipping(value)
+        if last is None or last[1] is not shared[0]:
+            return {task: SharesTask(value, *shared, geometry, clipped=False)}
+        return {task: None, last[0]: SharesTask(last[0].value, *shared, geometry, clipped=True)}
 
     def _reduced(self, task: PlainTask | None, primitive: Primitive) -> PlainTask | None:
         """The windows that a task reduces in this way."""
@@ -107,17 +103,12 @@ class _Graph:
             return None
         return windows if task.value.attributes["axes"] == (0, 1) else None
 
-    def _inputs(self, value: Value, name: str) -> Sequence[Value]:
-        """What a value is computed from, if by a primitive of this name."""
-        task = self.makers.get(value)
-        return task.inputs if task is not None and task.value.primitive.name == name else ()
-
     def _shared(self, value: Value, geometry: Geometry) -> tuple[Value, Value] | None:
         """``images, g`` if a value is ``g · ties / Σ ties`` of the largest elements of windows."""
-        if not (quotient := self._inputs(value, "divide")):
+        if not (quotient := self._graph.inputs(value, "divide")):
             return None
         product, count = quotient
-        for g, ties in permutations(self._inputs(product, "multiply")):
+        for g, ties in permutations(self._graph.inputs(product, "multiply")):
             images = self._tied(ties, geometry)
             total = self.makers.get(count)
             if images is None or total is None or g.shape != count.shape:
@@ -128,24 +119,13 @@ class _Graph:
 
     def _tied(self, ties: Value, geometry: Geometry) -> Value | None:
         """The images, if ``ties`` are 1 for the largest elements of each window and else 0."""
-        for equal in self._inputs(ties, "cast"):
-            for windows, most in permutations(self._inputs(equal, "equal")):
+        for equal in self._graph.inputs(ties, "cast"):
+            for windows, most in permutations(self._graph.inputs(equal, "equal")):
                 found = self._reduced(self.makers.get(most), MAX)
                 same = found is not None and found.value is windows and ties.dtype == most.dtype
                 if found is not None and same and found.value.attributes["geometry"] == geometry:
                     return found.inputs[0]
         return None
-
-    def _clipping(self, task: PlainTask, images: Value) -> PlainTask | None:
-        """The only reader of a gradient, if that is 0 where the images are not above 0."""
-        readers = self._readers[task.value]
-        if len(readers) != 1 or task.value in self._kept or not isinstance(readers[0], PlainTask):
-            return None
-        if not (chosen := self._inputs(readers[0].value, "where")) or chosen[1] is not task.value:
-            return None
-        above = self._inputs(chosen[0], "greater")
-        clips = above and above[0] is images and _is_zero(above[1]) and _is_zero(chosen[2])
-        return readers[0] if clips else None
 
 
 def _fits(images: Value, windows: Value, moved: Value) -> bool:
@@ -159,16 +139,6 @@ def _fits(images: Value, windows: Value, moved: Value) -> bool:
         and geometry.stride[1] in (1, 2)
         and geometry.window[0] * geometry.window[1] <= MOST
     )
-
-
-def _is_zero(value: Value) -> bool:
-    """Whether a value is 0 everywhere, and not −0."""
-    if value.primitive is BROADCAST:
-        value = value.inputs[0]
-    if value.primitive is not CONSTANT:
-        return False
-    array = value.attributes["array"]
-    return array.size == 1 and array.item() == 0 and not np.signbit(array).any()
 
 
 class PoolTask(Task):
@@ -195,7 +165,7 @@ class PoolTask(Task):
             rows=out.shape[2],
             columns=out.shape[3],
         )
-        return [*steps, _step(pool(how, self._fold), numbers, images, [images, out])]
+        return [*steps, on_planes(pool(how, self._fold), numbers, images, [images, out])]
 
 
 class SharesTask(Task):
@@ -228,7 +198,7 @@ class SharesTask(Task):
         )
         kernel = shares(_window(self._geometry, g), self._clipped)
         zeros = _zeros_around(out, g, self._geometry)
-        return [*steps, *more, *zeros, _step(kernel, numbers, out, [images, g, out])]
+        return [*steps, *more, *zeros, on_planes(kernel, numbers, out, [images, g, out])]
 
 
 class SpreadTask(Task):
@@ -242,7 +212,7 @@ class SpreadTask(Task):
         """One step, after a copy of windows that don't lie as planes, and zeros around them."""
         out, windows = arrays[self.values[0]], arrays[self.inputs[0]]
         steps: list[Step] = []
-        if not _are_planes(windows[0, 0]):
+        if not are_planes(windows[0, 0]):
             steps, windows = _copied(windows)
         numbers = frame(
             SPREAD,
@@ -256,10 +226,11 @@ class SpreadTask(Task):
             out_row=out.strides[2],
             rows=windows.shape[4],
             columns=windows.shape[5],
+            image=out,
         )
-        kernel = spread(_window(self._geometry, windows[0, 0]))
+        kernel = spread(_window(self._geometry, windows[0, 0]), False)
         zeros = _zeros_around(out, windows[0, 0], self._geometry)
-        return [*steps, *zeros, _step(kernel, numbers, out, [windows, out])]
+        return [*steps, *zeros, on_planes(kernel, numbers, out, [windows, out])]
 
 
 def _window(geometry: Geometry, places: Array) -> Window:
@@ -267,15 +238,9 @@ def _window(geometry: Geometry, places: Array) -> Window:
     return Window(places.dtype.name, lanes, geometry.window, geometry.stride, geometry.dilation)
 
 
-def _are_planes(x: Array) -> bool:
-    """Whether rows are contiguous and all planes equally far apart, whatever the image."""
-    apart = len(x) == 1 or x.strides[0] == x.strides[1] * x.shape[1]
-    return apart and x.strides[3] == x.itemsize
-
-
 def _planes(x: Array) -> tuple[list[Step], Array]:
     """An array that lies as planes, and the step that copies x to it where x does not."""
-    return ([], x) if _are_planes(x) else _copied(x)
+    return ([], x) if are_planes(x) else _copied(x)
 
 
 def _copied(x: Array) -> tuple[list[Step], Array]:
@@ -288,13 +253,3 @@ def _zeros_around(out: Array, places: Array, geometry: Geometry) -> list[Step]:
     rows, columns = (n * step for n, step in zip(places.shape[2:], geometry.window, strict=True))
     rests = out[:, :, rows:], out[:, :, :rows, columns:]
     return [partial(rest.fill, 0) for rest in rests if rest.size]
-
-
-def _step(kernel: Kernel, numbers: NDArray[np.int64], images: Array, kept: list[Array]) -> Step:
-    planes = images.shape[0] * images.shape[1]
-
-    def run(_kept: object = kept) -> None:
-        place = numbers.ctypes.data
-        threads.divided(lambda start, stop: kernel.call(place, 0, start, stop), planes, images.size)
-
-    return run

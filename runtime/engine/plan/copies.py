@@ -1,0 +1,89 @@
+"""Steps that copy images with gaps, by machine code where rows are regular."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from runtime.engine.plan import threads
+from runtime.engine.plan.native.machine import frame, vector
+from runtime.engine.plan.native.pooling import POOL, SPREAD, Window, pool, spread
+
+if TYPE_CHECKING:
+    from runtime.engine.plan.native import Kernel
+    from runtime.engine.plan.tasks import Step
+
+Array = NDArray[Any]
+
+_SHORTEST = 4
+"""Elements of a row from which machine code is faster."""
+
+
+def are_planes(x: Array, step: int = 1) -> bool:
+    """Whether all planes are equally far apart, whatever the image, and so are elements of rows."""
+    apart = len(x) == 1 or x.strides[0] == x.strides[1] * x.shape[1]
+    return apart and x.strides[3] == x.itemsize * step
+
+
+def copying(target: Array, source: Array) -> Step:
+    """Copies images to images of any dtype; of the source there may be every second column."""
+    rows, columns = target.shape[2:]
+    steps = [step for step in (1, 2) if are_planes(source, step)]
+    regular = target.dtype == source.dtype and are_planes(target) and steps
+    if not regular or columns < _SHORTEST or target.dtype.name not in ("float32", "float64"):
+        return partial(np.copyto, target, source, "same_kind")
+    how = Window(target.dtype.name, vector(target.dtype.name, columns), (1, 1), (1, steps[0]))
+    numbers = frame(
+        POOL,
+        image=source,
+        plane_step=source.strides[1],
+        row_step=source.strides[2],
+        out=target,
+        out_plane=target.strides[1],
+        out_row=target.strides[2],
+        rows=rows,
+        columns=columns,
+    )
+    return on_planes(pool(how, "largest"), numbers, target, [source, target])
+
+
+def interleaving(target: Array, phases: Array, above: Array | None) -> Step:
+    """Writes the columns of images, or of two images in turns: (one or two, *images).
+
+    Where ``above``, which lies as the target does, is given and not above 0, 0 is written instead.
+    """
+    name = target.dtype.name
+    window = 1, len(phases)
+    how = Window(name, vector(name, phases.shape[4]), window, window)
+    numbers = frame(
+        SPREAD,
+        g=phases,
+        tap_row=0,
+        tap_column=phases.strides[0],
+        g_plane=phases.strides[2],
+        g_row=phases.strides[3],
+        out=target,
+        out_plane=target.strides[1],
+        out_row=target.strides[2],
+        rows=phases.shape[3],
+        columns=phases.shape[4],
+        image=target if above is None else above,
+    )
+    kernel = spread(how, above is not None)
+    return on_planes(kernel, numbers, target, [phases, target, above])
+
+
+def on_planes(
+    kernel: Kernel, numbers: NDArray[np.int64], images: Array, kept: list[Array | None]
+) -> Step:
+    """A step that calls a kernel for all planes of images; ``kept`` is what its frame points to."""
+    planes = images.shape[0] * images.shape[1]
+
+    def run(_kept: object = kept) -> None:
+        place = numbers.ctypes.data
+        threads.divided(lambda start, stop: kernel.call(place, 0, start, stop), planes, images.size)
+
+    return run

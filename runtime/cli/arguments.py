@@ -10,6 +10,8 @@ import typer
 
 from blocks.nearest import did_you_mean
 from runtime.cli.output import UsageError
+from runtime.engine.plan.numpy_engine import MOST_THREADS
+from runtime.engine.session.engines import NAMES
 from runtime.flow.numbers.rules import Thresholds
 
 DiagramFile: TypeAlias = Annotated[
@@ -32,6 +34,48 @@ Losses: TypeAlias = Annotated[
         metavar="PORT",
         help="Differentiate this port (loss.out, or just loss). May be repeated; without it, "
         "the Loss blocks of the diagram.",
+        show_default=False,
+    ),
+]
+
+
+def _engine(text: str) -> str:
+    if text not in NAMES:
+        raise UsageError(
+            f"There is no engine {text[:80]!r}.",
+            expected="one of " + ", ".join(NAMES),
+            next_step=did_you_mean(text, NAMES),
+        )
+    return text
+
+
+EngineName: TypeAlias = Annotated[
+    str,
+    typer.Option(
+        "--engine",
+        metavar="|".join(NAMES),
+        help="What computes. jax compiles the diagram first, and needs the extra of that name.",
+        parser=_engine,
+    ),
+]
+Device: TypeAlias = Annotated[
+    str | None,
+    typer.Option(
+        "--device",
+        metavar="DEVICE",
+        help="Where the engine jax computes: cpu, gpu or tpu, one of them such as gpu:1, or "
+        "several that share each batch, such as gpu:all. Without it, what JAX prefers.",
+        show_default=False,
+    ),
+]
+Threads: TypeAlias = Annotated[
+    int | None,
+    typer.Option(
+        "--threads",
+        metavar="N",
+        min=1,
+        max=MOST_THREADS,
+        help="Threads on the processor; without it as many as the process has.",
         show_default=False,
     ),
 ]

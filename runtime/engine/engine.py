@@ -120,6 +120,10 @@ class Engine(Protocol):
         """Its name, as ``Session(engine=…)`` takes it."""
 
     @property
+    def device(self) -> str:
+        """Where it computes, in words, for people."""
+
+    @property
     def updates_in_place(self) -> bool:
         """Whether training reads and updates variables in arrays of NumPy, see ``Resident``;
         otherwise by ``loop``.

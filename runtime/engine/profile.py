@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from statistics import median
+from threading import get_ident
 from time import perf_counter, perf_counter_ns
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from runtime.calculus.dtypes import NUMPY
+from runtime.engine.compilation import listening
 from runtime.engine.lowering import lower
 
 if TYPE_CHECKING:
+    from runtime.engine.compilation import Compilation
     from runtime.engine.engine import Work
     from runtime.engine.program import Program
     from runtime.engine.session.session import Session
@@ -50,7 +54,8 @@ class Profile:
     """The cost of one call that computes the losses and the gradients of all trainable variables.
 
     Without a loss, the call computes the values of all ports. Times are in seconds, medians of
-    ``runs`` calls; ``tracing`` and ``planning`` happen once. ``bytes`` is the memory of the plan.
+    ``runs`` calls; ``tracing``, ``planning`` and, on engines that do, ``compiling`` happen once.
+    ``bytes`` is the memory of the plan.
     """
 
     costs: tuple[Cost, ...]
@@ -61,6 +66,7 @@ class Profile:
     steps: int
     bytes: int
     losses: tuple[str, ...]
+    compiling: float = 0.0
 
 
 def profile(
@@ -79,7 +85,8 @@ def profile(
         values=heads or tuple(session.program.ports), losses=heads, wrt=None if heads else ()
     )
     planned = perf_counter()
-    call()
+    with _compilations() as compiling:
+        call()
     whole = _sampled([call], seconds / 2)
     parts = call.plan.parts
     with np.errstate(all="ignore"):
@@ -93,7 +100,22 @@ def profile(
         steps=len(call.plan),
         bytes=call.plan.bytes,
         losses=heads,
+        compiling=sum(compiling),
     )
+
+
+@contextmanager
+def _compilations() -> Iterator[list[float]]:
+    """Within, the list takes the seconds of each compilation in this thread."""
+    found: list[float] = []
+    thread = get_ident()
+
+    def listen(compilation: Compilation) -> None:
+        if compilation.seconds is not None and get_ident() == thread:
+            found.append(compilation.seconds)
+
+    with listening(listen):
+        yield found
 
 
 def _sampled(calls: Sequence[Callable[[], object]], seconds: float) -> list[list[int]]:

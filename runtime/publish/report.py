@@ -82,10 +82,15 @@ class RunReport:
     origins: tuple[Origin, ...] = ()
     views: Mapping[InstancePath, Picture] = field(default_factory=dict)
     """What views show, by block."""
+    engine: str = "numpy"
+    """The engine that ran it, and the device, in words."""
+    device: str = "cpu"
 
     def parts(self) -> list[Part]:
         """Losses, then tables of variables, values and wires."""
         parts: list[Part] = [heading(self.title, self.file)]
+        if self.engine != "numpy":
+            parts.append(f"Computed by {self.engine} on {self.device}.")
         if self.losses:
             parts.append("\n".join(f"{p} = {array_text(self.values[p])}" for p in self.losses))
         else:
@@ -113,6 +118,8 @@ class RunReport:
             "version": 1,
             "file": self.file,
             "title": self.title,
+            "engine": self.engine,
+            "device": self.device,
             "losses": list(self.losses),
             "values": {port: _array_json(value) for port, value in self.values.items()},
             "passive": dict(self.passive),
@@ -220,6 +227,8 @@ def run_report(
         },
         tuple(Values(session.program, run.values).origins(run.losses)),
         Views().pictures(session.diagram, session.program, run.values, session.step_number),
+        session.engine.name,
+        session.engine.device,
     )
 
 

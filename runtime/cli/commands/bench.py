@@ -3,16 +3,33 @@
 from __future__ import annotations
 
 import math
-from typing import Annotated, Any
+from functools import partial
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from blocks.errors import FeedError
-from runtime.cli.arguments import DiagramFile, Json, Losses, Values
+from runtime.cli.arguments import (
+    Device,
+    DiagramFile,
+    EngineName,
+    Json,
+    Losses,
+    Threads,
+    Values,
+)
+from runtime.cli.engines import opened_engine
 from runtime.cli.output import UsageError, print_json, print_problems, problems_code
 from runtime.cli.sessions import choose_losses, has_errors, open_session
+from runtime.engine import Session
 from runtime.engine.profile import Cost, Profile, profile
+from runtime.engine.session.engines import EngineChoice
 from runtime.publish.text import Part, Table, bytes_text, show, time_text
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from runtime.diagram.paths import PortPath
 
 NAMED = 4
 """Blocks of one piece of work that are named; more are counted."""
@@ -44,6 +61,9 @@ def bench(
         float,
         typer.Option("--seconds", metavar="S", help="For how long to measure.", parser=_seconds),
     ] = 1.0,
+    engine: EngineName = "numpy",
+    device: Device = None,
+    threads: Threads = None,
     json: Json = False,
 ) -> None:
     """Measure where time goes, block by block.
@@ -51,21 +71,25 @@ def bench(
     A call computes the losses and the gradients of all trainable variables; without a loss, every
     value. Blocks that run as one piece of work share a row.
     """
-    session, problems = open_session(file, values)
-    print_problems(problems)
-    if has_errors(problems):
-        raise typer.Exit(problems_code(problems))
-    losses = choose_losses(session, loss)
+    with opened_engine(EngineChoice(engine, device, threads)) as opened:
+        session, problems = open_session(file, values, partial(Session, engine=opened))
+        print_problems(problems)
+        if has_errors(problems):
+            raise typer.Exit(problems_code(problems))
+        measured = _measured(session, choose_losses(session, loss), seconds)
+    if json:
+        print_json(_json(measured, str(file), session))
+    else:
+        show(_parts(measured, session.diagram.title or str(file)))
+
+
+def _measured(session: Session, losses: Sequence[PortPath], seconds: float) -> Profile:
     try:
-        measured = profile(session, losses, seconds=seconds)
+        return profile(session, losses, seconds=seconds)
     except FeedError as error:
         name = error.location.block if error.location else "NAME"
         error.next_step = f"Give it one with --set {name}=VALUE, or in the file."
         raise
-    if json:
-        print_json(_json(measured, str(file), session.diagram.title))
-    else:
-        show(_parts(measured, session.diagram.title or str(file)))
 
 
 def _parts(measured: Profile, title: str) -> list[Part]:
@@ -74,10 +98,12 @@ def _parts(measured: Profile, title: str) -> list[Part]:
         f"One call takes {time_text(measured.call)} (median of {measured.runs}): "
         f"{measured.steps} steps, {bytes_text(measured.bytes)} for their results."
     )
-    ready = (
-        f"Prepared once in {time_text(measured.tracing + measured.planning)}: "
-        f"{time_text(measured.tracing)} to trace, {time_text(measured.planning)} to plan."
-    )
+    once = {"trace": measured.tracing, "plan": measured.planning}
+    if measured.compiling:
+        once["compile"] = measured.compiling
+        call += " It is compiled as a whole, one piece of work in which all blocks share a row."
+    each = ", ".join(f"{time_text(taken)} to {what}" for what, taken in once.items())
+    ready = f"Prepared once in {time_text(sum(once.values()))}: {each}."
     total = sum(cost.seconds for cost in measured.costs) or 1.0
     rows = tuple(
         (
@@ -100,17 +126,20 @@ def _names(cost: Cost) -> str:
     return f"{names} and {more} more" if more > 0 else names
 
 
-def _json(measured: Profile, file: str, title: str) -> dict[str, Any]:
+def _json(measured: Profile, file: str, session: Session) -> dict[str, Any]:
     """``{"report": "bench", "version": 1, …}``; times in seconds."""
     return {
         "report": "bench",
         "version": 1,
         "file": file,
-        "title": title,
+        "title": session.diagram.title,
+        "engine": session.engine.name,
+        "device": session.engine.device,
         "losses": list(measured.losses),
         "call": measured.call,
         "tracing": measured.tracing,
         "planning": measured.planning,
+        "compiling": measured.compiling,
         "runs": measured.runs,
         "steps": measured.steps,
         "bytes": measured.bytes,

@@ -2,22 +2,37 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING
+
 import typer
 
 from blocks.errors import FeedError
 from runtime.cli.arguments import (
+    Device,
     DiagramFile,
+    EngineName,
     Json,
     Losses,
+    Threads,
     ThresholdOptions,
     Values,
     parse_thresholds,
 )
+from runtime.cli.engines import opened_engine
 from runtime.cli.output import PROBLEMS, print_json_by_line, print_problems, problems_code
 from runtime.cli.sessions import choose_losses, has_errors, open_session
+from runtime.engine import Session
+from runtime.engine.session.engines import EngineChoice
 from runtime.flow import flow_of_run
 from runtime.publish.report import RunReport, run_report
 from runtime.publish.text import show
+
+if TYPE_CHECKING:
+    from runtime.diagram.paths import PortPath
+    from runtime.publish.problems import Problem
 
 
 def run(
@@ -25,6 +40,9 @@ def run(
     values: Values = None,
     loss: Losses = None,
     thresholds: ThresholdOptions = None,
+    engine: EngineName = "numpy",
+    device: Device = None,
+    threads: Threads = None,
     json: Json = False,
 ) -> None:
     """Run a diagram: values, gradients, wires.
@@ -32,15 +50,31 @@ def run(
     Every port's value, every variable's gradient, and what every wire brings back. A loss that is
     NaN or infinite makes the exit code 1, and the block that made it so is named.
     """
-    session, problems = open_session(file, values)
-    print_problems(problems)
-    if has_errors(problems):
+    with opened_engine(EngineChoice(engine, device, threads)) as opened:
+        session, problems = open_session(file, values, partial(Session, engine=opened))
+        print_problems(problems)
+        if has_errors(problems):
+            if json:
+                print_json_by_line(
+                    RunReport(str(file), session.diagram.title, problems=problems).to_json()
+                )
+            raise typer.Exit(problems_code(problems))
+        report = _report(session, choose_losses(session, loss), thresholds, file, problems)
         if json:
-            print_json_by_line(
-                RunReport(str(file), session.diagram.title, problems=problems).to_json()
-            )
-        raise typer.Exit(problems_code(problems))
-    losses = choose_losses(session, loss)
+            print_json_by_line(report.to_json())
+        else:
+            show(report.parts())
+    if any(origin.spoilt for origin in report.origins):
+        raise typer.Exit(PROBLEMS)
+
+
+def _report(
+    session: Session,
+    losses: Sequence[PortPath],
+    thresholds: list[str] | None,
+    file: Path,
+    problems: Iterable[Problem],
+) -> RunReport:
     try:
         done = (
             session.backward(losses, adjoints="stops", contributions=True)
@@ -54,10 +88,4 @@ def run(
     flow = (
         flow_of_run(session.program, done, losses, parse_thresholds(thresholds)) if losses else None
     )
-    report = run_report(session, done, flow, str(file), problems)
-    if json:
-        print_json_by_line(report.to_json())
-    else:
-        show(report.parts())
-    if any(origin.spoilt for origin in report.origins):
-        raise typer.Exit(PROBLEMS)
+    return run_report(session, done, flow, str(file), problems)

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-from runtime.cli.arguments import Json
+from runtime.cli.arguments import Device, EngineName, Json, Threads
+from runtime.cli.engines import opened_engine
 from runtime.cli.output import CLEAN, FAILED, PROBLEMS, UsageError, json_text, print_json
 from runtime.cli.reading import AllowedData, allow_folders, shown_reading
 from runtime.cli.studies.trainings import Job, Where, results_of, write_results
@@ -16,6 +18,7 @@ from runtime.cli.studies.variants import variants_job, variants_json, variants_p
 from runtime.cli.studies.varied import varied_job, varied_json, varied_parts
 from runtime.diagram.files.parsing import parse
 from runtime.diagram.files.storage import text_of
+from runtime.engine.session.engines import EngineChoice
 from runtime.publish.text import Part, show
 from runtime.training.studies.files import MAX_SEEDS, MAX_STEPS
 from runtime.training.studies.folder import stored_settings
@@ -113,6 +116,9 @@ def study(
             show_default=False,
         ),
     ] = None,
+    engine: EngineName = "numpy",
+    device: Device = None,
+    threads: Threads = None,
     allowed: AllowedData = None,
     json: Json = False,
 ) -> None:
@@ -140,7 +146,10 @@ def study(
     else:
         given = [variants_job(file, seeds, steps, stored) for file in files]
     where = Where(workers, scheduler, folder)
-    with shown_reading():
+    choice = EngineChoice(engine, device, threads)
+    given = [replace(job, work=replace(job.work, engine=choice)) for job in given]
+    # Opened here too, so that it is refused at once; a cluster may have what is not here.
+    with shown_reading(), opened_engine(choice if scheduler is None else EngineChoice()):
         _report([_done(job, where) for job in given], json)
 
 

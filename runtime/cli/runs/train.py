@@ -5,15 +5,16 @@ from __future__ import annotations
 import math
 import sys
 import time
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from runtime.cli.arguments import DiagramFile, Json, Values
+from runtime.cli.arguments import Device, DiagramFile, EngineName, Json, Threads, Values
+from runtime.cli.engines import opened_engine, options_of
 from runtime.cli.interrupt import interruptible
 from runtime.cli.output import (
     INTERRUPTED,
@@ -27,6 +28,7 @@ from runtime.cli.output import (
 from runtime.cli.reading import AllowedData, allow_folders, shown_reading
 from runtime.cli.sessions import has_errors, open_session
 from runtime.diagram.paths import PortPath
+from runtime.engine.session.engines import EngineChoice
 from runtime.publish.printable import visible
 from runtime.publish.problems import Problem
 from runtime.publish.text import Part, Table, show
@@ -37,6 +39,8 @@ from runtime.training.studies.seeds import seeded
 from runtime.training.trainer import Trainer
 
 if TYPE_CHECKING:
+    from runtime.diagram import Diagram
+    from runtime.engine import Session
     from runtime.training.records import StepRecord
 
 MOST = 1_000_000_000
@@ -114,6 +118,20 @@ def train(
             show_default=False,
         ),
     ] = None,
+    together: Annotated[
+        int | None,
+        typer.Option(
+            "--together",
+            metavar="K",
+            help="Rounds that an engine which compiles makes in one call; without it what suits "
+            "the diagram.",
+            show_default=False,
+            parser=_count("--together", 1),
+        ),
+    ] = None,
+    engine: EngineName = "numpy",
+    device: Device = None,
+    threads: Threads = None,
     allowed: AllowedData = None,
     values: Values = None,
     json: Json = False,
@@ -128,17 +146,15 @@ def train(
     if folder is None:
         raise UsageError("There is no folder to write to.", next_step="Add --out DIR.")
     allow_folders(allowed)
-    with shown_reading():
-        session, problems = open_session(file, values, partial(seeded, seed=seed or 0))
-        print_problems(problems)
-        if has_errors(problems):
-            raise typer.Exit(problems_code(problems))
-        if resume is not None:
-            take_settings(session, resume)
-        trainer = Trainer(session)
-    run = TrainingRun(trainer, folder, every=every, resume=resume)
-    until = trainer.training.steps if steps is None else steps
-    with run, interruptible() as interrupted:
+    choice = EngineChoice(engine, device, threads)
+    with ExitStack() as within:
+        opened = within.enter_context(opened_engine(choice))
+        make = partial(seeded, seed=seed or 0, engine=opened)
+        trainer = _trainer(file, values, make, resume)
+        run = TrainingRun(trainer, folder, every=every, resume=resume, together=together)
+        until = trainer.training.steps if steps is None else steps
+        within.enter_context(run)
+        interrupted = within.enter_context(interruptible())
         if sys.stderr.isatty():
             say(*trainer.notes, *run.notes)
         began, first = time.perf_counter(), trainer.rounds
@@ -153,12 +169,33 @@ def train(
             run.checkpoint()
             say(
                 f"Interrupted after round {trainer.rounds}; a checkpoint is in {folder}.",
-                f"Go on with: gradwire train {file} --resume {folder} --steps {until}"
-                + (f" --seed {seed}" if seed else ""),
+                " ".join(
+                    [
+                        f"Go on with: gradwire train {file} --resume {folder} --steps {until}",
+                        *(["--seed", str(seed)] if seed else []),
+                        *options_of(choice),
+                    ]
+                ),
             )
             raise typer.Exit(INTERRUPTED)
         run.finish()
         _report(run, str(file), last, speed, json)
+
+
+def _trainer(
+    file: Path,
+    values: Sequence[str] | None,
+    make: Callable[[Diagram], Session],
+    resume: Path | None,
+) -> Trainer:
+    with shown_reading():
+        session, problems = open_session(file, values, make)
+        print_problems(problems)
+        if has_errors(problems):
+            raise typer.Exit(problems_code(problems))
+        if resume is not None:
+            take_settings(session, resume)
+        return Trainer(session)
 
 
 def _watched(run: TrainingRun, until: int, interrupted: Callable[[], bool]) -> StepRecord | None:
@@ -266,6 +303,8 @@ def _json(run: TrainingRun, file: str, last: StepRecord | None, speed: float) ->
         "version": 1,
         "file": file,
         "title": trainer.session.diagram.title,
+        "engine": trainer.session.engine.name,
+        "device": trainer.session.engine.device,
         "folder": str(run.folder),
         "trained": str(run.folder / TRAINED),
         "rounds": trainer.rounds,

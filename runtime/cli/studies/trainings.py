@@ -14,6 +14,7 @@ from typing import Any
 
 import typer
 
+from runtime.cli.engines import options_of
 from runtime.cli.interrupt import interruptible
 from runtime.cli.output import INTERRUPTED, say
 from runtime.diagram.files.storage import replace_file, system_errors
@@ -98,6 +99,7 @@ def _how_to_go_on(job: Job, results: Results, where: Where) -> list[str]:
     again = ["gradwire", "study", str(job.file), "--resume", str(where.folder)]
     again += [] if where.workers is None else ["--workers", str(where.workers)]
     again += [] if where.scheduler is None else ["--scheduler", where.scheduler]
+    again += options_of(job.work.engine)
     return [
         f"Interrupted after {ended:,} of {of:,} trainings, which are kept in {where.folder}.",
         f"Go on with: {shlex.join(again)}",

@@ -34,6 +34,11 @@ class JaxEngine:
         self.devices = Devices(device)
         self._divide_weights = divide_weights
 
+    @property
+    def device(self) -> str:
+        """Its devices, in words."""
+        return str(self.devices)
+
     def plan(self, outputs: Sequence[Value], *, rows: Collection[Value] = ()) -> JaxPlan:
         """A program for some values; ``rows`` are leaves whose axis 0 is that of a batch."""
         return JaxPlan(outputs, self.devices, rows)

@@ -37,6 +37,7 @@ class NumpyEngine:
     """
 
     name = "numpy"
+    device = "cpu"
     updates_in_place = True
 
     def __init__(self, passes: Sequence[Pass] = DEFAULT, count: int | None = None) -> None:

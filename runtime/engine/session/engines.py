@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from importlib.util import find_spec
-from typing import TYPE_CHECKING, Literal, TypeAlias
+from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
 
 from blocks.errors import RunError
 from blocks.nearest import did_you_mean
@@ -15,6 +15,18 @@ if TYPE_CHECKING:
 
 EngineName: TypeAlias = Literal["numpy", "jax"]
 NAMES: tuple[EngineName, ...] = ("numpy", "jax")
+
+
+class EngineChoice(NamedTuple):
+    """Which engine to open, in words that another process can be told."""
+
+    name: str = "numpy"
+    device: str | None = None
+    threads: int | None = None
+
+    def open(self) -> Engine:
+        """The engine; raises what ``open_engine`` does."""
+        return open_engine(self.name, device=self.device, threads=self.threads)
 
 
 def open_engine(

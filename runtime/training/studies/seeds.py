@@ -15,24 +15,25 @@ from runtime.engine import Session
 if TYPE_CHECKING:
     from blocks.block import Block
     from runtime.diagram import Diagram
+    from runtime.engine.engine import Engine
 
 _STEPS_OF_A_SEED = 1 << 20
 """How far apart the steps of two seeds begin: random blocks draw by the step."""
 _SEEDS = 2**32
 
 
-def seeded(diagram: Diagram, seed: int) -> Session:
+def seeded(diagram: Diagram, seed: int, *, engine: str | Engine = "numpy") -> Session:
     """A session in which everything random depends on ``seed``; 0 is the diagram as it is.
 
     It decides the values that initialisers draw, the seeds of data sets, and the step from which
     random blocks go on.
     """
     if seed == 0:
-        return Session(diagram)
+        return Session(diagram, engine=engine)
     for page, content in diagram.pages.items():
         blocks = {name: _with_seed(block, seed) for name, block in content.blocks.items()}
         diagram = diagram.with_page(page, replace(content, blocks=blocks))
-    session = Session(diagram)
+    session = Session(diagram, engine=engine)
     program = session.program
     for path, source in program.sources("variable").items():
         if isinstance(source, Variable) and path in program.leaves and source.value is None:

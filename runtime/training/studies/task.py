@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias
@@ -16,6 +16,7 @@ from blocks.errors import GradwireError, RunError
 from runtime.data.files.access import allow_data, allowed_data
 from runtime.diagram import dumps, loads
 from runtime.diagram.document_types import Record
+from runtime.engine.session.engines import EngineChoice
 from runtime.engine.session.lookup import traced_ports
 from runtime.training.curves import Curve
 from runtime.training.diverged import DivergedError
@@ -52,6 +53,8 @@ class Work:
     """What is measured after a training; without any, the losses."""
     validate: bool = True
     """Whether the same is measured on validation rows too, where there are any."""
+    engine: EngineChoice = field(default_factory=EngineChoice)
+    """What computes."""
 
     @classmethod
     def on(
@@ -109,7 +112,8 @@ def open_session(work: Work, task: Task) -> Session:
     """The session of a training, at its start."""
     for path in work.allowed:
         allow_data(path)
-    return seeded(with_variant(_diagram(work.diagram, work.folder), task.variant), task.seed)
+    diagram = with_variant(_diagram(work.diagram, work.folder), task.variant)
+    return seeded(diagram, task.seed, engine=work.engine.open())
 
 
 def require_runnable(work: Work, task: Task) -> None:

@@ -17,6 +17,7 @@ import pytest
         ("whatif --cut ad.a {seed}", "Did you mean add"),
         ("whatif --freeze stap {seed}", "Did you mean stop?"),
         ("blocks Mull", "Did you mean Mul"),
+        ("run --engine jaxx {seed}", "Did you mean jax?"),
         ("bench --seconds x {seed}", "expected  a number from 0 to 3600"),
         ("bench --seconds nan {seed}", "expected  a number from 0 to 3600"),
         ("bench --seconds -1 {seed}", "expected  a number from 0 to 3600"),

@@ -22,9 +22,10 @@ def test_the_table_names_the_blocks_that_work(gradwire, seed):
 def test_json_has_every_key(gradwire, seed):
     report = gradwire("bench", seed, "--json", *QUICK).json
     assert list(report) == [
-        "report", "version", "file", "title", "losses", "call", "tracing", "planning", "runs",
-        "steps", "bytes", "costs",
+        "report", "version", "file", "title", "engine", "device", "losses", "call", "tracing",
+        "planning", "compiling", "runs", "steps", "bytes", "costs",
     ]  # fmt: skip
+    assert (report["engine"], report["device"], report["compiling"]) == ("numpy", "cpu", 0.0)
     assert report["losses"] == ["loss.out"]
     assert {name for cost in report["costs"] for name in cost["blocks"]} == {"mul", "add"}
 

@@ -26,8 +26,8 @@ def test_the_seed_in_a_pipe(gradwire, seed):
 def test_the_seed_as_json(gradwire, seed):
     report = gradwire("run", seed, "--json").json
     assert list(report) == [
-        "report", "version", "file", "title", "losses", "values", "passive", "gradients", "wires",
-        "thrown_away", "not_finite", "views", "problems",
+        "report", "version", "file", "title", "engine", "device", "losses", "values", "passive",
+        "gradients", "wires", "thrown_away", "not_finite", "views", "problems",
     ]  # fmt: skip
     assert (report["report"], report["version"]) == ("run", 1)
     assert report["losses"] == ["loss.out"]

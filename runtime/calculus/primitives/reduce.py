@@ -11,6 +11,8 @@ import numpy as np
 from blocks.errors import ShapeError
 from runtime.calculus.dtypes import FLOATS
 from runtime.calculus.primitives.base import YES_OR_NO, Axis, BaseOps, axes_of, axis_of
+from runtime.calculus.primitives.summing import total
+from runtime.calculus.primitives.transposing import contiguous, is_transposed
 from runtime.calculus.value import NoDerivative, Primitive, Value
 
 if TYPE_CHECKING:
@@ -57,7 +59,7 @@ def _sum_kernel(x: Any, *, out: Any, axes: tuple[int, ...]) -> None:
 
 
 def _sum(x: Any, axes: tuple[int, ...]) -> Any:
-    return np.add.reduce(x, axis=axes, keepdims=True, dtype=_wide(x.dtype))
+    return total(x, axes, _wide(x.dtype))
 
 
 def _arg(function: Callable[..., Any]) -> Callable[..., None]:
@@ -74,12 +76,33 @@ def _logsumexp_kernel(x: Any, *, out: Any, axes: tuple[int, ...]) -> None:
     np.add(np.log(_sum(np.exp(x - shift), axes)), shift, out=out, casting="unsafe")
 
 
+_BLOCK = 1 << 16
+"""Elements that are normalised at a time: small enough to stay in a processor's cache."""
+
+
+def _in_blocks(kernel: Callable[..., None]) -> Callable[..., None]:
+    """A kernel that goes through large arrays some rows at a time, for the same bits."""
+
+    def call(x: Any, *, out: Any, axis: int) -> None:
+        x = contiguous(x) if is_transposed(x) else x
+        each = max(1, _BLOCK // max(1, math.prod(x.shape[1:])))
+        if not axis or len(x) <= each:
+            kernel(x, out=out, axis=axis)
+            return
+        for start in range(0, len(x), each):
+            kernel(x[start : start + each], out=out[start : start + each], axis=axis)
+
+    return call
+
+
+@_in_blocks
 def _softmax_kernel(x: Any, *, out: Any, axis: int) -> None:
     np.subtract(x, np.max(x, axis=axis, keepdims=True), out=out)
     np.exp(out, out=out)
     np.divide(out, _sum(out, (axis,)), out=out, casting="unsafe")
 
 
+@_in_blocks
 def _log_softmax_kernel(x: Any, *, out: Any, axis: int) -> None:
     """Shifted first: ``x − log Σ eˣ`` would lose digits where x is large."""
     np.subtract(x, np.max(x, axis=axis, keepdims=True), out=out)

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from runtime.calculus.primitives import adding, erf, selecting
+from runtime.calculus.primitives import adding, erf, reduce, selecting, summing, transposing
 from runtime.calculus.primitives.convolution import Geometry, _fold_into
 from runtime.calculus.primitives.gather import _scatter_kernel
 from runtime.calculus.primitives.scatter import SET_ALONG
@@ -141,3 +141,49 @@ def test_erf_of_zeros_infinities_and_nan(dtype: str) -> None:
     erf.erf_kernel(x, out=out)
     np.testing.assert_array_equal(out, np.array([0, 0, 1, -1, np.nan, 1, -1], dtype))
     np.testing.assert_array_equal(np.signbit(out[:2]), [False, True])
+
+
+@pytest.mark.parametrize("length", range(summing.SHORTEST, summing.LONGEST + 1))
+@pytest.mark.parametrize("dtype", ["float16", "float32", "float64", "int64"])
+def test_short_rows_are_added_in_the_order_of_numpy(dtype: str, length: int) -> None:
+    x = _numbers((summing.ROWS, length), dtype, length)
+    wide = np.float32 if dtype == "float16" else x.dtype
+    with np.errstate(all="ignore"):
+        expected = np.add.reduce(x, axis=1, keepdims=True, dtype=wide)
+        found = summing.total(x, (1,), wide)
+    assert (found.dtype, found.shape) == (wide, expected.shape)
+    np.testing.assert_array_equal(found, expected)
+
+
+@pytest.mark.parametrize("length", [8, 9, 100, 127])
+def test_axes_before_a_narrow_one_are_added_half_to_half(length: int) -> None:
+    x = np.random.default_rng(0).standard_normal((300, length, 4)).astype(np.float32)
+    assert summing.adds_halves(x.shape, (1,))
+    found = summing.total(x, (1,), x.dtype)
+    np.testing.assert_allclose(found, x.sum(1, dtype=float, keepdims=True), atol=1e-4)
+    turned = np.asfortranarray(x)
+    np.testing.assert_array_equal(summing.total(turned, (1,), x.dtype), found)
+
+
+@pytest.mark.parametrize("shape", [(256, 256), (2, 300, 257), (2, 1, 8, 8192)])
+@pytest.mark.parametrize("dtype", ["float32", "bool"])
+def test_transposed_arrays_are_copied_in_blocks(shape: tuple[int, ...], dtype: str) -> None:
+    x = _numbers(shape, dtype, 1).swapaxes(-1, -2)
+    assert transposing.is_transposed(x)
+    found = transposing.contiguous(x)
+    assert found.flags.c_contiguous
+    np.testing.assert_array_equal(found, x)
+    assert transposing.contiguous(found) is found
+
+
+@pytest.mark.parametrize("kernel", [reduce._softmax_kernel, reduce._log_softmax_kernel])
+@pytest.mark.parametrize("axis", [0, 1, 2])
+def test_softmaxes_in_blocks_have_the_bits_of_the_whole(
+    kernel: Any, axis: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    x = np.random.default_rng(0).standard_normal((7, 30, 40)).astype(np.float32)
+    whole, found = np.empty_like(x), np.empty_like(x)
+    kernel(x, out=whole, axis=axis)
+    monkeypatch.setattr(reduce, "_BLOCK", 3000)
+    kernel(x, out=found, axis=axis)
+    np.testing.assert_array_equal(found, whole)

@@ -83,7 +83,8 @@ class FusedTask(TiledTask):
     def bind(self, arrays: Arrays) -> list[Step]:
         """One step. Threads share the rows; results don't depend on the number of threads."""
         shape = self.tasks[0].value.shape
-        whole = [np.broadcast_to(arrays[x], shape) for x in (*self.inputs, *self.results)]
+        copies, straight = self.straightened(arrays)
+        whole = [np.broadcast_to(straight[x], shape) for x in (*self.inputs, *self.results)]
         layout = _layout(whole)
         if layout is None:
             return super().bind(arrays)
@@ -106,7 +107,7 @@ class FusedTask(TiledTask):
             for end in ends:
                 end()
 
-        return [run]
+        return [*copies, run]
 
     def _recipe(self, spread: Sequence[bool]) -> Recipe:
         numbers = {x: i for i, x in enumerate(self.inputs)}

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from numpy.lib.stride_tricks import as_strided
 
+from runtime.calculus.primitives.summing import adds_halves
 from runtime.engine.plan.passes.stacks import in_order, stacked
 from runtime.engine.plan.simplify import attribute_key
 from runtime.engine.plan.tasks import PlainTask, Step, Task
@@ -135,8 +136,10 @@ class GroupTask(Task):
         for slot in range(len(self.tasks[0].inputs)):
             more, whole = stacked([arrays[task.inputs[slot]] for task in self.tasks])
             steps += more
-            if first.primitive.name == "sum" and not (
-                in_order(whole) and all(arrays[x].flags.c_contiguous for x in self.inputs)
+            if first.primitive.name == "sum" and (
+                not in_order(whole)
+                or not all(arrays[x].flags.c_contiguous for x in self.inputs)
+                or adds_halves(whole.shape, tuple(axis + 1 for axis in first.attributes["axes"]))
             ):
                 return [step for task in self.tasks for step in task.bind(arrays)]
             lacking = rank + 1 - whole.ndim

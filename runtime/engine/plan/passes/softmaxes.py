@@ -1,19 +1,22 @@
-"""Computes softmax of float32 along the last axis in three loops of machine code.
+"""Computes softmax of float32 along the last axis, and its logarithm, in loops of machine code.
 
 The loops find the largest element of each row; ``e = exp(x − largest)`` and its sum, in float64;
-and the quotient. The exponential has the error bound of ``runtime.engine.plan.native.functions``:
-results are within 8 units in the last place, plus the rounding of the difference.
+and the quotient, or ``x − largest − log Σ e``. The exponential has the error bound of
+``runtime.engine.plan.native.functions``: a softmax is within 8 units in the last place, plus the
+rounding of the difference; its logarithm within 2 of the larger one of it and the difference. A
+block of rows goes through all loops while it is in cache.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from runtime.calculus.primitives.reduce import SOFTMAX
+from runtime.calculus.primitives.reduce import LOG_SOFTMAX, SOFTMAX
+from runtime.calculus.primitives.transposing import contiguous
 from runtime.engine.plan import native, threads
 from runtime.engine.plan.native import Operand, Operation, Recipe, compiled
 from runtime.engine.plan.tasks import PlainTask, Task
@@ -26,6 +29,9 @@ Array = NDArray[Any]
 LARGE = 1 << 16
 """Elements from which compiling a softmax is worthwhile."""
 
+BLOCK = 1 << 17
+"""Elements that go through all loops at a time."""
+
 SHORTEST = 32
 """Elements of a row below which numpy is as fast."""
 
@@ -36,10 +42,16 @@ _POWERS = Recipe(
     (3,),
     ((3, "sum"),),
 )
+_SUMS = _POWERS._replace(results=())
 _QUOTIENTS = Recipe(
     (Operand("float32", True), Operand("float32", False)),
     (Operation("divide", "float32", (0, 1)),),
     (2,),
+)
+_LOGARITHMS = Recipe(
+    (Operand("float32", True), Operand("float32", False), Operand("float32", False)),
+    (Operation("subtract", "float32", (0, 1)), Operation("subtract", "float32", (3, 2))),
+    (4,),
 )
 
 
@@ -55,7 +67,7 @@ def softmaxes(tasks: list[Task], kept: Collection[Value]) -> list[Task]:
 def _fits(task: PlainTask) -> bool:
     value = task.value
     return (
-        value.primitive is SOFTMAX
+        value.primitive in _KERNELS
         and value.dtype == "float32"
         and value.attributes["axis"] == len(value.shape) - 1
         and value.size >= LARGE
@@ -64,31 +76,63 @@ def _fits(task: PlainTask) -> bool:
 
 
 class SoftmaxTask(PlainTask):
-    """One softmax."""
+    """One softmax, or its logarithm."""
 
     def __init__(self, task: PlainTask) -> None:
         super().__init__(task.value, task.inputs)
-        self.kernel = _softmax
+        self.kernel = _KERNELS[task.value.primitive]
 
 
-def _softmax(x: Array, *, out: Array, axis: int) -> None:
-    """Write the softmax of x to ``out``; rows with gaps are copied first."""
-    x = np.ascontiguousarray(x)
-    columns = x.shape[-1]
-    rows = x.size // columns
-    step = 4 * columns
-    found = np.empty(rows)
-    _go(_LARGEST, [(x, step), (found, 8)], rows, columns)
-    largest = found.astype(np.float32)
-    _go(_POWERS, [(x, step), (largest, 4), (out, step), (found, 8)], rows, columns)
-    total = found.astype(np.float32)
+def _in_blocks(work: Callable[[Array, Array], None]) -> Callable[..., None]:
+    """A kernel that does work on blocks of rows ``(n, columns)`` of x and ``out``.
+
+    Rows with gaps are copied first.
+    """
+
+    def kernel(x: Array, *, out: Array, axis: int) -> None:
+        columns = x.shape[-1]
+        rows, results = contiguous(x).reshape(-1, columns), out.reshape(-1, columns)
+        each = max(1, BLOCK // columns)
+
+        def share(start: int, stop: int) -> None:
+            for first in range(start, stop, each):
+                block = slice(first, min(first + each, stop))
+                work(rows[block], results[block])
+
+        threads.divided(share, len(rows), x.size)
+
+    return kernel
+
+
+@_in_blocks
+def _softmax(x: Array, out: Array) -> None:
+    largest = _folded(_LARGEST, x).astype(np.float32)
+    total = _folded(_POWERS, x, largest, out).astype(np.float32)
     # In place: each element is read before it is written.
-    _go(_QUOTIENTS, [(out, step), (total, 4), (out, step)], rows, columns)
+    _go(_QUOTIENTS, out, total, out)
 
 
-def _go(recipe: Recipe, arrays: list[tuple[Array, int]], rows: int, columns: int) -> None:
-    frame = np.array([(x.__array_interface__["data"][0], step) for x, step in arrays])
-    kernel, place = compiled(recipe), frame.ctypes.data
-    threads.divided(
-        lambda start, stop: kernel.call(place, columns, start, stop), rows, rows * columns
-    )
+@_in_blocks
+def _log_softmax(x: Array, out: Array) -> None:
+    largest = _folded(_LARGEST, x).astype(np.float32)
+    total = _folded(_SUMS, x, largest)
+    with np.errstate(all="ignore"):
+        log = np.log(total, out=total).astype(np.float32)
+    _go(_LOGARITHMS, x, largest, log, out)
+
+
+_KERNELS = {SOFTMAX: _softmax, LOG_SOFTMAX: _log_softmax}
+
+
+def _folded(recipe: Recipe, *arrays: Array) -> Array:
+    """The fold of each row."""
+    found = np.empty(len(arrays[0]))
+    _go(recipe, *arrays, found)
+    return found
+
+
+def _go(recipe: Recipe, *arrays: Array) -> None:
+    """Run a kernel on all rows of contiguous arrays."""
+    rows, columns = arrays[0].shape
+    frame = np.array([(x.__array_interface__["data"][0], x.strides[0]) for x in arrays])
+    compiled(recipe).call(frame.ctypes.data, columns, 0, rows)

@@ -18,6 +18,7 @@ from numpy.lib.stride_tricks import as_strided
 from numpy.typing import NDArray
 
 from runtime.calculus.dtypes import NUMPY
+from runtime.calculus.primitives.transposing import copy_transposed, is_transposed
 from runtime.engine.norms import RMS, rms
 from runtime.engine.plan import threads
 from runtime.engine.plan.passes.regions import Region, delayed, partition, readers_of, results_of
@@ -154,7 +155,8 @@ class TiledTask(Task):
         the number of threads.
         """
         shape = self.tasks[0].value.shape
-        whole = {x: _cut(arrays[x], shape) for x in (*self.inputs, *self.results)}
+        copies, straight = self.straightened(arrays)
+        whole = {x: _cut(straight[x], shape) for x in (*self.inputs, *self.results)}
         flat = all(
             _is_scalar(a) or (a.shape == shape and a.flags.c_contiguous) for a in whole.values()
         )
@@ -187,7 +189,17 @@ class TiledTask(Task):
             for end in ends:
                 end()
 
-        return [run]
+        return [*copies, run]
+
+    def straightened(self, arrays: Arrays) -> tuple[list[Step], Arrays]:
+        """The arrays with copies of transposed inputs, and the steps that make these."""
+        steps: list[Step] = []
+        found = {x: arrays[x] for x in (*self.inputs, *self.results)}
+        for x in self.inputs:
+            if is_transposed(arrays[x]):
+                found[x] = np.empty(x.shape, arrays[x].dtype)
+                steps.append(partial(copy_transposed, arrays[x], found[x]))
+        return steps, found
 
     def _scratch(self, shape: tuple[int, ...]) -> dict[Value, Array]:
         """Tile-sized arrays for values that don't leave the region, reused once they are free."""

@@ -38,7 +38,7 @@ CODE = ("fused", "softmaxes", "native_convolutions", "poolings")
 EAGER = {
     "native_convolutions": {"LARGE": 1, "SHORTEST": 1},
     "poolings": {"LARGE": 1, "SHORTEST": 2},
-    "softmaxes": {"LARGE": 1, "SHORTEST": 1},
+    "softmaxes": {"LARGE": 1, "SHORTEST": 1, "BLOCK": 40},
     "fused": {"LARGE": 64, "SMALLEST": 2, "COLUMNS": 48, "SHORTEST": 5},
     "tiles": {"TILE": 32, "LARGE": 64, "SMALLEST": 2},
     "groups": {"FEWEST": 3, "FEWEST_SCALARS": 5, "FEWEST_UNCOMPILED": 5},
@@ -218,6 +218,43 @@ def test_softmaxes_of_machine_code(shape: tuple[int, ...]) -> None:
         np.testing.assert_allclose(found, expected, rtol=1e-6, atol=2.0**-126)
 
 
+@compiler
+@pytest.mark.parametrize("shape", [(600, 129), (3, 5, 20_000), (256, 300)])
+def test_logarithms_of_softmaxes_of_machine_code(shape: tuple[int, ...]) -> None:
+    """Within two units in the last place of the difference from the largest, in rows in order and
+    transposed.
+    """
+    for turned in (False, True):
+        trace = Trace()
+        x = leaf(trace, *shape[:-2], *shape[:-3:-1]) if turned else leaf(trace, *shape)
+        axes = (*range(len(shape) - 2), len(shape) - 1, len(shape) - 2)
+        y = trace.xp.log_softmax(trace.xp.permute_dims(x, axes) if turned else x, -1)
+        plan = Plan([y], (passes.softmaxes,))
+        (task,) = passes.softmaxes([PlainTask(y, list(y.inputs))], ())
+        assert isinstance(task, SoftmaxTask)
+        case = (30 * np.random.default_rng(0).standard_normal(shape)).astype(np.float32)
+        case[..., 0, 3], case[..., 1, 4], case[..., 2, :] = np.nan, -np.inf, -np.inf
+        case[..., 3, 5] = np.inf
+        given = case.swapaxes(-1, -2) if turned else case
+        (found,) = results(plan, [y], {x: given})
+        with np.errstate(all="ignore"):
+            away = (case - case.max(-1, keepdims=True)).astype(np.float64)
+            expected = away - np.log(np.exp(away).sum(-1, keepdims=True))
+        np.testing.assert_array_equal(np.isnan(found), np.isnan(expected))
+        np.testing.assert_allclose(found, expected, rtol=3e-7, atol=1e-15)
+
+
+@pytest.mark.parametrize("task_pass", [passes.tiles, passes.fused])
+def test_transposed_operands_of_regions_are_copied_first(task_pass: passes.Pass) -> None:
+    trace = Trace()
+    xp, x, y = trace.xp, leaf(trace, 3, 256, 160), leaf(trace, 3, 160, 256)
+    outputs = [xp.square(xp.permute_dims(x, (0, 2, 1)) + y) * 0.5 - y]
+    plan = Plan(outputs, (task_pass,))
+    numbers = {v: np.random.default_rng(v.ndim).standard_normal(v.shape) for v in (x, y)}
+    for _ in range(2):
+        assert identical(results(plan, outputs, numbers), plain(outputs, numbers))
+
+
 # ---- order of addition ------------------------------------------------------------------------
 
 
@@ -249,6 +286,18 @@ def test_grouped_sums_of_columns_add_in_order():
     outputs = [trace.xp.stack([trace.xp.sum(column) for column in columns(trace, matrix)])]
     numbers = {matrix: np.random.default_rng(0).standard_normal((300, 200))}
     plan = Plan(outputs, (passes.groups,))
+    assert identical(results(plan, outputs, numbers), plain(outputs, numbers))
+
+
+def test_grouped_sums_over_narrow_rows_add_in_order():
+    """Alone they are too small to be added half to half; stacked they would not be."""
+    trace = Trace()
+    leaves = [leaf(trace, 200, 4) for _ in range(16)]
+    outputs = [trace.xp.stack([trace.xp.sum(x, 0) for x in leaves])]
+    rng = np.random.default_rng(0)
+    numbers = {x: rng.standard_normal(x.shape) for x in leaves}
+    plan = Plan(outputs, (passes.groups,))
+    assert any(isinstance(task, GroupTask) for _, task in plan.parts)
     assert identical(results(plan, outputs, numbers), plain(outputs, numbers))
 
 

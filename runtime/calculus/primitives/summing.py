@@ -1,0 +1,69 @@
+"""Sums along one axis of which numpy would add only a few numbers at a time."""
+
+from __future__ import annotations
+
+from math import prod
+from typing import Any
+
+import numpy as np
+
+SHORTEST, LONGEST = 2, 8
+"""Lengths of a last axis that is added slice by slice."""
+
+ROWS = 512
+"""Rows from which adding slice by slice is faster."""
+
+NARROW = 16
+"""Elements behind an axis, up to which it is added half to half."""
+
+FEWEST = 8
+"""Length of an axis from which that is faster, in an array of at least ``LARGE`` elements."""
+
+LARGE = 1 << 13
+
+
+def total(x: Any, axes: tuple[int, ...], dtype: Any) -> Any:
+    """``Σ x`` over axes that stay with length 1, added in ``dtype``."""
+    if adds_halves(x.shape, axes):
+        return _halves(x, axes[0], dtype)
+    if axes == (x.ndim - 1,) and SHORTEST <= x.shape[-1] <= LONGEST and x.flags.c_contiguous:
+        if x.size >= ROWS * x.shape[-1]:
+            return _slices(x, dtype)
+    return np.add.reduce(x, axis=axes, keepdims=True, dtype=dtype)
+
+
+def adds_halves(shape: tuple[int, ...], axes: tuple[int, ...]) -> bool:
+    """Whether one half of an axis is added to the other: in another order than numpy's, so that
+    sums that are stacked might have other bits.
+    """
+    if len(axes) != 1 or shape[axes[0]] < FEWEST or prod(shape) < LARGE:
+        return False
+    return 1 < prod(shape[axes[0] + 1 :]) <= NARROW
+
+
+def _slices(x: Any, dtype: Any) -> Any:
+    """The slices of the last axis added up, in the order in which numpy adds a row: for 8 numbers,
+    that is pairs, and pairs of pairs.
+    """
+    parts = [x[..., i : i + 1] for i in range(x.shape[-1])]
+    if len(parts) == LONGEST:
+        while len(parts) > 1:
+            pairs = zip(parts[::2], parts[1::2], strict=True)
+            parts = [np.add(a, b, dtype=dtype) for a, b in pairs]
+        return parts[0]
+    found = np.add(parts[0], parts[1], dtype=dtype)
+    for part in parts[2:]:
+        np.add(found, part, out=found)
+    return found
+
+
+def _halves(x: Any, axis: int, dtype: Any) -> Any:
+    """One half of an axis added to the other until one element is left."""
+    before = (slice(None),) * axis
+    while (length := x.shape[axis]) > 1:
+        half = length // 2
+        found = np.add(x[*before, :half], x[*before, half : 2 * half], dtype=dtype)
+        if length % 2:
+            found[*before, :1] += x[*before, -1:]
+        x = found
+    return x

@@ -14,8 +14,8 @@ import numpy as np
 
 from blocks.errors import DTypeError, TraceError
 from runtime.calculus.dtypes import FLOATS, array_of, common_dtype, scalar_dtype
+from runtime.calculus.kernels.erf import erf_kernel, erf_of_scalars
 from runtime.calculus.primitives.base import BaseOps, broadcast_shapes
-from runtime.calculus.primitives.erf import erf_kernel, erf_of_scalars
 from runtime.calculus.value import Primitive, Value
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ import numpy as np
 
 from blocks.errors import DTypeError, ShapeError
 from runtime.calculus.dtypes import INTEGERS, checked_dtype
-from runtime.calculus.primitives.adding import add_rows
+from runtime.calculus.kernels.adding import add_rows
 from runtime.calculus.primitives.base import BaseOps, axis_of, lengths_of
 from runtime.calculus.value import NoDerivative, Primitive, Value
 

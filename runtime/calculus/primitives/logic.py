@@ -8,8 +8,8 @@ import numpy as np
 
 from blocks.errors import DTypeError
 from runtime.calculus.dtypes import INTEGERS, strong
+from runtime.calculus.kernels.selecting import select
 from runtime.calculus.primitives.base import YES_OR_NO, BaseOps, broadcast_shapes
-from runtime.calculus.primitives.selecting import select
 from runtime.calculus.value import NoDerivative, Primitive, Value
 
 if TYPE_CHECKING:

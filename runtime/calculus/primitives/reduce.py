@@ -10,9 +10,9 @@ import numpy as np
 
 from blocks.errors import ShapeError
 from runtime.calculus.dtypes import FLOATS
+from runtime.calculus.kernels.summing import total
+from runtime.calculus.kernels.transposing import contiguous, is_transposed
 from runtime.calculus.primitives.base import YES_OR_NO, Axis, BaseOps, axes_of, axis_of
-from runtime.calculus.primitives.summing import total
-from runtime.calculus.primitives.transposing import contiguous, is_transposed
 from runtime.calculus.value import NoDerivative, Primitive, Value
 
 if TYPE_CHECKING:

@@ -11,7 +11,8 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from runtime.calculus.primitives import adding, erf, reduce, selecting, summing, transposing
+from runtime.calculus.kernels import adding, erf, selecting, summing, transposing
+from runtime.calculus.primitives import reduce
 from runtime.calculus.primitives.convolution import Geometry, _fold_into
 from runtime.calculus.primitives.gather import _scatter_kernel
 from runtime.calculus.primitives.scatter import SET_ALONG

@@ -15,7 +15,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from math import inf, nan
 
-from runtime.calculus.primitives.erf import FAR_ERF, NEAR_ERF
+from runtime.calculus.kernels.erf import FAR_ERF, NEAR_ERF
 from runtime.engine.plan.native.writer import Writer, maximum, number
 
 _SHIFT = 12582912.0

@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from runtime.calculus.kernels.transposing import contiguous
 from runtime.calculus.primitives.reduce import LOG_SOFTMAX, SOFTMAX
-from runtime.calculus.primitives.transposing import contiguous
 from runtime.engine.plan import native, threads
 from runtime.engine.plan.native import Operand, Operation, Recipe, compiled
 from runtime.engine.plan.tasks import PlainTask, Task

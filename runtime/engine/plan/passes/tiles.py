@@ -18,7 +18,7 @@ from numpy.lib.stride_tricks import as_strided
 from numpy.typing import NDArray
 
 from runtime.calculus.dtypes import NUMPY
-from runtime.calculus.primitives.transposing import copy_transposed, is_transposed
+from runtime.calculus.kernels.transposing import copy_transposed, is_transposed
 from runtime.engine.norms import RMS, rms
 from runtime.engine.plan import threads
 from runtime.engine.plan.passes.regions import Region, delayed, partition, readers_of, results_of

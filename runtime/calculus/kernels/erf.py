@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from runtime.calculus.primitives.selecting import select
+from runtime.calculus.kernels.selecting import select
 
 _CHUNK = 1 << 14
 """Elements that are computed at a time: small enough to stay in a processor's cache."""

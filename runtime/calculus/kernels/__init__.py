@@ -1,0 +1,1 @@
+"""How numpy computes what it has no fast function for."""

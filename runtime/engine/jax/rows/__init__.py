@@ -1,4 +1,11 @@
-"""How JAX computes each primitive: one row each."""
+"""How JAX computes each primitive: one row each, to the numbers of the numpy kernels.
+
+What XLA makes of them differs: numbers below the least normal one are 0 on a processor; functions
+round in another way, by up to 8 units in the last place; sums are added in another order; dividing
+by a broadcast number is multiplying by its reciprocal; constants that are added one after the
+other are added up first; float64 becomes float16 by way of float32; of 0 and −0, ``maximum`` may
+take the other one.
+"""
 
 from __future__ import annotations
 

@@ -38,8 +38,10 @@ class Given:
     def __init__(self, operations: Operations, homes: dict[Value, Home]) -> None:
         self._operations, self._homes = operations, homes
         self._cuts: dict[Value, Cut | None] = {}
-        self._places: dict[Value, list[tuple[Value, int]]] = {}
-        """The stacks that a value is in, each with its place along axis 0."""
+        self._places: dict[Value, dict[Value, int]] = {}
+        """Where the values of each stack are along axis 0."""
+        self._stacked_in: dict[Value, dict[Value, None]] = {}
+        """The stacks that a value is in."""
         self.stacks: dict[Value, Joined] = {}
 
     def slot(self, body: Body, sources: tuple[Value, ...], deep: int = 0) -> Value:
@@ -133,11 +135,12 @@ class Given:
 
     def _stacked(self, sources: Sequence[Value]) -> Rows | None:
         """Sources that were stacked before, for another loop."""
-        for stack, _ in self._places.get(sources[0], ()):
-            places = [place for x in sources for s, place in self._places.get(x, ()) if s is stack]
-            stride = _stride(places) if len(places) == len(sources) else None
-            if stride is not None:
-                return Rows(stack, 0, places[0], stride, _height(sources[0]))
+        for stack in self._stacked_in.get(sources[0], ()):
+            places = [self._places[stack].get(x) for x in sources]
+            known = [place for place in places if place is not None]
+            stride = _stride(known)
+            if stride is not None and len(known) == len(places):
+                return Rows(stack, 0, known[0], stride, _height(sources[0]))
         return None
 
     def _stack(self, body: Body, sources: Sequence[Value]) -> Rows:
@@ -146,7 +149,8 @@ class Given:
         stack = body.leaf((len(sources) * height, *rest), sources[0].dtype)
         self.stacks[stack] = Joined(stack, 0, tuple(pieces(sources, self._homes)))
         for i, source in enumerate(sources):
-            self._places.setdefault(source, []).append((stack, i * height))
+            self._places.setdefault(stack, {})[source] = i * height
+            self._stacked_in.setdefault(source, {})[stack] = None
         return Rows(stack, 0, 0, height, height)
 
 

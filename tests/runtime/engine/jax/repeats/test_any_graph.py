@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import numpy as np
 import pytest
 
@@ -10,6 +12,9 @@ pytest.importorskip("jax")
 from runtime.engine.jax.repeats import Limits
 from tests.runtime.engine.jax.repeats.rolling import assert_same, loops, of_values
 from tests.runtime.engine.programs import BINARY, FAMILIES, Writer, Written
+
+if TYPE_CHECKING:
+    from runtime.calculus import Value
 
 EAGER = Limits(steps=2, saved=1)
 
@@ -65,3 +70,18 @@ def test_most_random_repetitions_are_rolled() -> None:
         c = of_values(written.outputs, dict.fromkeys(written.leaves, np.zeros(())))
         found += any(loop.steps >= 6 for loop in loops(c.rolled(EAGER)))
     assert found >= 8
+
+
+def test_a_value_that_is_in_a_stack_twice_stands_for_nothing_else() -> None:
+    w = Writer(0)
+    xp, a, *others = w.xp, *(w.leaf((2,)) for _ in range(6))
+
+    def chain(h: Value, reads: list[Value]) -> Value:
+        for x in reads:
+            h = xp.tanh(xp.sin(h + x) * 0.5)
+        return h
+
+    first = chain(others[0], [a, others[1], a, others[2], others[3]])
+    second = xp.exp(chain(xp.cos(first), [a, others[4], others[1]]))
+    c = of_values([first, second], w.done([]).numbers(0))
+    assert [loop.steps for loop in loops(assert_same(c, EAGER))] == [5, 3]

@@ -173,7 +173,7 @@ def _done(job: Job, where: Where) -> tuple[list[Part], dict[str, Any], int]:
         parts, record = variants_parts(file, judged), variants_json(file, judged)
         code = code or (CLEAN if judged.holds else PROBLEMS)
     if where.folder is not None:
-        write_results(where.folder, results, json_text(_json([record])))
+        write_results(where.folder, results, json_text(_json([record])), job.title or job.file.name)
         parts.append(f"The results are in {where.folder}.")
     return parts, record, code
 

@@ -18,6 +18,8 @@ from runtime.cli.engines import options_of
 from runtime.cli.interrupt import interruptible
 from runtime.cli.output import INTERRUPTED, say
 from runtime.diagram.files.storage import replace_file, system_errors
+from runtime.publish.studies.drawing import drawing
+from runtime.publish.studies.figures import figures
 from runtime.publish.studies.tables import results_csv
 from runtime.training.process.children import processors
 from runtime.training.studies.cluster import on_cluster
@@ -85,11 +87,13 @@ def results_of(job: Job, where: Where) -> Results:
     return results
 
 
-def write_results(folder: Path, results: Results, report: str) -> None:
-    """Write the results into the folder of a study, for other programs."""
-    for name, text in ((CSV, results_csv(results)), (JSON, report)):
+def write_results(folder: Path, results: Results, report: str, title: str) -> None:
+    """Write the results into the folder of a study: for other programs, and as plots."""
+    texts = {CSV: results_csv(results), JSON: report}
+    texts |= {name: drawing(figure) for name, figure in figures(results, title).items()}
+    for name, text in texts.items():
         with system_errors(folder / name, "write"):
-            replace_file(folder / name, text.encode())
+            replace_file(folder / name, text.encode("utf-8", "replace"))
 
 
 def _how_to_go_on(job: Job, results: Results, where: Where) -> list[str]:

@@ -31,7 +31,7 @@ def variants_job(file: Path, seeds: int | None, steps: int | None, stored: Setti
     settings = Settings.of(
         diagram, varied, work.measures, study.steps if steps is None else steps, study.variants
     )
-    return Job(file, work, varied, planned, settings, study)
+    return Job(file, work, varied, planned, settings, study, study.title or diagram.title)
 
 
 def variants_json(file: str, result: StudyResult) -> dict[str, Any]:

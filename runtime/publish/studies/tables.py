@@ -73,16 +73,20 @@ def results_csv(results: Results) -> str:
 
 
 def reasons_parts(results: Results) -> list[Part]:
-    """Why trainings have no number: a row for each reason, with what it was first."""
-    first: dict[tuple[str, str], list[str]] = {}
+    """Why trainings have no number: a row for each combination and way to end, with its first."""
+    first: dict[tuple[str, str], tuple[str, str]] = {}
+    more: Counter[tuple[str, str]] = Counter()
     for planned, trained in results.ended():
         if trained.status != "trained":
-            told = ", ".join(f"{name} = {shown(x)}" for name, x in planned.settings.items())
-            first.setdefault((trained.status, trained.reason), []).append(told)
+            told = [f"{name} = {shown(value)}" for name, value in planned.settings.items()]
+            rest = [text for name, text in zip(planned.settings, told, strict=True) if name != SEED]
+            kind: tuple[str, str] = (", ".join(rest), trained.status)
+            first.setdefault(kind, (", ".join(told), trained.reason))
+            more[kind] += 1
     rows = []
-    for (status, reason), each in list(first.items())[:MOST_ROWS]:
-        more = f" and {len(each) - 1} more" if len(each) > 1 else ""
-        rows.append((each[0] + more, status, reason))
+    for kind, (training, reason) in list(first.items())[:MOST_ROWS]:
+        others = f" and {more[kind] - 1} more" if more[kind] > 1 else ""
+        rows.append((training + others, kind[1], reason))
     head = ("training", "status", "reason")
     return [Table("Not trained to the end", head, tuple(rows))] if rows else []
 

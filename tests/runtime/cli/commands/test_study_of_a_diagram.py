@@ -59,6 +59,8 @@ def test_processes_give_the_same_report_and_files(gradwire, regression, tmp_path
     assert one.code == two.code == 0
     assert timeless(one.out) == timeless(two.out)
     assert timeless((tmp_path / "2" / "results.json").read_text()) == timeless(two.out)
+    for name in ("over_lr.svg", "curves.svg"):
+        assert (tmp_path / "1" / name).read_text() == (tmp_path / "2" / name).read_text()
     (study,) = one.json["studies"]
     assert (one.json["report"], one.json["version"]) == ("study", 1)
     assert study["varied"] == {"lr": [0.1, 0.5], "seed": [0, 1, 2]}

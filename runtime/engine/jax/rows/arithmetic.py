@@ -11,7 +11,7 @@ from jax import lax
 
 from runtime.calculus.dtypes import SIGNED, is_float
 from runtime.calculus.primitives.base import CONSTANT
-from runtime.engine.jax.rows.base import Row, broadcast, origin, wide
+from runtime.engine.jax.rows.base import Row, broadcast, origin, some, wide
 
 if TYPE_CHECKING:
     from jax import Array
@@ -67,7 +67,7 @@ def _remainder(a: Array, b: Array) -> Array:
 
 def _by_zero(a: Array, b: Array) -> Array:
     """Whether an integer is divided by 0."""
-    return jnp.any(broadcast(a, b)[1] == 0)
+    return some(broadcast(a, b)[1] == 0)
 
 
 def _never_by_zero(value: Value) -> bool:
@@ -99,7 +99,7 @@ def _whole_power(a: Array, b: Array) -> Array:
 
 def _to_negative(a: Array, b: Array) -> Array:
     """Whether an integer is raised to a negative power."""
-    return jnp.any(broadcast(a, b)[1] < 0)
+    return some(broadcast(a, b)[1] < 0)
 
 
 def _never_to_negative(value: Value) -> bool:

@@ -45,6 +45,13 @@ def broadcast(*arrays: Array) -> tuple[Array, ...]:
     return tuple(x if x.shape == shape else jnp.broadcast_to(x, shape) for x in arrays)
 
 
+def some(x: Array) -> Array:
+    """Whether an element is true: counted, as a sum over devices travels with those of gradients,
+    where one of booleans would be an exchange of its own.
+    """
+    return jnp.sum(x, dtype=jnp.float32) > 0
+
+
 def wide(x: Array) -> Array:
     """``x`` in the dtype that sums and matrices are computed in: float32 for float16."""
     return x.astype(jnp.float32) if x.dtype == jnp.float16 else x

@@ -13,7 +13,7 @@ from jax import lax
 from runtime.calculus.primitives.base import CONSTANT
 from runtime.calculus.primitives.gather import ARGSORT
 from runtime.calculus.primitives.reduce import ARGMAX, ARGMIN
-from runtime.engine.jax.rows.base import Row, origin
+from runtime.engine.jax.rows.base import Row, origin, some
 
 if TYPE_CHECKING:
     from jax import Array
@@ -33,9 +33,9 @@ def outside(x: Array, indices: Array, *_: Array, axis: int) -> Array:
     """Whether an index is out of range."""
     length = x.shape[axis]
     if jnp.issubdtype(indices.dtype, jnp.unsignedinteger):
-        return jnp.any(indices.astype(jnp.uint64) >= length)
+        return some(indices.astype(jnp.uint64) >= length)
     found = indices.astype(jnp.int64)
-    return jnp.any((found < -length) | (found >= length))
+    return some((found < -length) | (found >= length))
 
 
 def why_outside(value: Value) -> str:

@@ -68,6 +68,18 @@ def _rms(x: Array) -> Array:
     return jnp.where(plain, top * jnp.sqrt(mean), top)
 
 
+def _sum_of_squares(x: Array) -> Array:
+    """Σ x² in float64, by rows of the dtype of x unless that overflows."""
+
+    def exactly() -> Array:
+        return jnp.sum(jnp.square(x.astype(jnp.float64)))
+
+    if x.dtype != jnp.float32 or not x.ndim:
+        return exactly()
+    total = jnp.sum(jnp.sum(jnp.square(x), axis=-1).astype(jnp.float64))
+    return lax.cond(jnp.isfinite(total), lambda: total, exactly)
+
+
 ROWS = {
     "sum": Row(_sum),
     "max": _reduction(jnp.max),
@@ -81,4 +93,5 @@ ROWS = {
     "log_softmax": Row(_log_softmax),
     "cumulative_sum": Row(lambda x, *, axis: lax.cumsum(wide(x), axis)),
     "rms": Row(_rms),
+    "sum_of_squares": Row(_sum_of_squares),
 }

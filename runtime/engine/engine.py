@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeAlias
 
 from numpy.typing import NDArray
@@ -90,6 +91,10 @@ class Stage(NamedTuple):
     """Values to return from each iteration."""
     rows: tuple[Value, ...] = ()
     times: int = 1
+    guard: Value | None = None
+    """A boolean leaf: where it is false, nothing is written, and the results are 0."""
+    hands_on: Mapping[Value, Value] = MappingProxyType({})
+    """New values of leaves that only later stages of the same iteration read."""
 
 
 class Loop(Protocol):
@@ -135,8 +140,8 @@ class Engine(Protocol):
         ``rows`` are leaves whose axis 0 is that of a batch, which several devices may share.
         """
 
-    def memory(self) -> Memory:
-        """An empty memory."""
+    def memory(self, *, rows: Collection[Value] = ()) -> Memory:
+        """An empty memory; see ``plan`` for ``rows``."""
 
     def loop(self, stages: Sequence[Stage], memory: Any) -> Loop:
         """Plan iterations that write leaves, as training does, on a memory of this engine."""

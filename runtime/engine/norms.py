@@ -186,12 +186,34 @@ def norm_of(value: Value) -> Value:
     return value.trace.apply(RMS, value)
 
 
+def square_of(value: Value) -> Value:
+    """Trace the sum of the squares of a value: a float64 of rank 0."""
+    return value.trace.apply(SUM_OF_SQUARES, value)
+
+
+def sum_of_squares(block: Array) -> float:
+    """The sum of the squares of all elements, of an array of one dimension; in float64 where that
+    of their dtype overflows, and for float16.
+    """
+    with np.errstate(over="ignore", invalid="ignore"):  # computed again in float64
+        total = float(np.dot(block, block)) if block.itemsize >= 4 else math.inf
+    if not math.isfinite(total):
+        wide = block.astype(np.float64)
+        total = float(np.dot(wide, wide))
+    return total
+
+
 def _infer(x: Value) -> tuple[Shape, str]:
     return (), "float64"
 
 
-def _kernel(x: Array, *, out: Array) -> None:
+def _rms_kernel(x: Array, *, out: Array) -> None:
     out[...] = rms(x)
 
 
-RMS = Primitive("rms", _infer, _kernel, (None,))
+def _squares_kernel(x: Array, *, out: Array) -> None:
+    out[...] = sum_of_squares(x.reshape(-1))
+
+
+RMS = Primitive("rms", _infer, _rms_kernel, (None,))
+SUM_OF_SQUARES = Primitive("sum_of_squares", _infer, _squares_kernel, (None,))

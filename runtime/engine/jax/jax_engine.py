@@ -43,9 +43,9 @@ class JaxEngine:
         """A program for some values; ``rows`` are leaves whose axis 0 is that of a batch."""
         return JaxPlan(outputs, self.devices, rows)
 
-    def memory(self) -> JaxMemory:
-        """An empty memory on the devices."""
-        return JaxMemory(self.devices, self._divide_weights)
+    def memory(self, *, rows: Collection[Value] = ()) -> JaxMemory:
+        """An empty memory on the devices; see ``plan`` for ``rows``."""
+        return JaxMemory(self.devices, rows, self._divide_weights)
 
     def loop(self, stages: Sequence[Stage], memory: JaxMemory) -> JaxLoop:
         """A program for many iterations in one call."""

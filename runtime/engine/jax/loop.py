@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -32,16 +32,20 @@ _LARGE = 1 << 16
 class JaxMemory:
     """Leaves on the devices; see ``runtime.engine.engine.Memory``.
 
-    With ``divide``, the longest axis of large ones is divided over the devices.
+    The axis 0 of ``rows`` is divided over the devices, with ``divide`` the longest axis of large
+    leaves too.
     """
 
-    def __init__(self, devices: Devices, divide: bool = False) -> None:
+    def __init__(self, devices: Devices, rows: Collection[Value], divide: bool) -> None:
         self.devices = devices
         self.arrays: dict[Value, jax.Array] = {}
+        self._rows = set(rows)
         self._divide = divide
 
     def where(self, leaf: Value) -> NamedSharding:
         """How the devices share a leaf."""
+        if leaf in self._rows:
+            return self.devices.batch(leaf.shape)
         if self._divide and leaf.size >= _LARGE:
             return self.devices.largest(leaf.shape)
         return self.devices.whole
@@ -71,12 +75,16 @@ class JaxLoop:
         self._stages = tuple(stages)
         self._memory = memory
         self._devices = memory.devices
-        self._traced = [Traced([*stage.writes.values(), *stage.results]) for stage in stages]
-        rows = {leaf for stage in stages for leaf in stage.rows}
+        self._traced = [
+            Traced([*stage.writes.values(), *stage.hands_on.values(), *stage.results])
+            for stage in stages
+        ]
+        given = {leaf for stage in stages for leaf in (*stage.rows, *stage.hands_on)}
         written = dict.fromkeys(leaf for stage in stages for leaf in stage.writes)
         self._written = list(written)
         read = {leaf: None for traced in self._traced for leaf in traced.leaves}
-        self._read = [leaf for leaf in read if leaf not in rows and leaf not in written]
+        read |= {stage.guard: None for stage in stages if stage.guard is not None}
+        self._read = [leaf for leaf in read if leaf not in given and leaf not in written]
         self.leaves = [*self._written, *self._read]
         """The leaves that must be in the memory before a run."""
         self._constants = {
@@ -143,6 +151,10 @@ class JaxLoop:
             keep = partial(lax.dynamic_update_index_in_dim, index=number, axis=0)
             return written, jax.tree.map(keep, kept, new)
 
+        if room == 1:
+            written, new = self._once(known, written, jax.tree.map(lambda row: row[0], rows))
+            results, failures = jax.tree.map(lambda one: one[None], new)
+            return written, results, failures
         now = jax.tree.map(lambda array: jax.ShapeDtypeStruct(array.shape[1:], array.dtype), rows)
         forms = jax.eval_shape(lambda *given: self._once(known, *given)[1], written, now)
         kept = jax.tree.map(lambda form: jnp.zeros((room, *form.shape), form.dtype), forms)
@@ -154,14 +166,8 @@ class JaxLoop:
         found = known | dict(zip(self._written, written, strict=True))
         told = []
         for stage, traced, arrays in zip(self._stages, self._traced, rows, strict=True):
-            once = partial(_stage_once, stage, traced, dict(found))
-            leaves = [found[leaf] for leaf in stage.writes]
-            if stage.times == 1:
-                leaves, given = once(leaves, [array[0] for array in arrays])
-                given = jax.tree.map(lambda one: one[None], given)
-            else:
-                leaves, given = lax.scan(once, leaves, arrays)
-            found |= zip(stage.writes, leaves, strict=True)
+            new, given = _stage(stage, traced, found, arrays)
+            found |= new
             told.append(given)
         return [found[leaf] for leaf in self._written], tuple(zip(*told, strict=True))
 
@@ -173,13 +179,42 @@ class JaxLoop:
         return [[self._devices.fetch(result)[:count] for result in stage] for stage in results]
 
 
-def _stage_once(
-    stage: Stage, traced: Traced, known: dict[Value, Any], written: Any, rows: Any
+def _stage(stage: Stage, traced: Traced, known: dict[Value, Any], rows: Any) -> Any:
+    """One stage: new leaves, and its results and failures, along an axis of its times."""
+    once = partial(_once, stage, traced, known)
+    if stage.times == 1:
+        new, told = once({}, [array[0] for array in rows])
+        return new, jax.tree.map(lambda one: one[None], told)
+    written = [*stage.writes, *stage.hands_on]
+
+    def again(leaves: Any, now: Any) -> Any:
+        new, told = once(dict(zip(written, leaves, strict=True)), now)
+        return [new[leaf] for leaf in written], told
+
+    leaves, told = lax.scan(again, [known[leaf] for leaf in written], rows)
+    return dict(zip(written, leaves, strict=True)), told
+
+
+def _once(
+    stage: Stage, traced: Traced, known: dict[Value, Any], own: dict[Value, Any], rows: Any
 ) -> Any:
-    """One stage: new leaves, and its results and failures."""
-    known = known | dict(zip(stage.writes, written, strict=True))
-    known |= zip(stage.rows, rows, strict=True)
-    outputs, failures = traced({v: known[v] for v in (*traced.leaves, *traced.constants)})
-    new = dict(zip(traced.outputs, outputs, strict=True))
-    results = [new[value] for value in stage.results]
-    return [new[value] for value in stage.writes.values()], (results, failures)
+    """A stage, once: new leaves, and its results and failures."""
+    known = known | own | dict(zip(stage.rows, rows, strict=True))
+    given = {value: known[value] for value in (*traced.leaves, *traced.constants)}
+    written = {**stage.writes, **stage.hands_on}
+
+    def computed() -> Any:
+        outputs, failures = traced(given)
+        new = dict(zip(traced.outputs, outputs, strict=True))
+        results = [new[value] for value in stage.results]
+        return [new[value] for value in written.values()], (results, failures)
+
+    def skipped() -> Any:
+        _, told = jax.eval_shape(computed)
+        zeros = jax.tree.map(lambda form: jnp.zeros(form.shape, form.dtype), told)
+        return [known[leaf] for leaf in written], zeros
+
+    leaves, told = (
+        computed() if stage.guard is None else lax.cond(known[stage.guard], computed, skipped)
+    )
+    return dict(zip(written, leaves, strict=True)), told

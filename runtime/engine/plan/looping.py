@@ -46,16 +46,19 @@ class PlannedLoop:
     def __init__(self, engine: NumpyEngine, stages: Sequence[Stage], memory: PlannedMemory) -> None:
         self._stages = stages
         self._memory = memory
-        for stage in stages:
-            for leaf in (*stage.writes, *stage.rows):
+        self._written = [{**stage.writes, **stage.hands_on} for stage in stages]
+        for stage, written in zip(stages, self._written, strict=True):
+            for leaf in (*written, *stage.rows):
                 memory.array(leaf)
         self._plans = []
-        for stage in stages:
-            plan = engine.plan([*stage.writes.values(), *stage.results], memory.arrays)
+        for stage, written in zip(stages, self._written, strict=True):
+            plan = engine.plan([*written.values(), *stage.results], memory.arrays)
             memory.arrays |= plan.leaves
             self._plans.append(plan)
-        rows = {leaf for stage in stages for leaf in stage.rows}
-        read = {leaf: None for plan in self._plans for leaf in plan.leaves if leaf not in rows}
+        given = {leaf for stage in stages for leaf in (*stage.rows, *stage.hands_on)}
+        read = {leaf: None for plan in self._plans for leaf in plan.leaves}
+        read |= {stage.guard: None for stage in stages if stage.guard is not None}
+        read = {leaf: None for leaf in read if leaf not in given}
         self.leaves = list(read)
         """The leaves that must be in the memory before a run."""
 
@@ -67,7 +70,7 @@ class PlannedLoop:
         count = max((len(array) for arrays in rows for array in arrays), default=1)
         found = [
             [
-                np.empty((count, stage.times, *value.shape), NUMPY[value.dtype])
+                np.zeros((count, stage.times, *value.shape), NUMPY[value.dtype])
                 for value in stage.results
             ]
             for stage in self._stages
@@ -81,10 +84,12 @@ class PlannedLoop:
 
     def _once(self, place: int, rows: Sequence[Array], results: Sequence[Array]) -> None:
         stage, plan = self._stages[place], self._plans[place]
+        if stage.guard is not None and not self._memory.array(stage.guard):
+            return
         for leaf, array in zip(stage.rows, rows, strict=True):
             np.copyto(self._memory.array(leaf), array, casting="unsafe")
         plan.run()
-        new = {leaf: plan.read(value) for leaf, value in stage.writes.items()}
+        new = {leaf: plan.read(value) for leaf, value in self._written[place].items()}
         for value, result in zip(stage.results, results, strict=True):
             result[...] = plan.read(value)
         for leaf, array in new.items():

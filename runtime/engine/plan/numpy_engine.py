@@ -66,8 +66,8 @@ class NumpyEngine:
         context.run(threads.own, self.count)
         return context.run(_LimitedPlan, self.count, outputs, self.passes, leaves, places)
 
-    def memory(self) -> PlannedMemory:
-        """An empty memory."""
+    def memory(self, *, rows: Collection[Value] = ()) -> PlannedMemory:
+        """An empty memory. ``rows`` make no difference."""
         return PlannedMemory()
 
     def loop(self, stages: Sequence[Stage], memory: PlannedMemory) -> PlannedLoop:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from runtime.engine.compiled import rows_of
 from runtime.engine.session.updating import Updating
 
 if TYPE_CHECKING:
@@ -37,7 +38,7 @@ class Looped(Updating):
     ) -> None:
         super().__init__(program, store, lock)
         self._engine = engine
-        self.memory = engine.memory()
+        self.memory = engine.memory(rows=rows_of(program))
         """Where leaves are."""
         self._leaves: set[Value] = set()
         self._streams: dict[Value, Stream] = {}

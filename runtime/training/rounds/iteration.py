@@ -34,7 +34,7 @@ _ROOM = 1 << 28
 class Act(NamedTuple):
     """One thing that happens in a round."""
 
-    kind: Literal["collect", "accumulate", "update", "both", "average"]
+    kind: Literal["collect", "accumulate", "update", "average"]
     part: LoopedTurn | LoopedAverage
     recordings: Sequence[Recording] = ()
     """What an update does to each group, or an average to its targets."""
@@ -46,12 +46,7 @@ class Act(NamedTuple):
         """Passes that it makes."""
         if self.kind == "accumulate" and isinstance(self.part, LoopedTurn):
             return self.part.rule.accumulate - 1
-        return int(self.kind in ("collect", "both"))
-
-    @property
-    def moves(self) -> bool:
-        """Whether variables move by an optimiser."""
-        return self.kind in ("update", "both")
+        return int(self.kind == "collect")
 
     @property
     def form(self) -> Any:
@@ -84,11 +79,7 @@ def planned(
                 acts.append(Act("accumulate", turn))
         elif turn.variables:
             count = updates[turn.name] = updates[turn.name] + 1
-            kind: Literal["update", "both"] = "update"
-            if acts[-1] == Act("collect", turn):
-                kind = "both"
-                acts.pop()
-            acts.append(Act(kind, turn, turn.recorded(count), count))
+            acts.append(Act("update", turn, turn.recorded(count), count))
     for average in averages:
         count = updates[average.name] = updates[average.name] + 1
         acts.append(Act("average", average, average.recorded(count), count))
@@ -146,8 +137,6 @@ class Iteration:
             for recording, row, group in zip(act.recordings, rows, part.groups, strict=False)
         ]
         changing, clip = self._drawn(), part.rule.clip
-        if act.kind == "both":
-            return staging.collect_and_update(part.given, changing, clip, moves)
         if act.kind == "collect":
             return staging.collect(part.given, part.sums, changing)
         if act.kind == "accumulate":
@@ -233,7 +222,7 @@ class _Told:
             return
         self._turns[part.name] = part
         if act.passes:
-            for losses, _, squares, fine in zip(*given[:4], strict=True):
+            for losses, _, squares, fine in zip(*given, strict=True):
                 self._pass(part, losses, squares, fine, act.kind == "accumulate")
                 if self.error is not None:
                     return
@@ -241,8 +230,8 @@ class _Told:
                 self._watched = dict(zip(map(str, part.ports), given[1][0], strict=True))
             if act.kind != "collect" or part.rule.accumulate == 1:
                 self._losses = self._collected(part) | self._losses
-        if act.moves:
-            self._move(act, part, *(result[0] for result in given[-4:]))
+        if act.kind == "update":
+            self._move(act, part, *(result[0] for result in given))
 
     def _pass(
         self,

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from runtime.calculus.primitives.base import LEAF
 from runtime.engine.engine import Stage
+from runtime.engine.norms import square_of
 from runtime.engine.plan.simplify import leaves_of
 
 if TYPE_CHECKING:
@@ -60,23 +61,16 @@ class Staging:
         self._healthy = healthy
 
     def collect(self, given: Pass, into: Mapping[str, Value], changing: Iterable[Value]) -> Stage:
-        """A pass that leaves its gradients in leaves, by variable. Results: see ``measured``."""
-        results = self.measured(given)
-        return self._stage(
-            {into[path]: gradient for path, gradient in given.gradients.items()},
-            results,
-            changing,
-            self._and(self._healthy, results[-1]),
-        )
+        """A pass that hands its gradients on in leaves, by variable. Results: see ``measured``."""
+        gradients = {into[path]: gradient for path, gradient in given.gradients.items()}
+        return self._pass(given, gradients, changing)
 
     def accumulate(
         self, given: Pass, into: Mapping[str, Value], changing: Iterable[Value], times: int
     ) -> Stage:
         """More passes, whose gradients are added to leaves. Results: see ``measured``."""
-        results = self.measured(given)
         sums = {into[path]: into[path] + gradient for path, gradient in given.gradients.items()}
-        healthy = self._and(self._healthy, results[-1])
-        return self._stage(sums, results, changing, healthy)._replace(times=times)
+        return self._pass(given, sums, changing)._replace(times=times)
 
     def update(
         self,
@@ -85,53 +79,10 @@ class Staging:
         clip: Clip | None,
         moves: Sequence[Moves],
     ) -> Stage:
-        """An update of variables by gradients. Results: see ``moved``."""
-        writes, results = self.moved(gradients, divisor, clip, moves, self._healthy)
-        rows = [move.scalars for move in moves]
-        return self._stage(writes, results, rows, self._and(self._healthy, results[-1]))
+        """An update of variables by gradients.
 
-    def collect_and_update(
-        self, given: Pass, changing: Iterable[Value], clip: Clip | None, moves: Sequence[Moves]
-    ) -> Stage:
-        """A pass, and an update by its gradients. Results: those of both."""
-        measured = self.measured(given)
-        healthy = self._and(self._healthy, measured[-1])
-        writes, moved = self.moved(given.gradients, 1, clip, moves, healthy)
-        rows = [*changing, *(move.scalars for move in moves)]
-        return self._stage(writes, (*measured, *moved), rows, self._and(healthy, moved[-1]))
-
-    def average(self, blends: Sequence[Blend]) -> Stage:
-        """An update of an average; no results."""
-        writes: dict[Value, Value] = {}
-        for blend in blends:
-            for arrays in blend.arrays:
-                new = self._replayed(blend.recording, blend.scalars, arrays)
-                for place, value in new.items():
-                    writes[arrays[place]] = self._if(self._healthy, value, arrays[place])
-        return self._stage(writes, (), [blend.scalars for blend in blends], self._healthy)
-
-    def measured(self, given: Pass) -> tuple[Value, Value, Value, Value]:
-        """The losses, each the sum of its elements; the means of what is watched; the sums of the
-        squares of the gradients; whether losses and gradients are finite.
-        """
-        xp = self._xp
-        losses = self._vector(xp.sum(xp.astype(head, "float64")) for head in given.losses)
-        watched = self._vector(xp.mean(xp.astype(port, "float64")) for port in given.watched)
-        gradients = list(given.gradients.values())
-        squares = self._squares(gradients)
-        fine = self._and(xp.all(xp.isfinite(losses)), self._finite(gradients, squares))
-        return losses, watched, squares, fine
-
-    def moved(
-        self,
-        gradients: Mapping[str, Value],
-        divisor: int,
-        clip: Clip | None,
-        moves: Sequence[Moves],
-        healthy: Value,
-    ) -> tuple[dict[Value, Value], tuple[Value, Value, Value, Value]]:
-        """What an update writes. Its results: the sums of the squares of the gradients before
-        clipping, after it, and of the variables; whether the variables are finite.
+        Results: the sums of the squares of the gradients before clipping, after it, and of the
+        variables; whether the variables are finite.
         """
         given = dict(gradients)
         if divisor != 1:
@@ -144,35 +95,60 @@ class Staging:
         for move in moves:
             for path, leaves in move.arrays.items():
                 arrays = (leaves[0], given[path], *leaves[1:])
-                new = self._replayed(move.recording, move.scalars, arrays)
-                for place, value in new.items():
-                    writes[arrays[place]] = self._if(healthy, value, arrays[place])
+                writes |= self._replayed(move.recording, move.scalars, arrays)
                 variables.append(writes[leaves[0]])
         squares = self._squares(variables)
-        return writes, (before, after, squares, self._finite(variables, squares))
+        fine = self._finite(variables, squares)
+        rows = [move.scalars for move in moves]
+        writes[self._healthy] = fine
+        return self._stage(writes, (before, after, squares, fine), rows)
+
+    def average(self, blends: Sequence[Blend]) -> Stage:
+        """An update of an average; no results."""
+        writes: dict[Value, Value] = {}
+        for blend in blends:
+            for arrays in blend.arrays:
+                writes |= self._replayed(blend.recording, blend.scalars, arrays)
+        return self._stage(writes, (), [blend.scalars for blend in blends])
+
+    def measured(self, given: Pass) -> tuple[Value, Value, Value, Value]:
+        """The losses, each the sum of its elements; the means of what is watched; the sums of the
+        squares of the gradients; whether losses and gradients are finite.
+        """
+        xp = self._xp
+        losses = self._vector(xp.sum(xp.astype(head, "float64")) for head in given.losses)
+        watched = self._vector(xp.mean(xp.astype(port, "float64")) for port in given.watched)
+        gradients = list(given.gradients.values())
+        squares = self._squares(gradients)
+        fine = xp.logical_and(xp.all(xp.isfinite(losses)), self._finite(gradients, squares))
+        return losses, watched, squares, fine
+
+    def _pass(
+        self, given: Pass, hands_on: Mapping[Value, Value], changing: Iterable[Value]
+    ) -> Stage:
+        results = self.measured(given)
+        healthy = self._xp.logical_and(self._healthy, results[-1])
+        read = set(leaves_of([healthy, *hands_on.values(), *results]))
+        rows = tuple(row for row in changing if row in read)
+        return Stage({self._healthy: healthy}, results, rows, hands_on=hands_on)
 
     def _stage(
-        self,
-        writes: dict[Value, Value],
-        results: Sequence[Value],
-        rows: Iterable[Value],
-        healthy: Value,
+        self, writes: Mapping[Value, Value], results: tuple[Value, ...], rows: Iterable[Value]
     ) -> Stage:
-        """A stage with those of ``rows`` that it reads."""
-        if healthy is not self._healthy:
-            writes[self._healthy] = healthy
+        """A stage for healthy rounds, with those of ``rows`` that it reads."""
         read = set(leaves_of([*writes.values(), *results]))
-        return Stage(writes, tuple(results), tuple(row for row in rows if row in read))
+        rows = tuple(row for row in rows if row in read)
+        return Stage(writes, results=results, rows=rows, guard=self._healthy)
 
     def _replayed(
         self, recording: Recording, scalars: Value, arrays: Sequence[Value]
-    ) -> dict[int, Value]:
-        """What a recording leaves in the arrays that it writes, by their place."""
+    ) -> dict[Value, Value]:
+        """What a recording leaves in the leaves that it writes."""
         found = list(arrays)
         for name, operands in recording.operations:
             inputs = [found[n] if n >= 0 else scalars[-1 - n] for n in operands]
             found.append(getattr(self._xp, name)(*inputs))
-        return {place: found[number] for place, number in recording.written.items()}
+        return {arrays[place]: found[number] for place, number in recording.written.items()}
 
     def _clipped(
         self, gradients: dict[str, Value], squares: Value, clip: Clip | None
@@ -188,8 +164,7 @@ class Staging:
         return {p: g * xp.astype(factor, g.dtype) for p, g in gradients.items()}
 
     def _squares(self, arrays: Iterable[Value]) -> Value:
-        xp = self._xp
-        return self._vector(xp.sum(xp.square(xp.astype(x, "float64"))) for x in arrays)
+        return self._vector(square_of(x) for x in arrays)
 
     def _finite(self, arrays: Sequence[Value], squares: Value) -> Value:
         """Whether all elements are finite; the squares of float64 overflow before they are not."""
@@ -201,12 +176,6 @@ class Staging:
     def _vector(self, numbers: Iterable[Value]) -> Value:
         found = list(numbers)
         return self._xp.stack(found) if found else self._xp.zeros(0, "float64")
-
-    def _and(self, one: Value, other: Value) -> Value:
-        return self._xp.logical_and(one, other)
-
-    def _if(self, healthy: Value, new: Value, old: Value) -> Value:
-        return self._xp.where(healthy, new, old)
 
 
 def leaf(trace: Trace, like: Any) -> Value:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from runtime.engine.norms import sum_of_squares
 from runtime.training.diverged import DivergedError
 from runtime.training.optimisers import arithmetic_of, rate
 from runtime.training.optimisers.clipping import clip_gradients
@@ -135,7 +136,7 @@ class Turn:
                 for total in self._gradient.blocks:
                     np.divide(total, times, out=total)
             self.losses = totals
-            squared = sum_of_squares(self._gradient.blocks)
+            squared = _squares(self._gradient.blocks)
         self.norm = math.sqrt(squared) if self.connected else None
 
     def update(self) -> None:
@@ -161,7 +162,7 @@ class Turn:
                 weight_decay=part.weight_decay,
             )
         blocks = [part.stretch.flat[0] for part in self._parts]
-        if not math.isfinite(sum_of_squares(blocks)):
+        if not math.isfinite(_squares(blocks)):
             self._require_finite_variables()
 
     def record(self) -> OptimiserRecord:
@@ -204,7 +205,7 @@ class Turn:
         self.losses = {str(head): call.total(head) for head in self.heads}
         if watch:
             self.watched = {str(port): call.mean(port) for port in self._ports}
-        squared = sum_of_squares(self._pass.blocks)
+        squared = _squares(self._pass.blocks)
         if not math.isfinite(sum(self.losses.values()) + squared):
             self._require_finite_pass()
         session.step_number += 1
@@ -229,14 +230,6 @@ def _not_finite(arrays: Mapping[str, Array]) -> tuple[str, ...]:
     return tuple(name for name, array in arrays.items() if not np.isfinite(array).all())
 
 
-def sum_of_squares(blocks: Sequence[Array]) -> float:
-    """The sum of the squares of all elements; in float64 where that of their dtype overflows."""
-    total = 0.0
-    for block in blocks:
-        with np.errstate(over="ignore", invalid="ignore"):  # computed again in float64
-            part = float(np.dot(block, block)) if block.itemsize >= 4 else math.inf
-        if not math.isfinite(part):
-            wide = block.astype(np.float64)
-            part = float(np.dot(wide, wide))
-        total += part
-    return total
+def _squares(blocks: Iterable[Array]) -> float:
+    """The sum of the squares of all elements of flat arrays."""
+    return sum(map(sum_of_squares, blocks))

@@ -1,6 +1,6 @@
 """Steps per second of trainings with Adam, against PyTorch (eager and compiled) and JAX.
 
-    python -m tests.benchmarks.training [MLP W4 W6] [--threads 1 2] [--seconds 3] [--json FILE]
+    python -m tests.benchmarks.training [MLP W4 W5 W6] [--threads 1 2] [--seconds 3] [--json FILE]
 
 Every step computes loss and gradients, updates all variables, and returns the loss as a number.
 Each network runs in a process of its own, in which all systems take turns in any order, sample by
@@ -23,11 +23,13 @@ import numpy as np
 from tests.benchmarks import engine
 from tests.benchmarks.peers import JaxOps, TorchOps, installed
 from tests.benchmarks.training.turns import summary, take_turns
-from tests.benchmarks.workloads import Drawing, Workload, w4, w6
+from tests.benchmarks.workloads import Drawing, Workload, w4, w5, w6
 
 LR = 1e-3
 AGREEING = 20
 """Steps whose losses are compared."""
+TOGETHER = 20
+"""Rounds that one call of a compiled loop makes; samples have as many."""
 TOLERANCE = 2e-4
 """The largest relative difference of losses: after some steps of Adam in float32 the last digits of
 gradients have grown.
@@ -65,23 +67,30 @@ def mlp(batch: int = 32) -> Workload:
     return Workload("MLP", about, diagram, variables, data, peer, 100)
 
 
-WORKS: dict[str, Callable[[], Workload]] = {"MLP": mlp, "W4": w4, "W6": w6}
+WORKS: dict[str, Callable[[], Workload]] = {"MLP": mlp, "W4": w4, "W5": w5, "W6": w6}
 
 
-def ours(fast: bool) -> Callable[[Workload, int], Step]:
-    """Gradwire's trainer."""
+def ours(together: int = 1, **how: Any) -> Callable[[Workload, int], Step]:
+    """Gradwire's trainer, so many rounds in a call."""
 
     def make(work: Workload, threads: int) -> Step:
         from runtime.diagram.training import AdamMethod, OptimiserRule, Training
         from runtime.engine import Session
         from runtime.training.trainer import Trainer
 
-        session = Session(work.diagram, fast=fast)
+        session = Session(work.diagram, **how)
         for name, array in work.data.items():
             session.set(name, array)
         rule = OptimiserRule(name="adam", method=AdamMethod(lr=LR))
         trainer = Trainer(session, Training(optimisers=(rule,)))
-        return lambda: trainer.step().losses["loss.out"]
+        made: list[float] = []
+
+        def step() -> float:
+            if not made:
+                made.extend(each.losses["loss.out"] for each in reversed(trainer.advance(together)))
+            return made.pop()
+
+        return step
 
     return make
 
@@ -169,14 +178,19 @@ def jax_alone(work: Workload, threads: int) -> Step:
 
 
 SYSTEMS: dict[str, tuple[str, Callable[[Workload, int], Step]]] = {
-    "gradwire": ("numpy", ours(False)),
-    "gradwire-fast": ("llvmlite", ours(True)),
+    "gradwire": ("numpy", ours(fast=False)),
+    "gradwire-fast": ("llvmlite", ours(fast=True)),
+    "gradwire-jax": ("jax", ours(engine="jax")),
+    f"gradwire-jax-{TOGETHER}": ("jax", ours(TOGETHER, engine="jax")),
     "torch": ("torch", torch_eager),
     "torch-fused": ("torch", lambda work, threads: torch_eager(work, threads, fused=True)),
     "torch-compiled": ("torch", lambda work, threads: torch_eager(work, threads, compiled=True)),
     "jax": ("jax", jax_alone),
     "jax-optax": ("optax", jax_optax),
 }
+
+
+OURS = [system for system in SYSTEMS if system.startswith("gradwire")]
 
 
 def _steps(name: str, threads: int, only: Collection[str]) -> tuple[Workload, dict[str, Step]]:
@@ -193,13 +207,14 @@ def measure(name: str, threads: int, seconds: float, only: Collection[str]) -> d
     work, steps = _steps(name, threads, only)
     losses = {system: [step() for _ in range(AGREEING)] for system, step in steps.items()}
     _require_agreement(losses)
+    each = -(-work.calls // TOGETHER) * TOGETHER - 1  # one comes before the clock is started
     return {
         "work": name,
         "about": work.about,
         "threads": threads,
         "losses": losses,
         **summary(
-            take_turns(steps, work.calls, seconds, threads),
+            take_turns(steps, each, seconds, threads),
             [system for system in steps if system.startswith("gradwire")],
         ),
     }
@@ -229,14 +244,13 @@ def markdown(rows: list[dict[str, Any]]) -> str:
     heads = [
         "network",
         "threads",
-        "gradwire, ms",
-        "fast, ms",
-        *(f"{p} × ours / fast" for p in peers),
+        *(f"{ours}, ms" for ours in OURS),
+        *(f"{p} × {' / '.join(OURS)}" for p in peers),
     ]
     lines = [[*heads, "MiB"], ["---"] * (len(heads) + 1)]
     for row in rows:
         told = [row["work"], str(row["threads"])]
-        told += [f"{row['median'].get(s, 0) * 1e3:.4g}" for s in ("gradwire", "gradwire-fast")]
+        told += [f"{row['median'].get(s, 0) * 1e3:.4g}" for s in OURS]
         told += [
             " / ".join(f"{found[peer]:.2f}" for found in row["ratio"].values() if peer in found)
             for peer in peers

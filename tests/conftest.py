@@ -9,6 +9,8 @@ from collections.abc import Iterator
 
 # Before Qt is imported anywhere; a user who wants to watch sets QT_QPA_PLATFORM.
 os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
+# What tests compile is not to be found in the cache of whoever runs them.
+os.environ.setdefault("GRADWIRE_KEEP_CODE", "0")
 
 import pytest
 from hypothesis import HealthCheck, settings

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import os
-import sys
 from collections.abc import Callable, Sequence
 from functools import cache
-from pathlib import Path
 from typing import Any
 
 import jax
 
 from blocks.errors import LimitError
+from runtime.diagram.files.cache_folder import cache_folder
 from runtime.engine.compilation import compiling
 
 _LONG = 0.2
@@ -58,19 +56,8 @@ def _keep_programs() -> None:
     """Let JAX keep what takes long to compile in the user's cache, unless JAX was told where."""
     if jax.config.jax_compilation_cache_dir is not None:
         return
-    if (folder := _cache_folder()) is None:
+    if (folder := cache_folder()) is None:
         return
-    jax.config.update("jax_compilation_cache_dir", str(folder / "gradwire" / "jax"))
+    jax.config.update("jax_compilation_cache_dir", str(folder / "jax"))
     jax.config.update("jax_persistent_cache_min_compile_time_secs", _LONG)
     jax.config.update("jax_compilation_cache_max_size", _MOST_BYTES)
-
-
-def _cache_folder() -> Path | None:
-    """Where the user's programs keep what they can make again; None if nothing says so."""
-    if sys.platform == "win32":
-        given = os.environ.get("LOCALAPPDATA")
-    elif sys.platform == "darwin":
-        given = os.path.expanduser("~/Library/Caches")
-    else:
-        given = os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")
-    return Path(given) if given and os.path.isabs(given) else None

@@ -11,6 +11,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from runtime.engine.plan.native import stored
+from runtime.version import __version__
+
 _OLDEST = (0, 45)
 """The first version of llvmlite with the pass manager used here."""
 
@@ -82,17 +85,32 @@ def function(text: str, name: str, is_vector: bool = False) -> tuple[Callable[..
     """Compile a function ``(pointer, int64, int64, int64)`` of a module in LLVM assembly.
 
     With ``is_vector`` it is written in vectors, with nothing left to optimise. Returns it with the
-    owner of its code, which must be kept for as long as it is called.
+    owner of its code, which must be kept for as long as it is called. Code that was compiled in an
+    earlier run is read from the user's cache (see ``stored``).
     """
     import llvmlite.binding as llvm
 
     target = _target(2)
-    module = llvm.parse_assembly(text)
-    if not is_vector:
+    key = stored.key([text, name, str(is_vector), *_versions(), *map(str, _host())])
+    code = stored.load(key)
+    module = llvm.parse_assembly(text if code is None else "")
+    if code is None and not is_vector:
         _optimise(module, target)
     engine = llvm.create_mcjit_compiler(module, target)
+    engine.set_object_cache(
+        notify_func=lambda _, made: stored.keep(key, made) if code is None else None,
+        getbuffer_func=lambda _: code,
+    )
     engine.finalize_object()
     return _PROTOTYPE(engine.get_function_address(name)), engine
+
+
+@cache
+def _versions() -> tuple[str, ...]:
+    """What else the code depends on."""
+    import llvmlite
+
+    return __version__, str(llvmlite.__version__), str(llvmlite.binding.llvm_version_info)
 
 
 def _optimise(module: Any, target: Any) -> None:

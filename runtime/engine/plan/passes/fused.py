@@ -4,7 +4,8 @@ Every element is read once, passes through the whole region in registers, and is
 Arithmetic and comparisons are equal bit for bit to those of the plain plan. Functions of float32
 such as exp and tanh have the error bounds in ``runtime.engine.plan.native.functions``. Sums over
 all elements, and root mean squares, are accumulated in float64. Compiling takes about a
-millisecond per operation, once for equal regions; for large arrays the first run makes up for it.
+millisecond per operation, once for equal regions; what was compiled in an earlier process is kept
+in the user's cache.
 """
 
 from __future__ import annotations
@@ -34,8 +35,8 @@ if TYPE_CHECKING:
 
 Array = NDArray[Any]
 
-LARGE = 1 << 16
-"""Elements from which compiling a region is worthwhile."""
+LARGE = 1 << 11
+"""Elements from which one call of machine code is faster than one call for each operation."""
 
 SMALLEST = 2
 """Operations from which compiling a region is worthwhile."""

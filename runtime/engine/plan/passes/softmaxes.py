@@ -26,8 +26,8 @@ if TYPE_CHECKING:
 
 Array = NDArray[Any]
 
-LARGE = 1 << 16
-"""Elements from which compiling a softmax is worthwhile."""
+LARGE = 1 << 14
+"""Elements from which machine code is faster."""
 
 BLOCK = 1 << 17
 """Elements that go through all loops at a time."""

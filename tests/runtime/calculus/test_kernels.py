@@ -75,6 +75,20 @@ def test_rows_that_repeat_now_and_then_are_added_in_passes(monkeypatch: Any) -> 
     assert np.array_equal(found, np.full((300, 16), 2.0))
 
 
+@pytest.mark.parametrize("dtype", ["float16", "float32", "float64", "int64"])
+def test_rows_of_an_index_that_comes_often_are_added_in_their_order(dtype: str) -> None:
+    """As in texts: few words come often, most of them seldom."""
+    rng = np.random.default_rng(0)
+    indices = np.minimum(rng.zipf(1.3, 3000) - 1, 999)
+    assert np.bincount(indices).max() >= adding.OFTEN
+    updates = (100 * rng.standard_normal((3000, 2, 40))).astype(dtype)
+    wanted = (100 * rng.standard_normal((1000, 2, 40))).astype(dtype)
+    found = wanted.copy()
+    np.add.at(wanted, indices, updates)
+    adding.add_rows(found, indices, updates)
+    assert found.tobytes() == wanted.tobytes()
+
+
 @pytest.mark.parametrize("axis", [0, 1, 2])
 @pytest.mark.parametrize("places", [(), (70,), (9, 40)])
 def test_scatter_adds_along_any_axis(axis: int, places: tuple[int, ...]) -> None:

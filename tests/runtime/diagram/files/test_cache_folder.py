@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-
-import pytest
+from typing import TYPE_CHECKING
 
 from runtime.diagram.files.cache_folder import cache_folder
+
+if TYPE_CHECKING:
+    import pytest
 
 VARIABLE = {"win32": "LOCALAPPDATA", "darwin": "HOME"}.get(sys.platform, "XDG_CACHE_HOME")
 

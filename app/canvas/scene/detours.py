@@ -79,6 +79,29 @@ class Detours:
         self._rects, self._own, self._obstacles = rects.copy(), own, None
         self._check(np.flatnonzero(self._pending)[:AT_ONCE])
 
+    def follow(
+        self, blocks: Indices, rects: Floats, wires: Indices, ends: Floats, free: Flags
+    ) -> Indices:
+        """Follow a few ``blocks`` (k,) to ``rects`` (k, 4), and ``wires`` (w,), which are all of
+        theirs, where wires have the ``ends`` (m, 4) now; otherwise as :meth:`settle`.
+
+        Returns the wires that may have another detour, or none.
+        """
+        near = _near(_changed(self._rects[blocks], rects), ends) & free
+        self._rects[blocks] = rects
+        if self._obstacles is not None:
+            self._obstacles.move(blocks, rects)
+        moved = wires[~(np.abs(ends[wires] - self._ends[wires]) < ALIKE).all(axis=1)]
+        near[moved] = free[moved]
+        self._ends[moved] = ends[moved]
+        anew = np.union1d(moved, wires[~free[wires]])
+        self._sizes[anew], self._stuck[anew], self._pending[anew] = 0, False, False
+        self._ends[anew[~free[anew]]] = np.nan
+        self._pending |= near
+        fresh = np.flatnonzero(near)
+        self._check(fresh[:AT_ONCE])
+        return np.union1d(fresh, anew)
+
     def refine(self, most: int | None = None) -> Indices:
         """Check the next wires, at most so many; returns those that have found a detour.
 
@@ -98,9 +121,9 @@ class Detours:
         """Check ``wires`` (k,) again, whose blocks have moved, unless there are many."""
         if len(wires) <= LIVE:
             wires, ends = wires[free], ends[free]
-            self._ends[wires], self._obstacles = ends, Obstacles(rects, _within(rects, ends))
-            self._check(wires)
-            self._stuck[wires], self._obstacles = False, None
+            self._ends[wires] = ends
+            self._check(wires, Obstacles(rects, _within(rects, ends)))
+            self._stuck[wires] = False
 
     def followed(self, wires: Indices, ends: Floats) -> Ints:
         """Numbers of stretches (k,) of the detours that ``wires`` follow: 0 if their ends (k, 4)
@@ -114,15 +137,14 @@ class Detours:
         """The waypoints (k, 2 (size + 3)) of wires with detours of one size."""
         return square(self._stretches[wires, :size], (ends - self._ends[wires])[:, :2], ends)
 
-    def _check(self, wires: Indices) -> Indices:
+    def _check(self, wires: Indices, obstacles: Obstacles | None = None) -> Indices:
         if not len(wires):
             return wires
-        if self._obstacles is None:
-            self._obstacles = Obstacles(self._rects)
+        obstacles = obstacles or self._all_obstacles()
         self._pending[wires], self._stuck[wires], self._sizes[wires] = False, False, 0
-        blocked = wires[self._obstacles.blocked(self._ends[wires], self._own[wires])]
+        blocked = wires[obstacles.blocked(self._ends[wires], self._own[wires])]
         for wire in blocked.tolist():
-            self._lead(wire, self._obstacles.way(self._ends[wire], self._own[wire]))
+            self._lead(wire, obstacles.way(self._ends[wire], self._own[wire]))
         found = self._sizes[blocked] > 0
         self._stuck[blocked[~found]] = True
         return blocked[found]
@@ -131,13 +153,15 @@ class Detours:
         """Search for long ways of ``wires`` (k,), among all blocks."""
         if not len(wires):
             return wires
-        if self._obstacles is None:
-            self._obstacles = Obstacles(self._rects)
         self._stuck[wires] = False
         for wire in wires.tolist():
-            way = self._obstacles.long_way(self._ends[wire], self._own[wire])
-            self._lead(wire, way)
+            self._lead(wire, self._all_obstacles().long_way(self._ends[wire], self._own[wire]))
         return wires[self._sizes[wires] > 0]
+
+    def _all_obstacles(self) -> Obstacles:
+        if self._obstacles is None:
+            self._obstacles = Obstacles(self._rects)
+        return self._obstacles
 
     def _lead(self, wire: int, way: Route) -> None:
         self._sizes[wire] = len(way)
@@ -157,9 +181,10 @@ def _within(rects: Floats, ends: Floats) -> Indices:
     """The blocks near the wires with these ends (k, 4)."""
     if not len(ends):
         return NO_INDICES
-    low = ends.reshape(-1, 2).min(axis=0) - REACH
-    high = ends.reshape(-1, 2).max(axis=0) + REACH
-    return np.flatnonzero(((rects[:, :2] < high) & (rects[:, :2] + rects[:, 2:] > low)).all(axis=1))
+    left, top = ends.reshape(-1, 2).min(axis=0) - REACH
+    right, bottom = ends.reshape(-1, 2).max(axis=0) + REACH
+    x, y, w, h = rects.T
+    return np.flatnonzero((x < right) & (y < bottom) & (x + w > left) & (y + h > top))
 
 
 def _changed(before: Floats, after: Floats) -> Floats:
@@ -177,8 +202,9 @@ def _near(rects: Floats, ends: Floats) -> Flags:
     """Wires (m,) that one of ``rects`` (k, 4) may be in the way of, or in that of their detour."""
     found = np.full(len(ends), len(rects) > 2 * _FEW)
     if not found.all():
-        low = np.minimum(ends[:, :2], ends[:, 2:]) - REACH
-        high = np.maximum(ends[:, :2], ends[:, 2:]) + REACH
-        for rect in rects:
-            found |= ((rect[:2] < high) & (rect[:2] + rect[2:] > low)).all(axis=1)
+        x0, y0, x1, y1 = ends.T
+        left, right = np.minimum(x0, x1) - REACH, np.maximum(x0, x1) + REACH
+        top, bottom = np.minimum(y0, y1) - REACH, np.maximum(y0, y1) + REACH
+        for x, y, w, h in rects.tolist():
+            found |= (x < right) & (y < bottom) & (x + w > left) & (y + h > top)
     return found

@@ -16,7 +16,9 @@ from app.canvas.scene.arrays import NO_INDICES, NO_POINTS, Flags, Floats, Indice
 from app.canvas.scene.bezier import CORNER, Courses
 from app.canvas.scene.detours import Detours
 from app.canvas.scene.forks import partings, walks
+from app.canvas.scene.incidence import Incidence, runs
 from app.canvas.scene.lane_paths import LanePaths
+from app.canvas.scene.moves import Moves, moves_of
 from app.canvas.scene.places import around, corners_of, note_rect
 from app.canvas.scene.routes import RouteArrays, shrunk
 from app.canvas.scene.slots import (
@@ -25,7 +27,9 @@ from app.canvas.scene.slots import (
     changed_parameters,
     is_collapsed,
     least_rows,
+    numbered_ports,
     port_offsets,
+    resolved_wires,
     slots_of,
 )
 from blocks.library.pages import Page as PageBlock
@@ -73,21 +77,18 @@ class Scene:
         rebuilt = not (page.blocks is self.page.blocks and page.wires is self.page.wires)
         if not rebuilt and diagram.pages is not self.diagram.pages:
             rebuilt = any(isinstance(block, PageBlock) for block in self.blocks)
-        placed = (
-            page.layout is self.page.layout
-            and page.bends is self.page.bends
-            and page.routes is self.page.routes
-        )
         restyled = page.styles is not self.page.styles
-        moved = rebuilt or restyled or not placed
+        moves = None if rebuilt or restyled else moves_of(self.page, page)
         known = dict(zip(self.names, self.rows.tolist(), strict=True)) if rebuilt else {}
         self.diagram, self.page = diagram, page
         if rebuilt:
             self._read_blocks()
             rows = map(known.get, self.names, self.least_rows.tolist())
             self.rows = np.fromiter(rows, np.int32, len(self.names))
-        if moved:
+        if moves is None or not self._is_placed or (self.bends != self._placed_bends).any():
             self._read_layout()
+        elif moves.blocks or moves.routes:
+            self._follow(moves)
         return not (rebuilt or restyled)
 
     def follow_numbers(self, diagram: Diagram) -> list[int] | None:
@@ -125,19 +126,38 @@ class Scene:
 
         Their wires follow.
         """
-        self.rects[blocks, :2] = corners
         self.bends[bends] = points
-        moved = np.zeros(len(self.names), bool)
-        moved[blocks] = True
-        ports = np.flatnonzero(moved[self.port_block])
-        self._ports[ports] = self.rects[self.port_block[ports], :2] + self._port_offset[ports]
-        touched = np.flatnonzero(moved[self.wire_blocks].any(axis=1))
+        self._move(blocks, corners)
+        touched = self.wires_of(blocks)
         ends = self._ports[self.wire_ports[touched]].reshape(-1, 4)
         free = (self.bend_counts[touched] == 0) & ~self._routes.followed(
             touched, self.wire_blocks[touched], self.rects[:, :2]
         )
         self._detours.recheck(self.rects, touched, ends, free)
         self._update_wires(np.union1d(touched, self.bend_wire[bends]))
+
+    def _move(self, blocks: Indices, corners: Floats) -> None:
+        self.rects[blocks, :2] = corners
+        ports = runs(self.first_port[blocks], self._ports_by_block.counts[blocks])
+        self._ports[ports] = self.rects[self.port_block[ports], :2] + self._port_offset[ports]
+
+    def _follow(self, moves: Moves) -> None:
+        """Follow an edit that has moved a few blocks and changed a few routes."""
+        known = np.array([self.index[name] for name in moves.blocks], np.intp)
+        self._placed[known] = np.array([*moves.blocks.values()], np.float64).reshape(-1, 2)
+        (x, y), (left, top) = self.rects.T[:2], self._placed.T
+        blocks = np.flatnonzero((x != left) | (y != top))  # those too that a drag has moved
+        corners = self._placed[blocks]
+        keys = [key for key in moves.routes if key in self.wire_index]
+        routed = np.array([self.wire_index[key] for key in keys], np.intp)
+        self._move(blocks, corners)
+        self._routes.follow(routed, [moves.routes[key] for key in keys], blocks, corners)
+        wires = np.union1d(self.wires_of(blocks), routed)
+        ends = self.wire_ends
+        ends[wires] = self._ports[self.wire_ports[wires]].reshape(-1, 4)
+        free = (self.bend_counts == 0) & (self._routes.sizes == 0)
+        others = self._detours.follow(blocks, self.rects[blocks], wires, ends, free)
+        self._update_wires(np.union1d(wires, others))
 
     def refine(self, most: int | None = None) -> bool:
         """Look for detours of the next wires, at most so many; True if one was found."""
@@ -167,9 +187,7 @@ class Scene:
 
     def wires_of(self, blocks: Indices) -> Indices:
         """Wires that begin or end at one of ``blocks``."""
-        chosen = np.zeros(len(self.names), bool)
-        chosen[blocks] = True
-        return np.flatnonzero(chosen[self.wire_blocks].any(axis=1))
+        return self._incidence.of(blocks)
 
     def courses(self, wires: Indices) -> Iterator[tuple[Indices, Courses]]:
         """``wires`` grouped by kind and by number of waypoints, each group with its courses."""
@@ -196,11 +214,11 @@ class Scene:
 
     def partings(self, wires: Indices) -> Floats:
         """How far each of ``wires`` (k,) runs with another one of its port (k,)."""
-        if np.isnan(self._partings[wires]).any():
+        unknown = wires[np.isnan(self._partings[wires])]
+        if len(unknown):
             ports = self.wire_ports[:, 0]
-            is_asked = np.zeros(len(self.port_block), bool)
-            is_asked[ports[wires[np.isnan(self._partings[wires])]]] = True
-            alike = np.flatnonzero(is_asked[ports])
+            near = self.wires_of(self.wire_blocks[unknown, 0])
+            alike = near[np.isin(ports[near], ports[unknown])]
             groups = list(self.courses(alike))
             order = np.concatenate([group for group, _ in groups])
             points = np.concatenate([walks(courses) for _, courses in groups])
@@ -236,8 +254,7 @@ class Scene:
             bends = np.concatenate([self.bends, np.zeros_like(self.bends)], axis=1)
             is_square = self._is_routed | (self._detour_sizes > 0)
             routes = shrunk(self.wire_bounds[is_square], LANE_MARGIN)
-            rects = np.concatenate([self.rects, self.note_rects(), bends, routes])
-            self._bounds = self.page, around(rects)
+            self._bounds = self.page, around(self.rects, self.note_rects(), bends, routes)
         return self._bounds[1]
 
     def bounds_of(self, blocks: Collection[str], notes: Collection[str] = ()) -> Floats | None:
@@ -286,11 +303,15 @@ class Scene:
         self.least_rows: Ints = least_rows(self.blocks)
         """Text lines (n,) before values are known: a variable has a line for its gradient."""
         try:
-            keys, ends = self._resolve()
+            keys, ends = resolved_wires(page, self.index, self.slots)
         except KeyError:
             add_named_ports(page, self.index, self.slots)
-            keys, ends = self._resolve()
-        self._number_ports()
+            keys, ends = resolved_wires(page, self.index, self.slots)
+        self._ports_by_block = ports = numbered_ports(self.slots)
+        self.port_rows: Ints = ports.rows
+        self.first_port: Ints = ports.first
+        self.port_block: Ints = ports.block
+        self.port_is_input: Flags = ports.is_input
         self.wire_keys: list[str] = keys
         self.wire_index: dict[str, int] = {key: i for i, key in enumerate(keys)}
         self.wire_blocks: Ints = ends[:, :2]
@@ -298,52 +319,25 @@ class Scene:
         self.wire_ports: Ints = self.first_port[self.wire_blocks] + ends[:, 2:]
         """Source and target port of each wire (m, 2)."""
         readers = np.bincount(self.wire_ports[:, 0], minlength=1)
+        self._incidence = Incidence(self.wire_blocks, len(self.names))
         self._is_forked: Flags = readers[self.wire_ports[:, 0]] > 1
         """Wires (m,) that others share their port with."""
         self.is_driven: Flags = np.zeros(len(self.port_block), bool)
         """Ports that a wire ends at."""
         self.is_driven[self.wire_ports[:, 1]] = True
 
-    def _resolve(self) -> tuple[list[str], Ints]:
-        """Keys of the wires (m,), and source block, target block and their port numbers (m, 4).
-
-        Ports are numbered on their block. Wires of blocks that are not on the page are left out.
-        Raises KeyError for an unknown port.
-        """
-        index, slots = self.index, self.slots
-        keys: list[str] = []
-        ends: list[int] = []
-        for target, (origin, out) in self.page.wires.items():
-            a, b = index.get(origin), index.get(target.block)
-            if a is not None and b is not None:
-                keys.append(str(target))
-                ends += (a, b, slots[a].output_at[out], slots[b].input_at[target.port])
-        return keys, np.fromiter(ends, np.int32, len(ends)).reshape(-1, 4)
-
-    def _number_ports(self) -> None:
-        inputs = np.array([len(slots.inputs) for slots in self.slots], np.int32)
-        outputs = np.array([len(slots.outputs) for slots in self.slots], np.int32)
-        ports = inputs + outputs
-        self.port_rows: Ints = np.maximum(inputs, outputs)
-        self.first_port: Ints = (np.cumsum(ports) - ports).astype(np.int32)
-        self.port_block: Ints = np.repeat(np.arange(len(ports), dtype=np.int32), ports)
-        local = np.arange(len(self.port_block)) - self.first_port[self.port_block]
-        self.port_is_input: Flags = local < inputs[self.port_block]
-        row = np.where(self.port_is_input, local, local - inputs[self.port_block])
-        side = np.where(self.port_is_input, inputs[self.port_block], outputs[self.port_block])
-        self._port_places: Ints = np.column_stack([row, side])
-        """Row of each port, and the number of ports on its side of the block (p, 2)."""
-
     def _read_layout(self) -> None:
         layout = self.page.layout
-        corners = corners_of([layout.get(name) for name in self.names])
+        known = [layout.get(name) for name in self.names]
+        self._is_placed = None not in known
+        corners = corners_of(known)
         self.rects: Floats = np.empty((len(corners), 4))
         """Left, top, width, height of each block (n, 4)."""
         flat = np.fromiter(chain.from_iterable(corners), float, 2 * len(corners))
-        self.rects[:, :2] = flat.reshape(-1, 2)
+        self.rects[:, :2] = self._placed = flat.reshape(-1, 2)
         self.is_collapsed: Flags = is_collapsed(self.page, self.names)
         collapsed = self.is_collapsed[self.port_block]
-        self._port_offset = port_offsets(self.port_is_input, self._port_places, collapsed)
+        self._port_offset = port_offsets(self.port_is_input, self._ports_by_block.places, collapsed)
         self.wire_ends: Floats = np.empty((len(self.wire_keys), 4))
         """Ends of each wire: x0, y0, x1, y1 (m, 4)."""
         self.wire_bounds: Floats = np.empty((len(self.wire_keys), 4))
@@ -351,7 +345,7 @@ class Scene:
         self._partings: Floats = np.zeros(len(self.wire_keys))
         """How far each wire (m,) runs with another one of its port, where known."""
         self._read_bends()
-        self._routes = RouteArrays(self.page, self.wire_index, self.rects[:, :2].copy())
+        self._routes = RouteArrays(self.page, self.wire_index, self._placed.copy())
         self._is_routed: Flags = np.zeros(len(self.wire_keys), bool)
         """Wires (m,) that follow their routes."""
         self._detours = self._detours.for_wires(self.wire_keys)
@@ -371,6 +365,7 @@ class Scene:
         points = [bend for _, bends in known for bend in bends]
         self.bends: Floats = np.array(points, np.float64).reshape(-1, 2)
         """Position of each bend, wire by wire (b, 2)."""
+        self._placed_bends = self.bends.copy()
 
     def _measure(self) -> None:
         self.rects[:, 2:] = block_sizes(
@@ -387,10 +382,10 @@ class Scene:
         self.version += 1
         ends = self._ports[self.wire_ports[wires]].reshape(-1, 4)
         self.wire_ends[wires] = ends
-        has_moved = np.zeros(len(self.port_block), bool)
-        has_moved[self.wire_ports[wires, 0]] = True
-        self._partings[has_moved[self.wire_ports[:, 0]] & self._is_forked] = np.nan
-        blocks = self.wire_blocks[wires]
+        blocks, ports = self.wire_blocks[wires], self.wire_ports[wires, 0]
+        forked = self.wires_of(blocks[self._is_forked[wires], 0])
+        forked = forked[self._is_forked[forked]]
+        self._partings[forked[np.isin(self.wire_ports[forked, 0], ports)]] = np.nan
         self._is_routed[wires] = self._routes.followed(wires, blocks, self.rects[:, :2])
         around = self._detours.followed(wires, ends)
         self._detour_sizes[wires] = np.where(self._is_routed[wires], 0, around)

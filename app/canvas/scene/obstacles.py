@@ -68,6 +68,16 @@ class Obstacles:
         order = np.argsort(keys, kind="stable")
         self._keys, self._blocks = keys[order], block[order]
 
+    def move(self, blocks: Indices, rects: Floats) -> None:
+        """Put ``blocks`` (k,), which all count, at ``rects`` (k, 4)."""
+        moved = Obstacles(rects)
+        self._sides[blocks] = moved._sides
+        kept = ~np.isin(self._blocks, blocks)
+        keys, others = self._keys[kept], self._blocks[kept]
+        at = np.searchsorted(keys, moved._keys)
+        self._keys = np.insert(keys, at, moved._keys)
+        self._blocks = np.insert(others, at, blocks[moved._blocks])
+
     def blocked(self, ends: Floats, own: Ints) -> Flags:
         """Which curves from port to port (m, 4: x0, y0, x1, y1) run behind a block that is not one
         of their ``own`` (m, 2).

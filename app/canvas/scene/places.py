@@ -24,11 +24,18 @@ def corners_of(known: list[Point | None]) -> list[Point]:
     return [next(rows) if corner is None else corner for corner in known]
 
 
-def around(rects: Floats) -> Floats | None:
-    """Left, top, right, bottom of all rectangles (k, 4); None without any."""
-    if not len(rects):
+def around(*groups: Floats) -> Floats | None:
+    """Left, top, right, bottom of all rectangles of all groups (k, 4); None without any."""
+    found = [_sides(rects) for rects in groups if len(rects)]
+    if not found:
         return None
-    return np.concatenate([rects[:, :2].min(0), (rects[:, :2] + rects[:, 2:]).max(0)])
+    sides = np.array(found)
+    return np.concatenate([sides[:, :2].min(axis=0), sides[:, 2:].max(axis=0)])
+
+
+def _sides(rects: Floats) -> list[float]:
+    x, y, w, h = rects.T  # column by column: numpy is slow along the first of two axes
+    return [x.min(), y.min(), (x + w).max(), (y + h).max()]
 
 
 def note_rect(note: Note) -> tuple[float, float, float, float]:

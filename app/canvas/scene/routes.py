@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from app.canvas.scene.arrays import Flags, Floats, Indices, Ints
     from runtime.diagram import Page
+    from runtime.diagram.model import Route
 
 ALIKE = 1e-6
 """Difference of the shifts of two blocks, scene units, that have moved alike."""
@@ -41,7 +42,7 @@ class RouteArrays:
 
         Both ends have moved alike, or not at all; ``corners`` (n, 2) are those of blocks now.
         """
-        shifts = (corners - self._corners)[ends]
+        shifts = corners[ends] - self._corners[ends]
         alike = (np.abs(shifts[:, 0] - shifts[:, 1]) < ALIKE).all(axis=1)
         return np.asarray(alike & (self.sizes[wires] > 0))
 
@@ -54,7 +55,19 @@ class RouteArrays:
         ``ends`` (k, 4) the ports.
         """
         route = self._stretches[self._first[wires, None] + np.arange(size)]
-        return square(route, (corners - self._corners)[tails], ends)
+        return square(route, corners[tails] - self._corners[tails], ends)
+
+    def follow(
+        self, wires: Indices, routes: Sequence[Route], blocks: Indices, corners: Floats
+    ) -> None:
+        """Take other ``routes`` for ``wires`` (k,), an empty one for none; ``blocks`` (b,) that the
+        routes belong to are now at ``corners`` (b, 2).
+        """
+        self._corners[blocks] = corners
+        self.sizes[wires] = [len(route) if len(route) % 2 else 0 for route in routes]
+        self._first[wires] = len(self._stretches) + np.cumsum(self.sizes[wires]) - self.sizes[wires]
+        added = [at for route in routes if len(route) % 2 for at in route]
+        self._stretches = np.append(self._stretches, added)
 
 
 def square(route: Floats, shift: Floats, ends: Floats) -> Floats:

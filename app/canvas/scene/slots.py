@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -22,7 +22,7 @@ from runtime.diagram.model import PLAIN
 from runtime.diagram.model import ports as ports_of
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from app.canvas.scene.arrays import Flags, Floats, Ints
     from runtime.diagram.model import Diagram, Page
@@ -121,6 +121,55 @@ def _numbers_apart(block: Block) -> Block:
         return block.model_copy(update={"value": None}) if hasattr(block, "value") else block
     owned = {port: _numbers_apart(own) for port, own in block.owned.items()}
     return block.model_copy(update={"owned": owned})
+
+
+class NumberedPorts(NamedTuple):
+    """The ports of a page's blocks, block by block, inputs first."""
+
+    rows: Ints
+    """Rows of ports on each block (n,)."""
+    counts: Ints
+    """Number of ports of each block (n,)."""
+    first: Ints
+    """Number of the first port of each block (n,)."""
+    block: Ints
+    """The block of each port (p,)."""
+    is_input: Flags
+    places: Ints
+    """Row of each port, and the number of ports on its side of the block (p, 2)."""
+
+
+def numbered_ports(slots: Sequence[Slots]) -> NumberedPorts:
+    """Numbers of the ports of blocks with these slots (n,)."""
+    inputs = np.array([len(each.inputs) for each in slots], np.int32)
+    outputs = np.array([len(each.outputs) for each in slots], np.int32)
+    counts = inputs + outputs
+    first = (np.cumsum(counts) - counts).astype(np.int32)
+    block = np.repeat(np.arange(len(counts), dtype=np.int32), counts)
+    local = np.arange(len(block)) - first[block]
+    is_input = local < inputs[block]
+    row = np.where(is_input, local, local - inputs[block])
+    side = np.where(is_input, inputs[block], outputs[block])
+    places = np.column_stack([row, side])
+    return NumberedPorts(np.maximum(inputs, outputs), counts, first, block, is_input, places)
+
+
+def resolved_wires(
+    page: Page, index: Mapping[str, int], slots: Sequence[Slots]
+) -> tuple[list[str], Ints]:
+    """Keys of the wires (m,), and source block, target block and their port numbers (m, 4).
+
+    Ports are numbered on their block. Wires of blocks that are not on the page are left out.
+    Raises KeyError for an unknown port.
+    """
+    keys: list[str] = []
+    ends: list[int] = []
+    for target, (origin, out) in page.wires.items():
+        a, b = index.get(origin), index.get(target.block)
+        if a is not None and b is not None:
+            keys.append(str(target))
+            ends += (a, b, slots[a].output_at[out], slots[b].input_at[target.port])
+    return keys, np.fromiter(ends, np.int32, len(ends)).reshape(-1, 4)
 
 
 def add_named_ports(page: Page, index: Mapping[str, int], slots: list[Slots]) -> None:

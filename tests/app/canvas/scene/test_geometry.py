@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
@@ -29,7 +31,7 @@ places = st.tuples(st.integers(-2000, 2000), st.integers(-2000, 2000))
 
 
 @st.composite
-def scattered(draw):
+def scattered(draw, most_bends=3):
     """Blocks anywhere, wires from any to any later one, and a part of the plane."""
     corners = draw(st.lists(places, min_size=2, max_size=12))
     blocks = {f"b{i}": block("Mul") for i in range(len(corners))}
@@ -41,7 +43,7 @@ def scattered(draw):
     layout = {f"b{i}": corner for i, corner in enumerate(corners)}
     x, y = draw(places)
     w, h = draw(st.tuples(st.integers(1, 1500), st.integers(1, 1500)))
-    bends = {target: draw(st.lists(places, max_size=3)) for target in wires}
+    bends = {target: draw(st.lists(places, max_size=most_bends)) for target in wires}
     return diagram(blocks, wires, layout, bends=bends), np.array([x, y, x + w, y + h], float)
 
 
@@ -274,6 +276,44 @@ class TestUpdating:
         assert np.array_equal(scene.wire_ends, fresh.wire_ends)
         assert np.array_equal(scene.wire_bounds, fresh.wire_bounds)
         assert np.array_equal(scene.port_points(), fresh.port_points())
+
+    @given(st.data())
+    def test_moves_and_lost_routes_give_what_a_new_scene_has(self, data):
+        before, _ = data.draw(scattered(most_bends=0))
+        main = before.main
+        routes = {
+            target: tuple(map(float, data.draw(st.lists(st.integers(-900, 900), min_size=3,
+                                                        max_size=3))))
+            for target in main.wires
+            if data.draw(st.booleans())
+        }  # fmt: skip
+        before = Diagram({"main": replace(main, routes=routes)})
+        scene = Scene(before, "main")
+        scene.refine()
+        for _ in range(data.draw(st.integers(1, 3))):
+            name = data.draw(st.sampled_from(list(main.blocks)))
+            if data.draw(st.booleans()):  # dropped elsewhere than it was dragged to
+                scene.place(np.array([scene.index[name]]), np.array([data.draw(places)], float))
+            moved = {name: Point(*data.draw(places))}
+            page = before.main
+            kept = {t: r for t, r in page.routes.items() if data.draw(st.booleans())}
+            layout = {**page.layout, **moved}
+            before = Diagram({"main": replace(page, layout=layout, routes=kept)})
+            assert scene.update(before) is True
+            fresh = Scene(before, "main")
+            assert np.array_equal(scene.rects, fresh.rects)
+            assert np.array_equal(scene.wire_ends, fresh.wire_ends)
+            for one in (scene, fresh):
+                while not one.is_refined():
+                    one.refine()
+            assert np.array_equal(scene.wire_bounds, fresh.wire_bounds)
+            assert np.array_equal(scene.bounds(), fresh.bounds())
+            assert np.array_equal(scene.port_points(), fresh.port_points())
+            wires = np.arange(len(scene.wire_keys))
+            assert np.array_equal(scene.partings(wires), fresh.partings(wires), equal_nan=True)
+            for key in scene.wire_keys:
+                ours, theirs = scene.course_of(key), fresh.course_of(key)
+                assert np.array_equal(ours.waypoints, theirs.waypoints)
 
     @given(places, places)
     def test_a_dragged_bend_gives_what_a_new_scene_has(self, corner, point):

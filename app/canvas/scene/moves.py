@@ -1,0 +1,57 @@
+"""What an edit that moves blocks has changed on a page."""
+
+from __future__ import annotations
+
+from itertools import compress
+from operator import is_not
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from runtime.diagram.model import Page, Point, Route
+
+K = TypeVar("K")
+V = TypeVar("V")
+FEW = 64
+"""Blocks that may have moved; where more have, or all, the whole page is read anew."""
+
+
+class Moves(NamedTuple):
+    """The blocks that are elsewhere now, and the routes that are others, by the wire's key."""
+
+    blocks: dict[str, Point]
+    routes: dict[str, Route]
+    """An empty route for a wire that has none now."""
+
+
+def moves_of(before: Page, after: Page) -> Moves | None:
+    """What differs between two versions of a page with the same blocks, wires and styles.
+
+    None if more differs than the places of a few blocks and the routes of wires.
+    """
+    if before.bends is not after.bends:
+        return None
+    places = changed_keys(before.layout, after.layout)
+    routes = changed_keys(before.routes, after.routes)
+    if len(places) > FEW or len(places) == len(after.blocks):
+        return None
+    if any(not (name in before.layout and name in after.layout) for name in places):
+        return None
+    if any(target in after.bends for target in routes):
+        return None
+    return Moves(
+        {name: after.layout[name] for name in places if name in after.blocks},
+        {str(target): after.routes.get(target, ()) for target in routes},
+    )
+
+
+def changed_keys(before: Mapping[K, V], after: Mapping[K, V]) -> list[K]:
+    """The keys of entries that are other objects, or that only one of the two has."""
+    if before is after:
+        return []
+    changed = list(compress(before, map(is_not, map(after.get, before), before.values())))
+    gone = sum(key not in after for key in changed)
+    if len(after) > len(before) - gone:
+        changed += [key for key in after if key not in before]
+    return changed

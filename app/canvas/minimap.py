@@ -5,20 +5,26 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
-from PySide6.QtCore import QEvent, QObject, QPointF, QRectF, Qt, QTimer
-from PySide6.QtGui import QColor, QMouseEvent, QPainter, QPaintEvent, QPen, QPixmap
+from PySide6.QtCore import QEvent, QObject, QPointF, QRect, QRectF, Qt, QTimer
+from PySide6.QtGui import QColor, QMouseEvent, QPainter, QPaintEvent, QPen, QPixmap, QRegion
 from PySide6.QtWidgets import QWidget
 
 from app.canvas.paint.drawing import draw_rects
+from app.canvas.scene.arrays import NO_INDICES
+from app.canvas.scene.places import overlapping
 from app.services.palette import shades
 
 if TYPE_CHECKING:
-    from app.canvas.scene.arrays import Floats
+    from numpy.typing import NDArray
+
+    from app.canvas.scene.arrays import Floats, Indices
     from app.canvas.stage import Stage
 
 SIZE = (180, 120)
 _MARGIN = 12
 _PAD = 8.0
+_FEW = 64
+"""Moved blocks, up to which only their surroundings are drawn anew."""
 
 
 class MiniMap(QWidget):
@@ -33,6 +39,14 @@ class MiniMap(QWidget):
         self._wanted = True
         self._picture: QPixmap | None = None
         self._drawn: tuple[object, ...] = ()
+        """What the picture depends on, but for the places of blocks."""
+        self._version = -1
+        self._rects: Floats = np.zeros((0, 4))
+        """Where the blocks (n, 4) are on the picture."""
+        self._slots: object = None
+        self._families: NDArray[np.str_] = np.zeros(0, str)
+        self._family: Indices = NO_INDICES
+        """The number of the family of each block (n,)."""
         self.setFixedSize(*SIZE)
         self.setAccessibleName(self.tr("Mini-map"))
         self.setCursor(Qt.CursorShape.PointingHandCursor)
@@ -118,27 +132,57 @@ class MiniMap(QWidget):
     def _blocks(self, bounds: Floats) -> QPixmap:
         """The blocks, redrawn when the page, the theme or the screen changes."""
         view, ratio = self._canvas.view, self.devicePixelRatioF()
-        key = (view.scene, view.scene.version, view.theme.name, ratio)
-        if self._picture is None or key != self._drawn:
-            self._drawn = key
-            self._picture = QPixmap(round(SIZE[0] * ratio), round(SIZE[1] * ratio))
-            self._picture.setDevicePixelRatio(ratio)
-            self._picture.fill(QColor(view.theme.surface))
+        key = (view.scene, view.scene.slots, view.scene.page.styles, view.theme.name, ratio)
+        version = view.scene.version
+        if self._picture is None or (key, version) != (self._drawn, self._version):
+            rects = self._rects_on_map(bounds)
+            area = self._changed(rects) if key == self._drawn and ratio.is_integer() else None
+            if area is None or self._picture is None:
+                self._picture = QPixmap(round(SIZE[0] * ratio), round(SIZE[1] * ratio))
+                self._picture.setDevicePixelRatio(ratio)
+                area = QRegion(self.rect())
+            self._drawn, self._version, self._rects = key, version, rects
             with QPainter(self._picture) as painter:
-                self._draw_blocks(painter, bounds)
+                painter.setClipRegion(area)
+                painter.fillRect(self.rect(), QColor(view.theme.surface))
+                self._draw_blocks(painter, rects, area.boundingRect())
         return self._picture
 
-    def _draw_blocks(self, painter: QPainter, bounds: Floats) -> None:
-        view = self._canvas.view
+    def _rects_on_map(self, bounds: Floats) -> Floats:
+        """Left, top, width, height of each block (n, 4) on the map."""
         scale, corner = self._scale(bounds)
-        rects = view.scene.rects * scale
+        rects: Floats = self._canvas.view.scene.rects * scale
         rects[:, :2] += corner
         rects[:, 2:] = np.maximum(rects[:, 2:], 1.5)
+        return rects
+
+    def _changed(self, rects: Floats) -> QRegion | None:
+        """The area in which blocks have moved since the picture was drawn; None if many have."""
+        if len(rects) != len(self._rects):
+            return None
+        differ = np.zeros(len(rects), bool)
+        for now, before in zip(rects.T, self._rects.T, strict=True):
+            differ |= now != before
+        if np.count_nonzero(differ) > _FEW:
+            return None
+        region = QRegion()
+        for x, y, w, h in np.concatenate([rects[differ], self._rects[differ]]).tolist():
+            region += QRectF(x, y, w, h).adjusted(-1.0, -1.0, 1.0, 1.0).toAlignedRect()
+        return region
+
+    def _draw_blocks(self, painter: QPainter, rects: Floats, area: QRect) -> None:
+        """Draw the blocks at ``rects`` (n, 4) that touch an area."""
+        view = self._canvas.view
+        if view.scene.slots is not self._slots:  # whose blocks are of the same types
+            self._slots = view.scene.slots
+            names = [type(block).family for block in view.scene.blocks]
+            self._families, self._family = np.unique(np.array(names, str), return_inverse=True)
+        sides = (area.x(), area.y(), area.x() + area.width(), area.y() + area.height())
+        near = overlapping(rects, np.array(sides, np.float64))
         painter.setPen(Qt.PenStyle.NoPen)
-        families = np.array([type(block).family for block in view.scene.blocks])
-        for family in np.unique(families):
+        for number, family in enumerate(self._families):
             painter.setBrush(view.theme.border(str(family)))
-            draw_rects(painter, rects[families == family])
+            draw_rects(painter, rects[near[self._family[near] == number]])
         for name, style in view.scene.page.styles.items():
             chosen = shades(view.theme, style.colour)
             if chosen is not None and name in view.scene.index:

@@ -332,8 +332,9 @@ class Stage(Positions):
 
     def _resolve(self, *, dimmed: bool = False) -> None:
         """Resolve the result for the current scene."""
-        scene, dimmed = self.view.scene, dimmed or self.view.annotations.dimmed
-        annotations = resolve(scene, self._result, self._use, dimmed=dimmed, cache=self._looks)
+        scene, before = self.view.scene, self.view.annotations
+        annotations = resolve(scene, self._result, self._use, dimmed=dimmed or before.dimmed,
+                              cache=self._looks, before=before)  # fmt: skip
         self.view = replace(self.view, annotations=annotations)
         scene.set_rows(self._looks.row_counts(annotations.page))
         if annotations.page.stale and not annotations.dimmed:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
+from operator import is_
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
@@ -16,6 +17,7 @@ from runtime.flow.words import sentences
 from runtime.flow.words.formatting import number, size
 
 if TYPE_CHECKING:
+    from blocks.block import Block
     from blocks.trees import Tree
     from runtime.diagram import Diagnostic, Diagram
     from runtime.diagram.paths import InstancePath, PortPath, WirePath
@@ -115,10 +117,7 @@ class Result:
     @property
     def is_lossless(self) -> bool:
         """Whether the diagram has no loss, so that a wire without a gradient is no problem."""
-        if self.losses or self.loss:
-            return False
-        pages = self.diagram.pages.values()
-        return not any(type(block).head for page in pages for block in page.blocks.values())
+        return not (self.losses or self.loss or _has_head(self.diagram))
 
     def agrees_with(self, other: Result) -> bool:
         """Whether both have the same numbers for the same losses; layout and badges may differ."""
@@ -182,6 +181,21 @@ class Result:
         return numbered(
             self, ObservedFlow(self.flow.flow, self.flow.runs, thresholds, self.diagram)
         )
+
+
+_recent: list[tuple[list[Mapping[str, Block]], bool]] = []
+"""The blocks of diagrams that were looked at last, and whether one marks a loss."""
+
+
+def _has_head(diagram: Diagram) -> bool:
+    """Whether a block marks a loss; found out once for diagrams that differ in layout alone."""
+    blocks = [page.blocks for page in diagram.pages.values()]
+    for known, found in list(_recent):
+        if len(known) == len(blocks) and all(map(is_, known, blocks)):
+            return found
+    found = any(type(block).head for each in blocks for block in each.values())
+    _recent[:] = [(blocks, found), *_recent[:1]]
+    return found
 
 
 def _about(

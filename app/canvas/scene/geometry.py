@@ -16,9 +16,9 @@ from app.canvas.scene.arrays import NO_INDICES, NO_POINTS, Flags, Floats, Indice
 from app.canvas.scene.bezier import CORNER, Courses
 from app.canvas.scene.detours import Detours
 from app.canvas.scene.forks import partings, walks
-from app.canvas.scene.incidence import Incidence, runs
 from app.canvas.scene.lane_paths import LanePaths
-from app.canvas.scene.moves import Moves, moves_of
+from app.canvas.scene.moving.incidence import Incidence, runs
+from app.canvas.scene.moving.moves import Moves, moves_of
 from app.canvas.scene.places import around, corners_of, note_rect
 from app.canvas.scene.routes import RouteArrays, shrunk
 from app.canvas.scene.slots import (
@@ -32,6 +32,7 @@ from app.canvas.scene.slots import (
     resolved_wires,
     slots_of,
 )
+from blocks.library.pages import Composite
 from blocks.library.pages import Page as PageBlock
 from runtime.diagram.model import Diagram, Page
 from runtime.diagram.paths import PortName
@@ -76,7 +77,7 @@ class Scene:
         page = diagram.pages.get(self.page_name, _EMPTY_PAGE)
         rebuilt = not (page.blocks is self.page.blocks and page.wires is self.page.wires)
         if not rebuilt and diagram.pages is not self.diagram.pages:
-            rebuilt = any(isinstance(block, PageBlock) for block in self.blocks)
+            rebuilt = self.has_pages
         restyled = page.styles is not self.page.styles
         moves = None if rebuilt or restyled else moves_of(self.page, page)
         known = dict(zip(self.names, self.rows.tolist(), strict=True)) if rebuilt else {}
@@ -300,6 +301,8 @@ class Scene:
         self.blocks: list[Block] = list(page.blocks.values())
         self.index: dict[str, int] = {name: i for i, name in enumerate(self.names)}
         self.slots = slots_of(self.diagram, self.page_name, page)
+        self.has_pages = any(isinstance(block, PageBlock) for block in self.blocks)
+        self.has_insides = any(isinstance(block, Composite) for block in self.blocks)
         self.least_rows: Ints = least_rows(self.blocks)
         """Text lines (n,) before values are known: a variable has a line for its gradient."""
         try:

@@ -8,6 +8,7 @@ import numpy as np
 
 from app.canvas.scene.camera import PLAIN, Camera
 from app.canvas.scene.lane_paths import STEPS, lane_offset
+from app.canvas.scene.places import overlapping
 from app.canvas.scene.polylines import offset
 
 if TYPE_CHECKING:
@@ -40,12 +41,16 @@ def port_at(
     """
     if camera.zoom < PLAIN or not len(scene.port_block):
         return None
-    away = camera.to_widget(scene.port_points()) - (x, y)
+    (px, py), reach = camera.to_scene(np.array([x, y])).tolist(), (radius + 1.0) / camera.zoom
+    xs, ys = scene.port_points().T  # column by column, which is several times as fast
+    near = np.flatnonzero((np.abs(xs - px) <= reach) & (np.abs(ys - py) <= reach))
+    near = near if among is None else near[among[near]]
+    if not len(near):
+        return None
+    away = camera.to_widget(scene.port_points(near)) - (x, y)
     squared = np.einsum("pd,pd->p", away, away)
-    if among is not None:
-        squared[~among] = np.inf
     nearest = int(squared.argmin())
-    return nearest if squared[nearest] <= radius * radius else None
+    return int(near[nearest]) if squared[nearest] <= radius * radius else None
 
 
 def block_at(scene: Scene, camera: Camera, x: float, y: float) -> int | None:
@@ -57,11 +62,16 @@ def block_near(scene: Scene, camera: Camera, x: float, y: float, radius: float) 
     """The block nearest to widget (x, y) within ``radius`` px; of several, the topmost."""
     if not len(scene.rects):
         return None
-    point, corners = camera.to_scene(np.array([x, y])), scene.rects[:, :2]
-    outside = np.maximum(np.maximum(corners - point, point - corners - scene.rects[:, 2:]), 0.0)
-    away = np.hypot(outside[:, 0], outside[:, 1])[::-1]
+    point, reach = camera.to_scene(np.array([x, y])), (radius + 1.0) / camera.zoom
+    low, high = (point - reach).tolist(), (point + reach).tolist()
+    near = overlapping(scene.rects, np.array([*low, *high]))[::-1]
+    if not len(near):
+        return None
+    corners, sizes = scene.rects[near, :2], scene.rects[near, 2:]
+    outside = np.maximum(np.maximum(corners - point, point - corners - sizes), 0.0)
+    away = np.hypot(outside[:, 0], outside[:, 1])
     nearest = int(away.argmin())
-    return len(away) - 1 - nearest if away[nearest] * camera.zoom <= radius else None
+    return int(near[nearest]) if away[nearest] * camera.zoom <= radius else None
 
 
 def wire_at(scene: Scene, camera: Camera, x: float, y: float, lanes: int = 1) -> int | None:

@@ -15,10 +15,16 @@ from runtime.diagram.pages import resolve as address_of
 from runtime.diagram.paths import ROOT, InstancePath, PortName, PortPath
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from app.canvas.scene.geometry import Scene
     from app.canvas.state.looks import Look
     from app.evaluation.result import Result
     from runtime.diagram.model import Diagram
+
+
+_ON_LANES = ("states", "norms", "contributions", "zeros", "badges")
+"""Parts of a result that lanes and their labels show."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,6 +42,8 @@ class Annotations:
     """Blocks whose numbers may differ by now, while ``dimmed``."""
     numbers: bool = True
     """Whether faces show values and gradients."""
+    wire_keys: Sequence[str] = ()
+    """The keys of the wires that the lanes belong to."""
     _cache: LookCache = field(default_factory=LookCache)
     _looks: dict[int, Look] = field(default_factory=dict)
     _plain_looks: dict[int, Look] = field(default_factory=dict)
@@ -96,13 +104,16 @@ def resolve(
     *,
     dimmed: bool = False,
     cache: LookCache | None = None,
+    before: Annotations | None = None,
 ) -> Annotations:
     """Resolve a result for a scene, at the page's use ``use``.
 
     ``dimmed`` has an effect only if the result is of an older diagram. ``cache`` has the looks of
-    the result before.
+    the result ``before``.
     """
     page = PageResult(scene, result, use)
+    if before is not None and result is not None and _differ_in_layout(before, page):
+        return _with_result(before, page, result)
     total = lanes_of(scene, result, use, stale=page.stale)
     losses = [
         replace(
@@ -116,7 +127,50 @@ def resolve(
     if (dimmed := dimmed and page.stale) and result is not None:
         outdated = outdated_blocks(result.diagram, scene.diagram, scene.page_name, use)
     looks = LookCache() if cache is None else cache
-    return Annotations(page, dimmed, total, lanes, outdated, _cache=looks)
+    return Annotations(page, dimmed, total, lanes, outdated, True, scene.wire_keys, _cache=looks)
+
+
+def _differ_in_layout(before: Annotations, page: PageResult) -> bool:
+    """Whether a page shows the same wires with the same numbers and states as before."""
+    was, now = before.page.result, page.result
+    return (
+        was is not None
+        and now is not None
+        and before.scene is page.scene
+        and before.page.use == page.use
+        and before.wire_keys is page.scene.wire_keys
+        and not (before.page.stale or page.stale)
+        and _alike(was, now)
+        and all(map(_alike, was.apart, now.apart))
+    )
+
+
+def _alike(one: Result, other: Result) -> bool:
+    """Whether two results differ in nothing that lanes depend on but their diagrams."""
+    judged_alike = one.flow is not None or one.verdict == other.verdict
+    return (
+        judged_alike
+        and one.agrees_with(other)
+        and all(getattr(one, name) is getattr(other, name) for name in _ON_LANES)
+        and one.is_partial == other.is_partial
+        and one.losses == other.losses
+    )
+
+
+def _with_result(before: Annotations, page: PageResult, result: Result) -> Annotations:
+    """The annotations with a result that differs in its diagram's layout and styles alone."""
+    total = replace(before.total, result=result)
+    lanes: tuple[Lanes, ...] = (total,)
+    if result.apart:
+        lanes = tuple(
+            replace(
+                lane,
+                result=single,
+                colour=loss_colour(page.scene.diagram, PortPath(single.loss or "")),
+            )
+            for lane, single in zip(before.lanes, result.apart, strict=True)
+        )
+    return replace(before, page=page, total=total, lanes=lanes, _looks={}, _plain_looks={})
 
 
 def loss_colour(diagram: Diagram, loss: PortPath) -> str:

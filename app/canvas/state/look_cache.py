@@ -58,12 +58,14 @@ class LookCache:
         self._known: dict[int, _Known] = {}
         self._shapes: Hashable = None
         """What the number of lines on faces depends on, when it was last counted."""
+        self._last_shapes: tuple[object, object, Hashable] = None, None, None
+        """Values and gradients, and their shapes."""
 
     def row_counts(self, page: PageResult) -> Ints:
         """Number of text lines (n,) that each face needs; those of the scene where nothing that
         they depend on has changed since these were counted.
         """
-        shapes = page.scene.rows.tobytes(), _page_key(page), page.scene.version, _shapes(page)
+        shapes = page.scene.rows.tobytes(), _page_key(page), self._shapes_of(page)
         if shapes == self._shapes:
             return page.scene.rows
         self._shapes = None
@@ -71,6 +73,13 @@ class LookCache:
         if np.array_equal(counts, page.scene.rows):
             self._shapes = shapes
         return counts
+
+    def _shapes_of(self, page: PageResult) -> Hashable:
+        result = page.result
+        values, gradients = (None, None) if result is None else (result.values, result.gradients)
+        if self._last_shapes[0] is not values or self._last_shapes[1] is not gradients:
+            self._last_shapes = values, gradients, _shapes(page)
+        return self._last_shapes[2]
 
     def look(self, page: PageResult, i: int, *, dimmed: bool) -> Look:
         """The look of block number ``i``; its numbers are faint if ``dimmed``."""

@@ -173,7 +173,7 @@ class PageResult:
     def worst_inside(self) -> Mapping[str, State]:
         """By page block, the state of most concern of a wire inside it; absent if none is."""
         worst: dict[str, State] = {}
-        if not any(isinstance(block, Composite) for block in self.scene.blocks):
+        if not self.scene.has_insides:
             return worst
         calm = self.result is None or self.result.is_lossless
         states = {} if self.result is None or calm else self.result.states

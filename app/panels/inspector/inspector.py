@@ -130,8 +130,10 @@ class Inspector(QScrollArea):
             self.form.name_line.selectAll()
 
     def _selected(self) -> list[str]:
+        """The selected blocks of the page, in its order."""
         blocks = self._diagram.pages[self._page].blocks
-        return [name for name in blocks if name in self._blocks]
+        chosen = [name for name in self._blocks if name in blocks]
+        return chosen if len(chosen) < 2 else [name for name in blocks if name in self._blocks]
 
     def _refresh(self) -> None:
         names, form = self._selected(), self.form

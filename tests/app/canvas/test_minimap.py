@@ -4,8 +4,9 @@ from PySide6.QtCore import QPoint, Qt
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication
 
-from app.canvas.minimap import SIZE
+from app.canvas.minimap import SIZE, MiniMap
 from app.services.theme import DARK
+from runtime.diagram import MoveBlocks, Point
 from tests.app import mouse
 from tests.app.canvas.pages import LEFT, PLAIN, Shell, diagram
 
@@ -48,6 +49,22 @@ def test_it_is_drawn_again_for_other_pages_and_colours(canvas, shell):
     assert canvas.minimap.grab().toImage() == before
     canvas.set_theme(DARK)
     assert canvas.minimap.grab().toImage() != before
+
+
+def test_a_moved_block_is_drawn_as_in_a_map_of_its_own(canvas, shell):
+    canvas.set_zoom(4.0)
+    settle(canvas)
+    before = canvas.minimap.grab().toImage()
+    inner = canvas.view.scene.names[len(canvas.view.scene.names) // 2]
+    for step in (30.0, -50.0, 8.0):
+        at = canvas.view.scene.page.layout[inner]
+        canvas.request(MoveBlocks({inner: Point(at.x + step, at.y + step)}))
+        settle(canvas)
+        moved = canvas.minimap.grab().toImage()
+        other = MiniMap(canvas)
+        assert other.grab().toImage() == moved != before
+        before = moved
+        other.setParent(None)
 
 
 def test_it_can_be_turned_off(canvas, shell):

@@ -287,7 +287,7 @@ class TestUpdating:
             for target in main.wires
             if data.draw(st.booleans())
         }  # fmt: skip
-        before = Diagram({"main": replace(main, routes=routes)})
+        before = Diagram({"main": replace(main, routes=routes, bends={})})
         scene = Scene(before, "main")
         scene.refine()
         for _ in range(data.draw(st.integers(1, 3))):

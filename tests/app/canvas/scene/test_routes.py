@@ -105,4 +105,4 @@ def test_the_layout_has_ports_where_the_canvas_shows_them(diagram):
         offsets = scene.wire_ends[:, 1::2] - scene.rects[scene.wire_blocks, 1]
         known = dict(zip(scene.wire_keys, offsets.tolist(), strict=True))
         for target, line in zip(graph.targets, graph.lines, strict=True):
-            assert known[str(target)] == [line.leaves, line.enters]
+            assert known[str(target)] == pytest.approx([line.leaves, line.enters])

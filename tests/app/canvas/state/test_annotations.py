@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
 from app.canvas.scene.geometry import Scene
@@ -10,7 +12,16 @@ from app.canvas.state.tooltips import block_tip, port_tip
 from app.evaluation.result import Result
 from blocks.block import Opaque
 from blocks.errors import Location
-from runtime.diagram import Connect, Diagnostic, Diagram, MoveBlocks, Point, PortName, apply
+from runtime.diagram import (
+    Connect,
+    Diagnostic,
+    Diagram,
+    Disconnect,
+    MoveBlocks,
+    Point,
+    PortName,
+    apply,
+)
 from runtime.diagram.model import same_meaning
 from runtime.diagram.paths import ROOT, InstancePath
 from runtime.flow import Cutter, State, Verdict
@@ -283,3 +294,47 @@ def test_rows_stay_as_they_are_while_no_value_is_known():
     annotations = annotations_of(shown, seed_result(shown))
     nothing = resolve(annotations.scene, Result(Diagram()))
     assert row_counts(nothing.page) is annotations.scene.rows
+
+
+def test_another_layout_keeps_the_lanes():
+    shown = seed()
+    result, scene = seed_result(shown), Scene(shown, "main")
+    before = resolve(scene, result)
+    moved = apply(shown, MoveBlocks({"a": Point(7, 9)})).after
+    scene.update(moved)
+    other = replace(result, diagram=moved)
+    after = resolve(scene, other, before=before)
+    assert after.total.codes is before.total.codes
+    assert after.total.result is other and after.page.result is other
+    assert not after.page.stale
+    fresh = resolve(scene, other)
+    assert np.array_equal(fresh.total.codes, after.total.codes)
+    assert np.array_equal(fresh.total.widths, after.total.widths)
+    assert after.look(0) == fresh.look(0)
+
+
+def test_other_states_wires_and_uses_are_resolved_anew():
+    shown = seed()
+    result, scene = seed_result(shown), Scene(shown, "main")
+    before = resolve(scene, result)
+    states = dict.fromkeys(result.states, State.STOPPED)
+    after = resolve(scene, replace(result, states=states), before=before)
+    assert set(after.total.codes.tolist()) == {CODES[State.STOPPED]}
+    for changed in ({"verdict": lambda *_: None}, {"norms": {}}, {"zeros": {}}):
+        other = replace(result, **changed)
+        assert resolve(scene, other, before=before).total.codes is not before.total.codes
+    elsewhere = resolve(scene, result, InstancePath("a"), before=before)
+    assert elsewhere.total.keys != before.total.keys
+    cut = apply(shown, Disconnect(PortName("loss", "x"))).after
+    scene.update(cut)
+    assert len(resolve(scene, result, before=before).total.codes) == len(before.total.codes) - 1
+
+
+def test_a_diagram_is_lossless_until_it_has_a_loss():
+    with_loss = seed()
+    blocks = {n: b for n, b in with_loss.main.blocks.items() if not type(b).head}
+    without = Diagram({"main": replace(with_loss.main, blocks=blocks)})
+    for shown, lossless in ((without, True), (with_loss, False), (without, True)):
+        assert Result(shown).is_lossless == lossless
+        moved = Diagram({"main": replace(shown.main, layout={})})
+        assert Result(moved).is_lossless == lossless

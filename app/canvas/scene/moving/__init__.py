@@ -1,0 +1,1 @@
+"""Which blocks an edit has moved, and which wires follow them."""

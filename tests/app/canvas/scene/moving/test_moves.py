@@ -1,0 +1,76 @@
+"""What an edit has changed on a page, and the wires of blocks."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+from hypothesis import given
+from hypothesis import strategies as st
+
+from app.canvas.scene.moving.incidence import Incidence, runs
+from app.canvas.scene.moving.moves import FEW, changed_keys, moves_of
+from runtime.diagram import MoveBlocks, Page, Point, PortName, SetNote, apply
+from runtime.diagram.model import Note
+from tests.app.canvas.pages import seed
+
+entries = st.dictionaries(st.sampled_from("abcdef"), st.integers(0, 2))
+
+
+@given(entries, entries, st.randoms())
+def test_changed_keys_are_those_of_other_entries(before, after, random):
+    order = list(after)
+    random.shuffle(order)
+    found = changed_keys(before, {key: after[key] for key in order})
+    assert sorted(found) == sorted(
+        key for key in before.keys() | after.keys() if before.get(key) != after.get(key)
+    )
+
+
+def test_a_move_is_its_blocks():
+    before = seed()
+    after = apply(before, MoveBlocks({"a": Point(7, 9)})).after
+    moves = moves_of(before.main, after.main)
+    assert moves is not None
+    assert moves.blocks == {"a": (7, 9)} and not moves.routes
+
+
+def test_a_note_moves_nothing():
+    before = seed()
+    moves = moves_of(before.main, apply(before, SetNote("n", Note("text"))).after.main)
+    assert moves is not None
+    assert not moves.blocks and not moves.routes
+
+
+def test_a_route_that_is_gone_is_empty():
+    main, target = seed().main, PortName("loss", "x")
+    before = replace(main, routes={target: (1.0,)})
+    moves = moves_of(before, replace(before, routes={}))
+    assert moves is not None
+    assert moves.routes == {"loss.x": ()}
+
+
+def test_many_moves_all_moves_and_bends_are_no_few_moves():
+    names = [f"b{i}" for i in range(FEW + 2)]
+    blocks = dict.fromkeys(names, seed().main.blocks["a"])
+    page = Page(blocks, {}, {name: Point(0.0, 0.0) for name in names})
+    few = {name: Point(1.0, 1.0) for name in names[:FEW]}
+    assert moves_of(page, replace(page, layout={**page.layout, **few})) is not None
+    many = {name: Point(1.0, 1.0) for name in names[: FEW + 1]}
+    assert moves_of(page, replace(page, layout={**page.layout, **many})) is None
+    main = seed().main
+    everywhere = {name: Point(1.0, 1.0) for name in main.blocks}
+    assert moves_of(main, replace(main, layout=everywhere)) is None
+    assert moves_of(main, replace(main, layout={})) is None
+    assert moves_of(main, replace(main, bends={})) is None
+
+
+@given(st.lists(st.tuples(st.integers(0, 5), st.integers(0, 5))), st.sets(st.integers(0, 5)))
+def test_the_wires_of_blocks(wires, chosen):
+    ends = np.array(wires, np.int32).reshape(-1, 2)
+    found = Incidence(ends, 6).of(np.array(sorted(chosen), np.intp))
+    assert found.tolist() == [i for i, pair in enumerate(wires) if chosen & set(pair)]
+
+
+def test_runs_are_consecutive_numbers():
+    assert runs(np.array([5, 1, 7]), np.array([2, 0, 3])).tolist() == [5, 6, 7, 8, 9]

@@ -1,4 +1,4 @@
-"""What every test stands on: Qt without a display, and hypothesis profiles."""
+"""What every test stands on: Qt without a display, JAX without a cache, hypothesis profiles."""
 
 from __future__ import annotations
 
@@ -11,6 +11,8 @@ from collections.abc import Iterator
 os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
 # What tests compile is not to be found in the cache of whoever runs them.
 os.environ.setdefault("GRADWIRE_KEEP_CODE", "0")
+# Before JAX is imported: what an earlier run has compiled would hide that it no longer compiles.
+os.environ.setdefault("JAX_ENABLE_COMPILATION_CACHE", "false")
 
 import pytest
 from hypothesis import HealthCheck, settings

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from runtime.calculus.dtypes import NUMPY
 from runtime.engine.jax.compiling import called, compiled
-from runtime.engine.jax.traced import Traced, failed
+from runtime.engine.jax.traced import Traced, require_success
 
 if TYPE_CHECKING:
     from jax.sharding import NamedSharding
@@ -126,7 +126,7 @@ class JaxLoop:
         return compiled(
             partial(self._iterations, room),
             arrays,
-            sum(len(traced.values) for traced in self._traced),
+            sum(traced.operations for traced in self._traced),
             donate_argnums=0,
             out_shardings=(where, self._devices.whole, self._devices.whole),
         )
@@ -173,9 +173,8 @@ class JaxLoop:
 
     def _results(self, results: Any, failures: Any, count: int) -> list[list[Array]]:
         for traced, flags in zip(self._traced, failures, strict=True):
-            for value, flag in zip(traced.checked, flags, strict=True):
-                if self._devices.fetch(flag)[:count].any():
-                    raise failed(value)
+            found = [self._devices.fetch(flag)[:count] for flag in flags]
+            require_success(traced.checked, found)
         return [[self._devices.fetch(result)[:count] for result in stage] for stage in results]
 
 

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from runtime.calculus.dtypes import NUMPY
 from runtime.engine.interruption import until_cancelled
 from runtime.engine.jax.compiling import called, compiled
-from runtime.engine.jax.traced import Traced, failed
+from runtime.engine.jax.traced import Traced, require_success
 
 if TYPE_CHECKING:
     from runtime.calculus import Value
@@ -104,12 +104,10 @@ class JaxPlan:
     def _start(self) -> None:
         arrays = [self._known[value] for value in self._order]
         if self._program is None:
-            operations, whole = len(self._traced.values), self._devices.whole
+            operations, whole = self._traced.operations, self._devices.whole
             self._program = compiled(self._function, arrays, operations, out_shardings=whole)
         found, failures = called(self._program, arrays)
-        for value, flag in zip(self._traced.checked, failures, strict=True):
-            if self._devices.fetch(flag).any():
-                raise failed(value)
+        require_success(self._traced.checked, list(map(self._devices.fetch, failures)))
         self._found = dict(zip(self._traced.outputs, found, strict=True))
 
     def _function(self, *arrays: Any) -> tuple[list[Any], list[Any]]:

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-import jax.numpy as jnp
+import numpy as np
 from numpy.typing import NDArray
 
 from blocks.errors import Location, RunError
 from runtime.calculus.primitives.base import CONSTANT, LEAF
+from runtime.engine.jax.repeats import count_operations, evaluate, places, rolled
 from runtime.engine.jax.rows import ROWS, apply, failure
 from runtime.engine.plan.simplify import simplify
 
@@ -28,15 +29,22 @@ class Traced:
     def __init__(self, outputs: Sequence[Value]) -> None:
         self.outputs = list(dict.fromkeys(outputs))
         self._computed, self._same = simplify(self.outputs)
+        self._parts = rolled(self._computed, map(self._same.of, self.outputs))
         self.leaves = [v for v, _ in self._computed if v.primitive is LEAF]
         self.constants = {
             v: v.attributes["array"]
             for v, _ in self._computed
             if v.primitive is CONSTANT and v.size > _INLINE
         }
-        """Large constants, which stay out of the program."""
-        self.checked: list[Value] = []
-        """The values whose arithmetic may fail, once this was traced."""
+        self.constants |= {v: v.attributes["array"] for v in places(self._parts)}
+        """Large constants, which stay out of the program, and the places of rows."""
+        self.checked: list[Sequence[Value]] = []
+        """The values whose arithmetic may fail, of loops those of all steps, once it was traced."""
+
+    @property
+    def operations(self) -> int:
+        """How many operations are compiled."""
+        return count_operations(self._parts)
 
     @property
     def values(self) -> list[Value]:
@@ -44,30 +52,26 @@ class Traced:
         return [v for v, _ in self._computed if v.primitive not in (LEAF, CONSTANT)]
 
     def __call__(self, known: Mapping[Value, Any]) -> tuple[list[Any], list[Any]]:
-        """The outputs, and for each of ``checked`` whether it failed, given leaves and constants.
+        """The outputs, and for all values of each of ``checked`` whether they failed (n,).
 
-        Called while JAX traces.
+        ``known`` are leaves and constants. Called while JAX traces.
         """
         found = dict(known)
-        checked: list[Value] = []
-        failures: list[Any] = []
-        for value, inputs in self._computed:
-            if value in found:
-                continue
-            if value.primitive is CONSTANT:
-                found[value] = jnp.asarray(value.attributes["array"])
-                continue
-            arrays = [found[x] for x in inputs]
-            flag = failure(value, arrays)
-            if flag is not None:
-                checked.append(value)
-                failures.append(flag)
-            found[value] = apply(value, arrays)
-        self.checked = checked
-        return [found[self._same.of(value)] for value in self.outputs], failures
+        failures = evaluate(self._parts, found, apply, failure)
+        self.checked = [each.values for each in failures]
+        outputs = [found[self._same.of(value)] for value in self.outputs]
+        return outputs, [each.flags for each in failures]
 
 
-def failed(value: Value) -> RunError:
+def require_success(checked: Sequence[Sequence[Value]], flags: Sequence[Array]) -> None:
+    """Raise RunError with the first block whose arithmetic failed; flags have the values last."""
+    for values, flag in zip(checked, flags, strict=True):
+        failures = np.flatnonzero(flag.reshape(-1, len(values)).any(axis=0))
+        if len(failures):
+            raise _failed(values[failures[0]])
+
+
+def _failed(value: Value) -> RunError:
     """The error of a value whose arithmetic failed."""
     row = ROWS[value.primitive.name]
     why = row.why(value) if row.why is not None else "the numbers are not allowed here"

@@ -6,7 +6,18 @@ structure of the graph, whatever they come from, and ``evaluate`` computes them 
 """
 
 from runtime.engine.jax.repeats.evaluating import Failure, evaluate
-from runtime.engine.jax.repeats.parts import Joined, Loop, Part
+from runtime.engine.jax.repeats.parts import Joined, Loop, Part, count_operations, places
 from runtime.engine.jax.repeats.rolling import LIMITS, Limits, rolled
 
-__all__ = ["LIMITS", "Failure", "Joined", "Limits", "Loop", "Part", "evaluate", "rolled"]
+__all__ = [
+    "LIMITS",
+    "Failure",
+    "Joined",
+    "Limits",
+    "Loop",
+    "Part",
+    "count_operations",
+    "evaluate",
+    "places",
+    "rolled",
+]

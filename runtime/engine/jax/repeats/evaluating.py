@@ -75,8 +75,7 @@ def _loop(loop: Loop, env: Env, apply: Apply, failure: Apply) -> list[Failure]:
     after, (stacked, flags) = lax.scan(step, initial, numbers, reverse=loop.reverse)
     env.update((stack, array) for (stack, _), array in zip(loop.stacks, stacked, strict=True))
     env.update((value, after[i]) for value, i in loop.last)
-    flat = {stack: _flat(env[stack]) for stack in {stack for _, stack, _ in loop.single}}
-    env.update((value, _taken(flat[stack], value, row)) for value, stack, row in loop.single)
+    env.update((value, _taken(env[stack], place, env)) for value, stack, place in loop.single)
     return [
         Failure(_originals(loop, values), jnp.reshape(each, (-1,)))
         for values, each in zip(within, flags, strict=True)
@@ -89,17 +88,10 @@ def _originals(loop: Loop, values: Sequence[Value]) -> list[Value]:
     return [loop.originals[value][step] for step in steps for value in values]
 
 
-def _flat(stack: Any) -> Any:
-    """The rows of a stack one after the other along axis 0, so that each is a slice."""
-    shape = stack.shape
-    return stack if stack.ndim == 1 else jnp.reshape(stack, (shape[0] * shape[1], *shape[2:]))
-
-
-def _taken(flat: Any, value: Value, row: int) -> Any:
+def _taken(stack: Any, place: Value, env: Env) -> Any:
     """One row of a stack."""
-    height = value.shape[0] if value.shape else 1
-    taken = lax.slice_in_dim(flat, row * height, (row + 1) * height)
-    return taken if value.shape else jnp.reshape(taken, ())
+    row = env.get(place, place.attributes["array"])
+    return jnp.squeeze(lax.dynamic_slice_in_dim(stack, row, 1), 0)
 
 
 def _row(rows: Rows, slot: Value, number: Any, env: Env) -> Any:

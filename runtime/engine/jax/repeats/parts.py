@@ -70,7 +70,8 @@ class Loop:
     What it reads has a slot within: ``fixed`` values are the same in all steps. ``stacks`` are
     results of all steps along a new axis 0, with ``reverse`` that of the last step first. ``last``
     are values outside that are carried ones (by their number) after the last step, ``single``
-    those that are a row of a stack.
+    those that are a row of a stack, at the place that a constant says. If that is passed to the
+    program, all rows are taken by the same code, which is compiled once.
     """
 
     steps: int
@@ -81,9 +82,23 @@ class Loop:
     fixed: Sequence[tuple[Value, Value]]
     stacks: Sequence[tuple[Value, Value]]
     last: Sequence[tuple[Value, int]]
-    single: Sequence[tuple[Value, Value, int]]
+    single: Sequence[tuple[Value, Value, Value]]
     originals: Mapping[Value, tuple[Value, ...]]
     """For each value within, those that it stands for, by step."""
 
 
 Part: TypeAlias = "Computed | Joined | Loop"
+
+
+def count_operations(parts: Sequence[Part]) -> int:
+    """How many operations are compiled: those of a loop once, and the rows that are taken."""
+    return sum(
+        count_operations(part.parts) + len(part.single) if isinstance(part, Loop) else 1
+        for part in parts
+    )
+
+
+def places(parts: Sequence[Part]) -> list[Value]:
+    """The constants that say where single rows are."""
+    loops = [part for part in parts if isinstance(part, Loop)]
+    return list(dict.fromkeys(place for loop in loops for *_, place in loop.single))

@@ -5,6 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
+import numpy as np
+
+from runtime.calculus import Trace, Value
+from runtime.calculus.primitives.base import CONSTANT
 from runtime.engine.jax.repeats.body import Body
 from runtime.engine.jax.repeats.building import Building
 from runtime.engine.jax.repeats.joining import Joining
@@ -14,22 +18,29 @@ from runtime.engine.jax.repeats.segments import segments
 from runtime.engine.jax.repeats.sums import carry_sums
 
 if TYPE_CHECKING:
-    from runtime.calculus import Value
     from runtime.engine.jax.repeats.parts import Computed, Part
 
 _Node: TypeAlias = "Value | Body"
 
 
 class Limits(NamedTuple):
-    """What a loop must bring: stacking what each step has of its own takes a copy per run."""
+    """What a loop must bring. Costs are in operations that are repeated in a flat program, for
+    which XLA uses the code of the first one again: each takes about half a millisecond to compile.
+    """
 
     steps: int = 4
     """The fewest repetitions."""
     saved: int = 200
-    """The fewest operations that the compiler is spared: about half a second for small ones."""
+    """The fewest operations that loops spare the compiler, those together that share stacks."""
+    access: int = 50
+    """What a place costs that reads or writes a stack or a slice: it has code of its own."""
+    row: int = 4
+    """What it costs to put a value on a stack, or to take it from there."""
 
 
 LIMITS = Limits()
+_SHARE = 4
+"""Loops that may together spare the compiler enough."""
 
 
 def rolled(
@@ -46,11 +57,11 @@ def rolled(
     operations, wanted = Operations(computed), list(dict.fromkeys(outputs))
     refused: set[int] = set()
     while True:
-        found = segments(operations, limits.steps, limits.saved, refused)
+        found = segments(operations, limits.steps, -(-limits.saved // _SHARE), refused)
         if not found:
             return list(computed)
         rolling = _Rolling(Building(operations, found, limits.steps), wanted)
-        poor = rolling.poor(limits.saved)
+        poor = rolling.poor(limits)
         if not poor:
             return rolling.parts(limits)
         refused |= poor
@@ -66,6 +77,7 @@ class _Rolling:
         self._joined: dict[Value, Joined] = dict(building.given.stacks)
         self._taken: dict[Body, list[Value]] = {body: [] for body in building.bodies.values()}
         self._stacked: dict[Body, dict[Value, None]] = {body: {} for body in self._taken}
+        self._places: dict[int, Value] = {}
         self._sources: dict[_Node, list[_Node]] = {}
         pending: list[_Node] = list(outputs)
         while pending:
@@ -74,17 +86,42 @@ class _Rolling:
                 self._sources[node] = self._read(node)
                 pending += self._sources[node]
 
-    def poor(self, saved: int) -> set[int]:
-        """The starts of the segments whose loop spares the compiler fewer operations.
-
-        Results that are read one by one take an operation each.
-        """
+    def poor(self, limits: Limits) -> set[int]:
+        """The starts of the segments whose loops don't spare the compiler enough."""
+        starts = {body: start for start, body in self._building.bodies.items()}
+        groups: dict[Body, list[Body]] = {body: [body] for body in starts if body in self._sources}
+        for body in list(groups):
+            for other in self._stacks_of(body):
+                if groups[other] is not groups[body]:
+                    groups[body] += groups[other]
+                    groups |= dict.fromkeys(groups[other], groups[body])
+        saved = {body: self._saved(body, limits) for body in groups}
         return {
-            start
-            for start, body in self._building.bodies.items()
-            if body in self._sources
-            and (body.steps - 1) * len(body.computed) - len(self._taken[body]) < saved
+            starts[body]
+            for body, group in groups.items()
+            if sum(saved[each] for each in group) < limits.saved
         }
+
+    def _stacks_of(self, body: Body) -> list[Body]:
+        """The loops whose results a loop reads by stacks."""
+        bases = [rows.base for rows, _ in body.rows]
+        spans = [x for base in bases if base in self._joined for x in self._joined[base].pieces]
+        stacks = [*bases, *(span.stack for span in spans if isinstance(span, Span))]
+        found = [self._building.stacks[base] for base in stacks if base in self._building.stacks]
+        return [home.body for home in found]
+
+    def _saved(self, body: Body, limits: Limits) -> int:
+        """The operations that a loop spares the compiler, less those that it costs."""
+        made = [rows.base for rows, _ in body.rows if rows.base in self._building.given.stacks]
+        slices = (
+            len(body.rows)
+            - len(made)
+            - sum(rows.base in self._building.stacks for rows, _ in body.rows)
+        )
+        spared = (body.steps - 1) * (len(body.computed) + slices * limits.access)
+        places = len(body.rows) + len(self._stacked[body])
+        rows = len(self._taken[body]) + sum(len(self._joined[base].pieces) for base in made)
+        return spared - places * limits.access - rows * limits.row
 
     def parts(self, limits: Limits) -> list[Part]:
         """All parts in order, the values that stay as they are as early as they were."""
@@ -137,6 +174,12 @@ class _Rolling:
         order = self._building.operations.order
         return node.first if isinstance(node, Body) else order.get(node, len(order))
 
+    def _place(self, row: int) -> Value:
+        if row not in self._places:
+            attributes = {"array": np.array(row, np.uint32)}
+            self._places[row] = Value(Trace(), CONSTANT, (), attributes, (), "uint32")
+        return self._places[row]
+
     def _loop(self, body: Body, limits: Limits) -> Loop:
         carried, last, single = list(body.carried), [], []
         places = {each.result: i for i, each in enumerate(carried)}
@@ -145,7 +188,8 @@ class _Rolling:
         stacked |= {home.copy: None for _, home in taken if home.step < body.steps - 1}
         for value, home in taken:
             if home.step < body.steps - 1:
-                single.append((value, body.stack(home.copy), body.row_of(home.step)))
+                place = self._place(body.row_of(home.step))
+                single.append((value, body.stack(home.copy), place))
                 continue
             if home.copy not in places:
                 places[home.copy] = len(carried)

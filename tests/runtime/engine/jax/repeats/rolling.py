@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from runtime.calculus import Value
 
 Array = NDArray[Any]
-FORCED = Limits(steps=3, saved=1)
+FORCED = Limits(steps=3, saved=1, access=0, row=1)
 """Whatever repeats three times is rolled."""
 
 

@@ -16,7 +16,7 @@ from tests.runtime.engine.programs import BINARY, FAMILIES, Writer, Written
 if TYPE_CHECKING:
     from runtime.calculus import Value
 
-EAGER = Limits(steps=2, saved=1)
+EAGER = Limits(steps=2, saved=1, access=0, row=0)
 
 
 @pytest.mark.parametrize("seed", range(2))

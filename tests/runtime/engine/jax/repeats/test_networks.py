@@ -13,7 +13,7 @@ pytest.importorskip("jax")
 
 from runtime.engine.jax.repeats import Limits
 from tests.runtime.engine.jax.repeats import networks
-from tests.runtime.engine.jax.repeats.rolling import assert_same, loops, of_diagram
+from tests.runtime.engine.jax.repeats.rolling import FORCED, assert_same, loops, of_diagram
 
 if TYPE_CHECKING:
     import gradwire as gw
@@ -40,7 +40,7 @@ def test_repetitions_add_to_a_program_only_the_gradients_of_their_own_weights(na
     few, many = (of_diagram(NETWORKS[name](n)) for n in (8, 16))
     sizes = [len(c.equations(c.rolled())) for c in (few, many)]
     gradients = len(many.outputs) - len(few.outputs)
-    assert sizes[1] - sizes[0] == gradients  # each is taken from a stack
+    assert sizes[1] - sizes[0] == 2 * gradients  # each is taken from a stack, and reshaped
     assert len(many.equations(many.computed)) - len(few.equations(few.computed)) > 50
 
 
@@ -60,9 +60,9 @@ def test_a_compiled_loop_is_within_rounding_of_the_flat_program() -> None:
 
 def test_only_what_pays_is_rolled() -> None:
     c = of_diagram(networks.recurrent("rnn", 8))
-    assert loops(c.rolled(Limits(steps=9, saved=1))) == []
-    assert loops(c.rolled(Limits(steps=3, saved=10_000))) == []
-    assert c.rolled(Limits(steps=9, saved=1)) == c.computed
+    assert loops(c.rolled(FORCED._replace(steps=9))) == []
+    assert loops(c.rolled(FORCED._replace(saved=10_000))) == []
+    assert c.rolled(FORCED._replace(steps=9)) == c.computed
     assert len(loops(of_diagram(networks.recurrent("lstm", 20)).rolled(Limits()))) == 2
 
 
@@ -70,6 +70,6 @@ def test_results_that_are_read_one_by_one_count_against_a_loop() -> None:
     blocks = ("linear1", "linear2", "tanh1")
     ports = [f"layer/{i}/{name}.out" for i in range(8) for name in blocks]
     few, many = (of_diagram(networks.recurrent("rnn", 8), *read) for read in ([], ports))
-    limits = Limits(steps=3, saved=7 * 6)
+    limits = Limits(steps=3, saved=7 * 6, access=0, row=10)
     assert [loop.steps for loop in loops(few.rolled(limits))] == [8, 7]
-    assert [loop.steps for loop in loops(many.rolled(limits))] == [7]
+    assert loops(many.rolled(limits)) == []

@@ -48,7 +48,7 @@ def test_a_scan_within_a_scan_is_a_loop_within_a_loop() -> None:
     x, h = gw.variable("x", drawn(6, 4, 3)), gw.variable("h", drawn(3, seed=1))
     k = gw.variable("k", drawn(3, seed=3))
     found = gw.scan(outer, x, h, k, steps=6, carry={"h": "next"}, over="x", name="outer")
-    parts = assert_same(of_diagram(mean_square(found["next"], found["y"])), Limits(3, 6))
+    parts = assert_same(of_diagram(mean_square(found["next"], found["y"])), Limits(3, 6, 0, 1))
     inner = [
         (loop.steps, part.steps)
         for loop in loops(parts)
@@ -69,7 +69,7 @@ def test_a_scan_of_pages_that_are_used_again() -> None:
         return {"next": h + x, "y": h}
 
     found = scanned(deep, steps=6)
-    assert_same(of_diagram(mean_square(found["next"], found["y"])), Limits(3, 6))
+    assert_same(of_diagram(mean_square(found["next"], found["y"])), Limits(3, 6, 0, 1))
 
 
 def test_a_failure_names_the_steps_in_which_it_happened() -> None:

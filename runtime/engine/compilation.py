@@ -36,14 +36,15 @@ def listening(listener: Listener) -> Iterator[None]:
 @contextmanager
 def compiling(operations: int) -> Iterator[None]:
     """Within, a program of so many operations is compiled."""
-    _tell(Compilation(operations))
+    tell(Compilation(operations))
     began = time.perf_counter()
     try:
         yield
     finally:
-        _tell(Compilation(operations, time.perf_counter() - began))
+        tell(Compilation(operations, time.perf_counter() - began))
 
 
-def _tell(compilation: Compilation) -> None:
+def tell(compilation: Compilation) -> None:
+    """Tell the listeners of a compilation, which may be one in another process."""
     for listener in tuple(_listeners):
         listener(compilation)

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from blocks.block import Block
     from runtime.diagram import Diagram
     from runtime.diagram.training import Training
+    from runtime.engine.engine import Engine
     from runtime.training.alarms import Alarm
     from runtime.training.records import StepRecord
     from runtime.training.saving.checkpoint import TrainerState
@@ -47,6 +48,7 @@ class Course:
 
     A course belongs to one thread at a time; ``recording`` may be read by others.
     ``training`` is used if the diagram has no recipe. ``limit`` is the memory for states, in bytes.
+    ``engine`` is that of its session.
     Raises RunError if there is nothing to train, and what ``Trainer`` does.
     """
 
@@ -57,8 +59,9 @@ class Course:
         *,
         name: str = "",
         limit: int = LIMIT,
+        engine: str | Engine = "numpy",
     ) -> None:
-        self.session = _session_of(diagram)
+        self.session = _session_of(diagram, engine)
         _require_trainable(self.session)
         given = training if diagram.training is None else None
         self.trainer = Trainer(self.session, given)
@@ -272,11 +275,11 @@ def _alike(before: Diagram, after: Diagram) -> bool:
     )
 
 
-def _session_of(diagram: Diagram) -> Session:
+def _session_of(diagram: Diagram, engine: str | Engine) -> Session:
     """A session in which each independent use of a page has a page of its own, so that the values
     of all its variables can be stored.
     """
-    session = Session(diagram, partial=True)
+    session = Session(diagram, partial=True, engine=engine)
     blocks = [block for page in diagram.pages.values() for block in page.blocks.values()]
     if not any(isinstance(block, PageBlock) and block.independent for block in blocks):
         return session
@@ -288,7 +291,8 @@ def _session_of(diagram: Diagram) -> Session:
     apart = with_values(diagram, session.program, values, different)
     if apart.pages.keys() == diagram.pages.keys():
         return session
-    return Session(with_values(apart, session.program, values, values), partial=True)
+    own = with_values(apart, session.program, values, values)
+    return Session(own, partial=True, engine=session.engine)
 
 
 def _require_trainable(session: Session) -> None:

@@ -236,10 +236,11 @@ def with_fix(
 def trial(session: Session, steps: tuple[Intervention, ...]) -> tuple[Session, Batch]:
     """A session of the diagram with the steps made, and the change that makes them.
 
-    It has the variables' values and the step number of ``session``. Raises ChangeError.
+    It has the engine, the variables' values and the step number of ``session``. Raises ChangeError.
     """
     change = change_of(session.diagram, steps)
-    repaired = Session(apply(session.diagram, change).after, partial=session.partial)
+    after = apply(session.diagram, change).after
+    repaired = Session(after, partial=session.partial, engine=session.engine)
     known = repaired.program.instances  # once: computing it takes a walk over the program
     for name, value in session.values.items():
         if name in known:

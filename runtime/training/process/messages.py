@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from numpy.typing import NDArray
+
+from runtime.engine.session.engines import EngineChoice
 
 if TYPE_CHECKING:
     from runtime.diagram import Diagram
@@ -39,6 +41,8 @@ class Begin:
     """States from which the courses go on; none for the start."""
     past: Sequence[Sequence[TrainerState]] = ()
     """For each course states before that, to go back to, in the order of their steps."""
+    engine: EngineChoice = field(default_factory=EngineChoice)
+    """What computes."""
 
 
 @dataclass(frozen=True)

@@ -13,6 +13,7 @@ from queue import SimpleQueue
 from typing import IO, TypeAlias
 
 from runtime.data.progress import report
+from runtime.engine.compilation import Compilation, tell
 from runtime.training.process.children import blas_threads, processors, why_ended
 from runtime.training.process.messages import Forget, Reading, Refuse, Report
 from runtime.training.process.transport import packed, receive, send
@@ -102,10 +103,13 @@ class CourseProcess:
         if (listener := self.listener) is not None:
             listener(Ended(why_ended(code)))
 
-    def _take(self, answer: Report | Reading) -> None:
+    def _take(self, answer: Report | Reading | Compilation) -> None:
         if isinstance(answer, Report):
             if (listener := self.listener) is not None:
                 listener(answer)
+            return
+        if isinstance(answer, Compilation):
+            tell(answer)
             return
         try:
             report(answer.name, answer.fraction)

@@ -17,6 +17,7 @@ from blocks.errors import FileError
 from blocks.plugins import BrokenOff, breakable, interrupt
 from runtime.data.files.access import allow_data
 from runtime.data.progress import listening
+from runtime.engine import compilation
 from runtime.engine.interruption import Interrupted, interruptible
 from runtime.training.course import Course
 from runtime.training.process.messages import (
@@ -85,7 +86,7 @@ class Server:
         """Do jobs; the process ends when nobody writes commands any more."""
         len(registry().classes)  # imports the plug-ins now, before there are jobs to stop
         threading.Thread(target=self._listen, daemon=True).start()
-        with listening(self._tell_reading):
+        with listening(self._tell_reading), compilation.listening(self._send):
             while True:
                 if (job := self._jobs.get()) is None:
                     self._begin_with((), 0)
@@ -177,8 +178,9 @@ class Server:
         for path in job.allowed:
             with suppress(FileError):  # gone by now; reading says so
                 allow_data(path)
+        engine = job.engine.open()
         courses = [
-            Course(diagram, job.training, name=name, limit=job.limit)
+            Course(diagram, job.training, name=name, limit=job.limit, engine=engine)
             for diagram, name in zip(job.diagrams, job.names, strict=True)
         ]
         past = job.past or [()] * len(job.states)

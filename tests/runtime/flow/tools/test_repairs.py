@@ -36,6 +36,7 @@ from runtime.build import (
 )
 from runtime.diagram import apply, arrange, dumps
 from runtime.engine import Session
+from runtime.engine.plan.numpy_engine import NumpyEngine
 from runtime.flow import State, WhatIf, analyse, diagnose, fix, fixes, observe, with_fix
 from runtime.flow.tools import repairs
 from runtime.flow.tools.interventions import OpenStop, change_of
@@ -43,6 +44,12 @@ from runtime.flow.tools.repairs import REPAIRABLE, trial
 from tests.runtime.flow.specimens import blocks_of, specimen
 
 CUT = (State.STOPPED, State.NO_RULE)
+
+
+def test_a_trial_computes_as_the_session_that_it_is_made_of():
+    x = variable("x", 2.0)
+    session = Session(build(loss(stop_gradient(x, name="stop") * x)), engine=NumpyEngine(()))
+    assert trial(session, (OpenStop("stop"),))[0].engine is session.engine
 
 
 def jumps():

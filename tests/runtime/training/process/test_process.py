@@ -24,7 +24,8 @@ from runtime.data.progress import listening
 from runtime.diagram import AddBlock, apply, load
 from runtime.diagram.paths import PortName
 from runtime.diagram.training import OptimiserRule, SGDMethod, Training
-from runtime.engine import Session
+from runtime.engine import Session, compilation
+from runtime.engine.session.engines import EngineChoice
 from runtime.training.course import Course, stored
 from runtime.training.curves import Recording
 from runtime.training.process.following import FollowedCourse
@@ -48,6 +49,8 @@ __all__ = ["site"]
 DIAGRAMS = Path(__file__).parents[4] / "assets" / "diagrams"
 PATIENCE = 60.0
 GIVEN = Training(optimisers=(OptimiserRule(name="SGD", method=SGDMethod(lr=0.01)),))
+
+NUMPY = EngineChoice()
 
 
 def model(start=4.0):
@@ -78,9 +81,9 @@ class Watched:
             pass
         return found
 
-    def begin(self, *diagrams, allowed=(), states=(), past=(), training=GIVEN):
+    def begin(self, *diagrams, allowed=(), states=(), past=(), training=GIVEN, engine=NUMPY):
         names = [f"run {i}" for i in range(len(diagrams))]
-        given = diagrams, names, training, 1 << 20, allowed, states, past
+        given = diagrams, names, training, 1 << 20, allowed, states, past, engine
         begin = Begin(next(self.serials), *given)
         self.process.send(begin)
         found = self.end()
@@ -190,6 +193,20 @@ def test_an_edit_of_numbers_is_taken_and_another_ends_the_run(watched):
     frame = watched.end().content
     assert frame.is_structural
     assert frame.edits == 2
+
+
+def test_courses_compute_by_the_engine_they_begin_with(watched):
+    pytest.importorskip("jax")
+    diagram, told = load(DIAGRAMS / "training_spirals.gradwire.json"), []
+    with compilation.listening(told.append):
+        watched.begin(diagram, engine=EngineChoice("jax", "cpu"))
+        watched.play(most=3)
+        (lane,) = watched.end().content.lanes
+    assert [each.seconds is None for each in told[:2]] == [True, False]
+    *_, expected = Trainer(Session(diagram, partial=True)).run(3)
+    assert lane.losses == pytest.approx(expected.losses, rel=1e-5)
+    refused = watched.begin(diagram, engine=EngineChoice(device="gpu"))
+    assert "takes no device" in refused.problem
 
 
 def test_another_process_goes_on_where_one_was_killed(processes, watched):

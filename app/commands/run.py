@@ -1,4 +1,4 @@
-"""The Run menu: evaluate again, give up, and the learning rate."""
+"""The Run menu: evaluate again, give up, the engine, and the learning rate."""
 
 from __future__ import annotations
 
@@ -52,6 +52,10 @@ class RunCommands(QObject):
         self._evaluator.cancel()
         for worker in self._workers:
             worker.abandon()
+
+    def use_engine(self, name: str) -> None:
+        """Let another engine compute, in all windows."""
+        self._evaluator.engines.choose(name)
 
     def rate(self) -> None:
         """Ask for the learning rate."""

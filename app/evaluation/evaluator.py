@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from PySide6.QtCore import QObject, QTimer, Signal
 
 from app.evaluation.badges import badges_without_run
+from app.evaluation.engines import Engines
 from app.evaluation.result import Result, numbered
 from app.evaluation.worker import Job, Superseded, Worker
 from app.services.background import Cancelled
@@ -41,7 +42,8 @@ class Evaluation:
     changed is not planned again.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, engines: Engines | None = None) -> None:
+        self._engines = engines
         self._session: Session | None = None
         self._views = Views()
         self.thresholds: Thresholds = THRESHOLDS
@@ -105,15 +107,16 @@ class Evaluation:
 
     def another(self) -> Evaluation:
         """One with the same thresholds and no session: this one's may be in use still."""
-        made = Evaluation()
+        made = Evaluation(self._engines)
         made.thresholds, made.history = self.thresholds, self.history
         made.step_number = self.step_number
         return made
 
     def _session_of(self, diagram: Diagram) -> Session:
         session, self._session = self._session, None  # none is kept if this fails
-        if session is None:
-            session = Session(diagram, partial=True)
+        engine = "numpy" if self._engines is None else self._engines.open()
+        if session is None or engine not in ("numpy", session.engine):
+            session = Session(diagram, partial=True, engine=engine)
         else:
             session.update(diagram)
         self._session = session
@@ -152,9 +155,11 @@ class Evaluator(QObject):
         self,
         run: Callable[[Diagram, Superseded], Result | None] | None = None,
         parent: QObject | None = None,
+        engines: Engines | None = None,
     ) -> None:
         super().__init__(parent)
-        self._run = run or Evaluation()
+        self.engines = engines or Engines()
+        self._run = run or Evaluation(self.engines)
         self._result: Result | None = None
         self._awaited: Diagram | None = None
         self._cancelled: Diagram | None = None

@@ -12,6 +12,7 @@ from PySide6.QtCore import QObject, Signal
 from app.services.background import Cancelled
 from blocks.errors import RunError
 from runtime.data.files.access import allowed_data
+from runtime.engine.session.engines import EngineChoice
 from runtime.training.process.following import FollowedCourse
 from runtime.training.process.messages import (
     Begin,
@@ -37,6 +38,7 @@ if TYPE_CHECKING:
     from runtime.training.saving.checkpoint import TrainerState
 
 
+_NUMPY = EngineChoice()
 _serials = itertools.count(1)
 """Of jobs of all workers, since a process may have served another one before."""
 
@@ -142,6 +144,7 @@ class TrainingWorker(QObject):
         limit: int,
         states: Sequence[TrainerState] = (),
         past: Sequence[Sequence[TrainerState]] = (),
+        engine: EngineChoice = _NUMPY,
     ) -> None:
         """Make a course of each diagram, with ``limit`` bytes for all of their states. Each goes on
         from one of the ``states``, if there are any, and back to those of its ``past``.
@@ -150,7 +153,8 @@ class TrainingWorker(QObject):
         self._recordings, self._begun, self._courses = recordings, 0, ()
         serial, share = self._next(), limit // len(diagrams)
         allowed = allowed_data()
-        self._send(Begin(serial, diagrams, names, training, share, allowed, states, past))
+        given = diagrams, names, training, share, allowed, states, past, engine
+        self._send(Begin(serial, *given))
 
     def play(self, names: Sequence[str], control: Control) -> None:
         """Make steps until the control ends it; where a course had gone back, it goes on under its

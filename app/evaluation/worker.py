@@ -17,6 +17,7 @@ from runtime.engine import Session
 from runtime.engine.interruption import interruptible
 
 if TYPE_CHECKING:
+    from app.evaluation.engines import Engines
     from runtime.diagram import Diagram
 
 PATIENCE = 2.0
@@ -99,6 +100,8 @@ class SessionWorker(Worker):
         super().__init__(parent)
         self._kept = _LastSession()
         self._step_number = 0
+        self.engines: Engines | None = None
+        """What opens the engine of its sessions; None for NumPy."""
 
     def set_step(self, number: int) -> None:
         """Let Random and Dataset blocks draw what they do at a training step, from the next query
@@ -108,7 +111,8 @@ class SessionWorker(Worker):
 
     def query(self, kind: str, diagram: Diagram, query: Query) -> None:
         """Submit ``query``, to be called with a session of ``diagram``."""
-        self.submit(kind, partial(self._kept.answer, diagram, self._step_number, query))
+        answer = self._kept.answer
+        self.submit(kind, partial(answer, diagram, self._step_number, self.engines, query))
 
 
 class _LastSession:
@@ -118,11 +122,18 @@ class _LastSession:
         self._session: Session | None = None
 
     def answer(
-        self, diagram: Diagram, step_number: int, query: Query, superseded: Superseded
+        self,
+        diagram: Diagram,
+        step_number: int,
+        engines: Engines | None,
+        query: Query,
+        superseded: Superseded,
     ) -> object:
         session, self._session = self._session, None  # none is kept where this fails
-        if session is None or not same_meaning(session.diagram, diagram):
-            session = Session(diagram, partial=True)
+        engine = "numpy" if engines is None else engines.open()
+        is_kept = session is not None and engine in ("numpy", session.engine)
+        if session is None or not is_kept or not same_meaning(session.diagram, diagram):
+            session = Session(diagram, partial=True, engine=engine)
         session.step_number = step_number
         answer = query(session)
         self._session = session

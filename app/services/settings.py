@@ -116,6 +116,15 @@ class Settings:
         self._store.setValue("learner", name)
 
     @property
+    def engine(self) -> str:
+        """Name of the engine that computes."""
+        return str(self._store.value("engine", "numpy"))
+
+    @engine.setter
+    def engine(self, name: str) -> None:
+        self._store.setValue("engine", name)
+
+    @property
     def theme(self) -> str:
         """Name of the chosen theme; ``system`` follows the desktop."""
         return str(self._store.value("theme", "system"))

@@ -221,9 +221,13 @@ class MainWindow(WindowParts):
         self.closed.connect(partial(self.doctor.set_counted, False))
         self.closed.connect(self.comparison.shutdown)
         self.closed.connect(self.data_reading.shutdown)
+        self.closed.connect(self.status.shutdown)
+        self.windows.engines.changed.connect(self._follow_engine)
+        self.windows.engines.refused.connect(self._show_refusal)
         for controller in self._controllers:
             self.closed.connect(controller.worker.shutdown)
             if isinstance(controller.worker, SessionWorker):
+                controller.worker.engines = self.windows.engines
                 self.evaluator.stepChosen.connect(controller.worker.set_step)
 
     def _connect_presenter(self) -> None:
@@ -335,6 +339,14 @@ class MainWindow(WindowParts):
             self, target_of(self.canvas.view), self.actions_by_name, self.menus.by_name
         )
         menu.popup(self.canvas.mapToGlobal(at))
+
+    def _follow_engine(self) -> None:
+        self._states.show_settings(self.settings)
+        self.evaluator.refresh(self.document.diagram)
+
+    def _show_refusal(self, reason: str) -> None:
+        self._states.show_settings(self.settings)
+        self.notice.show_message(self.tr("NumPy computes now. {0}").format(reason))
 
     def _warn_of_autosave(self, reason: str) -> None:
         self.notice.show_message(

@@ -70,6 +70,7 @@ class Menus(QObject):
         by_name["recent"].triggered.connect(lambda act: self.fileChosen.emit(act.data()))
         by_name["losses"].triggered.connect(lambda act: losses.choose(act.data()))
         by_name["windows"].triggered.connect(self._show_window)
+        by_name["engine"].setToolTipsVisible(True)
         by_name["recent"].aboutToShow.connect(self._fill_recent)
         by_name["losses"].aboutToShow.connect(self._fill_losses)
         by_name["windows"].aboutToShow.connect(self._fill_windows)

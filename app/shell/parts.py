@@ -103,7 +103,7 @@ class WindowParts(QMainWindow):
         self.document = Document(self, self.background.run)
         self.autosave = Autosave(self.document, self.windows.journal)
         self.navigation = Navigation(self)
-        self.evaluator = Evaluator(parent=self)
+        self.evaluator = Evaluator(parent=self, engines=self.windows.engines)
 
     def _make_panels(self) -> None:
         self.canvas = CanvasView(self)

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from contextlib import ExitStack
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QObject, QTimer
+from PySide6.QtCore import QObject, QTimer, Signal
 from PySide6.QtWidgets import QToolButton
 
 from app.panels import labels
+from runtime.engine.compilation import listening
+from runtime.publish.text import time_text
 
 if TYPE_CHECKING:
     from PySide6.QtWidgets import QStatusBar
@@ -15,19 +18,32 @@ if TYPE_CHECKING:
     from app.canvas.view import CanvasView
     from app.evaluation.evaluator import Evaluator
     from app.panels.tables.losses import Losses
+    from runtime.engine.compilation import Compilation
 
 _BUSY_SHOWS_AFTER = 300
 """Milliseconds after which the status bar shows that a run is going on."""
+_COST_SHOWS_FOR = 10_000
+"""Milliseconds for which the status bar shows what compiling took."""
 
 
 class Status(QObject):
-    """Keeps the labels of one status bar up to date."""
+    """Keeps the labels of one status bar up to date.
+
+    Any thread compiles, also one in the process of a training; it is told in that of the window.
+    """
+
+    _compiled = Signal(object)
 
     def __init__(
         self, bar: QStatusBar, canvas: CanvasView, losses: Losses, evaluator: Evaluator
     ) -> None:
         super().__init__(bar)
-        self._canvas = canvas
+        self._bar, self._canvas = bar, canvas
+        self._is_busy = False
+        self._compiling = ""
+        """What is being compiled."""
+        self._spent = 0.0
+        """Seconds that compiling has taken since something is being computed."""
         self.busy, self.zoom = labels.plain(parent=bar), labels.plain(parent=bar)
         for label in (self.busy, self.zoom):
             label.setContentsMargins(8, 0, 8, 0)
@@ -44,13 +60,39 @@ class Status(QObject):
         canvas.statusMessage.connect(bar.showMessage)
         canvas.zoomChanged.connect(self._show_zoom)
         self._show_zoom(canvas.zoom())
+        self._compiled.connect(self._show_compilation)
+        self._listening = ExitStack()
+        self._listening.enter_context(listening(self._compiled.emit))
+
+    def shutdown(self) -> None:
+        """Listen no longer."""
+        self._listening.close()
 
     def _show_zoom(self, zoom: float) -> None:
         self.zoom.setText(f"{100 * zoom / self._canvas.actual_zoom():.0f} %")
 
     def _show_busy(self, busy: bool) -> None:
-        if busy:
-            self._timer.start()
+        self._is_busy, self._spent = busy, 0.0
+        self._show()
+
+    def _show_compilation(self, compilation: Compilation) -> None:
+        if compilation.seconds is None:
+            text = self.tr("Compiling {0} operations for JAX …")
+            self._compiling = text.format(f"{compilation.operations:,}")
+        else:
+            self._compiling = ""
+            self._spent += compilation.seconds
+            text = self.tr("Compiled for JAX in {0}").format(time_text(self._spent))
+            self._bar.showMessage(text, _COST_SHOWS_FOR)
+            self._spent *= self._is_busy
+        self._show()
+
+    def _show(self) -> None:
+        if self._is_busy or self._compiling:
+            if self.busy.text():
+                self._mention()
+            elif not self._timer.isActive():
+                self._timer.start()
             return
         self._timer.stop()
         if self.busy.text():  # or else the whole window would be laid out again
@@ -58,5 +100,5 @@ class Status(QObject):
             self.cancel.hide()
 
     def _mention(self) -> None:
-        self.busy.setText(self.tr("Computing …"))
+        self.busy.setText(self._compiling or self.tr("Computing …"))
         self.cancel.show()

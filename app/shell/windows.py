@@ -10,6 +10,7 @@ from PySide6.QtWidgets import QApplication
 
 from app.controllers.tour import DIAGRAM
 from app.document.loading import Loaded
+from app.evaluation.engines import Engines
 from app.panels.dialogs.recovery import Recovery
 from app.services import theme
 from app.services.background import Cancelled
@@ -54,6 +55,7 @@ class Windows(QObject):
         self.progress = ProgressFile(settings.progress)
         self.keymap = Keymap(bindings(), settings, self)
         self.journal = Journal(settings.folder / "recovery")
+        self.engines = Engines(settings, self)
         self._windows: list[MainWindow] = []
         self.apply_theme()
         QApplication.styleHints().colorSchemeChanged.connect(self._follow_system)

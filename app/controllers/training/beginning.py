@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
     from app.controllers.training.runs import Runs
     from app.document.document import Document
+    from app.evaluation.engines import Engines
     from app.evaluation.training import TrainingWorker
     from app.services.settings import Settings
     from runtime.diagram import Diagram
@@ -38,9 +39,14 @@ class Beginning:
     """
 
     def __init__(
-        self, document: Document, worker: TrainingWorker, runs: Runs, settings: Settings
+        self,
+        document: Document,
+        worker: TrainingWorker,
+        runs: Runs,
+        settings: Settings,
+        engines: Engines,
     ) -> None:
-        self._document, self._worker = document, worker
+        self._document, self._worker, self.engines = document, worker, engines
         self._runs, self._settings = runs, settings
         self.variants: tuple[Callable[[Diagram], Diagram], ...] = ()
         """What makes the other diagrams of the document's."""
@@ -74,7 +80,8 @@ class Beginning:
             names = zip(lost, self.names_from(step), strict=True)
             recordings = [course.recording.copy(name, step) for course, name in names]
         given = default_recipe(self._settings.rate)
-        self._worker.begin(diagrams, recordings, given, LIMIT, states, past)
+        engine = self.engines.choice
+        self._worker.begin(diagrams, recordings, given, LIMIT, states, past, engine)
         return step
 
     def lose(

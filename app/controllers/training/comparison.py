@@ -61,7 +61,7 @@ class Comparison(QObject):
         self.halves = Halves(canvas, parent)
         self.other: CanvasView | None = None
         """The canvas of the right half; None before the first comparison."""
-        self.evaluator = Evaluator(parent=self)
+        self.evaluator = Evaluator(parent=self, engines=training.beginning.engines)
         self._steps: tuple[OpenStop | CloseStop, ...] = ()
         self._lane: Lane | None = None
         """What is being evaluated."""

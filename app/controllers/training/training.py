@@ -65,7 +65,7 @@ class TrainingController(QObject):
         self.alarm = self._notices.offer
         self.runs = Runs(self.curves)
         self.worker = TrainingWorker(self)
-        self.beginning = Beginning(document, self.worker, self.runs, settings)
+        self.beginning = Beginning(document, self.worker, self.runs, settings, evaluator.engines)
         self.courses: tuple[FollowedCourse, ...] = ()
         """What is trained: of the document, then of what it is compared with."""
         self._control: Control | None = None

@@ -73,13 +73,14 @@ MENUS: Mapping[str, str] = MappingProxyType(
         "text": editor.noop("Te&xt Size"),
         "theme": editor.noop("&Theme"),
         "run": editor.noop("&Run"),
+        "engine": editor.noop("En&gine"),
         "help": editor.noop("&Help"),
     }
 )
 """Titles of the menus."""
 PARENTS: Mapping[str, str] = MappingProxyType(
     dict.fromkeys(("audience", "bookmarks", "numbers", "panels", "text", "theme"), "view")
-    | {"exports": "file"}
+    | {"engine": "run", "exports": "file"}
     | dict.fromkeys(("add", "align", "colour", "copies", "pages", "presets", "wires"), "edit")
 )
 """The menus that are inside others."""

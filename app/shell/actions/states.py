@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QObject
 
+from app.evaluation.engines import why_missing
 from app.services.plain_text import unmarked
 
 if TYPE_CHECKING:
@@ -42,6 +43,7 @@ class ActionStates(QObject):
         self._show_history()
         self.show_selection(canvas.view.selection)
         self._show_page()
+        self._close_missing("jax")
 
     def show_selection(self, selection: Selection) -> None:
         """Enable the actions that apply to ``selection``."""
@@ -61,6 +63,7 @@ class ActionStates(QObject):
         self._choose("text", settings.text, "normal")
         self._choose("theme", settings.theme.replace(" ", "_"), "system")
         self._choose("numbers", settings.wire_numbers, "gradient")
+        self._choose("engine", settings.engine, "numpy")
         self._choose("numbers_on", settings.numbered_wires, "selection")
         self._by_name["reduced_motion"].setChecked(settings.reduced_motion)
         self._by_name["toolbar"].setChecked(settings.toolbar)
@@ -70,6 +73,14 @@ class ActionStates(QObject):
         before, self._closed = self._closed, frozenset(names)
         self._enable(True, *(before - self._closed))
         self._enable(False, *self._closed)
+
+    def _close_missing(self, engine: str) -> None:
+        """Disable the choice of an engine that is not installed, and say how to install it."""
+        if missing := why_missing(engine):
+            action = self._by_name[f"engine_{engine}"]
+            action.setEnabled(False)
+            action.setToolTip(self.tr("Not installed: {0}").format(missing))
+            action.setStatusTip(action.toolTip())
 
     def _choose(self, group: str, name: str, otherwise: str) -> None:
         """Check an action of a group, or another one where the settings are not of this version."""

@@ -56,6 +56,11 @@ class Geometry(NamedTuple):
         return lengths[0], lengths[1]
 
     @property
+    def is_pointwise(self) -> bool:
+        """Whether the window is each element of an image in turn."""
+        return (self.window, self.stride) == ((1, 1), (1, 1)) and self.padding == ((0, 0), (0, 0))
+
+    @property
     def apart(self) -> bool:
         """Whether no element of an image is in two windows."""
         axes = zip(self.window, self.stride, self.dilation, strict=True)
@@ -112,6 +117,15 @@ def columns_shape(x: Shape, geometry: Geometry) -> Shape:
     return (x[0], *geometry.window, x[1], *geometry.output((x[2], x[3])))
 
 
+def columns_of(x: Any, geometry: Geometry) -> Any:
+    """The columns of images: a view of those of single elements, else written out."""
+    if geometry.is_pointwise:
+        return x[:, None, None]
+    columns = np.empty(columns_shape(x.shape, geometry), x.dtype)
+    fill_columns(x, columns, geometry)
+    return columns
+
+
 def fill_columns(x: Any, columns: Any, geometry: Geometry) -> None:
     """Write out all windows of the images, which makes convolution a matrix product."""
     _windows_into(x, columns.transpose(1, 2, 0, 3, 4, 5), geometry, 0.0)
@@ -150,17 +164,13 @@ def _as_rows(w: Any) -> Any:
 
 
 def _conv_kernel(x: Any, w: Any, *, out: Any, geometry: Geometry, groups: int) -> None:
-    columns = np.empty(columns_shape(x.shape, geometry), x.dtype)
-    fill_columns(x, columns, geometry)
-    convolve(columns, w, out, groups)
+    convolve(columns_of(x, geometry), w, out, groups)
 
 
 def _conv_w_kernel(
     x: Any, g: Any, *, out: Any, shape: Shape, geometry: Geometry, groups: int
 ) -> None:
-    columns = np.empty(columns_shape(x.shape, geometry), x.dtype)
-    fill_columns(x, columns, geometry)
-    weight_gradient(columns, g, out, groups)
+    weight_gradient(columns_of(x, geometry), g, out, groups)
 
 
 def _conv_x_kernel(
@@ -172,9 +182,14 @@ def _conv_x_kernel(
     gradients = g.reshape(n, w.shape[0], size)
     for group in range(groups):
         rows = slice(group * filters, (group + 1) * filters)
+        part = out[:, group * each : (group + 1) * each]
+        if geometry.is_pointwise:
+            products = part.reshape(n, each, size)
+            np.matmul(_as_rows(w[rows]).T, gradients[:, rows], out=products)
+            continue
         products = np.matmul(_as_rows(w[rows]).T, gradients[:, rows])
         patches = products.reshape(n, kh, kw, each, *places).transpose(1, 2, 0, 3, 4, 5)
-        _fold_into(patches, out[:, group * each : (group + 1) * each], geometry)
+        _fold_into(patches, part, geometry)
 
 
 def _conv_infer(x: Value, w: Value, *, geometry: Geometry, groups: int) -> tuple[Shape, str]:

@@ -340,6 +340,20 @@ def _pooled(x: Array, function: Any, fill: float) -> Array:
     return np.stack(rows, -1).reshape(2, 4, 3, 2)
 
 
+def _mixed(einsum: str) -> Any:
+    """Products of single elements, of two groups of two channels and three filters."""
+
+    def formula(a: Array, b: Array) -> Array:
+        a, b = (x.reshape(2, 2, -1, 4, 5) if x.ndim == 4 and x.shape[2] > 1
+                else x.reshape(2, 3, 2) for x in (a, b))  # fmt: skip
+        found = np.einsum(einsum, a, b)
+        return found.reshape((6, 2, 1, 1) if found.ndim == 3 else (2, -1, 4, 5))
+
+    return formula
+
+
+_SINGLE = {"geometry": Geometry((1, 1)), "groups": 2}
+
 CONVOLUTION = [
     Case("conv2d",
          lambda xp, x, w: xp.conv2d(x, w, (2, 1), ((1, 0), (0, 2)), (1, 2), 2),
@@ -348,6 +362,15 @@ CONVOLUTION = [
          (draw(*_OUTPUT), draw(*_FILTERS)), _back_to_image, (True, True)),
     Case("conv2d_w", lambda xp, x, g: xp.conv2d_w(x, g, _FILTERS, **_HOW),
          (draw(*_IMAGE), draw(*_OUTPUT)), _back_to_weights, (True, True)),
+    Case("conv2d", lambda xp, x, w: xp.conv2d(x, w, groups=2),
+         (draw(*_IMAGE), draw(6, 2, 1, 1)), _mixed("ngchw,gfc->ngfhw"), (True, True),
+         name="conv2d of single elements"),
+    Case("conv2d_x", lambda xp, g, w: xp.conv2d_x(g, w, _IMAGE, **_SINGLE),
+         (draw(2, 6, 4, 5), draw(6, 2, 1, 1)), _mixed("ngfhw,gfc->ngchw"), (True, True),
+         name="conv2d_x of single elements"),
+    Case("conv2d_w", lambda xp, x, g: xp.conv2d_w(x, g, (6, 2, 1, 1), **_SINGLE),
+         (draw(*_IMAGE), draw(2, 6, 4, 5)), _mixed("ngchw,ngfhw->gfc"), (True, True),
+         name="conv2d_w of single elements"),
     Case("windows", lambda xp, x: xp.windows(x, _GEOMETRY, 5.0), (draw(*_IMAGE),), _windows),
     Case("fold", lambda xp, p: xp.fold(p, _IMAGE, _GEOMETRY), (draw(2, 3, 2, 4, 2, 3),), _folded),
     Case("windows", lambda xp, x: xp.max_pool(x, (2, 3), (2, 2), ((1, 1), (0, 0))),

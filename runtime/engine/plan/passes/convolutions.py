@@ -11,6 +11,7 @@ import numpy as np
 from runtime.calculus.primitives.convolution import (
     CONV2D,
     CONV2D_W,
+    columns_of,
     columns_shape,
     convolve,
     fill_columns,
@@ -65,7 +66,9 @@ class ConvolutionTask(Task):
         geometry, groups = value.attributes["geometry"], value.attributes["groups"]
         images, other, out = arrays[self.inputs[0]], arrays[self.inputs[1]], arrays[value]
         steps: list[Step] = []
-        if self.fills:
+        if self.fills and geometry.is_pointwise:
+            self._columns.array = columns_of(images, geometry)
+        elif self.fills:
             columns = np.empty(columns_shape(images.shape, geometry), images.dtype)
             self._columns.array = columns
             steps.append(partial(fill_columns, images, columns, geometry))

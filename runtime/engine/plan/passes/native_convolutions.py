@@ -37,6 +37,9 @@ LARGE = 1 << 19
 SHORTEST = 8
 """Results in a row below which columns and a matrix product are faster."""
 
+SHORT = 4
+"""Results in a row below which they are so for groups, and for gradients of images."""
+
 AT_ONCE = 1 << 19
 """Bytes of images that a second-level cache holds while weights are multiplied."""
 
@@ -111,10 +114,9 @@ def _fits(value: Value) -> bool:
     places = geometry.output((images[2], images[3]))
     if images[0] * math.prod(weights) * math.prod(places) < LARGE:
         return False
-    shortest = places[1]
     if value.primitive is CONV2D_X:
-        shortest = images[3] // geometry.stride[1]
-    return shortest >= SHORTEST
+        return images[3] // geometry.stride[1] >= SHORT
+    return places[1] >= (SHORT if value.attributes["groups"] > 1 else SHORTEST)
 
 
 class SharedRows:

@@ -36,7 +36,7 @@ CHOICES: dict[str, tuple[passes.Pass, ...]] = {
 }
 CODE = ("fused", "softmaxes", "native_convolutions", "poolings")
 EAGER = {
-    "native_convolutions": {"LARGE": 1, "SHORTEST": 1},
+    "native_convolutions": {"LARGE": 1, "SHORTEST": 1, "SHORT": 1},
     "poolings": {"LARGE": 1, "SHORTEST": 2},
     "softmaxes": {"LARGE": 1, "SHORTEST": 1, "BLOCK": 40},
     "fused": {"LARGE": 64, "SMALLEST": 2, "COLUMNS": 48, "SHORTEST": 5},

@@ -32,6 +32,7 @@ def eager(monkeypatch: pytest.MonkeyPatch) -> None:
     module = importlib.import_module("runtime.engine.plan.passes.native_convolutions")
     monkeypatch.setattr(module, "LARGE", 1)
     monkeypatch.setattr(module, "SHORTEST", 1)
+    monkeypatch.setattr(module, "SHORT", 1)
 
 
 class Three:
@@ -185,15 +186,18 @@ def test_images_in_any_order_of_axes(eager: None) -> None:
 
 
 @pytest.mark.parametrize(
-    ("image", "window", "compiled"),
-    [((64, 64), (3, 3), True), ((8, 8), (3, 3), False), ((4096, 4), (3, 3), False)],
-)
+    ("image", "groups", "compiled"),
+    [((64, 64), 1, [True, True, True]), ((8, 8), 1, [False, False, False]),
+     ((4096, 6), 1, [False, True, False]), ((4096, 6), 2, [True, True, True]),
+     ((4096, 3), 2, [False, False, False])],
+)  # fmt: skip
 def test_only_what_pays_is_compiled(
-    image: tuple[int, int], window: tuple[int, int], compiled: bool
+    image: tuple[int, int], groups: int, compiled: list[bool]
 ) -> None:
-    three = Three(4, 8, 8, image, Geometry(window))
-    plan = Plan(three.outputs, (passes.native_convolutions,))
-    assert {type(task) in NATIVE for _, task in plan.parts} == {compiled}
+    three = Three(2, 8, 8, image, Geometry((3, 3)), groups)
+    for output, expected in zip(three.outputs, compiled, strict=True):
+        plan = Plan([output], (passes.native_convolutions,))
+        assert {type(task) in NATIVE for _, task in plan.parts} == {expected}
 
 
 def test_other_geometries_share_the_code(eager: None) -> None:

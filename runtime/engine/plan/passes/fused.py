@@ -11,6 +11,7 @@ in the user's cache.
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
+from math import prod
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -41,6 +42,9 @@ LARGE = 1 << 11
 SMALLEST = 2
 """Operations from which compiling a region is worthwhile."""
 
+SLOW = frozenset({"where", "exp", "expm1", "log", "log1p", "sigmoid", "softplus", "erf"})
+"""Primitives of which one is worthwhile: numpy branches, or needs several calls or long ones."""
+
 COLUMNS = 1 << 14
 """Elements of a row if all arrays of a region are contiguous."""
 
@@ -49,13 +53,18 @@ SHORTEST = 64
 
 
 def fused(tasks: list[Task], kept: Collection[Value]) -> list[Task]:
-    """Replace every region of at least ``SMALLEST`` large elementwise tasks by one.
+    """Replace every region of at least ``SMALLEST`` large elementwise tasks by one, and single ones
+    that are ``SLOW``.
 
     Does nothing without a compiler.
     """
     if all(_kind(task) is None for task in tasks) or not native.installed():
         return tasks
-    return in_regions(tasks, kept, _kind, SMALLEST, FusedTask)
+    return in_regions(tasks, kept, _kind, _is_worthwhile, FusedTask)
+
+
+def _is_worthwhile(tasks: Sequence[Task]) -> bool:
+    return len(tasks) >= SMALLEST or any(t.values[0].primitive.name in SLOW for t in tasks)
 
 
 def _kind(task: Task) -> Shape | None:
@@ -69,13 +78,15 @@ def _kind(task: Task) -> Shape | None:
 class Layout(NamedTuple):
     """A region's arrays as rows of ``columns`` elements, and a row of ``last`` at the end if not 0.
 
-    ``steps`` are the bytes from row to row and from element to element, for each array.
+    ``steps`` are the bytes from row to row and from element to element, for each array. There may
+    be several such sheets: ``sheets`` are the bytes from the first one, for each sheet and array.
     """
 
     rows: int
     columns: int
     last: int
     steps: list[tuple[int, int]]
+    sheets: list[tuple[int, ...]]
 
 
 class FusedTask(TiledTask):
@@ -90,15 +101,21 @@ class FusedTask(TiledTask):
         if layout is None:
             return super().bind(arrays)
         rows = layout.rows + (layout.last > 0)
-        parts = [np.zeros(rows) for _ in self.folds]
-        frame = np.array(
-            [(address(a), step) for a, (step, _) in zip(whole, layout.steps, strict=True)]
-            + [(address(a), a.itemsize) for a in parts]
+        parts = [np.zeros((len(layout.sheets), rows)) for _ in self.folds]
+        frames = np.array(
+            [
+                [
+                    (address(array) + away, step)
+                    for array, away, (step, _) in zip(whole, sheet, layout.steps, strict=True)
+                ]
+                + [(address(part[number]), part.itemsize) for part in parts]
+                for number, sheet in enumerate(layout.sheets)
+            ]
         )
         kernel = compiled(self._recipe([inner > 0 for _, inner in layout.steps]))
         ends = [fold.end(arrays, part) for fold, part in zip(self.folds, parts, strict=True)]
-        shares = _shares(kernel, frame, layout)
-        kept = whole, parts  # alive, since the frame has only their addresses
+        shares = _shares(kernel, [address(frame) for frame in frames], layout)
+        kept = whole, parts, frames  # alive, since only their addresses are used
 
         def run(_kept: object = kept) -> None:
             if len(shares) == 1:
@@ -130,7 +147,9 @@ class FusedTask(TiledTask):
 
 
 def _layout(arrays: Sequence[Array]) -> Layout | None:
-    """The layout of arrays of one shape, or None if their elements don't form contiguous rows."""
+    """The layout of arrays of one shape, or None if their elements don't form contiguous rows, or
+    too many small sheets of them.
+    """
     lengths: list[int] = []
     steps: list[tuple[int, ...]] = []
     for axis, length in enumerate(arrays[0].shape):
@@ -143,32 +162,39 @@ def _layout(arrays: Sequence[Array]) -> Layout | None:
         else:
             lengths.append(length)
             steps.append(step)
-    if not lengths or len(lengths) > 2:
+    if not lengths or prod(lengths[:-2]) > max(1, arrays[0].size // LARGE):
         return None
     if any(step not in (0, a.itemsize) for step, a in zip(steps[-1], arrays, strict=True)):
         return None
     if len(lengths) == 1:
         rows, last = divmod(lengths[0], COLUMNS)
-        outer = tuple(step * COLUMNS for step in steps[0])
-        return Layout(rows, COLUMNS, last, list(zip(outer, steps[0], strict=True)))
-    if lengths[1] < SHORTEST:
+        along = tuple(step * COLUMNS for step in steps[0])
+        first = (0,) * len(arrays)
+        return Layout(rows, COLUMNS, last, list(zip(along, steps[0], strict=True)), [first])
+    if lengths[-1] < SHORTEST:
         return None
-    return Layout(lengths[0], lengths[1], 0, list(zip(*steps, strict=True)))
+    outer = np.array(steps[:-2], int).reshape(-1, len(arrays))
+    sheets = [tuple((np.array(place, int) @ outer).tolist()) for place in np.ndindex(*lengths[:-2])]
+    return Layout(lengths[-2], lengths[-1], 0, list(zip(*steps[-2:], strict=True)), sheets)
 
 
-def _shares(kernel: Kernel, frame: NDArray[np.int64], layout: Layout) -> list[Step]:
-    """The share of rows of each thread; the short row belongs to the last."""
+def _shares(kernel: Kernel, frames: Sequence[int], layout: Layout) -> list[Step]:
+    """The share of rows of each thread, in all sheets, whose frames have these addresses; the short
+    row belongs to the last.
+    """
+    call = kernel.call
 
     def share(start: int, stop: int, last: bool) -> Step:
         def run() -> None:
-            if start < stop:
-                kernel.call(frame.ctypes.data, layout.columns, start, stop)
-            if last and layout.last:
-                kernel.call(frame.ctypes.data, layout.last, stop, stop + 1)
+            for frame in frames:
+                if start < stop:
+                    call(frame, layout.columns, start, stop)
+                if last and layout.last:
+                    call(frame, layout.last, stop, stop + 1)
 
         return run
 
-    most = layout.rows * layout.columns // threads.EACH
+    most = layout.rows * layout.columns * len(frames) // threads.EACH
     count = max(1, min(threads.count(), layout.rows, most))
     cuts = [layout.rows * i // count for i in range(count + 1)]
     return [share(cuts[i], cuts[i + 1], i + 1 == count) for i in range(count)]

@@ -41,21 +41,25 @@ SMALLEST = 3
 
 def tiles(tasks: list[Task], kept: Collection[Value]) -> list[Task]:
     """Replace every region of at least ``SMALLEST`` large elementwise tasks by one."""
-    return in_regions(tasks, kept, _kind, SMALLEST, TiledTask)
+    return in_regions(tasks, kept, _kind, _is_worthwhile, TiledTask)
+
+
+def _is_worthwhile(tasks: Sequence[Task]) -> bool:
+    return len(tasks) >= SMALLEST
 
 
 def in_regions(
     tasks: list[Task],
     kept: Collection[Value],
     kind: Callable[[Task], Hashable | None],
-    smallest: int,
+    is_worthwhile: Callable[[Sequence[Task]], bool],
     make: Callable[[list[PlainTask], list[Value], list[Fold]], Task],
 ) -> list[Task]:
-    """Replace every region of at least ``smallest`` tasks of a kind by a task that ``make`` makes.
+    """Replace every worthwhile region of tasks of a kind by a task that ``make`` makes.
 
     Folds over all elements of one of its values become part of the region.
     """
-    if sum(kind(task) is not None for task in tasks) < smallest:
+    if not is_worthwhile([task for task in tasks if kind(task) is not None]):
         return tasks
     items = delayed(partition(tasks, kind), kept)
     readers = readers_of(items)
@@ -69,7 +73,7 @@ def in_regions(
         if not isinstance(item, Region):
             if item not in absorbed:
                 result.append(item)
-        elif len(item.tasks) < smallest:
+        elif not is_worthwhile(item.tasks):
             result += item.tasks
         else:
             plain = [task for task in item.tasks if isinstance(task, PlainTask)]

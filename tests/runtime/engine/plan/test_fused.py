@@ -16,6 +16,7 @@ from runtime.engine import Session
 from runtime.engine.norms import norm_of, rms
 from runtime.engine.plan import native, passes, threads
 from runtime.engine.plan.passes.fused import FusedTask
+from runtime.engine.plan.passes.tiles import TiledTask
 from runtime.engine.plan.plan import Plan
 
 pytest.importorskip("llvmlite")
@@ -103,12 +104,46 @@ def test_any_number_of_rows_on_any_number_of_threads(
         threads.limit(None)
 
 
-def test_arrays_that_lie_in_no_rows_go_by_tiles(small: None) -> None:
+@pytest.mark.parametrize("number", [1, 3])
+def test_sheets_of_rows_need_no_tiles(
+    number: int, small: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As of images with a number for each channel, and with a mask for each image."""
     trace = Trace()
-    x = trace.apply(LEAF, shape=(3, 20, 50), dtype="float32")
-    middle = trace.apply(LEAF, shape=(3, 1, 50), dtype="float32")
-    turned = trace.xp.permute_dims(trace.apply(LEAF, shape=(50, 20, 3), dtype="float32"), (2, 1, 0))
-    for other in (middle, turned):
+    shapes = (4, 2, 5, 30), (2, 5, 1), (4, 1, 1, 30)
+    x, each, mask = leaves = [trace.apply(LEAF, shape=s, dtype="float64") for s in shapes]
+    y = trace.xp.where(mask > 0, x * each, mask) - 1.5
+    outputs = [y, trace.xp.sum(y)]
+    rng = np.random.default_rng(0)
+    numbers = {v: rng.standard_normal(v.shape) for v in leaves}
+    expected = run(outputs, numbers)
+    monkeypatch.delattr(TiledTask, "bind")
+    threads.limit(number)
+    try:
+        found = run(outputs, numbers, passes.fused)
+    finally:
+        threads.limit(None)
+    np.testing.assert_array_equal(found[0], expected[0])
+    np.testing.assert_allclose(found[1], expected[1], rtol=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("name", "is_slow"), [("softplus", True), ("erf", True), ("square", False)]
+)
+def test_one_operation_is_compiled_where_numpy_is_slow(name: str, is_slow: bool) -> None:
+    trace = Trace()
+    x = trace.apply(LEAF, shape=(5000,), dtype="float32")
+    plan = Plan([getattr(trace.xp, name)(x)], (passes.fused,))
+    assert (FusedTask in tasks_of(plan)) == is_slow
+
+
+def test_arrays_that_lie_in_no_rows_go_by_tiles(small: None) -> None:
+    """Of many small sheets, or transposed."""
+    trace = Trace()
+    x = trace.apply(LEAF, shape=(40, 2, 10), dtype="float32")
+    sheets = trace.apply(LEAF, shape=(40, 1, 10), dtype="float32")
+    turned = trace.xp.permute_dims(trace.apply(LEAF, shape=(10, 2, 40), dtype="float32"), (2, 1, 0))
+    for other in (sheets, turned):
         outputs = [(x + other) * x - other]
         leaves = [v for v in trace.values if v.primitive is LEAF]
         numbers = {v: np.random.default_rng(1).standard_normal(v.shape) for v in leaves}

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeAlias
 
 from numpy.typing import NDArray
 
+from blocks.errors import RunError
+
 if TYPE_CHECKING:
     from runtime.calculus import Value
 
@@ -16,6 +18,10 @@ Writer: TypeAlias = Callable[[Array], None]
 """Writes a leaf: copies an array of its shape, cast to its dtype."""
 Reader: TypeAlias = Callable[[], Array]
 """Returns one result of the last run, as an array that aliases nothing."""
+
+
+class LostProcessError(RunError):
+    """Several processes computed together, and one of them is gone."""
 
 
 class Work(Protocol):

@@ -26,6 +26,7 @@ from runtime.cli.output import (
     say,
 )
 from runtime.cli.reading import AllowedData, allow_folders, shown_reading
+from runtime.cli.runs.processes import Coordinator, Process, Processes, joined, run_of
 from runtime.cli.sessions import has_errors, open_session
 from runtime.diagram.paths import PortPath
 from runtime.engine.session.engines import EngineChoice
@@ -132,6 +133,9 @@ def train(
     engine: EngineName = "numpy",
     device: Device = None,
     threads: Threads = None,
+    processes: Processes = 1,
+    coordinator: Coordinator = None,
+    process: Process = None,
     allowed: AllowedData = None,
     values: Values = None,
     json: Json = False,
@@ -140,7 +144,8 @@ def train(
 
     Stops at the first loss, gradient or variable that is not finite, says which block made it so,
     and saves the diagram as it was in that pass; the exit code is 1. Ctrl-C ends the round, writes
-    a checkpoint and exits with 130; pressed again, it ends at once.
+    a checkpoint and exits with 130; pressed again, it ends at once. Of several processes one
+    writes; if one is lost, the others say so and end with 1.
     """
     folder = out or resume
     if folder is None:
@@ -148,10 +153,12 @@ def train(
     allow_folders(allowed)
     choice = EngineChoice(engine, device, threads)
     with ExitStack() as within:
+        within.enter_context(joined(processes, coordinator, process, engine, str(file)))
         opened = within.enter_context(opened_engine(choice))
         make = partial(seeded, seed=seed or 0, engine=opened)
         trainer = _trainer(file, values, make, resume)
-        run = TrainingRun(trainer, folder, every=every, resume=resume, together=together)
+        how = run_of(processes)
+        run = how(trainer, folder, every=every, resume=resume, together=together)
         until = trainer.training.steps if steps is None else steps
         within.enter_context(run)
         interrupted = within.enter_context(interruptible())

@@ -8,9 +8,9 @@ from typing import Any
 
 import jax
 
-from blocks.errors import LimitError
 from runtime.diagram.files.cache_folder import cache_folder
 from runtime.engine.compilation import compiling
+from runtime.engine.jax.failing import explained
 
 _LONG = 0.2
 """Seconds of compiling from which the program is kept on disk."""
@@ -23,32 +23,17 @@ def compiled(
 ) -> jax.stages.Compiled:
     """The program for arrays such as these; ``how`` is passed to ``jax.jit``.
 
-    Raises LimitError if there is not enough memory for it.
+    See ``explained`` for what it raises.
     """
     _keep_programs()
-    with compiling(operations), jax.enable_x64(True):
-        try:
-            return jax.jit(function, **how).lower(*arrays).compile()
-        except jax.errors.JaxRuntimeError as error:
-            raise _of_ours(error) from error
+    with compiling(operations), jax.enable_x64(True), explained():
+        return jax.jit(function, **how).lower(*arrays).compile()
 
 
 def called(program: jax.stages.Compiled, arrays: Sequence[Any]) -> Any:
-    """What a program returns; raises LimitError without memory for it."""
-    try:
-        with jax.enable_x64(True):
-            return program(*arrays)
-    except jax.errors.JaxRuntimeError as error:
-        raise _of_ours(error) from error
-
-
-def _of_ours(error: Exception) -> Exception:
-    if "RESOURCE_EXHAUSTED" in str(error):
-        return LimitError(
-            "There is not enough memory on the device for this.",
-            next_step="Make the batch smaller, ask for less, or use several devices.",
-        )
-    return error
+    """What a program returns; see ``explained`` for what it raises."""
+    with jax.enable_x64(True), explained():
+        return program(*arrays)
 
 
 @cache

@@ -13,6 +13,7 @@ from jax.sharding import AxisType, Mesh, NamedSharding, PartitionSpec
 from numpy.typing import NDArray
 
 from blocks.errors import RunError
+from runtime.engine.jax.failing import explained
 
 if TYPE_CHECKING:
     from blocks.block import Shape
@@ -80,11 +81,12 @@ class Devices:
         """A copy of an array that the devices have; of one that is divided between processes, all
         processes must ask.
         """
-        if not array.is_fully_addressable and not array.is_fully_replicated:
-            from jax.experimental.multihost_utils import process_allgather
+        with explained():
+            if not array.is_fully_addressable and not array.is_fully_replicated:
+                from jax.experimental.multihost_utils import process_allgather
 
-            return np.array(process_allgather(array, tiled=True))
-        return np.array(array if self._here else array.addressable_data(0))
+                return np.array(process_allgather(array, tiled=True))
+            return np.array(array if self._here else array.addressable_data(0))
 
 
 def use_threads(count: int) -> None:

@@ -140,13 +140,17 @@ class TrainingRun:
         records = self.trainer.advance(most)
         self._pace.took(len(records), time.perf_counter() - began)
         for record in records:
-            self._files.append(record)
+            self._write(record)
             said = {(alarm.trouble, alarm.block) for alarm in self.alarms}
             found = self._watch.look(record)
             self.alarms += [a for a in found if (a.trouble, a.block) not in said]
         if self._is_due(self.trainer.rounds):
             self.checkpoint()
         return records
+
+    def _write(self, record: StepRecord) -> None:
+        """Add a round to the history."""
+        self._files.append(record)
 
     def checkpoint(self) -> None:
         """Write a checkpoint, unless this round has one."""

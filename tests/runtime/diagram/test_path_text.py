@@ -43,6 +43,7 @@ JUSTIFIED = {
     "runtime/lessons/prediction.py": "a fraction",
     "runtime/publish/problems.py": "places in files",
     "runtime/engine/jax/devices.py": "names of devices",
+    "runtime/engine/jax/processes.py": "ends of sentences",
     "runtime/training/rounds/looped_parts.py": "names of arrays in a state",
     "runtime/training/rounds/turns.py": "names of arrays in a state",
     "runtime/training/saving/checkpoint.py": "names of files",

@@ -9,7 +9,6 @@ from PySide6.QtWidgets import QMessageBox
 
 from app.panels.dialogs.command_palette import CommandPalette
 from app.panels.dialogs.shortcuts import ShortcutSheet
-from app.panels.help.window import ManualWindow
 from runtime.version import __version__
 
 if TYPE_CHECKING:
@@ -17,6 +16,7 @@ if TYPE_CHECKING:
 
     from PySide6.QtWidgets import QMenu, QWidget
 
+    from app.panels.help.window import ManualWindow
     from app.services.keymap import Keymap
     from app.services.settings import Settings
 
@@ -66,6 +66,8 @@ class HelpCommands(QObject):
     def manual(self) -> None:
         """Show the manual at its last page."""
         if self._manual is None:
+            from app.panels.help.window import ManualWindow  # which few starts need
+
             self._manual = ManualWindow(self._parent)
             self._manual.exampleRequested.connect(self.exampleRequested)
         self._manual.show()

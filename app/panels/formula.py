@@ -4,27 +4,37 @@ from __future__ import annotations
 
 import base64
 import warnings
-from functools import lru_cache
+from functools import cache, lru_cache
+from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QBuffer, QByteArray, QIODevice, QRectF, QSize, Qt
 from PySide6.QtGui import QColor, QPainter, QPixmap
 from PySide6.QtSvg import QSvgRenderer
 from PySide6.QtWidgets import QWidget
 
-with warnings.catch_warnings():
-    # ziamath reads its font by a function of importlib.resources that some versions deprecate.
-    warnings.simplefilter("ignore", DeprecationWarning)
-    from ziamath.config import config
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from ziamath.zmath import Latex
 
-config.svg2 = False  # Qt draws SVG Tiny, which has no <symbol>
+
+@cache
+def _latex() -> Callable[..., Latex]:
+    """The class that draws LaTeX; its import reads fonts, and the first window shows no formula."""
+    with warnings.catch_warnings():
+        # ziamath reads its font by a function of importlib.resources that some versions deprecate.
+        warnings.simplefilter("ignore", DeprecationWarning)
+        from ziamath.config import config
+        from ziamath.zmath import Latex
+    config.svg2 = False  # Qt draws SVG Tiny, which has no <symbol>
+    return Latex
 
 
 @lru_cache(maxsize=256)
 def _svg(latex: str, size: float, colour: str) -> bytes | None:
     """The formula as SVG; None if the LaTeX can't be parsed."""
     try:
-        drawing: str = Latex(latex, size=size, color=colour).svg()
+        drawing: str = _latex()(latex, size=size, color=colour).svg()
     except Exception:  # the parser may raise anything
         return None
     return drawing.encode()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import sys
 import traceback
@@ -31,6 +32,7 @@ def run(path: Path | None) -> int:
     """
     if reason := why_no_window(unseen=True):
         raise RunError(reason, next_step=f"Without the editor: gradwire run {path or 'FILE'}")
+    gc.disable()  # until GarbageCollector takes over: nothing that is imported is garbage
     # Import Qt only now that it is known to be available.
     from app.services import typeface
 

@@ -14,7 +14,6 @@ from app.pictures.files import write
 from app.services.background import Cancelled, Occupied
 from blocks.errors import GradwireError
 from runtime.engine import Session
-from runtime.interchange.export import ENDINGS, exported_files
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -59,6 +58,8 @@ class ExportCommands(QObject):
                 return
 
     def _ask_for_file(self, system: str) -> Path | None:
+        from runtime.interchange.export import ENDINGS  # which few starts need
+
         ending = ENDINGS[system]
         start = folder_of(self._document, self._settings) / (
             stem_of(self._document.diagram) + ending
@@ -109,4 +110,6 @@ def _files(diagram: Diagram, system: str, path: Path) -> Mapping[Path, bytes]:
                 got=problem.got,
                 next_step=problem.next_step,
             )
+    from runtime.interchange.export import exported_files
+
     return exported_files(session, system, path)

@@ -65,6 +65,16 @@ def _sigmoid_of_scalars(x: Any, *, out: Any) -> None:
 
 
 def _softplus_kernel(x: Any, *, out: Any) -> None:
+    """``log(1 + eˣ) = max(x, 0) + log(1 + e^−|x|)``: numpy computes logaddexp one by one."""
+    near = np.empty(out.shape, np.float32) if out.dtype == np.float16 else out
+    np.abs(x, out=near)
+    np.negative(near, out=near)
+    np.exp(near, out=near)
+    np.log1p(near, out=near)
+    np.add(near, np.maximum(x, out.dtype.type(0)), out=out, casting="same_kind")
+
+
+def _softplus_of_scalars(x: Any, *, out: Any) -> None:
     np.logaddexp(x, out.dtype.type(0), out=out)
 
 
@@ -199,7 +209,10 @@ SIGMOID = replace(
     _function("sigmoid", _sigmoid_kernel, lambda xp, g, out, x: g * (out * (1 - out))),
     scalar_kernel=_sigmoid_of_scalars,
 )
-SOFTPLUS = _function("softplus", _softplus_kernel, lambda xp, g, out, x: g * xp.sigmoid(x))
+SOFTPLUS = replace(
+    _function("softplus", _softplus_kernel, lambda xp, g, out, x: g * xp.sigmoid(x)),
+    scalar_kernel=_softplus_of_scalars,
+)
 RELU = _unary("relu", _relu_kernel, _relu_rule)
 ERF = replace(
     _function("erf", erf_kernel,

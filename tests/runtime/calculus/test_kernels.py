@@ -12,7 +12,7 @@ import pytest
 from numpy.typing import NDArray
 
 from runtime.calculus.kernels import adding, erf, selecting, summing, transposing
-from runtime.calculus.primitives import reduce
+from runtime.calculus.primitives import elementwise, reduce
 from runtime.calculus.primitives.convolution import Geometry, _fold_into
 from runtime.calculus.primitives.gather import _scatter_kernel
 from runtime.calculus.primitives.scatter import SET_ALONG
@@ -202,3 +202,22 @@ def test_softmaxes_in_blocks_have_the_bits_of_the_whole(
     monkeypatch.setattr(reduce, "_BLOCK", 3000)
     kernel(x, out=found, axis=axis)
     np.testing.assert_array_equal(found, whole)
+
+
+@pytest.mark.parametrize(("dtype", "units"), [("float16", 1), ("float32", 3), ("float64", 3)])
+@pytest.mark.parametrize("spread", [1e-3, 1, 20, 60000])
+def test_softplus_is_near_the_exact_number(dtype: str, units: int, spread: float) -> None:
+    x = (spread * np.random.default_rng(0).uniform(-1, 1, 5000)).astype(dtype)
+    out, exact = np.empty_like(x), np.logaddexp(x.astype(np.longdouble), 0)
+    with np.errstate(under="ignore"):
+        elementwise.SOFTPLUS.kernel(x, out=out)
+    unit = np.spacing(np.maximum(exact, np.finfo(dtype).tiny).astype(dtype)).astype(np.longdouble)
+    assert np.all(np.abs(out - exact) <= units * unit)
+
+
+@pytest.mark.parametrize("dtype", ["float16", "float32", "float64"])
+def test_softplus_of_infinities_and_nan(dtype: str) -> None:
+    x = np.array([np.inf, -np.inf, np.nan], dtype)
+    out = np.empty_like(x)
+    elementwise.SOFTPLUS.kernel(x, out=out)
+    np.testing.assert_array_equal(out, np.array([np.inf, 0, np.nan], dtype))

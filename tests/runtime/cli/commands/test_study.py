@@ -41,7 +41,7 @@ FAILS = {"variant": "closed", "below": 0}
 
 
 def test_a_table_of_variants_and_claims(gradwire, studied):
-    done = gradwire("study", studied(HOLDS), "--seeds", "3")
+    done = gradwire("study", studied(HOLDS), "--seeds", "3", "--workers", "1")
     assert (done.code, done.err) == (0, "")
     rows = done.table("loss.out: what is left")
     assert rows[0] == ["variant", "mean", "deviation", "diverged", "values"]
@@ -51,13 +51,14 @@ def test_a_table_of_variants_and_claims(gradwire, studied):
 
 
 def test_a_claim_that_does_not_hold_is_the_exit_code(gradwire, studied):
-    done = gradwire("study", studied(HOLDS, FAILS), "--seeds", "2")
+    done = gradwire("study", studied(HOLDS, FAILS), "--seeds", "2", "--workers", "1")
     assert done.code == 1
     assert done.table("Claims")[2] == ["closed: below 0", "0 of 2", "does not hold"]
 
 
 def test_json_has_all_values(gradwire, studied):
-    report = gradwire("study", studied(HOLDS, FAILS), "--seeds", "2", "--steps", "5", "--json").json
+    asked = ("--seeds", "2", "--steps", "5", "--workers", "1", "--json")
+    report = gradwire("study", studied(HOLDS, FAILS), *asked).json
     (one,) = report["studies"]
     assert (report["report"], report["version"], one["holds"]) == ("study", 1, False)
     assert len(one["variants"]["open"]["values"]) == 2

@@ -173,21 +173,35 @@ def wait_for_lines(folder: Path, count: int) -> None:
     raise AssertionError("no training has ended")
 
 
-MANY = ("--vary", "seed=0..19", "--steps", "300", "--workers", "2")
+def children_of(pid: int) -> Path:
+    """The file in which Linux lists the processes that a process has started."""
+    return Path(f"/proc/{pid}/task/{pid}/children")
+
+
+def has_ended(pid: str) -> bool:
+    """Whether a process has ended, and nobody may have asked how."""
+    try:
+        return ") Z " in Path(f"/proc/{pid}/stat").read_text()
+    except OSError:
+        return True
+
+
+LAST_IS_LONG = ("--vary", "steps=20..24,30000")
 
 
 @pytest.mark.skipif(os.name != "posix", reason="sends a signal")
 def test_a_study_that_is_killed_goes_on_to_the_same_table(gradwire, regression, tmp_path):
     out = tmp_path / "s"
-    with process(regression, *MANY, "--out", out, stdout=subprocess.DEVNULL) as study:
+    begun = (*LAST_IS_LONG, "--workers", "2", "--out", out)
+    with process(regression, *begun, stdout=subprocess.DEVNULL) as study:
         wait_for_lines(out, 2)
         study.kill()
     assert not (out / "results.json").exists()
-    again = gradwire("study", regression, "--resume", out, "--json")
+    again = gradwire("study", regression, "--resume", out, "--workers", "1", "--json")
     assert again.code == 0 and "ended already" in again.err
-    whole = gradwire("study", regression, *MANY, "--json")
+    whole = gradwire("study", regression, *LAST_IS_LONG, "--workers", "1", "--json")
     assert timeless(again.out) == timeless(whole.out)
-    assert (out / "trainings.jsonl").read_text().count("\n") == 20
+    assert (out / "trainings.jsonl").read_text().count("\n") == 6
 
 
 @pytest.mark.skipif(os.name != "posix", reason="sends a signal")
@@ -203,6 +217,21 @@ def test_ctrl_c_keeps_what_has_ended_and_says_how_to_go_on(gradwire, regression,
     assert f"gradwire study {regression} --resume {out}" in err
     assert "Traceback" not in err
     assert (out / "trainings.jsonl").read_text().count("\n") == 2
+
+
+@pytest.mark.skipif(not children_of(os.getpid()).exists(), reason="asks the system for children")
+def test_processes_end_with_the_one_that_started_them(regression, tmp_path):
+    endless = ("--vary", "steps=5,10000000", "--workers", "2", "--out", tmp_path / "s")
+    with process(regression, *endless, stdout=subprocess.DEVNULL) as study:
+        wait_for_lines(tmp_path / "s", 1)
+        children = children_of(study.pid).read_text().split()
+        study.kill()
+    assert len(children) >= 2
+    for _ in range(1200):
+        if all(map(has_ended, children)):
+            return
+        time.sleep(0.05)
+    raise AssertionError("processes go on without the one that started them")
 
 
 @pytest.mark.skipif(os.name != "posix", reason="needs a terminal")

@@ -18,15 +18,16 @@ from runtime.training.studies.task import LossCurve, Task, Trained
 from runtime.training.studies.varying import Planned
 
 
-def results(varied, number, *, curve=None, missing=()):
+def results(varied, number, *, curve=None, height=lambda settings: 1.0, missing=()):
     """Trainings of all combinations, with a loss of ``number(settings)`` each."""
     planned = [
         Planned(dict(zip(varied, values, strict=True)), Task(Variant()))
         for values in product(*varied.values())
     ]
-    curve = curve or LossCurve(steps=(1, 2, 3), values=(3.0, 2.0, 1.0))
-    ended = {}
+    ended, given = {}, curve
     for place, each in enumerate(planned):
+        values = tuple(height(each.settings) * loss for loss in (3.0, 2.0, 1.0))
+        curve = given or LossCurve(steps=(1, 2, 3), values=values)
         loss = number(each.settings)
         measured = {"loss.out": loss, "validation/loss.out": 2 * loss}
         ended[place] = (
@@ -85,14 +86,14 @@ def test_lines_are_means_with_the_least_and_the_largest_over_the_seeds():
 
 
 def test_what_is_varied_last_has_a_panel_for_each_value_of_the_curves():
-    figure = figures(results({"lr": (0.1, 0.2), "units": (2, 4), "seed": (0, 1)}, lambda s: 1.0))
-    curves = figure["curves.svg"]
+    varied = {"lr": (0.1, 0.2), "units": (2, 4), "seed": (0, 1)}
+    curves = figures(results(varied, lambda s: 1.0, height=lambda s: s["units"]))["curves.svg"]
     assert [panel.title for panel in curves.panels] == ["loss, units = 2", "loss, units = 4"]
     assert [text for text, _ in curves.legend] == ["lr = 0.1", "lr = 0.2"]
-    for panel in curves.panels:
-        assert panel.x.high == 3.0
+    for units, panel in zip((2, 4), curves.panels, strict=True):
+        assert panel.x.high == 3.0 and panel.y == curves.panels[0].y
         for line in panel.lines:
-            np.testing.assert_allclose(line.middle, [3, 2, 1])
+            np.testing.assert_allclose(line.middle, [3 * units, 2 * units, units])
 
 
 def test_where_there_is_no_number_is_marked():

@@ -84,7 +84,8 @@ def test_a_last_line_that_was_cut_off_is_trained_again(tmp_path):
         end, notes = study(tmp_path)
         assert "cut off" in notes[-1]
         assert numbers(end) == numbers(whole)
-        assert len(lines(tmp_path)) == 4
+        with StudyFolder(tmp_path, settings()) as again:
+            assert len(again.done) == 4
 
 
 def test_one_that_failed_is_trained_again(tmp_path):

@@ -48,6 +48,20 @@ def test_a_port_is_measured_after_training():
     assert trained.measured["validation/error.out"] == expected
 
 
+def test_random_numbers_on_validation_rows_are_the_same_after_any_number_of_rounds():
+    noise = gw.random_normal(shape=(4,), name="noise")
+    loss = gw.loss(gw.mean(gw.square(noise * gw.variable("w", 1.0))))
+    work = Work.on(gw.build(loss, gw.loss(loss_of_points())), [Measure(port="noise")])
+    one, other = (train(work, Task(Variant(), 0, steps)).measured for steps in (2, 9))
+    assert one["validation/noise"] == other["validation/noise"]
+    assert one["noise"] != other["noise"]
+
+
+def loss_of_points():
+    points = gw.dataset(source="sine", count=40, batch=8, validation=0.2, name="points")
+    return gw.mean(gw.square(points[0] * gw.variable("v", 1.0)))
+
+
 def test_a_study_file_measures_in_the_phase_that_it_says():
     work = Work.on(noisy(), [Measure(port="error.out", phase="validation")], validate=False)
     assert list(train(work, AS_IT_IS).measured) == ["error.out"]

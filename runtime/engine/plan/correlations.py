@@ -45,8 +45,8 @@ def correlate(
     positions = down.positions * along.positions
     tile = tile_for(images.dtype.name, along.positions, filters, positions, 16)
     whole, cut = rows.vectors(down, along, tile.lanes)
-    vectors = whole + cut
-    vectors += vectors[-1:] * (-len(vectors) % tile.width)
+    vectors = np.concatenate([whole, cut])
+    vectors = np.pad(vectors, ((0, -len(vectors) % tile.width), (0, 0)), "edge")
     steps, packed = _packing(weights, tile, images.dtype)
     if bias is None:
         added = np.zeros((*packed.shape[:2], tile.filters), images.dtype)
@@ -54,7 +54,7 @@ def correlate(
         more, added = _packing(bias, tile, images.dtype)
         steps += more
     lowest = np.array(least, images.dtype)
-    taps, table = offsets * images.itemsize, np.array(vectors) * images.itemsize
+    taps, table = offsets * images.itemsize, vectors * images.itemsize
     numbers = frame(
         CORRELATION,
         image=images,

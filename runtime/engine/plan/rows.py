@@ -132,17 +132,14 @@ class Rows:
         starts = np.arange(channels, dtype=np.int64)[:, None, None] * self.channel
         return starts + np.array(down, np.int64)[:, None] + np.array(along, np.int64)
 
-    def vectors(self, rows: Phase, columns: Phase, lanes: int) -> tuple[list[Pair], list[Pair]]:
-        """Where vectors of results read and where they belong, in elements.
+    def vectors(self, rows: Phase, columns: Phase, lanes: int) -> tuple[Array, Array]:
+        """Where vectors of results read and where they belong, in elements: (vectors, 2).
 
         First the whole ones of all rows, then the last of each row, which overlap the ones before.
         """
-        whole, cut = [], []
-        pitch, positions = self._axes[1].length, columns.positions
-        for row in range(rows.positions):
-            source, target = row * pitch, row * positions
-            starts = range(0, positions - lanes + 1, lanes)
-            whole += [(source + start, target + start) for start in starts]
-            if positions % lanes:
-                cut.append((source + positions - lanes, target + positions - lanes))
-        return whole, cut
+        positions = columns.positions
+        lines = np.arange(rows.positions)[:, None, None] * [self._axes[1].length, positions]
+        last = positions - lanes
+        starts = np.arange(0, last + 1, lanes)[:, None]
+        cut = lines + last if positions % lanes else np.empty((0, 1, 2), np.int64)
+        return (lines + starts).reshape(-1, 2), cut.reshape(-1, 2)

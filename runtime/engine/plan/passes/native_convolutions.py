@@ -296,7 +296,7 @@ class WeightGradientTask(_RowsTask):
         blocks, chunks = -(-filters // tile.filters), -(-offsets.size // tile.width)
         whole, cut = shared.rows.vectors(shared.down, shared.along, tile.lanes)
         taps = np.pad(offsets, (0, chunks * tile.width - offsets.size), "edge") * images.itemsize
-        vectors = np.array(whole + cut) * images.itemsize
+        vectors = np.concatenate([whole, cut]) * images.itemsize
         shape = groups, blocks, chunks * tile.width, tile.filters, tile.lanes
         sums = np.empty(shape, images.dtype)
         numbers = frame(

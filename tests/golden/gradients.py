@@ -84,7 +84,12 @@ def _check_backward(
     name = backward["id"]
     ports, seeds = heads_of(session, backward["heads"])
     run = session.backward(
-        ports, out_gradients=seeds, wrt=backward.get("wrt"), ports=(), adjoints="all"
+        ports,
+        out_gradients=seeds,
+        wrt=backward.get("wrt"),
+        ports=(),
+        adjoints="all",
+        contributions=True,
     )
     gradients = expected.get("grads") or {}
     for variable, gradient in gradients.items():

@@ -15,6 +15,7 @@ from blocks.library.activations import Sigmoid, Softmax
 from blocks.library.losses import BinaryCrossEntropy, CrossEntropy
 from blocks.library.sources import Variable
 from runtime.diagram.paths import InstancePath, PortPath
+from runtime.engine.session.copying import on_numpy
 from runtime.flow.analyse import analyse
 from runtime.flow.lazy import MANY
 from runtime.flow.numbers.rules import THRESHOLDS, Thresholds
@@ -81,12 +82,12 @@ def diagnose(
     feeds: Mapping[str, ArrayLike] | None = None,
     thresholds: Thresholds = THRESHOLDS,
 ) -> list[Finding]:
-    """All findings, ranked; raises what ``backward`` raises.
+    """All findings, ranked, by runs on NumPy; raises what ``backward`` raises.
 
-    A variable counts as reached if any of the losses reaches it, and is left out if contracts
-    block all of them. ``contracts`` are by default those of the diagram; raises FileError for one
-    that cannot be parsed.
+    A variable counts as reached if any loss reaches it, and is left out if contracts block all of
+    them. ``contracts`` are by default the diagram's; raises FileError for one that can't be parsed.
     """
+    session = on_numpy(session)
     stated = contracts_of(session.diagram) if contracts is None else list(contracts)
     observed = observe(session, losses, feeds=feeds, thresholds=thresholds)
     variables = _variables(session, observed, stated, feeds)
@@ -337,8 +338,7 @@ def _cancelling(observed: ObservedFlow) -> list[Finding]:
     return [
         Finding(CANCELS, port, cancel.sentence)
         for port, cancel in observed.cancels().items()
-        if cancel.total
-        > 0  # a sum of exactly 0 is reported with the variable whose gradient it zeroes
+        if cancel.total > 0  # exactly 0 is reported with the variable whose gradient it zeroes
     ]
 
 

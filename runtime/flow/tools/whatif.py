@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from blocks.arguments import explained
 from runtime.diagram.paths import split_leaf
 from runtime.engine import Session
+from runtime.engine.session.copying import on_numpy
 from runtime.flow.numbers.rules import THRESHOLDS, Thresholds
 from runtime.flow.observing import observe
 from runtime.flow.tools.interventions import (
@@ -94,7 +95,8 @@ class WhatIf:
     """A trial on a diagram, which stays unchanged. Each step returns a new trial; steps add up.
 
     ``WhatIf(session).open("sg1").cut("w.out→mul1.a").freeze("W1").compare()``. A session lends
-    its values; a diagram is run with its own. ``feeds`` are values of inputs, as for ``backward``.
+    its values; a diagram is run with its own. Both sides run on NumPy, whatever the session's
+    engine. ``feeds`` are values of inputs, as for ``backward``.
     """
 
     def __init__(
@@ -105,7 +107,7 @@ class WhatIf:
         feeds: Mapping[str, ArrayLike] | None = None,
         thresholds: Thresholds = THRESHOLDS,
     ) -> None:
-        self._session = subject if isinstance(subject, Session) else Session(subject)
+        self._session = on_numpy(subject if isinstance(subject, Session) else Session(subject))
         self._losses = losses
         self._feeds = feeds
         self._thresholds = thresholds

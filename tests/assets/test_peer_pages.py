@@ -11,7 +11,7 @@ from tests.assets.examples import PAGES_OF_PEERS, run_python
 if TYPE_CHECKING:
     from pathlib import Path
 
-PYTORCH, JAX = PAGES_OF_PEERS
+PYTORCH, JAX, ENGINES = PAGES_OF_PEERS
 
 
 def prints_what_it_says(page: Path) -> None:
@@ -31,3 +31,9 @@ def test_the_page_of_jax(tmp_path, monkeypatch):
     pytest.importorskip("jax")
     monkeypatch.chdir(tmp_path)
     prints_what_it_says(JAX)
+
+
+def test_the_page_of_engines(tmp_path, monkeypatch):
+    pytest.importorskip("jax")
+    monkeypatch.chdir(tmp_path)
+    prints_what_it_says(ENGINES)

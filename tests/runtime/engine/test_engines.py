@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
@@ -15,6 +16,7 @@ from runtime.calculus.primitives.base import LEAF
 from runtime.engine.engine import Engine, Stage
 from runtime.engine.plan.numpy_engine import NumpyEngine
 from runtime.engine.session.engines import NAMES, open_engine
+from tests.assets.examples import MANUAL, run_python
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -30,11 +32,20 @@ class Kernels(NumpyEngine):
         super().__init__(())
 
 
-@pytest.fixture(params=[*NAMES, "kernels"])
+@cache
+def of_the_manual() -> Engine:
+    """The engine that the manual writes."""
+    names, _ = run_python(MANUAL / "extend" / "engine.md")
+    made: Engine = names["PlainEngine"]()
+    return made
+
+
+@pytest.fixture(params=[*NAMES, "kernels", "of the manual"])
 def engine(request: pytest.FixtureRequest) -> Engine:
     if request.param == "jax" and find_spec("jax") is None:
         pytest.skip("JAX is not installed")
-    return Kernels() if request.param == "kernels" else open_engine(request.param)
+    made = {"kernels": Kernels, "of the manual": of_the_manual}
+    return made[request.param]() if request.param in made else open_engine(request.param)
 
 
 def leaf(trace: Trace, *shape: int, dtype: str = "float32") -> Value:

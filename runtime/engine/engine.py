@@ -140,6 +140,9 @@ class Engine(Protocol):
         otherwise by ``loop``.
         """
 
+    def unfit(self, values: Sequence[Value]) -> str | None:
+        """Why it should not compute these values of a trace, as a clause; None if it may."""
+
     def plan(self, outputs: Sequence[Value], *, rows: Collection[Value] = ()) -> Plan:
         """Plan the computation of some values; raises LimitError without memory for them.
 

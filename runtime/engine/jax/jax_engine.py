@@ -7,12 +7,19 @@ from typing import TYPE_CHECKING
 from runtime.engine.jax.devices import Devices, use_threads
 from runtime.engine.jax.loop import JaxLoop, JaxMemory
 from runtime.engine.jax.plan import JaxPlan
+from runtime.engine.jax.traced import Traced
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
 
     from runtime.calculus import Value
     from runtime.engine.engine import Stage
+
+
+MANY = 4_000
+"""Operations of a forward pass that take long to compile."""
+SMALL = 256
+"""Mean elements of a value below which compiling so many does not pay."""
 
 
 class JaxEngine:
@@ -38,6 +45,16 @@ class JaxEngine:
     def device(self) -> str:
         """Its devices, in words."""
         return str(self.devices)
+
+    def unfit(self, values: Sequence[Value]) -> str | None:
+        """It takes minutes to compile thousands of operations on single numbers."""
+        if len(values) < MANY or sum(value.size for value in values) >= SMALL * len(values):
+            return None
+        read = {x for value in values for x in value.inputs}
+        operations = Traced([value for value in values if value not in read]).operations
+        if operations < MANY:
+            return None
+        return f"JAX would compile {operations:,} operations on small arrays, which takes minutes"
 
     def plan(self, outputs: Sequence[Value], *, rows: Collection[Value] = ()) -> JaxPlan:
         """A program for some values; ``rows`` are leaves whose axis 0 is that of a batch."""

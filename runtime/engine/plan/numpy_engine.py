@@ -51,6 +51,9 @@ class NumpyEngine:
         """Whether it makes machine code."""
         return self.passes == FAST and native.installed()
 
+    def unfit(self, values: Sequence[Value]) -> None:
+        """It computes everything."""
+
     def plan(
         self,
         outputs: Sequence[Value],

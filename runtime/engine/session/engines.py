@@ -5,13 +5,15 @@ from __future__ import annotations
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
 
-from blocks.errors import RunError
+from blocks.errors import Location, RunError
 from blocks.nearest import did_you_mean
+from runtime.diagram.checks.diagnostics import Diagnostic
 from runtime.engine.plan.numpy_engine import MOST_THREADS, NumpyEngine
 from runtime.engine.plan.passes import select_passes
 
 if TYPE_CHECKING:
     from runtime.engine.engine import Engine
+    from runtime.engine.program import Program
 
 EngineName: TypeAlias = Literal["numpy", "jax"]
 NAMES: tuple[EngineName, ...] = ("numpy", "jax")
@@ -70,6 +72,23 @@ def open_engine(
     from runtime.engine.jax.jax_engine import JaxEngine
 
     return JaxEngine(device, threads)
+
+
+def fitting(engine: Engine, program: Program) -> tuple[Engine, list[Diagnostic]]:
+    """The engine for a program: the NumPy engine, and a diagnostic that says why, where that engine
+    is unfit for it.
+    """
+    why = engine.unfit(program.trace.values[: program.forward_end])
+    if why is None:
+        return engine, []
+    told = Diagnostic(
+        "warning",
+        Location(),
+        f"NumPy computes this diagram: {why}.",
+        next_step="Compute with arrays instead of single numbers to gain by another engine.",
+        code="unfit-engine",
+    )
+    return NumpyEngine(select_passes()), [told]
 
 
 def _refuse(what: str, **arguments: object) -> None:

@@ -19,7 +19,7 @@ from runtime.engine.rebind import rebind
 from runtime.engine.session import lookup
 from runtime.engine.session.asked import PLAIN, Asked, AskedGradients, AskedValues, Wanted, frozen
 from runtime.engine.session.by_path import by_path
-from runtime.engine.session.engines import open_engine
+from runtime.engine.session.engines import fitting, open_engine
 from runtime.engine.session.execution import Executor
 from runtime.engine.session.later import Accumulated
 from runtime.engine.session.locked import locked
@@ -55,8 +55,8 @@ class Session(Shown):
     wires by their target ``mul1.a``, leaves of trees ``mul1.out:w``. A variable that several uses
     of a page share can be named in any of them; results have it once, under its first path.
 
-    Deterministic: equal calls on equal sessions give equal bits. Results never alias inputs,
-    buffers or each other. Thread-safe: calls, including prepared ones, wait for each other.
+    Deterministic: equal calls on equal sessions give equal bits. Results never alias anything.
+    Thread-safe: calls, including prepared ones, wait for each other.
 
     With ``partial``, everything that can run does; blocks with problems and those that depend on
     them have no values, and ``diagnostics`` gives the reasons. Otherwise a problem that affects a
@@ -83,19 +83,16 @@ class Session(Shown):
         threads: int | None = None,
     ) -> None:
         if not isinstance(diagram, Diagram):
-            raise RunError(
-                "A session runs a diagram.",
-                got=type(diagram).__name__,
-                next_step="Write Session(build(...)) of expressions, Session(load(...)) of a file.",
-            )
+            advice = "Write Session(build(...)) of expressions, Session(load(...)) of a file."
+            got = type(diagram).__name__
+            raise RunError("A session runs a diagram.", got=got, next_step=advice)
         if page != MAIN:
             lookup.require_page(diagram, page)
         self.partial = partial
         self.generation = 0
         """Incremented whenever another diagram resets the session."""
         self._lock = RLock()
-        self.engine = open_engine(engine, fast=fast, device=device, threads=threads)
-        """What computes; other sessions can be given it too."""
+        self._given = open_engine(engine, fast=fast, device=device, threads=threads)
         self._page = page
         self._reset(diagram)
 
@@ -107,6 +104,8 @@ class Session(Shown):
         """Variables that an optimiser has updated since the session started."""
         self._programs = Programs(diagram, self._page)
         self._store = Store(self._programs.base.fed())
+        self.engine, self._unfit = fitting(self._given, self._programs.base)
+        """What computes; other sessions can be given it too."""
         self._executor = Executor(self._store, self.engine, self.partial, self._lock)
         self._known: dict[Hashable, Any] = {}
 
@@ -134,8 +133,8 @@ class Session(Shown):
     @property
     @locked
     def diagnostics(self) -> list[Diagnostic]:
-        """All problems of the document, the trace and the last run."""
-        return [*self.program.diagnostics, *self._executor.problems.values()]
+        """All problems of the document, the trace, the engine and the last run."""
+        return [*self.program.diagnostics, *self._unfit, *self._executor.problems.values()]
 
     @property
     @locked
@@ -345,7 +344,7 @@ class Session(Shown):
 
     @locked
     def looped(self) -> Looped:
-        """Loops for training, which keep variables where the engine has them."""
+        """Loops for training: the engine keeps the variables."""
         return Looped(self.program, self._store, self.engine, self._lock)
 
     @locked

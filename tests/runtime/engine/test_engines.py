@@ -189,3 +189,21 @@ def test_random_uniform_numbers_have_equal_bits_on_each_engine(engine: Engine) -
 def test_arguments_that_no_engine_takes_are_refused(arguments: Any, message: str) -> None:
     with pytest.raises(RunError, match=message):
         gw.Session(gw.build(gw.variable("x", 1.0)), **arguments)
+
+
+def test_thousands_of_small_operations_stay_with_numpy_which_says_why() -> None:
+    pytest.importorskip("jax")
+    x, functions = gw.variable("x", 0.5), (gw.sin, gw.tanh, gw.square)
+    mixed = x
+    for choice in np.random.default_rng(0).integers(0, 3, 5000):
+        mixed = functions[choice](mixed)
+    session = gw.Session(gw.build(gw.loss(mixed)), engine="jax")
+    (told,) = session.diagnostics
+    assert session.engine.name == "numpy" and told.code == "unfit-engine"
+    assert "NumPy computes this diagram: JAX would compile 5," in str(told)
+    session.update(gw.build(gw.loss(gw.sin(x))))
+    assert session.engine.name == "jax" and not session.diagnostics
+    chain = gw.variable("y", 0.5)
+    for _ in range(6000):
+        chain = gw.tanh(chain)
+    assert gw.Session(gw.build(gw.loss(chain)), engine="jax").engine.name == "jax"

@@ -173,8 +173,8 @@ class JaxLoop:
 
     def _results(self, results: Any, failures: Any, count: int) -> list[list[Array]]:
         for traced, flags in zip(self._traced, failures, strict=True):
-            found = [self._devices.fetch(flag)[:count] for flag in flags]
-            require_success(traced.checked, found)
+            if traced.checked:
+                require_success(traced.checked, self._devices.fetch(flags)[:count])
         return [[self._devices.fetch(result)[:count] for result in stage] for stage in results]
 
 

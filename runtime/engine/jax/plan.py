@@ -107,10 +107,11 @@ class JaxPlan:
             operations, whole = self._traced.operations, self._devices.whole
             self._program = compiled(self._function, arrays, operations, out_shardings=whole)
         found, failures = called(self._program, arrays)
-        require_success(self._traced.checked, list(map(self._devices.fetch, failures)))
+        if self._traced.checked:
+            require_success(self._traced.checked, self._devices.fetch(failures))
         self._found = dict(zip(self._traced.outputs, found, strict=True))
 
-    def _function(self, *arrays: Any) -> tuple[list[Any], list[Any]]:
+    def _function(self, *arrays: Any) -> tuple[list[Any], Any]:
         return self._traced(dict(zip(self._order, arrays, strict=True)))
 
     def _wait(self) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+import jax.numpy as jnp
 import numpy as np
 from numpy.typing import NDArray
 
@@ -38,7 +39,7 @@ class Traced:
         }
         self.constants |= {v: v.attributes["array"] for v in places(self._parts)}
         """Large constants, which stay out of the program, and the places of rows."""
-        self.checked: list[Sequence[Value]] = []
+        self.checked: list[Value] = []
         """The values whose arithmetic may fail, of loops those of all steps, once it was traced."""
 
     @property
@@ -51,24 +52,24 @@ class Traced:
         """What is computed: neither leaves nor constants."""
         return [v for v, _ in self._computed if v.primitive not in (LEAF, CONSTANT)]
 
-    def __call__(self, known: Mapping[Value, Any]) -> tuple[list[Any], list[Any]]:
-        """The outputs, and for all values of each of ``checked`` whether they failed (n,).
+    def __call__(self, known: Mapping[Value, Any]) -> tuple[list[Any], Any]:
+        """The outputs, and for each of ``checked`` whether it failed, a boolean array (n,).
 
         ``known`` are leaves and constants. Called while JAX traces.
         """
         found = dict(known)
         failures = evaluate(self._parts, found, apply, failure)
-        self.checked = [each.values for each in failures]
+        self.checked = [value for each in failures for value in each.values]
+        flags = [jnp.zeros(0, jnp.bool_), *(each.flags for each in failures)]
         outputs = [found[self._same.of(value)] for value in self.outputs]
-        return outputs, [each.flags for each in failures]
+        return outputs, jnp.concatenate(flags)
 
 
-def require_success(checked: Sequence[Sequence[Value]], flags: Sequence[Array]) -> None:
+def require_success(checked: Sequence[Value], flags: Array) -> None:
     """Raise RunError with the first block whose arithmetic failed; flags have the values last."""
-    for values, flag in zip(checked, flags, strict=True):
-        failures = np.flatnonzero(flag.reshape(-1, len(values)).any(axis=0))
-        if len(failures):
-            raise _failed(values[failures[0]])
+    if checked and flags.any():
+        failures = np.flatnonzero(flags.reshape(-1, len(checked)).any(axis=0))
+        raise _failed(checked[failures[0]])
 
 
 def _failed(value: Value) -> RunError:

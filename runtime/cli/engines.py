@@ -29,7 +29,8 @@ def options_of(choice: EngineChoice) -> list[str]:
     """The options that choose this engine."""
     given: list[str] = [] if choice.name == "numpy" else ["--engine", choice.name]
     given += [] if choice.device is None else ["--device", choice.device]
-    return given + ([] if choice.threads is None else ["--threads", str(choice.threads)])
+    given += [] if choice.threads is None else ["--threads", str(choice.threads)]
+    return given + (["--divide-weights"] if choice.divide_weights else [])
 
 
 def _tell(compilation: Compilation) -> None:

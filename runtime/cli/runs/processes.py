@@ -30,6 +30,14 @@ Processes: TypeAlias = Annotated[
         "of them, on one machine or many. They share each batch.",
     ),
 ]
+DivideWeights: TypeAlias = Annotated[
+    bool,
+    typer.Option(
+        "--divide-weights",
+        help="Let several devices share large variables and the state of their optimisers too, "
+        "which takes less memory and more exchange.",
+    ),
+]
 Coordinator: TypeAlias = Annotated[
     str | None,
     typer.Option(

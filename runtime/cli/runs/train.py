@@ -26,7 +26,14 @@ from runtime.cli.output import (
     say,
 )
 from runtime.cli.reading import AllowedData, allow_folders, shown_reading
-from runtime.cli.runs.processes import Coordinator, Process, Processes, joined, run_of
+from runtime.cli.runs.processes import (
+    Coordinator,
+    DivideWeights,
+    Process,
+    Processes,
+    joined,
+    run_of,
+)
 from runtime.cli.sessions import has_errors, open_session
 from runtime.diagram.paths import PortPath
 from runtime.engine.session.engines import EngineChoice
@@ -133,6 +140,7 @@ def train(
     engine: EngineName = "numpy",
     device: Device = None,
     threads: Threads = None,
+    divide_weights: DivideWeights = False,
     processes: Processes = 1,
     coordinator: Coordinator = None,
     process: Process = None,
@@ -151,7 +159,7 @@ def train(
     if folder is None:
         raise UsageError("There is no folder to write to.", next_step="Add --out DIR.")
     allow_folders(allowed)
-    choice = EngineChoice(engine, device, threads)
+    choice = EngineChoice(engine, device, threads, divide_weights)
     with ExitStack() as within:
         within.enter_context(joined(processes, coordinator, process, engine, str(file)))
         opened = within.enter_context(opened_engine(choice))

@@ -25,10 +25,13 @@ class EngineChoice(NamedTuple):
     name: str = "numpy"
     device: str | None = None
     threads: int | None = None
+    divide_weights: bool = False
+    """Whether several devices share large variables too, of which each has all otherwise."""
 
     def open(self) -> Engine:
         """The engine; raises what ``open_engine`` does."""
-        return open_engine(self.name, device=self.device, threads=self.threads)
+        how = {"divide_weights": True} if self.divide_weights else {}
+        return open_engine(self.name, device=self.device, threads=self.threads, **how)
 
 
 def open_engine(
@@ -37,8 +40,10 @@ def open_engine(
     fast: bool | None = None,
     device: str | None = None,
     threads: int | None = None,
+    divide_weights: bool | None = None,
 ) -> Engine:
-    """The engine of this name, or that engine itself; see ``Session`` for the other arguments.
+    """The engine of this name, or that engine itself; see ``Session`` and ``EngineChoice`` for the
+    other arguments.
 
     Raises RunError for a name, device or number of threads that can't be, for an argument that an
     engine does not take, and if the package of an engine is missing.
@@ -61,7 +66,8 @@ def open_engine(
             got=repr(threads)[:80],
         )
     if engine == "numpy":
-        _refuse("The NumPy engine", device=None if device == "cpu" else device)
+        device = None if device == "cpu" else device
+        _refuse("The NumPy engine", device=device, divide_weights=divide_weights)
         return NumpyEngine(select_passes(fast), threads)
     _refuse("The JAX engine", fast=fast)
     if find_spec("jax") is None:
@@ -71,7 +77,7 @@ def open_engine(
         )
     from runtime.engine.jax.jax_engine import JaxEngine
 
-    return JaxEngine(device, threads)
+    return JaxEngine(device, threads, divide_weights=bool(divide_weights))
 
 
 def fitting(engine: Engine, program: Program) -> tuple[Engine, list[Diagnostic]]:

@@ -15,7 +15,7 @@ from runtime.calculus import Trace, Value
 from runtime.calculus.primitives.base import LEAF
 from runtime.engine.engine import Engine, Stage
 from runtime.engine.plan.numpy_engine import NumpyEngine
-from runtime.engine.session.engines import NAMES, open_engine
+from runtime.engine.session.engines import NAMES, EngineChoice, open_engine
 from tests.assets.examples import MANUAL, run_python
 
 if TYPE_CHECKING:
@@ -207,3 +207,10 @@ def test_thousands_of_small_operations_stay_with_numpy_which_says_why() -> None:
     for _ in range(6000):
         chain = gw.tanh(chain)
     assert gw.Session(gw.build(gw.loss(chain)), engine="jax").engine.name == "jax"
+
+
+def test_a_choice_can_divide_weights_on_jax_alone() -> None:
+    pytest.importorskip("jax")
+    assert EngineChoice("jax", divide_weights=True).open().name == "jax"
+    with pytest.raises(RunError, match="takes no divide_weights"):
+        EngineChoice("numpy", divide_weights=True).open()

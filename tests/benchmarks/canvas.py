@@ -3,10 +3,13 @@
 CPU milliseconds of the GUI thread, median and 95th percentile, in windows of 1,600 × 1,000 px,
 for diagrams with one and a half wires a block, all of them with values and a state. Ours is the
 real window with all its panels; its results are made up, so that no run of the diagram is
-measured with its frames. Beside it stand a QGraphicsView with an item a block and wire, as people
-write it, and NodeGraphQt where it is installed. Each is measured in a process of its own, which is
-given ``--limit`` seconds; a measurement that its system has no time left for shows a dash.
+measured with its frames, or (RealGradwire) those of a run that is over. Beside it stand a
+QGraphicsView with an item a block and wire, as people write it, the same with cached items and a
+level of detail, and NodeGraphQt where it is installed. Each is measured in a process of its own,
+which is given ``--limit`` seconds; a measurement that its system has no time left for shows a dash.
 
+A *zoom step* is one of the wheel between 50 and 100 %; *drop one* is the release of a block that
+was dragged, an edit that can be undone.
 *open* reads the file, checks it, and ends with the first frame, in all threads. *memory* is what
 the process has grown by since the empty window was shown. *save* and *load* are the file alone;
 of the others, *load* is the parsing of a file of their own.
@@ -138,7 +141,7 @@ def main() -> None:
         for row in measure(chosen.only, chosen.blocks[0]):
             print(json.dumps(row), flush=True)
         os._exit(0)  # not measured: the end of what was built
-    systems = ["Gradwire", "GraphicsView"]
+    systems = ["Gradwire", "RealGradwire", "GraphicsView", "CoarseGraphicsView"]
     if find_spec("NodeGraphQt"):
         systems.append("NodeGraphQt")
     else:

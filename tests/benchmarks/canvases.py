@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import tempfile
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
 from functools import partial
 from importlib import import_module
 from itertools import count
@@ -25,7 +26,7 @@ from PySide6.QtWidgets import (
 )
 
 from app.canvas.scene.camera import Camera
-from app.evaluation.evaluator import Evaluator, Result
+from app.evaluation.evaluator import Evaluator, Result, evaluate
 from app.services.settings import Settings
 from app.shell.windows import Windows
 from runtime.diagram import Diagram, load, save
@@ -33,12 +34,15 @@ from tests.benchmarks.diagrams import ROWS, Drawing, result_of
 
 Act = Callable[[], object]
 SIZE = (1600, 1000)
+DROP, ZOOM = "drop one", "zoom step"
 MOVE, UNDO, SAVE, LOAD = "select all and move", "undo of delete all", "save", "load"
-ONCE = frozenset({MOVE, UNDO, SAVE, LOAD})
+ONCE = frozenset({DROP, MOVE, UNDO, SAVE, LOAD})
 COLOURS = [Qt.GlobalColor.gray] * 8 + [Qt.GlobalColor.red, Qt.GlobalColor.lightGray]
 """By state."""
 GRABBED = ROWS + 5
 """The block that is dragged."""
+COARSE = 0.4
+"""Zoom below which a view with a level of detail draws blocks without text."""
 _STEPS = ((10.0, 5.0), (-590.0, -295.0))
 """Of a drag: on, and back."""
 
@@ -92,7 +96,9 @@ class Gradwire:
             "full view": self._full_view,
             "pan at 100 %": partial(self._pan, 1.0),
             "pan at 50 %": partial(self._pan, 0.5),
+            ZOOM: self._zoom,
             "drag one": self._drag,
+            DROP: self._drop,
             "recolour all": self._recolour,
             MOVE: self._move_all,
             UNDO: self._undo,
@@ -141,6 +147,34 @@ class Gradwire:
             QTest.keyClick(canvas, Qt.Key.Key_Escape)
             QTest.mouseRelease(canvas, Qt.MouseButton.LeftButton, pos=at)
 
+    def _zoom(self) -> Iterator[Act]:
+        """Steps of the wheel, in and out about a block, between 50 and 100 %."""
+        canvas, steps = self._canvas, count()
+        canvas.set_camera(Camera(1.0, -300.0, -300.0))
+        self._settle()
+        at = QRectF(canvas.rect()).center()
+        return frames(lambda: canvas.zoom_at(0.87 if next(steps) % 10 < 5 else 1 / 0.87, at))
+
+    def _drop(self) -> Iterator[Act]:
+        """Releases of a block that was dragged, which is an edit of the diagram."""
+        canvas, turns = self._canvas, count()
+        canvas.set_camera(Camera(1.0, -50.0, -50.0))
+        place = QPoint()
+
+        def drag() -> None:
+            nonlocal place
+            self._settle()
+            at = canvas.block_rect(canvas.view.scene.names[GRABBED]).topLeft() + QPoint(40, 8)
+            place = at + QPoint(60, 30) * (-1) ** next(turns)
+            QTest.mousePress(canvas, Qt.MouseButton.LeftButton, pos=at)
+            for step in (0.5, 1.0):
+                QTest.mouseMove(canvas, at + (place - at) * step)
+                turn()
+
+        return frames(
+            lambda: QTest.mouseRelease(canvas, Qt.MouseButton.LeftButton, pos=place), drag
+        )
+
     def _recolour(self) -> Iterator[Act]:
         self._canvas.zoom_to_fit()
         self._settle()
@@ -162,6 +196,17 @@ class Gradwire:
             self._settle()
 
         return frames(self._window.document.undo_stack.undo, delete_all)
+
+
+class RealGradwire(Gradwire):
+    """The same window with the results of a run, computed before it is measured."""
+
+    def prepare(self, drawing: Drawing) -> None:
+        real = evaluate(drawing.diagram)
+        assert real is not None and not real.error
+        again = replace(real, values=dict(real.values))
+        self._results[len(drawing.diagram.main.blocks)] = [real, again]
+        super().prepare(drawing)
 
 
 class _Block(QGraphicsItem):
@@ -225,8 +270,22 @@ class _DeleteAll(QUndoCommand):
             self._scene.addItem(item)
 
 
+class _Move(QUndoCommand):
+    def __init__(self, block: _Block, by: QPointF) -> None:
+        super().__init__()
+        self._block, self._by = block, by
+
+    def redo(self) -> None:
+        self._block.moveBy(*self._by.toTuple())
+
+    def undo(self) -> None:
+        self._block.moveBy(*(-self._by).toTuple())
+
+
 class GraphicsView:
     """A QGraphicsItem a block and a wire, which follows by itemChange."""
+
+    block, wire = _Block, _Wire
 
     def __init__(self) -> None:
         self._application = QApplication.instance() or QApplication([])
@@ -244,9 +303,9 @@ class GraphicsView:
     def open(self) -> None:
         drawing = self._drawing
         load(drawing.path)
-        self._blocks = {name: _Block(name, *at) for name, at in drawing.places.items()}
+        self._blocks = {name: self.block(name, *at) for name, at in drawing.places.items()}
         self._wires = [
-            _Wire(self._blocks[a], number, self._blocks[b]) for a, number, b in drawing.wires
+            self.wire(self._blocks[a], number, self._blocks[b]) for a, number, b in drawing.wires
         ]
         for item in (*self._blocks.values(), *self._wires):
             self._scene.addItem(item)
@@ -259,7 +318,9 @@ class GraphicsView:
             "full view": self._full_view,
             "pan at 100 %": partial(self._pan, 1.0),
             "pan at 50 %": partial(self._pan, 0.5),
+            ZOOM: self._zoom,
             "drag one": self._drag,
+            DROP: self._drop,
             "recolour all": self._recolour,
             MOVE: self._move_all,
             UNDO: lambda: frames(
@@ -305,6 +366,24 @@ class GraphicsView:
             lambda: block.moveBy(*((10.0, 5.0) if next(steps) % 60 else (-590.0, -295.0)))
         )
 
+    def _zoom(self) -> Iterator[Act]:
+        self._look(1.0)
+        steps = count()
+
+        def act() -> None:
+            factor = 0.87 if next(steps) % 10 < 5 else 1 / 0.87
+            self._view.scale(factor, factor)
+
+        return frames(act)
+
+    def _drop(self) -> Iterator[Act]:
+        """Moves by a command that can be undone."""
+        self._look(1.0)
+        block, turns = self._blocks[f"b{GRABBED}"], count()
+        return frames(
+            lambda: self._stack.push(_Move(block, QPointF(60.0, 30.0) * (-1) ** next(turns)))
+        )
+
     def _recolour(self) -> Iterator[Act]:
         self._fit()
         turns = count()
@@ -325,6 +404,39 @@ class GraphicsView:
                 block.moveBy(10.0, 0.0)
 
         return frames(act)
+
+
+class _CoarseBlock(_Block):
+    """Its picture is cached; from afar it is a rectangle."""
+
+    def __init__(self, name: str, x: float, y: float) -> None:
+        super().__init__(name, x, y)
+        self.setCacheMode(self.CacheMode.DeviceCoordinateCache)
+
+    def paint(self, painter: QPainter, option: object, widget: QWidget | None = None) -> None:
+        if painter.worldTransform().m11() < COARSE:
+            painter.fillRect(QRectF(0.0, 0.0, 160.0, 80.0), Qt.GlobalColor.lightGray)
+        else:
+            super().paint(painter, option, widget)
+
+
+class _CoarseWire(_Wire):
+    """From afar it is a line without smoothed edges."""
+
+    def paint(self, painter: QPainter, option: Any, widget: QWidget | None = None) -> None:
+        if painter.worldTransform().m11() < COARSE:
+            painter.setRenderHint(QPainter.RenderHint.Antialiasing, on=False)
+            painter.setPen(QPen(self.pen().color(), 0.0))
+            path = self.path()
+            painter.drawLine(path.pointAtPercent(0.0), path.pointAtPercent(1.0))
+        else:
+            super().paint(painter, option, widget)
+
+
+class CoarseGraphicsView(GraphicsView):
+    """The same with cached items and a level of detail, as its documentation recommends."""
+
+    block, wire = _CoarseBlock, _CoarseWire
 
 
 class NodeGraphQt:

@@ -17,11 +17,13 @@ ROWS = 25
 
 
 def diagram_of(count: int) -> Diagram:
-    """Columns of 25 blocks, each of which reads one or two blocks of the column before."""
-    get = registry().get
+    """Columns of 25 blocks, each of which reads one or two blocks of the column before, with a loss
+    of the last one.
+    """
+    get, last = registry().get, f"b{count - 3}"
     variable, one, two = get("Variable")(value=[[1.0, 2.0]]), get("Tanh")(), get("Mul")()
     blocks, wires, layout = {}, {}, {}
-    for i in range(count):
+    for i in range(count - 2):
         column, row = divmod(i, ROWS)
         name = f"b{i}"
         layout[name] = Point(column * 240.0, row * 110.0)
@@ -31,6 +33,11 @@ def diagram_of(count: int) -> Diagram:
             for step, port in enumerate(ports):
                 source = (column - 1) * ROWS + (row + step * 2) % ROWS
                 wires[PortName(name, port)] = PortName(f"b{source}", "out")
+    end = layout[last]
+    blocks |= {"mean": get("Mean")(), "loss": get("Loss")()}
+    wires |= {PortName("mean", "x"): PortName(last, "out")}
+    wires |= {PortName("loss", "x"): PortName("mean", "out")}
+    layout |= {"mean": Point(end.x + 240.0, end.y), "loss": Point(end.x + 480.0, end.y)}
     return Diagram({"main": Page(blocks, wires, layout)})
 
 

@@ -12,7 +12,7 @@ class Compilation(NamedTuple):
     """The compilation of a program."""
 
     operations: int
-    """The values that the program computes."""
+    """How many there are in the program, those of a loop once."""
     seconds: float | None = None
     """How long it took; None when it begins."""
 

@@ -57,7 +57,7 @@ def repeated(seed: int) -> Written:
     return w.done([*outputs, *ends], sum(map(xp.sum, ends), xp.asarray(0.0)))
 
 
-@pytest.mark.parametrize("seed", range(16))
+@pytest.mark.parametrize("seed", range(10))
 def test_random_repetitions_have_the_same_bits(seed: int) -> None:
     written = repeated(seed)
     assert_same(of_values(written.outputs, written.numbers(seed)), EAGER)
@@ -65,11 +65,11 @@ def test_random_repetitions_have_the_same_bits(seed: int) -> None:
 
 def test_most_random_repetitions_are_rolled() -> None:
     found = 0
-    for seed in range(16):
+    for seed in range(10):
         written = repeated(seed)
         c = of_values(written.outputs, dict.fromkeys(written.leaves, np.zeros(())))
         found += any(loop.steps >= 6 for loop in loops(c.rolled(EAGER)))
-    assert found >= 8
+    assert found >= 5
 
 
 def test_a_value_that_is_in_a_stack_twice_stands_for_nothing_else() -> None:
@@ -85,3 +85,19 @@ def test_a_value_that_is_in_a_stack_twice_stands_for_nothing_else() -> None:
     second = xp.exp(chain(xp.cos(first), [a, others[4], others[1]]))
     c = of_values([first, second], w.done([]).numbers(0))
     assert [loop.steps for loop in loops(assert_same(c, EAGER))] == [5, 3]
+
+
+@pytest.mark.parametrize("order", [[0, 1, 2, 3, 4], [0, 2, 1, 3, 4], [0, 1, 2, 2, 3, 4]])
+def test_only_a_sum_of_each_step_in_order_is_carried(order: list[int]) -> None:
+    w = Writer(0)
+    h, rows = w.leaf((3,)), w.leaf((5, 3))
+    found = []
+    for t in range(5):
+        h = w.xp.tanh(w.xp.sin(h + rows[t]) * 0.5)
+        found.append(w.xp.exp(h))
+    total = found[order[0]]
+    for t in order[1:]:
+        total = total + found[t]
+    c = of_values([total], w.done([]).numbers(0))
+    loop = loops(assert_same(c, EAGER))[0]
+    assert (not loop.single) == (order == [0, 1, 2, 3, 4])

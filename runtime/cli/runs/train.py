@@ -25,8 +25,7 @@ from runtime.cli.output import (
     problems_code,
     say,
 )
-from runtime.cli.reading import AllowedData, allow_folders, shown_reading
-from runtime.cli.runs.processes import (
+from runtime.cli.processes import (
     Coordinator,
     DivideWeights,
     Process,
@@ -34,6 +33,7 @@ from runtime.cli.runs.processes import (
     joined,
     run_of,
 )
+from runtime.cli.reading import AllowedData, allow_folders, shown_reading
 from runtime.cli.sessions import has_errors, open_session
 from runtime.diagram.paths import PortPath
 from runtime.engine.session.engines import EngineChoice

@@ -26,6 +26,7 @@ from runtime.lessons.notes import note_trials
 from runtime.views.views import Views
 
 if TYPE_CHECKING:
+    from runtime.engine.engine import Engine
     from runtime.views.plot import Recorded
 
 MAX_LOSSES = 8
@@ -45,6 +46,8 @@ class Evaluation:
     def __init__(self, engines: Engines | None = None) -> None:
         self._engines = engines
         self._session: Session | None = None
+        self._engine: str | Engine = ""
+        """The engine that the session was given."""
         self._views = Views()
         self.thresholds: Thresholds = THRESHOLDS
         """The thresholds of the numeric states."""
@@ -90,7 +93,12 @@ class Evaluation:
             )
             result = replace(
                 result,
-                diagnostics=(*_left_out(), *session.program.diagnostics, *first.problems),
+                diagnostics=(
+                    *_left_out(),
+                    *session.program.diagnostics,
+                    *_unfit(session),
+                    *first.problems,
+                ),
                 values=first.values,
                 pictures=pictures,
             )
@@ -115,7 +123,8 @@ class Evaluation:
     def _session_of(self, diagram: Diagram) -> Session:
         session, self._session = self._session, None  # none is kept if this fails
         engine = "numpy" if self._engines is None else self._engines.open()
-        if session is None or engine not in ("numpy", session.engine):
+        if session is None or engine is not self._engine:
+            self._engine = engine  # that of the session is another where this one is unfit
             session = Session(diagram, partial=True, engine=engine)
         else:
             session.update(diagram)
@@ -129,6 +138,11 @@ def _left_out() -> tuple[Diagnostic, ...]:
         Diagnostic("warning", Location(), what, code="plugin-left-out")
         for what in registry().left_out
     )
+
+
+def _unfit(session: Session) -> tuple[Diagnostic, ...]:
+    """Why NumPy computes the diagram in place of the chosen engine, if so."""
+    return tuple(found for found in session.diagnostics if found.code == "unfit-engine")
 
 
 def evaluate(diagram: Diagram, superseded: Superseded = lambda: False) -> Result | None:

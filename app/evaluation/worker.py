@@ -19,6 +19,7 @@ from runtime.engine.interruption import interruptible
 if TYPE_CHECKING:
     from app.evaluation.engines import Engines
     from runtime.diagram import Diagram
+    from runtime.engine.engine import Engine
 
 PATIENCE = 2.0
 """Seconds that ``shutdown`` waits for the job under way; a longer one is abandoned."""
@@ -120,6 +121,8 @@ class _LastSession:
 
     def __init__(self) -> None:
         self._session: Session | None = None
+        self._engine: str | Engine = ""
+        """The engine that the session was given."""
 
     def answer(
         self,
@@ -131,8 +134,9 @@ class _LastSession:
     ) -> object:
         session, self._session = self._session, None  # none is kept where this fails
         engine = "numpy" if engines is None else engines.open()
-        is_kept = session is not None and engine in ("numpy", session.engine)
+        is_kept = engine is self._engine
         if session is None or not is_kept or not same_meaning(session.diagram, diagram):
+            self._engine = engine  # that of the session is another where this one is unfit
             session = Session(diagram, partial=True, engine=engine)
         session.step_number = step_number
         answer = query(session)

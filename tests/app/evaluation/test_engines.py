@@ -71,6 +71,19 @@ def test_scrubbing_a_number_compiles_nothing(settings):
         assert told
 
 
+def test_a_session_is_kept_where_its_engine_is_unfit(settings, monkeypatch):
+    pytest.importorskip("jax")
+    engines = by_jax(settings)
+    monkeypatch.setattr(engines.open(), "unfit", lambda values: "it is too small", raising=False)
+    evaluation = Evaluation(engines)
+    result = evaluation(model())
+    assert any("NumPy computes this diagram" in each.what for each in result.diagnostics)
+    session = evaluation._session
+    assert session.engine.name == "numpy"
+    evaluation(model((3.0, 4.0)))
+    assert evaluation._session is session
+
+
 def test_numpy_takes_over_from_an_engine_that_can_not_be_opened(window, qtbot, monkeypatch):
     monkeypatch.setattr(opening, "find_spec", lambda name: None)
     show(window, qtbot, model())

@@ -11,8 +11,11 @@ from unittest.mock import patch
 import jax
 import numpy as np
 
+from runtime.engine.session.engines import open_engine
+
 if TYPE_CHECKING:
     from runtime.engine import Run
+    from runtime.engine.engine import Engine
 
 Array = np.ndarray[Any, Any]
 
@@ -27,6 +30,17 @@ QUICK = {"xla_cpu_use_fusion_emitters": False, "xla_llvm_disable_expensive_passe
 def compiled_quickly() -> Iterator[None]:
     """Within, programs are compiled in a hurry: for tests of many, whose speed is no matter."""
     with patch.object(jax, "jit", partial(jax.jit, compiler_options=QUICK)):
+        yield
+
+
+@contextmanager
+def engine_of_all_sessions(engine: Engine) -> Iterator[None]:
+    """Within, sessions that are made without naming an engine have this one."""
+
+    def opened(name: str | Engine, **how: Any) -> Engine:
+        return engine if name == "numpy" else open_engine(name, **how)
+
+    with patch("runtime.engine.session.session.open_engine", opened):
         yield
 
 

@@ -11,9 +11,8 @@ pytest.importorskip("jax")
 from runtime.engine.session.engines import open_engine
 from tests.golden.cases import DATA, Case
 from tests.golden.runner import cases, check
-from tests.runtime.engine.jax.alike import compiled_quickly
+from tests.runtime.engine.jax.alike import compiled_quickly, engine_of_all_sessions
 
-ENGINE = open_engine("jax")
 CASES = [
     pytest.param(case, id=f"{path.stem}-{case}")
     for path in sorted(DATA.glob("*.json"))
@@ -25,8 +24,7 @@ CASES = [
 @pytest.fixture(autouse=True, scope="module")
 def every_session_has_the_engine(unarranged: None) -> Iterator[None]:
     """Cases make sessions without naming an engine."""
-    with pytest.MonkeyPatch.context() as patch, compiled_quickly():
-        patch.setattr("runtime.engine.session.session.open_engine", lambda *_, **how: ENGINE)
+    with engine_of_all_sessions(open_engine("jax")), compiled_quickly():
         yield
 
 

@@ -138,7 +138,10 @@ def _close(a: Array, b: Array, share: float, scale: float = 0.0) -> bool:
 
 
 def assert_same(
-    some: Mapping[str, Array | None], others: Mapping[str, Array | None], scale: float
+    some: Mapping[str, Array | None],
+    others: Mapping[str, Array | None],
+    scale: float,
+    near: Mapping[str, float] = FOUND,
 ) -> None:
     """The same names; None in the same places; numbers as far as the last digits matter."""
     assert some.keys() == others.keys()
@@ -147,7 +150,7 @@ def assert_same(
         assert (a is None) == (b is None), (key, a, b)
         if a is not None and b is not None:
             assert a.dtype == b.dtype, key
-            assert _close(a, b, FOUND[a.dtype.name], scale), (key, a, b)
+            assert _close(a, b, near.get(a.dtype.name, 0.0), scale), (key, a, b)
 
 
 def states_case(rng: Random) -> str:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from tests.fuzz import (
     arguments,
+    compiled,
     data,
     diagrams,
     files,
@@ -21,6 +22,17 @@ if TYPE_CHECKING:
 
 PROGRAMS: dict[str, Program] = {
     program.name: program
-    for module in (files, diagrams, formulas, sentences, printing, arguments, pages, lessons, data)
+    for module in (
+        files,
+        diagrams,
+        compiled,
+        formulas,
+        sentences,
+        printing,
+        arguments,
+        pages,
+        lessons,
+        data,
+    )
     for program in module.PROGRAMS
 }

@@ -68,7 +68,8 @@ def test_it_is_jax_that_computes(compilations: list[Compilation]) -> None:
 
 
 def test_other_numbers_compile_nothing(compilations: list[Compilation]) -> None:
-    session, how = Session(network(1.0, 2.0)), {"contributions": False}
+    session = Session(network(1.0, 2.0))
+    how: Any = {"contributions": False}
     feeds: Any = {"x": np.ones((3, 2))}
     session.backward(feeds=feeds, **how)
     compilations.clear()
@@ -91,7 +92,8 @@ def test_a_block_that_fails_in_a_partial_session_leaves_the_rest() -> None:
     assert "taken.out" not in run.values and run.values["whole.out"] == 3
     assert [problem.location.block for problem in session.diagnostics] == ["taken"]
     session.set("i", 1)
-    assert session.backward().gradients["x"].tolist() == [1, 2]
+    gradient = session.backward().gradients["x"]
+    assert gradient is not None and gradient.tolist() == [1, 2]
     assert session.diagnostics == []
 
 

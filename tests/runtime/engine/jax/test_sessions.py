@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -126,3 +128,19 @@ def test_threads_are_told_before_jax_starts() -> None:
     jax.devices()
     with pytest.raises(RunError, match="JAX has started already"):
         Session(network(1.0, 2.0), engine="jax", threads=1)
+
+
+def test_a_process_has_the_threads_of_its_first_session() -> None:
+    script = (
+        "import gradwire as gw; from blocks.errors import RunError\n"
+        "d = gw.build(gw.loss(gw.variable('x', 2.0) * 3))\n"
+        "for threads in (1, None, 1):\n"
+        "    s = gw.Session(d, engine='jax', threads=threads)\n"
+        "    assert s.backward().gradients['x'] == 3\n"
+        "try: gw.Session(d, engine='jax', threads=2)\n"
+        "except RunError as error: print(error)\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, timeout=240, check=False
+    )
+    assert "Expected threads=1, got threads=2" in done.stdout, done.stderr

@@ -88,7 +88,7 @@ def test_content_without_cause_is_found(monkeypatch: pytest.MonkeyPatch) -> None
 
 def test_escapes_that_are_printed_are_found(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(text, "visible", lambda said: said)
-    monkeypatch.setattr(printable, "_SYMBOLS", {})
+    monkeypatch.setattr(printable, "_symbols", dict)
     assert "AssertionError" in first_failure("commands", 60)
 
 

@@ -207,7 +207,7 @@ def measure(name: str, threads: int, seconds: float, only: Collection[str]) -> d
     work, steps = _steps(name, threads, only)
     losses = {system: [step() for _ in range(AGREEING)] for system, step in steps.items()}
     _require_agreement(losses)
-    each = -(-work.calls // TOGETHER) * TOGETHER - 1  # one comes before the clock is started
+    each = -(-work.calls // TOGETHER) * TOGETHER  # whole calls of a loop, wherever one begins
     return {
         "work": name,
         "about": work.about,

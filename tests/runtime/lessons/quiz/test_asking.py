@@ -47,7 +47,9 @@ def test_without_a_misconception_it_is_backpropagation(name):
         if gradient is None:
             assert variable_name not in found
         elif variable_name in found:
-            np.testing.assert_allclose(found[variable_name], gradient, rtol=1e-5)
+            # Sums have another order: what cancels differs by the rounding of what was added.
+            rounding = 2e-7 * np.abs(gradient).max(initial=0.0)
+            np.testing.assert_allclose(found[variable_name], gradient, rtol=1e-5, atol=rounding)
 
 
 def test_one_branch_its_own_value_and_upstream_unchanged():

@@ -29,6 +29,7 @@ class Input:
 
 
 DATA_SHEET, ASSUMED, CHOSEN = "data sheet", "assumed", "chosen"
+MEASURED = "measured: checkpoints of 400 MB, with their digests, on two shared processors"
 INPUTS = {
     "layers": Input("layers", 24, "", CHOSEN),
     "width": Input("width", 1792, "", CHOSEN),
@@ -45,7 +46,7 @@ INPUTS = {
     "inside": Input("bandwidth inside a node, each way", 450e9, "B/s", "data sheet of NVLink 4"),
     "between": Input("bandwidth between nodes, a device", 50e9, "B/s", "data sheet, 400 Gbit/s"),
     "latency": Input("latency of one transfer", 5e-6, "s", ASSUMED),
-    "disk": Input("bandwidth of one process to files", 2e9, "B/s", ASSUMED),
+    "disk": Input("bandwidth of one process to files", 0.2e9, "B/s", MEASURED),
     "files": Input("bandwidth of all processes to files", 50e9, "B/s", ASSUMED),
     "restart": Input("restart after a failure", 300, "s", ASSUMED),
     "failures": Input("mean time between failures of a device", 16_384 * 54 * 86_400 / 419, "s",

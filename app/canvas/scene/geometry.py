@@ -147,7 +147,8 @@ class Scene:
         known = np.array([self.index[name] for name in moves.blocks], np.intp)
         self._placed[known] = np.array([*moves.blocks.values()], np.float64).reshape(-1, 2)
         (x, y), (left, top) = self.rects.T[:2], self._placed.T
-        blocks = np.flatnonzero((x != left) | (y != top))  # those too that a drag has moved
+        dragged = np.flatnonzero((x != left) | (y != top))
+        blocks = np.union1d(known, dragged)  # a drag may have put some where they are now
         corners = self._placed[blocks]
         keys = [key for key in moves.routes if key in self.wire_index]
         routed = np.array([self.wire_index[key] for key in keys], np.intp)

@@ -3,6 +3,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -276,6 +277,27 @@ class TestUpdating:
         assert np.array_equal(scene.wire_ends, fresh.wire_ends)
         assert np.array_equal(scene.wire_bounds, fresh.wire_bounds)
         assert np.array_equal(scene.port_points(), fresh.port_points())
+
+    @pytest.mark.parametrize("left", [1.0, -179.0, -180.0])
+    def test_a_block_dropped_where_it_was_dragged_to_takes_its_routes_along(self, left):
+        wires = {"b1.a": "b0.out", "b1.b": "b0.out", "b2.b": "b0.out"}
+        places = {"b0": (0, 0), "b1": (0, -37), "b2": (0, 0)}
+        shown = diagram(dict.fromkeys(places, block("Mul")), wires, places)
+        routes = {PortName("b1", "a"): (0.0, 0.0, 0.0)}
+        shown = Diagram({"main": replace(shown.main, routes=routes)})
+        scene = Scene(shown, "main")
+        scene.place(np.array([scene.index["b0"]]), np.array([[left, 0.0]]))
+        layout = {**shown.main.layout, "b0": Point(left, 0.0)}
+        after = Diagram({"main": replace(shown.main, layout=layout)})
+        assert scene.update(after) is True
+        fresh = Scene(after, "main")
+        assert fresh.course_of("b1.a").radius is not None
+        numbers = np.arange(len(wires))
+        assert np.array_equal(scene.partings(numbers), fresh.partings(numbers))
+        assert np.array_equal(scene.wire_bounds, fresh.wire_bounds)
+        for key in wires:
+            ours, theirs = scene.course_of(key), fresh.course_of(key)
+            assert np.array_equal(ours.waypoints, theirs.waypoints)
 
     @given(st.data())
     def test_moves_and_lost_routes_give_what_a_new_scene_has(self, data):

@@ -43,6 +43,8 @@ class Detours:
         self._pending: Flags = np.ones(len(keys), bool)
         self._stuck: Flags = np.zeros(len(keys), bool)
         """Wires (m,) without a short way, for which a long one has not been searched for yet."""
+        self._dragged: Flags = np.zeros(len(keys), bool)
+        """Wires (m,) checked in a drag only: for short ways, among blocks that were elsewhere."""
         self._own: Ints = np.zeros((len(keys), 2), np.int32)
         self._rects: Floats = np.zeros((0, 4))
         self._obstacles: Obstacles | None = None
@@ -54,7 +56,7 @@ class Detours:
         new, known = Detours(keys), {key: i for i, key in enumerate(self._keys)}
         here = np.array([i for i, key in enumerate(keys) if key in known], np.intp)
         there = np.array([known[keys[i]] for i in here.tolist()], np.intp)
-        for name in ("_sizes", "_stretches", "_ends", "_pending", "_stuck", "_own"):
+        for name in ("_sizes", "_stretches", "_ends", "_pending", "_stuck", "_dragged", "_own"):
             getattr(new, name)[here] = getattr(self, name)[there]
         new._rects = self._rects
         return new
@@ -70,7 +72,8 @@ class Detours:
             self._ends += np.tile(shift, 2)
             self._stretches += shift[np.arange(LONGEST) % 2]
         moved = ~(np.abs(ends - self._ends) < ALIKE).all(axis=1)
-        self._pending |= moved | (clearance(own) != clearance(self._own))
+        self._pending |= moved | self._dragged | (clearance(own) != clearance(self._own))
+        self._dragged[:] = False
         self._ends[moved] = ends[moved]
         self._sizes[moved | ~free] = 0
         self._pending &= free
@@ -87,7 +90,8 @@ class Detours:
 
         Returns the wires that may have another detour, or none.
         """
-        near = _near(_changed(self._rects[blocks], rects), ends) & free
+        near = (_near(_changed(self._rects[blocks], rects), ends) | self._dragged) & free
+        self._dragged[:] = False
         self._rects[blocks] = rects
         if self._obstacles is not None:
             self._obstacles.move(blocks, rects)
@@ -103,7 +107,7 @@ class Detours:
         return np.union1d(fresh, anew)
 
     def refine(self, most: int | None = None) -> Indices:
-        """Check the next wires, at most so many; returns those that have found a detour.
+        """Check the next wires, at most so many; returns those that have found or lost a detour.
 
         When all are checked, those without a short way are searched for a long one.
         """
@@ -123,7 +127,7 @@ class Detours:
             wires, ends = wires[free], ends[free]
             self._ends[wires] = ends
             self._check(wires, Obstacles(rects, _within(rects, ends)))
-            self._stuck[wires] = False
+            self._stuck[wires], self._dragged[wires] = False, True
 
     def followed(self, wires: Indices, ends: Floats) -> Ints:
         """Numbers of stretches (k,) of the detours that ``wires`` follow: 0 if their ends (k, 4)
@@ -141,13 +145,13 @@ class Detours:
         if not len(wires):
             return wires
         obstacles = obstacles or self._all_obstacles()
+        had = self._sizes[wires] > 0
         self._pending[wires], self._stuck[wires], self._sizes[wires] = False, False, 0
         blocked = wires[obstacles.blocked(self._ends[wires], self._own[wires])]
         for wire in blocked.tolist():
             self._lead(wire, obstacles.way(self._ends[wire], self._own[wire]))
-        found = self._sizes[blocked] > 0
-        self._stuck[blocked[~found]] = True
-        return blocked[found]
+        self._stuck[blocked] = self._sizes[blocked] == 0
+        return wires[had | (self._sizes[wires] > 0)]
 
     def _search(self, wires: Indices) -> Indices:
         """Search for long ways of ``wires`` (k,), among all blocks."""

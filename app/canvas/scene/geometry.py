@@ -162,7 +162,7 @@ class Scene:
         self._update_wires(np.union1d(wires, others))
 
     def refine(self, most: int | None = None) -> bool:
-        """Look for detours of the next wires, at most so many; True if one was found."""
+        """Look for detours of the next wires, at most so many; True if one was found or lost."""
         found = self._detours.refine(most)
         if len(found):
             self._update_wires(found)

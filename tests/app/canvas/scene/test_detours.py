@@ -198,6 +198,16 @@ def test_many_wires_are_refined_step_by_step(shown, monkeypatch):
     assert not scene.refine(1)
 
 
+def test_a_detour_is_lost_when_it_is_known_that_none_is_needed(scene, monkeypatch):
+    monkeypatch.setattr(detours, "AT_ONCE", 0)
+    edited(scene, ONTO).refine()
+    assert scene.course_of(KEY).radius is not None
+    edited(scene, AWAY)
+    assert scene.refine(1)
+    assert scene.course_of(KEY).radius is None
+    assert np.array_equal(scene.wire_bounds, Scene(scene.diagram, "main").wire_bounds)
+
+
 def test_a_canvas_refines_until_all_is_known(canvas, shown, monkeypatch, qtbot):
     monkeypatch.setattr(detours, "AT_ONCE", 0)
     canvas.set_diagram(apply(shown, ONTO).after)
@@ -265,6 +275,17 @@ def test_a_long_way_moves_along_with_all_blocks_and_is_dropped_with_its_cause(wa
     edited(walled, MoveBlocks({name: Point(0.0, 900.0) for name in "abcd"}))
     walled.refine()
     assert walled.course_of(KEY).radius is None
+
+
+def test_a_drag_back_loses_no_long_way(walled):
+    edited(walled, AddBlock("far", block("Tanh"), Point(5_000.0, 5_000.0))).refine()
+    before = walled.course_of(KEY).waypoints
+    assert before.shape[1] == 2 * (5 + 3)
+    moved = np.array([walled.index["w"]])
+    for shift in (500.0, -500.0):
+        walled.place(moved, walled.rects[moved, :2] + (0.0, shift))
+    edited(walled, MoveBlocks({"far": Point(6_000.0, 5_000.0)})).refine()
+    assert np.array_equal(walled.course_of(KEY).waypoints, before)
 
 
 def test_no_way_out_of_a_box_is_found():

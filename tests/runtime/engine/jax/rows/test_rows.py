@@ -9,9 +9,12 @@ import pytest
 
 pytest.importorskip("jax")
 
-from runtime.calculus import sweep
-from runtime.engine.jax.rows import ROWS
-from runtime.engine.norms import RMS
+import jax
+
+from runtime.calculus import Trace, sweep
+from runtime.calculus.primitives.base import LEAF
+from runtime.engine.jax.rows import ROWS, apply
+from runtime.engine.norms import RMS, SUM_OF_SQUARES, square_of
 from tests.runtime.calculus.cases import CASES
 from tests.runtime.calculus.test_primitives import table
 from tests.runtime.engine.jax.rows.comparing import Sheet, arrays_of, check, computed
@@ -22,7 +25,7 @@ if TYPE_CHECKING:
     from tests.runtime.calculus.tracing import Array
 
 BOUND_BY_PLANS = {"leaf", "constant"}
-OUTSIDE_OF_FAMILIES = {RMS.name, "custom_vjp"}
+OUTSIDE_OF_FAMILIES = {RMS.name, SUM_OF_SQUARES.name, "custom_vjp"}
 
 
 def test_every_primitive_has_a_row():
@@ -68,3 +71,18 @@ def test_rows_have_the_numbers_of_kernels_in_programs(family):
     written = FAMILIES[family](3)
     numbers = {x: np.asarray(array, x.dtype) for x, array in written.numbers(1).items()}
     check(computed(written.trace.values), arrays_of(written.trace, numbers))
+
+
+@pytest.mark.parametrize("dtype", ["float16", "float32", "float64"])
+def test_sums_of_squares_are_those_of_numpy_also_where_the_dtype_overflows(dtype):
+    rng = np.random.default_rng(0)
+    largest = 200.0 if dtype == "float16" else 1e30
+    for scale, shape in ((1.0, (33, 5)), (1.0, ()), (largest, (4, 3)), (1.0, (0, 2))):
+        array = (scale * rng.standard_normal(shape)).astype(dtype)
+        trace = Trace()
+        total = square_of(trace.apply(LEAF, shape=shape, dtype=dtype))
+        with jax.enable_x64(True):
+            found = apply(total, [jax.numpy.asarray(array)])
+        wanted = np.sum(array.astype(np.float64) ** 2)
+        assert found.dtype == np.float64
+        np.testing.assert_allclose(found, wanted, rtol=1e-6)

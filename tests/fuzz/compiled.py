@@ -16,7 +16,7 @@ from runtime.diagram.model import MAIN, Page
 from runtime.diagram.paths import PortName
 from runtime.engine import Run, Session
 from runtime.engine.session.engines import open_engine
-from tests.fuzz.diagrams import FOUND, _largest, assert_same
+from tests.fuzz.diagrams import _largest, assert_same, found_in
 from tests.fuzz.drawing import drawn
 from tests.fuzz.runner import Program
 from tests.runtime.flow.specimens import changed
@@ -68,8 +68,7 @@ def compiled_case(rng: Random) -> str:
         return "failed in the same block"
     assert [d.location for d in run.problems] == [d.location for d in wanted.problems]
     scale = _largest(wanted.contributions.values())
-    coarse = any(array.dtype == "float32" for array in wanted.values.values())
-    near = dict.fromkeys(FOUND, FOUND["float32"]) if coarse else FOUND
+    near = found_in(wanted)
     for table in ("values", "gradients", "adjoints", "contributions"):
         assert_same(getattr(wanted, table), getattr(run, table), scale, near)
     return "partly run" if run.problems else "compared"

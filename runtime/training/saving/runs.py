@@ -15,7 +15,7 @@ import time
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from blocks.errors import FeedError, FileError, GradwireError
 from runtime.data.files.gathering import with_data_inside
@@ -64,6 +64,11 @@ class TrainingRun:
     does not fit the trainer's diagram.
     """
 
+    regularly: ClassVar[int | None] = None
+    """Rounds between checkpoints, unless told otherwise; None to go by the clock."""
+    at_once: ClassVar[int | None] = None
+    """Rounds in one call, unless told otherwise; None to go by the clock."""
+
     def __init__(
         self,
         trainer: Trainer,
@@ -76,12 +81,12 @@ class TrainingRun:
         self.trainer = trainer
         self.folder = Path(folder)
         self.notes: list[str] = []
-        self._every = every
+        self._every = every or self.regularly
         self._resume = None if resume is None else Path(resume)
         self._files = HistoryFiles(self.folder, trainer.columns)
         self._lock = FolderLock(self.folder)
         gains = not trainer.session.engine.updates_in_place
-        self._pace = Pace(gains, together)
+        self._pace = Pace(gains, together or self.at_once)
         self._saved = -1
         self._saved_at = time.monotonic()
         self.alarms: list[Alarm] = []

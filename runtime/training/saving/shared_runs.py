@@ -16,7 +16,6 @@ if TYPE_CHECKING:
 
     from runtime.training.diverged import DivergedError
     from runtime.training.records import StepRecord
-    from runtime.training.trainer import Trainer
 
 TOGETHER = 10
 """Rounds in one call, unless told otherwise."""
@@ -27,22 +26,8 @@ class LeadingRun(TrainingRun):
     100 rounds has a checkpoint.
     """
 
-    def __init__(
-        self,
-        trainer: Trainer,
-        folder: str | Path,
-        *,
-        every: int | None = None,
-        resume: str | Path | None = None,
-        together: int | None = None,
-    ) -> None:
-        super().__init__(
-            trainer,
-            folder,
-            every=every or OFTEN,
-            resume=resume,
-            together=together or TOGETHER,
-        )
+    regularly = OFTEN
+    at_once = TOGETHER
 
 
 class FollowingRun(LeadingRun):

@@ -23,7 +23,7 @@ from runtime.engine.plan import passes
 from tests.blocks.examples import EXAMPLES
 from tests.runtime.calculus.cases import CASES
 from tests.runtime.calculus.test_primitives import table
-from tests.runtime.engine.plan.test_passes import EAGER
+from tests.runtime.engine.plan.passes.test_passes import EAGER
 
 ROOT = Path(__file__).parents[1]
 PEERS = [ROOT / "tests/runtime/calculus/peers" / name for name in ("pytorch.py", "jax.py")]
@@ -77,20 +77,25 @@ def blocks() -> set[str]:
 
 def pass_modules() -> set[str]:
     """Modules of passes with a function of their own name; others serve these."""
+    return set(pass_files())
+
+
+def pass_files() -> dict[str, Path]:
+    """The file of every module of a pass."""
     package = runtime.engine.plan.passes
-    names = [module.name for module in pkgutil.iter_modules(package.__path__)]
-    return {
-        name
-        for name in names
-        if hasattr(importlib.import_module(f"{package.__name__}.{name}"), name)
-    }
+    found = {}
+    for each in pkgutil.walk_packages(package.__path__, f"{package.__name__}."):
+        name = each.name.rpartition(".")[2]
+        module = importlib.import_module(each.name)
+        if not each.ispkg and hasattr(module, name):
+            found[name] = Path(str(module.__file__))
+    return found
 
 
 def passes_with_a_size() -> set[str]:
     """Passes that leave small arrays or few tasks alone."""
     constants = r"^(LARGE|SMALLEST|SHORTEST|FEWEST)\b"
-    folder = ROOT / "runtime" / "engine" / "plan" / "passes"
-    return {name for name in pass_modules() if named_in(constants, folder / f"{name}.py")}
+    return {name for name, file in pass_files().items() if named_in(constants, file)}
 
 
 @dataclass(frozen=True)
@@ -172,7 +177,7 @@ GUIDES = {
         passes_with_a_size,
         lambda: set(EAGER),
         "Pass {0} leaves small arrays alone, which all arrays of its tests are: add its least "
-        "sizes to EAGER in tests/runtime/engine/plan/test_passes.py.",
+        "sizes to EAGER in tests/runtime/engine/plan/passes/test_passes.py.",
     ),
 }
 

@@ -21,7 +21,7 @@ from runtime.flow import State, analyse
 from tests.fuzz.drawing import drawn, hard
 from tests.fuzz.runner import Program
 from tests.runtime.calculus.tracing import compute
-from tests.runtime.engine.plan.test_passes import EAGER
+from tests.runtime.engine.plan.passes.test_passes import EAGER, MODULES
 from tests.runtime.flow.specimens import Walk, changed
 from tests.runtime.flow.test_laws import Studied, defined, repairs
 
@@ -54,7 +54,7 @@ def eager() -> Iterator[None]:
         ("runtime.engine.plan.plan", "WORTH_GIVING", 1),
     ]
     for name, values in EAGER.items():
-        places += [(f"runtime.engine.plan.passes.{name}", key, n) for key, n in values.items()]
+        places += [(MODULES[name].__name__, key, n) for key, n in values.items()]
     before = []
     try:
         for name, key, number in places:

@@ -1,7 +1,7 @@
 """Compiles a region of scalars to one straight line of machine code.
 
 Functions are those of the C library in float64, rounded to the dtype: results equal those of the
-Python function that ``runtime.engine.plan.passes.scalar_code`` writes.
+Python function that ``runtime.engine.plan.passes.scalar.scalar_code`` writes.
 """
 
 from __future__ import annotations

@@ -8,18 +8,18 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from blocks.errors import RunError
 from runtime.engine.plan import native
-from runtime.engine.plan.passes.convolutions import convolutions
-from runtime.engine.plan.passes.fused import fused
-from runtime.engine.plan.passes.groups import groups, groups_of_few
+from runtime.engine.plan.passes.elementwise.fused import fused
+from runtime.engine.plan.passes.elementwise.groups import groups, groups_of_few
+from runtime.engine.plan.passes.elementwise.tiles import tiles
 from runtime.engine.plan.passes.joins import joins
-from runtime.engine.plan.passes.native_convolutions import native_convolutions
-from runtime.engine.plan.passes.native_scalars import native_scalars
 from runtime.engine.plan.passes.parts import parts
-from runtime.engine.plan.passes.poolings import poolings
-from runtime.engine.plan.passes.scalars import scalars
+from runtime.engine.plan.passes.scalar.native_scalars import native_scalars
+from runtime.engine.plan.passes.scalar.scalars import scalars
 from runtime.engine.plan.passes.softmaxes import softmaxes
 from runtime.engine.plan.passes.sums import sums
-from runtime.engine.plan.passes.tiles import tiles
+from runtime.engine.plan.passes.windows.convolutions import convolutions
+from runtime.engine.plan.passes.windows.native_convolutions import native_convolutions
+from runtime.engine.plan.passes.windows.poolings import poolings
 
 if TYPE_CHECKING:
     from runtime.calculus import Value

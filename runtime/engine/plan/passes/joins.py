@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from runtime.calculus.primitives.shape import CONCAT
-from runtime.engine.plan.passes.stacks import as_view
+from runtime.engine.plan.passes.elementwise.stacks import as_view
 from runtime.engine.plan.tasks import PlainTask, Task
 
 if TYPE_CHECKING:

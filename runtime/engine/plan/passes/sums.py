@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from runtime.engine.plan.passes.stacks import in_order, stacked
+from runtime.engine.plan.passes.elementwise.stacks import in_order, stacked
 from runtime.engine.plan.tasks import Arrays, PlainTask, Step, Task
 
 if TYPE_CHECKING:

@@ -11,14 +11,14 @@ from collections.abc import Callable, Sequence
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
-from runtime.engine.plan.passes.scalar_code import (
+from runtime.engine.plan.passes.scalar.scalar_code import (
     BUILT_IN,
     expression_of,
     is_by_kernel,
     kernel_call,
     needs_rounding,
 )
-from runtime.engine.plan.passes.scalar_memory import Outputs
+from runtime.engine.plan.passes.scalar.scalar_memory import Outputs
 
 if TYPE_CHECKING:
     from runtime.calculus import Value

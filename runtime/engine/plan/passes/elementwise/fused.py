@@ -27,7 +27,7 @@ from runtime.engine.plan.native import (
     compiled,
     compiles,
 )
-from runtime.engine.plan.passes.tiles import TiledTask, in_regions
+from runtime.engine.plan.passes.elementwise.tiles import TiledTask, in_regions
 from runtime.engine.plan.tasks import Arrays, PlainTask, Step, Task
 
 if TYPE_CHECKING:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from numpy.lib.stride_tricks import as_strided
 
 from runtime.calculus.kernels.summing import adds_halves
-from runtime.engine.plan.passes.stacks import in_order, stacked
+from runtime.engine.plan.passes.elementwise.stacks import in_order, stacked
 from runtime.engine.plan.simplify import attribute_key
 from runtime.engine.plan.tasks import PlainTask, Step, Task
 

@@ -15,8 +15,8 @@ from runtime.calculus.primitives.base import LEAF
 from runtime.engine import Session
 from runtime.engine.norms import norm_of, rms
 from runtime.engine.plan import native, passes, threads
-from runtime.engine.plan.passes.fused import FusedTask
-from runtime.engine.plan.passes.tiles import TiledTask
+from runtime.engine.plan.passes.elementwise.fused import FusedTask
+from runtime.engine.plan.passes.elementwise.tiles import TiledTask
 from runtime.engine.plan.plan import Plan
 
 pytest.importorskip("llvmlite")
@@ -64,7 +64,7 @@ def test_small_arrays_are_never_compiled() -> None:
 
 @pytest.fixture
 def small(monkeypatch: pytest.MonkeyPatch) -> None:
-    module = importlib.import_module("runtime.engine.plan.passes.fused")
+    module = importlib.import_module("runtime.engine.plan.passes.elementwise.fused")
     for name, size in {"LARGE": 64, "COLUMNS": 48, "SHORTEST": 5}.items():
         monkeypatch.setattr(module, name, size)
     monkeypatch.setattr(threads, "EACH", 1)

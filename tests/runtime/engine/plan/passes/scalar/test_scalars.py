@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 from collections.abc import Callable, Iterator, Sequence
 from itertools import starmap
 from typing import Any
@@ -19,11 +18,12 @@ from runtime.calculus.primitives.base import LEAF
 from runtime.engine import Session
 from runtime.engine.plan import native
 from runtime.engine.plan.memory import side_by_side
-from runtime.engine.plan.passes.scalar_code import scalar_function
+from runtime.engine.plan.passes.scalar.scalar_code import scalar_function
 from runtime.engine.plan.plan import Plan
 from runtime.engine.plan.tasks import PlainTask
 from runtime.flow.tools.doctor import diagnose
 from tests.runtime.calculus.tracing import compute
+from tests.runtime.engine.plan.passes.test_passes import MODULES
 
 Array = NDArray[Any]
 InRegion = Callable[[Sequence[Value]], Plan]
@@ -57,14 +57,10 @@ def in_region(request: Any) -> Iterator[InRegion]:
     Python function at once, and of machine code at once.
     """
     name, warm = request.param
-    modules = {
-        each: importlib.import_module(f"runtime.engine.plan.passes.{each}")
-        for each in ("scalars", "native_scalars")
-    }
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(modules["scalars"], "SMALLEST", 1)
-        patch.setattr(modules["scalars"], "WARM", warm)
-        yield lambda outputs: Plan(outputs, (getattr(modules[name], name),))
+        patch.setattr(MODULES["scalars"], "SMALLEST", 1)
+        patch.setattr(MODULES["scalars"], "WARM", warm)
+        yield lambda outputs: Plan(outputs, (getattr(MODULES[name], name),))
 
 
 def run(plan: Plan, leaves: dict[Value, Array], wanted: Sequence[Value]) -> list[Array]:
@@ -253,11 +249,9 @@ def test_compiled_functions_have_the_bits_of_their_operations(
 
 
 def assert_unchanged(name: str, leaves: dict[Value, Array], wanted: Sequence[Value]) -> None:
-    module = importlib.import_module(f"runtime.engine.plan.passes.{name}")
-    scalars = importlib.import_module("runtime.engine.plan.passes.scalars")
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(scalars, "WARM", 1)
-        plan = Plan(wanted, (getattr(module, name),))
+        patch.setattr(MODULES["scalars"], "WARM", 1)
+        plan = Plan(wanted, (getattr(MODULES[name], name),))
         before, after = run(plan, leaves, wanted), run(plan, leaves, wanted)
     if all(map(np.isfinite, before)):
         assert all(starmap(same_bits, zip(before, after, strict=True)))
@@ -275,7 +269,7 @@ def chain(names: Sequence[str], length: int = 300) -> tuple[Value, Value]:
 @pytest.mark.skipif(not native.installed(), reason="llvmlite is not installed")
 @pytest.mark.parametrize("name", FUNCTIONS[:-2])
 def test_functions_of_float32_become_machine_code(name: str) -> None:
-    module = importlib.import_module("runtime.engine.plan.passes.native_scalars")
+    module = MODULES["native_scalars"]
     _, y = chain((name,), 5)
     (_, task), *others = Plan([y], (module.native_scalars,)).parts
     assert isinstance(task, module.NativeScalarTask)
@@ -309,7 +303,7 @@ def test_inputs_that_lie_side_by_side_are_read_anew_when_they_change(dtype: str)
     trace = Trace()
     leaves = [trace.apply(LEAF, shape=(), dtype=dtype) for _ in range(9)]
     wanted = [trace.xp.astype(x, "float32") for x in leaves] + [2 * x * x for x in leaves]
-    plan = Plan(wanted, (importlib.import_module("runtime.engine.plan.passes.scalars").scalars,))
+    plan = Plan(wanted, (MODULES["scalars"].scalars,))
     assert len(plan) == 1
     numbers = dict.fromkeys(leaves, np.array(0.1, dtype))
     for change in (0.0, -0.0, 1 / 3, np.nan, 1e30, 1e-40):

@@ -14,7 +14,7 @@ from runtime.calculus.primitives.convolution import Geometry
 from runtime.engine.plan import passes, threads
 from runtime.engine.plan.native import machine
 from runtime.engine.plan.native.convolution import correlation
-from runtime.engine.plan.passes.native_convolutions import (
+from runtime.engine.plan.passes.windows.native_convolutions import (
     ConvolutionTask,
     ImageGradientTask,
     WeightGradientTask,
@@ -29,7 +29,7 @@ Array = np.ndarray[Any, Any]
 
 @pytest.fixture
 def eager(monkeypatch: pytest.MonkeyPatch) -> None:
-    module = importlib.import_module("runtime.engine.plan.passes.native_convolutions")
+    module = importlib.import_module("runtime.engine.plan.passes.windows.native_convolutions")
     monkeypatch.setattr(module, "LARGE", 1)
     monkeypatch.setattr(module, "SHORTEST", 1)
     monkeypatch.setattr(module, "SHORT", 1)

@@ -14,8 +14,8 @@ import numpy as np
 
 from runtime.calculus.dtypes import NUMPY
 from runtime.engine.plan.passes.regions import Region, partition, readers_of, results_of
-from runtime.engine.plan.passes.scalar_code import KNOWN, scalar_function
-from runtime.engine.plan.passes.scalar_steps import operation_by_operation
+from runtime.engine.plan.passes.scalar.scalar_code import KNOWN, scalar_function
+from runtime.engine.plan.passes.scalar.scalar_steps import operation_by_operation
 from runtime.engine.plan.tasks import Arrays, PlainTask, Step, Task
 
 if TYPE_CHECKING:

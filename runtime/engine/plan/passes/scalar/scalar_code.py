@@ -27,7 +27,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from runtime.calculus.dtypes import NUMPY
-from runtime.engine.plan.passes.scalar_memory import Inputs, Outputs
+from runtime.engine.plan.passes.scalar.scalar_memory import Inputs, Outputs
 
 if TYPE_CHECKING:
     from runtime.calculus import Value

@@ -15,7 +15,7 @@ from runtime.engine.plan.native import (
     compiled_straight,
     compiles_straight,
 )
-from runtime.engine.plan.passes.scalars import ScalarTask, in_scalar_regions
+from runtime.engine.plan.passes.scalar.scalars import ScalarTask, in_scalar_regions
 
 if TYPE_CHECKING:
     from runtime.calculus import Value

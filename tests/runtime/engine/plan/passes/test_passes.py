@@ -16,9 +16,9 @@ from runtime.calculus.primitives.base import LEAF
 from runtime.diagram import MAIN, Diagram, Page, PortName
 from runtime.engine import Session
 from runtime.engine.plan import native, passes
-from runtime.engine.plan.passes.fused import FusedTask
-from runtime.engine.plan.passes.groups import GroupTask
-from runtime.engine.plan.passes.scalars import ScalarTask
+from runtime.engine.plan.passes.elementwise.fused import FusedTask
+from runtime.engine.plan.passes.elementwise.groups import GroupTask
+from runtime.engine.plan.passes.scalar.scalars import ScalarTask
 from runtime.engine.plan.passes.softmaxes import SoftmaxTask
 from runtime.engine.plan.plan import Plan
 from runtime.engine.plan.tasks import PlainTask, Task
@@ -47,6 +47,11 @@ EAGER = {
     "joins": {"FEWEST": 2},
 }
 """Least sizes at which small arrays go through every pass."""
+MODULES = {
+    each.__module__.rpartition(".")[2]: importlib.import_module(each.__module__)
+    for each in (*passes.DEFAULT, *passes.FAST)
+}
+"""The module of every pass, which has the least sizes of it."""
 SEEDS = range(8)
 
 compiler = pytest.mark.skipif(not native.installed(), reason="llvmlite is not installed")
@@ -61,9 +66,8 @@ def test_every_lowering_is_tried_alone():
 def eager(monkeypatch):
     """Everything is large and many enough: small arrays go through every pass."""
     for name, values in EAGER.items():
-        module = importlib.import_module(f"runtime.engine.plan.passes.{name}")
         for constant, value in values.items():
-            monkeypatch.setattr(module, constant, value)
+            monkeypatch.setattr(MODULES[name], constant, value)
     monkeypatch.setattr("runtime.engine.plan.memory._SMALL", 0)
     monkeypatch.setattr("runtime.engine.plan.plan.WORTH_GIVING", 1)
 

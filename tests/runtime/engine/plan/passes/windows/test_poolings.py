@@ -13,7 +13,7 @@ from runtime.calculus.primitives.base import LEAF
 from runtime.calculus.primitives.convolution import Geometry
 from runtime.engine.plan import passes, threads
 from runtime.engine.plan.native import machine
-from runtime.engine.plan.passes.poolings import PoolTask, SharesTask, SpreadTask
+from runtime.engine.plan.passes.windows.poolings import PoolTask, SharesTask, SpreadTask
 from runtime.engine.plan.plan import Plan
 
 pytest.importorskip("llvmlite")
@@ -24,7 +24,7 @@ NUMBERS = (0.0, -0.0, 1.0, -1.0, 2.0, 1e-42, np.inf, -np.inf, np.nan)
 
 @pytest.fixture
 def eager(monkeypatch: pytest.MonkeyPatch) -> None:
-    module = importlib.import_module("runtime.engine.plan.passes.poolings")
+    module = importlib.import_module("runtime.engine.plan.passes.windows.poolings")
     monkeypatch.setattr(module, "LARGE", 1)
     monkeypatch.setattr(module, "SHORTEST", 2)
 

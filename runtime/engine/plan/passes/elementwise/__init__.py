@@ -1,0 +1,1 @@
+"""Elementwise operations: in groups, tiles and fused loops."""

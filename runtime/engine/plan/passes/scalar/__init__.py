@@ -1,0 +1,1 @@
+"""Regions of scalars: one function each, in Python or machine code."""

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
+import math
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -30,21 +31,86 @@ def add_rows(out: Any, indices: Any, rows: Any) -> None:
     if rows.size < LONG * max(count, MANY):
         np.add.at(out, indices, rows)
         return
-    order = np.argsort(indices, kind="stable")
-    along = indices[order]
-    starts = np.flatnonzero(np.concatenate(([True], along[1:] != along[:-1])))
-    lengths = np.diff(starts, append=count)
+    order, distinct, starts, lengths = _grouped(indices)
     often = lengths >= OFTEN
     passes = int(lengths[~often].max(initial=0))
     if _ELEMENT * rows.size < _PASS * passes + _INDEX * int(often.sum()):
         np.add.at(out, indices, rows)
         return
-    for start, length in zip(starts[often].tolist(), lengths[often].tolist(), strict=True):
-        _add_below(out, along[start], rows[order[start : start + length]])
+    found = zip(distinct[often], starts[often].tolist(), lengths[often].tolist(), strict=True)
+    for index, start, length in found:
+        _add_below(out, index, rows[order[start : start + length]])
     starts, lengths = starts[~often], lengths[~often]
     for time in range(passes):
         chosen = order[starts[lengths > time] + time]
         out[indices[chosen]] += rows[chosen]
+
+
+def sum_rows(indices: Any, rows: Any) -> tuple[Any, Any]:
+    """The distinct indices in ascending order, and the sum of the rows of each.
+
+    ``indices`` and ``rows`` are as in ``add_rows``; the sums have the bits that it would leave in
+    zeros.
+    """
+    groups = _grouped(indices)
+    count, width = len(groups.distinct), math.prod(rows.shape[1:])
+    shape, rows = (count, *rows.shape[1:]), rows.reshape(len(indices), width)
+    if width < LONG:
+        places = np.empty(len(indices), np.intp)
+        places[groups.order] = np.repeat(np.arange(count), groups.lengths)
+        sums = np.zeros((count, width), rows.dtype)
+        np.add.at(sums, places, rows)
+        return groups.distinct, sums.reshape(shape)
+    ranks = np.argsort(-groups.lengths, kind="stable")
+    ranked = np.empty((count, width), rows.dtype)
+    _sum_groups(ranked, groups.order, groups.starts[ranks], groups.lengths[ranks], rows)
+    sums = np.empty_like(ranked)
+    sums[ranks] = ranked
+    sums += 0  # the first row was not added to 0, and may be −0
+    return groups.distinct, sums.reshape(shape)
+
+
+def _sum_groups(out: Any, order: Any, starts: Any, lengths: Any, rows: Any) -> None:
+    """Write the sums of groups of rows, which get shorter: the first ones one by one, of the rest
+    all rows with one place in their group together.
+    """
+    often = int(np.searchsorted(-lengths, -OFTEN, side="right"))
+    for i, (start, length) in enumerate(zip(starts[:often].tolist(), lengths[:often].tolist(),
+                                            strict=True)):  # fmt: skip
+        chosen = order[start : start + length]
+        np.add.reduce(rows[chosen], axis=0, dtype=out.dtype, out=out[i])
+    rest, starts, lengths = out[often:], starts[often:], lengths[often:]
+    if not len(rest):
+        return
+    longer = np.searchsorted(-lengths, -np.arange(lengths[0]), side="left").tolist()
+    places = [order[starts[:many] + time] for time, many in enumerate(longer)]
+    chosen = rows[np.concatenate(places)]
+    np.copyto(rest, chosen[: len(rest)])
+    at = len(rest)
+    for many in longer[1:]:
+        np.add(rest[:many], chosen[at : at + many], out=rest[:many])
+        at += many
+
+
+class _Groups(NamedTuple):
+    """Places in indices, those of one index side by side, and in the order they had."""
+
+    order: Any
+    distinct: Any
+    """The indices, each once, in ascending order."""
+    starts: Any
+    """Where the group of each begins in ``order``."""
+    lengths: Any
+
+
+def _grouped(indices: Any) -> _Groups:
+    order = np.argsort(indices, kind="stable")
+    along = indices[order]
+    is_first = np.empty(len(along), bool)
+    is_first[:1] = True
+    np.not_equal(along[1:], along[:-1], out=is_first[1:])
+    starts = np.flatnonzero(is_first)
+    return _Groups(order, along[starts], starts, np.diff(starts, append=len(along)))
 
 
 def _add_below(out: Any, index: Any, rows: Any) -> None:

@@ -20,7 +20,8 @@ def _take_infer(x: Value, indices: Value, *, axis: int) -> tuple[Shape, str]:
     return (*x.shape[:axis], *indices.shape, *x.shape[axis + 1 :]), x.dtype
 
 
-def _checked(indices: Any, length: int) -> Any:
+def checked(indices: Any, length: int) -> Any:
+    """The indices; raises IndexError for one that is out of range."""
     if indices.size and (indices.min() < -length or indices.max() >= length):
         wrong = indices[(indices < -length) | (indices >= length)].flat[0]
         raise IndexError(f"index {wrong} is out of range for an axis of length {length}")
@@ -28,7 +29,7 @@ def _checked(indices: Any, length: int) -> Any:
 
 
 def _take_kernel(x: Any, indices: Any, *, out: Any, axis: int) -> None:
-    np.take(x, _checked(indices, x.shape[axis]), axis=axis, out=out, mode="wrap")
+    np.take(x, checked(indices, x.shape[axis]), axis=axis, out=out, mode="wrap")
 
 
 def _scatter_infer(x: Value, indices: Value, updates: Value, *, axis: int) -> tuple[Shape, str]:
@@ -46,7 +47,7 @@ def _scatter_kernel(x: Any, indices: Any, updates: Any, *, out: Any, axis: int) 
     """Adds in the order of the indices, so that repeated ones are deterministic."""
     out[...] = x
     length, rank = x.shape[axis], indices.ndim
-    flat = _checked(indices, length).reshape(-1).astype(np.intp) % max(1, length)
+    flat = checked(indices, length).reshape(-1).astype(np.intp) % max(1, length)
     rows = np.moveaxis(updates, range(axis, axis + rank), range(rank))
     add_rows(np.moveaxis(out, axis, 0), flat, rows.reshape(flat.size, *rows.shape[rank:]))
 
@@ -79,7 +80,7 @@ def places_along(x: Any, indices: Any, axis: int) -> tuple[Any, ...]:
     """An index of x that takes ``indices`` along ``axis`` and every element of the other axes."""
     rank = len(indices.shape)
     places = [np.arange(n).reshape(n, *(1,) * (rank - 1 - i)) for i, n in enumerate(indices.shape)]
-    places[axis] = _checked(indices, x.shape[axis])
+    places[axis] = checked(indices, x.shape[axis])
     return tuple(places)
 
 

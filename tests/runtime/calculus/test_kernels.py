@@ -89,6 +89,25 @@ def test_rows_of_an_index_that_comes_often_are_added_in_their_order(dtype: str) 
     assert found.tobytes() == wanted.tobytes()
 
 
+@pytest.mark.parametrize("dtype", ["float16", "float32", "float64", "int64"])
+@pytest.mark.parametrize("shape", [(), (3,), (16,), (2, 40), (0,)], ids=str)
+@pytest.mark.parametrize("count", [0, 1, 70, 3000])
+def test_sums_of_rows_are_what_is_added_to_zeros(
+    count: int, shape: tuple[int, ...], dtype: str
+) -> None:
+    """Some indices come often, the rest now and then or never; some rows are −0."""
+    rng = np.random.default_rng(count)
+    indices = np.minimum(rng.zipf(1.3, count) - 1, 999)
+    rows = 100 * rng.standard_normal((count, *shape)) * rng.integers(0, 2, (count, *shape))
+    rows = rows.astype(dtype)
+    wanted = np.zeros((1000, *shape), dtype)
+    adding.add_rows(wanted, indices, rows)
+    distinct, sums = adding.sum_rows(indices, rows)
+    assert distinct.tolist() == np.unique(indices).tolist()
+    assert sums.shape == (len(distinct), *shape)
+    assert sums.tobytes() == wanted[distinct].tobytes()
+
+
 @pytest.mark.parametrize("axis", [0, 1, 2])
 @pytest.mark.parametrize("places", [(), (70,), (9, 40)])
 def test_scatter_adds_along_any_axis(axis: int, places: tuple[int, ...]) -> None:

@@ -46,12 +46,12 @@ class Graph:
         if reader is None or not (chosen := self.inputs(reader.value, "where")):
             return None
         above = self.inputs(chosen[0], "greater")
-        clips = above and _is_zero(above[1]) and _is_zero(chosen[2])
+        clips = above and is_zero(above[1]) and is_zero(chosen[2])
         fits = clips and above[0].shape == value.shape and above[0].dtype == value.dtype
         return (reader, above[0]) if fits else None
 
 
-def _is_zero(value: Value) -> bool:
+def is_zero(value: Value) -> bool:
     """Whether a value is 0 everywhere, and not −0."""
     if value.primitive is BROADCAST:
         value = value.inputs[0]

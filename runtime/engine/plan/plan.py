@@ -18,8 +18,11 @@ from runtime.calculus.primitives.base import CONSTANT, LEAF
 from runtime.engine.interruption import until_cancelled
 from runtime.engine.plan.memory import Memory, allocate, side_by_side
 from runtime.engine.plan.passes import DEFAULT, Pass
+from runtime.engine.plan.passes.lookups import sparse_lookups
 from runtime.engine.plan.simplify import simplify
-from runtime.engine.plan.tasks import CopyTask, FreshTask, PlainTask, Step, Task
+from runtime.engine.plan.sparse.sparse_rows import SparseRows, rows_of
+from runtime.engine.plan.sparse.task import SparseTask
+from runtime.engine.plan.tasks import CopyTask, FreshMemory, FreshTask, PlainTask, Step, Task
 
 if TYPE_CHECKING:
     from runtime.calculus import Value
@@ -66,7 +69,8 @@ class Plan:
 
     ``leaves`` are arrays of the caller for leaves, which several plans may read; the others get
     arrays of their own. ``places`` are arrays of the caller in which outputs are left by each run,
-    contiguous and of the output's shape and dtype.
+    contiguous and of the output's shape and dtype. ``sparse`` are outputs with a form (see
+    ``form_of``) of which the rows are wanted, and not the whole array.
     """
 
     def __init__(
@@ -75,19 +79,22 @@ class Plan:
         passes: Sequence[Pass] = DEFAULT,
         leaves: Mapping[Value, Array] | None = None,
         places: Sequence[tuple[Value, Array]] = (),
+        sparse: Collection[Value] = (),
     ) -> None:
         self.leaves: dict[Value, Array] = {}
         self._arrays: dict[Value, Array] = {}
         self._steps: list[Step] = []
         self._workers: list[Task] = []
-        self._fresh: dict[Value, FreshTask] = {}
+        self._fresh: dict[Value, FreshMemory] = {}
+        self._by_rows: dict[Value, SparseTask] = {}
         self.flag = Flag()
         """Raised by runs."""
         # Entering a context costs a tenth of np.errstate, which numpy keeps in a context variable.
         self._silent = copy_context()
         self._silent.run(self.flag.listen)
         computed, self._same = simplify(outputs)
-        kept = {self._same.of(value) for value in outputs}
+        by_rows = {self._same.of(value) for value in sparse}
+        kept = {self._same.of(value) for value in outputs} - by_rows
         self._bind_leaves((v for v, _ in computed if v.primitive is LEAF), leaves or {})
         placed: dict[Value, Array] = {}
         for value, array in places:
@@ -98,6 +105,10 @@ class Plan:
                 for value, inputs in computed
                 if not self._bound(value, inputs)
             ]
+            if by_rows:
+                tasks = sparse_lookups(tasks, kept, by_rows)
+                found = [task for task in tasks if isinstance(task, SparseTask)]
+                self._by_rows = {task.value: task for task in found if task.value in by_rows}
             for task_pass in passes:
                 tasks = task_pass(tasks, kept)
             tasks = self._given_away(tasks, kept - placed.keys())
@@ -152,6 +163,13 @@ class Plan:
         value = self._same.of(value)
         return None if value in self._fresh else self._arrays[value]
 
+    def rows(self, value: Value) -> SparseRows:
+        """The rows of a ``sparse`` output in the last run, which the next run doesn't overwrite."""
+        value = self._same.of(value)
+        if value in self._by_rows:
+            return self._by_rows[value].found
+        return rows_of(self._arrays[value])  # it is constant
+
     def read(self, value: Value) -> Array:
         """A value after a run, as its ``reader`` returns it."""
         return self.reader(value)()
@@ -171,13 +189,17 @@ class Plan:
         result: list[Task] = []
         for task in tasks:
             if (
-                isinstance(task, PlainTask)
+                isinstance(task, PlainTask | SparseTask)
                 and task.value in kept
                 and task.value not in read
                 and not task.value.primitive.view
                 and task.value.size >= WORTH_GIVING
             ):
-                task = self._fresh[task.value] = FreshTask(task)
+                if isinstance(task, PlainTask):
+                    task = FreshTask(task)
+                    self._fresh[task.value] = task.memory
+                else:
+                    self._fresh[task.value] = task.give_away()
             result.append(task)
         return result
 

@@ -116,32 +116,25 @@ class CopyTask(GivenTask):
         return [partial(np.copyto, self._target, arrays[self.value])]
 
 
-class FreshTask(GivenTask):
-    """A result that no task reads, written into new memory that then belongs to the caller.
+class FreshMemory:
+    """New memory for a value in each run, which then belongs to the caller.
 
     Saves the copy that prevents results from aliasing the plan's memory. The memory is reused
     once nobody refers to it any more.
     """
 
-    def __init__(self, task: PlainTask) -> None:
-        super().__init__(task.value, task.inputs)
-        self._kernel = task.kernel
+    def __init__(self, value: Value) -> None:
+        self._value = value
         self._given: list[Array] = []
         self._result: Array | None = None
         self._taken = False
 
-    def bind(self, arrays: Arrays) -> list[Step]:
-        """One step that finds or makes an array and fills it."""
-        kernel, attributes = self._kernel, self.value.attributes
-        inputs = [arrays[source] for source in self.inputs]
-
-        def run() -> None:
-            self._result, self._taken = None, False
-            out = self._unused()
-            kernel(*inputs, out=out, **attributes)
-            self._result = out
-
-        return [run]
+    def write(self, fill: Callable[[Array], object]) -> None:
+        """Find or make an array for the result of this run, and fill it."""
+        self._result, self._taken = None, False
+        out = self._unused()
+        fill(out)
+        self._result = out
 
     def take(self) -> Array:
         """The result of the last run; from the second call on, a copy."""
@@ -155,10 +148,25 @@ class FreshTask(GivenTask):
         for i in range(len(self._given)):
             if is_unshared(self._given, i):
                 return self._given[i]
-        array = allocate(self.value, self.value.shape, NUMPY[self.value.dtype])
+        array = allocate(self._value, self._value.shape, NUMPY[self._value.dtype])
         if len(self._given) < _HELD:
             self._given.append(array)
         return array
+
+
+class FreshTask(GivenTask):
+    """A result that no task reads, written into new memory."""
+
+    def __init__(self, task: PlainTask) -> None:
+        super().__init__(task.value, task.inputs)
+        self._kernel = task.kernel
+        self.memory = FreshMemory(task.value)
+
+    def bind(self, arrays: Arrays) -> list[Step]:
+        """One step that finds or makes an array and fills it."""
+        kernel, attributes = self._kernel, self.value.attributes
+        inputs = [arrays[source] for source in self.inputs]
+        return [partial(self.memory.write, lambda out: kernel(*inputs, out=out, **attributes))]
 
 
 def _copy(kernel: Callable[..., Array], x: Array, out: Array, attributes: Any) -> None:

@@ -12,6 +12,7 @@ from runtime.engine.plan.passes.elementwise.fused import fused
 from runtime.engine.plan.passes.elementwise.groups import groups, groups_of_few
 from runtime.engine.plan.passes.elementwise.tiles import tiles
 from runtime.engine.plan.passes.joins import joins
+from runtime.engine.plan.passes.lookups import lookups
 from runtime.engine.plan.passes.parts import parts
 from runtime.engine.plan.passes.scalar.native_scalars import native_scalars
 from runtime.engine.plan.passes.scalar.scalars import scalars
@@ -28,11 +29,13 @@ if TYPE_CHECKING:
 Pass: TypeAlias = "Callable[[list[Task], Collection[Value]], list[Task]]"
 """Takes tasks in order and the values that must stay readable; returns tasks in order."""
 
-DEFAULT: tuple[Pass, ...] = (convolutions, joins, parts, sums, groups_of_few, scalars, tiles)
+DEFAULT: tuple[Pass, ...] = (
+    lookups, convolutions, joins, parts, sums, groups_of_few, scalars, tiles,
+)  # fmt: skip
 """The passes that need only numpy."""
 
 FAST: tuple[Pass, ...] = (
-    native_convolutions, convolutions, poolings, softmaxes, joins, parts, sums, groups,
+    lookups, native_convolutions, convolutions, poolings, softmaxes, joins, parts, sums, groups,
     native_scalars, scalars, fused, tiles,
 )  # fmt: skip
 """The passes with machine code, for which the ``fast`` extra is needed."""

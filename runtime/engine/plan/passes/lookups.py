@@ -1,0 +1,69 @@
+"""Adds up the gradients of tables of which few rows were looked up by rows, not as whole arrays.
+
+The results are equal bit for bit, but for the sign of 0 where a row that was not looked up is
+multiplied by a number below 0. What is measured of one has other last digits.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Collection
+from typing import TYPE_CHECKING
+
+from runtime.calculus.primitives.gather import SCATTER_ADD
+from runtime.engine.norms import RMS, SUM_OF_SQUARES
+from runtime.engine.plan.sparse.forms import form_of, inside
+from runtime.engine.plan.sparse.sparse_rows import root_mean_square, square_sum
+from runtime.engine.plan.sparse.task import SparseTask
+from runtime.engine.plan.tasks import PlainTask, Task
+
+if TYPE_CHECKING:
+    from runtime.calculus import Value
+
+MEASURES = {RMS: root_mean_square, SUM_OF_SQUARES: square_sum}
+
+
+def lookups(tasks: list[Task], kept: Collection[Value]) -> list[Task]:
+    """Replace the last tasks of such gradients, those that measure them, and all they read."""
+    return sparse_lookups(tasks, kept, ())
+
+
+def sparse_lookups(
+    tasks: list[Task], kept: Collection[Value], rows: Collection[Value]
+) -> list[Task]:
+    """As ``lookups``; of the values in ``rows`` nobody outside wants more than the rows."""
+    makers = {task.value: task for task in tasks if isinstance(task, PlainTask)}
+    if not any(value.primitive is SCATTER_ADD for value in makers):
+        return tasks
+    forms = {
+        value: form
+        for value in makers
+        if (form := form_of(value, lambda v: makers[v].inputs if v in makers else None))
+    }
+    readers: dict[Value, list[Task]] = defaultdict(list)
+    for task in tasks:
+        for x in dict.fromkeys(task.inputs):
+            readers[x].append(task)
+    ends: dict[Value, SparseTask] = {}
+    for value, form in forms.items():
+        others = [task for task in readers[value] if task.values[0] not in forms]
+        measures = [v for task in others if (v := task.values[0]).primitive in MEASURES]
+        whole = value in kept or len(measures) < len(others)
+        if whole or measures or value in rows:
+            chosen = {v: MEASURES[v.primitive] for v in measures}
+            ends[value] = SparseTask(form, whole, chosen)
+    measured = {value for end in ends.values() for value in end.measures}
+    found = [ends.get(t.values[0], t) for t in tasks if t.values[0] not in measured]
+    return _still_read(found, {v for form in forms.values() for v in inside(form)}, kept)
+
+
+def _still_read(tasks: list[Task], inner: Collection[Value], kept: Collection[Value]) -> list[Task]:
+    """The tasks without those of ``inner`` values that nobody reads any more."""
+    read = set(kept)
+    found: list[Task] = []
+    for task in reversed(tasks):
+        if isinstance(task, PlainTask) and task.value in inner and task.value not in read:
+            continue
+        read.update(task.inputs)
+        found.append(task)
+    return found[::-1]

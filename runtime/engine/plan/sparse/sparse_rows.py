@@ -1,0 +1,98 @@
+"""An array that is 0 but for some rows, as rows and values."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import prod, sqrt
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import DTypeLike, NDArray
+
+from runtime.engine.norms import rms, sum_of_squares
+
+if TYPE_CHECKING:
+    from blocks.block import Shape
+
+Array = NDArray[Any]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class SparseRows:
+    """An array of which all rows that are not listed are 0: the gradient of a table.
+
+    ``dense()`` and every function of NumPy, which takes it for an array, give the whole array.
+    """
+
+    rows: NDArray[np.intp]
+    """Numbers of rows, in ascending order, each once."""
+    values: Array
+    """These rows: (rows, …)."""
+    length: int
+    """Rows of the whole array."""
+
+    @property
+    def shape(self) -> Shape:
+        """The shape of the whole array."""
+        return (self.length, *self.values.shape[1:])
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """The dtype of the numbers."""
+        return self.values.dtype
+
+    @property
+    def size(self) -> int:
+        """Elements of the whole array."""
+        return prod(self.shape)
+
+    def dense(self) -> Array:
+        """The whole array."""
+        found = np.zeros(self.shape, self.dtype)
+        found[self.rows] = self.values
+        return found
+
+    def fill(self, out: Array) -> None:
+        """Write the whole array."""
+        out.fill(0)
+        out[self.rows] = self.values
+
+    def __array__(self, dtype: DTypeLike | None = None, copy: bool | None = None) -> Array:
+        if copy is False:
+            raise ValueError("The whole array of sparse rows is always a new one.")
+        return self.dense().astype(dtype or self.dtype, copy=False)
+
+    def __repr__(self) -> str:
+        return f"SparseRows({len(self.rows)} rows of {list(self.shape)}, {self.dtype})"
+
+
+def root_mean_square(of: SparseRows) -> float:
+    """√(Σ x² / n) over the whole array, to five digits or better."""
+    return rms(of.values) * sqrt(of.values.size / max(1, of.size))
+
+
+def square_sum(of: SparseRows) -> float:
+    """The sum of the squares of all elements, as ``sum_of_squares`` computes it."""
+    return sum_of_squares(of.values.reshape(-1))
+
+
+def added(terms: Sequence[SparseRows]) -> SparseRows:
+    """The sum of several in their order, with the bits that whole arrays would have."""
+    if len(terms) == 1:
+        return terms[0]
+    rows = np.unique(np.concatenate([term.rows for term in terms]))
+    total = np.zeros((len(rows), *terms[0].values.shape[1:]), terms[0].dtype)
+    for number, term in enumerate(terms):
+        places = np.searchsorted(rows, term.rows)
+        if number:
+            total[places] += term.values
+        else:
+            total[places] = term.values
+    return SparseRows(rows, total, terms[0].length)
+
+
+def rows_of(array: Array) -> SparseRows:
+    """The rows of an array that are not 0, copied."""
+    rows = np.flatnonzero(array.reshape(len(array), -1).any(axis=1))
+    return SparseRows(rows, array[rows], len(array))

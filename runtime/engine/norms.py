@@ -193,10 +193,9 @@ def square_of(value: Value) -> Value:
 
 def sum_of_squares(block: Array) -> float:
     """The sum of the squares of all elements, of an array of one dimension; in float64 where that
-    of their dtype overflows, and for float16.
+    of their dtype overflows, and for float16. NumPy's warnings are the caller's.
     """
-    with np.errstate(over="ignore", invalid="ignore"):  # computed again in float64
-        total = float(np.dot(block, block)) if block.itemsize >= 4 else math.inf
+    total = float(np.dot(block, block)) if block.itemsize >= 4 else math.inf
     if not math.isfinite(total):
         wide = block.astype(np.float64)
         total = float(np.dot(wide, wide))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
 from math import prod
 from typing import Any
 
@@ -26,10 +28,19 @@ def total(x: Any, axes: tuple[int, ...], dtype: Any) -> Any:
     """``Σ x`` over axes that stay with length 1, added in ``dtype``."""
     if adds_halves(x.shape, axes):
         return _halves(x, axes[0], dtype)
-    if axes == (x.ndim - 1,) and SHORTEST <= x.shape[-1] <= LONGEST and x.flags.c_contiguous:
-        if x.size >= ROWS * x.shape[-1]:
-            return _slices(x, dtype)
+    if _is_sliced(x, axes):
+        return _slices(x, dtype)
     return np.add.reduce(x, axis=axes, keepdims=True, dtype=dtype)
+
+
+def bound_total(x: Any, axes: tuple[int, ...], out: Any) -> Callable[[], object] | None:
+    """A call that leaves ``total`` of x, added in its own dtype, in ``out``, for arrays that stay
+    where they are; None if it takes more than one call, or may add in another order.
+    """
+    in_order = x.flags.c_contiguous and out.flags.c_contiguous and x.dtype == out.dtype
+    if not in_order or x.dtype == np.float16 or adds_halves(x.shape, axes) or _is_sliced(x, axes):
+        return None
+    return partial(np.add.reduce, x, axes, x.dtype, out, True)
 
 
 def adds_halves(shape: tuple[int, ...], axes: tuple[int, ...]) -> bool:
@@ -39,6 +50,12 @@ def adds_halves(shape: tuple[int, ...], axes: tuple[int, ...]) -> bool:
     if len(axes) != 1 or shape[axes[0]] < FEWEST or prod(shape) < LARGE:
         return False
     return 1 < prod(shape[axes[0] + 1 :]) <= NARROW
+
+
+def _is_sliced(x: Any, axes: tuple[int, ...]) -> bool:
+    if axes != (x.ndim - 1,) or not SHORTEST <= x.shape[-1] <= LONGEST:
+        return False
+    return bool(x.flags.c_contiguous and x.size >= ROWS * x.shape[-1])
 
 
 def _slices(x: Any, dtype: Any) -> Any:

@@ -10,7 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from runtime.calculus.dtypes import FLOATS, NUMPY
+from runtime.calculus.kernels.summing import bound_total
 from runtime.calculus.primitives.base import CAST
+from runtime.calculus.primitives.reduce import SUM
 from runtime.engine.plan.memory import allocate
 from runtime.engine.plan.unshared import is_unshared
 
@@ -79,6 +81,10 @@ class PlainTask(Task):
             return [partial(_copy, kernel, inputs[0], out, value.attributes)]
         if value.primitive is CAST:
             return [partial(np.copyto, out, inputs[0], "unsafe")]
+        if value.primitive is SUM:
+            step = bound_total(inputs[0], value.attributes["axes"], out)
+            if step is not None:
+                return [step]
         if isinstance(kernel, np.ufunc) and kernel not in _KEYWORD_OUT:
             return [partial(kernel, *inputs, out)]
         return [partial(kernel, *inputs, out=out, **value.attributes)]

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from runtime.calculus.dtypes import NUMPY
+from runtime.calculus.dtypes import FLOATS, NUMPY
 from runtime.diagram.paths import PortPath
 from runtime.engine.compiled import wanted
 from runtime.engine.gc_pause import uncollected
@@ -38,33 +38,26 @@ class ResidentCall:
         self._owner = owner
         values = derived.results["values"].items()
         self._values = {PortPath(port): value for port, value in values if value is not None}
-        self._numbers = {
-            port: array
-            for port, value in self._values.items()
-            if value.size == 1 and (array := self.plan.array(value)) is not None
-        }
 
     def run(self) -> None:
         """Run for the session's step number; raises RunError if a block fails."""
         self._owner.set_step()
         self.plan.run()
 
-    def total(self, port: PortPath) -> float:
-        """The sum of a port's elements in the last run: what a head adds to the loss."""
-        array = self._numbers.get(port)
-        return (
-            float(self._all(port).sum(dtype=np.float64)) if array is None else float(array.item())
-        )
+    def total(self, port: PortPath) -> Callable[[], float]:
+        """Returns the sum of a port's elements in the last run: what a head adds to the loss."""
+        return self._number(port, np.sum)
 
-    def mean(self, port: PortPath) -> float:
-        """The mean of a port's elements in the last run."""
-        array = self._numbers.get(port)
-        return (
-            float(self._all(port).mean(dtype=np.float64)) if array is None else float(array.item())
-        )
+    def mean(self, port: PortPath) -> Callable[[], float]:
+        """Returns the mean of a port's elements in the last run."""
+        return self._number(port, np.mean)
 
-    def _all(self, port: PortPath) -> Array:
-        return self.plan.read(self._values[port])
+    def _number(self, port: PortPath, reduce: Callable[..., Any]) -> Callable[[], float]:
+        value, plan = self._values[port], self.plan
+        array = plan.array(value)
+        if value.size == 1 and array is not None and value.dtype in FLOATS:
+            return array.item
+        return lambda: float(reduce(plan.read(value), dtype=np.float64))
 
 
 class Resident(Updating):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextvars import copy_context
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -30,6 +31,9 @@ class InPlaceRounds:
     def __init__(self, session: Session, recipe: Recipe) -> None:
         self._session = session
         self._recipe = recipe
+        # Entering a context costs a tenth of np.errstate, which numpy keeps in a context variable.
+        self._silent = copy_context()
+        self._silent.run(np.seterr, all="ignore")  # what is not finite shows in the numbers
         self._resident = resident = session.resident()
         self.turns: list[Turn] = []
         for rule, watched in recipe.passes():
@@ -89,10 +93,10 @@ class InPlaceRounds:
         """Make one round, whatever ``count`` is; see ``Rounds``."""
         turns = [turn for turn in self.turns if first % turn.rule.every == 0]
         try:
-            losses = self._take_turns(turns)
+            losses = self._silent.run(self._take_turns, turns)
             for average in self._averages:
                 if first % average.rule.every == 0:
-                    average.update()
+                    self._silent.run(average.update)
         except DivergedError as error:
             error.round, error.step_number = first, self._session.step_number
             return [], error

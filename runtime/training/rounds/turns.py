@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -87,6 +87,8 @@ class Turn:
         self._meters: list[_Meter] = []
         self._values = Arena()
         self._call: ResidentCall
+        self._totals: dict[str, Callable[[], float]] = {}
+        self._means: dict[str, Callable[[], float]] = {}
 
     def sizes(self) -> list[Sizes]:
         """The sizes of its variables and gradients, for each dtype and rate."""
@@ -110,7 +112,9 @@ class Turn:
 
     def plan(self, resident: Resident) -> None:
         """Plan the passes, once all variables have their memory."""
-        self._call = resident.plan(self._pending, self._pass.arrays)
+        self._call = call = resident.plan(self._pending, self._pass.arrays)
+        self._totals = {str(head): call.total(head) for head in self.heads}
+        self._means = {str(port): call.mean(port) for port in self._ports}
         self._arithmetic.compiles = resident.compiles
 
     def collect(self, session: Session, watch: bool) -> None:
@@ -200,11 +204,10 @@ class Turn:
 
     def _one_pass(self, session: Session, watch: bool) -> float:
         """Run once and return the sum of squares of the gradient."""
-        call = self._call
-        call.run()
-        self.losses = {str(head): call.total(head) for head in self.heads}
+        self._call.run()
+        self.losses = {head: total() for head, total in self._totals.items()}
         if watch:
-            self.watched = {str(port): call.mean(port) for port in self._ports}
+            self.watched = {port: mean() for port, mean in self._means.items()}
         squared = _squares(self._pass.blocks)
         if not math.isfinite(sum(self.losses.values()) + squared):
             self._require_finite_pass()

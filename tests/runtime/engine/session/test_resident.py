@@ -45,8 +45,10 @@ def test_gradients_are_left_in_the_arrays_that_are_given_for_them() -> None:
     call.run()
     wanted = np.concatenate([expected.gradients["w"].reshape(-1), expected.gradients["b"]])
     assert np.array_equal(memory["gradients"], wanted)
-    assert call.total(LOSS) == float(expected.values["loss.out"])
-    assert call.mean(PortPath("y.out")) == pytest.approx(expected.values["y.out"].mean(), rel=1e-6)
+    assert call.total(LOSS)() == float(expected.values["loss.out"])
+    assert call.mean(PortPath("y.out"))() == pytest.approx(
+        expected.values["y.out"].mean(), rel=1e-6
+    )
 
 
 def test_variables_are_read_where_they_live_and_the_session_reads_them_when_asked() -> None:
@@ -57,7 +59,7 @@ def test_variables_are_read_where_they_live_and_the_session_reads_them_when_aske
     assert resident.is_current
     assert np.array_equal(one.values["w"], [[0.75, 1.75], [2.75, 3.75]])
     call.run()
-    assert call.total(LOSS) == float(one.backward().values["loss.out"])
+    assert call.total(LOSS)() == float(one.backward().values["loss.out"])
     memory["values"][:] = 0
     assert one.values["b"][0] == np.float32(0.25)  # nobody said yet that they moved
     resident.moved()
@@ -83,7 +85,7 @@ def test_each_run_draws_the_numbers_of_the_sessions_step() -> None:
     losses = []
     for one.step_number in (0, 1, 0):
         call.run()
-        losses.append(call.total(LOSS))
+        losses.append(call.total(LOSS)())
         assert losses[-1] == float(one.backward().values["loss.out"])
     assert losses[0] == losses[2] != losses[1]
 
@@ -132,7 +134,7 @@ def test_each_run_reads_the_rows_of_the_sessions_step() -> None:
     losses = []
     for one.step_number in (0, 1, 0):
         call.run()
-        losses.append(call.total(LOSS))
+        losses.append(call.total(LOSS)())
         assert losses[-1] == float(one.run(ports=["loss"]).values["loss.out"])
     assert losses[0] == losses[2] != losses[1]
     assert one.program.drawn() == {"data"}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import os
+import threading
 from collections.abc import Callable, Sequence
 from functools import cache
 from typing import Any
@@ -18,6 +19,9 @@ _OLDEST = (0, 45)
 """The first version of llvmlite with the pass manager used here."""
 
 _PROTOTYPE = ctypes.CFUNCTYPE(None, ctypes.c_void_p, *[ctypes.c_int64] * 3)
+_compiling = threading.Lock()
+"""LLVM keeps what it parses in one place for all threads: two at once end the process."""
+
 _QUICK_PROTOTYPE = ctypes.PYFUNCTYPE(None, ctypes.c_void_p)
 """Keeps the interpreter's lock: releasing it takes longer than a function without loops."""
 
@@ -85,9 +89,14 @@ def function(text: str, name: str, is_vector: bool = False) -> tuple[Callable[..
     """Compile a function ``(pointer, int64, int64, int64)`` of a module in LLVM assembly.
 
     With ``is_vector`` it is written in vectors, with nothing left to optimise. Returns it with the
-    owner of its code, which must be kept for as long as it is called. Code that was compiled in an
+    owner of its code. Code that was compiled in an
     earlier run is read from the user's cache (see ``stored``).
     """
+    with _compiling:
+        return _function(text, name, is_vector)
+
+
+def _function(text: str, name: str, is_vector: bool) -> tuple[Callable[..., None], Any]:
     import llvmlite.binding as llvm
 
     target = _target(2)
@@ -102,7 +111,15 @@ def function(text: str, name: str, is_vector: bool = False) -> tuple[Callable[..
         getbuffer_func=lambda _: code,
     )
     engine.finalize_object()
-    return _PROTOTYPE(engine.get_function_address(name)), engine
+    return _owning(_PROTOTYPE(engine.get_function_address(name)), engine), engine
+
+
+def _owning(call: Any, engine: Any) -> Any:
+    """The function, which keeps its code also where nobody keeps anything else of it: of a kernel
+    that two threads compile at once, one is in no cache.
+    """
+    call.code = engine
+    return call
 
 
 @cache
@@ -131,10 +148,11 @@ def straight_function(text: str, name: str) -> tuple[Callable[..., None], Any]:
     """
     import llvmlite.binding as llvm
 
-    _add_library()
-    engine = llvm.create_mcjit_compiler(llvm.parse_assembly(text), _target(0))
-    engine.finalize_object()
-    return _QUICK_PROTOTYPE(engine.get_function_address(name)), engine
+    with _compiling:
+        _add_library()
+        engine = llvm.create_mcjit_compiler(llvm.parse_assembly(text), _target(0))
+        engine.finalize_object()
+    return _owning(_QUICK_PROTOTYPE(engine.get_function_address(name)), engine), engine
 
 
 def _target(level: int) -> Any:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import importlib.metadata
+import os
 import subprocess
 import sys
 
@@ -62,3 +63,32 @@ def test_kernels_come_and_go() -> None:
         np.testing.assert_array_equal(out, x ** (2**depth))
         compiled.cache_clear()
         gc.collect()
+
+
+def test_threads_may_compile_at_once() -> None:
+    """Each calls what it compiled, though only one of equal kernels is kept for the next."""
+    recipes = [
+        Recipe((Operand("float64", True),), (Operation("square", "float64", (0,)),) * n, (n,))
+        for n in (3, 4)
+    ]
+    code = (
+        "import threading, numpy as np\n"
+        "from runtime.engine.plan.native import Operand, Operation, Recipe, compiled\n"
+        "x = np.arange(5.0)\n"
+        "start = threading.Barrier(4)\n"
+        "def work(out, recipe):\n"
+        "    frame = np.array([x.ctypes.data, 0, out.ctypes.data, 0])\n"
+        "    start.wait()\n"
+        "    compiled(recipe).call(frame.ctypes.data, 5, 0, 1)\n"
+        f"recipes = {recipes} * 2\n"
+        "outs = [np.zeros(5) for _ in recipes]\n"
+        "some = [threading.Thread(target=work, args=each) for each in zip(outs, recipes)]\n"
+        "for thread in some: thread.start()\n"
+        "for thread in some: thread.join()\n"
+        "print(all(np.array_equal(out, x * x) for out in outs))\n"
+    )
+    environment = os.environ | {"GRADWIRE_KEEP_CODE": "0"}
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, env=environment
+    )
+    assert done.stdout.strip() == "True", (done.returncode, done.stderr)

@@ -200,6 +200,15 @@ def _exp(w: Writer, x: str) -> str:
     return s.choose("ogt", x, _c(88.72283), _c(inf), found)
 
 
+def decay(w: Writer, x: str) -> str:
+    """``eˣ`` for x ≤ 0, or 0 where that is no normal number; NaN stays NaN."""
+    s = _Single(w)
+    far = w.compare("olt", "float32", x, _c(-87))
+    near_one, _, n = s.split_exp(w.choose(far, "float32", _c(-87), x))
+    power = s.single(s.integer("shl", s.integer("add", s.bits(n), 127), 23))
+    return w.choose(far, "float32", _c(0), s.multiply(near_one, power))
+
+
 def _expm1(w: Writer, x: str) -> str:
     """``2ⁿ·(eʳ − 1) + (2ⁿ − 1)``, computed as twice its half so that 2ⁿ does not overflow."""
     s = _Single(w)

@@ -10,6 +10,7 @@ from blocks.errors import RunError
 from runtime.engine.plan import native
 from runtime.engine.plan.passes.elementwise.fused import fused
 from runtime.engine.plan.passes.elementwise.groups import groups, groups_of_few
+from runtime.engine.plan.passes.elementwise.rowwise import rowwise
 from runtime.engine.plan.passes.elementwise.tiles import tiles
 from runtime.engine.plan.passes.joins import joins
 from runtime.engine.plan.passes.lookups import lookups
@@ -35,8 +36,8 @@ DEFAULT: tuple[Pass, ...] = (
 """The passes that need only numpy."""
 
 FAST: tuple[Pass, ...] = (
-    lookups, native_convolutions, convolutions, poolings, softmaxes, joins, parts, sums, groups,
-    native_scalars, scalars, fused, tiles,
+    lookups, native_convolutions, convolutions, poolings, rowwise, softmaxes, joins, parts, sums,
+    groups, native_scalars, scalars, fused, tiles,
 )  # fmt: skip
 """The passes with machine code, for which the ``fast`` extra is needed."""
 

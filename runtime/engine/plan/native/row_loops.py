@@ -1,0 +1,348 @@
+"""A region of elementwise arithmetic and reductions of rows as one function for this machine.
+
+Each row goes through one loop after another while it is in the first-level cache: a loop ends where
+what follows needs a reduction of it, such as the largest element. What a later loop needs is read
+again, computed again where that is cheap, or kept in a row of scratch memory.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable
+from functools import lru_cache
+from math import inf
+from typing import NamedTuple
+
+from runtime.engine.plan.native import machine
+from runtime.engine.plan.native.functions import decay
+from runtime.engine.plan.native.loops import (
+    INTERLEAVED,
+    STORED_TYPES,
+    Kernel,
+    Operand,
+    Operation,
+)
+from runtime.engine.plan.native.operations import emit
+from runtime.engine.plan.native.writer import TYPES, Writer, number
+
+_CHEAP = frozenset({"add", "subtract", "multiply", "negative", "square", "where", "not_equal",
+                    "equal", "less", "greater"})  # fmt: skip
+"""Primitives that cost no more than reading their result."""
+
+_OWN: dict[str, Callable[..., str]] = {
+    "decay": lambda w, dtype, x: decay(w, x),
+    "reciprocal": lambda w, dtype, x: w.put(f"fdiv {TYPES[dtype]} {number(1, dtype)}, {x}"),
+}
+"""Operations that are no primitives: see ``decay``; and ``1 / x``."""
+
+_EITHER = {"any": ("or", "false"), "all": ("and", "true")}
+_EXTREMES = {"max": ("maximum", -inf), "min": ("minimum", inf)}
+FOLDS = frozenset({"sum", "squares", "top", *_EITHER, *_EXTREMES})
+"""Operations from a row to one element: sums are added in float64."""
+
+
+class RowRecipe(NamedTuple):
+    """What a kernel computes of rows of ``columns`` elements; equal recipes share one kernel.
+
+    ``wide`` tells of each operation whether it has an element for every column. ``totals`` are
+    the numbers of folds that are written as float64.
+    """
+
+    columns: int
+    operands: tuple[Operand, ...]
+    operations: tuple[Operation, ...]
+    wide: tuple[bool, ...]
+    results: tuple[int, ...]
+    totals: tuple[int, ...] = ()
+
+
+@lru_cache(maxsize=256)
+def compiled_rows(recipe: RowRecipe) -> Kernel:
+    """The kernel of a recipe: its frame has operands, results and totals, in this order."""
+    return Kernel(*machine.function(_Rows(recipe).text(), "rows"))
+
+
+class _Order:
+    """In which loops each operation is computed and needed, by its number.
+
+    Folds belong to the loop that reads them; what is not wide is computed between loops, before
+    that of its level.
+    """
+
+    def __init__(self, recipe: RowRecipe) -> None:
+        self._first = len(recipe.operands)
+        self.level = [0] * self._first
+        for operation in recipe.operations:
+            levels = [self.level[i] for i in operation.operands]
+            self.level.append(max(levels, default=0) + (operation.name in FOLDS))
+        self.needed: dict[int, set[int]] = defaultdict(set)
+        self.computed: dict[int, set[int]] = {}
+        ends = {*recipe.results, *recipe.totals}
+        for at in reversed(range(len(recipe.operations))):
+            i, operation = at + self._first, recipe.operations[at]
+            if operation.name in FOLDS:
+                self.computed[i] = {self.level[i] - 1}
+            elif not recipe.wide[at]:
+                continue
+            else:
+                needed = self.needed[i] or ({self.level[i]} if i in ends else set())
+                self.needed[i] = needed
+                again = operation.name in _CHEAP and i not in ends and self._at_hand(recipe, at)
+                self.computed[i] = set(needed) if again else {min(needed)} if needed else set()
+            for x in operation.operands:
+                self.needed[x] |= self.computed[i]
+        self.count = 1 + max((k for some in self.computed.values() for k in some), default=-1)
+
+    def _at_hand(self, recipe: RowRecipe, at: int) -> bool:
+        return all(
+            x < self._first or not recipe.wide[x - self._first]
+            for x in recipe.operations[at].operands
+        )
+
+    def is_stored(self, i: int) -> bool:
+        """Whether a later loop reads what an earlier one computed."""
+        return self.computed.get(i, set()) < self.needed[i]
+
+
+class _Rows:
+    """Writes the function: the loop over rows, and in it loops over columns."""
+
+    def __init__(self, recipe: RowRecipe) -> None:
+        self._recipe = recipe
+        self._order = _Order(recipe)
+        self._w = Writer()
+        self._kept: dict[int, str] = {}
+        """Names of what is not wide, by number."""
+        self._rooms: dict[int, str] = {}
+        """Addresses of rows that later loops read, by number."""
+        self._dtypes = [x.dtype for x in recipe.operands] + [x.dtype for x in recipe.operations]
+        self._places = len(recipe.operands) + len(recipe.results) + len(recipe.totals)
+
+    def text(self) -> str:
+        """The module in LLVM's assembly language."""
+        w, recipe, first = self._w, self._recipe, len(self._recipe.operands)
+        self._begin()
+        for i, operand in enumerate(recipe.operands):
+            if operand.spread:
+                self._rooms[i] = f"%row{i}"
+            else:
+                self._kept[i] = self._loaded(f"%row{i}", operand.dtype)
+        for place, i in enumerate(recipe.results, start=first):
+            if i >= first and recipe.wide[i - first]:
+                self._rooms[i] = f"%row{place}"
+        self._between(0)
+        for loop in range(self._order.count):
+            self._loop(loop)
+            self._between(loop + 1)
+        for place, i in enumerate(recipe.results, start=first):
+            if i not in self._rooms:
+                self._store(f"%row{place}", self._kept[i], self._dtypes[i])
+        for place, i in enumerate(recipe.totals, start=first + len(recipe.results)):
+            self._store(f"%row{place}", self._kept[i], "float64")
+        w.lines += [
+            "%next = add nuw nsw i64 %number, 1",
+            "%again = icmp slt i64 %next, %stop",
+            "br i1 %again, label %row, label %end",
+            "end:",
+            "ret void",
+            "}",
+            'attributes #0 = { nounwind "prefer-vector-width"="512" "min-legal-vector-width"="512"'
+            " }",
+            *self._metadata(),
+        ]
+        return "\n".join([*sorted(w.declared), *w.lines])
+
+    def _begin(self) -> None:
+        """The head of the function and of a row: addresses, and rows of scratch memory."""
+        w, first = self._w, len(self._recipe.operands)
+        w.lines += [
+            "define void @rows(ptr %frame, i64 %unused, i64 %start, i64 %stop) #0 {",
+            "entry:",
+        ]
+        for i, wide in enumerate(self._recipe.wide, start=first):
+            if wide and self._order.is_stored(i) and i not in self._recipe.results:
+                kind = STORED_TYPES[self._dtypes[i]]
+                self._rooms[i] = w.put(f"alloca {kind}, i64 {self._recipe.columns}, align 64")
+        for i in range(self._places):
+            w.lines += [
+                f"%base{i}.at = getelementptr i64, ptr %frame, i64 {2 * i}",
+                f"%base{i} = load ptr, ptr %base{i}.at",
+                f"%step{i}.at = getelementptr i64, ptr %frame, i64 {2 * i + 1}",
+                f"%step{i} = load i64, ptr %step{i}.at",
+            ]
+        before = f"row.{self._order.count}"
+        w.lines += [
+            "br label %row",
+            "row:",
+            f"%number = phi i64 [%start, %entry], [%next, %{before}]",
+        ]
+        for i in range(self._places):
+            w.lines += [
+                f"%away{i} = mul i64 %number, %step{i}",
+                f"%row{i} = getelementptr i8, ptr %base{i}, i64 %away{i}",
+            ]
+        w.lines += ["br label %row.0", "row.0:"]
+
+    def _between(self, level: int) -> None:
+        """What has one element in a row and is known before the loop of this level."""
+        recipe = self._recipe
+        for i, operation in enumerate(recipe.operations, start=len(recipe.operands)):
+            if recipe.wide[i - len(recipe.operands)] or operation.name in FOLDS:
+                continue
+            if self._order.level[i] == level:
+                self._kept[i] = self._emit(operation, self._kept)
+
+    def _loop(self, loop: int) -> None:
+        """One loop over the columns; folds go on in the block behind it."""
+        w, recipe, first = self._w, self._recipe, len(self._recipe.operands)
+        at = f"%column{loop}"
+        w.lines += [f"br label %loop{loop}", f"loop{loop}:"]
+        head = len(w.lines)
+        here, phis, ends = dict(self._kept), [], []
+        for i in range(first + len(recipe.operations)):
+            operation = recipe.operations[i - first] if i >= first else None
+            computes = loop in self._order.computed.get(i, ())
+            if operation is not None and operation.name in FOLDS:
+                if computes:
+                    phi, end = self._fold(i, operation, here[operation.operands[0]], loop)
+                    phis.append(phi)
+                    ends += end
+            elif computes and operation is not None:
+                here[i] = self._emit(operation, here)
+                if i in self._rooms:
+                    self._store(self._element(i, at), here[i], self._dtypes[i], loop)
+            elif loop in self._order.needed[i] and i in self._rooms:
+                here[i] = self._loaded(self._element(i, at), self._dtypes[i], loop)
+        back = f"[%column{loop}.next, %loop{loop}]"
+        w.lines[head:head] = [f"{at} = phi i64 [0, %row.{loop}], {back}", *phis]
+        w.lines += [
+            f"{at}.next = add nuw nsw i64 {at}, 1",
+            f"{at}.more = icmp ult i64 {at}.next, {recipe.columns}",
+            f"br i1 {at}.more, label %loop{loop}, label %row.{loop + 1}, "
+            f"!llvm.loop !{2 * loop + 1}",
+            f"row.{loop + 1}:",
+            *ends,
+        ]
+
+    def _emit(self, operation: Operation, names: dict[int, str]) -> str:
+        given = [self._dtypes[i] for i in operation.operands]
+        inputs = [names[i] for i in operation.operands]
+        attributes = dict(operation.attributes)
+        if operation.name in _OWN:
+            return _OWN[operation.name](self._w, operation.dtype, *inputs)
+        return emit(self._w, operation.name, operation.dtype, given, inputs, attributes)
+
+    def _fold(self, i: int, operation: Operation, name: str, loop: int) -> tuple[str, list[str]]:
+        """The first instruction of a fold, and the last ones; in between, a step for a column."""
+        given = self._dtypes[operation.operands[0]]
+        kind, start, more, ends = _STEPS[operation.name](self._w, name, given, f"%fold{i}")
+        phi = f"%fold{i} = phi {kind} [{start}, %row.{loop}], [{more}, %loop{loop}]"
+        if operation.name == "top":
+            ends, more = _as_float(operation.dtype, more, f"%end{i}")
+        elif kind == "double" and operation.dtype == "float32":
+            ends = [f"%end{i} = fptrunc double {more} to float"]
+            more = f"%end{i}"
+        self._kept[i] = more
+        return phi, ends
+
+    def _element(self, i: int, at: str) -> str:
+        kind = STORED_TYPES[self._dtypes[i]]
+        return self._w.put(f"getelementptr {kind}, ptr {self._rooms[i]}, i64 {at}")
+
+    def _loaded(self, place: str, dtype: str, loop: int | None = None) -> str:
+        group = "" if loop is None else f", !llvm.access.group !{2 * loop}"
+        found = self._w.put(f"load {STORED_TYPES[dtype]}, ptr {place}{group}")
+        return self._w.put(f"icmp ne i8 {found}, 0") if dtype == "bool" else found
+
+    def _store(self, place: str, name: str, dtype: str, loop: int | None = None) -> None:
+        group = "" if loop is None else f", !llvm.access.group !{2 * loop}"
+        if dtype == "bool":
+            name = self._w.put(f"zext i1 {name} to i8")
+        self._w.lines.append(f"store {STORED_TYPES[dtype]} {name}, ptr {place}{group}")
+
+    def _metadata(self) -> list[str]:
+        """Two entries for each loop, and then what all loops share."""
+        after, columns, lanes = 2 * self._order.count, self._recipe.columns, machine.lanes()
+        turns = next(n for n in (INTERLEAVED, 2, 1) if n == 1 or not columns % (n * lanes))
+        masked = str(bool(columns % lanes)).lower()
+        shared = ", ".join(f"!{after + i}" for i in range(5))
+        lines = []
+        for loop in range(self._order.count):
+            group, own = 2 * loop, 2 * loop + 1
+            parallel = after + 5 + loop
+            lines += [
+                f"!{group} = distinct !{{}}",
+                f"!{own} = distinct !{{!{own}, !{parallel}, {shared}}}",
+                f'!{parallel} = !{{!"llvm.loop.parallel_accesses", !{group}}}',
+            ]
+        return [
+            *lines,
+            f'!{after} = !{{!"llvm.loop.vectorize.enable", i1 true}}',
+            f'!{after + 1} = !{{!"llvm.loop.vectorize.width", i32 {lanes}}}',
+            f'!{after + 2} = !{{!"llvm.loop.interleave.count", i32 {turns}}}',
+            f'!{after + 3} = !{{!"llvm.loop.vectorize.predicate.enable", i1 {masked}}}',
+            f'!{after + 4} = !{{!"llvm.loop.unroll.disable"}}',
+        ]
+
+
+def _sum(w: Writer, name: str, dtype: str, fold: str) -> tuple[str, str, str, list[str]]:
+    """The type of a fold, its start and its next value."""
+    wide = name if dtype == "float64" else w.put(f"fpext {TYPES[dtype]} {name} to double")
+    return "double", "0.0", w.put(f"fadd reassoc double {fold}, {wide}"), []
+
+
+def _squares(w: Writer, name: str, dtype: str, fold: str) -> tuple[str, str, str, list[str]]:
+    wide = name if dtype == "float64" else w.put(f"fpext {TYPES[dtype]} {name} to double")
+    return _sum(w, w.put(f"fmul double {wide}, {wide}"), "float64", fold)
+
+
+def _extreme(how: str) -> Callable[..., tuple[str, str, str, list[str]]]:
+    name, start = _EXTREMES[how]
+
+    def step(w: Writer, x: str, dtype: str, fold: str) -> tuple[str, str, str, list[str]]:
+        return TYPES[dtype], number(start, dtype), w.call(name, dtype, fold, x), []
+
+    return step
+
+
+def _either(how: str) -> Callable[..., tuple[str, str, str, list[str]]]:
+    instruction, start = _EITHER[how]
+
+    def step(w: Writer, x: str, dtype: str, fold: str) -> tuple[str, str, str, list[str]]:
+        return "i1", start, w.put(f"{instruction} i1 {fold}, {x}"), []
+
+    return step
+
+
+_BITS = {"float32": ("i32", 31, 2**31 - 1), "float64": ("i64", 63, 2**63 - 1)}
+
+
+def _top(w: Writer, name: str, dtype: str, fold: str) -> tuple[str, str, str, list[str]]:
+    """The largest as integers order them, where NaN may be the least: one instruction for each."""
+    kind, sign, rest = _BITS[dtype]
+    bits = w.put(f"bitcast {TYPES[dtype]} {name} to {kind}")
+    flip = w.put(f"and {kind} {w.put(f'ashr {kind} {bits}, {sign}')}, {rest}")
+    ordered = w.put(f"xor {kind} {bits}, {flip}")
+    w.declared.add(f"declare {kind} @llvm.smax.{kind}({kind}, {kind})")
+    more = w.put(f"call {kind} @llvm.smax.{kind}({kind} {fold}, {kind} {ordered})")
+    return kind, str(-rest - 1), more, []
+
+
+def _as_float(dtype: str, ordered: str, name: str) -> tuple[list[str], str]:
+    """The instructions for the float that ``_top`` found, and its name."""
+    kind, sign, rest = _BITS[dtype]
+    return [
+        f"{name}.sign = ashr {kind} {ordered}, {sign}",
+        f"{name}.flip = and {kind} {name}.sign, {rest}",
+        f"{name}.bits = xor {kind} {ordered}, {name}.flip",
+        f"{name} = bitcast {kind} {name}.bits to {TYPES[dtype]}",
+    ], name
+
+
+_STEPS: dict[str, Callable[..., tuple[str, str, str, list[str]]]] = {
+    "sum": _sum,
+    "top": _top,
+    "squares": _squares,
+    **{how: _extreme(how) for how in _EXTREMES},
+    **{how: _either(how) for how in _EITHER},
+}

@@ -244,11 +244,9 @@ class Stage(Positions):
     def _update_changed(self) -> None:
         """Paint what looks different with the result, or new numbers, that are shown now."""
         area = self._kept.changed_area(self.view, self.size(), self._limits.cut_budget)
-        if area is None or self._page.is_panning:
-            self._page.drop()
-            super().update()
-        else:
-            super().update(area)
+        is_known = area is not None and not self._page.is_panning
+        self._page.drop()
+        super().update(*[area] if is_known else [])
 
     def set_camera(self, camera: Camera) -> None:
         """Show the page through another camera."""
@@ -306,7 +304,7 @@ class Stage(Positions):
             return complete and not self._faces.behind
 
         with QPainter(self) as painter:
-            complete = self._page.paint(painter, view, event.rect(), self.size(), ratio, draw)
+            complete = self._page.paint(painter, view, event.region(), self.size(), ratio, draw)
             self.paint_over(painter)
             painter.scale(self._actual, self._actual)
             if view.annotations.dimmed:
@@ -356,6 +354,8 @@ class Stage(Positions):
             self.view = replace(view, phase=0.0)
 
     def _flow(self) -> None:
+        if self._page.is_panning:  # it would have to be painted whole
+            return
         view = self.view
         self.view = replace(view, phase=(view.phase + _FLOW_STEP) % 1.0)
         bounds = view.scene.wire_bounds[[view.scene.wire_index[view.selection.wire or ""]]]
@@ -366,7 +366,7 @@ class Stage(Positions):
         """Look for the next detours of wires while nothing else is to be done."""
         if self.view.scene.refine(_REFINED):
             self.update()
-        elif not self.view.scene.is_refined():
+        elif not (self.view.scene.is_refined() or self._page.is_panning):
             self._refine_timer.start(0)
 
     def _rename_cameras(self, diagram: Diagram) -> None:

@@ -1,7 +1,10 @@
-"""Draws arrays of lines and rectangles in one call each, without copying them."""
+"""Draws arrays of lines and rectangles in one call each, without copying them, and finds whole
+pixels.
+"""
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, cast
 
 import numpy as np
@@ -12,6 +15,11 @@ if TYPE_CHECKING:
     from PySide6.QtGui import QPainter
 
     from app.canvas.scene.arrays import Floats
+
+_HALF = 0.5 + 1e-6
+"""What is that little below the middle between two device px is taken to be there, so that it
+goes to the same one wherever the page has been panned to.
+"""
 
 
 def draw_lines(painter: QPainter, lines: Floats) -> None:
@@ -28,3 +36,13 @@ def draw_rects(painter: QPainter, rects: Floats) -> None:
         buffer = np.ascontiguousarray(rects, np.float64)
         start = cast("QRectF", shiboken6.wrapInstance(buffer.ctypes.data, QRectF))
         painter.drawRects(start, len(buffer))
+
+
+def snapped(points: Floats, ratio: float) -> Floats:
+    """``points`` in widget px at the nearest device px, of which ``ratio`` make a widget px."""
+    return np.asarray(np.floor(points * ratio + _HALF) / ratio)
+
+
+def nearest(place: float) -> int:
+    """The device px nearest to a place between two."""
+    return math.floor(place + _HALF)

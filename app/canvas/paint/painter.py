@@ -19,7 +19,7 @@ from app.canvas.paint.blocks.numbers import paint_numbers
 from app.canvas.paint.blocks.plain import paint_plain_blocks
 from app.canvas.paint.blocks.status import paint_status
 from app.canvas.paint.changed_area import face_boxes
-from app.canvas.paint.drawing import draw_lines, draw_rects
+from app.canvas.paint.drawing import draw_lines, draw_rects, snapped
 from app.canvas.paint.notes import paint_notes
 from app.canvas.paint.port_types import paint_port_types
 from app.canvas.paint.problems import paint_covered_ports, paint_problems
@@ -274,7 +274,7 @@ class _PagePainter:
     def _faces(self, blocks: Indices, faces: FaceCache) -> None:
         view, painter, ratio = self.view, self.painter, self.ratio
         look_of = self._look_of()
-        corners = np.round(view.camera.to_widget(view.scene.rects[blocks, :2]) * ratio) / ratio
+        corners = snapped(view.camera.to_widget(view.scene.rects[blocks, :2]), ratio)
         for i, (x, y) in zip(blocks.tolist(), corners.tolist(), strict=True):
             faces.paint(painter, look_of(i), x, y)
 
@@ -347,7 +347,7 @@ class _PagePainter:
             return
         selected = [i for i in blocks.tolist() if scene.names[i] in view.selection.blocks]
         rects = view.camera.rows_to_widget(scene.rects[selected])
-        rects[:, :2] = np.round(rects[:, :2] * self.ratio) / self.ratio - 2.5
+        rects[:, :2] = snapped(rects[:, :2], self.ratio) - 2.5
         rects[:, 2:] = scene.rects[selected, 2:] * view.camera.zoom + 5.0
         if view.camera.zoom < PLAIN:
             painter.setRenderHint(QPainter.RenderHint.Antialiasing, False)

@@ -7,31 +7,39 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from PySide6.QtCore import QPoint, QRect, QSize, Qt
-from PySide6.QtGui import QPainter, QPixmap
+from PySide6.QtCore import QPoint, QPointF, QRect, QSize, Qt
+from PySide6.QtGui import QPainter, QPixmap, QRegion
 from PySide6.QtTest import QTest
 
 from app.canvas.paint import painter
 from app.canvas.paint.painter import Limits
 from app.canvas.scene.camera import Camera
-from app.canvas.scrolled import ScrolledPage
-from app.services.theme import DARK
+from app.canvas.scrolled import RIM, ScrolledPage
+from app.services.theme import DARK, LIGHT
 from tests.app.canvas.pages import block, diagram, seed_result
 
 MIDDLE = Qt.MouseButton.MiddleButton
 
 
 def pixels(canvas) -> np.ndarray:
-    image = canvas.grab().toImage()
+    picture = QPixmap(canvas.size() * canvas.devicePixelRatioF())
+    picture.setDevicePixelRatio(canvas.devicePixelRatioF())
+    canvas.render(picture)
+    image = picture.toImage()
     data = np.frombuffer(image.constBits(), np.uint8)
     return data.reshape(image.height(), image.bytesPerLine() // 4, 4)[:, : image.width(), :3].copy()
 
 
 def is_fresh(canvas, seen: np.ndarray) -> bool:
     """Whether a freshly painted page looks the same, but for the rounding of slanted lines."""
-    canvas._page = ScrolledPage()
-    now = pixels(canvas)
+    now = repainted(canvas)
     return seen.shape == now.shape and np.abs(seen.astype(int) - now).max() <= 8
+
+
+def repainted(canvas) -> np.ndarray:
+    """The pixels of a page that is painted anew."""
+    canvas._page = ScrolledPage()
+    return pixels(canvas)
 
 
 @pytest.fixture(autouse=True)
@@ -86,17 +94,19 @@ def test_names_that_reach_into_view_are_whole_once_it_rests(canvas, shell, qtbot
 def test_only_what_comes_into_view_is_painted(canvas, shell, painted):
     canvas.set_camera(Camera(1.0, 40.0, 30.0))
     pixels(canvas)
-    canvas.set_camera(canvas.view.camera.panned(-9.0, 0.0))
-    pixels(canvas)
     painted.clear()
     canvas.set_camera(canvas.view.camera.panned(-9.0, 0.0))
     pixels(canvas)
     ((width, height),) = painted
     assert width < canvas.width() / 4 and height >= canvas.height()
+    for _ in range(RIM // 9 - 1):  # which the strip covers
+        canvas.set_camera(canvas.view.camera.panned(-9.0, 0.0))
+        pixels(canvas)
+    assert len(painted) == 1
 
 
 def test_a_part_without_time_is_painted_again_and_nothing_else(canvas, shell):
-    page, size, done, areas = ScrolledPage(), QSize(200, 100), [True], []
+    page, size, done, areas = ScrolledPage(), QSize(400, 300), [True], []
 
     def draw(painter, area):
         areas.append(area.toAlignedRect().adjusted(24, 24, -24, -24))
@@ -106,19 +116,26 @@ def test_a_part_without_time_is_painted_again_and_nothing_else(canvas, shell):
         areas.clear()
         view = replace(canvas.view, camera=canvas.view.camera.panned(pixels, 0.0))
         with QPainter(target) as painter:
-            return page.paint(painter, view, QRect(QPoint(), size), size, 1.0, draw)
+            return page.paint(painter, view, QRegion(QRect(QPoint(), size)), size, 1.0, draw)
 
     target = QPixmap(size)
     page.pan()
     assert frame(0.0)
     done[0] = False
     assert not frame(-10.0)
-    assert areas == [QRect(190, 0, 10, 100)]
+    assert areas == [QRect(390, 0, RIM, 300)]
     done[0] = True
     assert frame(-15.0)
-    assert areas == [QRect(195, 0, 5, 100), QRect(185, 0, 10, 100)]
-    assert frame(-15.0)
+    assert areas == [QRect(385, 0, RIM, 300)]
+    assert frame(-16.0)
     assert areas == []
+    done[0] = False
+    assert not frame(-RIM - 15.0)
+    done[0] = True
+    assert frame(-15.0)  # where it isn't seen
+    assert areas == []
+    assert frame(-RIM - 15.0)
+    assert len(areas) == 1
 
 
 @pytest.mark.parametrize(
@@ -154,6 +171,42 @@ def test_a_view_that_was_replaced_without_a_word_is_not_scrolled(canvas, shell):
     canvas.set_camera(canvas.view.camera.panned(-5.0, -5.0))
     seen = pixels(canvas)
     assert is_fresh(canvas, seen)
+
+
+@pytest.mark.parametrize("theme", [LIGHT, DARK], ids=lambda theme: theme.name)
+@pytest.mark.parametrize("ratio", [1.0, 1.5, 2.0])
+@pytest.mark.parametrize("seed", range(2))
+def test_whatever_happens_the_page_looks_like_a_fresh_one(canvas, shell, theme, ratio, seed):
+    canvas.devicePixelRatioF = lambda: ratio
+    canvas.set_theme(theme)
+    chance = np.random.default_rng(seed)
+
+    def pan() -> None:
+        for _ in range(chance.integers(1, 9)):
+            canvas.set_camera(canvas.view.camera.panned(*chance.integers(-60, 61, 2) * 2.0))
+            pixels(canvas)
+
+    def zoom() -> None:
+        canvas.zoom_at(chance.choice([0.87, 1 / 0.87]), QPointF(*chance.uniform(0.0, 400.0, 2)))
+
+    def select() -> None:
+        canvas.select(chance.choice(canvas.view.scene.names, 2).tolist())
+
+    def move() -> None:
+        canvas.select(chance.choice(canvas.view.scene.names, 1).tolist())
+        canvas.nudge(*chance.integers(-5, 6, 2) * 10.0)
+
+    def run() -> None:
+        result = seed_result(shell.diagram)
+        result.values["mul1.out"] = np.float64(chance.normal())
+        canvas.set_result(result)
+
+    acts = (zoom, select, move, run)
+    for _ in range(4):
+        pan()
+        assert is_fresh(canvas, pixels(canvas))
+        acts[chance.integers(len(acts))]()
+        assert (pixels(canvas) == repainted(canvas)).all()
 
 
 def test_the_hand_pans_and_then_drags(canvas, shell, qtbot):

@@ -10,6 +10,7 @@ import numpy as np
 from PySide6.QtCore import QPointF, QRectF
 
 from app.canvas.paint import glyphs
+from app.canvas.paint.drawing import nearest
 from app.canvas.paint.legible import legible_scale
 
 if TYPE_CHECKING:
@@ -140,8 +141,8 @@ def draw_labels(painter: QPainter, labels: Iterable[Label], ratio: float, *, vec
             painter.restore()
         else:
             picture = glyphs.picture(glyph, colour, ground, unit, ratio)
-            left = round(x * ratio - picture.width() / 2.0) / ratio
-            top = round(y * ratio - picture.height() / 2.0) / ratio
+            left = nearest(x * ratio - picture.width() / 2.0) / ratio
+            top = nearest(y * ratio - picture.height() / 2.0) / ratio
             painter.drawPixmap(QPointF(left, top), picture)
 
 

@@ -30,6 +30,7 @@ from runtime.diagram.files.models import TRAINING
 from runtime.diagram.layout.later import arranged_later
 from runtime.diagram.model import MAIN, Diagram, Page
 from runtime.diagram.paths import PortName
+from runtime.gc_pause import uncollected
 from runtime.page_functions import PageFunction, cond, page, scan
 
 if TYPE_CHECKING:
@@ -102,6 +103,7 @@ def loss(x: Operand, name: str | None = None, **parameters: Any) -> Expression:
     return block("Loss", x, name=name, **parameters)
 
 
+@uncollected()
 def build(
     *outputs: Expression,
     title: str = "",

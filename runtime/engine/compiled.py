@@ -12,9 +12,9 @@ from runtime.calculus import Value, sweep
 from runtime.calculus.dtypes import is_float
 from runtime.calculus.primitives.base import LEAF
 from runtime.diagram.paths import PortPath
-from runtime.engine.gc_pause import uncollected
 from runtime.engine.norms import norm_of
 from runtime.engine.plan.memory import no_room, require_room
+from runtime.gc_pause import uncollected
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

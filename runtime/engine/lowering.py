@@ -21,11 +21,11 @@ from runtime.diagram.checks.diagnostics import Diagnostic
 from runtime.diagram.model import MAIN, Diagram
 from runtime.engine.flat import Instance, topological_order
 from runtime.engine.flatten import flatten
-from runtime.engine.gc_pause import uncollected
 from runtime.engine.infer import infer_shapes
 from runtime.engine.interruption import until_cancelled
 from runtime.engine.program import Leaf, Program
 from runtime.engine.trees import own_forward, results_of
+from runtime.gc_pause import uncollected
 
 if TYPE_CHECKING:
     from blocks.library.data import Dataset

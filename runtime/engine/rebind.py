@@ -11,6 +11,7 @@ from runtime.calculus.dtypes import holders
 from runtime.diagram.checks.checks import check
 from runtime.engine.flatten import flatten
 from runtime.engine.program import Leaf
+from runtime.gc_pause import uncollected
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     from runtime.engine.program import Program
 
 
+@uncollected()
 def rebind(
     programs: Collection[Program], before: Diagram, after: Diagram, page: str
 ) -> list[str] | None:

@@ -13,10 +13,10 @@ from numpy.typing import ArrayLike, NDArray
 from blocks.arguments import explained
 from blocks.errors import RunError
 from runtime.engine.flat import topological_order
-from runtime.engine.gc_pause import uncollected
 from runtime.engine.interruption import until_cancelled
 from runtime.flow.analyse import analyse
 from runtime.flow.observed import ObservedFlow
+from runtime.gc_pause import uncollected
 from runtime.lessons.recording import record_run
 from runtime.lessons.steps import Phase, Steps
 from runtime.training.optimisers import SGD

@@ -28,12 +28,14 @@ from runtime.diagram.files.records import strict_block
 from runtime.diagram.layout.later import waits
 from runtime.diagram.model import MAIN, Diagram, Page, Ports, page_ports
 from runtime.diagram.paths import PortName
+from runtime.gc_pause import uncollected
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
 
 
 @explained
+@uncollected()
 def check(diagram: Diagram) -> list[Diagnostic]:
     """All structural problems, page by page: names, blocks, inputs, wires, cycles, layout.
 

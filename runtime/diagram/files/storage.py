@@ -36,6 +36,7 @@ from runtime.diagram.files.tensors import (
     file_name,
 )
 from runtime.diagram.files.writing import large_arrays, write
+from runtime.gc_pause import uncollected
 
 if TYPE_CHECKING:
     from runtime.diagram.model import Diagram
@@ -58,12 +59,14 @@ _DIGEST = re.compile(r"\.[0-9a-f]{16}\.safetensors")
 
 
 @explained
+@uncollected()
 def loads(text: str) -> Diagram:
     """Read a diagram from text; raises FileError with line and column."""
     return read(text)
 
 
 @explained
+@uncollected()
 def dumps(diagram: Diagram) -> str:
     """The canonical text of a diagram, with all arrays inline; raises FileError."""
     return write(diagram)
@@ -74,6 +77,7 @@ def _ignore_pulse(done: float) -> None:
 
 
 @explained
+@uncollected()
 def load(path: str | Path, pulse: Pulse = _ignore_pulse, notice: Notice = ignore_notice) -> Diagram:
     """Load a diagram file; raises FileError with line and column.
 
@@ -88,6 +92,7 @@ def load(path: str | Path, pulse: Pulse = _ignore_pulse, notice: Notice = ignore
     return replace(found, folder=folder)
 
 
+@uncollected()
 def load_version(path: Path, folder: Path, notice: Notice = ignore_notice) -> Diagram:
     """Load a copy of a diagram file that was made elsewhere, such as git's of an older version.
 
@@ -109,6 +114,7 @@ def load_version(path: Path, folder: Path, notice: Notice = ignore_notice) -> Di
 
 
 @explained
+@uncollected()
 def save(diagram: Diagram, path: str | Path, pulse: Pulse = _ignore_pulse) -> None:
     """Save a diagram atomically, with its large arrays in an array file in the same folder.
 

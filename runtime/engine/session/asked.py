@@ -13,6 +13,7 @@ from runtime.engine.session import lookup
 from runtime.engine.session.by_path import by_path
 from runtime.engine.session.later import Accumulated, Later
 from runtime.engine.session.run import Run, accumulate
+from runtime.gc_pause import uncollected
 
 if TYPE_CHECKING:
     from runtime.diagram.paths import PortPath
@@ -77,6 +78,7 @@ class Asked:
 class AskedValues(Asked):
     """A request of ``Session.run``."""
 
+    @uncollected()
     def __init__(self, program: Program, executor: Executor, ports: Collection[str] | None) -> None:
         found = lookup.ports_of(program, ports, executor.partial)
         super().__init__(program, executor, Request(found))
@@ -99,6 +101,7 @@ class AskedGradients(Asked):
     whether to keep values and contributions, all of them follow when one is first read.
     """
 
+    @uncollected()
     def __init__(
         self,
         program: Program,

@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from blocks.errors import FeedError, Location
 from runtime.engine.session.batches import Batches
+from runtime.gc_pause import uncollected
 
 if TYPE_CHECKING:
     from contextlib import AbstractContextManager
@@ -29,6 +30,7 @@ class Prepared:
     connects. The results are new arrays. Thread-safe: calls wait for each other.
     """
 
+    @uncollected()
     def __init__(
         self,
         program: Program,

@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 from runtime.calculus.dtypes import FLOATS, NUMPY
 from runtime.diagram.paths import PortPath
 from runtime.engine.compiled import wanted
-from runtime.engine.gc_pause import uncollected
 from runtime.engine.session.updating import Updating
+from runtime.gc_pause import uncollected
 
 if TYPE_CHECKING:
     from contextlib import AbstractContextManager

@@ -9,9 +9,9 @@ from numpy.typing import NDArray
 
 from blocks.errors import FeedError, Location
 from runtime.engine.compiled import Derived, Request, derive
-from runtime.engine.gc_pause import uncollected
 from runtime.engine.session import lookup
 from runtime.engine.session.batches import Batches
+from runtime.gc_pause import uncollected
 
 if TYPE_CHECKING:
     from collections.abc import Collection

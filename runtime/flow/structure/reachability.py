@@ -11,6 +11,7 @@ from runtime.calculus import Value, passes_gradient
 from runtime.calculus.dtypes import is_float
 from runtime.calculus.primitives.base import WIRE
 from runtime.flow.lazy import MANY
+from runtime.gc_pause import uncollected
 
 if TYPE_CHECKING:
     from runtime.engine.program import Program
@@ -126,6 +127,7 @@ class Graph:
     ports: a softmax that treats its shift as a constant cuts nothing.
     """
 
+    @uncollected()
     def __init__(self, program: Program) -> None:
         self.inputs: dict[Value, list[Edge]] = {}
         self.readers: dict[Value, list[Edge]] = defaultdict(list)
@@ -169,6 +171,7 @@ class Graph:
         """
         return self._search(starts, level, self.inputs, is_forward=False)
 
+    @uncollected()
     def claimed(self, starts: Iterable[Value], level: Gate) -> tuple[Reach, dict[Value, Value]]:
         """As ``backward``, but each value belongs to the first start that reaches it, which is
         returned with it, and its route leads back to that one.
@@ -187,6 +190,7 @@ class Graph:
                 owner |= dict.fromkeys(found.cost, start)
         return Reach(cost, via, is_forward=False), owner
 
+    @uncollected()
     def forward(self, starts: Iterable[Value], level: Gate) -> Reach:
         """Values from which gradient reaches ``starts`` through edges up to ``level``, likewise."""
         return self._search(starts, level, self.readers, is_forward=True)

@@ -12,6 +12,7 @@ from runtime.flow.structure.leaves import best_state
 from runtime.flow.structure.reachability import Gate
 from runtime.flow.structure.searches import LEVELS, LossSearches, Searches
 from runtime.flow.words.states import State
+from runtime.gc_pause import uncollected
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -36,6 +37,7 @@ class WireStates:
         self._searches = searches
         self._program = searches.program
 
+    @uncollected()
     def of_all(self, losses: LossSearches) -> Mapping[str, State]:
         """The states of all wires; they take memory for the wires that the losses reach."""
         near: dict[str, State] = {w: self.of_wire(losses, w) for w in self.reached(losses)}
@@ -126,6 +128,8 @@ class WireStates:
             for path, culprit in found.items()
             if not isinstance(program.block(path), ViewBlock)
         }
+        if not found:
+            return found
         feeding: dict[InstancePath, list[InstancePath]] = {}
         for key, target in program.wire_targets.items():
             feeding.setdefault(target, []).append(program.wire_sources[key].block)

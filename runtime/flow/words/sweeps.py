@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, TypeAlias
 from runtime.calculus.dtypes import is_float
 from runtime.flow.lazy import MANY
 from runtime.flow.structure.reachability import Gate
+from runtime.gc_pause import uncollected
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Sequence
@@ -44,6 +45,7 @@ class Sweeps:
         """The cutters that a set of numbers stands for, in trace order."""
         return [self._cutters[place] for place in found]
 
+    @uncollected()
     def behind(self, marked: Table, level: Gate) -> Table:
         """The marked values that a value's gradient reaches with slots up to ``level`` opened."""
         table = dict(marked)
@@ -56,6 +58,7 @@ class Sweeps:
                 table[value] = found
         return table
 
+    @uncollected()
     def ahead(self, marked: Table, level: Gate) -> Table:
         """The marked values whose gradient reaches a value with slots up to ``level`` opened."""
         table = dict(marked)
@@ -68,6 +71,7 @@ class Sweeps:
                 table[value] = found
         return table
 
+    @uncollected()
     def cutters_behind(self, wanted: Container[Value], level: Gate) -> Table:
         """The first closed slots on the routes from a value to the wanted ones behind it.
 
@@ -88,6 +92,7 @@ class Sweeps:
                 table[value] = found
         return table
 
+    @uncollected()
     def cutters_ahead(
         self, opened: Mapping[Value, object], owners: Mapping[Value, object], level: Gate
     ) -> Table:

@@ -61,13 +61,17 @@ class NumpyEngine:
         places: Sequence[tuple[Value, Array]] = (),
         *,
         rows: Collection[Value] = (),
+        sparse: Collection[Value] = (),
     ) -> Plan:
-        """Plan some values; see ``Plan`` for arrays of the caller. ``rows`` make no difference."""
+        """Plan some values; see ``Plan`` for arrays of the caller, and for what is ``sparse``.
+        ``rows`` make no difference.
+        """
+        how = outputs, self.passes, leaves, places, sparse
         if self.count is None:
-            return Plan(outputs, self.passes, leaves, places)
+            return Plan(*how)
         context = copy_context()
         context.run(threads.own, self.count)
-        return context.run(_LimitedPlan, self.count, outputs, self.passes, leaves, places)
+        return context.run(_LimitedPlan, self.count, *how)
 
     def memory(self, *, rows: Collection[Value] = ()) -> PlannedMemory:
         """An empty memory. ``rows`` make no difference."""

@@ -188,6 +188,7 @@ class Plan:
         read = {x for task in tasks for x in task.inputs}
         result: list[Task] = []
         for task in tasks:
+            memory = None
             if (
                 isinstance(task, PlainTask | SparseTask)
                 and task.value in kept
@@ -195,11 +196,11 @@ class Plan:
                 and not task.value.primitive.view
                 and task.value.size >= WORTH_GIVING
             ):
-                if isinstance(task, PlainTask):
-                    task = FreshTask(task)
-                    self._fresh[task.value] = task.memory
-                else:
-                    self._fresh[task.value] = task.give_away()
+                memory = self._fresh[task.value] = FreshMemory(task.value)
+            if isinstance(task, SparseTask):
+                task.settle(memory)
+            elif isinstance(task, PlainTask) and memory is not None:
+                task = FreshTask(task, memory)
             result.append(task)
         return result
 

@@ -163,16 +163,16 @@ class FreshMemory:
 class FreshTask(GivenTask):
     """A result that no task reads, written into new memory."""
 
-    def __init__(self, task: PlainTask) -> None:
+    def __init__(self, task: PlainTask, memory: FreshMemory) -> None:
         super().__init__(task.value, task.inputs)
         self._kernel = task.kernel
-        self.memory = FreshMemory(task.value)
+        self._memory = memory
 
     def bind(self, arrays: Arrays) -> list[Step]:
         """One step that finds or makes an array and fills it."""
         kernel, attributes = self._kernel, self.value.attributes
         inputs = [arrays[source] for source in self.inputs]
-        return [partial(self.memory.write, lambda out: kernel(*inputs, out=out, **attributes))]
+        return [partial(self._memory.write, lambda out: kernel(*inputs, out=out, **attributes))]
 
 
 def _copy(kernel: Callable[..., Array], x: Array, out: Array, attributes: Any) -> None:

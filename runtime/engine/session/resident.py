@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from runtime.engine.compiled import Derived
     from runtime.engine.plan.numpy_engine import NumpyEngine
     from runtime.engine.plan.plan import Plan
+    from runtime.engine.plan.sparse.sparse_rows import SparseRows
     from runtime.engine.program import Program
     from runtime.engine.session.batches import Batches
     from runtime.engine.session.store import Store
@@ -36,6 +37,8 @@ class ResidentCall:
     def __init__(self, owner: Resident, plan: Plan, derived: Derived) -> None:
         self.plan = plan
         self._owner = owner
+        gradients = derived.results["gradients"].items()
+        self._gradients = {name: value for name, value in gradients if value is not None}
         values = derived.results["values"].items()
         self._values = {PortPath(port): value for port, value in values if value is not None}
 
@@ -43,6 +46,10 @@ class ResidentCall:
         """Run for the session's step number; raises RunError if a block fails."""
         self._owner.set_step()
         self.plan.run()
+
+    def rows(self, table: str) -> SparseRows:
+        """The gradient of a table in the last run."""
+        return self.plan.rows(self._gradients[table])
 
     def total(self, port: PortPath) -> Callable[[], float]:
         """Returns the sum of a port's elements in the last run: what a head adds to the loss."""
@@ -89,15 +96,21 @@ class Resident(Updating):
         self._leaves |= {self.program.leaves[path].value: a for path, a in arrays.items()}
 
     @uncollected()
-    def plan(self, pending: Pending, gradients: Mapping[str, Array]) -> ResidentCall:
-        """Plan a request that leaves gradients in these contiguous arrays, by variable."""
+    def plan(
+        self, pending: Pending, gradients: Mapping[str, Array], tables: Collection[str] = ()
+    ) -> ResidentCall:
+        """Plan a request that leaves gradients in these contiguous arrays, by variable; those of
+        ``tables`` have a form, and are kept as rows.
+        """
         results = pending.derived.results
         places = [
             (value, gradients[name])
             for name, value in results["gradients"].items()
             if value is not None and name in gradients
         ]
-        plan = self._engine.plan(wanted(results), self._leaves, places)
+        found = results["gradients"].items()
+        sparse = [value for name, value in found if value is not None and name in tables]
+        plan = self._engine.plan(wanted(results), self._leaves, places, sparse=sparse)
         self._leaves |= plan.leaves
         self._version = -1
         return ResidentCall(self, plan, pending.derived)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
@@ -68,6 +69,10 @@ class AdagradArithmetic(Arithmetic[AdagradMethod]):
 
     def _slot_names(self) -> Sequence[str]:
         return ("sum",)
+
+    def _rests(self, dtype: np.dtype[Any]) -> bool:
+        """Unless eps is lost in the dtype: then an element without any gradient becomes 0 / 0."""
+        return bool(dtype.type(self.method.eps) > 0)
 
     def _move(self, count: int, lr: float) -> Move:
         eps, rate = self.method.eps, lr / (1 + (count - 1) * self.method.lr_decay)

@@ -91,6 +91,14 @@ class Arithmetic(ABC, Generic[M]):
 
         return work
 
+    def rests(self, dtype: np.dtype[Any], weight_decay: float) -> bool:
+        """Whether a gradient of 0 changes no bit of values and state, whatever these are."""
+        return not (weight_decay or self.method.maximize) and self._rests(dtype)
+
+    def _rests(self, dtype: np.dtype[Any]) -> bool:
+        """As ``rests``, for a gradient that is neither changed nor negated."""
+        return False
+
     def _room(self, dtype: np.dtype[Any], size: int) -> tuple[Array, ...]:
         """Arrays to work in, one of them for the gradient with what is added to it."""
         room = self._rooms.get((dtype, size))

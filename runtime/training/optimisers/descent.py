@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
@@ -31,6 +32,9 @@ class SGDArithmetic(Arithmetic[SGDMethod]):
 
     def _slot_names(self) -> Sequence[str]:
         return ("momentum_buffer",) if self.method.momentum else ()
+
+    def _rests(self, dtype: np.dtype[Any]) -> bool:
+        return not self.method.momentum
 
     def _move(self, count: int, lr: float) -> Move:
         momentum, dampening = self.method.momentum, self.method.dampening

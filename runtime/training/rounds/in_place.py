@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextvars import copy_context
 from typing import TYPE_CHECKING, Any
@@ -42,9 +43,12 @@ class InPlaceRounds:
         self._averages = [Averaging(rule, pairs) for rule, pairs in recipe.averages]
         self._values = Arena()
         found = forms(resident.program)
-        for _, parts in self.parts():
-            for part in parts:
-                part.settle(self._values, found)
+        owners = Counter(name for rule in recipe.rules for name in rule.variables)
+        shared = {name for name, count in owners.items() if count > 1}
+        for turn in self.turns:
+            turn.settle(self._values, found, shared)
+        for average in self._averages:
+            average.settle(self._values, found)
         resident.settle(self._values.arrays)
         for turn in self.turns:
             turn.plan(resident)
@@ -78,6 +82,7 @@ class InPlaceRounds:
     def refresh(self) -> None:
         """Take over what was set in the session; raises FeedError for an input without a value."""
         self._resident.refresh()
+        self._reset()
 
     def assigned(self) -> Mapping[str, Array]:
         """What was set in the session, by path, but for the variables that move."""
@@ -88,6 +93,11 @@ class InPlaceRounds:
         for path, target in self._values.arrays.items():
             np.copyto(target, variables[path])
         self._resident.moved()
+        self._reset()
+
+    def _reset(self) -> None:
+        for turn in self.turns:
+            turn.reset()
 
     def make(self, first: int, count: int) -> tuple[list[StepRecord], DivergedError | None]:
         """Make one round, whatever ``count`` is; see ``Rounds``."""

@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from runtime.engine.norms import sum_of_squares
+from runtime.engine.plan.sparse.forms import form_of
+from runtime.engine.plan.sparse.sparse_rows import added
 from runtime.training.diverged import DivergedError
 from runtime.training.optimisers import arithmetic_of, rate
 from runtime.training.optimisers.clipping import clip_gradients
 from runtime.training.records import OptimiserRecord
 from runtime.training.rounds.arenas import Arena, Form, Stretch, in_order, stretches
 from runtime.training.rounds.rounds import Sizes
+from runtime.training.rounds.tables import Table
 
 if TYPE_CHECKING:
     from runtime.diagram.paths import PortPath
@@ -85,6 +88,7 @@ class Turn:
         self._pass = Arena() if self.rule.accumulate > 1 else self._gradient
         self._parts: list[_Part] = []
         self._meters: list[_Meter] = []
+        self._tables: list[Table] = []
         self._values = Arena()
         self._call: ResidentCall
         self._totals: dict[str, Callable[[], float]] = {}
@@ -92,27 +96,44 @@ class Turn:
 
     def sizes(self) -> list[Sizes]:
         """The sizes of its variables and gradients, for each dtype and rate."""
-        return [meter.sizes() for meter in self._meters if meter.paths]
+        found = [meter.sizes() for meter in self._meters if meter.paths]
+        return found + [table.sizes() for table in self._tables]
 
     def value(self, path: str) -> Array:
         """A copy of a variable as it is now."""
         return self._values.arrays[path].copy()
 
-    def settle(self, values: Arena, forms: Mapping[str, Form]) -> None:
-        """Give the variables their memory, unless another optimiser did, and the gradients."""
+    def settle(self, values: Arena, forms: Mapping[str, Form], shared: Collection[str]) -> None:
+        """Give the variables their memory, unless another optimiser did, and the gradients.
+
+        Variables that are ``shared`` with another optimiser are updated as wholes.
+        """
         self._values = values
         for names in self._groups(forms):
+            lr, decay = self._resolved.numbers_of(names[0])
+            tables = [n for n in names if n not in shared and self._has_few_rows(forms[n], decay)]
+            names = [name for name in names if name not in tables]
             for arena in (values, self._gradient, self._pass):
                 arena.add(forms[name] for name in names)
-            lr, decay = self._resolved.numbers_of(names[0])
+            values.add(forms[name] for name in tables)
             for stretch in stretches((values, names), (self._gradient, names)):
                 slots = self._arithmetic.slots(stretch.flat[0])
                 self._parts.append(_Part(stretch, lr, decay, slots))
                 self._meters.append(_Meter(stretch))
+            for name in tables:
+                array = values.arrays[name]
+                slots = self._arithmetic.slots(array)
+                self._tables.append(Table(name, array, slots, lr, decay))
+
+    def reset(self) -> None:
+        """The variables may have other values than the last update left."""
+        for table in self._tables:
+            table.reset()
 
     def plan(self, resident: Resident) -> None:
         """Plan the passes, once all variables have their memory."""
-        self._call = call = resident.plan(self._pending, self._pass.arrays)
+        tables = [table.path for table in self._tables]
+        self._call = call = resident.plan(self._pending, self._pass.arrays, tables)
         self._totals = {str(head): call.total(head) for head in self.heads}
         self._means = {str(port): call.mean(port) for port in self._ports}
         self._arithmetic.compiles = resident.compiles
@@ -131,16 +152,19 @@ class Turn:
             for total, block in zip(self._gradient.blocks, self._pass.blocks, strict=True):
                 np.copyto(total, block)
             for _ in range(times - 1):
+                before = [table.gradient for table in self._tables]
                 self._one_pass(session, False)
                 totals = {port: total + self.losses[port] for port, total in totals.items()}
                 for total, block in zip(self._gradient.blocks, self._pass.blocks, strict=True):
                     np.add(total, block, out=total)
+                for table, rows in zip(self._tables, before, strict=True):
+                    table.gradient = added([rows, table.gradient])
             if self.rule.reduce == "mean":
                 totals = {port: total / times for port, total in totals.items()}
-                for total in self._gradient.blocks:
+                for total in self._gradients():
                     np.divide(total, times, out=total)
             self.losses = totals
-            squared = _squares(self._gradient.blocks)
+            squared = _squares(self._gradients())
         self.norm = math.sqrt(squared) if self.connected else None
 
     def update(self) -> None:
@@ -148,25 +172,27 @@ class Turn:
 
         Raises DivergedError where a variable is not finite after it.
         """
-        if not self._parts:
+        if not self.connected:
             return
         if self.rule.clip is not None:
-            clip_gradients(self._gradient.blocks, self.rule.clip, self.norm or 0.0)
-        rates = [rate(self.rule.schedule, part.lr, self.updates) for part in self._parts]
-        self.updates += 1
-        self.lr = rates[0]
-        for part, lr in zip(self._parts, rates, strict=True):
+            clip_gradients(self._gradients(), self.rule.clip, self.norm or 0.0)
+        count = self.updates + 1
+        for part in self._parts:
             values, gradient = part.stretch.flat
             self._arithmetic.update(
                 values,
                 gradient,
                 part.slots,
-                count=self.updates,
-                lr=lr,
+                count=count,
+                lr=self._rate(part.lr),
                 weight_decay=part.weight_decay,
             )
-        blocks = [part.stretch.flat[0] for part in self._parts]
-        if not math.isfinite(_squares(blocks)):
+        squared = _squares(part.stretch.flat[0] for part in self._parts)
+        for table in self._tables:
+            squared += table.update(self._arithmetic, count, self._rate(table.lr))
+        self.lr = self._rate(self._resolved.numbers_of(self.connected[0])[0])
+        self.updates = count
+        if not math.isfinite(squared):
             self._require_finite_variables()
 
     def record(self) -> OptimiserRecord:
@@ -184,6 +210,10 @@ class Turn:
             for part in self._parts
             for slot, flat in part.slots.items()
             for path, array in part.stretch.parts(flat).items()
+        } | {
+            f"{slot}/{table.path}": array.reshape(-1).copy()
+            for table in self._tables
+            for slot, array in table.slots.items()
         }
 
     def restore(self, arrays: Mapping[str, Array], updates: int) -> None:
@@ -193,6 +223,9 @@ class Turn:
             for slot, flat in part.slots.items():
                 for path, array in part.stretch.parts(flat).items():
                     np.copyto(array, arrays[f"{slot}/{path}"].reshape(-1))
+        for table in self._tables:
+            for slot, array in table.slots.items():
+                np.copyto(array, arrays[f"{slot}/{table.path}"].reshape(array.shape))
 
     def _groups(self, forms: Mapping[str, Form]) -> list[list[str]]:
         """The variables with a gradient, apart where rate, decay or dtype differ."""
@@ -208,23 +241,45 @@ class Turn:
         self.losses = {head: total() for head, total in self._totals.items()}
         if watch:
             self.watched = {port: mean() for port, mean in self._means.items()}
-        squared = _squares(self._pass.blocks)
+        for table in self._tables:
+            table.gradient = self._call.rows(table.path)
+        squared = _squares([*self._pass.blocks, *self._rows()])
         if not math.isfinite(sum(self.losses.values()) + squared):
             self._require_finite_pass()
         session.step_number += 1
         return squared
 
+    def _rate(self, lr: float) -> float:
+        return rate(self.rule.schedule, lr, self.updates)
+
+    def _gradients(self) -> list[Array]:
+        """All numbers of the gradient that may differ from 0, in one dimension."""
+        return [*self._gradient.blocks, *self._rows()]
+
+    def _rows(self) -> list[Array]:
+        return [table.gradient.values.reshape(-1) for table in self._tables]
+
+    def _has_few_rows(self, form: Form, weight_decay: float) -> bool:
+        """Whether an update has to move only those rows of a variable that were looked up."""
+        gradient = self._pending.derived.results["gradients"][form.path]
+        by_rows = gradient is not None and form_of(gradient) is not None
+        return by_rows and self._arithmetic.rests(form.dtype, weight_decay)
+
     def _require_finite_pass(self) -> None:
         losses = tuple(name for name, loss in self.losses.items() if not math.isfinite(loss))
         if losses:
             raise DivergedError("loss", losses, self.name)
-        names = _not_finite(self._pass.arrays)
+        tables = {table.path: table.gradient.values for table in self._tables}
+        names = _not_finite(self._pass.arrays | tables)
         if names:
             raise DivergedError("gradient", names, self.name)
 
     def _require_finite_variables(self) -> None:
         parts = [part.stretch.parts(part.stretch.flat[0]) for part in self._parts]
-        names = _not_finite({path: array for part in parts for path, array in part.items()})
+        names = _not_finite(
+            {path: array for part in parts for path, array in part.items()}
+            | {table.path: table.values for table in self._tables}
+        )
         if names:
             raise DivergedError("variable", names, self.name)
 

@@ -23,12 +23,15 @@ Measure = Callable[[SparseRows], float]
 
 
 class SparseTask(Task):
-    """The rows of a form; with ``whole`` the whole array of them too, and what is measured."""
+    """The rows of a form; with ``whole`` the whole array of them too, and what is measured.
+
+    Passes take the form's value for one of its ``values`` in any case; ``settle`` ends that.
+    """
 
     def __init__(self, form: Form, whole: bool, measures: Mapping[Value, Measure]) -> None:
         self.form = form
         self.value = form.value
-        self.values = [*([form.value] if whole else []), *measures]
+        self.values = [form.value, *measures]
         self.inputs = read_by(form)
         self._whole = whole
         self.measures = measures
@@ -48,11 +51,11 @@ class SparseTask(Task):
         """The values of the form, and what is measured."""
         return [*inside(self.form), *self.measures]
 
-    def give_away(self) -> FreshMemory:
-        """Leave the whole array in memory of the caller's from now on."""
-        self._fresh = FreshMemory(self.value)
-        self.values = [value for value in self.values if value is not self.value]
-        return self._fresh
+    def settle(self, fresh: FreshMemory | None) -> None:
+        """Leave the whole array, if it is wanted, in memory of the plan's, or in ``fresh`` one."""
+        self._fresh = fresh
+        if fresh is not None or not self._whole:
+            self.values = [*self.measures]
 
     def bind(self, arrays: Arrays) -> list[Step]:
         """One step, as the rows are other ones in each run."""

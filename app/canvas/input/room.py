@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -73,18 +73,17 @@ def _scene_after(before: Scene, diagram: Diagram) -> Scene:
     return after
 
 
-def _following(scene: Scene, blocks: Collection[int]) -> set[int]:
+def _following(scene: Scene, blocks: Collection[int]) -> Iterator[int]:
     """The blocks that the outputs of ``blocks`` lead to."""
-    readers: dict[int, list[int]] = {}
-    for source, target in scene.wire_blocks.tolist():
-        readers.setdefault(source, []).append(target)
+    outward, index = scene.page.ends.outward, scene.index
     found: set[int] = set()
     waiting = list(blocks)
     while waiting:
-        ahead = [block for block in readers.get(waiting.pop(), ()) if block not in found]
-        found.update(ahead)
+        readers = outward.get(scene.names[waiting.pop()], ())
+        ahead = {index[target.block] for target in readers} - found
+        found |= ahead
         waiting += ahead
-    return found
+        yield from ahead
 
 
 def _moves(scene: Scene, shifts: Floats) -> list[Change]:

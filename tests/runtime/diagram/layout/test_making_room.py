@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -83,6 +84,68 @@ def test_new_blocks_cover_nothing_and_nothing_is_covered_anew(corners, data):
     assert len({shifts[i] for i in new}) == 1
     inside = {(i, j) for i, j in covers(blocks) if {i, j} <= new or not {i, j} & new}
     assert covers(moved) <= inside
+
+
+def cleared(settled: list[np.ndarray], group: list[np.ndarray]) -> float:
+    """How far a group goes to the right, by steps of the grid, until it is clear of the others."""
+    far = 0.0
+    while True:
+        ends = [
+            (x + w) - (left + far)
+            for left, top, width, height in group
+            for x, y, w, h in settled
+            if x < (left + far) + width + 10.0 and x + w > (left + far) - 10.0
+            and y < top + height + 10.0 and y + h > top - 10.0
+        ]  # fmt: skip
+        if not ends:
+            return far
+        far += np.ceil((max(ends) + 20.0) / 10.0) * 10.0
+
+
+def pushed_one_by_one(blocks: np.ndarray, new: list[int], following: list[int]) -> np.ndarray:
+    """What ``push_aside`` computes, by comparing every block with every other one."""
+    shifts, group = np.zeros(len(blocks)), blocks[new]
+    centre = (group[:, 0].min() + (group[:, 0] + group[:, 2]).max()) / 2.0
+    others = [i for i in range(len(blocks)) if i not in new]
+    before = [blocks[i] for i in others if blocks[i, 0] + blocks[i, 2] / 2.0 < centre]
+    shifts[new] = cleared(before, list(group))
+
+    def now(number: int) -> np.ndarray:
+        return blocks[number] + np.array([shifts[number], 0.0, 0.0, 0.0])
+
+    came = [now(i) for i in new]
+    after = [i for i in others if i in following]
+    covered = [blocks[i, 0] for i in after if cleared(came, [blocks[i]])]
+    after = [i for i in after if covered and blocks[i, 0] >= min(covered)]
+    if after:
+        shifts[after] = cleared(came, [blocks[i] for i in after])
+        came += [now(i) for i in after]
+    for i in sorted(set(others) - set(after), key=lambda i: (blocks[i, 0], i)):
+        shifts[i] = cleared(came, [blocks[i]])
+        if shifts[i]:
+            came.append(now(i))
+    return shifts
+
+
+@pytest.mark.parametrize("spread", [300.0, 900.0, 3000.0])
+@pytest.mark.parametrize("seed", range(12))
+def test_looking_at_neighbours_only_moves_what_comparing_all_does(seed, spread):
+    rng = np.random.default_rng(seed)
+    count, few = int(rng.integers(2, 60)), int(rng.integers(1, 20))
+    corners = rng.integers(-spread, spread, (count, 2)).astype(float)
+    sizes = rng.choice([52.0, 160.0, 400.0, 900.0], (count, 2), p=[0.4, 0.4, 0.15, 0.05])
+    blocks, order = np.concatenate([corners, sizes], axis=1), rng.permutation(count).tolist()
+    new, following = order[:few], order[few // 2 : int(rng.integers(count))]
+    shifts = push_aside(blocks, new, following)
+    np.testing.assert_array_equal(shifts, pushed_one_by_one(blocks, sorted(new), following))
+
+
+def test_what_follows_is_only_asked_for_where_it_matters():
+    def unknown():
+        raise AssertionError("nothing is covered")
+        yield 0
+
+    assert not push_aside(rects((0, 0), (240, 0)), [1], unknown()).any()
 
 
 @given(st.lists(places, max_size=12), st.lists(places, min_size=1, max_size=3))

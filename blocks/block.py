@@ -296,8 +296,12 @@ class Block(BaseModel):
                 cls.family = cls.__module__.rpartition(".")[2]
             cls.inputs = _ports_of(cls)
             _check(cls)
-        if not cls.__module__.startswith("blocks."):  # which are built on first use
+        if not cls.__module__.startswith(("blocks.", "runtime.")):  # which are built on first use
             cls.model_rebuild(raise_errors=False, _types_namespace={})
+
+
+for _name in Block.__class_vars__:  # known as no fields, and else evaluated for each subclass
+    Block.__annotations__.pop(_name, None)
 
 
 class Source(Block):

@@ -141,7 +141,8 @@ GUIDES = {
             for name in modules(f"runtime/cli/{room}")
         },
         lambda: set(COMMANDS),
-        "Command {0} can't be called: add its name to COMMANDS in runtime/cli/__init__.py.",
+        "Command {0} can't be called: add its name and summary to COMMANDS in "
+        "runtime/cli/__init__.py.",
     ),
     "command, its test": Guide(
         lambda: set(COMMANDS),

@@ -1,18 +1,21 @@
-"""An expression as a block."""
+"""An expression as a block.
+
+What reads expressions is imported when there is one: every diagram asks whether it has any.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from pydantic import field_validator, model_validator
 
 from blocks.block import InputPort
 from blocks.errors import ParameterError
-from blocks.formulas.content import NOT_INPUTS, Content, content_of
-from blocks.formulas.notation import latex, plain
-from blocks.formulas.places import FormulaError, with_keywords
 from blocks.library.pages import Composite
+
+if TYPE_CHECKING:
+    from blocks.formulas.content import Content
 
 
 class Formula(Composite):
@@ -35,6 +38,8 @@ class Formula(Composite):
     @classmethod
     def port(cls, name: str) -> InputPort | None:
         """Any name of Python may be an input: which are, is known of a block."""
+        from blocks.formulas.content import NOT_INPUTS
+
         return InputPort(name) if name.isidentifier() and name not in NOT_INPUTS else None
 
     def input_ports(self) -> tuple[InputPort, ...]:
@@ -47,19 +52,27 @@ class Formula(Composite):
 
     def label(self) -> str:
         """The expression as mathematics, in one line."""
+        from blocks.formulas.notation import plain
+
         return plain(self.expression)
 
     def latex(self) -> str:
         """The expression in LaTeX, without dollar signs."""
+        from blocks.formulas.notation import latex
+
         return latex(self.expression)
 
     @property
     def content(self) -> Content:
         """The blocks that run inside."""
+        from blocks.formulas.content import content_of
+
         return content_of(self.expression)
 
     def with_part(self, part: str, values: Mapping[str, Any]) -> str:
         """The expression with parameters of a block inside set; raises ParameterError."""
+        from blocks.formulas.places import with_keywords
+
         try:
             return with_keywords(self.expression, self.content.places[part], values)
         except (KeyError, ValueError) as error:
@@ -71,6 +84,9 @@ class Formula(Composite):
     @field_validator("expression")
     @classmethod
     def _check_expression(cls, expression: str) -> str:
+        from blocks.formulas.content import content_of
+        from blocks.formulas.places import FormulaError
+
         try:
             content_of(expression)
         except FormulaError as error:

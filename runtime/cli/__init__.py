@@ -8,9 +8,10 @@ import importlib
 import keyword
 import os
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import redirect_stderr, suppress
 from io import StringIO
+from itertools import chain
 from typing import Annotated, Any
 
 import typer
@@ -31,31 +32,34 @@ from runtime.publish.printable import visible
 from runtime.publish.problems import Problem
 from runtime.version import __version__
 
-COMMANDS = (
-    "run",
-    "flow",
-    "whatif",
-    "doctor",
-    "train",
-    "timeline",
-    "quiz",
-    "lesson",
-    "grade",
-    "study",
-    "check",
-    "bench",
-    "diff",
-    "picture",
-    "publish",
-    "import",
-    "export",
-    "blocks",
-    "schema",
-    "demo",
-    "edit",
-)
+COMMANDS: Mapping[str, str] = {
+    "run": "Run a diagram: values, gradients, wires.",
+    "flow": "Show which wires carry gradient, and why the others don't.",
+    "whatif": "Try a change: gradients and wires, before and after.",
+    "doctor": "Rank what is wrong with a diagram's gradients.",
+    "train": "Train a diagram by its recipe, into a folder.",
+    "timeline": "Show one training step, block by block: forward, seed, backward and update.",
+    "quiz": "Ask about gradients, states, values and stops of a diagram, with answers to choose "
+    "from.",
+    "lesson": "Walk through a lesson: read, predict, change, and see what is computed.",
+    "grade": "Mark learners' answers to a lesson, and count the misconceptions behind wrong ones.",
+    "study": "Train a diagram with other numbers and seeds, side by side.",
+    "check": "List all problems of diagrams, with places.",
+    "bench": "Measure where time goes, block by block.",
+    "diff": "Compare two diagrams, and what the difference does to gradients.",
+    "picture": "Draw a diagram as PNG, SVG, PDF or TikZ.",
+    "publish": "Write a page for readers without Gradwire: they change numbers and open stops, "
+    "and see why.",
+    "import": "Import a model of another system as a diagram.",
+    "export": "Write a diagram as Python source that needs no Gradwire, or as an ONNX model.",
+    "blocks": "List the blocks, or say everything about one.",
+    "schema": "Write the JSON Schema of diagram files.",
+    "demo": "Run the seed diagram, then open it.",
+    "edit": "Open the editor; `gradwire FILE` does the same.",
+}
 """Names of the commands, and of the modules whose function of the same name they call; those of
-keywords of Python end in ``_``."""
+keywords of Python end in ``_``. With the first lines of their docstrings: ``--help`` and the
+completion of names import no command."""
 
 _ROOMS = {"train": "runs", "study": "runs", "import": "interchange", "export": "interchange"}
 """The rooms of commands whose modules are not in the room ``commands``."""
@@ -126,8 +130,10 @@ def _discard_output() -> None:
             os.dup2(nowhere, stream.fileno())
 
 
-def application(commands: Iterable[str] = COMMANDS) -> typer.Typer:
-    """The typer application with these commands."""
+def application(loaded: Collection[str] = COMMANDS, *, alone: bool = False) -> typer.Typer:
+    """The typer application: of commands that are not ``loaded`` it knows what they are for, and
+    with ``alone`` nothing.
+    """
     app = typer.Typer(
         name="gradwire",
         rich_markup_mode=None,
@@ -138,11 +144,29 @@ def application(commands: Iterable[str] = COMMANDS) -> typer.Typer:
         "the diagram is too large to run, 130 interrupted.",
     )
     app.callback()(_about)
-    for name in commands:
-        room = f"runtime.cli.{_ROOMS.get(name, 'commands')}"
-        named = f"{name}_" if keyword.iskeyword(name) else name
-        app.command(name)(getattr(importlib.import_module(f".{named}", room), named))
+    for name, summary in COMMANDS.items():
+        if name in loaded:
+            app.command(name)(_command(name))
+        elif not alone:
+            app.command(name, help=summary)(_not_loaded)
     return app
+
+
+def _command(name: str) -> Callable[..., Any]:
+    room = f"runtime.cli.{_ROOMS.get(name, 'commands')}"
+    named = f"{name}_" if keyword.iskeyword(name) else name
+    command: Callable[..., Any] = getattr(importlib.import_module(f".{named}", room), named)
+    return command
+
+
+def _not_loaded() -> None:
+    """A command that was not typed: never called."""
+
+
+def _words(typed: Iterable[str]) -> set[str]:
+    """What was typed, also where a shell asks how to complete it."""
+    completed = (os.environ.get(name, "") for name in ("COMP_WORDS", "_TYPER_COMPLETE_ARGS"))
+    return {*typed, *chain.from_iterable(words.split() for words in completed)}
 
 
 def _call(typed: list[str]) -> int:
@@ -150,11 +174,12 @@ def _call(typed: list[str]) -> int:
     if not is_command and len(typed) > 1 and not os.path.exists(typed[0]):
         near = did_you_mean(typed[0], COMMANDS) or "`gradwire --help` lists the commands."
         return _report(UsageError(f"There is no command {typed[0]!r}.", next_step=near))
-    if not is_command:
+    completes = _COMPLETION in os.environ
+    if not (is_command or completes):
         typed = ["edit", *typed]
-    alone = typed[0] in COMMANDS and _COMPLETION not in os.environ
+    alone = not completes and typed[0] in COMMANDS
     try:
-        command = typer.main.get_command(application(typed[:1] if alone else COMMANDS))
+        command = typer.main.get_command(application(_words(typed), alone=alone))
         code = command.main(
             args=typed, prog_name="gradwire", complete_var=_COMPLETION, standalone_mode=False
         )

@@ -7,7 +7,6 @@ from functools import lru_cache
 from itertools import islice
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from blocks.formulas.content import content_of
 from blocks.library.formula import Formula
 from blocks.library.pages import Page as PageBlock
 from blocks.library.pages import PageInput, PageOutput, Scan
@@ -93,6 +92,8 @@ def _joins(diagram: DiagramView, scan: Scan, part: InstancePath) -> bool:
 @lru_cache(maxsize=256)
 def inside(expression: str) -> Page:
     """The blocks that run inside a Formula block, as a page. Raises FormulaError."""
+    from blocks.formulas.content import content_of  # few diagrams have Formula blocks
+
     content = content_of(expression)
     wires = {PortName(*target): PortName(*source) for target, source in content.wires.items()}
     return Page(content.blocks, wires)

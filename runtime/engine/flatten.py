@@ -18,7 +18,6 @@ from runtime.diagram.model import MAIN, Diagram, Page, own_ports, page_ports, po
 from runtime.diagram.pages import inside
 from runtime.diagram.paths import ROOT, InstancePath, PortName, PortPath, WirePath
 from runtime.engine.flat import Flat, Instance
-from runtime.engine.unrolling import unroll
 
 if TYPE_CHECKING:
     from blocks.values import PortLiteral
@@ -92,6 +91,8 @@ def _steps(flat: Flat, diagram: Diagram, instance: Instance, scan: Scan, whole: 
     inner = page_ports(page)
     if any(scan_problems(scan, inner, Location())):
         return []
+    from runtime.engine.unrolling import unroll  # few diagrams have a Scan
+
     return [
         _Use(
             step.path,

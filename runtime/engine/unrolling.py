@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from blocks.library.pages.scan import Elements, GoesOn, Kept, Stacked
+from blocks.library.pages.joins import Elements, GoesOn, Kept, Stacked
 from blocks.terms import term_name
 from runtime.diagram.paths import InstancePath
 from runtime.engine.flat import Flat, Instance

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 from blocks.library.gradient import StopGradient
 from runtime.flow.structure.leaves import counted
 from runtime.flow.structure.surrogates import surrogates
-from runtime.flow.tools.contracts import Contract, unowned, unowned_sentence
 from runtime.flow.words.sentences import names
 from runtime.flow.words.states import PASSING
 
@@ -19,6 +18,7 @@ if TYPE_CHECKING:
     from runtime.engine.program import Program
     from runtime.flow.analyse import Flow
     from runtime.flow.observed import ObservedFlow
+    from runtime.flow.tools.contracts import Contract
 
 
 SURROGATE = "≈ {0} deliberately sends back something other than its derivative."
@@ -59,6 +59,8 @@ def badges(
     ``contracts``, a session's ``updated`` and the recipe of the current ``diagram`` determine which
     variables are updated.
     """
+    from runtime.flow.tools.contracts import unowned, unowned_sentence  # not of every import
+
     shown = diagram or observed.diagram
     training = None if shown is None else shown.training
     return [

@@ -17,7 +17,6 @@ from runtime.diagram.paths import InstancePath, PortPath, WirePath
 from runtime.engine.norms import rms
 from runtime.flow.lazy import overlaid
 from runtime.flow.numbers.contributions import Contributions
-from runtime.flow.numbers.elsewhere import Elsewhere
 from runtime.flow.numbers.flat_spots import Zero
 from runtime.flow.numbers.magnitudes import measure
 from runtime.flow.numbers.origins import Origin, Values
@@ -33,6 +32,7 @@ if TYPE_CHECKING:
     from runtime.diagram import Diagram
     from runtime.engine import Run
     from runtime.flow.analyse import Flow
+    from runtime.flow.numbers.elsewhere import Elsewhere
 
 Array = NDArray[Any]
 ALL = PortPath()
@@ -253,6 +253,8 @@ class ObservedFlow:
 
     def elsewhere(self, loss: str | None = None) -> Elsewhere | None:
         """What other systems compute for the run of a loss; None where it was not run."""
+        from runtime.flow.numbers.elsewhere import Elsewhere  # a table of many systems
+
         key = self._key(loss)
         contributions = self._of(key)
         if contributions is not None and key not in self._elsewhere:

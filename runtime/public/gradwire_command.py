@@ -14,6 +14,8 @@ def main() -> int:
     """Run the command line and return the exit code."""
     # Threads of OpenBLAS, which otherwise compute nothing for 100 ms at each start.
     os.environ.setdefault("OPENBLAS_THREAD_TIMEOUT", "20")
+    # Plug-ins of pydantic, which reads the metadata of all that is installed to look for them.
+    os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")
     gc.disable()  # nothing that is imported is garbage
     try:
         import gradwire  # noqa: F401  # for its check: raises ImportError where another package hides one of ours

@@ -16,14 +16,13 @@ from typing import TYPE_CHECKING, Any
 from numpy.typing import NDArray
 
 from blocks import Tensor
+from blocks.library.views import ViewBlock
 from blocks.trees import Passive
 from runtime.diagram.paths import InstancePath, PortPath
 from runtime.flow.numbers.origins import Values
 from runtime.flow.words.formatting import number, size
 from runtime.publish.printable import one_line
 from runtime.publish.text import Part, Table, array_text
-from runtime.views.sketches import sketch
-from runtime.views.views import Views
 
 if TYPE_CHECKING:
     from runtime.engine import Run, Session
@@ -150,6 +149,8 @@ class RunReport:
         """A table of what views show, and a sketch of each that has one."""
         if not self.views:
             return []
+        from runtime.views.sketches import sketch  # few diagrams have views
+
         rows = tuple(
             (block, one_line(picture.summary), one_line("; ".join(picture.notes)))
             for block, picture in self.views.items()
@@ -226,10 +227,20 @@ def run_report(
             if isinstance(leaf, Passive)
         },
         tuple(Values(session.program, run.values).origins(run.losses)),
-        Views().pictures(session.diagram, session.program, run.values, session.step_number),
+        _pictures(session, run),
         session.engine.name,
         session.engine.device,
     )
+
+
+def _pictures(session: Session, run: Run) -> Mapping[InstancePath, Picture]:
+    """What the views of the diagram show, by their paths."""
+    program = session.program
+    if not any(isinstance(program.block(path), ViewBlock) for path in program.instances):
+        return {}
+    from runtime.views.views import Views  # few diagrams have views
+
+    return Views().pictures(session.diagram, program, run.values, session.step_number)
 
 
 def check_json(files: Iterable[str], problems: Iterable[Problem]) -> dict[str, Any]:

@@ -226,7 +226,7 @@ def test_a_command_by_the_manual_runs(monkeypatch, capsys):
     module = types.ModuleType("runtime.cli.commands.count")
     module.count = names["count"]
     monkeypatch.setitem(sys.modules, module.__name__, module)
-    monkeypatch.setattr(cli, "COMMANDS", (*cli.COMMANDS, "count"))
+    monkeypatch.setattr(cli, "COMMANDS", {**cli.COMMANDS, "count": "Count the blocks."})
     path = str(ASSETS / "diagrams" / f"mxnet_seed{SUFFIX}")
     assert cli.main(["count", path]) == 0
     assert capsys.readouterr().out.strip() == str(len(gw.load(path).main.blocks))

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import jsonschema
 import pytest
+import typer
 
 from blocks import registry
-from runtime.cli import COMMANDS, main
+from runtime.cli import COMMANDS, application, main
 from runtime.version import __version__
 
 
@@ -16,6 +17,22 @@ def test_help_names_every_command(gradwire):
         assert done.code == 0
         for command in COMMANDS:
             assert f"  {command} " in done.out
+
+
+def test_help_knows_commands_that_are_not_loaded(capsys):
+    texts = []
+    for loaded in (COMMANDS, ()):
+        typer.main.get_command(application(loaded)).main(
+            ["--help"], "gradwire", standalone_mode=False
+        )
+        texts.append(capsys.readouterr().out)
+    assert texts[0] == texts[1]
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_its_summary_begins_its_help(command):
+    found = typer.main.get_command(application([command])).commands[command]
+    assert found.help.partition("\n\n")[0].replace("\n", " ") == COMMANDS[command]
 
 
 @pytest.mark.parametrize("command", COMMANDS)

@@ -1,0 +1,111 @@
+"""What joins the steps of a Scan: blocks that no palette has."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, ClassVar
+
+from blocks.block import Shape, TreeUse
+from blocks.elementwise import Elementwise
+from blocks.errors import DTypeError, ShapeError
+from blocks.library.pages.page import PageInput
+from blocks.library.parts import Stack
+
+_MOST = 32
+"""Elements of a part up to which each is taken by itself."""
+_WAYS = 8
+"""Parts that a longer one is divided into."""
+
+
+def _parts(x: Any) -> list[Any]:
+    """The rows of x in parts of at most ``_MOST``, each divided from a longer one.
+
+    The gradient of an element has the size of what it is taken from: taken from x itself, those of
+    all elements together would take time that is quadratic in their number.
+    """
+    count = x.shape[0]
+    if count <= _MOST:
+        return [x]
+    size = -(-count // _WAYS)
+    starts = range(0, count, size)
+    return [part for a in starts for part in _parts(x[a : min(a + size, count)])]
+
+
+class Elements(PageInput):
+    """The elements of an input of a Scan along axis 0, one output per step: ``out[t] = x[t]``.
+
+    Raises ShapeError unless there is one for each step.
+    """
+
+    abstract: ClassVar[bool] = True
+
+    steps: int = 0
+    """The number of elements."""
+
+    def output_names(self) -> tuple[str, ...]:
+        """The numbers of the steps."""
+        return tuple(map(str, range(self.steps)))
+
+    def infer(self, inputs: Mapping[str, Shape | None], output: Shape | None) -> dict[str, Shape]:
+        """As many elements as there are steps, each of the shape that a step needs."""
+        return {} if output is None else dict.fromkeys(inputs, (self.steps, *output))
+
+    def forward(self, xp: Any, x: Any) -> tuple[Any, ...]:
+        if not x.shape or x.shape[0] != self.steps:
+            raise ShapeError(
+                "Each step takes one element along axis 0, so there must be one for each.",
+                expected=f"axis 0 of length {self.steps:,}, the number of steps",
+                got=f"shape {list(x.shape)}",
+                next_step="Set steps to the length of axis 0, or take the input out of over.",
+            )
+        return tuple(part[t] for part in _parts(x) for t in range(part.shape[0]))
+
+
+class GoesOn(Elementwise):
+    """Whether a Scan runs a further step: ``out = before and x``, for the first step ``out = x``.
+
+    Raises DTypeError or ShapeError unless x is a single boolean.
+    """
+
+    abstract: ClassVar[bool] = True
+
+    def forward(self, xp: Any, x: Any, before: Any = None) -> Any:
+        if x.dtype != "bool":
+            raise DTypeError("The condition of a Scan is no boolean.", expected="bool", got=x.dtype)
+        if x.shape:
+            raise ShapeError(
+                "The condition of a Scan is no single boolean.",
+                expected="shape []",
+                got=f"shape {list(x.shape)}",
+                next_step="Put an AllTrue or an AnyTrue before that output.",
+            )
+        return x if before is None else xp.logical_and(before, x)
+
+
+class Kept(Elementwise):
+    """What a step of a Scan with a condition gives: ``out = x`` while it runs, else ``before``.
+
+    Where nothing came before, as for an output that is stacked, it is 0.
+    """
+
+    abstract: ClassVar[bool] = True
+
+    def forward(self, xp: Any, runs: Any, x: Any, before: Any = None) -> Any:
+        if before is None:
+            return xp.where(runs, x, xp.zeros_like(x))
+        return xp.where(runs, x, before)
+
+
+class Stacked(Stack):
+    """An output of all steps of a Scan along a new axis 0. Raises ShapeError for no steps."""
+
+    abstract: ClassVar[bool] = True
+    trees: ClassVar[TreeUse] = "by leaf"
+
+    def forward(self, xp: Any, *parts: Any) -> Any:
+        if not parts:
+            raise ShapeError(
+                "A Scan of 0 steps can't stack an output: no step gives its shape.",
+                next_step="Run at least one step, or carry the output.",
+            )
+        return xp.stack(parts)

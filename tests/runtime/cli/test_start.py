@@ -1,0 +1,71 @@
+"""What starting a command imports: time at each start grows with it."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+
+import pytest
+
+from tests.runtime.cli.test_process import ROOT
+
+SLOW = {
+    "asyncio", "concurrent.futures.process", "jax", "llvmlite", "multiprocessing", "numpy.ma",
+    "numpy.random", "onnx", "PySide6", "rich", "scipy", "torch", "unittest",
+}  # fmt: skip
+"""What a run of a small diagram needs nothing of."""
+OF_OTHER_DIAGRAMS = {
+    "blocks.formulas.content", "blocks.library.data", "blocks.library.parts",
+    "blocks.library.pages.joins", "runtime.calculus.choices", "runtime.engine.unrolling",
+    "runtime.flow.numbers.elsewhere", "runtime.flow.tools.contracts", "runtime.views.views",
+}  # fmt: skip
+
+CODE = """
+import sys
+from gradwire_command import main
+code = main()
+print(*sys.modules, file=sys.stderr)
+sys.exit(code)
+"""
+
+
+def loaded(*arguments: object, **environment: str) -> set[str]:
+    """The modules that are there once a command has ended well."""
+    path = os.pathsep.join(map(str, (ROOT, ROOT / "runtime" / "public")))
+    done = subprocess.run(
+        [sys.executable, "-c", CODE, *map(str, arguments)],
+        env=os.environ | {"PYTHONPATH": path} | environment,
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 0, done.stderr
+    return set(done.stderr.split())
+
+
+def test_a_run_imports_nothing_that_the_diagram_does_not_hold(seed):
+    modules = loaded("run", seed)
+    assert "blocks.library.gradient" in modules
+    assert not modules & (SLOW | OF_OTHER_DIAGRAMS)
+    families = {name.split(".")[2] for name in modules if name.startswith("blocks.library.")}
+    of_every_diagram = {"formula", "pages", "sources", "views"}
+    assert families == {"arithmetic", "gradient", "losses"} | of_every_diagram
+
+
+@pytest.mark.parametrize("command", ["check", "flow", "doctor"])
+def test_other_commands_import_nothing_slow(seed, command):
+    assert not loaded(command, seed) & SLOW
+
+
+@pytest.mark.parametrize("flag", ["--help", "--version"])
+def test_what_needs_no_command_imports_none(flag):
+    modules = loaded(flag)
+    assert not [name for name in modules if name.startswith("runtime.cli.commands.")]
+    assert not modules & (SLOW | {"runtime.engine", "runtime.flow"})
+
+
+def test_completing_an_option_imports_its_command_alone(seed):
+    asked = {"_GRADWIRE_COMPLETE": "complete_bash", "COMP_WORDS": "gradwire check --gr"}
+    modules = loaded(**asked, COMP_CWORD="2")
+    commands = [name for name in modules if name.startswith("runtime.cli.commands.")]
+    assert commands == ["runtime.cli.commands.check"]

@@ -19,7 +19,6 @@ from runtime.engine.plan.native.loops import (
     INTERLEAVED,
     STORED_TYPES,
     Kernel,
-    Operand,
     Operation,
 )
 from runtime.engine.plan.native.operations import emit
@@ -41,24 +40,43 @@ FOLDS = frozenset({"sum", "squares", "top", *_EITHER, *_EXTREMES})
 """Operations from a row to one element: sums are added in float64."""
 
 
+class Place(NamedTuple):
+    """Where a value is in memory: in which array of the frame, from which element on, and how many
+    elements it is from column to column; 0 where a row has one element.
+    """
+
+    array: int
+    step: int = 1
+    offset: int = 0
+
+
 class RowRecipe(NamedTuple):
     """What a kernel computes of rows of ``columns`` elements; equal recipes share one kernel.
 
-    ``wide`` tells of each operation whether it has an element for every column. ``totals`` are
-    the numbers of folds that are written as float64.
+    ``operands`` have a dtype and a place each. ``wide`` tells of each operation whether it has an
+    element for every column. ``results`` are numbers, as in ``Recipe``, with the place to which
+    they are written. ``totals`` are the numbers of what is written as one float64 for each row;
+    ``added`` are those of what is added to a row, so that it has the sum of each column.
     """
 
     columns: int
-    operands: tuple[Operand, ...]
+    operands: tuple[tuple[str, Place], ...]
     operations: tuple[Operation, ...]
     wide: tuple[bool, ...]
-    results: tuple[int, ...]
+    results: tuple[tuple[int, Place], ...]
     totals: tuple[int, ...] = ()
+    added: tuple[int, ...] = ()
+
+    @property
+    def arrays(self) -> int:
+        """The number of arrays of operands and results."""
+        places = [place for _, place in (*self.operands, *self.results)]
+        return 1 + max((place.array for place in places), default=-1)
 
 
 @lru_cache(maxsize=256)
 def compiled_rows(recipe: RowRecipe) -> Kernel:
-    """The kernel of a recipe: its frame has operands, results and totals, in this order."""
+    """The kernel of a recipe: its frame has the arrays, then totals, then what is added to."""
     return Kernel(*machine.function(_Rows(recipe).text(), "rows"))
 
 
@@ -77,7 +95,7 @@ class _Order:
             self.level.append(max(levels, default=0) + (operation.name in FOLDS))
         self.needed: dict[int, set[int]] = defaultdict(set)
         self.computed: dict[int, set[int]] = {}
-        ends = {*recipe.results, *recipe.totals}
+        ends = {*(i for i, _ in recipe.results), *recipe.totals, *recipe.added}
         for at in reversed(range(len(recipe.operations))):
             i, operation = at + self._first, recipe.operations[at]
             if operation.name in FOLDS:
@@ -91,13 +109,20 @@ class _Order:
                 self.computed[i] = set(needed) if again else {min(needed)} if needed else set()
             for x in operation.operands:
                 self.needed[x] |= self.computed[i]
-        self.count = 1 + max((k for some in self.computed.values() for k in some), default=-1)
+        for i in recipe.added:
+            if i < self._first and not self.needed[i]:
+                self.needed[i] = {0}
+        self.count = 1 + max((k for some in self.computed.values() for k in some), default=0)
 
     def _at_hand(self, recipe: RowRecipe, at: int) -> bool:
         return all(
             x < self._first or not recipe.wide[x - self._first]
             for x in recipe.operations[at].operands
         )
+
+    def adding(self, i: int) -> int:
+        """The loop in which a value is added to its row."""
+        return min(self.computed.get(i) or self.needed[i])
 
     def is_stored(self, i: int) -> bool:
         """Whether a later loop reads what an earlier one computed."""
@@ -113,32 +138,32 @@ class _Rows:
         self._w = Writer()
         self._kept: dict[int, str] = {}
         """Names of what is not wide, by number."""
-        self._rooms: dict[int, str] = {}
-        """Addresses of rows that later loops read, by number."""
-        self._dtypes = [x.dtype for x in recipe.operands] + [x.dtype for x in recipe.operations]
-        self._places = len(recipe.operands) + len(recipe.results) + len(recipe.totals)
+        self._rooms: dict[int, tuple[str, Place]] = {}
+        """Addresses of rows that later loops read, and how they lie there, by number."""
+        self._dtypes = [dtype for dtype, _ in recipe.operands]
+        self._dtypes += [x.dtype for x in recipe.operations]
 
     def text(self) -> str:
         """The module in LLVM's assembly language."""
         w, recipe, first = self._w, self._recipe, len(self._recipe.operands)
         self._begin()
-        for i, operand in enumerate(recipe.operands):
-            if operand.spread:
-                self._rooms[i] = f"%row{i}"
+        for i, (dtype, place) in enumerate(recipe.operands):
+            if place.step:
+                self._rooms[i] = f"%row{place.array}", place
             else:
-                self._kept[i] = self._loaded(f"%row{i}", operand.dtype)
-        for place, i in enumerate(recipe.results, start=first):
+                self._kept[i] = self._loaded(self._one(dtype, place), dtype)
+        for i, place in recipe.results:
             if i >= first and recipe.wide[i - first]:
-                self._rooms[i] = f"%row{place}"
+                self._rooms[i] = f"%row{place.array}", place
         self._between(0)
         for loop in range(self._order.count):
             self._loop(loop)
             self._between(loop + 1)
-        for place, i in enumerate(recipe.results, start=first):
+        for i, place in recipe.results:
             if i not in self._rooms:
-                self._store(f"%row{place}", self._kept[i], self._dtypes[i])
-        for place, i in enumerate(recipe.totals, start=first + len(recipe.results)):
-            self._store(f"%row{place}", self._kept[i], "float64")
+                self._store(self._one(self._dtypes[i], place), self._kept[i], self._dtypes[i])
+        for at, i in enumerate(recipe.totals, start=recipe.arrays):
+            self._store(f"%row{at}", self._kept[i], "float64")
         w.lines += [
             "%next = add nuw nsw i64 %number, 1",
             "%again = icmp slt i64 %next, %stop",
@@ -154,16 +179,19 @@ class _Rows:
 
     def _begin(self) -> None:
         """The head of the function and of a row: addresses, and rows of scratch memory."""
-        w, first = self._w, len(self._recipe.operands)
+        w, recipe, first = self._w, self._recipe, len(self._recipe.operands)
+        places = recipe.arrays + len(recipe.totals) + len(recipe.added)
+        written = {i for i, _ in recipe.results}
         w.lines += [
             "define void @rows(ptr %frame, i64 %unused, i64 %start, i64 %stop) #0 {",
             "entry:",
         ]
-        for i, wide in enumerate(self._recipe.wide, start=first):
-            if wide and self._order.is_stored(i) and i not in self._recipe.results:
+        for i, wide in enumerate(recipe.wide, start=first):
+            if wide and self._order.is_stored(i) and i not in written:
                 kind = STORED_TYPES[self._dtypes[i]]
-                self._rooms[i] = w.put(f"alloca {kind}, i64 {self._recipe.columns}, align 64")
-        for i in range(self._places):
+                room = w.put(f"alloca {kind}, i64 {recipe.columns}, align 64")
+                self._rooms[i] = room, Place(-1)
+        for i in range(places):
             w.lines += [
                 f"%base{i}.at = getelementptr i64, ptr %frame, i64 {2 * i}",
                 f"%base{i} = load ptr, ptr %base{i}.at",
@@ -176,7 +204,7 @@ class _Rows:
             "row:",
             f"%number = phi i64 [%start, %entry], [%next, %{before}]",
         ]
-        for i in range(self._places):
+        for i in range(places):
             w.lines += [
                 f"%away{i} = mul i64 %number, %step{i}",
                 f"%row{i} = getelementptr i8, ptr %base{i}, i64 %away{i}",
@@ -213,6 +241,9 @@ class _Rows:
                     self._store(self._element(i, at), here[i], self._dtypes[i], loop)
             elif loop in self._order.needed[i] and i in self._rooms:
                 here[i] = self._loaded(self._element(i, at), self._dtypes[i], loop)
+        for place, i in enumerate(recipe.added, start=recipe.arrays + len(recipe.totals)):
+            if self._order.adding(i) == loop:
+                self._add(f"%row{place}", here[i], self._dtypes[i], loop)
         back = f"[%column{loop}.next, %loop{loop}]"
         w.lines[head:head] = [f"{at} = phi i64 [0, %row.{loop}], {back}", *phis]
         w.lines += [
@@ -245,9 +276,25 @@ class _Rows:
         self._kept[i] = more
         return phi, ends
 
+    def _add(self, row: str, name: str, dtype: str, loop: int) -> None:
+        """Add to the element of a row in this column."""
+        kind = TYPES[dtype]
+        place = self._w.put(f"getelementptr {kind}, ptr {row}, i64 %column{loop}")
+        before = self._loaded(place, dtype, loop)
+        self._store(place, self._w.put(f"fadd {kind} {before}, {name}"), dtype, loop)
+
     def _element(self, i: int, at: str) -> str:
-        kind = STORED_TYPES[self._dtypes[i]]
-        return self._w.put(f"getelementptr {kind}, ptr {self._rooms[i]}, i64 {at}")
+        room, place = self._rooms[i]
+        if place.step != 1:
+            at = self._w.put(f"mul nuw nsw i64 {at}, {place.step}")
+        if place.offset:
+            at = self._w.put(f"add nuw nsw i64 {at}, {place.offset}")
+        return self._w.put(f"getelementptr {STORED_TYPES[self._dtypes[i]]}, ptr {room}, i64 {at}")
+
+    def _one(self, dtype: str, place: Place) -> str:
+        """The address of the only element of a row."""
+        row = f"%row{place.array}"
+        return self._w.put(f"getelementptr {STORED_TYPES[dtype]}, ptr {row}, i64 {place.offset}")
 
     def _loaded(self, place: str, dtype: str, loop: int | None = None) -> str:
         group = "" if loop is None else f", !llvm.access.group !{2 * loop}"

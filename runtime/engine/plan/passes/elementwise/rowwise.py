@@ -9,9 +9,10 @@ place, or 0 where it is no normal number.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Hashable, Sequence
+from collections.abc import Callable, Collection, Hashable, Sequence
+from functools import partial
 from math import prod
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,9 +20,9 @@ from numpy.typing import NDArray
 from runtime.calculus.kernels.transposing import copy_transposed, is_transposed
 from runtime.calculus.primitives.base import BROADCAST
 from runtime.engine.plan import native, threads
-from runtime.engine.plan.native import Operand, Operation, address, compiles
-from runtime.engine.plan.native.row_loops import RowRecipe, compiled_rows
-from runtime.engine.plan.passes.elementwise.tiles import TiledTask, in_regions
+from runtime.engine.plan.native import Operation, address, compiles
+from runtime.engine.plan.native.row_loops import Place, RowRecipe, compiled_rows
+from runtime.engine.plan.passes.elementwise.tiles import Fold, TiledTask, fold_of, in_regions
 from runtime.engine.plan.tasks import Arrays, PlainTask, Step, Task
 
 if TYPE_CHECKING:
@@ -39,6 +40,9 @@ SHORTEST = 32
 LONGEST = 1 << 12
 """Elements up to which some rows fit into the first-level cache."""
 
+ROWS = 64
+"""Rows that are added up one after another; the sums of so many are added then."""
+
 _FOLDS = frozenset({"sum", "max", "min", "any", "all"})
 
 
@@ -49,17 +53,22 @@ def rowwise(tasks: list[Task], kept: Collection[Value]) -> list[Task]:
     if not _kinds(tasks) or not native.installed():
         return tasks
     tasks = _narrowed(tasks, kept)
-    return in_regions(tasks, kept, _kinds(tasks).get, _is_worthwhile, RowwiseTask)
+    summed = {task.inputs[0] for task in tasks if _is_column_sum(task)}
+
+    def is_worthwhile(members: Sequence[Task]) -> bool:
+        return any(_is_reduction(task) or task.values[0] in summed for task in members)
+
+    return in_regions(tasks, kept, _kinds(tasks).get, is_worthwhile, RowwiseTask, folding)
 
 
 def _kinds(tasks: Sequence[Task]) -> dict[Task, Hashable]:
-    """The kinds of the tasks that a region may consist of; none if no task is a reduction."""
+    """The kinds of the tasks that a region may consist of; none if nothing is reduced."""
     kinds: dict[Task, Hashable] = {}
     of_value: dict[Value, Hashable] = {}
     for task in tasks:
         if isinstance(task, PlainTask) and (kind := _kind(task, of_value)) is not None:
             kinds[task] = of_value[task.value] = kind
-    return kinds if any(map(_is_reduction, kinds)) else {}
+    return kinds if any(_is_reduction(t) or _is_column_sum(t) for t in tasks) else {}
 
 
 def _narrowed(tasks: list[Task], kept: Collection[Value]) -> list[Task]:
@@ -88,8 +97,8 @@ def _is_reduction(task: Task) -> bool:
     return task.values[0].primitive.name in _FOLDS | {"softmax"}
 
 
-def _is_worthwhile(tasks: Sequence[Task]) -> bool:
-    return any(map(_is_reduction, tasks))
+def _is_column_sum(task: Task) -> bool:
+    return isinstance(task, PlainTask) and isinstance(folding(task), ColumnSum)
 
 
 def _kind(task: PlainTask, known: dict[Value, Hashable]) -> Hashable | None:
@@ -122,46 +131,70 @@ def _fits(shape: Shape) -> bool:
     return len(shape) > 1 and SHORTEST <= shape[-1] <= LONGEST and prod(shape) >= LARGE
 
 
+class ColumnSum(Fold):
+    """The sum of all rows, column by column."""
+
+
+def folding(task: PlainTask) -> Fold | None:
+    """A fold over all elements, or over all but the last axis."""
+    value = task.value
+    if value.primitive.name == "sum" and task.inputs[0].dtype in ("float32", "float64"):
+        if len(value.shape) > 1 and value.attributes["axes"] == tuple(range(len(value.shape) - 1)):
+            return ColumnSum(task)
+    return fold_of(task)
+
+
 class RowwiseTask(TiledTask):
     """A region of rows of one shape, and folds of some of its values."""
 
     def bind(self, arrays: Arrays) -> list[Step]:
         """One step. Threads share the rows; results don't depend on the number of threads."""
-        shape = self._shape
+        shape = self.shape
         steps, whole = self._straightened(arrays)
-        lengths, strides = _merged(whole, shape[:-1])
-        rows = lengths[-1]
-        places = list(np.ndindex(*lengths[:-1]))
-        parts = [np.zeros((len(places), rows)) for _ in self.folds]
+        recipe = self.recipe(whole)
+        sums = [fold for fold in self.folds if isinstance(fold, ColumnSum)]
+        totals = [fold for fold in self.folds if fold not in sums]
+        sheets = _sheets(whole, shape[: self.column_axis], ROWS if sums else prod(shape))
+        rows = max(sheet.rows for sheet in sheets)
+        parts = [np.zeros((len(sheets), rows)) for _ in totals]
+        added = [
+            np.zeros((len(sheets), recipe.columns), fold.source.dtype)
+            for fold in sums
+            for _ in range(self.width)
+        ]
         frames = np.array(
             [
-                [
-                    (address(x) + sum(at * s for at, s in zip(place, away, strict=False)), away[-1])
-                    for x, away in zip(whole, strides, strict=True)
-                ]
+                [*sheet.places]
                 + [(address(part[number]), part.itemsize) for part in parts]
-                for number, place in enumerate(places)
+                + [(address(row[number]), 0) for row in added]
+                for number, sheet in enumerate(sheets)
             ]
         )
-        call = compiled_rows(self._recipe([x.strides[-1] > 0 for x in whole])).call
-        ends = [fold.end(arrays, part) for fold, part in zip(self.folds, parts, strict=True)]
-        addresses = [address(frame) for frame in frames]
+        calls = [(address(frame), sheet.rows) for frame, sheet in zip(frames, sheets, strict=True)]
+        ends = [fold.end(arrays, part) for fold, part in zip(totals, parts, strict=True)]
+        for number, fold in enumerate(sums):
+            some = added[number * self.width : (number + 1) * self.width]
+            ends.append(partial(_add_up, some, arrays[fold.task.value]))
+        share = _sharing(compiled_rows(recipe).call, calls, bool(sums))
         kept = whole, parts, frames  # alive, since only their addresses are used
 
-        def share(start: int, stop: int) -> None:
-            for frame in addresses:
-                call(frame, 0, start, stop)
-
         def run(_kept: object = kept) -> None:
-            threads.divided(share, rows, prod(shape))
+            for row in added:
+                row.fill(0)
+            threads.divided(share, len(calls) if sums else rows, prod(shape))
             for end in ends:
                 end()
 
         return [*steps, run]
 
+    column_axis = -1
+    """The axis along which a row lies; those before it are rows."""
+    width = 1
+    """Elements of a column in a row."""
+
     @property
-    def _shape(self) -> Shape:
-        """That of the rows."""
+    def shape(self) -> Shape:
+        """That of all rows."""
         return max((x.shape for t in self.tasks for x in (t.value, *t.inputs)), key=prod)
 
     def _straightened(self, arrays: Arrays) -> tuple[list[Step], list[Array]]:
@@ -177,50 +210,123 @@ class RowwiseTask(TiledTask):
                 copy = np.empty(array.shape, array.dtype)
                 steps.append(_copying(array, copy))
                 array = copy
-            found.append(np.broadcast_to(array, self._shape))
+            found.append(np.broadcast_to(array, self.shape))
         return steps, found
 
-    def _recipe(self, spread: Sequence[bool]) -> RowRecipe:
-        columns = self._shape[-1]
-        operands = [Operand(x.dtype, s) for x, s in zip(self.inputs, spread, strict=False)]
+    def recipe(self, whole: Sequence[Array]) -> RowRecipe:
+        """What is computed of these arrays, of inputs and then of results."""
+        columns = self.shape[-1]
+        places = [Place(i, int(x.strides[-1] > 0)) for i, x in enumerate(whole)]
+        program = Program([(x.dtype, place) for x, place in zip(self.inputs, places, strict=False)])
         numbers = {x: i for i, x in enumerate(self.inputs)}
-        operations: list[Operation] = []
-        wide: list[bool] = []
-
-        def put(name: str, dtype: str, *inputs: int, is_wide: bool, attributes: Any = ()) -> int:
-            operations.append(Operation(name, dtype, inputs, attributes))
-            wide.append(is_wide)
-            return len(operands) + len(operations) - 1
-
         for task in self.tasks:
             value, inputs = task.value, [numbers[x] for x in task.inputs]
-            name, dtype = value.primitive.name, value.dtype
+            name = value.primitive.name
             if name == "softmax":
-                top = put("top", dtype, *inputs, is_wide=False)
-                away = put("subtract", dtype, *inputs, top, is_wide=True)
-                power = put("decay", dtype, away, is_wide=True)
-                total = put("sum", dtype, power, is_wide=False)
-                share = put("reciprocal", dtype, total, is_wide=False)
-                numbers[value] = put("multiply", dtype, power, share, is_wide=True)
-            elif name in _FOLDS:
-                numbers[value] = put(name, dtype, *inputs, is_wide=False)
+                numbers[value] = program.softmax(*inputs)
             else:
-                is_wide = value.shape[-1] == columns
-                attributes = tuple(value.attributes.items())
-                numbers[value] = put(name, dtype, *inputs, is_wide=is_wide, attributes=attributes)
-        totals = []
-        for fold in self.folds:
-            source, is_row = numbers[fold.source], fold.source.shape[-1] != columns
-            if is_row:
-                source = put("cast", "float64", source, is_wide=False)
-                name, inputs = ("square", [source]) if fold.squares else ("cast", [source])
-            else:
-                name, inputs = "squares" if fold.squares else "sum", [source]
-            totals.append(put(name, "float64", *inputs, is_wide=False))
-        results = tuple(numbers[x] for x in self.results)
-        return RowRecipe(
-            columns, tuple(operands), tuple(operations), tuple(wide), results, tuple(totals)
-        )
+                is_wide = name not in _FOLDS and value.shape[-1] == columns
+                attributes = tuple(value.attributes.items()) if name not in _FOLDS else ()
+                numbers[value] = program.put(name, value.dtype, *inputs, is_wide=is_wide,
+                                             attributes=attributes)  # fmt: skip
+        added = tuple(numbers[f.source] for f in self.folds if isinstance(f, ColumnSum))
+        totals = [
+            program.total(numbers[f.source], f.squares, f.source.shape[-1] == columns)
+            for f in self.folds
+            if not isinstance(f, ColumnSum)
+        ]
+        written = [numbers[x] for x in self.results]
+        results = tuple(zip(written, places[len(self.inputs) :], strict=True))
+        return program.recipe(columns, results, tuple(totals), added)
+
+
+class Program:
+    """Collects the operations of a recipe."""
+
+    def __init__(self, operands: Sequence[tuple[str, Place]]) -> None:
+        self._operands = tuple(operands)
+        self._operations: list[Operation] = []
+        self._wide: list[bool] = []
+
+    def put(self, name: str, dtype: str, *inputs: int, is_wide: bool, attributes: Any = ()) -> int:
+        """Append an operation; returns its number."""
+        self._operations.append(Operation(name, dtype, inputs, attributes))
+        self._wide.append(is_wide)
+        return len(self._operands) + len(self._operations) - 1
+
+    def softmax(self, x: int) -> int:
+        """``eˣ / Σ eˣ``, shifted by the largest element."""
+        top = self.put("top", "float32", x, is_wide=False)
+        away = self.put("subtract", "float32", x, top, is_wide=True)
+        power = self.put("decay", "float32", away, is_wide=True)
+        total = self.put("sum", "float32", power, is_wide=False)
+        share = self.put("reciprocal", "float32", total, is_wide=False)
+        return self.put("multiply", "float32", power, share, is_wide=True)
+
+    def total(self, x: int, squares: bool, is_wide: bool) -> int:
+        """The sum of a row, or of its squares, as float64; also of one element."""
+        if is_wide:
+            return self.put("squares" if squares else "sum", "float64", x, is_wide=False)
+        x = self.put("cast", "float64", x, is_wide=False)
+        return self.put("square" if squares else "cast", "float64", x, is_wide=False)
+
+    def recipe(
+        self,
+        columns: int,
+        results: tuple[tuple[int, Place], ...],
+        totals: tuple[int, ...],
+        added: tuple[int, ...],
+    ) -> RowRecipe:
+        """The whole."""
+        operations, wide = tuple(self._operations), tuple(self._wide)
+        return RowRecipe(columns, self._operands, operations, wide, results, totals, added)
+
+
+class Sheet(NamedTuple):
+    """Some rows: the address of the first and the bytes from row to row, for each array."""
+
+    rows: int
+    places: list[tuple[int, int]]
+
+
+def _sheets(arrays: Sequence[Array], shape: Shape, most: int) -> list[Sheet]:
+    """The fewest sheets of at most so many rows in which arrays lie, whose first axes have this
+    shape.
+    """
+    lengths, strides = _merged(arrays, shape)
+    found = []
+    for place in np.ndindex(*lengths[:-1]):
+        for start in range(0, lengths[-1], most):
+            at = [sum(i * step for i, step in zip((*place, start), away, strict=True))
+                  for away in strides]  # fmt: skip
+            places = [
+                (address(x) + i, away[-1]) for x, i, away in zip(arrays, at, strides, strict=True)
+            ]
+            found.append(Sheet(min(most, lengths[-1] - start), places))
+    return found
+
+
+def _sharing(
+    call: Callable[..., None], calls: Sequence[tuple[int, int]], by_sheets: bool
+) -> Callable[[int, int], None]:
+    """What a thread does from one sheet, or row of all sheets, to another."""
+
+    def sheets(start: int, stop: int) -> None:
+        for frame, rows in calls[start:stop]:
+            call(frame, 0, 0, rows)
+
+    def rows(start: int, stop: int) -> None:
+        for frame, _ in calls:
+            call(frame, 0, start, stop)
+
+    return sheets if by_sheets else rows
+
+
+def _add_up(parts: Sequence[Array], out: Array) -> None:
+    """Add the sums of sheets, of one part for each of the last elements of ``out``."""
+    for i, part in enumerate(parts):
+        target = out.reshape(-1, len(parts))[:, i]
+        np.add.reduce(part, axis=0, out=target)
 
 
 def _copying(array: Array, copy: Array) -> Step:

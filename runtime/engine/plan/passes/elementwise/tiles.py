@@ -54,19 +54,22 @@ def in_regions(
     kind: Callable[[Task], Hashable | None],
     is_worthwhile: Callable[[Sequence[Task]], bool],
     make: Callable[[list[PlainTask], list[Value], list[Fold]], Task],
+    folding: Callable[[PlainTask], Fold | None] | None = None,
 ) -> list[Task]:
     """Replace every worthwhile region of tasks of a kind by a task that ``make`` makes.
 
-    Folds over all elements of one of its values become part of the region.
+    What ``folding`` finds to be a fold of one of its values, by default one over all elements,
+    becomes part of the region.
     """
+    folding = folding or fold_of
     if not is_worthwhile([task for task in tasks if kind(task) is not None]):
         return tasks
     items = delayed(partition(tasks, kind), kept)
     readers = readers_of(items)
     folds: dict[Value, list[Fold]] = {}
     for item in items:
-        if isinstance(item, PlainTask) and _is_fold(item):
-            folds.setdefault(item.inputs[0], []).append(Fold(item))
+        if isinstance(item, PlainTask) and (fold := folding(item)) is not None:
+            folds.setdefault(fold.source, []).append(fold)
     result: list[Task] = []
     absorbed: set[Task] = set()
     for item in items:
@@ -98,14 +101,17 @@ def _kind(task: Task) -> tuple[int, ...] | None:
     return shape if cuttable else None
 
 
-def _is_fold(task: PlainTask) -> bool:
-    """Whether the task is a sum over all elements of a float array, or their root mean square."""
+def fold_of(task: PlainTask) -> Fold | None:
+    """The fold that a task is: a sum over all elements of a float array, or their root mean
+    square; None if it is neither.
+    """
     value, source = task.value, task.inputs[0] if task.inputs else None
     if source is None or source.dtype not in ("float32", "float64"):
-        return False
-    if value.primitive is RMS:
-        return source.dtype == "float32"  # its squares don't leave the range of float64
-    return value.primitive.name == "sum" and len(value.attributes["axes"]) == len(value.shape)
+        return None
+    if value.primitive is RMS:  # squares of float64 may leave its range
+        return Fold(task) if source.dtype == "float32" else None
+    is_sum = value.primitive.name == "sum" and len(value.attributes["axes"]) == len(value.shape)
+    return Fold(task) if is_sum else None
 
 
 class Fold:

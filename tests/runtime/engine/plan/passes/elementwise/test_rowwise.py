@@ -174,3 +174,13 @@ def test_regions_of_other_rows_stay_apart() -> None:
     xp, x, z = trace.xp, leaf(trace, 6, 50, 40), leaf(trace, 6, 50, 64)
     both = xp.mean(x, -1, keepdims=True) * xp.mean(z, -1, keepdims=True)
     check(trace, [x * both, z - both, xp.sum(x * both, 0), xp.sum(z - both, (1, 2))])
+
+
+@pytest.mark.parametrize("shape", [(50, 40), (200, 33), (3, 70, 64), (128, 32)])
+def test_sums_of_columns_are_added_on_the_way(shape: tuple[int, ...]) -> None:
+    """As of the gradients of a bias and of a weight; in the same order on any threads."""
+    trace = Trace()
+    xp, x, g = trace.xp, leaf(trace, *shape), leaf(trace, *shape)
+    y = xp.divide(x - xp.mean(x, -1, keepdims=True), xp.max(x, -1, keepdims=True))
+    lead = tuple(range(len(shape) - 1))
+    check(trace, [y, xp.sum(y * g, lead), xp.sum(y, lead, keepdims=True)], steps=1)

@@ -286,9 +286,9 @@ class _Rows:
     def _element(self, i: int, at: str) -> str:
         room, place = self._rooms[i]
         if place.step != 1:
-            at = self._w.put(f"mul nuw nsw i64 {at}, {place.step}")
+            at = self._w.put(f"mul nsw i64 {at}, {place.step}")
         if place.offset:
-            at = self._w.put(f"add nuw nsw i64 {at}, {place.offset}")
+            at = self._w.put(f"add nsw i64 {at}, {place.offset}")
         return self._w.put(f"getelementptr {STORED_TYPES[self._dtypes[i]]}, ptr {room}, i64 {at}")
 
     def _one(self, dtype: str, place: Place) -> str:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from blocks.errors import RunError
 from runtime.engine.plan import native
+from runtime.engine.plan.passes.elementwise.components import components
 from runtime.engine.plan.passes.elementwise.fused import fused
 from runtime.engine.plan.passes.elementwise.groups import groups, groups_of_few
 from runtime.engine.plan.passes.elementwise.rowwise import rowwise
@@ -36,8 +37,8 @@ DEFAULT: tuple[Pass, ...] = (
 """The passes that need only numpy."""
 
 FAST: tuple[Pass, ...] = (
-    lookups, native_convolutions, convolutions, poolings, rowwise, softmaxes, joins, parts, sums,
-    groups, native_scalars, scalars, fused, tiles,
+    lookups, native_convolutions, convolutions, poolings, rowwise, components, softmaxes, joins,
+    parts, sums, groups, native_scalars, scalars, fused, tiles,
 )  # fmt: skip
 """The passes with machine code, for which the ``fast`` extra is needed."""
 

@@ -52,7 +52,7 @@ def rowwise(tasks: list[Task], kept: Collection[Value]) -> list[Task]:
     """
     if not _kinds(tasks) or not native.installed():
         return tasks
-    tasks = _narrowed(tasks, kept)
+    tasks = narrowed(tasks, kept)
     summed = {task.inputs[0] for task in tasks if _is_column_sum(task)}
 
     def is_worthwhile(members: Sequence[Task]) -> bool:
@@ -71,7 +71,7 @@ def _kinds(tasks: Sequence[Task]) -> dict[Task, Hashable]:
     return kinds if any(_is_reduction(t) or _is_column_sum(t) for t in tasks) else {}
 
 
-def _narrowed(tasks: list[Task], kept: Collection[Value]) -> list[Task]:
+def narrowed(tasks: list[Task], kept: Collection[Value]) -> list[Task]:
     """The tasks with one element of a row where it is repeated, if the arithmetic repeats it."""
     sources = {
         task.value: task.inputs[0]
@@ -150,10 +150,10 @@ class RowwiseTask(TiledTask):
     def bind(self, arrays: Arrays) -> list[Step]:
         """One step. Threads share the rows; results don't depend on the number of threads."""
         shape = self.shape
-        steps, whole = self._straightened(arrays)
+        steps, whole = self.laid_out(arrays)
         recipe = self.recipe(whole)
         sums = [fold for fold in self.folds if isinstance(fold, ColumnSum)]
-        totals = [fold for fold in self.folds if fold not in sums]
+        totals = [fold for fold in self.folds if type(fold) is Fold]
         sheets = _sheets(whole, shape[: self.column_axis], ROWS if sums else prod(shape))
         rows = max(sheet.rows for sheet in sheets)
         parts = [np.zeros((len(sheets), rows)) for _ in totals]
@@ -197,7 +197,7 @@ class RowwiseTask(TiledTask):
         """That of all rows."""
         return max((x.shape for t in self.tasks for x in (t.value, *t.inputs)), key=prod)
 
-    def _straightened(self, arrays: Arrays) -> tuple[list[Step], list[Array]]:
+    def laid_out(self, arrays: Arrays) -> tuple[list[Step], list[Array]]:
         """Inputs and results in the shape of the rows, with copies of what has gaps in rows, and
         the steps that make these.
         """
@@ -217,8 +217,10 @@ class RowwiseTask(TiledTask):
         """What is computed of these arrays, of inputs and then of results."""
         columns = self.shape[-1]
         places = [Place(i, int(x.strides[-1] > 0)) for i, x in enumerate(whole)]
-        program = Program([(x.dtype, place) for x, place in zip(self.inputs, places, strict=False)])
-        numbers = {x: i for i, x in enumerate(self.inputs)}
+        program = Program()
+        numbers = {
+            x: program.read(x.dtype, place) for x, place in zip(self.inputs, places, strict=False)
+        }
         for task in self.tasks:
             value, inputs = task.value, [numbers[x] for x in task.inputs]
             name = value.primitive.name
@@ -243,10 +245,15 @@ class RowwiseTask(TiledTask):
 class Program:
     """Collects the operations of a recipe."""
 
-    def __init__(self, operands: Sequence[tuple[str, Place]]) -> None:
-        self._operands = tuple(operands)
+    def __init__(self) -> None:
+        self._operands: list[tuple[str, Place]] = []
         self._operations: list[Operation] = []
         self._wide: list[bool] = []
+
+    def read(self, dtype: str, place: Place) -> int:
+        """Append an operand, before all operations; returns its number."""
+        self._operands.append((dtype, place))
+        return len(self._operands) - 1
 
     def put(self, name: str, dtype: str, *inputs: int, is_wide: bool, attributes: Any = ()) -> int:
         """Append an operation; returns its number."""
@@ -279,7 +286,7 @@ class Program:
     ) -> RowRecipe:
         """The whole."""
         operations, wide = tuple(self._operations), tuple(self._wide)
-        return RowRecipe(columns, self._operands, operations, wide, results, totals, added)
+        return RowRecipe(columns, tuple(self._operands), operations, wide, results, totals, added)
 
 
 class Sheet(NamedTuple):

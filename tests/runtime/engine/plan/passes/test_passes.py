@@ -34,12 +34,13 @@ CHOICES: dict[str, tuple[passes.Pass, ...]] = {
     "all": passes.FAST,
     "all of numpy": passes.DEFAULT,
 }
-CODE = ("fused", "rowwise", "softmaxes", "native_convolutions", "poolings")
+CODE = ("fused", "rowwise", "components", "softmaxes", "native_convolutions", "poolings")
 EAGER = {
     "native_convolutions": {"LARGE": 1, "SHORTEST": 1, "SHORT": 1},
     "poolings": {"LARGE": 1, "SHORTEST": 2},
     "softmaxes": {"LARGE": 1, "SHORTEST": 1, "BLOCK": 40},
     "rowwise": {"LARGE": 8, "SHORTEST": 2},
+    "components": {"LARGE": 8, "SHORTEST": 2, "MOST": 8},
     "fused": {"LARGE": 64, "SMALLEST": 2, "COLUMNS": 48, "SHORTEST": 5},
     "tiles": {"TILE": 32, "LARGE": 64, "SMALLEST": 2},
     "groups": {"FEWEST": 3, "FEWEST_SCALARS": 5, "FEWEST_UNCOMPILED": 5},

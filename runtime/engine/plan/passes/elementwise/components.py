@@ -1,0 +1,203 @@
+"""Compiles regions whose last axis is short, such as the three coordinates of a point.
+
+A loop along such an axis would be over before it is fast. Each component becomes a value of its
+own, and the loop goes along the axis before; sums over the short axis, and over the two before it,
+become part of it. Components are added in the order of numpy, so that such a sum has equal bits;
+for other sums, see ``rowwise``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Hashable, Sequence
+from math import prod
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from runtime.engine.plan import native
+from runtime.engine.plan.native import compiles
+from runtime.engine.plan.native.row_loops import Place, RowRecipe
+from runtime.engine.plan.passes.elementwise.rowwise import (
+    ColumnSum,
+    Program,
+    RowwiseTask,
+    narrowed,
+)
+from runtime.engine.plan.passes.elementwise.tiles import Fold, fold_of, in_regions
+from runtime.engine.plan.tasks import Arrays, PlainTask, Step, Task
+
+if TYPE_CHECKING:
+    from blocks.block import Shape
+    from runtime.calculus import Value
+
+Array = NDArray[Any]
+
+LARGE = 1 << 12
+"""Elements from which one call of machine code is faster than one call for each operation."""
+
+MOST = 4
+"""Components; numpy adds up to so many one after another."""
+
+SHORTEST = 32
+"""Columns from which the vectorised loop is faster."""
+
+
+def components(tasks: list[Task], kept: Collection[Value]) -> list[Task]:
+    """Replace regions with a short last axis that is summed, or along which arrays are repeated, if
+    a compiler is installed.
+    """
+    if not any(map(_needs_components, tasks)) or not native.installed():
+        return tasks
+    tasks = narrowed(tasks, kept)
+    kinds: dict[Task, Hashable] = {}
+    of_value: dict[Value, Hashable] = {}
+    for task in tasks:
+        if isinstance(task, PlainTask) and (kind := _kind(task, of_value)) is not None:
+            kinds[task] = of_value[task.value] = kind
+    return in_regions(tasks, kept, kinds.get, _is_worthwhile, ComponentsTask, _folding)
+
+
+def _is_worthwhile(tasks: Sequence[Task]) -> bool:
+    return any(map(_needs_components, tasks))
+
+
+def _needs_components(task: Task) -> bool:
+    """Whether a task sums over a short axis, or repeats operands along some axis."""
+    if not isinstance(task, PlainTask) or not task.inputs:
+        return False
+    if _is_sum(task):
+        return _fits(task.inputs[0].shape)
+    shape = task.value.shape
+    return (
+        task.value.primitive.elementwise
+        and _fits(shape)
+        and any(1 < x.size < prod(shape) for x in task.inputs)
+    )
+
+
+def _is_sum(task: PlainTask) -> bool:
+    value, source = task.value, task.inputs[0]
+    if value.primitive.name != "sum" or source.dtype not in ("float32", "float64"):
+        return False
+    return bool(value.attributes["axes"] == (len(source.shape) - 1,))
+
+
+def _kind(task: PlainTask, known: dict[Value, Hashable]) -> Hashable | None:
+    value = task.value
+    if task.inputs and _is_sum(task):
+        return task.inputs[0].shape if _fits(task.inputs[0].shape) else None
+    if not value.primitive.elementwise or task.can_fail or not compiles(value, task.inputs):
+        return None
+    if value.shape and value.shape[-1] == 1:
+        return next((known[x] for x in task.inputs if x in known and x.shape == value.shape), None)
+    return value.shape if _fits(value.shape) else None
+
+
+def _fits(shape: Shape) -> bool:
+    return (
+        len(shape) > 1
+        and 1 < shape[-1] <= MOST
+        and shape[-2] >= SHORTEST
+        and prod(shape) >= LARGE
+        and prod(shape[:-3]) * LARGE <= prod(shape)
+    )
+
+
+class RowSum(Fold):
+    """The sum of each row, component by component."""
+
+
+def _folding(task: PlainTask) -> Fold | None:
+    """A fold over all elements, over all rows, or over each row of components."""
+    value = task.value
+    rank = len(value.shape)
+    is_sum = value.primitive.name == "sum" and rank > 2 and value.shape[-1] > 1
+    if is_sum and task.inputs[0].dtype in ("float32", "float64"):
+        if value.attributes["axes"] == (rank - 2,):
+            return RowSum(task)
+        if value.attributes["axes"] == tuple(range(rank - 2)):
+            return ColumnSum(task)
+    return fold_of(task)
+
+
+class ComponentsTask(RowwiseTask):
+    """A region of components of rows, and folds of some of its values."""
+
+    column_axis = -2
+
+    def __init__(
+        self, tasks: Sequence[PlainTask], values: Sequence[Value], folds: Sequence[Fold]
+    ) -> None:
+        super().__init__(tasks, values, folds)
+        self.width = self.shape[-1]
+
+    def laid_out(self, arrays: Arrays) -> tuple[list[Step], list[Array]]:
+        """Inputs, results, and sums of rows, in the shape of the rows or with one component; no
+        copies, since components may lie anywhere.
+        """
+        rows = [fold.task.value for fold in self.folds if isinstance(fold, RowSum)]
+        found = []
+        for x in (*self.inputs, *self.results, *rows):
+            last = x.shape[-1] if x.shape else 1
+            found.append(np.broadcast_to(arrays[x], (*self.shape[:-1], last)))
+        return [], found
+
+    def recipe(self, whole: Sequence[Array]) -> RowRecipe:
+        """Each value of the region is as many as it has components."""
+        program = Program()
+        numbers: dict[Value, list[int]] = {}
+        places = [
+            [
+                Place(i, x.strides[-2] // x.itemsize, c * x.strides[-1] // x.itemsize)
+                for c in range(x.shape[-1])
+            ]
+            for i, x in enumerate(whole)
+        ]
+        for x, some in zip(self.inputs, places, strict=False):
+            numbers[x] = [program.read(x.dtype, place) for place in some]
+        for task in self.tasks:
+            numbers[task.value] = self._components(program, task, numbers)
+        added = [i for f in self.folds if isinstance(f, ColumnSum) for i in numbers[f.source]]
+        totals = []
+        results = [
+            each
+            for x, some in zip(self.results, places[len(self.inputs) :], strict=False)
+            for each in zip(numbers[x], some, strict=True)
+        ]
+        rows = iter(places[len(self.inputs) + len(self.results) :])
+        for fold in self.folds:
+            parts, dtype = numbers[fold.source], fold.source.dtype
+            if isinstance(fold, RowSum):
+                sums = [program.put("sum", dtype, i, is_wide=False) for i in parts]
+                results += zip(sums, next(rows), strict=True)
+            elif not isinstance(fold, ColumnSum):
+                totals.append(self._total(program, parts, fold))
+        columns = self.shape[-2]
+        return program.recipe(columns, tuple(results), tuple(totals), tuple(added))
+
+    def _components(
+        self, program: Program, task: PlainTask, numbers: dict[Value, list[int]]
+    ) -> list[int]:
+        value = task.value
+        name, dtype = value.primitive.name, value.dtype
+        given = [numbers[x] for x in task.inputs]
+        if name == "sum":
+            total, *rest = given[0]
+            for part in rest:
+                total = program.put("add", dtype, total, part, is_wide=True)
+            return [total]
+        attributes = tuple(value.attributes.items())
+        return [
+            program.put(name, dtype, *(some[c % len(some)] for some in given), is_wide=True,
+                        attributes=attributes)
+            for c in range(value.shape[-1])
+        ]  # fmt: skip
+
+    def _total(self, program: Program, parts: Sequence[int], fold: Fold) -> int:
+        """The sum of a row with all its components."""
+        found = [program.total(part, fold.squares, is_wide=True) for part in parts]
+        total = found[0]
+        for part in found[1:]:
+            total = program.put("add", "float64", total, part, is_wide=False)
+        return total

@@ -71,7 +71,8 @@ class PlainTask(Task):
         self.inputs = inputs
         self.can_fail = value.primitive.name in _FAILING and value.dtype not in FLOATS
         self.kernel = value.kernel
-        self.in_place = inputs if isinstance(self.kernel, np.ufunc) else ()
+        is_elementwise = isinstance(self.kernel, np.ufunc) and self.kernel.signature is None
+        self.in_place = inputs if is_elementwise else ()
 
     def bind(self, arrays: Arrays) -> list[Step]:
         """One call of the kernel; a view that memory does not allow is a copy."""
@@ -88,6 +89,12 @@ class PlainTask(Task):
         if isinstance(kernel, np.ufunc) and kernel not in _KEYWORD_OUT:
             return [partial(kernel, *inputs, out)]
         return [partial(kernel, *inputs, out=out, **value.attributes)]
+
+    def filling(self, arrays: Arrays) -> Callable[[Array], Any]:
+        """What computes the value in any array like it: for results in new memory."""
+        inputs = [arrays[x] for x in self.inputs]
+        kernel, attributes = self.kernel, self.value.attributes
+        return lambda out: kernel(*inputs, out=out, **attributes)
 
 
 class GivenTask(Task):
@@ -165,14 +172,12 @@ class FreshTask(GivenTask):
 
     def __init__(self, task: PlainTask, memory: FreshMemory) -> None:
         super().__init__(task.value, task.inputs)
-        self._kernel = task.kernel
+        self._task = task
         self._memory = memory
 
     def bind(self, arrays: Arrays) -> list[Step]:
         """One step that finds or makes an array and fills it."""
-        kernel, attributes = self._kernel, self.value.attributes
-        inputs = [arrays[source] for source in self.inputs]
-        return [partial(self._memory.write, lambda out: kernel(*inputs, out=out, **attributes))]
+        return [partial(self._memory.write, self._task.filling(arrays))]
 
 
 def _copy(kernel: Callable[..., Array], x: Array, out: Array, attributes: Any) -> None:

@@ -9,7 +9,7 @@ from runtime.engine.plan.native.writer import SUFFIXES, TYPES, number
 
 
 class Assembly:
-    """The body of a function ``(frame, int64, start, stop)`` on vectors of ``lanes`` elements.
+    """The body of a function ``(frame, scratch, start, stop)`` on vectors of ``lanes`` elements.
 
     ``frame`` points to int64 numbers, whose names are given: each is ``%name`` in the body.
     """
@@ -25,7 +25,7 @@ class Assembly:
         self._count = 0
         self._block = "entry"
         self._lines = [
-            f"define void @{name}(ptr %frame, i64 %unused, i64 %start, i64 %stop) #0 {{",
+            f"define void @{name}(ptr %frame, i64 %scratch, i64 %start, i64 %stop) #0 {{",
             "entry:",
         ]
         for i, entry in enumerate(frame):
@@ -46,9 +46,17 @@ class Assembly:
         """``a · b`` of int64."""
         return self.put(f"mul i64 {a}, {b}")
 
+    def subtract(self, a: str | int, b: str | int) -> str:
+        """``a - b`` of int64."""
+        return self.put(f"sub i64 {a}, {b}")
+
     def least(self, a: str, b: str | int) -> str:
         """The lesser of two int64."""
         return self._call("i64", "llvm.smin.i64", f"i64 {a}", f"i64 {b}")
+
+    def most(self, a: str, b: str | int) -> str:
+        """The greater of two int64."""
+        return self._call("i64", "llvm.smax.i64", f"i64 {a}", f"i64 {b}")
 
     def entry(self, address: str, index: str | int) -> str:
         """The int64 of this index in the table at an address."""
@@ -91,6 +99,19 @@ class Assembly:
             chosen = [start + i // 2 + i % 2 * self.lanes for i in range(self.lanes)]
             place = self.add(address, half * self.lanes * self.bytes)
             self.store(self._shuffled(vectors[0], vectors[1], chosen), place)
+
+    def transposed(self, rows: Sequence[str]) -> list[str]:
+        """The columns of as many vectors as each has elements."""
+        found, apart = list(rows), self.lanes // 2
+        while apart:
+            chosen = [i if not i & apart else self.lanes + i - apart for i in range(self.lanes)]
+            for i in range(self.lanes):
+                if not i & apart:
+                    a, b = found[i], found[i + apart]
+                    found[i] = self._shuffled(a, b, chosen)
+                    found[i + apart] = self._shuffled(a, b, [x + apart for x in chosen])
+            apart //= 2
+        return found
 
     def store(self, vector: str, address: str) -> None:
         """Write a vector."""
@@ -140,6 +161,38 @@ class Assembly:
         counted = ", ".join(f"i64 {i}" for i in range(self.lanes))
         return self.put(f"icmp sge {whole} <{counted}>, {self.everywhere('i64', lane)}")
 
+    def lanes_before(self, count: str, vectors: int) -> list[str]:
+        """Masks of the first ``count`` lanes of some vectors together."""
+        whole = f"<{self.lanes} x i64>"
+        ends = self.everywhere("i64", count)
+        return [
+            self.put(
+                f"icmp slt {whole} "
+                f"<{', '.join(f'i64 {v * self.lanes + i}' for i in range(self.lanes))}>, {ends}"
+            )
+            for v in range(vectors)
+        ]
+
+    def load_where(self, mask: str, address: str) -> str:
+        """A vector, 0 where the mask is not set; nothing is read there."""
+        return self._call(
+            self.vector, f"llvm.masked.load.{self._suffix}.p0", f"ptr {self._at(address)}",
+            f"i32 {self.bytes}", f"<{self.lanes} x i1> {mask}", f"{self.vector} zeroinitializer",
+        )  # fmt: skip
+
+    def store_where(self, mask: str, vector: str, address: str) -> None:
+        """Write a vector where the mask is set."""
+        self._run(
+            f"llvm.masked.store.{self._suffix}.p0", f"{self.vector} {vector}",
+            f"ptr {self._at(address)}", f"i32 {self.bytes}", f"<{self.lanes} x i1> {mask}",
+        )  # fmt: skip
+
+    def if_more(self, mask: str, number: str, least: int) -> str:
+        """A mask, nowhere set unless an int64 is more than the least."""
+        is_more = self.put(f"icmp sgt i64 {number}, {least}")
+        kind = f"<{self.lanes} x i1>"
+        return self.put(f"select i1 {is_more}, {kind} {mask}, {kind} zeroinitializer")
+
     def masked(self, mask: str, vector: str) -> str:
         """A vector, 0 where the mask is not set."""
         return self.choose(mask, vector, "zeroinitializer")
@@ -149,7 +202,7 @@ class Assembly:
         self,
         name: str,
         start: str | int,
-        stop: str,
+        stop: str | int,
         carried: Mapping[str, str] | None = None,
         further: Mapping[str, str] | None = None,
     ) -> Iterator[str]:
@@ -177,6 +230,14 @@ class Assembly:
         ]  # fmt: skip
         self._block = f"{name}.end"
 
+    @contextmanager
+    def steps(self, name: str, length: str, step: str) -> Iterator[tuple[str, str]]:
+        """A loop over parts of a length, the last of which may be shorter: start and length."""
+        count = self.put(f"udiv i64 {self.add(self.add(length, step), -1)}, {step}")
+        with self.loop(name, 0, count) as i:
+            start = self.multiply(i, step)
+            yield start, self.least(self.subtract(length, start), step)
+
     def name(self, result: str, name: str) -> None:
         """Give the result of the last instruction a name of its own."""
         assert self._lines[-1].startswith(f"{result} ="), "that was the last instruction"
@@ -200,6 +261,14 @@ class Assembly:
         return self.put(f"getelementptr i8, ptr {place}, i64 {offset}") if offset else place
 
     def _call(self, kind: str, name: str, *operands: str) -> str:
+        self._declare(kind, name, operands)
+        return self.put(f"call {kind} @{name}({', '.join(operands)})")
+
+    def _run(self, name: str, *operands: str) -> None:
+        self._declare("void", name, operands)
+        self._lines.append(f"call void @{name}({', '.join(operands)})")
+
+    def _declare(self, kind: str, name: str, operands: Sequence[str]) -> None:
+
         kinds = ", ".join(x.rpartition(" ")[0] for x in operands)
         self._declared.add(f"declare {kind} @{name}({kinds})")
-        return self.put(f"call {kind} @{name}({', '.join(operands)})")

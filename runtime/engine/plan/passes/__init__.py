@@ -15,6 +15,7 @@ from runtime.engine.plan.passes.elementwise.rowwise import rowwise
 from runtime.engine.plan.passes.elementwise.tiles import tiles
 from runtime.engine.plan.passes.joins import joins
 from runtime.engine.plan.passes.lookups import lookups
+from runtime.engine.plan.passes.native_products import native_products
 from runtime.engine.plan.passes.parts import parts
 from runtime.engine.plan.passes.scalar.native_scalars import native_scalars
 from runtime.engine.plan.passes.scalar.scalars import scalars
@@ -38,7 +39,7 @@ DEFAULT: tuple[Pass, ...] = (
 
 FAST: tuple[Pass, ...] = (
     lookups, native_convolutions, convolutions, poolings, rowwise, components, softmaxes, joins,
-    parts, sums, groups, native_scalars, scalars, fused, tiles,
+    parts, sums, groups, native_scalars, scalars, fused, tiles, native_products,
 )  # fmt: skip
 """The passes with machine code, for which the ``fast`` extra is needed."""
 

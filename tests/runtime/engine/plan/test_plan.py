@@ -140,3 +140,15 @@ def test_numbers_that_stop_being_finite_raise_a_flag_and_no_warning() -> None:
         plan.run()
         assert plan.flag.take() is is_flagged
         assert not plan.flag.is_raised
+
+
+def test_a_product_of_matrices_does_not_overwrite_its_operands():
+    """numpy would copy them first."""
+    trace = Trace()
+    x = trace.apply(LEAF, shape=(64, 64), dtype="float32")
+    operand = trace.xp.exp(x)
+    plan = Plan([trace.xp.matmul(operand, operand)], ())
+    arrays = [step.args for step, task in plan.parts if task.values[0].primitive.name == "matmul"]
+    ((left, right, out),) = arrays
+    assert not np.may_share_memory(out, left)
+    assert not np.may_share_memory(out, right)

@@ -34,9 +34,13 @@ CHOICES: dict[str, tuple[passes.Pass, ...]] = {
     "all": passes.FAST,
     "all of numpy": passes.DEFAULT,
 }
-CODE = ("fused", "rowwise", "components", "softmaxes", "native_convolutions", "poolings")
+CODE = (
+    "fused", "rowwise", "components", "softmaxes", "native_convolutions", "native_products",
+    "poolings",
+)  # fmt: skip
 EAGER = {
     "native_convolutions": {"LARGE": 1, "SHORTEST": 1, "SHORT": 1},
+    "native_products": {"LARGE": 1, "WIDE": 1},
     "poolings": {"LARGE": 1, "SHORTEST": 2},
     "softmaxes": {"LARGE": 1, "SHORTEST": 1, "BLOCK": 40},
     "rowwise": {"LARGE": 8, "SHORTEST": 2},

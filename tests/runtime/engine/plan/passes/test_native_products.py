@@ -1,0 +1,169 @@
+"""Matrix products of machine code against numpy's, however operands lie."""
+
+from __future__ import annotations
+
+import importlib
+import itertools
+from typing import Any
+
+import numpy as np
+import pytest
+
+from runtime.calculus import Trace, Value
+from runtime.calculus.primitives.base import LEAF
+from runtime.engine.plan import passes, threads
+from runtime.engine.plan.passes.native_products import Multiplication, ProductTask
+from runtime.engine.plan.plan import Plan
+
+pytest.importorskip("llvmlite")
+
+Array = np.ndarray[Any, Any]
+BOUND = {"float32": 1e-6, "float64": 2e-15}
+"""Of the sum of magnitudes."""
+
+
+@pytest.fixture(autouse=True)
+def eager(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Small matrices are cut into many chunks and blocks, on any processor."""
+    module = importlib.import_module("runtime.engine.plan.passes.native_products")
+    monkeypatch.setattr(module, "LARGE", 1)
+    monkeypatch.setattr(module, "WIDE", 1)
+    monkeypatch.setattr(module, "CHUNK", 40)
+    monkeypatch.setattr(module, "TILES", 2)
+
+
+class Product:
+    """``a @ b`` of leaves, each of which may be transposed."""
+
+    def __init__(self, a: tuple[int, ...], b: tuple[int, ...], dtype: str = "float32",
+                 turned: tuple[bool, bool] = (False, False)) -> None:  # fmt: skip
+        trace = Trace()
+        self.leaves = [
+            trace.apply(LEAF, shape=_turn(shape) if is_turned else shape, dtype=dtype)
+            for shape, is_turned in zip((a, b), turned, strict=True)
+        ]
+        left, right = (
+            trace.xp.permute_dims(x, _turn(tuple(range(x.ndim)))) if is_turned else x
+            for x, is_turned in zip(self.leaves, turned, strict=True)
+        )
+        self.value: Value = trace.xp.matmul(left, right)
+        self.operands = left, right
+        self.turned = turned
+
+    def assert_right(self, plan: Plan, seed: int = 0) -> Array:
+        rng = np.random.default_rng(seed)
+        numbers = [rng.standard_normal(x.shape).astype(x.dtype) for x in self.leaves]
+        for leaf, array in zip(self.leaves, numbers, strict=True):
+            plan.leaves[leaf][...] = array
+        plan.run()
+        found = plan.read(self.value)
+        a, b = (
+            (x.swapaxes(-1, -2) if is_turned else x).astype(np.float64)
+            for x, is_turned in zip(numbers, self.turned, strict=True)
+        )
+        assert found.dtype == self.value.dtype
+        error = np.abs(found - a @ b)
+        assert np.all(error <= BOUND[self.value.dtype] * (np.abs(a) @ np.abs(b)))
+        return found
+
+
+def _turn(shape: tuple[int, ...]) -> tuple[int, ...]:
+    return (*shape[:-2], shape[-1], shape[-2])
+
+
+def tasks(plan: Plan) -> set[type]:
+    return {type(task) for _, task in plan.parts}
+
+
+TURNED = [(False, False), (False, True), (True, False), (True, True)]
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("turned", TURNED, ids=["nn", "nt", "tn", "tt"])
+@pytest.mark.parametrize("size", [(16, 16, 32), (27, 41, 33), (40, 97, 64), (131, 200, 45)],
+                         ids=["16", "27", "40", "131"])  # fmt: skip
+def test_products_are_those_of_numpy(
+    size: tuple[int, int, int], turned: tuple[bool, bool], dtype: str
+) -> None:
+    rows, terms, columns = size
+    product = Product((rows, terms), (terms, columns), dtype, turned)
+    plan = Plan([product.value], (passes.native_products,))
+    assert tasks(plan) == {ProductTask}
+    product.assert_right(plan, 1)
+    product.assert_right(plan, 2)
+
+
+@pytest.mark.parametrize("b", [(3, 2, 50, 40), (3, 1, 50, 40), (50, 40)])
+def test_stacks_of_matrices_repeat_what_is_broadcast(b: tuple[int, ...]) -> None:
+    product = Product((3, 2, 20, 50), b)
+    product.assert_right(Plan([product.value], (passes.native_products,)))
+
+
+def test_the_number_of_threads_changes_no_bit(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(threads, "EACH", 1)
+    product = Product((5, 30, 60), (5, 60, 100), turned=(False, True))
+    plan = Plan([product.value], (passes.native_products,))
+    found = []
+    for count in (1, 2, 3, 7):
+        threads.limit(count)
+        found.append(product.assert_right(plan))
+    threads.limit(None)
+    assert all(np.array_equal(x, found[0]) for x in found)
+
+
+def test_a_result_in_new_memory_stays_as_it_was(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("runtime.engine.plan.plan.WORTH_GIVING", 1)
+    product = Product((30, 60), (60, 100))
+    plan = Plan([product.value], (passes.native_products,))
+    found = [product.assert_right(plan, seed) for seed in range(4)]
+    copies = [x.copy() for x in found]
+    product.assert_right(plan, 9)
+    assert all(np.array_equal(a, b) for a, b in zip(found, copies, strict=True))
+    assert not any(np.shares_memory(a, b) for a, b in itertools.pairwise(found))
+
+
+def test_no_number_spreads_from_row_and_column_alone() -> None:
+    """What lies beyond a cut tile is never read into a result."""
+    product = Product((29, 50), (50, 37))
+    plan = Plan([product.value], (passes.native_products,))
+    a, b = (np.ones(x.shape, np.float32) for x in product.leaves)
+    a[28, 7], b[3, 36] = np.nan, np.inf
+    for leaf, array in zip(product.leaves, (a, b), strict=True):
+        plan.leaves[leaf][...] = array
+    plan.run()
+    found = plan.read(product.value)
+    assert np.isnan(found[28]).all()
+    assert np.isinf(found[:28, 36]).all()
+    assert (found[:28, :36] == 50).all()
+
+
+def test_a_result_that_overwrites_an_operand_is_left_to_numpy() -> None:
+    product = Product((96, 96), (96, 96))
+    data = np.random.default_rng(0).standard_normal((96, 96)).astype(np.float32)
+    given = dict.fromkeys(product.leaves[:1], data.copy())
+    target = given[product.leaves[0]]
+    plan = Plan([product.value], (passes.native_products,), given, [(product.value, target)])
+    plan.leaves[product.leaves[1]][...] = data
+    plan.run()
+    np.testing.assert_allclose(target, data @ data, rtol=1e-4, atol=1e-4)
+
+
+@pytest.mark.parametrize("sizes", [(15, 64, 64), (64, 15, 64), (64, 64, 31)])
+def test_narrow_products_are_left_to_numpy(sizes: tuple[int, int, int]) -> None:
+    rows, terms, columns = sizes
+    product = Product((rows, terms), (terms, columns))
+    plan = Plan([product.value], (passes.native_products,))
+    assert ProductTask not in tasks(plan)
+    product.assert_right(plan)
+
+
+def test_operands_that_lie_irregularly_are_left_to_numpy() -> None:
+    trace = Trace()
+    x = trace.apply(LEAF, shape=(40, 100), dtype="float32")
+    y = trace.xp.matmul(x[:, ::2], trace.xp.permute_dims(x[:, ::2], (1, 0)))
+    plan = Plan([y], (passes.native_products,))
+    data = np.random.default_rng(0).standard_normal((40, 100)).astype(np.float32)
+    plan.leaves[x][...] = data
+    plan.run()
+    assert not any(isinstance(step, Multiplication) for step, _ in plan.parts)
+    np.testing.assert_allclose(plan.read(y), data[:, ::2] @ data[:, ::2].T, rtol=1e-4, atol=1e-4)

@@ -10,10 +10,7 @@ from PySide6.QtWidgets import QFileDialog
 
 from app.commands.files import folder_of
 from app.document.loading import stem_of
-from app.pictures.files import write
 from blocks.errors import GradwireError
-from runtime.training.curves import csv_of
-from runtime.training.saving.reading import read_recordings
 
 if TYPE_CHECKING:
     from PySide6.QtWidgets import QWidget
@@ -42,6 +39,8 @@ class CurveCommands(QObject):
 
     def open_runs(self) -> None:
         """Show the runs of files beside those of the window."""
+        from runtime.training.saving.reading import read_recordings
+
         start = str(folder_of(self._document, self._settings))
         kinds = self.tr("Runs (*.jsonl *.csv)")
         names, _ = QFileDialog.getOpenFileNames(self._parent, self.tr("Open runs"), start, kinds)
@@ -55,6 +54,8 @@ class CurveCommands(QObject):
 
     def export_numbers(self) -> None:
         """Write all curves of the runs that are drawn."""
+        from runtime.training.curves import csv_of
+
         shown = [run.recording for run in self._curves.runs if run.shown]
         self._write(".csv", csv_of(shown).encode())
 
@@ -76,6 +77,8 @@ class CurveCommands(QObject):
         )
         if not name:
             return
+        from app.pictures.files import write
+
         path = Path(name) if Path(name).suffix else Path(name + kind)
         if reason := write(path, content):
             self._document.problem.emit(

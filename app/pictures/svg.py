@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from html import escape
 from itertools import groupby
 from typing import TYPE_CHECKING
-from xml.sax.saxutils import escape, quoteattr
 
 from app.pictures.embedding import FAMILIES, can_embed, font_faces
 from app.pictures.marks import Label, Raster, marks_of
@@ -34,7 +34,7 @@ def svg(picture: PagePicture, title: str, pulse: Pulse | None = None) -> str:
         f'<svg xmlns="http://www.w3.org/2000/svg" width="{_short(scale * width, 4)}{unit}" '
         f'height="{_short(scale * height, 4)}{unit}" '
         f'viewBox="0 0 {_short(width)} {_short(height)}" role="img">',
-        f"<title>{escape(title)}</title>",
+        f"<title>{escape(title, quote=False)}</title>",
         *([f"<style>{font_faces(labels)}</style>"] if embedded else []),
         *_groups(marks, FAMILIES if embedded else "sans-serif"),
         "</svg>",
@@ -45,7 +45,8 @@ def svg(picture: PagePicture, title: str, pulse: Pulse | None = None) -> str:
 def _groups(marks: Iterable[Mark], families: str) -> Iterator[str]:
     """The marks, those that follow each other in the same ink as one group."""
     for ink, alike in groupby(marks, lambda mark: mark.ink):
-        yield f"<g {' '.join(f'{name}={quoteattr(value)}' for name, value in _attributes(ink))}>"
+        attributes = (f'{name}="{escape(value)}"' for name, value in _attributes(ink))
+        yield f"<g {' '.join(attributes)}>"
         for mark in alike:
             if isinstance(mark, Label):
                 yield _text(mark, families)
@@ -119,7 +120,7 @@ def _text(label: Label, families: str) -> str:
     return (
         f'<text x="{_short(label.x)}" y="{_short(label.y)}" font-family="{families}" '
         f'font-size="{_short(label.size)}"{style}{fitted if len(label.text) > 1 else ""} '
-        f'xml:space="preserve">{escape(label.text)}</text>'
+        f'xml:space="preserve">{escape(label.text, quote=False)}</text>'
     )
 
 

@@ -10,9 +10,6 @@ from importlib.resources import files
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from runtime.training.studies.files import load_study
-from runtime.training.studies.variants import with_variant
-
 if TYPE_CHECKING:
     from runtime.diagram import Diagram
 
@@ -153,4 +150,7 @@ def in_variant(diagram: Diagram, path: Path, variant: str) -> Diagram:
     """
     if not variant:
         return diagram
+    from runtime.training.studies.files import load_study
+    from runtime.training.studies.variants import with_variant
+
     return with_variant(diagram, load_study(study_path(path)).variants[variant])

@@ -56,11 +56,9 @@ def run(path: Path | None) -> int:
     GarbageCollector(application)
     windows = Windows(Settings())
     sys.excepthook = _hook(windows)
-    window = windows.new()
+    window = windows.new(path)
     if not typeface.is_carried():
         window.document.problem.emit(_without_typeface())
-    if path is not None:
-        window.open_path(path)
     windows.offer_recovery()
     return application.exec()
 

@@ -42,9 +42,16 @@ class MainWindow(WindowParts):
     closed = Signal()
     """The window was closed; its changes are saved or discarded."""
 
-    def __init__(self, settings: Settings | None = None, windows: Windows | None = None) -> None:
+    def __init__(
+        self,
+        settings: Settings | None = None,
+        windows: Windows | None = None,
+        path: Path | None = None,
+    ) -> None:
         super().__init__(settings, windows)
         self._fit_wanted = False
+        self._awaited = path
+        """The file that this window is about to open: until then it has no start page."""
         self._titled = "", ""
         """The name and the path that its title shows."""
         self._connect_document()
@@ -69,7 +76,11 @@ class MainWindow(WindowParts):
 
     def open_path(self, path: Path, options: ImportOptions = DEFAULTS) -> bool:
         """Open a file or import a model, here or in another window; False if it can't be read."""
-        return self.windows.open(path, self, options)
+        is_read = self.windows.open(path, self, options)
+        if self._awaited is not None:
+            self._awaited = None
+            self._show_document(self.document.diagram)
+        return is_read
 
     def open_copy(self, path: Path, variant: str = "") -> bool:
         """Open a copy of a file, here or in another window; False if it can't be read.
@@ -267,6 +278,8 @@ class MainWindow(WindowParts):
         self._show_title()
         empty = not any(page.blocks or page.notes for page in diagram.pages.values())
         if empty and self.document.path is None:
+            if self._awaited is not None:
+                return
             self.welcome.progress = self.windows.progress_by_title()
             self.welcome.open(self.settings.recent, tour_taken=self.settings.tour_taken)
         else:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QMainWindow, QVBoxLayout, QWidget
 
 from app.canvas.view import CanvasView
 from app.commands.bookmarks import BookmarkCommands
 from app.commands.clipboard import ClipboardCommands
-from app.commands.compare import CompareCommands
 from app.commands.curves import CurveCommands
 from app.commands.edit import EditCommands
 from app.commands.files import FileCommands
@@ -17,11 +18,8 @@ from app.commands.importing import ImportCommands
 from app.commands.library import LibraryCommands
 from app.commands.pages import PageCommands
 from app.commands.panels import PanelCommands
-from app.commands.pictures import PictureCommands
 from app.commands.presets import PresetCommands
 from app.commands.run import RunCommands
-from app.commands.sharing.exporting import ExportCommands
-from app.commands.sharing.publishing import PublishCommands
 from app.commands.targets import TargetCommands
 from app.commands.view import ViewCommands
 from app.controllers.costs import CostController
@@ -83,6 +81,12 @@ from app.shell.presenter import Presenter
 from app.shell.status import Status
 from app.shell.windows import Windows
 from blocks.registry import registry
+
+if TYPE_CHECKING:
+    from app.commands.compare import CompareCommands
+    from app.commands.pictures import PictureCommands
+    from app.commands.sharing.exporting import ExportCommands
+    from app.commands.sharing.publishing import PublishCommands
 
 
 class WindowParts(QMainWindow):
@@ -175,7 +179,7 @@ class WindowParts(QMainWindow):
 
     def _make_commands(self) -> None:
         document, navigation, canvas = self.document, self.navigation, self.canvas
-        background, settings = self.background, self.settings
+        settings = self.settings
         palette, library = self.palette_panel, self.windows.library
         workers = [controller.worker for controller in self._controllers]
         self.presentation = Presentation(
@@ -204,10 +208,8 @@ class WindowParts(QMainWindow):
                 clipboard=self.clipboard,
                 costs=self.costs,
                 comparison=self.comparison,
-                compare=CompareCommands(document, navigation, background, settings, self),
                 docks=self.docks,
                 edit=self.edit,
-                exports=ExportCommands(document, background, settings, self.reveal.location, self),
                 files=self.files,
                 find_bar=self.find_bar,
                 frame=self,
@@ -228,10 +230,8 @@ class WindowParts(QMainWindow):
                     self.focus_ring,
                 ),
                 predict=self.predict,
-                pictures=PictureCommands(document, navigation, canvas, background, settings, self),
                 presentation=self.presentation,
                 presets=self.presets,
-                publishing=PublishCommands(document, background, settings, self),
                 run=RunCommands(document, self.evaluator, workers, settings, self),
                 targets=TargetCommands(canvas, self),
                 timeline=self.timeline,
@@ -239,6 +239,10 @@ class WindowParts(QMainWindow):
                 trial=self.trial,
                 view=self.view,
                 windows=self.windows,
+                make_compare=self._compare_commands,
+                make_exports=self._export_commands,
+                make_pictures=self._picture_commands,
+                make_publishing=self._publish_commands,
             ),
         )
         Shortcuts(self.windows.keymap, self.actions_by_name, canvas, self)
@@ -256,6 +260,30 @@ class WindowParts(QMainWindow):
         self.status.cancel.clicked.connect(self.actions_by_name["cancel"].trigger)
         self.evaluator.busyChanged.connect(canvas.computing.set_busy)
         canvas.computing.cancelRequested.connect(self.actions_by_name["cancel"].trigger)
+
+    def _compare_commands(self) -> CompareCommands:
+        from app.commands.compare import CompareCommands
+
+        return CompareCommands(self.document, self.navigation, self.background, self.settings, self)
+
+    def _export_commands(self) -> ExportCommands:
+        from app.commands.sharing.exporting import ExportCommands
+
+        return ExportCommands(
+            self.document, self.background, self.settings, self.reveal.location, self
+        )
+
+    def _picture_commands(self) -> PictureCommands:
+        from app.commands.pictures import PictureCommands
+
+        return PictureCommands(
+            self.document, self.navigation, self.canvas, self.background, self.settings, self
+        )
+
+    def _publish_commands(self) -> PublishCommands:
+        from app.commands.sharing.publishing import PublishCommands
+
+        return PublishCommands(self.document, self.background, self.settings, self)
 
     def _arrange(self) -> None:
         self.files = FileCommands(self.document, self.background, self.settings, self)

@@ -11,7 +11,6 @@ from PySide6.QtWidgets import QApplication
 from app.controllers.tour import DIAGRAM
 from app.document.loading import Loaded
 from app.evaluation.engines import Engines
-from app.panels.dialogs.recovery import Recovery
 from app.services import theme
 from app.services.background import Cancelled
 from app.services.examples import in_variant
@@ -28,6 +27,7 @@ from runtime.lessons.course.progress import ProgressFile
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from app.panels.dialogs.recovery import Recovery
     from app.services.journal import Entry
     from app.services.settings import Settings
     from app.shell.main_window import MainWindow
@@ -75,17 +75,19 @@ class Windows(QObject):
         self._windows.append(window)
         window.closed.connect(self._remove)
 
-    def new(self) -> MainWindow:
-        """Open a new, empty window."""
+    def new(self, path: Path | None = None) -> MainWindow:
+        """Open a new window, empty or with a file."""
         from app.shell.main_window import MainWindow  # imports this module
 
-        made = MainWindow(windows=self)
+        made = MainWindow(windows=self, path=path)
         made.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         made.move(made.pos() + _CASCADE * ((len(self._windows) - 1) % _STAIRS))
         room = made.screen().availableGeometry().bottomRight() - made.pos()
         made.resize(made.size().boundedTo(QSize(room.x(), room.y()) - DECORATION))
         made.show()
         made.come_forward()
+        if path is not None:
+            made.open_path(path)
         return made
 
     def open(self, path: Path, window: MainWindow, options: ImportOptions = DEFAULTS) -> bool:
@@ -197,6 +199,8 @@ class Windows(QObject):
             return None  # offered again at the next start
         if not entries or not self._windows:
             return None
+        from app.panels.dialogs.recovery import Recovery  # seldom needed
+
         dialog = Recovery(entries, self.active())
         dialog.recovered.connect(self.recover)
         dialog.discarded.connect(self.journal.discard)

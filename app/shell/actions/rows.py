@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from types import MappingProxyType
 from typing import TYPE_CHECKING, TypeAlias
 
@@ -86,21 +87,23 @@ PARENTS: Mapping[str, str] = MappingProxyType(
 """The menus that are inside others."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class Owners:
-    """The objects that carry out the actions of one window."""
+    """The objects that carry out the actions of one window.
+
+    Those that ``make_…`` are made when the first of their actions is called: what they import is
+    needed for nothing else.
+    """
 
     audience: Audience
     authoring: AuthoringController
     bookmarks: BookmarkCommands
     canvas: CanvasView
     clipboard: ClipboardCommands
-    compare: CompareCommands
     comparison: Comparison
     costs: CostController
     docks: Docks
     edit: EditCommands
-    exports: ExportCommands
     files: FileCommands
     find_bar: FindBar
     frame: QWidget
@@ -114,11 +117,9 @@ class Owners:
     pages: PageCommands
     palette: Palette
     panels: PanelCommands
-    pictures: PictureCommands
     predict: PredictController
     presentation: Presentation
     presets: PresetCommands
-    publishing: PublishCommands
     run: RunCommands
     targets: TargetCommands
     timeline: TimelineController
@@ -126,6 +127,30 @@ class Owners:
     trial: Trial
     view: ViewCommands
     windows: Windows
+    make_compare: Callable[[], CompareCommands]
+    make_exports: Callable[[], ExportCommands]
+    make_pictures: Callable[[], PictureCommands]
+    make_publishing: Callable[[], PublishCommands]
+
+    @cached_property
+    def compare(self) -> CompareCommands:
+        """Compares with another diagram."""
+        return self.make_compare()
+
+    @cached_property
+    def exports(self) -> ExportCommands:
+        """Writes the diagram for other systems."""
+        return self.make_exports()
+
+    @cached_property
+    def pictures(self) -> PictureCommands:
+        """Draws the diagram into files, and prints it."""
+        return self.make_pictures()
+
+    @cached_property
+    def publishing(self) -> PublishCommands:
+        """Writes pages for readers and classes."""
+        return self.make_publishing()
 
 
 @dataclass(frozen=True, slots=True)

@@ -70,7 +70,7 @@ def _named(name: str) -> Callable[..., Any]:
 
 FORMATS: tuple[Format, ...] = (
     Format("ONNX", (".onnx",), "onnx.recognition:is_onnx", "onnx.importing:import_onnx", ("onnx",)),
-    Format("PyTorch", (".pt2",), "torch.archive:is_pt2", "torch.program:import_pt2"),
+    Format("PyTorch", (".pt2",), "torch.recognition:is_pt2", "torch.program:import_pt2"),
     Format(
         "Keras", (".keras",), "keras.recognition:is_keras", "keras.importer:import_keras", ("h5py",)
     ),

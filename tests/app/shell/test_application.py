@@ -131,6 +131,38 @@ def test_importing_the_start_needs_no_qt():
     assert ended.stdout.strip() == "False", ended.stderr
 
 
+IMPORTS = """
+import os, sys
+from pathlib import Path
+from PySide6.QtWidgets import QApplication
+from app.shell import application
+
+def end(self):
+    print(*sys.modules, flush=True)
+    os._exit(0)
+
+QApplication.exec = end
+application.run(Path(sys.argv[1]))
+"""
+
+SELDOM = {
+    "app.commands.compare", "app.commands.pictures", "app.commands.sharing.exporting",
+    "app.commands.sharing.publishing", "app.panels.dialogs.recovery", "app.pictures.files",
+    "PySide6.QtPrintSupport", "PySide6.QtQml", "pyqtgraph", "runtime.data.generators",
+    "runtime.interchange.importing.torch.operators", "runtime.publish.living",
+    "runtime.training.studies.files", "http.client", "ssl",
+}  # fmt: skip
+"""What most windows never need."""
+
+
+def test_opening_a_file_imports_nothing_that_is_seldom_needed(tmp_path):
+    environment = {"QT_QPA_PLATFORM": "offscreen", "XDG_STATE_HOME": str(tmp_path)}
+    ended = start(IMPORTS, str(examples()[0].path), **environment)
+    modules = set(ended.stdout.split())
+    assert "app.shell.main_window" in modules, ended.stderr
+    assert not modules & SELDOM
+
+
 def test_the_icon_can_be_drawn(qapp):
     icon = QIcon(str(ASSETS / "icons" / "gradwire.svg"))
     assert icon.pixmap(64, 64).toImage().pixelColor(32, 40).blue() > 100

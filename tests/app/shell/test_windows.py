@@ -4,6 +4,7 @@ import pytest
 from PySide6.QtCore import QMimeData, QPoint, Qt, QTimer, QUrl
 from PySide6.QtWidgets import QApplication, QMessageBox
 
+from app.panels.start.welcome import Welcome
 from blocks.library.arithmetic import Add
 from runtime.build import build, loss, variable
 from runtime.diagram import AddBlock, Diagram, Page, save
@@ -41,6 +42,19 @@ def test_a_new_window_comes_by_its_keys_and_is_empty(window, qtbot):
     assert other.isVisible()
     qtbot.waitUntil(lambda: window.windows.active() is other)
     assert other.document is not window.document
+
+
+def test_a_window_with_a_file_has_no_start_page_even_at_first(window, files, monkeypatch):
+    shown = []
+    monkeypatch.setattr(Welcome, "show_recent", lambda *given, **named: shown.append(given))
+    other = window.windows.new(files[0])
+    assert other.document.name == files[0].name
+    assert not shown and not other.welcome.isVisible()
+
+
+def test_a_window_whose_file_cannot_be_read_has_the_start_page(window, tmp_path):
+    other = window.windows.new(tmp_path / "missing.gradwire.json")
+    assert other.welcome.isVisible() and other.notice.isVisible()
 
 
 def test_new_windows_stand_a_step_further_right_and_down_each(window):

@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 from blocks.errors import FileError
 from blocks.limits import MAX_AXES
 from runtime.interchange.importing.torch.operators.table import DTYPES
+from runtime.interchange.importing.torch.recognition import MAX_MEMBERS, MODEL
 
 MAX_FILE = 2 * 2**30
 """Bytes of a file, and of all that it unpacks to."""
@@ -27,23 +28,10 @@ MAX_JSON = 64 * 2**20
 """Bytes of one JSON text."""
 MAX_DEPTH = 100
 """Nesting of one JSON text."""
-MAX_MEMBERS = 200_000
 SCHEMA = 8
 """The major version of the schema that is read; its minor versions only add to it."""
 _BFLOAT16 = 13
-_MODEL = "models/model.json"
 _STRING = re.compile(rb'"(?:[^"\\]|\\.)*"')
-
-
-def is_pt2(head: bytes, path: Path) -> bool:
-    """Whether a file is an exported program, by how it begins and what it contains."""
-    if not head.startswith(b"PK"):
-        return False
-    try:
-        with zipfile.ZipFile(path) as archive:
-            return any(name.endswith("/" + _MODEL) for name in archive.namelist()[:MAX_MEMBERS])
-    except (OSError, zipfile.BadZipFile, NotImplementedError, ValueError):
-        return False
 
 
 class Archive:
@@ -84,11 +72,11 @@ class Archive:
             raise self._error(
                 "The archive unpacks to too much.", expected=f"at most {MAX_FILE:,} bytes"
             )
-        roots = [i.filename[: -len(_MODEL)] for i in infos if i.filename.endswith("/" + _MODEL)]
+        roots = [i.filename[: -len(MODEL)] for i in infos if i.filename.endswith("/" + MODEL)]
         if len(roots) != 1:
             raise self._error(
                 "This is no exported program of PyTorch.",
-                expected=f"one {_MODEL} in the archive",
+                expected=f"one {MODEL} in the archive",
                 got=f"{len(roots)}",
                 next_step="Save the model with torch.export.save.",
             )
@@ -132,7 +120,7 @@ class Archive:
             raise self._error(f"{name} is no JSON: {error}") from error
 
     def _program(self) -> dict[str, Any]:
-        program = self._json(_MODEL)
+        program = self._json(MODEL)
         version = program.get("schema_version") if isinstance(program, dict) else None
         major = version.get("major") if isinstance(version, dict) else None
         if major != SCHEMA:

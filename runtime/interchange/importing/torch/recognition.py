@@ -1,0 +1,20 @@
+"""Recognises exported programs of PyTorch by their content."""
+
+from __future__ import annotations
+
+import zipfile
+from pathlib import Path
+
+MAX_MEMBERS = 200_000
+MODEL = "models/model.json"
+
+
+def is_pt2(head: bytes, path: Path) -> bool:
+    """Whether a file is an exported program, by how it begins and what it contains."""
+    if not head.startswith(b"PK"):
+        return False
+    try:
+        with zipfile.ZipFile(path) as archive:
+            return any(name.endswith("/" + MODEL) for name in archive.namelist()[:MAX_MEMBERS])
+    except (OSError, zipfile.BadZipFile, NotImplementedError, ValueError):
+        return False

@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, Any, NamedTuple
+from itertools import compress
+from operator import is_, is_not
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 if TYPE_CHECKING:
     from runtime.diagram import Diagram, Page, Point
+
+K = TypeVar("K")
+V = TypeVar("V")
 
 
 class PageDiff(NamedTuple):
@@ -48,32 +53,39 @@ def _pages(before: Diagram, after: Diagram) -> Iterator[PageDiff]:
 
 
 def _diff_of_page(name: str, was: Page, now: Page) -> PageDiff:
-    moved = _changed_keys(was.layout, now.layout) | (was.layout.keys() - now.layout.keys())
-    styled = _changed_keys(was.styles, now.styles) | (was.styles.keys() - now.styles.keys())
-    blocks = (_changed_keys(was.blocks, now.blocks) | moved | styled) & now.blocks.keys()
-    notes = _changed_keys(was.notes, now.notes)
-    removed = [was.layout[b] for b in was.blocks.keys() - now.blocks.keys() if b in was.layout]
+    moved, styled = _different(was.layout, now.layout), _different(was.styles, now.styles)
+    blocks = (_different(was.blocks, now.blocks) | moved | styled) & now.blocks.keys()
+    notes = _different(was.notes, now.notes) & now.notes.keys()
+    gone = (block for block in changed_keys(was.blocks, now.blocks) if block not in now.blocks)
+    removed = [was.layout[block] for block in gone if block in was.layout]
     removed += [was.notes[note].at for note in was.notes.keys() - now.notes.keys()]
     found = PageDiff(name, frozenset(blocks), frozenset(notes), (), frozenset(), tuple(removed))
     return _with_wires(found, was, now) if found.wires_only else found
 
 
 def _with_wires(found: PageDiff, was: Page, now: Page) -> PageDiff:
-    bent = _changed_keys(was.bends, now.bends) | (was.bends.keys() - now.bends.keys())
-    wires = _changed_keys(was.wires, now.wires) | (bent & now.wires.keys())
-    cut = {target.block for target in was.wires.keys() - now.wires.keys()} & now.blocks.keys()
+    changed = _different(was.wires, now.wires)
+    wires = (changed | _different(was.bends, now.bends)) & now.wires.keys()
+    cut = {target.block for target in changed if target not in now.wires} & now.blocks.keys()
     return found._replace(wires=tuple(map(str, wires)), cut=frozenset(cut))
 
 
-def _changed_keys(was: Mapping[Any, object], now: Mapping[Any, object]) -> set[Any]:
-    """Keys of ``now`` whose value is new or has changed."""
-    if was is now or not was:
-        return set() if was is now else set(now)
-    return {
-        key
-        for key, value in now.items()
-        if (old := was.get(key)) is not value and old != value  # identity decides most cases fast
-    }
+def _different(was: Mapping[K, V], now: Mapping[K, V]) -> set[K]:
+    """Keys whose values differ, or that only one of the two has."""
+    return {key for key in changed_keys(was, now) if was.get(key) != now.get(key)}
+
+
+def changed_keys(before: Mapping[K, V], after: Mapping[K, V]) -> list[K]:
+    """The keys of entries that are other objects, or that only one of the two has."""
+    if before is after:
+        return []
+    if len(before) == len(after) and all(map(is_, before, after)):  # in the same order
+        return list(compress(before, map(is_not, before.values(), after.values())))
+    changed = list(compress(before, map(is_not, map(after.get, before), before.values())))
+    gone = sum(key not in after for key in changed)
+    if len(after) > len(before) - gone:
+        changed += [key for key in after if key not in before]
+    return changed
 
 
 def renamed_pages(before: Diagram, after: Diagram) -> dict[str, str]:

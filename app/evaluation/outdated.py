@@ -5,6 +5,8 @@ from __future__ import annotations
 from itertools import islice
 from typing import TYPE_CHECKING, NamedTuple
 
+from app.document.diff import changed_keys
+from blocks.block import Source
 from blocks.library.pages import Page as PageBlock
 from blocks.library.pages import Scan
 from blocks.library.views import Field
@@ -14,6 +16,7 @@ from runtime.diagram.pages import page_at, used_by, uses_of
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator
 
+    from blocks.block import Block
     from runtime.diagram.model import Diagram, Page
     from runtime.diagram.paths import InstancePath
 
@@ -47,20 +50,29 @@ def outdated_blocks(was: Diagram, now: Diagram, page: str, use: InstancePath) ->
             return frozenset(here.blocks)
         outer = page_at(now, use.of(name), outer) or page
         found = _outdated(was, now, outer, *ends)
-    learn = {name for name, block in here.blocks.items()
-             if getattr(block, "wants_gradient", False) or block.owned}  # fmt: skip
+    names: Iterable[str] = here.blocks
     if all(_has_loss(each) and _is_used_once(each, page) for each in (was, now)):
-        learn &= found.gradients
+        names = found.gradients
+    learn = {
+        name
+        for name in names
+        if (isinstance(block := here.blocks[name], Source) and block.wants_gradient) or block.owned
+    }
     return frozenset(found.values | learn)
 
 
 def _is_used_once(diagram: Diagram, page: str) -> bool:
+    if page == MAIN and not any(MAIN in _used_by(each) for each in diagram.pages.values()):
+        return True
     return len([*islice(uses_of(diagram, page), 2)]) == 1
 
 
 def _has_loss(diagram: Diagram) -> bool:
-    pages = diagram.pages.values()
-    return any(type(block).head for page in pages for block in page.blocks.values())
+    return any(kind.head for page in diagram.pages.values() for kind in _kinds(page))
+
+
+def _kinds(page: Page) -> set[type[Block]]:
+    return set(map(type, page.blocks.values()))
 
 
 def _outdated(
@@ -114,16 +126,20 @@ def _outdated_ends(
 def _edited(was: Diagram, now: Diagram, page: str) -> tuple[set[str], set[str]]:
     """Blocks of a page that differ or have other inputs, and those that lost a reader."""
     before, after = was.pages[page], now.pages[page]
-    changed = {
-        name
-        for name, block in after.blocks.items()
-        if before.blocks.get(name) is not block
-        or (isinstance(block, PageBlock | Field) and _differs_inside(was, now, block.page))
-    }
-    changed |= {t.block for t, source in after.wires.items() if before.wires.get(t) != source}
-    lost = [t for t, source in before.wires.items() if after.wires.get(t) != source]
-    changed |= {target.block for target in lost}
-    cut = {before.wires[target].block for target in lost}
+    changed = set(changed_keys(before.blocks, after.blocks))
+    if any(issubclass(kind, PageBlock | Field) for kind in _kinds(after)):
+        changed |= {
+            name
+            for name, block in after.blocks.items()
+            if isinstance(block, PageBlock | Field) and _differs_inside(was, now, block.page)
+        }
+    rewired = [
+        target
+        for target in changed_keys(before.wires, after.wires)
+        if before.wires.get(target) != after.wires.get(target)
+    ]
+    changed |= {target.block for target in rewired}
+    cut = {before.wires[target].block for target in rewired if target in before.wires}
     return changed & after.blocks.keys(), cut & after.blocks.keys()
 
 
@@ -140,8 +156,9 @@ def _differs(one: Page | None, other: Page | None) -> bool:
 
 
 def _used_by(page: Page | None) -> Iterator[str]:
-    blocks = () if page is None else page.blocks.values()
-    return (block.page for block in blocks if isinstance(block, PageBlock))
+    if page is None or not any(issubclass(kind, PageBlock) for kind in _kinds(page)):
+        return iter(())
+    return (block.page for block in page.blocks.values() if isinstance(block, PageBlock))
 
 
 def _closure(start: set[str], following: Callable[[str], Iterable[str]]) -> set[str]:

@@ -6,6 +6,7 @@ ways depend only on the positions and sizes of blocks, so that the same page alw
 
 from __future__ import annotations
 
+from itertools import repeat
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -53,9 +54,10 @@ class Detours:
         """The detours of a page after its wires have become these."""
         if keys is self._keys:
             return self
-        new, known = Detours(keys), {key: i for i, key in enumerate(self._keys)}
-        here = np.array([i for i, key in enumerate(keys) if key in known], np.intp)
-        there = np.array([known[keys[i]] for i in here.tolist()], np.intp)
+        new, known = Detours(keys), dict(zip(self._keys, range(len(self._keys)), strict=True))
+        before = np.fromiter(map(known.get, keys, repeat(-1)), np.intp, len(keys))
+        here = np.flatnonzero(before >= 0)
+        there = before[here]
         for name in ("_sizes", "_stretches", "_ends", "_pending", "_stuck", "_dragged", "_own"):
             getattr(new, name)[here] = getattr(self, name)[there]
         new._rects = self._rects
@@ -198,8 +200,18 @@ def _changed(before: Floats, after: Floats) -> Floats:
     if before.shape == after.shape:
         differ = (before != after).any(axis=1)
         return np.concatenate([before[differ], after[differ]])
-    old, new = (set(map(tuple, rects.tolist())) for rects in (before, after))
+    first, last = _first_change(before, after), _first_change(before[::-1], after[::-1])
+    last = min(last, min(len(before), len(after)) - first)
+    middles = (rects[first : len(rects) - last].tolist() for rects in (before, after))
+    old, new = (set(map(tuple, middle)) for middle in middles)
     return np.array(sorted(old ^ new), np.float64).reshape(-1, 4)
+
+
+def _first_change(before: Floats, after: Floats) -> int:
+    """How many rows two arrays (·, 4) have in common at the beginning."""
+    both = min(len(before), len(after))
+    differ = (before[:both] != after[:both]).any(axis=1)
+    return int(differ.argmax()) if differ.any() else both
 
 
 def _near(rects: Floats, ends: Floats) -> Flags:

@@ -300,10 +300,11 @@ class Scene:
         page = self.page
         self.names: list[str] = list(page.blocks)
         self.blocks: list[Block] = list(page.blocks.values())
-        self.index: dict[str, int] = {name: i for i, name in enumerate(self.names)}
+        self.index: dict[str, int] = dict(zip(self.names, range(len(self.names)), strict=True))
         self.slots = slots_of(self.diagram, self.page_name, page)
-        self.has_pages = any(isinstance(block, PageBlock) for block in self.blocks)
-        self.has_insides = any(isinstance(block, Composite) for block in self.blocks)
+        kinds = set(map(type, self.blocks))
+        self.has_pages = any(issubclass(kind, PageBlock) for kind in kinds)
+        self.has_insides = any(issubclass(kind, Composite) for kind in kinds)
         self.least_rows: Ints = least_rows(self.blocks)
         """Text lines (n,) before values are known: a variable has a line for its gradient."""
         try:
@@ -317,7 +318,7 @@ class Scene:
         self.port_block: Ints = ports.block
         self.port_is_input: Flags = ports.is_input
         self.wire_keys: list[str] = keys
-        self.wire_index: dict[str, int] = {key: i for i, key in enumerate(keys)}
+        self.wire_index: dict[str, int] = dict(zip(keys, range(len(keys)), strict=True))
         self.wire_blocks: Ints = ends[:, :2]
         """Source and target block of each wire (m, 2)."""
         self.wire_ports: Ints = self.first_port[self.wire_blocks] + ends[:, 2:]
@@ -332,7 +333,7 @@ class Scene:
 
     def _read_layout(self) -> None:
         layout = self.page.layout
-        known = [layout.get(name) for name in self.names]
+        known = list(map(layout.get, self.names))
         self._is_placed = None not in known
         corners = corners_of(known)
         self.rects: Floats = np.empty((len(corners), 4))

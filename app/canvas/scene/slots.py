@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from itertools import compress, count
+from operator import attrgetter
+from typing import TYPE_CHECKING, NamedTuple, cast
 
 import numpy as np
 
@@ -28,6 +30,9 @@ if TYPE_CHECKING:
     from runtime.diagram.model import Diagram, Page
 
 
+_INPUTS, _OUTPUTS = attrgetter("inputs"), attrgetter("outputs")
+
+
 class Slots:
     """The names of a block's ports, and their numbers on the block, inputs first."""
 
@@ -44,18 +49,16 @@ class Slots:
 
 def slots_of(diagram: Diagram, name: str, page: Page) -> list[Slots]:
     """Slots of every block of the page."""
-    by_type: dict[type[Block], Slots | None] = {}
-    found: list[Slots] = []
-    for block_name, block in page.blocks.items():
-        kind = type(block)
-        if kind not in by_type:
-            by_type[kind] = _fixed_slots(kind)
-        slots = by_type[kind]
-        if slots is None:
+    kinds = list(map(type, page.blocks.values()))
+    by_type = {kind: _fixed_slots(kind) for kind in set(kinds)}
+    found = list(map(by_type.__getitem__, kinds))
+    if None not in by_type.values():
+        return cast("list[Slots]", found)
+    for i, block_name in enumerate(page.blocks):
+        if found[i] is None:
             ports = ports_of(diagram, name, block_name)
-            slots = Slots((*ports.inputs, *ports.free), ports.outputs, ports.free)
-        found.append(slots)
-    return found
+            found[i] = Slots((*ports.inputs, *ports.free), ports.outputs, ports.free)
+    return cast("list[Slots]", found)
 
 
 def _fixed_slots(kind: type[Block]) -> Slots | None:
@@ -141,8 +144,8 @@ class NumberedPorts(NamedTuple):
 
 def numbered_ports(slots: Sequence[Slots]) -> NumberedPorts:
     """Numbers of the ports of blocks with these slots (n,)."""
-    inputs = np.array([len(each.inputs) for each in slots], np.int32)
-    outputs = np.array([len(each.outputs) for each in slots], np.int32)
+    inputs = np.fromiter(map(len, map(_INPUTS, slots)), np.int32, len(slots))
+    outputs = np.fromiter(map(len, map(_OUTPUTS, slots)), np.int32, len(slots))
     counts = inputs + outputs
     first = (np.cumsum(counts) - counts).astype(np.int32)
     block = np.repeat(np.arange(len(counts), dtype=np.int32), counts)
@@ -199,8 +202,9 @@ def block_sizes(page: Page, names: list[str], rows: Ints, lines: Ints, collapsed
     found = np.empty((len(names), 2))
     found[:, 0] = WIDTH
     found[:, 1] = np.where(collapsed, HEADER, block_height(0) + ROW * np.maximum(rows, lines))
-    for i, name in enumerate(names):
-        if isinstance(page.blocks[name], ViewBlock) and not collapsed[i]:
+    views = {kind for kind in set(map(type, page.blocks.values())) if issubclass(kind, ViewBlock)}
+    for i, name in enumerate(names) if views else ():
+        if type(page.blocks[name]) in views and not collapsed[i]:
             style = page.styles.get(name, PLAIN)
             found[i] = view_size(page.blocks[name], style, int(rows[i])) or found[i]
     return found
@@ -220,7 +224,12 @@ def port_offsets(is_input: Flags, places: Ints, collapsed: Flags) -> Floats:
 
 def least_rows(blocks: list[Block]) -> Ints:
     """Text lines (n,) on faces before values are known."""
-    return np.fromiter(map(_least, blocks), np.int32, len(blocks))
+    kinds = list(map(type, blocks))
+    tall = {kind for kind in set(kinds) if issubclass(kind, Formula | Source)}
+    found = np.ones(len(blocks), np.int32)
+    for i in compress(count(), map(tall.__contains__, kinds)):
+        found[i] = _least(blocks[i])
+    return found
 
 
 def _least(block: Block) -> int:

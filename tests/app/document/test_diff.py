@@ -1,9 +1,11 @@
 """Undo and redo show what they changed: the page, the selection, the place."""
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from PySide6.QtCore import Qt
 
-from app.document.diff import page_diff
+from app.document.diff import changed_keys, page_diff
 from blocks.registry import registry
 from runtime.build import build, loss, stop_gradient, variable
 from runtime.diagram import (
@@ -164,3 +166,16 @@ class TestTouched:
         after = apply(grouped, MoveBlocks({port: FAR}, page="group1")).after
         after = apply(after, Disconnect(PortName("stop", "x"))).after
         assert page_diff(grouped, after, "main").page == "group1"
+
+
+entries = st.dictionaries(st.sampled_from("abcdef"), st.integers(0, 2))
+
+
+@given(entries, entries, st.randoms())
+def test_changed_keys_are_those_of_other_entries(before, after, random):
+    order = list(after)
+    random.shuffle(order)
+    found = changed_keys(before, {key: after[key] for key in order})
+    assert sorted(found) == sorted(
+        key for key in before.keys() | after.keys() if before.get(key) != after.get(key)
+    )

@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-from itertools import compress
-from operator import is_, is_not
-from typing import TYPE_CHECKING, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, NamedTuple
+
+from app.document.diff import changed_keys
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from runtime.diagram.model import Page, Point, Route
 
-K = TypeVar("K")
-V = TypeVar("V")
 FEW = 64
 """Blocks that may have moved; where more have, or all, the whole page is read anew."""
 
@@ -44,16 +40,3 @@ def moves_of(before: Page, after: Page) -> Moves | None:
         {name: after.layout[name] for name in places if name in after.blocks},
         {str(target): after.routes.get(target, ()) for target in routes},
     )
-
-
-def changed_keys(before: Mapping[K, V], after: Mapping[K, V]) -> list[K]:
-    """The keys of entries that are other objects, or that only one of the two has."""
-    if before is after:
-        return []
-    if len(before) == len(after) and all(map(is_, before, after)):  # in the same order
-        return list(compress(before, map(is_not, before.values(), after.values())))
-    changed = list(compress(before, map(is_not, map(after.get, before), before.values())))
-    gone = sum(key not in after for key in changed)
-    if len(after) > len(before) - gone:
-        changed += [key for key in after if key not in before]
-    return changed

@@ -9,22 +9,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from app.canvas.scene.moving.incidence import Incidence, runs
-from app.canvas.scene.moving.moves import FEW, changed_keys, moves_of
+from app.canvas.scene.moving.moves import FEW, moves_of
 from runtime.diagram import MoveBlocks, Page, Point, PortName, SetNote, apply
 from runtime.diagram.model import Note
 from tests.app.canvas.pages import seed
-
-entries = st.dictionaries(st.sampled_from("abcdef"), st.integers(0, 2))
-
-
-@given(entries, entries, st.randoms())
-def test_changed_keys_are_those_of_other_entries(before, after, random):
-    order = list(after)
-    random.shuffle(order)
-    found = changed_keys(before, {key: after[key] for key in order})
-    assert sorted(found) == sorted(
-        key for key in before.keys() | after.keys() if before.get(key) != after.get(key)
-    )
 
 
 def test_a_move_is_its_blocks():

@@ -112,6 +112,7 @@ class Memory:
         self._last: dict[Value, int] = {}
         self._owned: dict[Value, list[tuple[Value, Array]]] = {}
         self._free: list[tuple[int, int, Array]] = []
+        self._rooms: dict[Value, Array] = {}
 
     def allot(self, tasks: Sequence[Task], kept: Collection[Value]) -> list[Task]:
         """Allocate an array for every value of the tasks; returns the tasks with work at run time.
@@ -119,6 +120,7 @@ class Memory:
         ``kept`` values stay alive to the end. A view needs no work, since its base does not move.
         """
         self._find_lifetimes(tasks, kept)
+        self._find_rooms(tasks, kept)
         working = []
         for position, task in enumerate(tasks):
             if not self._is_view(task):
@@ -147,6 +149,24 @@ class Memory:
         for value in kept:
             self._last[self._roots[value]] = len(tasks)
 
+    def _find_rooms(self, tasks: Sequence[Task], kept: Collection[Value]) -> None:
+        """Let tasks compute in memory of those that read them; not what a run returns, of which a
+        view must not be kept, and not what lies in a block or is a view.
+        """
+        fitting = {
+            value
+            for task in tasks
+            if not task.one_block
+            for value in task.values
+            if self._roots[value] is value and not value.primitive.view
+        }
+        fitting -= {*kept, *self._places}
+        for task in tasks:
+            for value, room in task.rooms().items():
+                if value in fitting:
+                    self._rooms.setdefault(value, room)
+        self.bytes += sum(room.nbytes for room in self._rooms.values())
+
     def _is_view(self, task: Task) -> bool:
         """Whether the task is a view; if so, make it."""
         if len(task.values) != 1 or not task.values[0].primitive.view:
@@ -162,6 +182,9 @@ class Memory:
     def _place(self, value: Value, task: Task, dying: set[Value]) -> None:
         if value in self._places:
             self.arrays[value] = self._places[value]
+            return
+        if value in self._rooms:
+            self.arrays[value] = self._rooms[value]
             return
         heir = self._heir(value, task, dying)
         root = self._roots[value]

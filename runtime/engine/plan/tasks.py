@@ -45,6 +45,12 @@ class Task:
         """The block to name if the task fails."""
         return self.values[0].owner
 
+    def rooms(self) -> Mapping[Value, Array]:
+        """Contiguous memory of the task in which some of its inputs had better be computed: then
+        there is nothing to copy. It keeps them for as long as the plan lives.
+        """
+        return {}
+
     @property
     def covers(self) -> Sequence[Value]:
         """Every value that the task computes, including those it never writes."""

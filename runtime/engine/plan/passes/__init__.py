@@ -17,6 +17,7 @@ from runtime.engine.plan.passes.joins import joins
 from runtime.engine.plan.passes.lookups import lookups
 from runtime.engine.plan.passes.native_products import native_products
 from runtime.engine.plan.passes.parts import parts
+from runtime.engine.plan.passes.product_sums import product_sums
 from runtime.engine.plan.passes.scalar.native_scalars import native_scalars
 from runtime.engine.plan.passes.scalar.scalars import scalars
 from runtime.engine.plan.passes.softmaxes import softmaxes
@@ -38,8 +39,8 @@ DEFAULT: tuple[Pass, ...] = (
 """The passes that need only numpy."""
 
 FAST: tuple[Pass, ...] = (
-    lookups, native_convolutions, convolutions, poolings, rowwise, components, softmaxes, joins,
-    parts, sums, groups, native_scalars, scalars, fused, tiles, native_products,
+    lookups, native_convolutions, convolutions, poolings, joins, product_sums, parts, sums, rowwise,
+    components, softmaxes, groups, native_scalars, scalars, fused, tiles, native_products,
 )  # fmt: skip
 """The passes with machine code, for which the ``fast`` extra is needed."""
 

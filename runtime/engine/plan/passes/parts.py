@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from runtime.calculus.primitives.shape import EMBED
+from runtime.engine.plan.passes.chains import find_chains
 from runtime.engine.plan.tasks import Arrays, PlainTask, Step, Task
 
 if TYPE_CHECKING:
@@ -27,14 +28,11 @@ def parts(tasks: list[Task], kept: Collection[Value]) -> list[Task]:
     if not embeds:
         return tasks
     readers = Counter(x for task in tasks for x in task.inputs)
-    adds = {t.value: t for t in tasks if isinstance(t, PlainTask) and _is_sum(t)}
-    firsts = {t.inputs[0] for t in adds.values()}
-    inner = {x for x in firsts & adds.keys() if readers[x] == 1 and x not in kept}
-    found: dict[Value, tuple[list[Value], list[Value]]] = {}
-    for end in adds.keys() - inner:
-        terms, links = _terms(end, adds, inner)
-        if any(x in embeds for x in terms):
-            found[end] = terms, links
+    found = {
+        end: (terms, links)
+        for end, (terms, links) in find_chains(tasks, kept).items()
+        if any(x in embeds for x in terms)
+    }
     placed = Counter(x for terms, _ in found.values() for x in terms if x in embeds)
     dropped = {x for x, times in placed.items() if readers[x] == times and x not in kept}
     dropped |= {x for _, links in found.values() for x in links[:-1]}
@@ -45,26 +43,6 @@ def parts(tasks: list[Task], kept: Collection[Value]) -> list[Task]:
 def _is_part(task: PlainTask) -> bool:
     value = task.value
     return value.primitive is EMBED and not value.attributes["fill"]
-
-
-def _is_sum(task: PlainTask) -> bool:
-    value = task.value
-    return value.primitive.name == "add" and all(x.shape == value.shape for x in task.inputs)
-
-
-def _terms(
-    end: Value, adds: dict[Value, PlainTask], inner: set[Value]
-) -> tuple[list[Value], list[Value]]:
-    """The terms of a chain ``((a + b) + c) + …`` in order, and its sums, of which the last is
-    ``end``.
-    """
-    terms, links = [], [end]
-    first, second = adds[end].inputs
-    while first in inner:
-        terms.append(second)
-        links.append(first)
-        first, second = adds[first].inputs
-    return [first, second, *reversed(terms)], links[::-1]
 
 
 class PartsTask(Task):

@@ -51,6 +51,7 @@ EAGER = {
     "sums": {"SHORTEST": 3, "FEWEST_SCALARS": 5},
     "scalars": {"SMALLEST": 2, "WARM": 0},
     "joins": {"FEWEST": 2},
+    "product_sums": {"FEWEST": 2},
 }
 """Least sizes at which small arrays go through every pass."""
 MODULES = {

@@ -2,8 +2,9 @@
 
 from runtime.engine.lowering import lower
 from runtime.engine.optimisers import Optimiser
+from runtime.engine.plan.sparse.sparse_rows import SparseRows
 from runtime.engine.program import Program
 from runtime.engine.session.run import Run, Shapes
 from runtime.engine.session.session import Session
 
-__all__ = ["Optimiser", "Program", "Run", "Session", "Shapes", "lower"]
+__all__ = ["Optimiser", "Program", "Run", "Session", "Shapes", "SparseRows", "lower"]

@@ -14,10 +14,13 @@ from runtime.calculus.primitives.base import LEAF
 from runtime.diagram.paths import PortPath
 from runtime.engine.norms import norm_of
 from runtime.engine.plan.memory import no_room, require_room
+from runtime.engine.plan.numpy_engine import NumpyEngine
+from runtime.engine.plan.sparse.forms import form_of
+from runtime.engine.plan.sparse.reading import WholeOnRead
 from runtime.gc_pause import uncollected
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Collection, Mapping
 
     from runtime.diagram.paths import WirePath
     from runtime.engine.engine import Engine, Plan, Reader
@@ -39,6 +42,8 @@ class Request(NamedTuple):
     adjoints: tuple[PortPath, ...] = ()
     contributions: tuple[WirePath, ...] = ()
     norms: tuple[WirePath, ...] = ()
+    sparse: bool = False
+    """Whether gradients, adjoints and contributions that have few rows may be read as these."""
 
 
 class Compiled:
@@ -50,6 +55,7 @@ class Compiled:
         plan: Plan,
         results: Mapping[Table, Mapping[str, Value | None]],
         seeds: Mapping[PortPath, Value],
+        sparse: Collection[Value] = (),
     ) -> None:
         self.plan = plan
         self.seeds = {head: seed for head, seed in seeds.items() if seed in plan.leaves}
@@ -68,6 +74,9 @@ class Compiled:
             table: [(name, reader) for name, reader in readers.items() if reader is not None]
             for table, readers in self._readers.items()
         }
+        self._by_rows = frozenset(
+            table for table, values in results.items() if any(v in sparse for v in values.values())
+        )
         self.bound: int | None = None
         """The version of the session's values that all leaves have, if none was fed or drawn."""
         self._bound: dict[Value, Array] = {}
@@ -78,19 +87,20 @@ class Compiled:
         """The readers of one kind of results, by name."""
         return self._readers[table]
 
-    def read(self, table: Table) -> dict[str, Array | None]:
+    def read(self, table: Table) -> Mapping[str, Array | None]:
         """One kind of results of the last run, by name; raises RunError without memory for it."""
         try:
             found = self._nothing[table].copy()
             for name, reader in self._connected[table]:
                 found[name] = reader()
-            return found
+            return WholeOnRead(found) if table in self._by_rows else found
         except MemoryError:
             raise no_room(v for v in self.results[table].values() if v is not None) from None
 
     def values(self) -> dict[str, Array]:
         """The values of ports in the last run."""
-        return cast("dict[str, Array]", self.read("values"))  # a request has only those it can read
+        # A request has only those it can read.
+        return cast("dict[str, Array]", self.read("values"))
 
     def feed(self, leaf: Value, array: Array) -> None:
         """Copy a value into a leaf, for the next run only."""
@@ -124,7 +134,19 @@ def compile_request(
     or needs an output gradient.
     """
     results, seeds = derive(program, request, without)
-    return Compiled(program, engine.plan(wanted(results), rows=rows_of(program)), results, seeds)
+    outputs, rows = wanted(results), rows_of(program)
+    if request.sparse and isinstance(engine, NumpyEngine):
+        sparse = _with_few_rows(results)
+        plan = engine.plan(outputs, rows=rows, sparse=sparse)
+        return Compiled(program, plan, results, seeds, sparse)
+    return Compiled(program, engine.plan(outputs, rows=rows), results, seeds)
+
+
+def _with_few_rows(results: Mapping[Table, Mapping[str, Value | None]]) -> set[Value]:
+    """The results that may be read as rows, and are not wanted as values too."""
+    tables: tuple[Table, ...] = "gradients", "adjoints", "contributions"
+    found = {v for table in tables for v in results[table].values() if v is not None and form_of(v)}
+    return found - {v for v in results["values"].values() if v is not None}
 
 
 def rows_of(program: Program) -> frozenset[Value]:

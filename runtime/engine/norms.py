@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from runtime.calculus.value import Primitive
+from runtime.engine.plan.sparse.sparse_rows import SparseRows, numbers_of
 
 if TYPE_CHECKING:
     from blocks.block import Shape
@@ -24,8 +25,10 @@ _SMALL = 256
 """Elements up to which arrays are measured in batches: calls cost more than arithmetic there."""
 
 
-def rms(array: Array) -> float:
+def rms(array: Array | SparseRows) -> float:
     """√(Σ x² / n), to five digits or better; 0 for an empty array."""
+    if isinstance(array, SparseRows):
+        return rms(array.values) * math.sqrt(array.values.size / max(1, array.size))
     if not array.size:
         return 0.0
     once = array[tuple(0 if step == 0 else slice(None) for step in array.strides)]
@@ -52,7 +55,7 @@ def _scaled(x: NDArray[np.float64]) -> float:
     return top * math.sqrt(float(np.dot(x, x)) / x.size)
 
 
-def rms_of_each(arrays: Sequence[Array]) -> NDArray[np.float64]:
+def rms_of_each(arrays: Sequence[Array | SparseRows]) -> NDArray[np.float64]:
     """The root mean square of every array, as ``rms`` gives it; small ones are batched."""
     found = np.zeros(len(arrays))
     for places, rows in batches(arrays):
@@ -86,7 +89,7 @@ class Batch(NamedTuple):
     small: bool
 
 
-def batched(arrays: Iterable[Array]) -> list[Batch]:
+def batched(arrays: Iterable[Array | SparseRows]) -> list[Batch]:
     """Which of ``arrays`` can be measured together; the same for others of these sizes and
     dtypes.
     """
@@ -97,7 +100,7 @@ def batched(arrays: Iterable[Array]) -> list[Batch]:
 
 
 def batches(
-    arrays: Sequence[Array], known: Iterable[Batch] | None = None
+    arrays: Sequence[Array | SparseRows], known: Iterable[Batch] | None = None
 ) -> Iterator[tuple[list[int], Array | None]]:
     """Batches of arrays of one size and dtype: their positions, and the arrays as rows of one.
 
@@ -114,12 +117,12 @@ def batches(
             yield places, rows.reshape(-1, size)
 
 
-def all_finite(arrays: Sequence[Array], known: Iterable[Batch] | None = None) -> bool:
+def all_finite(arrays: Sequence[Array | SparseRows], known: Iterable[Batch] | None = None) -> bool:
     """Whether no array of floats has NaN or an infinity; ``known`` as in ``batches``."""
     return all(
         np.isfinite(rows).all()
         if rows is not None
-        else all(np.isfinite(arrays[place]).all() for place in places)
+        else all(np.isfinite(numbers_of(arrays[place])).all() for place in places)
         for places, rows in batches(arrays, known)
     )
 
@@ -200,6 +203,11 @@ def sum_of_squares(block: Array) -> float:
         wide = block.astype(np.float64)
         total = float(np.dot(wide, wide))
     return total
+
+
+def square_sum(rows: SparseRows) -> float:
+    """The sum of the squares of all elements, as ``sum_of_squares`` computes it."""
+    return sum_of_squares(rows.values.reshape(-1))
 
 
 def _infer(x: Value) -> tuple[Shape, str]:

@@ -20,6 +20,7 @@ from runtime.engine.plan.memory import Memory, allocate, side_by_side
 from runtime.engine.plan.passes import DEFAULT, Pass
 from runtime.engine.plan.passes.lookups import sparse_lookups
 from runtime.engine.plan.simplify import simplify
+from runtime.engine.plan.sparse.reading import rows_reader
 from runtime.engine.plan.sparse.sparse_rows import SparseRows, rows_of
 from runtime.engine.plan.sparse.task import SparseTask
 from runtime.engine.plan.tasks import CopyTask, FreshMemory, FreshTask, PlainTask, Step, Task
@@ -93,8 +94,9 @@ class Plan:
         self._silent = copy_context()
         self._silent.run(self.flag.listen)
         computed, self._same = simplify(outputs)
+        self._sparse = frozenset(sparse)
         by_rows = {self._same.of(value) for value in sparse}
-        kept = {self._same.of(value) for value in outputs} - by_rows
+        kept = {self._same.of(value) for value in outputs if value not in self._sparse}
         self._bind_leaves((v for v, _ in computed if v.primitive is LEAF), leaves or {})
         placed: dict[Value, Array] = {}
         for value, array in places:
@@ -151,8 +153,12 @@ class Plan:
         """Copies an array into a leaf, cast to its dtype."""
         return partial(np.copyto, self.leaves[leaf], casting="unsafe")
 
-    def reader(self, value: Value) -> Callable[[], Array]:
-        """Returns a value after each run, as an array that does not alias the plan's memory."""
+    def reader(self, value: Value) -> Callable[[], Any]:
+        """Returns a value after each run, as an array that does not alias the plan's memory, or as
+        ``SparseRows``.
+        """
+        if value in self._sparse:
+            return rows_reader(partial(self.rows, value))
         value = self._same.of(value)
         return self._fresh[value].take if value in self._fresh else self._arrays[value].copy
 
@@ -172,7 +178,8 @@ class Plan:
 
     def read(self, value: Value) -> Array:
         """A value after a run, as its ``reader`` returns it."""
-        return self.reader(value)()
+        found: Array = self.reader(value)()
+        return found
 
     @property
     def parts(self) -> list[tuple[Step, Task]]:

@@ -122,7 +122,11 @@ class AskedGradients(Asked):
             late_wires or (asked is False and not executor.partial)
         )
         self.later = Request(
-            ports if late_ports else (), heads, seeds, contributions=wires if late_wires else ()
+            ports if late_ports else (),
+            heads,
+            seeds,
+            contributions=wires if late_wires else (),
+            sparse=True,
         )
         request = Request(
             heads if late_ports else ports,
@@ -132,6 +136,7 @@ class AskedGradients(Asked):
             lookup.adjoint_ports(program, wanted.adjoints),
             () if late_wires else wires,
             lookup.find_wires(program, wanted.norms),
+            sparse=True,
         )
         super().__init__(program, executor, request)
         self._zeros = wanted.unconnected == "zero"

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
+
+from runtime.engine.plan.sparse.reading import WholeOnRead
 
 if TYPE_CHECKING:
     from runtime.engine.flat import Flat
+    from runtime.engine.plan.sparse.sparse_rows import SparseRows
 
 T = TypeVar("T")
 
@@ -24,6 +27,10 @@ class ByPath(Mapping[str, T], Generic[T]):
     def __getitem__(self, name: str) -> T:
         return self._results[name if name in self._results else self._flat.canonical(name)]
 
+    def of_rows(self) -> ByPath[SparseRows]:
+        """The results that are known by rows."""
+        return ByPath(rows_among(self._results), self._flat)
+
     def __iter__(self) -> Iterator[str]:
         return iter(self._results)
 
@@ -37,3 +44,10 @@ class ByPath(Mapping[str, T], Generic[T]):
 def by_path(results: Mapping[str, T], flat: Flat) -> Mapping[str, T]:
     """Wrap results in a ByPath unless each has only one name."""
     return ByPath(results, flat) if flat.aliases or flat.owned else results
+
+
+def rows_among(results: Mapping[str, Any]) -> Mapping[str, SparseRows]:
+    """The results that are known by rows."""
+    if isinstance(results, ByPath):
+        return results.of_rows()
+    return results.rows if isinstance(results, WholeOnRead) else {}

@@ -23,7 +23,7 @@ class Later(Mapping[str, T], Generic[T]):
     the rest. Reading one of them raises RunError if a block fails that nothing else needed.
     """
 
-    __slots__ = ("_all", "_known", "_names", "_rest", "_table")
+    __slots__ = ("_known", "_names", "_rest", "_table")
 
     def __init__(
         self, names: Mapping[str, None], known: Mapping[str, T], rest: Tables, table: str
@@ -32,17 +32,14 @@ class Later(Mapping[str, T], Generic[T]):
         self._known = known
         self._rest = rest
         self._table = table
-        self._all: dict[str, T] | None = None
 
     def __getitem__(self, name: str) -> T:
-        if self._all is None:
-            if name in self._known:
-                return self._known[name]
-            if name not in self:
-                raise KeyError(name)
-            found = self._rest.table(self._table)
-            self._all = {n: self._known[n] if n in self._known else found[n] for n in self._names}
-        return self._all[name]
+        if name in self._known:
+            return self._known[name]
+        if name not in self:
+            raise KeyError(name)
+        found: T = self._rest.table(self._table)[name]
+        return found
 
     def __contains__(self, name: object) -> bool:
         return name in self._names

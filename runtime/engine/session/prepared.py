@@ -26,8 +26,8 @@ class Prepared:
     """``call(*feeds)`` returns the arrays named by ``results``, in order; see Session.prepare.
 
     Feeds must have the shapes for which the call was prepared, and data sets give batches of the
-    phase in which it was. A gradient is None if no path
-    connects. The results are new arrays. Thread-safe: calls wait for each other.
+    phase in which it was. A gradient is None if no path connects. The results are new arrays, or
+    SparseRows where the call was prepared for them. Thread-safe: calls wait for each other.
     """
 
     @uncollected()

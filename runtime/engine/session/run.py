@@ -11,12 +11,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from runtime.engine.norms import combined_rms_by_name, rms_of_each
+from runtime.engine.plan.sparse.reading import compact
+from runtime.engine.session.by_path import rows_among
 
 if TYPE_CHECKING:
     from blocks.block import Shape
     from blocks.trees import Tree
     from runtime.diagram.checks.diagnostics import Diagnostic
     from runtime.diagram.paths import PortPath
+    from runtime.engine.plan.sparse.sparse_rows import SparseRows
 
 Array = NDArray[Any]
 
@@ -61,6 +64,14 @@ class Run:
         object.__setattr__(run, "__dict__", fields)
         return run
 
+    @property
+    def sparse(self) -> Mapping[str, SparseRows]:
+        """Gradients as rows, by variable: those of large tables from which few rows were looked up.
+
+        ``gradients`` has them as arrays, which are made when they are read. Empty on JAX.
+        """
+        return rows_among(self.gradients)
+
     @cached_property
     def norms(self) -> dict[str, float | None]:
         """Root mean square of each requested contribution, to five digits or better.
@@ -68,7 +79,7 @@ class Run:
         None for a wire that carries no gradient back. The norm of a tree is over all elements of
         the leaves that carry one.
         """
-        arrays = {w: a for w, a in self.contributions.items() if a is not None}
+        arrays = {w: a for w, a in compact(self.contributions).items() if a is not None}
         sizes = rms_of_each(list(arrays.values())).tolist()
         found: dict[str, float | None] = dict.fromkeys(self.contributions)
         found |= dict(zip(arrays, sizes, strict=True))

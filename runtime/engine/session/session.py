@@ -314,12 +314,14 @@ class Session(Shown):
         losses: Sequence[str] | None = None,
         wrt: Sequence[str] | None = None,
         shapes: Mapping[str, Sequence[int]] | None = None,
+        sparse: bool = False,
     ) -> Prepared:
         """Prepare a call for tight loops: ``call(*feeds)`` returns the ``values`` (ports), then the
         gradients of the losses by ``wrt`` (all trainable variables by default; () for none).
 
         Each call uses the current values of the session's variables and its step number.
-        ``shapes`` determine inputs of open shape. Raises what ``backward`` does.
+        ``shapes`` determine inputs of open shape. With ``sparse`` gradients that ``Run.sparse``
+        would have are ``SparseRows``. Raises what ``backward`` does.
         """
         canonical = self._flat.canonical
         feeds = [canonical(name) for name in lookup.as_names(feeds)]
@@ -332,7 +334,7 @@ class Session(Shown):
         requests = lookup.gradient_requests(program, (), names, "write")
         ports = lookup.traced_ports(program, values)
         lookup.traced_ports(program, feeds)
-        request = Request(ports, heads, wrt=tuple(requests))
+        request = Request(ports, heads, wrt=tuple(requests), sparse=sparse)
         compiled = compile_request(program, request, self.engine)
         return Prepared(program, compiled, self._store, feeds, self._lock)
 
@@ -366,13 +368,9 @@ class Session(Shown):
         program = self._program(shapes_of(self._checked_feeds(feeds)))
         heads = lookup.find_heads(program, losses, self.partial)
         run = self.backward(
-            heads,
-            feeds=feeds,
-            out_gradients=out_gradients,
-            wrt=wrt,
-            ports=heads,
+            heads, feeds=feeds, out_gradients=out_gradients, wrt=wrt, ports=heads,
             contributions=False,
-        )
+        )  # fmt: skip
         self.updated.update(run.gradients)
         current = {name: value for name, value in self.values.items() if name in run.gradients}
         for name, value in optimiser.update(current, run.gradients).items():

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from runtime.engine.norms import all_finite
+from runtime.engine.plan.sparse.reading import compact
 from runtime.flow.numbers.flat_spots import ZeroSpot
 from runtime.flow.numbers.magnitudes import (
     Layout,
@@ -27,6 +28,7 @@ from runtime.flow.structure.neighbours import neighbours_of
 if TYPE_CHECKING:
     from runtime.diagram.paths import InstancePath, PortPath, WirePath
     from runtime.engine import Run
+    from runtime.engine.plan.sparse.sparse_rows import SparseRows
     from runtime.engine.program import Program
 
 Array = NDArray[Any]
@@ -156,9 +158,9 @@ class Contributions:
         return all_finite(list(known.values()), layout.batches)
 
     @cached_property
-    def _known(self) -> tuple[dict[str, Array], Layout]:
+    def _known(self) -> tuple[dict[str, Array | SparseRows], Layout]:
         """The contributions there are, and their layout."""
-        known = {wire: c for wire, c in self.run.contributions.items() if c is not None}
+        known = {wire: c for wire, c in compact(self.run.contributions).items() if c is not None}
         # Dtypes follow from the program, but feeds may have other sizes.
         about = "layout of contributions", tuple(known), tuple([c.size for c in known.values()])
         return known, self.program.derived(about, lambda: layout_of(known))

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from runtime.engine.norms import Batch, batched, batches, combined_rms_of_runs, rms, rms_of_rows
+from runtime.engine.plan.sparse.sparse_rows import SparseRows, numbers_of
 
 Array = NDArray[Any]
 
@@ -33,11 +34,12 @@ class Size(NamedTuple):
         return self.zeros == self.total > 0
 
 
-def measure(array: Array) -> Size:
+def measure(array: Array | SparseRows) -> Size:
     """The size of an array of floats."""
-    finite = bool(np.isfinite(array).all())
-    zeros = array.size - int(np.count_nonzero(array))
-    peak = float(np.max(np.abs(array))) if array.size else 0.0
+    numbers = numbers_of(array)
+    finite = bool(np.isfinite(numbers).all())
+    zeros = array.size - int(np.count_nonzero(numbers))
+    peak = float(np.max(np.abs(numbers))) if numbers.size else 0.0
     subnormal = 0.0 < peak < float(np.finfo(array.dtype).tiny)
     return Size(rms(array), zeros, array.size, finite, subnormal, peak)
 
@@ -50,7 +52,7 @@ class Layout(NamedTuple):
     batches: list[Batch]
 
 
-def layout_of(arrays: Mapping[str, Array]) -> Layout:
+def layout_of(arrays: Mapping[str, Array | SparseRows]) -> Layout:
     """The layout of arrays."""
     places = {name: place for place, name in enumerate(arrays)}
     return Layout(places, batched(arrays.values()))
@@ -113,7 +115,7 @@ class Sizes(Mapping[str, Size]):
         )
 
 
-def measure_each(arrays: Mapping[str, Array], layout: Layout | None = None) -> Sizes:
+def measure_each(arrays: Mapping[str, Array | SparseRows], layout: Layout | None = None) -> Sizes:
     """The sizes of arrays of floats by name; small ones of a kind are measured in one pass.
 
     ``layout`` is theirs, if it is known.

@@ -86,7 +86,7 @@ _NAMES = {
         "Training",
         "WarmupCosineSchedule",
     ),
-    "runtime.engine": ("Optimiser", "Program", "Run", "Session"),
+    "runtime.engine": ("Optimiser", "Program", "Run", "Session", "SparseRows"),
     "runtime.flow": (
         "Comparison",
         "Contract",

@@ -77,6 +77,7 @@ from runtime.engine import (
     Program,
     Run,
     Session,
+    SparseRows,
 )
 from runtime.flow import (
     Comparison,
@@ -196,6 +197,7 @@ __all__ = [
     "SGDMethod",
     "Session",
     "ShapeError",
+    "SparseRows",
     "State",
     "StepRecord",
     "StepSchedule",

@@ -11,16 +11,15 @@ from collections.abc import Collection
 from typing import TYPE_CHECKING
 
 from runtime.calculus.primitives.gather import SCATTER_ADD
-from runtime.engine.norms import RMS, SUM_OF_SQUARES
+from runtime.engine.norms import RMS, SUM_OF_SQUARES, rms, square_sum
 from runtime.engine.plan.sparse.forms import form_of, inside
-from runtime.engine.plan.sparse.sparse_rows import root_mean_square, square_sum
 from runtime.engine.plan.sparse.task import SparseTask
 from runtime.engine.plan.tasks import PlainTask, Task
 
 if TYPE_CHECKING:
     from runtime.calculus import Value
 
-MEASURES = {RMS: root_mean_square, SUM_OF_SQUARES: square_sum}
+MEASURES = {RMS: rms, SUM_OF_SQUARES: square_sum}
 
 
 def lookups(tasks: list[Task], kept: Collection[Value]) -> list[Task]:

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from math import prod, sqrt
+from math import prod
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
-
-from runtime.engine.norms import rms, sum_of_squares
 
 if TYPE_CHECKING:
     from blocks.block import Shape
@@ -67,16 +65,6 @@ class SparseRows:
         return f"SparseRows({len(self.rows)} rows of {list(self.shape)}, {self.dtype})"
 
 
-def root_mean_square(of: SparseRows) -> float:
-    """√(Σ x² / n) over the whole array, to five digits or better."""
-    return rms(of.values) * sqrt(of.values.size / max(1, of.size))
-
-
-def square_sum(of: SparseRows) -> float:
-    """The sum of the squares of all elements, as ``sum_of_squares`` computes it."""
-    return sum_of_squares(of.values.reshape(-1))
-
-
 def added(terms: Sequence[SparseRows]) -> SparseRows:
     """The sum of several in their order, with the bits that whole arrays would have."""
     if len(terms) == 1:
@@ -90,6 +78,11 @@ def added(terms: Sequence[SparseRows]) -> SparseRows:
         else:
             total[places] = term.values
     return SparseRows(rows, total, terms[0].length)
+
+
+def numbers_of(array: Array | SparseRows) -> Array:
+    """All numbers of an array that may differ from 0."""
+    return array.values if isinstance(array, SparseRows) else array
 
 
 def rows_of(array: Array) -> SparseRows:

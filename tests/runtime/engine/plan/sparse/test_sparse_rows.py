@@ -5,14 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from runtime.engine.norms import rms
-from runtime.engine.plan.sparse.sparse_rows import (
-    SparseRows,
-    added,
-    root_mean_square,
-    rows_of,
-    square_sum,
-)
+from runtime.engine.norms import all_finite, rms, square_sum
+from runtime.engine.plan.sparse.sparse_rows import SparseRows, added, rows_of
 
 
 def some(length: int, seed: int, *rows: int) -> SparseRows:
@@ -51,9 +45,12 @@ def test_sums_have_the_bits_of_whole_arrays() -> None:
 
 def test_it_is_measured_without_the_rows_of_zeros() -> None:
     given = some(100, 0, 3, 50, 99)
-    assert root_mean_square(given) == pytest.approx(rms(given.dense()), rel=1e-6)
+    assert rms(given) == pytest.approx(rms(given.dense()), rel=1e-6)
     assert square_sum(given) == pytest.approx(float((given.dense() ** 2).sum()), rel=1e-6)
-    assert root_mean_square(some(100, 0)) == square_sum(some(100, 0)) == 0.0
+    assert rms(some(100, 0)) == square_sum(some(100, 0)) == 0.0
+    assert all_finite([given])
+    given.values[1, 1] = np.inf
+    assert not all_finite([given])
 
 
 def test_rows_are_found_in_an_array() -> None:

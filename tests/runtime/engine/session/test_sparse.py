@@ -1,0 +1,164 @@
+"""Gradients of tables in a session: arrays for whoever reads them, and rows for whoever asks."""
+
+from __future__ import annotations
+
+import copy
+import pickle
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import pytest
+
+import gradwire as gw
+from runtime.engine.plan.sparse.reading import WholeOnRead
+from runtime.flow import observe
+
+ROWS = 2000
+
+
+def diagram(own: bool = False) -> gw.Diagram:
+    """Two lookups of one table, one of whose wires is measured small; and a matrix."""
+    rng = np.random.default_rng(0)
+    values = rng.standard_normal((ROWS, 10)).astype(np.float32)
+    w = gw.variable("w", rng.standard_normal((10, 10)).astype(np.float32))
+    places = gw.constant("places", rng.integers(0, ROWS, 30))
+    if own:
+        rows = gw.embedding(places, gw.own(), rows=ROWS, features=10, name="one")
+        return gw.build(gw.loss(gw.mean(gw.square(gw.linear(rows, w))), name="loss"))
+    table = gw.variable("table", values)
+    one = gw.embedding(places, table, name="one")
+    two = gw.embedding(gw.constant("few", [[3], [-1]]), table, name="two")
+    y = gw.linear(one, w, name="y")
+    return gw.build(gw.loss(gw.mean(gw.square(y)) + gw.mean(gw.tanh(two)), name="loss"))
+
+
+def reference(of: gw.Diagram) -> gw.Run:
+    """The run of a session whose results are all arrays."""
+    session = gw.Session(of, fast=False)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("runtime.engine.compiled._with_few_rows", lambda results: set())
+        return session.backward(contributions=True, adjoints="all", norms=True)
+
+
+def assert_near(found: Mapping[str, float | None], wanted: Mapping[str, float | None]) -> None:
+    assert {name for name, x in found.items() if x is None} == {
+        name for name, x in wanted.items() if x is None
+    }
+    known = {name: x for name, x in wanted.items() if x is not None}
+    assert {name: found[name] for name in known} == pytest.approx(known, rel=1e-5)
+
+
+def test_gradients_are_arrays_and_rows_are_there_too() -> None:
+    run, expected = gw.Session(diagram(), fast=False).backward(), reference(diagram())
+    assert list(run.gradients) == ["w", "table"] == list(expected.gradients)
+    assert expected.sparse == {}
+    rows = run.sparse["table"]
+    assert isinstance(rows, gw.SparseRows)
+    assert list(run.sparse) == ["table"]
+    assert len(rows.rows) < 40
+    gradient = run.gradients["table"]
+    assert isinstance(gradient, np.ndarray)
+    assert run.gradients["table"] is gradient
+    assert gradient.tobytes() == expected.gradients["table"].tobytes() == rows.dense().tobytes()  # type: ignore[union-attr]
+
+
+def test_nothing_that_is_read_changes_what_is_read_later() -> None:
+    session = gw.Session(diagram(), fast=False)
+    run = session.backward()
+    before = run.sparse["table"].values.copy()
+    with pytest.raises(ValueError, match="read-only"):
+        run.sparse["table"].values[:] = 0
+    run.gradients["table"][:] = 7.0  # type: ignore[index]
+    session.set("w", np.zeros((10, 10)))
+    again = session.backward()
+    assert run.sparse["table"].values.tobytes() == before.tobytes()
+    assert again.sparse["table"].values.tobytes() != before.tobytes()
+
+
+def test_contributions_adjoints_and_norms_are_those_of_arrays() -> None:
+    session, expected = gw.Session(diagram(), fast=False), reference(diagram())
+    run = session.backward(contributions=True, adjoints="all", norms=True)
+    later = session.backward()
+    assert isinstance(run.contributions, WholeOnRead)
+    assert {"one.weight", "two.weight"} == set(run.contributions.rows)
+    for found, wanted in (
+        (run.contributions, expected.contributions),
+        (later.contributions, expected.contributions),
+        (run.adjoints, expected.adjoints),
+        (run.gradients, expected.gradients),
+    ):
+        assert found.keys() == wanted.keys()
+        for name, array in wanted.items():
+            assert (found[name] is None) == (array is None)
+            assert array is None or np.asarray(found[name]).tobytes() == array.tobytes(), name
+    for norms in (run.norms, later.norms):
+        assert_near(norms, expected.norms)
+
+
+def test_what_is_observed_is_the_same() -> None:
+    session = gw.Session(diagram(), fast=False)
+    found = observe(session)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("runtime.engine.compiled._with_few_rows", lambda results: set())
+        wanted = observe(gw.Session(diagram(), fast=False))
+    assert_near(found.norms(), wanted.norms())
+    assert found.states() == wanted.states()
+    every = frozenset(found.states().values())
+    assert found.zero_shares(every) == wanted.zero_shares(every)
+    assert found.zero_shares(every)["two.weight"] == 1 - 2 / ROWS
+
+
+def test_shared_and_own_variables_have_their_names() -> None:
+    run = gw.Session(diagram(own=True)).backward()
+    (path,) = run.sparse
+    assert path in run.gradients
+    for name in (path, "one.weight"):
+        assert run.sparse[name].shape == (ROWS, 10)
+        assert np.array_equal(run.gradients[name], run.sparse[name].dense())  # type: ignore[arg-type]
+    assert "nothing" not in run.gradients
+    assert gw.Session(diagram()).run().sparse == {}
+
+
+def test_accumulated_gradients_are_arrays() -> None:
+    session = gw.Session(diagram(), fast=False)
+    one = session.backward().gradients["table"]
+    assert np.array_equal(session.gradients["table"], one)  # type: ignore[arg-type]
+    total = session.backward(request="add").gradients["table"]
+    assert isinstance(total, np.ndarray)
+    assert np.array_equal(total, 2 * one)  # type: ignore[operator]
+    assert isinstance(session.gradients["table"], np.ndarray)
+
+
+def test_prepared_calls_return_rows_if_they_are_asked_for() -> None:
+    session = gw.Session(diagram())
+    for _ in range(2):
+        *_, whole = session.prepare(values=["loss"])()
+        *_, rows = session.prepare(values=["loss"], sparse=True)()
+        assert isinstance(whole, np.ndarray)
+        assert isinstance(rows, gw.SparseRows)
+        assert rows.dense().tobytes() == whole.tobytes()
+
+
+def test_a_step_moves_a_table_as_ever() -> None:
+    session = gw.Session(diagram(), fast=False)
+    before, gradient = session.values["table"], session.backward().gradients["table"]
+    session.step(gw.SGD(lr=0.5))
+    assert np.array_equal(session.values["table"], before - np.float32(0.5) * gradient)
+
+
+def test_a_gradient_that_is_also_a_value_is_an_array() -> None:
+    """A Gradient block gives the same derivative to the diagram."""
+    table = gw.variable("table", np.ones((ROWS, 10)))
+    total = gw.sum(gw.square(gw.embedding(gw.constant("i", [1, 1]), table)))
+    slope = gw.gradient(total, table, name="slope")
+    run = gw.Session(gw.build(gw.loss(total, name="loss"), slope)).backward(ports=["slope"])
+    assert np.array_equal(run.values["slope.out"], run.gradients["table"])  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("duplicate", [copy.deepcopy, lambda x: pickle.loads(pickle.dumps(x))],
+                         ids=["copied", "pickled"])  # fmt: skip
+def test_results_can_be_sent(duplicate: Any) -> None:
+    gradients = gw.Session(diagram()).backward().gradients
+    other = duplicate(gradients)
+    assert np.array_equal(other["table"], gradients["table"])  # type: ignore[arg-type]

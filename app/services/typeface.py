@@ -10,10 +10,13 @@ import importlib
 from dataclasses import dataclass
 from functools import cache
 from importlib.util import find_spec
+from pathlib import Path
 from threading import Thread
 
 from PySide6.QtCore import QByteArray
 from PySide6.QtGui import QFontDatabase, QGuiApplication
+
+from runtime.diagram.files import stored
 
 PACKAGE = "pymupdf-fonts"
 """What to install if the typeface is missing."""
@@ -32,9 +35,31 @@ class Face:
     italic: bool = False
 
     def content(self) -> bytes:
-        """The font file. It is unpacked while its module is imported, which happens once."""
-        content: bytes = importlib.import_module(f"pymupdf_fonts.{self.module}").fontbuffer
+        """The font file. It is unpacked while its module is imported, once for many starts."""
+        packed = Path(_folder() or "") / f"{self.module}.py"
+        name = _key(packed)
+        content = stored.load(name) if name else None
+        if content is None:
+            content = importlib.import_module(f"pymupdf_fonts.{self.module}").fontbuffer
+            if name:
+                stored.keep(name, content)
         return content
+
+
+def _key(packed: Path) -> str:
+    """The name under which what a module unpacks is stored; empty where there is no such file."""
+    try:
+        found = packed.stat()
+    except OSError:
+        return ""  # of another packaging
+    return stored.key(["font", str(packed), str(found.st_size), str(found.st_mtime_ns)])
+
+
+def _folder() -> str | None:
+    """The folder of the package with the fonts; None where it is missing or has none."""
+    found = find_spec("pymupdf_fonts")
+    folders = found.submodule_search_locations if found is not None else None
+    return next(iter(folders), None) if folders else None
 
 
 FACES = (

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import importlib
+
 import pytest
 from PySide6.QtCore import QByteArray
 from PySide6.QtGui import QFontInfo, QFontMetricsF, QGuiApplication, QRawFont
@@ -9,6 +11,7 @@ from PySide6.QtGui import QFontInfo, QFontMetricsF, QGuiApplication, QRawFont
 from app.services import theme, typeface
 from app.services.theme import SMALL
 from blocks import registry
+from runtime.diagram.files import stored
 from runtime.flow import State
 from runtime.flow.badges import Mark
 
@@ -46,6 +49,22 @@ def test_it_has_every_sign_that_diagrams_show(qapp):
         *(sign for mark in Mark for sign in mark.value),
     }
     assert not {sign for sign in shown if not any(f.supportsCharacter(ord(sign)) for f in fonts)}
+
+
+def test_it_is_unpacked_once_for_many_starts(monkeypatch, tmp_path):
+    monkeypatch.delenv("GRADWIRE_KEEP_CODE", raising=False)
+    monkeypatch.setattr(stored, "cache_folder", lambda: tmp_path)
+    face, unpacked, load = typeface.FACES[0], [], importlib.import_module
+    monkeypatch.setattr(
+        importlib, "import_module", lambda name: unpacked.append(name) or load(name)
+    )
+    first, second = face.content(), face.content()
+    assert first == second and QRawFont(QByteArray(second), SMALL).familyName() == typeface.TEXT
+    assert unpacked == [f"pymupdf_fonts.{face.module}"]
+    (path,) = (tmp_path / "machine_code").iterdir()
+    path.write_bytes(b"no font")
+    assert face.content() == first
+    assert len(unpacked) == 2
 
 
 def test_the_application_s_own_typeface_stands_in(missing, qapp):

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from runtime.engine.plan.native import stored
+from runtime.diagram.files import stored
 from runtime.version import __version__
 
 _OLDEST = (0, 45)

@@ -1,9 +1,11 @@
-"""Machine code in the user's cache folder, so that a later start compiles nothing.
+"""What takes long to make, in the user's cache folder, so that a later start need not make it:
+machine code and unpacked fonts.
 
-The name of a file is a digest of the text that was compiled, of the versions of compiler and
-format, and of the processor with its features; its content starts with a digest of the rest. A file
-or folder that belongs to somebody else, that others may write to, or whose content was changed is
-ignored, and a warning is logged once. No code comes from anywhere else, such as beside a diagram.
+The name of a file is a digest of what it is made of: for machine code of the text that was
+compiled, of the versions of compiler and format, and of the processor with its features. Its
+content starts with a digest of the rest. A file or folder that belongs to somebody else, that
+others may write to, or whose content was changed is ignored, and a warning is logged once. No code
+comes from anywhere else, such as beside a diagram.
 """
 
 from __future__ import annotations
@@ -32,7 +34,7 @@ _log = logging.getLogger(__name__)
 
 
 def key(parts: Sequence[str]) -> str:
-    """A name for the code that is made of these parts, on this format."""
+    """A name for what is made of these parts, on this format."""
     digest = hashlib.sha256(_FORMAT)
     for part in parts:
         data = part.encode()
@@ -41,7 +43,7 @@ def key(parts: Sequence[str]) -> str:
 
 
 def load(name: str) -> bytes | None:
-    """The code that was kept under a key; None if there is none that can be trusted."""
+    """What was kept under a key; None if there is nothing that can be trusted."""
     folder = _folder()
     if folder is None:
         return None
@@ -57,15 +59,15 @@ def load(name: str) -> bytes | None:
     except OSError as error:
         _say_ignored(path, error.strerror or "it can't be read")
         return None
-    head, code = content[: len(_FORMAT) + _DIGEST], content[len(_FORMAT) + _DIGEST :]
-    if len(content) > LARGEST or head != _FORMAT + hashlib.sha256(code).digest():
+    head, rest = content[: len(_FORMAT) + _DIGEST], content[len(_FORMAT) + _DIGEST :]
+    if len(content) > LARGEST or head != _FORMAT + hashlib.sha256(rest).digest():
         _say_ignored(path, "its content was changed")
         return None
-    return code
+    return rest
 
 
-def keep(name: str, code: bytes) -> None:
-    """Keep code under a key; does nothing where that is not possible."""
+def keep(name: str, content: bytes) -> None:
+    """Keep something under a key; does nothing where that is not possible."""
     folder = _folder()
     if folder is None:
         return
@@ -73,7 +75,7 @@ def keep(name: str, code: bytes) -> None:
         _make_room(folder)
         handle, made = tempfile.mkstemp(dir=folder)
         with os.fdopen(handle, "wb") as file:
-            file.write(_FORMAT + hashlib.sha256(code).digest() + code)
+            file.write(_FORMAT + hashlib.sha256(content).digest() + content)
         os.replace(made, folder / name)
 
 
@@ -103,7 +105,7 @@ def _is_own(found: os.stat_result) -> bool:
 
 @cache
 def _say_ignored(path: Path, why: str) -> None:
-    _log.warning("Stored machine code is ignored, because %s: %s", why, path)
+    _log.warning("A file of the cache is ignored, because %s: %s", why, path)
 
 
 def _make_room(folder: Path) -> None:

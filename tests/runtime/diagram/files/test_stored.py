@@ -1,4 +1,4 @@
-"""Machine code on disk: found again, and ignored where it can't be trusted."""
+"""Machine code and fonts on disk: found again, and ignored where it can't be trusted."""
 
 from __future__ import annotations
 
@@ -9,8 +9,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from runtime.diagram.files import stored
 from runtime.engine.plan import native
-from runtime.engine.plan.native import Operand, Operation, Recipe, machine, stored
+from runtime.engine.plan.native import Operand, Operation, Recipe, machine
 from runtime.engine.plan.native.loops import compiled
 
 posix = pytest.mark.skipif(os.name == "nt", reason="Windows has other rights")

@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING, Any
 from numpy.typing import NDArray
 
 from blocks.errors import RunError
-from runtime.engine.plan import native, threads
+from runtime.engine.plan import threads
 from runtime.engine.plan.looping import PlannedLoop, PlannedMemory
-from runtime.engine.plan.passes import DEFAULT, FAST
+from runtime.engine.plan.passes import DEFAULT
 from runtime.engine.plan.plan import Plan
+from runtime.engine.plan.updates import Update
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from runtime.calculus import Value
     from runtime.engine.engine import Stage
     from runtime.engine.plan.passes import Pass
+    from runtime.engine.plan.recording import Recording
 
 Array = NDArray[Any]
 
@@ -46,11 +48,6 @@ class NumpyEngine:
         if count is not None:
             _products()
 
-    @property
-    def compiles(self) -> bool:
-        """Whether it makes machine code."""
-        return self.passes == FAST and native.installed()
-
     def unfit(self, values: Sequence[Value]) -> None:
         """It computes everything."""
 
@@ -72,6 +69,13 @@ class NumpyEngine:
         context = copy_context()
         context.run(threads.own, self.count)
         return context.run(_LimitedPlan, self.count, *how)
+
+    def update(self, recording: Recording, arrays: Sequence[Array]) -> Update:
+        """Plan recorded arithmetic that changes arrays in place."""
+        context = copy_context()
+        if self.count is not None:
+            context.run(threads.own, self.count)
+        return context.run(Update, recording, arrays, self.passes)
 
     def memory(self, *, rows: Collection[Value] = ()) -> PlannedMemory:
         """An empty memory. ``rows`` make no difference."""

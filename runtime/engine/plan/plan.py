@@ -17,6 +17,7 @@ from runtime.calculus.dtypes import NUMPY
 from runtime.calculus.primitives.base import CONSTANT, LEAF
 from runtime.engine.interruption import until_cancelled
 from runtime.engine.plan.memory import Memory, allocate, side_by_side
+from runtime.engine.plan.overwriting import free_places
 from runtime.engine.plan.passes import DEFAULT, Pass
 from runtime.engine.plan.passes.lookups import sparse_lookups
 from runtime.engine.plan.simplify import simplify
@@ -70,7 +71,8 @@ class Plan:
 
     ``leaves`` are arrays of the caller for leaves, which several plans may read; the others get
     arrays of their own. ``places`` are arrays of the caller in which outputs are left by each run,
-    contiguous and of the output's shape and dtype. ``sparse`` are outputs with a form (see
+    contiguous and of the output's shape and dtype; one may be the array of a leaf, which then has
+    the output after the run, and else must not overlap any. ``sparse`` are outputs with a form (see
     ``form_of``) of which the rows are wanted, and not the whole array.
     """
 
@@ -113,6 +115,7 @@ class Plan:
                 self._by_rows = {task.value: task for task in found if task.value in by_rows}
             for task_pass in passes:
                 tasks = task_pass(tasks, kept)
+            placed = free_places(placed, self.leaves, tasks)
             tasks = self._given_away(tasks, kept - placed.keys())
             memory = Memory(self._arrays, placed)
             working = memory.allot(tasks, kept - self._fresh.keys())

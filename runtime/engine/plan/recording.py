@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, NamedTuple
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.lib.mixins import NDArrayOperatorsMixin
+
+if TYPE_CHECKING:
+    from runtime.calculus import Value
+    from runtime.calculus.namespace import Namespace
 
 _NAMES = {
     "absolute": "abs",
@@ -24,6 +29,14 @@ class NotRecorded(Exception):
     """Something was done to an array that no recording has."""
 
 
+@dataclass(frozen=True, slots=True)
+class Number:
+    """Stands for a number that is not known yet, as an operand and among scalars."""
+
+    place: int
+    """Its place among those that are given later."""
+
+
 class Recording(NamedTuple):
     """What was done, in order.
 
@@ -32,9 +45,24 @@ class Recording(NamedTuple):
 
     operations: tuple[tuple[str, tuple[int, ...]], ...]
     """The name of each operation's primitive, and the numbers of its operands."""
-    scalars: tuple[float, ...]
+    scalars: tuple[float | Number, ...]
     written: Mapping[int, int]
     """For each array that was written, what it has in the end."""
+
+    def filled(self, numbers: Sequence[float]) -> Recording:
+        """With these numbers for those that were not known."""
+        scalars = (numbers[x.place] if isinstance(x, Number) else x for x in self.scalars)
+        return self._replace(scalars=tuple(scalars))
+
+    def replayed(
+        self, xp: Namespace, arrays: Sequence[Value], scalars: Sequence[Value | float]
+    ) -> dict[int, Value]:
+        """What it leaves in each array that it writes, traced for values of these."""
+        found = list(arrays)
+        for name, operands in self.operations:
+            inputs = [found[n] if n >= 0 else scalars[-1 - n] for n in operands]
+            found.append(getattr(xp, name)(*inputs))
+        return {place: found[number] for place, number in self.written.items()}
 
 
 class _Recorded(NDArrayOperatorsMixin):
@@ -72,7 +100,7 @@ class _Recorder:
     """Collects operations and scalars."""
 
     def __init__(self, first: int) -> None:
-        self.scalars: list[float] = []
+        self.scalars: list[float | Number] = []
         self.operations: list[tuple[str, tuple[int, ...]]] = []
         self._first = first
 
@@ -85,7 +113,7 @@ class _Recorder:
             if x.number is None:
                 raise NotRecorded("memory that was never written")
             return x.number
-        if not isinstance(x, int | float):
+        if not isinstance(x, int | float | Number):
             raise NotRecorded(type(x).__name__)
         self.scalars.append(x)
         return -len(self.scalars)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -22,7 +22,9 @@ if TYPE_CHECKING:
     from runtime.engine.compiled import Derived
     from runtime.engine.plan.numpy_engine import NumpyEngine
     from runtime.engine.plan.plan import Plan
+    from runtime.engine.plan.recording import Recording
     from runtime.engine.plan.sparse.sparse_rows import SparseRows
+    from runtime.engine.plan.updates import Update
     from runtime.engine.program import Program
     from runtime.engine.session.batches import Batches
     from runtime.engine.session.store import Store
@@ -115,10 +117,10 @@ class Resident(Updating):
         self._version = -1
         return ResidentCall(self, plan, pending.derived)
 
-    @property
-    def compiles(self) -> bool:
-        """Whether the session allows machine code, and there is a compiler."""
-        return self._engine.compiles
+    @uncollected()
+    def update(self, recording: Recording, arrays: Sequence[Array]) -> Update:
+        """Plan recorded arithmetic that changes arrays in place; see ``Update``."""
+        return self._engine.update(recording, arrays)
 
     def refresh(self) -> None:
         """Read the session's values, if any was set, as ``moved`` left them otherwise.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 
 import numpy as np
 
@@ -16,8 +16,8 @@ from runtime.diagram.training import (
 )
 from runtime.training.optimisers.arithmetic import (
     Arithmetic,
-    Array,
-    Move,
+    Numbers,
+    Operands,
     averaged,
     averaged_square,
     over_root,
@@ -38,21 +38,20 @@ class AdamArithmetic(Arithmetic[AdamMethod | AdamWMethod]):
         names = ("exp_avg", "exp_avg_sq")
         return (*names, "max_exp_avg_sq") if self.method.amsgrad else names
 
-    def _move(self, count: int, lr: float) -> Move:
+    def _numbers(self, count: int, lr: float) -> Numbers:
         first, second = self.method.betas
         root = math.sqrt(1 - second**count)
-        eps, factor = self.method.eps * root, lr * root / (1 - first**count)
+        return self.method.eps * root, lr * root / (1 - first**count)
 
-        def move(v: Array, g: Array, state: Sequence[Array], room: Sequence[Array]) -> None:
-            m, s, *largest = state
-            a = room[0]
-            averaged(m, first, g, a)
-            averaged_square(s, second, g, a)
-            if largest:
-                s = np.maximum(largest[0], s, out=largest[0])
-            subtracted(v, factor, over_root(m, s, eps, a), a)
-
-        return move
+    def _move(self, on: Operands, numbers: Numbers, variant: Hashable) -> None:
+        first, second = self.method.betas
+        eps, factor = numbers
+        v, g, (m, s, *largest), (a, *_) = on
+        averaged(m, first, g, a)
+        averaged_square(s, second, g, a)
+        if largest:
+            s = np.maximum(largest[0], s, out=largest[0])
+        subtracted(v, factor, over_root(m, s, eps, a), a)
 
 
 class NAdamArithmetic(Arithmetic[NAdamMethod]):
@@ -81,8 +80,7 @@ class NAdamArithmetic(Arithmetic[NAdamMethod]):
         fading: float = 0.96 ** (number * self.method.momentum_decay)
         return self.method.betas[0] * (1 - 0.5 * fading)
 
-    def _move(self, count: int, lr: float) -> Move:
-        first, second = self.method.betas
+    def _numbers(self, count: int, lr: float) -> Numbers:
         now, after, product = (
             self._momentum(count),
             self._momentum(count + 1),
@@ -90,22 +88,21 @@ class NAdamArithmetic(Arithmetic[NAdamMethod]):
         )
         by_gradient = lr * (1 - now) / (1 - product)
         by_mean = lr * after / (1 - product * after)
-        correction, eps = 1 - second**count, self.method.eps
+        return by_gradient, by_mean, 1 - self.method.betas[1] ** count
 
-        def move(v: Array, g: Array, state: Sequence[Array], room: Sequence[Array]) -> None:
-            m, s = state
-            a, b = room
-            averaged(m, first, g, a)
-            averaged_square(s, second, g, a)
-            np.divide(s, correction, out=a)
-            np.sqrt(a, out=a)
-            np.add(a, eps, out=a)
-            np.divide(g, a, out=b)
-            subtracted(v, by_gradient, b, b)
-            np.divide(m, a, out=b)
-            subtracted(v, by_mean, b, b)
-
-        return move
+    def _move(self, on: Operands, numbers: Numbers, variant: Hashable) -> None:
+        first, second = self.method.betas
+        by_gradient, by_mean, correction = numbers
+        v, g, (m, s), (a, b) = on
+        averaged(m, first, g, a)
+        averaged_square(s, second, g, a)
+        np.divide(s, correction, out=a)
+        np.sqrt(a, out=a)
+        np.add(a, self.method.eps, out=a)
+        np.divide(g, a, out=b)
+        subtracted(v, by_gradient, b, b)
+        np.divide(m, a, out=b)
+        subtracted(v, by_mean, b, b)
 
 
 class RAdamArithmetic(Arithmetic[RAdamMethod]):
@@ -119,28 +116,33 @@ class RAdamArithmetic(Arithmetic[RAdamMethod]):
     def _slot_names(self) -> Sequence[str]:
         return ("exp_avg", "exp_avg_sq")
 
-    def _move(self, count: int, lr: float) -> Move:
+    def _variant(self, count: int) -> Hashable:
+        """Whether the rate is rectified."""
+        return self._length(count) > 5
+
+    def _length(self, count: int) -> float:
+        second = self.method.betas[1]
+        power = second**count
+        return 2 / (1 - second) - 1 - 2 * count * power / (1 - power)
+
+    def _numbers(self, count: int, lr: float) -> Numbers:
         first, second = self.method.betas
-        eps, power = self.method.eps, second**count
-        most = 2 / (1 - second) - 1
-        length = most - 2 * count * power / (1 - power)
+        most, length = 2 / (1 - second) - 1, self._length(count)
         factor = lr / (1 - first**count)
-        rectified = length > 5
-        if rectified:
+        if length > 5:
             top = (length - 4) * (length - 2) * most
-            factor *= math.sqrt(top / ((most - 4) * (most - 2) * length)) * math.sqrt(1 - power)
+            root = math.sqrt(1 - second**count)
+            factor *= math.sqrt(top / ((most - 4) * (most - 2) * length)) * root
+        return (factor,)
 
-        def move(v: Array, g: Array, state: Sequence[Array], room: Sequence[Array]) -> None:
-            m, s = state
-            a = room[0]
-            averaged(m, first, g, a)
-            averaged_square(s, second, g, a)
-            if not rectified:
-                subtracted(v, factor, m, a)
-                return
-            subtracted(v, factor, over_root(m, s, eps, a), a)
-
-        return move
+    def _move(self, on: Operands, numbers: Numbers, variant: Hashable) -> None:
+        first, second = self.method.betas
+        (factor,) = numbers
+        v, g, (m, s), (a, *_) = on
+        averaged(m, first, g, a)
+        averaged_square(s, second, g, a)
+        is_rectified = variant
+        subtracted(v, factor, over_root(m, s, self.method.eps, a) if is_rectified else m, a)
 
 
 class AdamaxArithmetic(Arithmetic[AdamaxMethod]):
@@ -152,19 +154,17 @@ class AdamaxArithmetic(Arithmetic[AdamaxMethod]):
     def _slot_names(self) -> Sequence[str]:
         return ("exp_avg", "exp_inf")
 
-    def _move(self, count: int, lr: float) -> Move:
+    def _numbers(self, count: int, lr: float) -> Numbers:
+        return (lr / (1 - self.method.betas[0] ** count),)
+
+    def _move(self, on: Operands, numbers: Numbers, variant: Hashable) -> None:
         first, second = self.method.betas
-        eps, factor = self.method.eps, lr / (1 - first**count)
-
-        def move(v: Array, g: Array, state: Sequence[Array], room: Sequence[Array]) -> None:
-            m, n = state
-            a = room[0]
-            averaged(m, first, g, a)
-            np.multiply(n, second, out=n)
-            np.abs(g, out=a)
-            np.add(a, eps, out=a)
-            np.maximum(n, a, out=n)
-            np.divide(m, n, out=a)
-            subtracted(v, factor, a, a)
-
-        return move
+        (factor,) = numbers
+        v, g, (m, n), (a, *_) = on
+        averaged(m, first, g, a)
+        np.multiply(n, second, out=n)
+        np.abs(g, out=a)
+        np.add(a, self.method.eps, out=a)
+        np.maximum(n, a, out=n)
+        np.divide(m, n, out=a)
+        subtracted(v, factor, a, a)

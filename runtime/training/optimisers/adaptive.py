@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from typing import Any
 
 import numpy as np
@@ -11,7 +11,8 @@ from runtime.diagram.training import AdadeltaMethod, AdagradMethod, RMSpropMetho
 from runtime.training.optimisers.arithmetic import (
     Arithmetic,
     Array,
-    Move,
+    Numbers,
+    Operands,
     averaged,
     averaged_square,
     over_root,
@@ -32,28 +33,26 @@ class RMSpropArithmetic(Arithmetic[RMSpropMethod]):
         names += ["grad_avg"] if self.method.centered else []
         return (*names, "momentum_buffer") if self.method.momentum else tuple(names)
 
-    def _move(self, count: int, lr: float) -> Move:
-        method = self.method
-        alpha, eps, momentum = method.alpha, method.eps, method.momentum
+    def _numbers(self, count: int, lr: float) -> Numbers:
+        return (lr,)
 
-        def move(v: Array, g: Array, state: Sequence[Array], room: Sequence[Array]) -> None:
-            square, *others = state
-            a, b = room
-            averaged_square(square, alpha, g, a)
-            if method.centered:
-                mean = others[0]
-                averaged(mean, alpha, g, a)
-                np.multiply(mean, mean, out=b)
-                square = np.subtract(square, b, out=b)
-                np.maximum(square, 0, out=square)  # rounding may have made it negative
-            step = over_root(g, square, eps, a)
-            if momentum:
-                buffer = others[-1]
-                np.multiply(buffer, momentum, out=buffer)
-                step = np.add(buffer, step, out=buffer)
-            subtracted(v, lr, step, a)
-
-        return move
+    def _move(self, on: Operands, numbers: Numbers, variant: Hashable) -> None:
+        alpha, momentum = self.method.alpha, self.method.momentum
+        v, g, (square, *others), (a, b) = on
+        (lr,) = numbers
+        averaged_square(square, alpha, g, a)
+        if self.method.centered:
+            mean = others[0]
+            averaged(mean, alpha, g, a)
+            np.multiply(mean, mean, out=b)
+            square = np.subtract(square, b, out=b)
+            np.maximum(square, 0, out=square)  # rounding may have made it negative
+        step = over_root(g, square, self.method.eps, a)
+        if momentum:
+            buffer = others[-1]
+            np.multiply(buffer, momentum, out=buffer)
+            step = np.add(buffer, step, out=buffer)
+        subtracted(v, lr, step, a)
 
 
 class AdagradArithmetic(Arithmetic[AdagradMethod]):
@@ -74,17 +73,15 @@ class AdagradArithmetic(Arithmetic[AdagradMethod]):
         """Unless eps is lost in the dtype: then an element without any gradient becomes 0 / 0."""
         return bool(dtype.type(self.method.eps) > 0)
 
-    def _move(self, count: int, lr: float) -> Move:
-        eps, rate = self.method.eps, lr / (1 + (count - 1) * self.method.lr_decay)
+    def _numbers(self, count: int, lr: float) -> Numbers:
+        return (lr / (1 + (count - 1) * self.method.lr_decay),)
 
-        def move(v: Array, g: Array, state: Sequence[Array], room: Sequence[Array]) -> None:
-            (s,) = state
-            a = room[0]
-            np.multiply(g, g, out=a)
-            np.add(s, a, out=s)
-            subtracted(v, rate, over_root(g, s, eps, a), a)
-
-        return move
+    def _move(self, on: Operands, numbers: Numbers, variant: Hashable) -> None:
+        v, g, (s,), (a, *_) = on
+        (rate,) = numbers
+        np.multiply(g, g, out=a)
+        np.add(s, a, out=s)
+        subtracted(v, rate, over_root(g, s, self.method.eps, a), a)
 
 
 class AdadeltaArithmetic(Arithmetic[AdadeltaMethod]):
@@ -97,20 +94,19 @@ class AdadeltaArithmetic(Arithmetic[AdadeltaMethod]):
     def _slot_names(self) -> Sequence[str]:
         return ("square_avg", "acc_delta")
 
-    def _move(self, count: int, lr: float) -> Move:
+    def _numbers(self, count: int, lr: float) -> Numbers:
+        return (lr,)
+
+    def _move(self, on: Operands, numbers: Numbers, variant: Hashable) -> None:
         rho, eps = self.method.rho, self.method.eps
-
-        def move(v: Array, g: Array, state: Sequence[Array], room: Sequence[Array]) -> None:
-            s, e = state
-            a, b = room
-            averaged_square(s, rho, g, a)
-            np.add(e, eps, out=a)
-            np.add(s, eps, out=b)
-            np.sqrt(a, out=a)
-            np.sqrt(b, out=b)
-            np.divide(a, b, out=a)
-            np.multiply(a, g, out=a)
-            averaged_square(e, rho, a, b)
-            subtracted(v, lr, a, a)
-
-        return move
+        v, g, (s, e), (a, b) = on
+        (lr,) = numbers
+        averaged_square(s, rho, g, a)
+        np.add(e, eps, out=a)
+        np.add(s, eps, out=b)
+        np.sqrt(a, out=a)
+        np.sqrt(b, out=b)
+        np.divide(a, b, out=a)
+        np.multiply(a, g, out=a)
+        averaged_square(e, rho, a, b)
+        subtracted(v, lr, a, a)

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any, ClassVar, Generic, TypeAlias, TypeVar
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from typing import Any, ClassVar, Generic, NamedTuple, TypeAlias, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from runtime.diagram.training import AnyMethod
-from runtime.engine.plan.native.in_place import LARGE, run_in_place
+from runtime.engine.plan.recording import Number, Recording, record
 
 Array: TypeAlias = NDArray[Any]
 M = TypeVar("M", bound=AnyMethod)
@@ -18,10 +18,27 @@ M = TypeVar("M", bound=AnyMethod)
 CHUNK = 1 << 15
 """Elements that are updated at a time: small enough to stay in a processor's cache."""
 
-Move: TypeAlias = Callable[[Array, Array, Sequence[Array], Sequence[Array]], None]
-"""Moves values by a gradient and the state; then come arrays of the same size to work in."""
+Numbers: TypeAlias = Sequence[float]
+"""What changes from update to update, such as the rate."""
 Work: TypeAlias = Callable[[Sequence[Array], Sequence[Array]], None]
 """Changes the first arrays in place; then come arrays of the same size to work in."""
+
+
+class Operands(NamedTuple):
+    """What a move works on: arrays of one size."""
+
+    values: Array
+    gradient: Array
+    state: Sequence[Array]
+    room: Sequence[Array]
+    """To work in."""
+
+
+class Form(NamedTuple):
+    """What decides which operations an update makes; its numbers don't."""
+
+    decays: bool
+    variant: Hashable
 
 
 class Arithmetic(ABC, Generic[M]):
@@ -35,9 +52,8 @@ class Arithmetic(ABC, Generic[M]):
 
     def __init__(self, method: M) -> None:
         self.method = method
-        self.compiles = False
-        """Whether machine code may update many elements; the bits are the same."""
         self._decoupled = bool(getattr(method, "decoupled_weight_decay", True))
+        self._recorded: dict[Form, Recording] = {}
         self._rooms: dict[tuple[np.dtype[Any], int], tuple[Array, ...]] = {}
 
     def slots(self, like: Array) -> dict[str, Array]:
@@ -59,37 +75,53 @@ class Arithmetic(ABC, Generic[M]):
         ``lr`` and ``weight_decay`` replace those of the method. Numbers that are not finite stay as
         they are; NumPy's warnings about them are the caller's.
         """
-        whole = self.whole(count, lr, weight_decay)
+        form = self.form(count, weight_decay)
+        work = self.work(form, self.numbers(count, lr, weight_decay))
         arrays, size = (values, gradient, *slots.values()), values.size
-        if self.compiles and size >= LARGE and run_in_place(whole, arrays, self.room + 1):
-            return
         for start in range(0, size, CHUNK):
             parts = arrays
             if size > CHUNK:
                 parts = tuple(each[start : start + CHUNK] for each in arrays)
-            whole(parts, self._room(values.dtype, parts[0].size))
+            work(parts, self._room(values.dtype, parts[0].size))
 
-    def whole(self, count: int, lr: float, weight_decay: float) -> Work:
-        """Update number ``count``, as a function of arrays, which are values, gradient and state,
-        and of ``room`` + 1 arrays to work in.
+    def form(self, count: int, weight_decay: float) -> Form:
+        """The form of update number ``count``."""
+        return Form(weight_decay != 0, self._variant(count))
+
+    def numbers(self, count: int, lr: float, weight_decay: float) -> Numbers:
+        """The numbers of update number ``count``, which ``work`` takes."""
+        decay = 1 - lr * weight_decay if self._decoupled else weight_decay
+        return decay, *self._numbers(count, lr)
+
+    def work(self, form: Form, numbers: Numbers) -> Work:
+        """An update of a form, as a function of arrays, which are values, gradient and state, and
+        of ``room`` + 1 arrays to work in. It hands numbers to NumPy as they are.
         """
-        move = self._move(count, lr)
-        shrunk = 1 - lr * weight_decay if self._decoupled else 1.0
-        added = 0.0 if self._decoupled else weight_decay
+        decay, *others = numbers
 
         def work(arrays: Sequence[Array], rooms: Sequence[Array]) -> None:
             v, g, *state = arrays
             own, *room = rooms
             if self.method.maximize:
                 g = np.negative(g, out=own)
-            if shrunk != 1:
-                np.multiply(v, shrunk, out=v)
-            if added:
-                np.multiply(v, added, out=room[0])
+            if form.decays and self._decoupled:
+                np.multiply(v, decay, out=v)
+            elif form.decays:
+                np.multiply(v, decay, out=room[0])
                 g = np.add(g, room[0], out=own)
-            move(v, g, state, room)
+            self._move(Operands(v, g, state, room), others, form.variant)
 
         return work
+
+    def recorded(self, form: Form) -> Recording:
+        """The operations of a form; their scalars stand for ``numbers``, or are numbers."""
+        found = self._recorded.get(form)
+        if found is None:
+            given = [Number(place) for place in range(len(self.numbers(1, 1.0, 0.0)))]
+            work = self.work(form, given)  # type: ignore[arg-type]  # they stand for floats
+            found = record(work, 2 + len(self._slot_names()), self.room + 1)
+            self._recorded[form] = found
+        return found
 
     def rests(self, dtype: np.dtype[Any], weight_decay: float) -> bool:
         """Whether a gradient of 0 changes no bit of values and state, whatever these are."""
@@ -111,9 +143,17 @@ class Arithmetic(ABC, Generic[M]):
     def _slot_names(self) -> Sequence[str]:
         """The names of the state, in the order in which a move has it."""
 
+    def _variant(self, count: int) -> Hashable:
+        """What decides which operations update number ``count`` makes, besides weight decay."""
+        return None
+
     @abstractmethod
-    def _move(self, count: int, lr: float) -> Move:
-        """How update number ``count`` moves values."""
+    def _numbers(self, count: int, lr: float) -> Numbers:
+        """What changes from update to update, as ``_move`` takes it."""
+
+    @abstractmethod
+    def _move(self, on: Operands, numbers: Numbers, variant: Hashable) -> None:
+        """Move values and state in place; what is computed from numbers is in ``_numbers``."""
 
 
 def averaged(mean: Array, rate: float, new: Array, room: Array) -> None:

@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from typing import Any
 
 import numpy as np
 
 from blocks.errors import RunError
 from runtime.diagram.training import LionMethod, SGDMethod
-from runtime.training.optimisers.arithmetic import Arithmetic, Array, Move, averaged, subtracted
+from runtime.training.optimisers.arithmetic import (
+    Arithmetic,
+    Numbers,
+    Operands,
+    averaged,
+    subtracted,
+)
 
 
 class SGDArithmetic(Arithmetic[SGDMethod]):
@@ -36,28 +42,32 @@ class SGDArithmetic(Arithmetic[SGDMethod]):
     def _rests(self, dtype: np.dtype[Any]) -> bool:
         return not self.method.momentum
 
-    def _move(self, count: int, lr: float) -> Move:
-        momentum, dampening = self.method.momentum, self.method.dampening
-        nesterov = self.method.nesterov
+    def _variant(self, count: int) -> Hashable:
+        """Whether the momentum begins."""
+        return bool(self.method.momentum) and count == 1
 
-        def move(v: Array, g: Array, state: Sequence[Array], room: Sequence[Array]) -> None:
-            if not momentum:
-                subtracted(v, lr, g, room[0])
-                return
-            (b,) = state
-            if count == 1:
-                np.copyto(b, g)
-            else:
-                np.multiply(b, momentum, out=b)
-                np.multiply(g, 1 - dampening, out=room[0])
-                np.add(b, room[0], out=b)
-            step = b
-            if nesterov:
-                np.multiply(b, momentum, out=room[0])
-                step = np.add(g, room[0], out=room[0])
-            subtracted(v, lr, step, room[0])
+    def _numbers(self, count: int, lr: float) -> Numbers:
+        return (lr,)
 
-        return move
+    def _move(self, on: Operands, numbers: Numbers, variant: Hashable) -> None:
+        momentum, begins = self.method.momentum, variant
+        v, g, state, (a, *_) = on
+        (lr,) = numbers
+        if not momentum:
+            subtracted(v, lr, g, a)
+            return
+        (b,) = state
+        if begins:
+            np.copyto(b, g)
+        else:
+            np.multiply(b, momentum, out=b)
+            np.multiply(g, 1 - self.method.dampening, out=a)
+            np.add(b, a, out=b)
+        step = b
+        if self.method.nesterov:
+            np.multiply(b, momentum, out=a)
+            step = np.add(g, a, out=a)
+        subtracted(v, lr, step, a)
 
 
 class LionArithmetic(Arithmetic[LionMethod]):
@@ -69,17 +79,16 @@ class LionArithmetic(Arithmetic[LionMethod]):
     def _slot_names(self) -> Sequence[str]:
         return ("exp_avg",)
 
-    def _move(self, count: int, lr: float) -> Move:
+    def _numbers(self, count: int, lr: float) -> Numbers:
+        return (lr,)
+
+    def _move(self, on: Operands, numbers: Numbers, variant: Hashable) -> None:
         first, second = self.method.betas
-
-        def move(v: Array, g: Array, state: Sequence[Array], room: Sequence[Array]) -> None:
-            (m,) = state
-            a, b = room
-            np.multiply(m, first, out=a)
-            np.multiply(g, 1 - first, out=b)
-            np.add(a, b, out=a)
-            np.sign(a, out=a)
-            subtracted(v, lr, a, a)
-            averaged(m, second, g, a)
-
-        return move
+        v, g, (m,), (a, b) = on
+        (lr,) = numbers
+        np.multiply(m, first, out=a)
+        np.multiply(g, 1 - first, out=b)
+        np.add(a, b, out=a)
+        np.sign(a, out=a)
+        subtracted(v, lr, a, a)
+        averaged(m, second, g, a)

@@ -87,9 +87,8 @@ class LoopedTurn:
         found = []
         for group in self.groups:
             lr = rate(rule.schedule, group.lr, count - 1)
-            work = arithmetic.whole(count, lr, group.weight_decay)
-            arrays = 1 + len(next(iter(group.arrays.values())))
-            found.append(record(work, arrays, arithmetic.room + 1))
+            recording = arithmetic.recorded(arithmetic.form(count, group.weight_decay))
+            found.append(recording.filled(arithmetic.numbers(count, lr, group.weight_decay)))
         return found
 
     def report(self) -> OptimiserRecord:

@@ -144,11 +144,9 @@ class Staging:
         self, recording: Recording, scalars: Value, arrays: Sequence[Value]
     ) -> dict[Value, Value]:
         """What a recording leaves in the leaves that it writes."""
-        found = list(arrays)
-        for name, operands in recording.operations:
-            inputs = [found[n] if n >= 0 else scalars[-1 - n] for n in operands]
-            found.append(getattr(self._xp, name)(*inputs))
-        return {arrays[place]: found[number] for place, number in recording.written.items()}
+        numbers = [scalars[place] for place in range(len(recording.scalars))]
+        found = recording.replayed(self._xp, arrays, numbers)
+        return {arrays[place]: value for place, value in found.items()}
 
     def _clipped(
         self, gradients: dict[str, Value], squares: Value, clip: Clip | None

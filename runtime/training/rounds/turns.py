@@ -23,8 +23,10 @@ from runtime.training.rounds.tables import Table
 if TYPE_CHECKING:
     from runtime.diagram.paths import PortPath
     from runtime.engine import Session
+    from runtime.engine.plan.updates import Update
     from runtime.engine.session.resident import Resident, ResidentCall
     from runtime.engine.session.updating import Pending
+    from runtime.training.optimisers.arithmetic import Form as UpdateForm
     from runtime.training.recipe import ResolvedRule
 
 Array = NDArray[Any]
@@ -38,6 +40,8 @@ class _Part(NamedTuple):
     weight_decay: float
     slots: Mapping[str, Array]
     """The optimiser's state, by name."""
+    updates: dict[UpdateForm, Update]
+    """How they move, by the form of an update."""
 
 
 class _Meter:
@@ -91,6 +95,7 @@ class Turn:
         self._tables: list[Table] = []
         self._values = Arena()
         self._call: ResidentCall
+        self._resident: Resident
         self._totals: dict[str, Callable[[], float]] = {}
         self._means: dict[str, Callable[[], float]] = {}
 
@@ -118,7 +123,7 @@ class Turn:
             values.add(forms[name] for name in tables)
             for stretch in stretches((values, names), (self._gradient, names)):
                 slots = self._arithmetic.slots(stretch.flat[0])
-                self._parts.append(_Part(stretch, lr, decay, slots))
+                self._parts.append(_Part(stretch, lr, decay, slots, {}))
                 self._meters.append(_Meter(stretch))
             for name in tables:
                 array = values.arrays[name]
@@ -136,7 +141,7 @@ class Turn:
         self._call = call = resident.plan(self._pending, self._pass.arrays, tables)
         self._totals = {str(head): call.total(head) for head in self.heads}
         self._means = {str(port): call.mean(port) for port in self._ports}
-        self._arithmetic.compiles = resident.compiles
+        self._resident = resident
 
     def collect(self, session: Session, watch: bool) -> None:
         """Run as many passes as make one update, and keep their losses and gradient, and with
@@ -177,23 +182,24 @@ class Turn:
         if self.rule.clip is not None:
             clip_gradients(self._gradients(), self.rule.clip, self.norm or 0.0)
         count = self.updates + 1
-        for part in self._parts:
-            values, gradient = part.stretch.flat
-            self._arithmetic.update(
-                values,
-                gradient,
-                part.slots,
-                count=count,
-                lr=self._rate(part.lr),
-                weight_decay=part.weight_decay,
-            )
-        squared = _squares(part.stretch.flat[0] for part in self._parts)
+        squared = sum(self._moved(part, count) for part in self._parts)
         for table in self._tables:
             squared += table.update(self._arithmetic, count, self._rate(table.lr))
         self.lr = self._rate(self._resolved.numbers_of(self.connected[0])[0])
         self.updates = count
         if not math.isfinite(squared):
             self._require_finite_variables()
+
+    def _moved(self, part: _Part, count: int) -> float:
+        """Move variables that lie side by side; returns the sum of their squares."""
+        arithmetic, decay = self._arithmetic, part.weight_decay
+        form = arithmetic.form(count, decay)
+        update = part.updates.get(form)
+        if update is None:
+            arrays = (*part.stretch.flat, *part.slots.values())
+            update = self._resident.update(arithmetic.recorded(form), arrays)
+            part.updates[form] = update
+        return update.run(arithmetic.numbers(count, self._rate(part.lr), decay))
 
     def record(self) -> OptimiserRecord:
         """What it did in the round."""

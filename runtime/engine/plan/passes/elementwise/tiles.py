@@ -1,7 +1,7 @@
 """Runs elementwise regions on large arrays tile by tile, so that intermediates stay in cache.
 
 A chain of operations on millions of elements moves every intermediate through memory; a tile of
-16,384 elements goes through the whole chain while it is in cache. Sums over all elements and root
+65,536 elements goes through the whole chain while it is in cache. Sums over all elements and root
 mean squares are computed tile by tile as well: their order of addition, and so their last bits,
 differ from the plain plan. Everything else is equal bit for bit.
 """
@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from runtime.calculus.dtypes import NUMPY
 from runtime.calculus.kernels.transposing import copy_transposed, is_transposed
-from runtime.engine.norms import RMS, rms
+from runtime.engine.norms import RMS, SUM_OF_SQUARES, rms, sum_of_squares
 from runtime.engine.plan import threads
 from runtime.engine.plan.passes.regions import Region, delayed, partition, readers_of, results_of
 from runtime.engine.plan.tasks import Arrays, PlainTask, Step, Task
@@ -29,10 +29,12 @@ if TYPE_CHECKING:
 
 Array = NDArray[Any]
 
-TILE = 16_384
-"""Elements of a tile: three operands of float32 fit well into a second-level cache."""
+TILE = 1 << 16
+"""Elements of a tile: three operands of float32 fit into a second-level cache of 1 MiB. In smaller
+ones, fetching the objects of so many calls takes longer than what larger caches take.
+"""
 
-LARGE = 4 * TILE
+LARGE = 1 << 16
 """Elements from which cutting up an array is worthwhile."""
 
 SMALLEST = 3
@@ -102,8 +104,8 @@ def _kind(task: Task) -> tuple[int, ...] | None:
 
 
 def fold_of(task: PlainTask) -> Fold | None:
-    """The fold that a task is: a sum over all elements of a float array, or their root mean
-    square; None if it is neither.
+    """The fold that a task is: a sum over all elements of a float array, or of their squares, or
+    their root mean square; None if it is none of these.
     """
     value, source = task.value, task.inputs[0] if task.inputs else None
     if source is None or source.dtype not in ("float32", "float64"):
@@ -111,7 +113,7 @@ def fold_of(task: PlainTask) -> Fold | None:
     if value.primitive is RMS:  # squares of float64 may leave its range
         return Fold(task) if source.dtype == "float32" else None
     is_sum = value.primitive.name == "sum" and len(value.attributes["axes"]) == len(value.shape)
-    return Fold(task) if is_sum else None
+    return Fold(task) if is_sum or value.primitive is SUM_OF_SQUARES else None
 
 
 class Fold:
@@ -120,13 +122,17 @@ class Fold:
     def __init__(self, task: PlainTask) -> None:
         self.task = task
         self.source = task.inputs[0]
-        self.squares = task.value.primitive is RMS
-        """Whether it is the root mean square; otherwise it is the sum."""
+        self.is_mean = task.value.primitive is RMS
+        """Whether it is the root mean square."""
+        self.squares = self.is_mean or task.value.primitive is SUM_OF_SQUARES
+        """Whether squares are added up."""
 
     def take(self, tile: Array, parts: NDArray[np.float64], number: int) -> None:
         """Store the part of one tile in ``parts``."""
-        if self.squares:
+        if self.is_mean:
             parts[number] = rms(tile) ** 2 * tile.size
+        elif self.squares:
+            parts[number] = sum_of_squares(tile.reshape(-1))
         else:
             parts[number] = tile.sum(dtype=tile.dtype)
 
@@ -135,7 +141,7 @@ class Fold:
         out, size = arrays[self.task.value], self.source.size
 
         def add_up() -> None:
-            out[...] = np.sqrt(parts.sum() / size) if self.squares else parts.sum()
+            out[...] = np.sqrt(parts.sum() / size) if self.is_mean else parts.sum()
 
         return add_up
 
@@ -220,12 +226,17 @@ class TiledTask(Task):
         found: dict[Value, Array] = {}
         for i, task in enumerate(self.tasks):
             value = task.value
-            if value not in kept:
+            dying = [x for x in dict.fromkeys(task.inputs) if x in found and last[x] == i]
+            dying = [x for x in dying if x not in until_end]
+            heirs = [x for x in dying if task.in_place and x.dtype == value.dtype]
+            if value not in kept and heirs:
+                found[value] = found[heirs[0]]
+                dying.remove(heirs[0])
+            elif value not in kept:
                 spare = free.setdefault(value.dtype, [])
                 found[value] = spare.pop() if spare else np.empty(shape, NUMPY[value.dtype])
-            for x in dict.fromkeys(task.inputs):
-                if x in found and last[x] == i and x not in until_end:
-                    free.setdefault(x.dtype, []).append(found[x])
+            for x in dying:
+                free.setdefault(x.dtype, []).append(found[x])
         return found
 
 

@@ -122,6 +122,43 @@ def delayed(items: Sequence[Region | Task], kept: Collection[Value]) -> list[Reg
     ]
 
 
+def split(items: Sequence[Region | Task], most: int) -> list[Region | Task]:
+    """Divide regions of more than ``most`` tasks: all parts but the last have so many."""
+    found: list[Region | Task] = []
+    for item in items:
+        if isinstance(item, Region) and len(item.tasks) > most:
+            tasks = _by_need(item.tasks)
+            starts = range(0, len(tasks), most)
+            found += [Region(item.kind, tuple(tasks[start : start + most])) for start in starts]
+        else:
+            found.append(item)
+    return found
+
+
+def _by_need(tasks: Sequence[Task]) -> list[Task]:
+    """The tasks, each right before what needs it, so that little is handed from part to part.
+
+    Depth first, from what nothing reads; of what a task reads, the end of the longest chain first.
+    """
+    makers = {value: i for i, task in enumerate(tasks) for value in task.values}
+    needs = [dict.fromkeys(makers[x] for x in task.inputs if x in makers) for task in tasks]
+    depth: list[int] = []
+    for before in needs:
+        depth.append(1 + max((depth[i] for i in before), default=0))
+    read = {i for before in needs for i in before}
+    found: dict[int, None] = {}
+    stack = [i for i in reversed(range(len(tasks))) if i not in read]
+    entered: set[int] = set()
+    while stack:
+        i = stack[-1]
+        if i in entered:
+            found[stack.pop()] = None
+            continue
+        entered.add(i)
+        stack += sorted((j for j in needs[i] if j not in entered), key=depth.__getitem__)
+    return [tasks[i] for i in found]
+
+
 def readers_of(items: Sequence[Region | Task]) -> dict[Value, int]:
     """The number of tasks that read each value."""
     count: dict[Value, int] = defaultdict(int)

@@ -42,6 +42,12 @@ LARGE = 1 << 11
 SMALLEST = 2
 """Operations from which compiling a region is worthwhile."""
 
+MOST = 240
+"""Operations of one region: compiling takes longer for each of them the more there are. It is a
+multiple of many numbers, so that parts of a network whose layers repeat are equal, and compiled
+once.
+"""
+
 SLOW = frozenset({"where", "exp", "expm1", "log", "log1p", "sigmoid", "softplus", "erf"})
 """Primitives of which one is worthwhile: numpy branches, or needs several calls or long ones."""
 
@@ -60,7 +66,7 @@ def fused(tasks: list[Task], kept: Collection[Value]) -> list[Task]:
     """
     if all(_kind(task) is None for task in tasks) or not native.installed():
         return tasks
-    return in_regions(tasks, kept, _kind, _is_worthwhile, FusedTask)
+    return in_regions(tasks, kept, _kind, _is_worthwhile, FusedTask, most=MOST)
 
 
 def _is_worthwhile(tasks: Sequence[Task]) -> bool:

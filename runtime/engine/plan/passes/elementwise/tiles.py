@@ -21,7 +21,14 @@ from runtime.calculus.dtypes import NUMPY
 from runtime.calculus.kernels.transposing import copy_transposed, is_transposed
 from runtime.engine.norms import RMS, SUM_OF_SQUARES, rms, sum_of_squares
 from runtime.engine.plan import threads
-from runtime.engine.plan.passes.regions import Region, delayed, partition, readers_of, results_of
+from runtime.engine.plan.passes.regions import (
+    Region,
+    delayed,
+    partition,
+    readers_of,
+    results_of,
+    split,
+)
 from runtime.engine.plan.tasks import Arrays, PlainTask, Step, Task
 
 if TYPE_CHECKING:
@@ -57,16 +64,19 @@ def in_regions(
     is_worthwhile: Callable[[Sequence[Task]], bool],
     make: Callable[[list[PlainTask], list[Value], list[Fold]], Task],
     folding: Callable[[PlainTask], Fold | None] | None = None,
+    most: int | None = None,
 ) -> list[Task]:
     """Replace every worthwhile region of tasks of a kind by a task that ``make`` makes.
 
     What ``folding`` finds to be a fold of one of its values, by default one over all elements,
-    becomes part of the region.
+    becomes part of the region. A region of more than ``most`` tasks becomes several.
     """
     folding = folding or fold_of
     if not is_worthwhile([task for task in tasks if kind(task) is not None]):
         return tasks
     items = delayed(partition(tasks, kind), kept)
+    if most is not None:
+        items = split(items, most)
     readers = readers_of(items)
     folds: dict[Value, list[Fold]] = {}
     for item in items:

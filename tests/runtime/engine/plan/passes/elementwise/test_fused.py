@@ -15,6 +15,8 @@ from runtime.calculus.primitives.base import LEAF
 from runtime.engine import Session
 from runtime.engine.norms import norm_of, rms
 from runtime.engine.plan import native, passes, threads
+from runtime.engine.plan.native import Kernel, Recipe, compiled
+from runtime.engine.plan.passes.elementwise import fused as fused_tasks
 from runtime.engine.plan.passes.elementwise.fused import FusedTask
 from runtime.engine.plan.passes.elementwise.tiles import TiledTask
 from runtime.engine.plan.plan import Plan
@@ -170,3 +172,24 @@ def test_norms_of_what_stays_inside_cost_no_memory(task_pass: Any) -> None:
         for value, norm in zip(inside, outputs[1:], strict=True):
             (array,) = run([value], {x: scale * data})
             np.testing.assert_allclose(plan.read(norm), rms(array), rtol=1e-5)
+
+
+def test_a_long_chain_is_compiled_in_equal_parts(monkeypatch: pytest.MonkeyPatch) -> None:
+    recipes = []
+
+    def noted(recipe: Recipe) -> Kernel:
+        recipes.append(recipe)
+        return compiled(recipe)
+
+    monkeypatch.setattr(fused_tasks, "compiled", noted)
+    monkeypatch.setattr(fused_tasks, "MOST", 12)
+    x = end = variable("x", np.linspace(-1, 1, 5_000))
+    for _ in range(60):
+        end = end * x + 0.125
+    diagram = build(loss(mean(end)))
+    (found,) = Session(diagram).prepare()()
+    (expected,) = Session(diagram, fast=False).prepare()()
+    assert found is not None and expected is not None
+    np.testing.assert_array_equal(found, expected)
+    assert len(recipes) > 10 and max(len(recipe.operations) for recipe in recipes) == 12
+    assert len(set(recipes)) < len(recipes) / 2

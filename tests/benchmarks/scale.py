@@ -1,10 +1,13 @@
 """How time and memory grow, what watching costs, and how long it takes to start.
 
-Used by ``python -m tests.benchmarks.engine --scale``, ``--watch`` and ``--start``.
+    python -m tests.benchmarks.scale [--scale] [--watch] [--start] [--json FILE]
+
+All three where none is named. Not a test: it prints numbers.
 """
 
 from __future__ import annotations
 
+import argparse
 import importlib.util
 import json
 import os
@@ -17,6 +20,8 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+
+from tests.benchmarks import processes
 
 SIZES = {
     "elements": (100_000, 1_000_000, 10_000_000),
@@ -89,7 +94,7 @@ def grown(kind: str, size: int) -> dict[str, Any]:
     }
 
 
-def print_scale(child: Callable[..., Any]) -> list[dict[str, Any]]:
+def print_scale() -> list[dict[str, Any]]:
     """A table for each kind; the last column is the growth of a call for ten times the size."""
     rows = []
     for kind, sizes in SIZES.items():
@@ -97,7 +102,7 @@ def print_scale(child: Callable[..., Any]) -> list[dict[str, Any]]:
               f"{'more RSS':>11}{'plan':>11}   growth: ready, call, RSS")  # fmt: skip
         last: dict[str, Any] | None = None
         for size in sizes:
-            row = child(1, kind, str(size), "--child", "scale")
+            row = processes.child(1, "tests.benchmarks.scale", "--child", kind, str(size))
             ready = row["tracing"] + row["planning"]
             text = (f"{size:>12,}{row['tracing'] * 1e3:>8.1f} ms{row['planning'] * 1e3:>8.1f} ms"
                     f"{row['call'] * 1e3:>8.2f} ms{row['memory']:>7.1f} MiB"
@@ -139,12 +144,12 @@ def watched(name: str) -> dict[str, float]:
     return {way: statistics.median(found[2:]) for way, found in times.items()}
 
 
-def print_watch(child: Callable[..., Any], names: list[str]) -> list[dict[str, Any]]:
+def print_watch(names: list[str]) -> list[dict[str, Any]]:
     """What norms of all wires cost, and all contributions."""
     rows = []
     print(f"\n{'':4}{'gradients':>14}{'and norms':>22}{'and all contributions':>28}")
     for name in names:
-        row = child(1, name, "--child", "watch")
+        row = processes.child(1, "tests.benchmarks.scale", "--child", name)
         base = row["gradients"]
         print(f"{name:4}{base * 1e3:>11.2f} ms"
               + "".join(f"{row[w] * 1e3:>14.2f} ms {row[w] / base - 1:>+8.1%}"
@@ -208,8 +213,31 @@ def _processor_of_children() -> float:
     return used.ru_utime + used.ru_stime
 
 
-def child(what: str, arguments: list[str]) -> str:
-    """What a process of its own prints: JSON."""
-    if what == "scale":
-        return json.dumps(grown(arguments[0], int(arguments[1])))
-    return json.dumps(watched(arguments[0]))
+def main() -> None:
+    """Run as asked on the command line."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--scale", action="store_true", help="how time and memory grow")
+    parser.add_argument("--watch", action="store_true", help="what norms of all wires cost")
+    parser.add_argument("--start", action="store_true", help="imports and whole processes")
+    parser.add_argument("--json")
+    parser.add_argument("--child", nargs="+", help="a kind and a size, or a workload")
+    options = parser.parse_args()
+    if options.child:
+        kind, *size = options.child
+        print(json.dumps(grown(kind, int(size[0])) if size else watched(kind)))
+        return
+    every = not (options.scale or options.watch or options.start)
+    found: dict[str, Any] = {}
+    if options.start or every:
+        found["start"] = print_start()
+    if options.watch or every:
+        found["watch"] = print_watch(["W4", "W5"])
+    if options.scale or every:
+        found["scale"] = print_scale()
+    if options.json:
+        with open(options.json, "w", encoding="utf-8") as file:
+            json.dump(found, file, indent=1)
+
+
+if __name__ == "__main__":
+    main()

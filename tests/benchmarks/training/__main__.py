@@ -16,12 +16,13 @@ import json
 import resource
 import sys
 from collections.abc import Callable, Collection
+from importlib.util import find_spec
 from typing import Any
 
 import numpy as np
 
-from tests.benchmarks import engine
-from tests.benchmarks.peers import JaxOps, TorchOps, installed
+from tests.benchmarks import processes
+from tests.benchmarks.engine.operations import JaxOperations, TorchOperations
 from tests.benchmarks.training.turns import summary, take_turns
 from tests.benchmarks.workloads import Drawing, Workload, w4, w5, w6
 
@@ -101,7 +102,7 @@ def torch_eager(
     """PyTorch with torch.optim.Adam: for each tensor on its own or foreach, as PyTorch chooses."""
     torch: Any = importlib.import_module("torch")
     torch.set_num_threads(threads)
-    ops = TorchOps(torch)
+    ops = TorchOperations(torch)
     variables = {k: torch.tensor(v, requires_grad=True) for k, v in work.variables.items()}
     data = {k: torch.tensor(v) for k, v in work.data.items()}
     adam = torch.optim.Adam(variables.values(), lr=LR, **({"fused": True} if fused else {}))
@@ -126,7 +127,7 @@ def jax_optax(work: Workload, threads: int) -> Step:
     """One jitted function for loss, gradients and update, whose buffers are reused."""
     jax: Any = importlib.import_module("jax")
     optax: Any = importlib.import_module("optax")
-    ops = JaxOps(jax)
+    ops = JaxOperations(jax)
     adam = optax.adam(LR)
     variables = {k: jax.numpy.asarray(v) for k, v in work.variables.items()}
     data = {k: jax.numpy.asarray(v) for k, v in work.data.items()}
@@ -150,7 +151,7 @@ def jax_alone(work: Workload, threads: int) -> Step:
     """One jitted function for loss, gradients and Adam written out, whose buffers are reused."""
     jax: Any = importlib.import_module("jax")
     jnp = jax.numpy
-    ops = JaxOps(jax)
+    ops = JaxOperations(jax)
     variables = {k: jnp.asarray(v) for k, v in work.variables.items()}
     data = {k: jnp.asarray(v) for k, v in work.data.items()}
 
@@ -197,7 +198,7 @@ def _steps(name: str, threads: int, only: Collection[str]) -> tuple[Workload, di
     work = WORKS[name]()
     steps: dict[str, Step] = {}
     for system, (module, make) in SYSTEMS.items():
-        if system in only and installed(module):
+        if system in only and find_spec(module):
             steps[system] = make(work, threads)
     return work, steps
 
@@ -284,9 +285,9 @@ def main() -> None:
                 name, "--threads", str(threads), "--seconds", str(options.seconds),
                 "--systems", *options.systems,
             )  # fmt: skip
-            row = engine.child(threads, "tests.benchmarks.training", *common, "--child", "time")
+            row = processes.child(threads, "tests.benchmarks.training", *common, "--child", "time")
             row["memory"] = {
-                system: engine.child(
+                system: processes.child(
                     threads, "tests.benchmarks.training", *common, "--child", system
                 )
                 for system in row["median"]

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from tests.benchmarks.practice.networks import drawn, normal
+from tests.benchmarks.engine.networks import drawn, normal
 from tests.benchmarks.workloads import Workload
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -68,6 +69,23 @@ def sum_rows(indices: Any, rows: Any) -> tuple[Any, Any]:
     sums[ranks] = ranked
     sums += 0  # the first row was not added to 0, and may be −0
     return groups.distinct, sums.reshape(shape)
+
+
+def sum_rows_by(
+    add: Callable[[Any, Any, Any], object], indices: Any, rows: Any, scratch: Any
+) -> tuple[Any, Any]:
+    """As ``sum_rows``, where ``add`` does what ``np.add.at`` does with rows of one dimension.
+
+    ``scratch`` has room for an index in place of each row of the whole array.
+    """
+    count, width = len(indices), math.prod(rows.shape[1:])
+    every = np.arange(count)
+    scratch[indices] = every
+    distinct = np.sort(indices[scratch[indices] == every])
+    scratch[distinct] = every[: len(distinct)]
+    sums = np.zeros((len(distinct), width), rows.dtype)
+    add(sums, scratch[indices], rows.reshape(count, width))
+    return distinct, sums.reshape(len(distinct), *rows.shape[1:])
 
 
 def _sum_groups(out: Any, order: Any, starts: Any, lengths: Any, rows: Any) -> None:

@@ -106,6 +106,9 @@ def test_sums_of_rows_are_what_is_added_to_zeros(
     assert distinct.tolist() == np.unique(indices).tolist()
     assert sums.shape == (len(distinct), *shape)
     assert sums.tobytes() == wanted[distinct].tobytes()
+    by = adding.sum_rows_by(np.add.at, indices, rows, np.full(1000, 77))
+    assert by[0].tolist() == distinct.tolist()
+    assert by[1].tobytes() == sums.tobytes()
 
 
 @pytest.mark.parametrize("axis", [0, 1, 2])

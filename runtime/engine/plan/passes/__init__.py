@@ -14,7 +14,7 @@ from runtime.engine.plan.passes.elementwise.groups import groups, groups_of_few
 from runtime.engine.plan.passes.elementwise.rowwise import rowwise
 from runtime.engine.plan.passes.elementwise.tiles import tiles
 from runtime.engine.plan.passes.joins import joins
-from runtime.engine.plan.passes.lookups import lookups
+from runtime.engine.plan.passes.lookups import lookups, native_lookups
 from runtime.engine.plan.passes.native_products import native_products
 from runtime.engine.plan.passes.parts import parts
 from runtime.engine.plan.passes.product_sums import product_sums
@@ -39,8 +39,9 @@ DEFAULT: tuple[Pass, ...] = (
 """The passes that need only numpy."""
 
 FAST: tuple[Pass, ...] = (
-    lookups, native_convolutions, convolutions, poolings, joins, product_sums, parts, sums, rowwise,
-    components, softmaxes, groups, native_scalars, scalars, fused, tiles, native_products,
+    native_lookups, native_convolutions, convolutions, poolings, joins, product_sums, parts, sums,
+    rowwise, components, softmaxes, groups, native_scalars, scalars, fused, tiles,
+    native_products,
 )  # fmt: skip
 """The passes with machine code, for which the ``fast`` extra is needed."""
 

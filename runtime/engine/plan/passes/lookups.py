@@ -27,6 +27,15 @@ def lookups(tasks: list[Task], kept: Collection[Value]) -> list[Task]:
     return sparse_lookups(tasks, kept, ())
 
 
+def native_lookups(tasks: list[Task], kept: Collection[Value]) -> list[Task]:
+    """As ``lookups``, and let machine code add rows, if a compiler is installed."""
+    found = lookups(tasks, kept)
+    for task in found:
+        if isinstance(task, SparseTask):
+            task.compiles = True
+    return found
+
+
 def sparse_lookups(
     tasks: list[Task], kept: Collection[Value], rows: Collection[Value]
 ) -> list[Task]:

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from math import prod
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from runtime.calculus.dtypes import NUMPY
-from runtime.calculus.kernels.adding import sum_rows
+from runtime.calculus.kernels.adding import sum_rows, sum_rows_by
 from runtime.calculus.primitives.gather import checked
+from runtime.engine.plan.native.adding import adder
 from runtime.engine.plan.sparse.forms import Form, Lookup, Scaled, inside, read_by
 from runtime.engine.plan.sparse.sparse_rows import SparseRows, added
 from runtime.engine.plan.tasks import Arrays, FreshMemory, Step, Task
@@ -38,6 +40,9 @@ class SparseTask(Task):
         """What is measured, by value."""
         self._fresh: FreshMemory | None = None
         self._at: Value = form.value
+        self.compiles = False
+        """Whether machine code may add the rows; the bits are the same."""
+        self._scratch: NDArray[np.intp] | None = None
         self.found: SparseRows
         """The rows of the last run."""
 
@@ -85,7 +90,13 @@ class SparseTask(Task):
         length, *rest = form.value.shape
         flat = checked(indices, length).reshape(-1).astype(np.intp) % length
         self._at = self.value
-        return SparseRows(*sum_rows(flat, updates.reshape(flat.size, *rest)), length)
+        rows = updates.reshape(flat.size, *rest)
+        add = adder(form.value.dtype, prod(rest)) if self.compiles else None
+        if add is None:
+            return SparseRows(*sum_rows(flat, rows), length)
+        if self._scratch is None or len(self._scratch) < length:
+            self._scratch = np.empty(length, np.intp)
+        return SparseRows(*sum_rows_by(add, flat, rows, self._scratch), length)
 
 
 def _scaled(form: Scaled, of: SparseRows, arrays: Arrays) -> SparseRows:

@@ -12,8 +12,8 @@ from blocks.errors import RunError
 from runtime.calculus import Trace, Value, sweep
 from runtime.calculus.primitives.base import LEAF
 from runtime.engine.norms import norm_of, square_of
-from runtime.engine.plan.passes import DEFAULT
-from runtime.engine.plan.passes.lookups import lookups
+from runtime.engine.plan.passes import DEFAULT, FAST
+from runtime.engine.plan.passes.lookups import lookups, native_lookups
 from runtime.engine.plan.plan import Plan
 from runtime.engine.plan.sparse.forms import form_of
 from runtime.engine.plan.sparse.task import SparseTask
@@ -75,6 +75,19 @@ def test_a_gradient_by_rows_has_the_bits_of_the_whole_array(
     rows = of.run([gradient], DEFAULT, sparse=[gradient]).rows(gradient)
     assert rows.dense().tobytes() == expected.tobytes()
     assert rows.values.dtype == dtype
+
+
+@pytest.mark.parametrize("dtype", ["float16", "float32", "float64"])
+@pytest.mark.parametrize("width", [(16,), (4, 5), (3, 7)], ids=str)
+def test_machine_code_adds_rows_with_the_same_bits(dtype: str, width: tuple[int, ...]) -> None:
+    of = Table(dtype, width)
+    total = of.total(of.table, (3, 50)) + of.total(of.table, 0) + of.total(of.table, 40)
+    (gradient,) = of.gradients(total, of.table)
+    assert native_lookups in FAST
+    plan = of.run([gradient], (native_lookups,), sparse=[gradient])
+    assert [task.compiles for task in tasks(plan)] == [True]
+    expected = of.run([gradient], ()).read(gradient)
+    assert plan.rows(gradient).dense().tobytes() == expected.tobytes()
 
 
 def test_several_lookups_of_one_table_are_added_in_their_order() -> None:

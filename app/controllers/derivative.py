@@ -13,7 +13,6 @@ from app.panels.lessons.derivative import DerivativePanel
 from app.services.background import Cancelled
 from blocks.library.pages import Page as PageBlock
 from runtime.diagram.paths import ROOT, InstancePath
-from runtime.lessons.derivative.card import DerivativeCard, derivative_card
 
 if TYPE_CHECKING:
     from PySide6.QtWidgets import QWidget
@@ -72,6 +71,8 @@ class DerivativeController(QObject):
         if isinstance(self._canvas.view.scene.page.blocks[name], PageBlock):
             self.panel.show_text(self.tr("This is a page: open it to see the derivatives inside."))
             return
+        from runtime.lessons.derivative.card import derivative_card
+
         loss = self._losses.chosen
         losses = None if loss is None else [loss]
         job = partial(derivative_card, block=self._use / name, losses=losses)
@@ -81,6 +82,8 @@ class DerivativeController(QObject):
         self.worker.submit(_ROW, lambda _: (product, index, product.row(index)))
 
     def _take(self, kind: str, answer: object) -> None:
+        from runtime.lessons.derivative.card import DerivativeCard
+
         if kind == _ROW and isinstance(answer, tuple):
             self.panel.show_row(*answer)
         elif isinstance(answer, DerivativeCard):

@@ -15,10 +15,6 @@ from runtime.diagram import SetLesson
 from runtime.diagram.lesson import Lesson, PredictStep
 from runtime.diagram.paths import ROOT, InstancePath, WirePath
 from runtime.lessons.amounts import amount
-from runtime.lessons.course.checking import check_lesson
-from runtime.lessons.expressions.goals import wrong_value
-from runtime.lessons.texts import filled
-from runtime.lessons.walk import Walk
 
 if TYPE_CHECKING:
     from PySide6.QtWidgets import QWidget
@@ -29,6 +25,7 @@ if TYPE_CHECKING:
     from app.evaluation.result import Result
     from app.evaluation.worker import Superseded
     from runtime.diagram import Diagram
+    from runtime.lessons.walk import Walk
 
 _CHECK = "lesson"
 
@@ -158,6 +155,9 @@ class AuthoringController(QObject):
 
 def _check(diagram: Diagram, place: int, superseded: Superseded) -> _Checked:
     """What ``gradwire check`` says about the lesson and one of its steps, and how that reads."""
+    from runtime.lessons.course.checking import check_lesson
+    from runtime.lessons.walk import Walk
+
     found = check_lesson(diagram)
     problems = [str(each.diagnostic) for each in found if each.step in (None, place + 1)]
     try:
@@ -175,6 +175,9 @@ def _wrong_answers(walk: Walk) -> list[str]:
 
     Raises GradwireError.
     """
+    from runtime.lessons.expressions.goals import wrong_value
+    from runtime.lessons.texts import filled
+
     step, facts = walk.step, walk.facts
     if not isinstance(step, PredictStep):
         return []

@@ -19,7 +19,6 @@ from runtime.diagram import apply
 from runtime.diagram.paths import InstancePath, PortPath
 from runtime.flow.tools.interventions import CloseStop, OpenStop, change_of, open_stops
 from runtime.flow.words.formatting import number
-from runtime.training.course import stored
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -217,6 +216,8 @@ class Comparison(QObject):
     def _show_lane(self, lane: Lane) -> None:
         self._lane = lane
         self.evaluator.set_step(lane.step_number, self._training.courses[1].recording)
+        from runtime.training.course import stored  # with all that trains
+
         self._show(stored(self._variant(self._document.diagram), lane.values))
 
     def _show(self, diagram: Diagram) -> None:

@@ -18,7 +18,6 @@ from app.evaluation.training import Begun, Control, EndedError, TrainingWorker
 from app.panels.training.bar import TrainingBar
 from app.panels.training.curves import Curves
 from app.services.background import Cancelled
-from runtime.training.course import stored
 from runtime.training.process.messages import Frame
 
 if TYPE_CHECKING:
@@ -144,6 +143,8 @@ class TrainingController(QObject):
     def reset(self) -> None:
         """Go back to the values with which the training began, as one undo."""
         self._halt()
+        from runtime.training.course import stored  # with all that trains
+
         self.beginning.lost, origin = (), self._origin
         self._steps.advance(lambda diagram: stored(diagram, origin), self.tr("Reset training"))
         self._document.settle()
@@ -312,6 +313,8 @@ class TrainingController(QObject):
 
     def _take_frame(self, frame: Frame) -> None:
         """Show a frame, unless an edit was made since; the next one follows its result."""
+        from runtime.training.course import stored
+
         control = self._control
         if not self.courses or not frame.lanes:
             return

@@ -148,8 +148,9 @@ application.run(Path(sys.argv[1]))
 SELDOM = {
     "app.commands.compare", "app.commands.pictures", "app.commands.sharing.exporting",
     "app.commands.sharing.publishing", "app.panels.dialogs.recovery", "app.pictures.files",
-    "PySide6.QtPrintSupport", "PySide6.QtQml", "pyqtgraph", "runtime.data.generators",
-    "runtime.interchange.importing.torch.operators", "runtime.publish.living",
+    "numpy.ma", "PySide6.QtPrintSupport", "PySide6.QtQml", "pyqtgraph", "runtime.data.generators",
+    "runtime.interchange.importing.torch.operators", "runtime.lessons.course.checking",
+    "runtime.lessons.derivative.card", "runtime.publish.living", "runtime.training.course",
     "runtime.training.studies.files", "http.client", "ssl",
 }  # fmt: skip
 """What most windows never need."""

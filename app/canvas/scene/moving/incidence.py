@@ -26,7 +26,8 @@ class Incidence:
     def of(self, blocks: Indices) -> Indices:
         """The wires that begin or end at one of ``blocks`` (k,), in order."""
         first = self._first[blocks]
-        return np.unique(self._wires[runs(first, self._first[blocks + 1] - first)])
+        found = np.sort(self._wires[runs(first, self._first[blocks + 1] - first)])
+        return found[np.diff(found, prepend=-1) > 0]  # np.unique imports numpy.ma
 
 
 def runs(first: Numbers, counts: Numbers) -> Indices:

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
 
     from runtime.diagram.paths import WirePath
-    from runtime.engine.engine import Engine, Plan, Reader
+    from runtime.engine.engine import Engine, Plan, Reader, Writer
     from runtime.engine.program import Program
 
 
@@ -80,6 +80,7 @@ class Compiled:
         self.bound: int | None = None
         """The version of the session's values that all leaves have, if none was fed or drawn."""
         self._bound: dict[Value, Array] = {}
+        self._writers: dict[Value, Writer] = {}
         step = program.trace.step
         self._step = plan.writer(step) if step is not None and step in plan.leaves else None
 
@@ -104,7 +105,10 @@ class Compiled:
 
     def feed(self, leaf: Value, array: Array) -> None:
         """Copy a value into a leaf, for the next run only."""
-        self.plan.writer(leaf)(array)
+        writer = self._writers.get(leaf)
+        if writer is None:
+            writer = self._writers[leaf] = self.plan.writer(leaf)
+        writer(array)
         self._bound.pop(leaf, None)
         self.bound = None
 

@@ -9,12 +9,14 @@ from blocks.errors import RunError
 from runtime.data.rows import PHASES
 from runtime.engine.lowering import lower
 from runtime.engine.session.lookup import require_choice
+from runtime.engine.session.store import shapes_of
 
 if TYPE_CHECKING:
     from blocks.block import Shape
     from runtime.data.rows import Phase
     from runtime.diagram import Diagram
     from runtime.engine.program import Program
+    from runtime.engine.session.store import Store
 
 
 class Programs(Collection["Program"]):
@@ -25,6 +27,8 @@ class Programs(Collection["Program"]):
         """The program for the shapes that the diagram gives."""
         self._page = page
         self._programs: dict[frozenset[tuple[str, Shape]], Program] = {frozenset(): self.base}
+        self._last: tuple[tuple[int, Phase] | None, Program] = None, self.base
+        """The last program for the shapes that are set in a store, and for which of these."""
 
     def __iter__(self) -> Iterator[Program]:
         return iter(self._programs.values())
@@ -51,6 +55,17 @@ class Programs(Collection["Program"]):
                 expected="a fraction for validation in every Dataset",
                 next_step="Set validation of each Dataset block to 0.2, for example.",
             )
+
+    def of_store(self, diagram: Diagram, store: Store, shapes: Mapping[str, Shape]) -> Program:
+        """The program for what is set in a store, and for leaves of these shapes."""
+        state = store.shapes_version, store.phase
+        if not shapes and self._last[0] == state:
+            return self._last[1]
+        required = shapes_of(store.assigned) | dict(shapes)
+        program = self.of_shapes(diagram, required, store.phase)
+        if not shapes:
+            self._last = state, program
+        return program
 
     def of_shapes(self, diagram: Diagram, shapes: Mapping[str, Shape], phase: Phase) -> Program:
         """The program in which these leaves have these shapes.

@@ -393,5 +393,4 @@ class Session(Shown):
 
     def _program(self, shapes: Mapping[str, Shape]) -> Program:
         """The program for these shapes of feeds, lowered again only if shapes differ."""
-        required = shapes_of(self._store.assigned) | dict(shapes)
-        return self._programs.of_shapes(self.diagram, required, self.phase)
+        return self._programs.of_store(self.diagram, self._store, shapes)

@@ -37,6 +37,8 @@ class Store:
         self._behind = False
         self.version = 0
         """Incremented whenever a value may have changed."""
+        self.shapes_version = 0
+        """Incremented whenever what was set may have other shapes, or names."""
         self.step_number = 0
         self.phase: Phase = "training"
         """The rows that data sets give: those for training, or those for validation."""
@@ -56,7 +58,14 @@ class Store:
 
     def set(self, name: str, value: ArrayLike) -> None:
         """Assign a value; raises FeedError."""
-        self.assigned[name] = self.convert(name, value)
+        assigned = self.assigned
+        before = assigned.get(name)
+        new = _copied(value, before)
+        if new is None:
+            new = self.convert(name, value)
+            if before is None or before.shape != new.shape:
+                self.shapes_version += 1
+        assigned[name] = new
         self._changed([name])
 
     def follow(self, arrays: Mapping[str, Array]) -> None:
@@ -66,6 +75,7 @@ class Store:
         if arrays is not self._followed:
             self._catch_up()
             self._followed = arrays
+            self.shapes_version += 1
 
     def _catch_up(self) -> None:
         if self._behind:
@@ -84,6 +94,7 @@ class Store:
         for path in changed:
             self.assigned.pop(path, None)
             self._initial.pop(path, None)
+        self.shapes_version += 1
         self._changed(changed)
 
     def _changed(self, paths: Iterable[str]) -> None:
@@ -175,6 +186,19 @@ class Store:
                 expected="one of " + ", ".join(self.sources) if self.sources else None,
                 next_step=did_you_mean(name, self.sources),
             ) from None
+
+
+def _copied(value: ArrayLike, before: Array | None) -> Array | None:
+    """An array to keep, of one with the dtype and shape of that before; None of anything else,
+    which takes checks.
+    """
+    if before is None or type(value) is not np.ndarray:
+        return None
+    if value.dtype != before.dtype or value.shape != before.shape:
+        return None
+    copy = value.copy()
+    copy.setflags(write=False)
+    return copy
 
 
 def _initial_of(source: Source | PortLiteral, value: Value, path: str) -> Array | None:

@@ -10,14 +10,14 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from blocks.errors import Location, RunError
 from runtime.calculus.dtypes import NUMPY
-from runtime.calculus.primitives.base import LEAF
+from runtime.calculus.primitives.base import LEAF, RESHAPE
 
 if TYPE_CHECKING:
     from blocks.block import Shape
@@ -92,6 +92,80 @@ def no_room(results: Iterable[Value], needed: int = 0) -> RunError:
     return not_enough(largest, needed, ", with the other results" if needed else ", as a result")
 
 
+class Room(NamedTuple):
+    """Where a value lies within another, at an index; or an array for it."""
+
+    whole: Value | None
+    place: Any
+
+
+class Rooms:
+    """Arrays for values that are computed where other tasks want them; they live with the plan.
+
+    ``roots`` are the values that views share memory with. Those ``elsewhere`` are not asked: what a
+    run returns must not be a view, and what belongs to the caller lies where that is.
+    """
+
+    def __init__(
+        self, tasks: Sequence[Task], roots: Mapping[Value, Value], elsewhere: Collection[Value]
+    ) -> None:
+        self.arrays: dict[Value, Array] = {}
+        wanted = [(value, room) for task in tasks for value, room in task.rooms().items()]
+        if not wanted:
+            return
+        self._makers = {value: task for task in tasks for value in task.values}
+        self._roots, self._elsewhere = roots, elsewhere
+        self._claims: dict[Value, Room] = {}
+        for within in (True, False):  # a sum of parts may itself lie within another
+            for value, room in wanted:
+                root = self._reshaped(value)
+                if (room.whole is not None) is within and self._fits(root):
+                    if room.whole is None or self._fits(room.whole):
+                        self._claims.setdefault(root, room)
+        for value in self._claims:
+            self._array(value)
+
+    def _reshaped(self, value: Value) -> Value:
+        """What a value is another shape of."""
+        while value.primitive is RESHAPE and value in self._makers:
+            value = self._makers[value].inputs[0]
+        return value
+
+    def _fits(self, value: Value) -> bool:
+        task = self._makers.get(value)
+        return (
+            task is not None
+            and not task.one_block
+            and self._roots[value] is value
+            and not value.primitive.view
+            and value not in self._elsewhere
+        )
+
+    def _array(self, value: Value) -> Array | None:
+        """The array in which a value is to be computed; None if any will do."""
+        if value in self.arrays:
+            return self.arrays[value]
+        if value not in self._claims:
+            array = allocate(value, value.shape, NUMPY[value.dtype])
+        else:
+            whole, place = self._claims[value]
+            if whole is None:
+                array = place
+            else:
+                around = self._array(whole)
+                if around is None:
+                    return None
+                part = around[place]
+                array = part.reshape(value.shape)
+                rows = not array.ndim or array.shape[-1] == 1 or array.strides[-1] == array.itemsize
+                if not np.may_share_memory(array, part) or not rows:
+                    return None
+            if not array.flags.c_contiguous and not self._makers[value].writes_rows:
+                return None
+        self.arrays[value] = array
+        return array
+
+
 class Memory:
     """Arrays for values, allocated in the order of the tasks.
 
@@ -120,7 +194,9 @@ class Memory:
         ``kept`` values stay alive to the end. A view needs no work, since its base does not move.
         """
         self._find_lifetimes(tasks, kept)
-        self._find_rooms(tasks, kept)
+        self._rooms = Rooms(tasks, self._roots, {*kept, *self._places}).arrays
+        owners = [room if room.base is None else room.base for room in self._rooms.values()]
+        self.bytes += sum({id(array): array.nbytes for array in owners}.values())
         working = []
         for position, task in enumerate(tasks):
             if not self._is_view(task):
@@ -148,24 +224,6 @@ class Memory:
                 self._last[self._roots[source]] = position
         for value in kept:
             self._last[self._roots[value]] = len(tasks)
-
-    def _find_rooms(self, tasks: Sequence[Task], kept: Collection[Value]) -> None:
-        """Let tasks compute in memory of those that read them; not what a run returns, of which a
-        view must not be kept, and not what lies in a block or is a view.
-        """
-        fitting = {
-            value
-            for task in tasks
-            if not task.one_block
-            for value in task.values
-            if self._roots[value] is value and not value.primitive.view
-        }
-        fitting -= {*kept, *self._places}
-        for task in tasks:
-            for value, room in task.rooms().items():
-                if value in fitting:
-                    self._rooms.setdefault(value, room)
-        self.bytes += sum(room.nbytes for room in self._rooms.values())
 
     def _is_view(self, task: Task) -> bool:
         """Whether the task is a view; if so, make it."""

@@ -13,7 +13,7 @@ from runtime.calculus.dtypes import FLOATS, NUMPY
 from runtime.calculus.kernels.summing import bound_total
 from runtime.calculus.primitives.base import CAST
 from runtime.calculus.primitives.reduce import SUM
-from runtime.engine.plan.memory import allocate
+from runtime.engine.plan.memory import Room, allocate
 from runtime.engine.plan.unshared import is_unshared
 
 if TYPE_CHECKING:
@@ -37,6 +37,8 @@ class Task:
     inputs: Sequence[Value]
     in_place: Sequence[Value] = ()
     """Inputs whose memory a value of the same shape and dtype may take over."""
+    writes_rows: bool = False
+    """Whether there may be gaps between the rows of its values."""
     one_block: bool = False
     """Whether values of one shape and dtype lie side by side in memory."""
 
@@ -45,10 +47,8 @@ class Task:
         """The block to name if the task fails."""
         return self.values[0].owner
 
-    def rooms(self) -> Mapping[Value, Array]:
-        """Contiguous memory of the task in which some of its inputs had better be computed: then
-        there is nothing to copy. It keeps them for as long as the plan lives.
-        """
+    def rooms(self) -> Mapping[Value, Room]:
+        """Where some of the inputs had better be computed, so that there is nothing to copy."""
         return {}
 
     @property
@@ -79,6 +79,7 @@ class PlainTask(Task):
         self.kernel = value.kernel
         is_elementwise = isinstance(self.kernel, np.ufunc) and self.kernel.signature is None
         self.in_place = inputs if is_elementwise else ()
+        self.writes_rows = is_elementwise
 
     def bind(self, arrays: Arrays) -> list[Step]:
         """One call of the kernel; a view that memory does not allow is a copy."""

@@ -10,16 +10,20 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from runtime.calculus.primitives.shape import EMBED
+from runtime.engine.plan.memory import Room
 from runtime.engine.plan.passes.chains import find_chains
 from runtime.engine.plan.tasks import Arrays, PlainTask, Step, Task
 
 if TYPE_CHECKING:
     from runtime.calculus import Value
+
+Array = NDArray[Any]
 
 
 def parts(tasks: list[Task], kept: Collection[Value]) -> list[Task]:
@@ -48,6 +52,8 @@ def _is_part(task: PlainTask) -> bool:
 class PartsTask(Task):
     """One sum of ``terms``, some of them ``embeds``; ``links`` are the partial sums, and it."""
 
+    writes_rows = True
+
     def __init__(
         self, terms: Sequence[Value], embeds: Mapping[Value, PlainTask], links: Sequence[Value]
     ) -> None:
@@ -62,13 +68,28 @@ class PartsTask(Task):
         """The parts within zeros, the partial sums, and the sum."""
         return [*self._embeds, *self._links]
 
+    def rooms(self) -> dict[Value, Room]:
+        """The parts within the sum, if none overlaps another."""
+        written = np.zeros(self.values[0].shape, bool)
+        found: dict[Value, Room] = {}
+        for term, source in zip(self._terms, self.inputs, strict=True):
+            embed = self._embeds.get(term)
+            index = embed.value.attributes["index"] if embed is not None else ...
+            if embed is None or written[index].any() or source in found:
+                return {}
+            written[index] = True
+            found[source] = Room(self.values[0], index)
+        return found
+
     def bind(self, arrays: Arrays) -> list[Step]:
-        """Zeros where parts leave a gap, and a copy or an addition for each term."""
+        """Zeros where parts leave a gap, and a copy or an addition for each term that is not in
+        its place. If one is, the sum has memory of its own, whose gaps stay 0.
+        """
         out = arrays[self.values[0]]
         everything = (slice(None),) * out.ndim
         steps: list[Step] = []
         written = np.zeros(out.shape, bool)
-        has_gaps = False
+        has_gaps = is_own = False
         for term, source in zip(self._terms, self.inputs, strict=True):
             embed = self._embeds.get(term)
             place = everything if embed is None else embed.value.attributes["index"]
@@ -76,8 +97,17 @@ class PartsTask(Task):
             if written[place].any():
                 has_gaps |= not written[place].all()
                 steps.append(partial(np.add, target, arrays[source], target))
+            elif _is_same(target, arrays[source]):
+                is_own = True
             else:
                 steps.append(partial(np.copyto, target, arrays[source]))
             written[place] = True
         has_gaps |= not written.all()
+        if is_own:
+            out[~written] = 0
+            return steps
         return [partial(out.fill, 0), *steps] if has_gaps else steps
+
+
+def _is_same(a: Array, b: Array) -> bool:
+    return a.ctypes.data == b.ctypes.data and a.strides == b.strides

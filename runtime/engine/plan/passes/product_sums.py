@@ -14,13 +14,15 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.lib.stride_tricks import as_strided
 from numpy.typing import NDArray
 
 from runtime.calculus.dtypes import NUMPY
 from runtime.calculus.primitives.linear import MATMUL
 from runtime.calculus.primitives.shape import PERMUTE
-from runtime.engine.plan.memory import allocate
+from runtime.engine.plan.memory import Room, allocate
 from runtime.engine.plan.passes.chains import find_chains
+from runtime.engine.plan.passes.elementwise.stacks import as_view
 from runtime.engine.plan.tasks import Arrays, PlainTask, Step, Task
 
 if TYPE_CHECKING:
@@ -83,7 +85,8 @@ class ProductSumTask(Task):
         self.values = (links[-1],)
         self._covered = [*(task.value for task in products), *links]
         self._rest = rest
-        self._factors = [task.inputs for task in products]
+        # In the order of the steps, in which what is a part of all steps lies in memory.
+        self._factors = sorted((task.inputs for task in products), key=lambda x: x[1].index)
         self._turned = turned
         self.inputs = [*(x for some in self._factors for x in some), *rest]
         self._stacks: tuple[Array, Array] | None = None
@@ -93,25 +96,33 @@ class ProductSumTask(Task):
         """The products, the partial sums, and the sum."""
         return self._covered
 
-    def rooms(self) -> dict[Value, Array]:
+    def rooms(self) -> dict[Value, Room]:
         """Factors, which lie side by side if they are computed there."""
-        found: dict[Value, Array] = {}
+        found: dict[Value, Room] = {}
         for (left, right), (above, below) in zip(self._factors, self._places(), strict=True):
             if left in self._turned:
-                found.setdefault(self._turned[left], above)
-            found.setdefault(right, below)
+                found.setdefault(self._turned[left], Room(None, above))
+            found.setdefault(right, Room(None, below))
         return found
 
     def bind(self, arrays: Arrays) -> list[Step]:
-        """Copies of the factors that are not there yet, one product, and the other terms."""
+        """Copies of the factors that are not side by side yet, one product, and other terms."""
+        lefts = [arrays[left].T for left, _ in self._factors]
+        rights = [arrays[right] for _, right in self._factors]
+        places = self._places()
         steps: list[Step] = []
-        for (left, right), (above, below) in zip(self._factors, self._places(), strict=True):
-            for source, target in ((arrays[left].T, above), (arrays[right], below)):
-                if source.ctypes.data != target.ctypes.data or source.strides != target.strides:
-                    steps.append(partial(np.copyto, target, source))
+        stacks = []
+        for side, (parts, stack) in enumerate(zip((lefts, rights), self._all(), strict=True)):
+            whole = _joined(parts)
+            if whole is None:
+                steps += [
+                    partial(np.copyto, place[side], part)
+                    for part, place in zip(parts, places, strict=True)
+                    if not _is_same(part, place[side])
+                ]
+            stacks.append(stack if whole is None else whole)
         out = arrays[self.values[0]]
-        above, below = self._all()
-        steps.append(partial(np.matmul, above.T, below, out))
+        steps.append(partial(np.matmul, stacks[0].T, stacks[1], out))
         return [*steps, *(partial(np.add, out, arrays[x], out) for x in self._rest)]
 
     def _all(self) -> tuple[Array, Array]:
@@ -135,3 +146,19 @@ class ProductSumTask(Task):
             found.append((above[start:stop], below[start:stop]))
             start = stop
         return found
+
+
+def _joined(parts: Sequence[Array]) -> Array | None:
+    """All rows of matrices, or None if they don't follow each other in memory."""
+    first = parts[0]
+    if any(part.shape != first.shape for part in parts):
+        return None
+    whole = as_view(parts)
+    if whole is None or whole.strides[0] != first.shape[0] * first.strides[0]:
+        return None
+    shape = (len(parts) * first.shape[0], first.shape[1])
+    return as_strided(first, shape, first.strides, writeable=False)
+
+
+def _is_same(a: Array, b: Array) -> bool:
+    return bool(a.ctypes.data == b.ctypes.data) and a.strides == b.strides

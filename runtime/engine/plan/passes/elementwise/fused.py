@@ -98,6 +98,8 @@ class Layout(NamedTuple):
 class FusedTask(TiledTask):
     """A region as one loop, or as tiles if its arrays don't consist of rows."""
 
+    writes_rows = True
+
     def bind(self, arrays: Arrays) -> list[Step]:
         """One step. Threads share the rows; results don't depend on the number of threads."""
         shape = self.tasks[0].value.shape

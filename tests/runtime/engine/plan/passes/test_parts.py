@@ -104,3 +104,40 @@ def test_a_failure_names_the_block_of_the_sum():
     assert isinstance(task, PartsTask)
     assert task.owner == "total"
     assert [v.primitive.name for v in task.covers] == ["embed", "embed", "add"]
+
+
+def test_parts_are_computed_within_the_sum_also_within_parts_of_parts() -> None:
+    """Nothing is copied: steps of a network whose gates are parts of one value each."""
+    x = leaf(4, 3, 8)
+    xp = x.trace.xp
+    total = xp.asarray(0.0)
+    for number in range(4):
+        step = xp.reshape(x[number : number + 1], (3, 8))
+        for gate in range(2):
+            total = total + xp.sum(xp.tanh(step[:, 4 * gate : 4 * gate + 4] * (number + 1.5)))
+    plan, found, expected = found_and_expected([xp.exp(gradient(total, x))], x)
+    np.testing.assert_allclose(found[0], expected[0], rtol=1e-6)
+    assert not any(isinstance(task, PartsTask) for _, task in plan.parts)
+
+
+def test_gaps_between_parts_that_are_computed_within_the_sum_stay_zero() -> None:
+    x = leaf(5, 6)
+    xp = x.trace.xp
+    total = xp.sum(xp.tanh(x[:, 0:2])) + xp.sum(xp.square(x[:, 4:6]))
+    plan, (found,), (expected,) = found_and_expected([xp.exp(gradient(total, x))], x)
+    np.testing.assert_allclose(found, expected, rtol=1e-6)
+    assert not any(isinstance(task, PartsTask) for _, task in plan.parts)
+
+
+def test_a_part_that_is_asked_for_is_copied() -> None:
+    x = leaf(5, 6)
+    xp = x.trace.xp
+    left, right = x[:, 0:3], x[:, 3:6]
+    total = xp.sum(xp.tanh(left)) + xp.sum(xp.tanh(right))
+    whole = gradient(total, x)
+    asked = sweep([(total, xp.ones_like(total))], [left])[left]
+    plan, found, expected = found_and_expected([xp.exp(whole), asked], x)
+    for a, b in zip(found, expected, strict=True):
+        np.testing.assert_allclose(a, b, rtol=1e-6)
+    assert plan.array(asked) is not None
+    assert plan.array(asked).flags.c_contiguous

@@ -13,6 +13,7 @@ from blocks.library.pages import PageInput, PageOutput
 from blocks.names import MAIN as MAIN
 from blocks.terms import term_name
 from runtime.diagram.paths import PortName
+from runtime.gc_pause import uncollected
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -120,7 +121,8 @@ class Page:
     bends: Mapping[PortName, tuple[Point, ...]] = field(default_factory=dict)
     routes: Mapping[PortName, Route] = field(default_factory=dict)
     styles: Mapping[str, Style] = field(default_factory=dict)
-    _ends: Ends | None = field(default=None, init=False, repr=False, compare=False)
+    _ends: list[Ends] = field(default_factory=list, init=False, repr=False, compare=False)
+    """Empty until it is computed; one list for all pages that are known to have the same wires."""
 
     def wire_list(self) -> Iterator[Wire]:
         """The wires, in order."""
@@ -129,21 +131,22 @@ class Page:
     @property
     def ends(self) -> Ends:
         """The wires by block; computed on first use and kept up to date by edits."""
-        if self._ends is None:
-            object.__setattr__(self, "_ends", _ends(self.wires))
-        assert self._ends is not None
-        return self._ends
+        if not self._ends:
+            self._ends.append(_ends(self.wires))
+        return self._ends[0]
 
     def with_ends(self, ends: Ends) -> Page:
         """This page, with its ``ends`` set by a caller that has already computed them."""
-        object.__setattr__(self, "_ends", ends)
+        object.__setattr__(self, "_ends", [ends])
         return self
 
     def with_ends_of(self, other: Page) -> Page:
-        """This page, with the ``ends`` of another page that has the same wires."""
-        return self if other._ends is None else self.with_ends(other._ends)
+        """This page, with the ``ends`` of another page that has the same wires, known or not."""
+        object.__setattr__(self, "_ends", other._ends)
+        return self
 
 
+@uncollected()
 def _ends(wires: Mapping[PortName, PortName]) -> Ends:
     inward: dict[str, list[PortName]] = {}
     outward: dict[str, list[PortName]] = {}

@@ -110,12 +110,9 @@ class _Writer:
         self._names_outside = inputs
         self._page = diagram.pages[page]
         chosen = set(names)
-        self._chosen = dict.fromkeys(name for name in self._page.blocks if name in chosen)
+        self._chosen = dict.fromkeys(filter(chosen.__contains__, self._page.blocks))
         self._identifiers: dict[str, str] = {}
         self._taken: set[str] = set()
-        self._readers: dict[str, list[str]] = {}
-        for target, source in self._page.wires.items():
-            self._readers.setdefault(source.block, []).append(target.block)
         self._texts: dict[str, _Text] = {}
         self._statements: list[str] = []
 
@@ -159,9 +156,7 @@ class _Writer:
         """Identifiers of the blocks that no chosen block reads."""
         chosen = set(self._chosen)
         return [
-            self.identifier(name)
-            for name in self._chosen
-            if chosen.isdisjoint(self._readers.get(name, ()))
+            self.identifier(name) for name in self._chosen if chosen.isdisjoint(self._readers(name))
         ]
 
     def identifier(self, name: str) -> str:
@@ -221,8 +216,12 @@ class _Writer:
         driven = [(port, wires.get(PortName(name, port))) for port in own]
         return [(port, source) for port, source in driven if source is not None]
 
+    def _readers(self, name: str) -> list[str]:
+        """The block of each wire that leaves a block."""
+        return [target.block for target in self._page.ends.outward.get(name, ())]
+
     def _needs_line(self, name: str, text: _Text) -> bool:
-        readers = self._readers.get(name, [])
+        readers = self._readers(name)
         inside = len(readers) == 1 and readers[0] in self._chosen
         outputs = ports(self._diagram, self._page_name, name).outputs
         block = self._page.blocks[name]

@@ -10,18 +10,16 @@ import numpy as np
 
 from app.canvas.input.frames import within
 from app.canvas.scene.bends import moving_with, shifted
-from app.canvas.scene.geometry import Scene
+from app.canvas.scene.moving.upcoming import Upcoming
 from blocks.errors import ChangeError
-from runtime.diagram import Batch, Change, Diagram, MoveBlocks, SetNote, apply
+from runtime.diagram import Batch, Change, MoveBlocks, SetNote, apply
 from runtime.diagram.layout.making_room import nearest_vacancy, push_aside
 from runtime.diagram.model import Note, Point
 
 if TYPE_CHECKING:
-    from app.canvas.scene.arrays import Floats
+    from app.canvas.scene.arrays import Floats, Indices
+    from app.canvas.scene.geometry import Scene
     from runtime.diagram.paths import PortName
-
-_LINES = 2
-"""Lines of numbers that a new block is expected to show once it has values."""
 
 
 def with_room(scene: Scene, change: Change, new: Collection[str]) -> Change:
@@ -34,7 +32,7 @@ def with_room(scene: Scene, change: Change, new: Collection[str]) -> Change:
         edit = apply(scene.diagram, change)
     except ChangeError:
         return change
-    after = _scene_after(scene, edit.after)
+    after = Upcoming(scene, edit.after)
     numbers = [after.index[name] for name in new]
     shifts = push_aside(after.rects, numbers, _following(after, numbers))
     if not shifts.any():
@@ -50,7 +48,7 @@ def in_vacancy(
     Raises ChangeError where the change does.
     """
     edit = apply(scene.diagram, change)
-    after = _scene_after(scene, edit.after)
+    after = Upcoming(scene, edit.after)
     own = np.array(sorted(after.index[name] for name in new), np.intp)
     others = np.setdiff1d(np.arange(len(after.names)), own)
     move = nearest_vacancy(after.rects[others], after.rects[own])
@@ -59,58 +57,57 @@ def in_vacancy(
     places = {name: Point(*(after.rects[after.index[name], :2] + move).tolist()) for name in new}
     corners = {name: after.page.notes[name].at for name in notes}
     moved = {name: Point(*(np.array(at) + move).tolist()) for name, at in corners.items()}
-    bends = shifted(after, moving_with(after, own, ()), move)
+    bends = _bends_after(after, own, move)
     away = MoveBlocks(places, page=scene.page_name, notes=moved, bends=bends)
     return Batch(edit.label, (change, away))
 
 
-def _scene_after(before: Scene, diagram: Diagram) -> Scene:
-    """The page after an edit, with the heights that its blocks have on the canvas."""
-    after = Scene(diagram, before.page_name)
-    rows = dict(zip(before.names, before.rows.tolist(), strict=True))
-    lines = np.array([rows.get(name, _LINES) for name in after.names], np.int32)
-    after.set_rows(np.maximum(lines, after.least_rows))
-    return after
-
-
-def _following(scene: Scene, blocks: Collection[int]) -> Iterator[int]:
+def _following(page: Upcoming, blocks: Collection[int]) -> Iterator[int]:
     """The blocks that the outputs of ``blocks`` lead to."""
-    outward, index = scene.page.ends.outward, scene.index
+    outward, index = page.page.ends.outward, page.index
     found: set[int] = set()
     waiting = list(blocks)
     while waiting:
-        readers = outward.get(scene.names[waiting.pop()], ())
-        ahead = {index[target.block] for target in readers} - found
+        readers = outward.get(page.names[waiting.pop()], ())
+        ahead = {index[target.block] for target in readers if target.block in index} - found
         found |= ahead
         waiting += ahead
         yield from ahead
 
 
-def _moves(scene: Scene, shifts: Floats) -> list[Change]:
+def _moves(page: Upcoming, shifts: Floats) -> list[Change]:
     """Move each block by its shift (n,) to the right, with its bends and the frame around it."""
     moved = np.flatnonzero(shifts)
     places = {
-        scene.names[i]: Point(float(scene.rects[i, 0] + shifts[i]), float(scene.rects[i, 1]))
+        page.names[i]: Point(float(page.rects[i, 0] + shifts[i]), float(page.rects[i, 1]))
         for i in moved.tolist()
     }
     bends: dict[PortName, tuple[Point, ...]] = {}
     for shift in np.unique(shifts[moved]).tolist():
-        alike = moving_with(scene, np.flatnonzero(shifts == shift), ())
-        bends |= shifted(scene, alike, np.array([shift, 0.0]))
-    frames = _frames_after(scene, shifts)
+        bends |= _bends_after(page, np.flatnonzero(shifts == shift), np.array([shift, 0.0]))
+    frames = _frames_after(page, shifts)
     notes = {name: note.at for name, note in frames.items()}
-    changes: list[Change] = [MoveBlocks(places, page=scene.page_name, notes=notes, bends=bends)]
+    changes: list[Change] = [MoveBlocks(places, page=page.page_name, notes=notes, bends=bends)]
     for name, note in frames.items():
-        if note.width != scene.page.notes[name].width:
-            changes.append(SetNote(name, note, page=scene.page_name))
+        if note.width != page.page.notes[name].width:
+            changes.append(SetNote(name, note, page=page.page_name))
     return changes
 
 
-def _frames_after(scene: Scene, shifts: Floats) -> Mapping[str, Note]:
+def _bends_after(
+    page: Upcoming, blocks: Indices, shift: Floats
+) -> dict[PortName, tuple[Point, ...]]:
+    """The bends of wires with some between ``blocks`` (k,) that move by ``shift`` (2,)."""
+    if not page.page.bends:
+        return {}
+    return shifted(page.scene, moving_with(page.scene, blocks, ()), shift)
+
+
+def _frames_after(page: Upcoming, shifts: Floats) -> Mapping[str, Note]:
     """The frames that contain blocks that move: moved if all do so alike, wider otherwise."""
     frames = {}
-    for name, note in scene.page.notes.items():
-        inside = shifts[within(scene.rects, note)] if note.frame else shifts[:0]
+    for name, note in page.page.notes.items():
+        inside = shifts[within(page.rects, note)] if note.frame else shifts[:0]
         if not inside.any():
             continue
         if (inside == inside[0]).all():

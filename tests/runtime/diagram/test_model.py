@@ -4,7 +4,16 @@ import pytest
 
 from blocks import Opaque
 from blocks.terms import term_index
-from runtime.diagram import Page, PortName, Ports, ports
+from runtime.diagram import (
+    Disconnect,
+    MoveBlocks,
+    Page,
+    Point,
+    PortName,
+    Ports,
+    apply,
+    ports,
+)
 from runtime.diagram.model import own_ports
 from tests.runtime.diagram.drawing import draw, make, page, scale, seed
 
@@ -73,3 +82,13 @@ def test_what_is_known_of_ends_makes_no_difference_to_equality():
 )  # fmt: skip
 def test_the_index_of_a_term(term, index):
     assert term_index(term, "parts") == index
+
+
+def test_pages_with_the_same_wires_share_their_ends_whichever_is_asked_first():
+    before = seed()
+    first = next(iter(before.main.blocks))
+    moved = apply(before, MoveBlocks({first: Point(40.0, 0.0)})).after
+    assert moved.main.ends is before.main.ends
+    cut = apply(moved, Disconnect(next(iter(before.main.wires)))).after
+    assert moved.main.ends is before.main.ends
+    assert cut.main.ends == Page(cut.main.blocks, cut.main.wires).ends != before.main.ends

@@ -9,63 +9,14 @@ import pytest
 
 from app.canvas.scene.geometry import Scene
 from blocks.errors import ChangeError
-from runtime.diagram import (
-    AddBlock,
-    BendWire,
-    Change,
-    Connect,
-    Diagram,
-    Disconnect,
-    MoveBlocks,
-    Point,
-    PortName,
-    RemoveBlocks,
-    RenameBlock,
-    SetParameters,
-    Style,
-    StyleBlocks,
-    apply,
-    ports,
-)
-from tests.app.canvas.pages import block, diagram
+from runtime.diagram import apply
+from tests.app.canvas.scene.moving.chance import drawn, edit
 
-KINDS = ("Variable", "Tanh", "Mul", "Add", "AddN", "Histogram", "Loss")
 ARRAYS = (
     "rects", "least_rows", "is_collapsed", "first_port", "port_rows", "port_block",
     "port_is_input", "is_driven", "wire_blocks", "wire_ports", "wire_ends", "wire_bounds",
     "bends", "bend_counts", "bend_wire",
 )  # fmt: skip
-
-
-def place(random: Random) -> Point:
-    return Point(random.randrange(-20, 60) * 20.0, random.randrange(-10, 20) * 20.0)
-
-
-def drawn(random: Random, count: int) -> Diagram:
-    names = [f"b{i}" for i in range(count)]
-    blocks = {name: block(random.choice(KINDS)) for name in names}
-    return diagram(blocks, {}, {name: place(random) for name in names})
-
-
-def edit(random: Random, shown: Diagram, number: int) -> Change:
-    page = shown.main
-    name, other = (random.choice(list(page.blocks)) for _ in range(2))
-    inputs, outputs = ports(shown, "main", name), ports(shown, "main", other).outputs
-    target = PortName(name, random.choice([*inputs.inputs, *inputs.free, "none"]))
-    if random.random() < 0.5:
-        return Connect(PortName(other, random.choice([*outputs, "none"])), target)
-    wire = random.choice([*page.wires, target])
-    return random.choice([
-        AddBlock(f"n{number}", block(random.choice(KINDS)), place(random)),
-        RemoveBlocks(tuple({name, other})),
-        MoveBlocks({name: place(random), other: place(random)}),
-        MoveBlocks({each: Point(at.x + 20, at.y) for each, at in page.layout.items()}),
-        StyleBlocks({name: Style(collapsed=random.random() < 0.5)}),
-        Disconnect(wire),
-        BendWire(wire, (place(random),)[: random.randrange(2)]),
-        RenameBlock(name, f"r{number}"),
-        SetParameters(name, {"trainable": False}),
-    ])  # fmt: skip
 
 
 def assert_same(scene: Scene, fresh: Scene) -> None:

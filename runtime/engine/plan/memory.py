@@ -29,6 +29,18 @@ Array = NDArray[Any]
 _SMALL = 1 << 12
 """Bytes below which memory is not worth sharing."""
 
+HUGE = 1 << 21
+"""Bytes of a huge page; numpy asks the system for these in arrays of twice as many."""
+
+_REGION = 8 * HUGE
+"""Bytes of memory that is taken at once; the system provides no page before it is used."""
+
+_LINE = 64
+"""Bytes of a line of the caches."""
+
+_LARGE = 1 << 16
+"""Bytes from which an array is cut from a region."""
+
 
 @cache
 def machine_bytes() -> int:
@@ -187,6 +199,7 @@ class Memory:
         self._owned: dict[Value, list[tuple[Value, Array]]] = {}
         self._free: list[tuple[int, int, Array]] = []
         self._rooms: dict[Value, Array] = {}
+        self._region: Array = np.empty(0, np.uint8)
 
     def allot(self, tasks: Sequence[Task], kept: Collection[Value]) -> list[Task]:
         """Allocate an array for every value of the tasks; returns the tasks with work at run time.
@@ -294,4 +307,15 @@ class Memory:
         if needed > machine_bytes():
             raise not_enough(value, needed, ", with what the other blocks take")
         self.bytes += size
-        return allocate(value, (size,), np.dtype(np.uint8))
+        if not _LARGE <= size <= 2 * HUGE or needed + _REGION > machine_bytes():
+            return allocate(value, (size,), np.dtype(np.uint8))
+        return self._cut(value, size)
+
+    def _cut(self, value: Value, size: int) -> Array:
+        """Memory in huge pages, of which fewer must be looked up than of small ones."""
+        if len(self._region) < size:
+            region = allocate(value, (_REGION,), np.dtype(np.uint8))
+            self._region = region[-region.ctypes.data % HUGE :]
+        found, self._region = np.split(self._region, [size])
+        self._region = self._region[-size % _LINE :]
+        return found

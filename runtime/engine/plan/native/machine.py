@@ -18,9 +18,6 @@ from runtime.version import __version__
 _OLDEST = (0, 45)
 """The first version of llvmlite with the pass manager used here."""
 
-LINE = 64
-"""Bytes of a line of the caches."""
-
 _PROTOTYPE = ctypes.CFUNCTYPE(None, ctypes.c_void_p, *[ctypes.c_int64] * 3)
 _compiling = threading.Lock()
 """LLVM keeps what it parses in one place for all threads: two at once end the process."""

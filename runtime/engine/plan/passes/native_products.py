@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 
 from runtime.calculus.primitives.linear import MATMUL
 from runtime.engine.plan import native, threads
+from runtime.engine.plan.memory import HUGE
 from runtime.engine.plan.native import machine
 from runtime.engine.plan.native.product import PRODUCT, Form, product, scratch_bytes
 from runtime.engine.plan.tasks import Arrays, PlainTask, Step, Task
@@ -171,10 +172,14 @@ def _places(x: Array, batch: tuple[int, ...]) -> NDArray[np.int64]:
 
 
 def _room(needed: int) -> int:
-    """The address of so many bytes that belong to this thread."""
+    """The address of so many bytes that belong to this thread.
+
+    They lie in huge pages where the system has them: numpy asks for these from 4 MiB on. A tile
+    reads from many pages, of which small ones would be looked up again and again.
+    """
     if getattr(_scratch, "size", 0) < needed:
-        _scratch.array = np.empty(needed + machine.LINE, np.uint8)
+        _scratch.array = np.empty(max(needed, HUGE) + HUGE, np.uint8)
         start = machine.address(_scratch.array)
-        _scratch.size, _scratch.place = needed, start + -start % machine.LINE
+        _scratch.size, _scratch.place = needed, start + -start % HUGE
     place: int = _scratch.place
     return place

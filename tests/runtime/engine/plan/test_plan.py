@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import itertools
+
 import numpy as np
 
 from runtime.calculus import Trace, Value
 from runtime.calculus.primitives.base import LEAF
+from runtime.engine.plan.memory import HUGE
 from runtime.engine.plan.plan import Plan
 
 
@@ -152,3 +155,32 @@ def test_a_product_of_matrices_does_not_overwrite_its_operands():
     ((left, right, out),) = arrays
     assert not np.may_share_memory(out, left)
     assert not np.may_share_memory(out, right)
+
+
+def test_large_arrays_are_cut_from_regions_and_never_overlap():
+    """Of several sizes, some too large for the rest of a region or for any."""
+    trace = Trace()
+    sizes = [20_000, 300_001, 1_000_000, 700_003, 5_000_000, 1_000_000]
+    leaves = [trace.apply(LEAF, shape=(n,), dtype="float32") for n in sizes]
+    middles = [trace.xp.exp(x) for x in leaves]
+    outputs = [trace.xp.cos(x) for x in middles]
+    plan = Plan(outputs, ())
+    for leaf, n in zip(leaves, sizes, strict=True):
+        plan.leaves[leaf][...] = np.linspace(0, 1, n)
+    plan.run()
+    for leaf, output in zip(leaves, outputs, strict=True):
+        assert np.array_equal(plan.read(output), np.cos(np.exp(plan.leaves[leaf])))
+    cut = [step.args[-1] for step, task in plan.parts if task.covers[0].primitive.name == "exp"]
+    assert [x.size for x in cut] == sizes
+    assert not any(np.may_share_memory(a, b) for a, b in itertools.combinations(cut, 2))
+    assert 1 < len({id(x.base) for x in cut}) < len(sizes)
+    assert all(x.ctypes.data % 64 == 0 for x in cut if x.nbytes < HUGE)
+
+
+def test_no_region_is_taken_where_memory_is_short(monkeypatch):
+    monkeypatch.setattr("runtime.engine.plan.memory.machine_bytes", lambda: 3 << 20)
+    trace = Trace()
+    x = trace.apply(LEAF, shape=(100_000,), dtype="float32")
+    plan = Plan([trace.xp.cos(trace.xp.exp(x))], ())
+    plan.leaves[x].fill(1)
+    plan.run()

@@ -85,6 +85,7 @@ class Turn:
         self.lr = 0.0
         """The learning rate of the last update, in the first group."""
         self._resolved = resolved
+        self._first_lr = resolved.numbers_of(self.connected[0])[0] if self.connected else 0.0
         self._pending = pending
         self._ports = tuple(ports)
         self._arithmetic = arithmetic_of(self.rule.method)
@@ -185,7 +186,7 @@ class Turn:
         squared = sum(self._moved(part, count) for part in self._parts)
         for table in self._tables:
             squared += table.update(self._arithmetic, count, self._rate(table.lr))
-        self.lr = self._rate(self._resolved.numbers_of(self.connected[0])[0])
+        self.lr = self._rate(self._first_lr)
         self.updates = count
         if not math.isfinite(squared):
             self._require_finite_variables()

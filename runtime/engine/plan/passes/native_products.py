@@ -41,6 +41,9 @@ CHUNK = 512
 TILES = 40
 """Tiles whose rows are packed at once."""
 
+WASTE = 1 / 8
+"""Empty rows of tiles, for each row of a product, from which a library is faster at ``x @ w``."""
+
 EACH = 16
 """Multiplications that take as long as what ``threads`` counts as the work on one element."""
 
@@ -85,11 +88,16 @@ class ProductTask(PlainTask):
         return [partial(self.filling(arrays), out)]
 
     def filling(self, arrays: Arrays) -> Callable[[Array], None]:
-        """Machine code, or numpy where elements of the operands lie irregularly."""
+        """Machine code, or numpy where elements of the operands lie irregularly, or where it has
+        little to pack and tiles would be wasted.
+        """
         left, right = (arrays[x] for x in self.inputs)
         deep = _is_along(left, -1), _is_along(right, -2)
         across = _is_along(left, -2), _is_along(right, -1)
         if not all(a or b for a, b in zip(deep, across, strict=True)):
+            return partial(np.matmul, left, right)
+        rows = left.shape[-2]
+        if deep == (True, False) and -rows % _ROWS > WASTE * rows:
             return partial(np.matmul, left, right)
         dtype = self.value.dtype
         lanes = machine.vector(dtype, self.value.shape[-1])

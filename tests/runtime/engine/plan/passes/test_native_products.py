@@ -30,6 +30,7 @@ def eager(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "WIDE", 1)
     monkeypatch.setattr(module, "CHUNK", 40)
     monkeypatch.setattr(module, "TILES", 2)
+    monkeypatch.setattr(module, "WASTE", 1)
 
 
 class Product:
@@ -167,3 +168,18 @@ def test_operands_that_lie_irregularly_are_left_to_numpy() -> None:
     plan.run()
     assert not any(isinstance(step, Multiplication) for step, _ in plan.parts)
     np.testing.assert_allclose(plan.read(y), data[:, ::2] @ data[:, ::2].T, rtol=1e-4, atol=1e-4)
+
+
+@pytest.mark.parametrize(
+    ("rows", "turned", "by_code"), [(26, False, True), (32, False, False), (32, True, True)]
+)
+def test_products_that_waste_tiles_are_left_to_numpy_unless_it_must_turn_them(
+    rows: int, turned: bool, by_code: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    module = importlib.import_module("runtime.engine.plan.passes.native_products")
+    monkeypatch.setattr(module, "WASTE", 1 / 8)
+    product = Product((rows, 64), (64, 48), turned=(False, turned))
+    plan = Plan([product.value], (passes.native_products,))
+    product.assert_right(plan)
+    ((step, _),) = plan.parts
+    assert isinstance(step.func, Multiplication) == by_code

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from functools import lru_cache
+from operator import attrgetter
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -108,6 +109,15 @@ class Look:
     """What a view shows."""
     ground: Look | None = field(default=None, compare=False, repr=False)
     """The look without numbers, where it is known."""
+    _hash: int = field(default=0, init=False, compare=False, repr=False)
+    """Once it is known: looks are keys, and have many parts."""
+    _bare: Look | None = field(default=None, init=False, compare=False, repr=False)
+    """The look without numbers, once it was asked for."""
+
+    def __hash__(self) -> int:
+        if not self._hash:
+            object.__setattr__(self, "_hash", hash(_parts(self)))
+        return self._hash
 
     @property
     def width(self) -> float:
@@ -126,8 +136,14 @@ class Look:
         return collapsed_offset(row, len(ports)) if self.collapsed else port_offset(row)
 
     def bare(self) -> Look:
-        """The look without numbers."""
-        return self.ground or replace(self, sections=(), slider=None, view=None)
+        """The look without numbers; the same object where there are none."""
+        if not self.sections and self.slider is None and self.view is None:
+            return self
+        known = self.ground or self._bare
+        if known is None:
+            known = replace(self, sections=(), slider=None, view=None)
+            object.__setattr__(self, "_bare", known)
+        return known
 
     def plain(self, summary: tuple[str, ...]) -> Look:
         """The look from afar: one number, no others, and no names of ports."""
@@ -143,6 +159,9 @@ class Look:
             outputs=tuple(replace(port, text="") for port in self.outputs),
             ground=None,
         )
+
+
+_parts = attrgetter(*(part.name for part in fields(Look) if part.compare))
 
 
 def look_of(page: PageResult, i: int, *, dimmed: bool) -> Look:

@@ -102,3 +102,14 @@ def test_one_that_shows_the_same_is_the_same_object(scene):
     kept = {i: cache.look(before, i, dimmed=False) for i in range(len(scene.names))}
     changed = [i for i, look in kept.items() if cache.look(again, i, dimmed=False) is not look]
     assert changed == [scene.index["add1"]]
+
+
+def test_a_look_without_numbers_is_made_once_and_for_one_look_alone(scene):
+    page = PageResult(scene, seed_result(scene.diagram))
+    look = look_of(page, scene.index["mul1"], dimmed=False)
+    bare = look.bare()
+    assert bare is look.bare() and bare is bare.bare()
+    assert bare.sections == () != look.sections
+    other = replace(look, head=True)
+    assert other.bare() == replace(bare, head=True) != bare
+    assert hash(other) != hash(look) == hash(replace(other, head=False))

@@ -18,6 +18,7 @@ from app.canvas.scene.detours import Detours
 from app.canvas.scene.forks import partings, walks
 from app.canvas.scene.lane_paths import LanePaths
 from app.canvas.scene.moving.incidence import Incidence, runs
+from app.canvas.scene.moving.moved_wires import MovedWires
 from app.canvas.scene.moving.moves import Moves, moves_of
 from app.canvas.scene.places import around, corners_of, note_rect
 from app.canvas.scene.routes import RouteArrays, shrunk
@@ -56,7 +57,7 @@ class Bend(NamedTuple):
 
 
 class Scene:
-    """One page of a diagram as arrays. ``update`` follows edits, ``place`` a drag."""
+    """One page as arrays. ``update`` follows edits, ``place`` a drag; both raise ``version``."""
 
     def __init__(self, diagram: Diagram, page: str) -> None:
         self.diagram = diagram
@@ -65,8 +66,7 @@ class Scene:
         self.lane_paths = LanePaths(self)
         self._detours = Detours()
         self._bounds: tuple[Page, Floats | None] | None = None
-        self.version = 0
-        """Grows whenever a wire may have moved."""
+        self.moved = MovedWires()
         self._read_blocks()
         self.rows: Ints = self.least_rows
         """Number of text lines on each face (n,)."""
@@ -384,7 +384,7 @@ class Scene:
 
     def _update_wires(self, wires: Indices) -> None:
         self._bounds = None
-        self.version += 1
+        self.version = self.moved.add(wires)
         ends = self._ports[self.wire_ports[wires]].reshape(-1, 4)
         self.wire_ends[wires] = ends
         blocks, ports = self.wire_blocks[wires], self.wire_ports[wires, 0]

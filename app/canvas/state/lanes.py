@@ -6,7 +6,7 @@ import math
 import time
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,6 +31,16 @@ Codes: TypeAlias = NDArray[np.int8]
 
 _INVISIBLE = (NO_RESULT, CODES[State.NOTHING_TO_TRAIN])
 _SHAREABLE = (NO_RESULT, CODES[State.OFF_ROUTE], CODES[State.FROZEN], CODES[State.UNKNOWN])
+
+
+class Words(NamedTuple):
+    """What the labels of a wire say, whatever is known of its cut."""
+
+    state: State
+    """The state that is drawn."""
+    text: str
+    """The text beside its lane, see :meth:`Lanes.label`."""
+    is_origin: bool
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,6 +68,15 @@ class Lanes:
     """The colour that the user gave the loss, or empty."""
     _examined: set[str] = field(default_factory=set)
     _cut: set[str] = field(default_factory=set)
+    _words: dict[int, Words] = field(default_factory=dict, init=False)
+
+    def words(self, wire: int) -> Words:
+        """What the labels of a wire say, found once."""
+        known = self._words.get(wire)
+        if known is None:
+            state = STATE_OF.get(int(self.drawn[wire]), State.NOTHING_TO_TRAIN)
+            known = self._words[wire] = Words(state, self.label(wire), self.is_origin(wire))
+        return known
 
     def label(self, wire: int) -> str:
         """The text beside a lane: ``0``, ``37 %``, ``▽ 10⁻⁸``, ``▲ 10⁵``, ``NaN``, or none.

@@ -58,6 +58,8 @@ class LabelLayout:
 
     def __init__(self, view: ViewState, visible: Floats) -> None:
         self.text_scale = legible_scale(view.camera.unit)
+        self._units = round(self.text_scale, 3), round(view.camera.unit, 3)
+        """Widget px per px of style of texts, and of glyphs."""
         self._labels: list[Label] = []
         """What was placed, in the order in which it is painted."""
         self._view = view
@@ -121,7 +123,7 @@ class LabelLayout:
 
         ``ground`` is its colour where that is not the canvas's.
         """
-        unit = round(self._view.camera.unit if glyph in glyphs.SHAPES else self.text_scale, 3)
+        unit = self._units[glyph in glyphs.SHAPES]
         if not ground and (grounded or glyph in glyphs.ON_LANE):
             ground = self._view.theme.canvas
         self.add([Label(glyph, colour, x, y, unit, ground)])

@@ -37,11 +37,17 @@ _NONE = Labels((), np.zeros((0, 4)), True)
 
 @dataclass
 class _Memo:
-    """What was placed for a view in which nothing but the result has changed."""
+    """What was placed for a view in which nothing but the result and a few wires have changed."""
 
     labels: Labels = _NONE
     lanes: dict[int, LaneMemo] = field(default_factory=dict)
     numbers: NumberMemo = field(default_factory=NumberMemo)
+
+    def forget(self, wires: Indices) -> None:
+        """Find the places of ``wires`` anew, which have moved."""
+        for lane in self.lanes.values():
+            lane.forget(wires)
+        self.numbers.forget(wires)
 
 
 class WireLabels:
@@ -53,7 +59,8 @@ class WireLabels:
 
     def __init__(self) -> None:
         self._place: Hashable = None
-        """All but the result."""
+        """All but the result and the scene's version."""
+        self._version = 0
         self._annotations: Annotations | None = None
         self._given: Diagram | None = None
         """The diagram, if values are shown: they are newer than the result."""
@@ -64,16 +71,20 @@ class WireLabels:
         find are left out. They are the same object while none has changed.
         """
         place = (
-            size, view.scene, view.scene.version, view.camera, view.theme, view.numbers,
+            size, view.scene, view.camera, view.theme, view.numbers,
             view.selection.blocks, view.selection.wire, view.hidden_wire,
         )  # fmt: skip
+        moved = view.scene.moved.since(self._version) if place == self._place else None
         given = view.scene.diagram if view.numbers.value else None
         known = view.annotations is self._annotations and given is self._given
-        if place != self._place:
+        if moved is None:
             self._memo = _Memo()
+        elif view.scene.version != self._version:
+            self._memo.forget(moved)
         elif known and self._memo.labels.are_complete:
             return self._memo.labels
-        self._place, self._annotations, self._given = place, view.annotations, given
+        self._place, self._version = place, view.scene.version
+        self._annotations, self._given = view.annotations, given
         self._memo.labels = _labels(view, view.camera.area(0.0, 0.0, *size), budget, self._memo)
         return self._memo.labels
 

@@ -8,16 +8,17 @@ from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 import numpy as np
 
 from app.canvas.paint import glyphs
+from app.canvas.paint.wires.spots import Spots
 from app.canvas.scene.camera import NUMBERS
-from app.canvas.state.codes import STATE_OF, flags_of
+from app.canvas.state.codes import flags_of
 from app.services.palette import shades
 from runtime.flow.words.states import Form, State
 
 if TYPE_CHECKING:
-    from collections.abc import Hashable
+    from collections.abc import Iterator
 
     from app.canvas.paint.wires.label_layout import Label, LabelLayout
-    from app.canvas.scene.arrays import Flags, Indices
+    from app.canvas.scene.arrays import Flags, Indices, Ints
     from app.canvas.scene.polylines import Polylines
     from app.canvas.state.view_state import ViewState
 
@@ -39,11 +40,15 @@ _DRAWN = flags_of(lambda state: state.row.form is not Form.NONE)
 class LaneMemo:
     """What was placed for one loss, for a view in which nothing but the result has changed."""
 
-    key: Hashable = None
-    """The wires with labels, and the positions of their lanes."""
-    spots: list[_Spot] = field(default_factory=list)
-    placed: dict[int, tuple[_Said, tuple[Label, ...]]] = field(default_factory=dict)
-    """By wire what its labels say, and the labels."""
+    count: int = 0
+    """The number of losses."""
+    spots: Spots[_Spot] = field(default_factory=Spots)
+    placed: dict[int, tuple[_Spot, _Said, tuple[Label, ...]]] = field(default_factory=dict)
+    """By wire where its labels are, what they say, and the labels."""
+
+    def forget(self, wires: Indices) -> None:
+        """Find the places of ``wires`` anew, which have moved."""
+        self.spots.forget(wires)
 
 
 def place_lane_labels(
@@ -108,30 +113,25 @@ class _LaneLabels:
 
     def place(self, wires: Indices, memo: LaneMemo) -> None:
         labelled = wires[self._have_labels(wires)]
-        positions = self.lanes.positions[labelled]
-        key = labelled.tobytes(), positions.tobytes(), len(self.view.annotations.lanes)
-        if memo.key != key:
-            memo.key, memo.spots, memo.placed = key, self._spots(labelled), {}
-        numbered = self._are_numbered(np.array([spot.wire for spot in memo.spots], np.intp))
-        for spot, is_numbered in zip(memo.spots, numbered.tolist(), strict=True):
+        if memo.count != len(self.view.annotations.lanes):
+            memo.count, memo.spots, memo.placed = len(self.view.annotations.lanes), Spots(), {}
+        spots = memo.spots.of(labelled, self.lanes.positions[labelled], self._spots)
+        numbered = self._are_numbered(np.array([spot.wire for spot in spots], np.intp))
+        for spot, is_numbered in zip(spots, numbered.tolist(), strict=True):
             said = self._said(spot.wire, str(self.number + 1) if is_numbered else "")
             known = memo.placed.get(spot.wire)
-            if known is not None and known[0] == said:
-                self.layout.add(known[1])
+            if known is not None and known[0] is spot and known[1] == said:
+                self.layout.add(known[2])
                 continue
             before = self.layout.count
             self._place_all(spot, said)
-            memo.placed[spot.wire] = said, self.layout.placed_after(before)
+            memo.placed[spot.wire] = spot, said, self.layout.placed_after(before)
 
-    def _spots(self, labelled: Indices) -> list[_Spot]:
+    def _spots(self, labelled: Indices, positions: Ints) -> Iterator[_Spot]:
         """The places of the labels of ``labelled`` that are near what is painted."""
-        if not len(labelled):
-            return []
-        positions, camera = self.lanes.positions[labelled], self.view.camera
-        found: list[_Spot] = []
+        camera = self.view.camera
         for alike, paths in self.view.scene.lane_paths.beside(labelled, positions, camera):
-            found += self._spots_on(alike, paths)
-        return found
+            yield from self._spots_on(alike, paths)
 
     def _spots_on(self, wires: Indices, paths: Polylines) -> list[_Spot]:
         """The places of the labels of ``wires`` (m,), whose lanes are ``paths``."""
@@ -146,12 +146,11 @@ class _LaneLabels:
 
     def _said(self, wire: int, number: str) -> _Said:
         """What the labels of a wire say."""
-        lanes = self.lanes
-        state = STATE_OF.get(int(lanes.drawn[wire]), State.NOTHING_TO_TRAIN)
-        is_cut = lanes.is_cut(wire, self.until) if state.row.cut else False
+        state, text, is_origin = self.lanes.words(wire)
+        is_cut = self.lanes.is_cut(wire, self.until) if state.row.cut else False
         self.complete &= is_cut is not None
-        text = lanes.label(wire) if self.near else ""
-        return _Said(state, text, is_cut, lanes.is_origin(wire), number, lanes.colour)
+        text = text if self.near else ""
+        return _Said(state, text, is_cut, is_origin, number, self.lanes.colour)
 
     def _place_all(self, spot: _Spot, said: _Said) -> None:
         state, row = said.state, said.state.row

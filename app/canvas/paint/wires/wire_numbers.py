@@ -9,13 +9,14 @@ from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 import numpy as np
 
 from app.canvas.paint import glyphs
+from app.canvas.paint.wires.spots import Spots
 from app.canvas.scene.camera import NUMBERS
 from app.canvas.state.codes import STATE_OF
 from app.canvas.state.wire_numbers import value_texts
 from runtime.flow.words.states import State
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Hashable, Iterator
+    from collections.abc import Callable, Iterator
 
     from app.canvas.paint.wires.label_layout import Label, LabelLayout
     from app.canvas.scene.arrays import Indices, Ints
@@ -36,14 +37,20 @@ _OTHER_SIDE = -1
 class NumberMemo:
     """What was placed for a view in which nothing but the result has changed."""
 
-    key: Hashable = None
-    """The wires with numbers, and the positions of their lanes."""
-    spots: list[list[_Spot]] = field(default_factory=list)
-    """The places of values, if they are shown, and of what each loss brings back."""
+    spots: dict[int, Spots[_Spot]] = field(default_factory=dict)
+    """The places of values, :data:`_OTHER_SIDE`, and of what each loss, from 0, brings back."""
     labels: tuple[Label, ...] = ()
     """What was there before the numbers."""
-    said: list[list[_Said]] = field(default_factory=list)
+    said: list[list[tuple[_Spot, _Said]]] = field(default_factory=list)
     placed: tuple[Label, ...] = ()
+
+    def forget(self, wires: Indices) -> None:
+        """Find the places of ``wires`` anew, which have moved, and those of all numbers: another
+        block may be in the way.
+        """
+        self.said = []
+        for spots in self.spots.values():
+            spots.forget(wires)
 
 
 def place_wire_numbers(
@@ -89,39 +96,40 @@ class _NumberPlacer:
 
     def place(self, wires: Indices, memo: NumberMemo) -> None:
         """Place the numbers of ``wires``, where they stood if nothing says anything else."""
-        positions = [lanes.positions[wires] for lanes in self._lanes]
+        positions = {number: lanes.positions[wires] for number, lanes in enumerate(self._lanes)}
         if self._values:
-            positions.insert(0, np.full(len(wires), _OTHER_SIDE))
-        key = wires.tobytes(), *(each.tobytes() for each in positions)
-        if memo.key != key:
-            memo.key, memo.said = key, []
-            memo.spots = [self._spots(wires, each) for each in positions]
+            positions = {_OTHER_SIDE: np.full(len(wires), _OTHER_SIDE), **positions}
         said = [
-            [write(spot.wire) for spot in spots]
-            for write, spots in zip(self._writers(), memo.spots, strict=True)
+            [(spot, write(spot.wire)) for spot in self._spots_of(memo, number, wires, at)]
+            for write, (number, at) in zip(self._writers(), positions.items(), strict=True)
         ]
         before = self._layout.placed_after(0)
         if said == memo.said and before == memo.labels:
             self._layout.add(memo.placed)
             return
         sides = [-1.0] * self._values + [1.0 if len(self._lanes) == 1 else 0.0] * len(self._lanes)
-        for side, spots, texts in zip(sides, memo.spots, said, strict=True):
-            for spot, about in zip(spots, texts, strict=True):
+        for side, texts in zip(sides, said, strict=True):
+            for spot, about in texts:
                 self._place(spot, about, side)
         memo.said, memo.labels = said, before
         memo.placed = self._layout.placed_after(len(before))
 
-    def _spots(self, wires: Indices, positions: Ints) -> list[_Spot]:
+    def _spots_of(
+        self, memo: NumberMemo, number: int, wires: Indices, positions: Ints
+    ) -> list[_Spot]:
+        """The places of values, or of what one loss brings back."""
+        return memo.spots.setdefault(number, Spots()).of(wires, positions, self._spots)
+
+    def _spots(self, wires: Indices, positions: Ints) -> Iterator[_Spot]:
         """The places for numbers beside the lanes of ``wires``, of those near what is painted."""
-        view, found = self._view, []
+        view = self._view
         spare = _SPARE * self._layout.text_scale
         for alike, paths in view.scene.lane_paths.beside(wires, positions, view.camera):
             on_path, along = paths.spots(paths.lengths[:, None] * _PLACES)
             near = self._layout.is_near(on_path).any(axis=1)
             columns = alike, paths.lengths - spare, on_path, along
             rows = zip(*(column[near].tolist() for column in columns), strict=True)
-            found += [_Spot(*row) for row in rows]
-        return found
+            yield from (_Spot(*row) for row in rows)
 
     def _writers(self) -> Iterator[Callable[[int], _Said]]:
         """What says the number of a wire: its value, and what it brings back for each loss."""

@@ -1,0 +1,38 @@
+"""Remembers which wires have moved lately, so that what was found for the others is kept."""
+
+from __future__ import annotations
+
+from collections import deque
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from app.canvas.scene.arrays import Indices
+
+_STEPS = 8
+"""Steps that are remembered."""
+_FEW = 1024
+"""Wires of a step, beyond which they all count as moved."""
+
+
+class MovedWires:
+    """The wires that may have moved, step by step."""
+
+    def __init__(self) -> None:
+        self._steps = 0
+        self._last: deque[Indices] = deque(maxlen=_STEPS)
+
+    def add(self, wires: Indices) -> int:
+        """Note that these may have moved; returns the number of this step, from 1 on."""
+        self._steps += 1
+        self._last.append(wires)
+        return self._steps
+
+    def since(self, step: int) -> Indices | None:
+        """The wires that may have moved after a step; None if they all may have."""
+        count = self._steps - step
+        last = [*self._last][len(self._last) - count :]
+        if count > len(self._last) or any(len(wires) > _FEW for wires in last):
+            return None
+        return np.unique(np.concatenate([np.zeros(0, np.intp), *last]))

@@ -1,0 +1,32 @@
+from __future__ import annotations
+
+import numpy as np
+
+from app.canvas.scene.moving.moved_wires import MovedWires
+
+
+def test_the_wires_of_the_last_steps_are_known():
+    moved = MovedWires()
+    first = moved.add(np.array([3, 1]))
+    moved.add(np.array([1, 7]))
+    last = moved.add(np.array([2]))
+    assert moved.since(first).tolist() == [1, 2, 7]
+    assert moved.since(first - 1).tolist() == [1, 2, 3, 7]
+    assert moved.since(last).tolist() == []
+
+
+def test_of_too_many_steps_all_wires_may_have_moved():
+    moved = MovedWires()
+    first = moved.add(np.array([0]))
+    for wire in range(20):
+        last = moved.add(np.array([wire]))
+    assert moved.since(first) is None
+    assert moved.since(last - 2).tolist() == [18, 19]
+
+
+def test_of_too_many_wires_all_may_have_moved():
+    moved = MovedWires()
+    first = moved.add(np.array([0]))
+    moved.add(np.arange(5000))
+    assert moved.since(first) is None
+    assert moved.since(first + 1).tolist() == []

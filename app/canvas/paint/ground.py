@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
+import numpy as np
 from PySide6.QtCore import QRectF, QSize, Qt
 from PySide6.QtGui import QPainter, QPixmap
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable
 
+    from app.canvas.state.lanes import Lanes
     from app.canvas.state.view_state import ViewState
 
 
@@ -64,10 +66,31 @@ class Ground:
         return picture
 
 
+class DrawnLanes:
+    """Equal for lanes that are drawn alike; nothing is compared where they are the same objects."""
+
+    __hash__ = None  # type: ignore[assignment]  # what is drawn alike need not hash alike
+
+    def __init__(self, lanes: tuple[Lanes, ...]) -> None:
+        self._lanes = lanes
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, DrawnLanes) or len(self._lanes) != len(other._lanes):
+            return False
+        return all(map(_drawn_alike, self._lanes, other._lanes))
+
+
+def _drawn_alike(one: Lanes, other: Lanes) -> bool:
+    return one is other or all(
+        np.array_equal(getattr(one, part), getattr(other, part))
+        for part in ("drawn", "codes", "widths", "positions")
+    )
+
+
 class GroundKey(NamedTuple):
     """What the picture of frames and wires depends on."""
 
-    lanes: Hashable
+    lanes: DrawnLanes
     """The states, widths and positions of the lanes."""
     rest: Hashable
     """Everything else."""
@@ -76,10 +99,7 @@ class GroundKey(NamedTuple):
 def ground_key(view: ViewState) -> GroundKey:
     """Equal for view states whose frames and wires look the same."""
     scene, annotations = view.scene, view.annotations
-    lanes = tuple(
-        tuple(part.tobytes() for part in (lane.drawn, lane.codes, lane.widths, lane.positions))
-        for lane in (annotations.total, *annotations.lanes)
-    )
+    lanes = DrawnLanes((annotations.total, *annotations.lanes))
     known = view.annotations.page.notes
     notes = tuple(known.values()), tuple(view.dragged_notes.items())
     wire = view.selection.wire

@@ -26,6 +26,10 @@ class Positions(QWidget):
         at = np.array([position.x(), position.y()], float)
         return Point(*self.view.camera.to_scene(at).tolist())
 
+    def middle(self) -> Point:
+        """The scene point in the middle of the widget."""
+        return self.scene_position(self.rect().center())
+
     def block_rect(self, name: str) -> QRect:
         """The rectangle of a block in widget px. Raises KeyError if it is not on the page."""
         scene, camera = self.view.scene, self.view.camera

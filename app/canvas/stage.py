@@ -22,6 +22,7 @@ from app.canvas.state.badge_labels import badge_label
 from app.canvas.state.codes import STATE_OF
 from app.canvas.state.look_cache import LookCache
 from app.canvas.state.view_state import ViewState
+from app.canvas.travel import Travel
 from app.document.diff import renamed_pages
 from app.services.theme import Theme, system
 from runtime.diagram import Diagram
@@ -50,8 +51,6 @@ _FLOW_EVERY = 50
 _FLOW_STEP = 0.05
 _REFINED = 32
 """Wires for which detours are looked for between two frames."""
-_STILL_AFTER = 150
-"""Milliseconds after which a view that was panned is painted whole, and detours go on."""
 
 
 class Stage(Positions):
@@ -90,8 +89,8 @@ class Stage(Positions):
         self._flow_timer.timeout.connect(self._flow)
         self._refine_timer = QTimer(self, singleShot=True)
         self._refine_timer.timeout.connect(self._refine)
-        self._still_timer = QTimer(self, singleShot=True, interval=_STILL_AFTER)
-        self._still_timer.timeout.connect(self.update)
+        self._travel = Travel(self)
+        self._travel.ended.connect(self.update)
         self.setAttribute(Qt.WidgetAttribute.WA_OpaquePaintEvent)
         self.setMinimumSize(200, 150)
         self.setAccessibleName(self.tr("Diagram"))
@@ -214,10 +213,6 @@ class Stage(Positions):
         bounds = self.view.scene.bounds_of(self.view.selection.blocks, self.view.selection.notes)
         self.fit(self.view.scene.bounds() if bounds is None else bounds)
 
-    def middle(self) -> Point:
-        """The scene point in the middle of the widget."""
-        return self.scene_position(self.rect().center())
-
     def show_at(self, at: Point, zoom: float) -> None:
         """Show the scene point ``at`` in the middle, at ``zoom`` widget px per scene unit."""
         centre = QRectF(self.rect()).center()
@@ -252,13 +247,14 @@ class Stage(Positions):
         """Show the page through another camera."""
         before, self.view = self.view.camera, replace(self.view, camera=camera)
         self._fit_wanted = False
-        if camera.zoom == before.zoom and camera != before:
+        if camera == before:
+            return
+        self._travel.move()
+        if camera.zoom == before.zoom:
             self._page.pan()
-            self._still_timer.start()
             super().update()
-        elif camera != before:
+        else:
             self.update()
-        if camera.zoom != before.zoom:
             self.zoomChanged.emit(camera.zoom)
 
     def cameras(self) -> dict[str, Camera]:
@@ -293,15 +289,16 @@ class Stage(Positions):
         """Draw over the page."""
 
     def paintEvent(self, event: QPaintEvent) -> None:
-        view, ratio, hurried = self.view, self.devicePixelRatioF(), self._page.is_panning
-        most = round(8 * self.width() * self.height() * ratio**2)
-        self._faces.begin(view.camera.zoom, ratio, view.theme, most, hurried=hurried)
+        view, ratio, pans = self.view, self.devicePixelRatioF(), self._page.is_panning
+        most = round(12 * self.width() * self.height() * ratio**2)
+        zooms = self._travel.is_going_on and not pans
+        self._faces.begin(view.camera.zoom, ratio, view.theme, most, hurried=pans, zooming=zooms)
         self._kept.begin(event.region(), self.size(), ratio)
 
         def draw(to: QPainter, area: QRectF) -> bool:
-            kept = None if self._page.is_panning else self._kept  # it would be painted whole
+            kept = None if pans else self._kept  # it would be painted whole
             complete = paint(to, view, area, self._faces, ratio, self._limits, kept)
-            return complete and not self._faces.behind
+            return complete and not (self._faces.blank if zooms else self._faces.behind)
 
         with QPainter(self) as painter:
             complete = self._page.paint(painter, view, event.region(), self.size(), ratio, draw)
@@ -312,8 +309,9 @@ class Stage(Positions):
                 left = self.width() / self._actual - 12.0 - badge_width(stale)
                 draw_badges(painter, [stale], QPointF(left, 12.0 + HEIGHT / 2.0), view.theme)
         if not complete:  # the next frame goes on, of a picture that pans where parts are missing
-            QTimer.singleShot(0, self, super().update if self._page.is_panning else self.update)
-        if not (view.scene.is_refined() or self._page.is_panning):
+            QTimer.singleShot(0, self, super().update if pans else self.update)
+        self._travel.shown()
+        if not (view.scene.is_refined() or self._travel.is_going_on):
             self._refine_timer.start(0)
 
     def showEvent(self, event: QShowEvent) -> None:
@@ -354,7 +352,7 @@ class Stage(Positions):
             self.view = replace(view, phase=0.0)
 
     def _flow(self) -> None:
-        if self._page.is_panning:  # it would have to be painted whole
+        if self._travel.is_going_on:  # the page would have to be painted whole
             return
         view = self.view
         self.view = replace(view, phase=(view.phase + _FLOW_STEP) % 1.0)
@@ -366,7 +364,7 @@ class Stage(Positions):
         """Look for the next detours of wires while nothing else is to be done."""
         if self.view.scene.refine(_REFINED):
             self.update()
-        elif not (self.view.scene.is_refined() or self._page.is_panning):
+        elif not (self.view.scene.is_refined() or self._travel.is_going_on):
             self._refine_timer.start(0)
 
     def _rename_cameras(self, diagram: Diagram) -> None:

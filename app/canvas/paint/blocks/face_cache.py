@@ -20,17 +20,25 @@ MARGIN = 14.0
 """Room around a face for ports and badges, px at 100 %."""
 _HURRIED = 0.3
 """Share of the budget that a hurried frame has."""
+_SHARPENED = 0.1
+"""Share of it that a frame of a zoom has for pictures for which others stand in."""
 _AT_LEAST = 4
 """Number of faces that a frame always draws."""
 
 
-@dataclass(frozen=True, slots=True)
+_LEFT = 0.75
+"""Share of the memory that is left to pictures when there are too many."""
+
+
+@dataclass(slots=True, eq=False)
 class Picture:
     """A drawn face with :func:`margin` around it."""
 
     pixmap: QPixmap
     zoom: float
     ratio: float
+    frame: int
+    """The last frame that asked for it."""
 
     @property
     def size(self) -> int:
@@ -42,33 +50,48 @@ class FaceCache:
     """Pictures of looks for the current zoom, pixel ratio and theme.
 
     ``budget`` is the time, in seconds, that a frame may spend on drawing; it always draws a few
-    faces. After that, pictures of other zooms stand in, and ``behind`` is True.
+    faces. After that, pictures of other zooms stand in, and ``behind`` is True; where there are
+    none, ``blank`` is too.
     """
 
     def __init__(self, budget: float = math.inf) -> None:
-        self.budget = self._allowed = budget
-        self.behind = False
+        self.budget = self._allowed = self._for_known = budget
+        self.behind = self.blank = False
         self._pictures: dict[Look, Picture] = {}
         self._newest: dict[Look, Look] = {}
         """By look without numbers, the only one with numbers that has a picture."""
         self._zoom = self._ratio = 0.0
         self._theme: Theme | None = None
         self._bytes = 0
+        self._frame = 0
         self._drawn = 0
         self._spent = 0.0
 
     def begin(
-        self, zoom: float, ratio: float, theme: Theme, limit: int, *, hurried: bool = False
+        self,
+        zoom: float,
+        ratio: float,
+        theme: Theme,
+        limit: int,
+        *,
+        hurried: bool = False,
+        zooming: bool = False,
     ) -> None:
-        """Start a frame; beyond ``limit`` bytes all pictures are dropped.
+        """Start a frame; beyond ``limit`` bytes pictures that were not used lately are dropped.
 
-        A ``hurried`` frame has less time for drawing, since the view moves.
+        A ``hurried`` frame has less time for drawing, since the view moves. One with a zoom that
+        will probably not stay has little for what has a picture of another zoom.
         """
         self._allowed = self.budget * (_HURRIED if hurried else 1.0)
-        if theme is not self._theme or self._bytes > limit:
-            self._pictures, self._newest, self._bytes = {}, {}, 0
+        self._for_known = self._allowed * (_SHARPENED if zooming else 1.0)
+        if theme is not self._theme:
+            self._shrink(0.0)
+        elif self._bytes > limit:
+            self._shrink(_LEFT * limit)
+        self._frame += 1
         self._zoom, self._ratio, self._theme = zoom, ratio, theme
-        self._drawn, self._spent, self.behind = 0, 0.0, False
+        self._drawn, self._spent = 0, 0.0
+        self.behind = self.blank = False
 
     def paint(self, painter: QPainter, look: Look, x: float, y: float) -> None:
         """Paint the face of a look with its top left at a widget point, a whole device px."""
@@ -85,13 +108,13 @@ class FaceCache:
         Numbers are drawn on a copy of the picture without them: while they change, that takes less
         time than a new one.
         """
-        known = self._pictures.get(look)
+        known = self._known(look)
         if known is not None and self._fits(known):
             return known
         bare = look.bare()
         if bare == look:
             return self._whole(look, known)
-        ground = self._whole(bare, self._pictures.get(bare))
+        ground = self._whole(bare, self._known(bare))
         if ground is None or not self._fits(ground):
             return known or ground
         assert self._theme is not None
@@ -99,12 +122,20 @@ class FaceCache:
         self._newest[bare] = look
         return self._keep(look, _with_numbers(ground.pixmap, look, self._zoom, self._theme))
 
+    def _known(self, look: Look) -> Picture | None:
+        known = self._pictures.get(look)
+        if known is not None:
+            known.frame = self._frame
+        return known
+
     def _whole(self, look: Look, known: Picture | None) -> Picture | None:
         """The picture of a look, drawn in one go; ``known`` stands in where time is up."""
         if known is not None and self._fits(known):
             return known
-        if self._drawn >= _AT_LEAST and self._spent > self._allowed:
+        allowed = self._allowed if known is None else self._for_known
+        if self._drawn >= _AT_LEAST and self._spent > allowed:
             self.behind = True
+            self.blank |= known is None
             return known
         start = time.perf_counter()
         assert self._theme is not None
@@ -114,11 +145,19 @@ class FaceCache:
         self._spent += time.perf_counter() - start
         return made
 
+    def _shrink(self, size: float) -> None:
+        """Drop pictures until they take up no more than ``size`` bytes, the unused ones first."""
+        for look, _ in sorted(self._pictures.items(), key=lambda known: known[1].frame):
+            if self._bytes <= size:
+                break
+            self._drop(look)
+        self._newest = {bare: look for bare, look in self._newest.items() if look in self._pictures}
+
     def _fits(self, picture: Picture) -> bool:
         return picture.zoom == self._zoom and picture.ratio == self._ratio
 
     def _keep(self, look: Look, pixmap: QPixmap) -> Picture:
-        made = self._pictures[look] = Picture(pixmap, self._zoom, self._ratio)
+        made = self._pictures[look] = Picture(pixmap, self._zoom, self._ratio, self._frame)
         self._bytes += made.size
         return made
 

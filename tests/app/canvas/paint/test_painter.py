@@ -271,7 +271,7 @@ class Pictures(FaceCache):
         self.looks.append(look)
         if not self.zoom:
             return None
-        return Picture(draw_picture(look, self.zoom, self.ratio, LIGHT), self.zoom, self.ratio)
+        return Picture(draw_picture(look, self.zoom, self.ratio, LIGHT), self.zoom, self.ratio, 1)
 
 
 class TestPictures:

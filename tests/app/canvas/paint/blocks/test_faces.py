@@ -321,7 +321,24 @@ class TestCache:
         cache.begin(1.0, 1.0, LIGHT, limit=held)
         assert cache.picture(replace(bare, name="mul0")) is made[0]
         cache.begin(1.0, 1.0, LIGHT, limit=held - 1)
-        assert cache.picture(replace(bare, name="mul0")) is not made[0]
+        assert cache.picture(replace(bare, name="mul0")) is made[0], "it was used last"
+        assert cache.picture(replace(bare, name="mul1")) is not made[1]
+
+    def test_while_the_zoom_changes_old_pictures_stand_in(self, qapp):
+        cache, looks = FaceCache(budget=0.5), [replace(LOOK, name=f"mul{i}") for i in range(40)]
+        cache.begin(1.0, 1.0, LIGHT, LIMIT)
+        assert None not in [cache.picture(look) for look in looks]
+        cache.budget = 1e-9
+        cache.begin(1.1, 1.0, LIGHT, LIMIT, zooming=True)
+        shown = [cache.picture(look) for look in looks]
+        assert None not in shown and cache.behind and not cache.blank
+        cache.budget = 0.5
+        cache.begin(1.1, 1.0, LIGHT, LIMIT, zooming=True)
+        assert cache.picture(replace(LOOK, name="new")) is not None
+        assert not cache.blank
+        cache.begin(1.1, 1.0, LIGHT, LIMIT)
+        assert [cache.picture(look).zoom for look in looks] == [1.1] * 40
+        assert not cache.behind
 
     def test_a_frame_draws_four_whatever_time_it_has(self, qapp):
         cache = FaceCache(budget=0.0)

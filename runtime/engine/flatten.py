@@ -6,7 +6,7 @@ from collections.abc import Hashable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, TypeAlias
 
-from blocks.block import Opaque, Source
+from blocks.block import Block, Opaque, Source
 from blocks.errors import Location
 from blocks.library.formula import Formula
 from blocks.library.pages import Page as PageBlock
@@ -17,6 +17,7 @@ from runtime.diagram.checks.scans import scan_problems
 from runtime.diagram.model import MAIN, Diagram, Page, own_ports, page_ports, ports
 from runtime.diagram.pages import inside
 from runtime.diagram.paths import ROOT, InstancePath, PortName, PortPath, WirePath
+from runtime.diagram.plain import plain_ports
 from runtime.engine.flat import Flat, Instance
 
 if TYPE_CHECKING:
@@ -146,7 +147,7 @@ def _share(flat: Flat, variables: Iterable[Mapping[tuple[int, ...], InstancePath
 def _instances(diagram: Diagram, use: _Use) -> Iterator[Instance]:
     page = diagram.pages[use.page]
     for name, block in page.blocks.items():
-        inputs = () if isinstance(block, Opaque) else ports(diagram, use.page, name).inputs
+        inputs = _inputs(diagram, use.page, name, block)
         if block.bypassed:
             yield from _bypassed(page, use, name, inputs)
             continue
@@ -168,6 +169,13 @@ def _instances(diagram: Diagram, use: _Use) -> Iterator[Instance]:
                 instance.block = PageInput(literals={"x": use.literals[name]})
             instance.like = use.like.get(name)
         yield instance
+
+
+def _inputs(diagram: Diagram, page: str, name: str, block: Block) -> tuple[str, ...]:
+    """The names of the inputs of a block, terms of repeating ones included."""
+    if (plain := plain_ports(type(block))) is not None:
+        return plain.inputs
+    return () if isinstance(block, Opaque) else ports(diagram, page, name).inputs
 
 
 def _bypassed(page: Page, use: _Use, name: str, inputs: tuple[str, ...]) -> Iterator[Instance]:

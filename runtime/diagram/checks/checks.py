@@ -28,6 +28,7 @@ from runtime.diagram.files.records import strict_block
 from runtime.diagram.layout.later import waits
 from runtime.diagram.model import MAIN, Diagram, Page, Ports, page_ports
 from runtime.diagram.paths import PortName
+from runtime.diagram.plain import is_complete, is_joined
 from runtime.gc_pause import uncollected
 
 if TYPE_CHECKING:
@@ -137,17 +138,20 @@ class _PageCheck:
         self._name = name
         self._page_blocks = page_blocks
         self._page = diagram.pages[name]
-        self._wired: dict[str, set[str]] = {}
-        for target in self._page.wires:
-            self._wired.setdefault(target.block, set()).add(target.port)
 
     def all(self) -> Iterator[Diagnostic]:
         for name, block in self._page.blocks.items():
             if not is_name(name):
                 yield _bad_name(name, "block", Location(self._name, name))
-            yield from self._check_block(name, block)
+            if isinstance(block, Variable | Field) or not is_complete(self._page, name, block):
+                yield from self._check_block(name, block)
         for target, source in self._page.wires.items():
-            yield from self._check_wire(source, target)
+            if not is_joined(self._page, source, target):
+                yield from self._check_wire(source, target)
+
+    def _wired(self, name: str) -> set[str]:
+        """The inputs of a block that have wires."""
+        return {target.port for target in self._page.ends.inward.get(name, ())}
 
     def _check_block(self, name: str, block: Block) -> Iterator[Diagnostic]:
         if isinstance(block, Opaque):
@@ -174,7 +178,7 @@ class _PageCheck:
             )
             return
         inner = self._diagram.pages[block.page]
-        wired = self._wired.get(name, ())
+        wired = self._wired(name)
         for port in self._page_blocks[block.page].inputs:
             has_default = bool(inner.blocks[port].literals)
             if not (has_default or port in wired or port in block.literals):
@@ -215,7 +219,7 @@ class _PageCheck:
             if passing_input(self._page, name) is None:
                 yield _nothing_to_pass(Location(self._name, name))
             return
-        wired = self._wired.get(name, ())
+        wired = self._wired(name)
         driven_outside = isinstance(block, PageInput) and self._name != MAIN
         for port in block.input_ports():
             if port.variadic:
@@ -238,7 +242,7 @@ class _PageCheck:
                 )
 
     def _check_gaps(self, name: str, block: Block, port: str) -> Iterator[Diagnostic]:
-        given = (*self._wired.get(name, ()), *block.literals)
+        given = (*self._wired(name), *block.literals)
         indices = (term_index(term, port) for term in given)
         terms = sorted({index for index in indices if index is not None})
         for index in sorted({*range(len(terms))} - {*terms})[:1]:

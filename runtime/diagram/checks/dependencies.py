@@ -82,6 +82,8 @@ class Dependencies:
 
     def cycles(self, page: str) -> list[Cycle]:
         """A shortest cycle of each strongly connected component of the page."""
+        if _is_acyclic(self._pages[page]):
+            return []
         graph = _PageGraph(self, page)
         rank = {block: i for i, block in enumerate(self._pages[page].blocks)}
         found = []
@@ -152,6 +154,27 @@ class _PageGraph:
         through = self._dependencies.through if self._through is None else self._through
         once = through.get(block.page)
         return _over_steps(block, once) if isinstance(block, Scan) and once is not None else once
+
+
+def _is_acyclic(page: PageView) -> bool:
+    """Whether there is no cycle even if all outputs of each block depend on all of its inputs.
+
+    Source: Kahn 1962.
+    """
+    waiting = dict.fromkeys(page.blocks, 0)
+    for target, source in page.wires.items():
+        if target.block in waiting and source.block in waiting:
+            waiting[target.block] += 1
+    ready = [name for name, count in waiting.items() if not count]
+    outward = page.ends.outward
+    for name in ready:
+        for target in outward.get(name, ()):
+            block = target.block
+            if block in waiting:
+                waiting[block] -= 1
+                if not waiting[block]:
+                    ready.append(block)
+    return len(ready) == len(waiting)
 
 
 def _over_steps(scan: Scan, once: Mapping[str, tuple[str, ...]]) -> Mapping[str, tuple[str, ...]]:

@@ -115,9 +115,9 @@ class Flow:
         """The states of all wires, by path."""
         if loss is None and not self.losses:
             return dict.fromkeys(self.program.wire_sources, State.UNKNOWN)
-        head = None if loss is None else _head(self.program, loss)
+        head = self._chosen(loss)
         if head not in self._states:
-            self._states[head] = self._wire_states.of_all(self._searches_from(head))
+            self._states[head] = self._wire_states.of_all(self._losses(loss))
         return self._states[head]
 
     @explained
@@ -363,10 +363,12 @@ class Flow:
         return sentences.unknown(culprit or behind)
 
     def _losses(self, loss: str | None) -> LossSearches:
-        return self._searches_from(None if loss is None else _head(self.program, loss))
+        head = self._chosen(loss)
+        return self._searches.from_loss(head) if head else self._together
 
-    def _searches_from(self, head: PortPath | None) -> LossSearches:
-        return self._together if head is None else self._searches.from_loss(head)
+    def _chosen(self, loss: str | None) -> PortPath | None:
+        head = None if loss is None else _head(self.program, loss)
+        return None if (head,) == self.losses else head  # of one loss nothing is found twice
 
     # ---- states -------------------------------------------------------------------------------
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, ItemsView, Iterator, Mapping, Sequence, ValuesView
-from functools import cached_property
 from typing import TypeVar, overload
 
 T = TypeVar("T")
@@ -19,6 +18,8 @@ class LazySequence(Sequence[T]):
     Slices within ``first`` and ``last``, and ``len`` if ``count`` is given, don't call ``make``.
     """
 
+    __slots__ = ("_count", "_first", "_items", "_last", "_make")  # there are several for each wire
+
     def __init__(
         self,
         make: Callable[[], Sequence[T]],
@@ -30,15 +31,18 @@ class LazySequence(Sequence[T]):
         self._first = tuple(first)
         self._last = tuple(last)
         self._count = count
+        self._items: tuple[T, ...] | None = None
 
     @property
     def known_length(self) -> int | None:
         """The length, if it is known without computing all items; else None."""
         return self._count
 
-    @cached_property
+    @property
     def _all(self) -> tuple[T, ...]:
-        return tuple(self._make())
+        if self._items is None:
+            self._items = tuple(self._make())
+        return self._items
 
     def __len__(self) -> int:
         return len(self._all) if self._count is None else self._count

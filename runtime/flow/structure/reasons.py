@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from runtime.calculus import Value
+    from runtime.flow.structure.reachability import Reach
     from runtime.flow.structure.searches import LossSearches, Searches
 
 
@@ -212,12 +213,7 @@ class Verdicts:
             return first
         nearest = groupby(reach.route(value), lambda at: str(at.owner))
         last = [owner for owner, _ in islice(nearest, sentences.ENDS)][::-1]
-
-        def every() -> list[str]:
-            owners = groupby(reach.route(value), lambda at: str(at.owner))
-            return [owner for owner, _ in owners][::-1]
-
-        return LazySequence(every, first, last, count)
+        return LazySequence(partial(_route, reach, value), first, last, count)
 
     def _off_route(self, key: str, losses: Sequence[str], value: Value) -> str:
         reader = self._program.instances.get(InstancePath(value.owner))
@@ -232,3 +228,9 @@ class Verdicts:
         if through and not self._nearby.losses(value):
             return sentences.constant_derivative(through)
         return sentences.off_route(losses, self._nearby.losses(value))
+
+
+def _route(reach: Reach, value: Value) -> list[str]:
+    """The blocks of the whole route from the start of a search to a value."""
+    owners = groupby(reach.route(value), lambda at: str(at.owner))
+    return [owner for owner, _ in owners][::-1]

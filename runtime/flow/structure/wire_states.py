@@ -40,7 +40,12 @@ class WireStates:
     @uncollected()
     def of_all(self, losses: LossSearches) -> Mapping[str, State]:
         """The states of all wires; they take memory for the wires that the losses reach."""
-        near: dict[str, State] = {w: self.of_wire(losses, w) for w in self.reached(losses)}
+        opened, trained = losses.reach(Gate.OPEN).cost, self._searches.trained[Gate.OPEN].cost
+        near: dict[str, State] = {}
+        for wire in self.reached(losses):
+            marker = self._program.wires.get(wire)
+            carries = marker in opened and marker in trained  # as of_wire finds, less quickly
+            near[wire] = State.CARRIES if carries else self.of_wire(losses, wire)
         return overlaid(self._far, near)
 
     @cached_property

@@ -170,6 +170,7 @@ print(time.perf_counter() - start, time.process_time() - worked, rss() - a)
 
 _PAINTED = """
 import os, sys
+from PySide6 import QtWidgets
 from PySide6.QtCore import QEvent, QObject, QTimer
 from PySide6.QtWidgets import QApplication, QWidget
 import gradwire_command
@@ -196,12 +197,13 @@ class Watch(QObject):
                 print(len(seen), flush=True)
                 os._exit(0)
 
-wait = QApplication.exec
-def watched(self):
-    watch = Watch()
-    QApplication.instance().installEventFilter(watch)
-    return wait()
-QApplication.exec = watched
+class Watched(QApplication):
+    def __init__(self, *given):
+        super().__init__(*given)
+        self.watch = Watch()
+        self.installEventFilter(self.watch)
+
+QtWidgets.QApplication = Watched
 sys.argv = ["gradwire", "edit", sys.argv[1]]
 gradwire_command.main()
 """

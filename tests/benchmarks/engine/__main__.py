@@ -78,7 +78,8 @@ def difference(folder: str, system: str) -> float:
     worst = 0.0
     for name in found.keys() | expected.keys():
         array = expected.get(name, np.float32(0))
-        error = float(np.abs(found.get(name, 0) - array).max()) / max(np.abs(array).max(), least)
+        away = np.abs(found.get(name, 0) - array).max()
+        error = float(away / max(np.abs(array).max(), least))
         if not error < TOLERANCE:
             raise ValueError(f"its gradient of {name} differs by {error:.2g}")
         worst = max(worst, error)

@@ -54,7 +54,7 @@ class Arithmetic(ABC, Generic[M]):
         self.method = method
         self._decoupled = bool(getattr(method, "decoupled_weight_decay", True))
         self._recorded: dict[Form, Recording] = {}
-        self._rooms: dict[tuple[np.dtype[Any], int], tuple[Array, ...]] = {}
+        self._rooms: dict[np.dtype[Any], tuple[Array, ...]] = {}
 
     def slots(self, like: Array) -> dict[str, Array]:
         """The state before the first update by PyTorch's names, in arrays like ``like``."""
@@ -133,11 +133,10 @@ class Arithmetic(ABC, Generic[M]):
 
     def _room(self, dtype: np.dtype[Any], size: int) -> tuple[Array, ...]:
         """Arrays to work in, one of them for the gradient with what is added to it."""
-        room = self._rooms.get((dtype, size))
-        if room is None:
-            room = tuple(np.empty(size, dtype) for _ in range(self.room + 1))
-            self._rooms[dtype, size] = room
-        return room
+        room = self._rooms.get(dtype)
+        if room is None or room[0].size < size:
+            room = self._rooms[dtype] = tuple(np.empty(size, dtype) for _ in range(self.room + 1))
+        return tuple([each[:size] for each in room])
 
     @abstractmethod
     def _slot_names(self) -> Sequence[str]:

@@ -233,6 +233,16 @@ def test_a_watch_sees_a_table_move() -> None:
     assert [alarm for record in of.run(20) for alarm in looking.look(record)] == []
 
 
+def test_steps_of_other_sizes_take_no_more_memory() -> None:
+    """Each step looks up another number of rows."""
+    of = trainer(ADAGRAD)
+    list(of.run(20))
+    (turn,) = of.turns
+    rooms = turn._arithmetic._rooms  # type: ignore[attr-defined]
+    (arrays,) = rooms.values()
+    assert 0 < max(array.size for array in arrays) <= 65 * WIDTH
+
+
 def test_averages_follow_a_table() -> None:
     rng = np.random.default_rng(0)
     table = gw.variable("table", rng.standard_normal((ROWS, WIDTH)).astype(np.float32))

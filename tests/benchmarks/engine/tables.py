@@ -10,9 +10,9 @@ from tests.benchmarks.engine.networks import drawn, normal
 from tests.benchmarks.workloads import Workload
 
 
-def embedding() -> Workload:
+def embedding(rows: int = 50_000, width: int = 64) -> Workload:
     """Means of word vectors, whose words are as frequent as those of texts."""
-    rows, width, batch, length, classes = 50_000, 64, 64, 32, 10
+    batch, length, classes = 64, 32, 10
     rng = np.random.default_rng(1)
     variables = {"e": normal(rows, width, seed=2), "w": normal(classes, width, seed=3, scale=0.1),
                  "b": np.zeros(classes, np.float32)}  # fmt: skip

@@ -217,10 +217,14 @@ def _first_change(before: Floats, after: Floats) -> int:
 def _near(rects: Floats, ends: Floats) -> Flags:
     """Wires (m,) that one of ``rects`` (k, 4) may be in the way of, or in that of their detour."""
     found = np.full(len(ends), len(rects) > 2 * _FEW)
-    if not found.all():
-        x0, y0, x1, y1 = ends.T
-        left, right = np.minimum(x0, x1) - REACH, np.maximum(x0, x1) + REACH
-        top, bottom = np.minimum(y0, y1) - REACH, np.maximum(y0, y1) + REACH
-        for x, y, w, h in rects.tolist():
-            found |= (x < right) & (y < bottom) & (x + w > left) & (y + h > top)
+    if not len(rects) or found.all():
+        return found
+    x0, _, x1, _ = ends.T
+    begin, end = rects[:, 0].min() - REACH, (rects[:, 0] + rects[:, 2]).max() + REACH
+    some = np.flatnonzero(((x0 < end) | (x1 < end)) & ((x0 > begin) | (x1 > begin)))
+    x0, y0, x1, y1 = ends[some].T
+    left, right = np.minimum(x0, x1) - REACH, np.maximum(x0, x1) + REACH
+    top, bottom = np.minimum(y0, y1) - REACH, np.maximum(y0, y1) + REACH
+    for x, y, w, h in rects.tolist():
+        found[some] |= (x < right) & (y < bottom) & (x + w > left) & (y + h > top)
     return found

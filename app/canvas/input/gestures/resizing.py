@@ -28,8 +28,11 @@ def view_grip_at(scene: Scene, camera: Camera, x: float, y: float) -> int | None
     """The view whose lower right corner is at widget (x, y); None below zoom :data:`PLAIN`."""
     if camera.zoom < PLAIN:
         return None
-    far = camera.to_widget(scene.rects[:, :2] + scene.rects[:, 2:])
-    near = ((far - (x, y)) <= GRIP).all(axis=1) & (far + 2.0 >= (x, y)).all(axis=1)
+    left, top, width, height = scene.rects.T  # column by column, several times as fast
+    px, py = camera.to_scene(np.array([x, y])).tolist()
+    right, down = left + width - px, top + height - py
+    inside, outside = GRIP / camera.zoom, 2.0 / camera.zoom
+    near = (right <= inside) & (right >= -outside) & (down <= inside) & (down >= -outside)
     for block in reversed(np.flatnonzero(near).tolist()):
         if isinstance(scene.blocks[block], ViewBlock) and not scene.is_collapsed[block]:
             return int(block)

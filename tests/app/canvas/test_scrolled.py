@@ -209,6 +209,15 @@ def test_whatever_happens_the_page_looks_like_a_fresh_one(canvas, shell, theme, 
         assert (pixels(canvas) == repainted(canvas)).all()
 
 
+def test_what_has_changed_just_before_a_pan_is_seen(canvas, shell):
+    canvas.set_camera(canvas.view.camera.panned(-5.0, -5.0))
+    pixels(canvas)
+    canvas.view.scene.place(np.array([0]), np.array([[200.0, 300.0]]))
+    canvas.redraw()  # which is still to be painted
+    canvas.set_camera(canvas.view.camera.panned(-5.0, -5.0))
+    assert is_fresh(canvas, pixels(canvas))
+
+
 def test_the_hand_pans_and_then_drags(canvas, shell, qtbot):
     start = QPoint(600, 400)
     qtbot.mouseMove(canvas, start)

@@ -99,6 +99,8 @@ class Flat:
 
     def source(self, port: PortPath) -> PortPath:
         """The port, or leaf, of the block that computes the value of ``port``."""
+        if not self.aliases:
+            return port
         whole = port.whole if port.leaf else port
         found = whole
         while found in self.aliases:

@@ -42,7 +42,7 @@ def in_scalar_regions(
     fits: Callable[[PlainTask], bool] = lambda _: True,
 ) -> list[Task]:
     """Replace every region in which all tasks fit by a task of this kind."""
-    if not any(map(_kind, tasks)):
+    if sum(_kind(task) is not None for task in tasks) < SMALLEST:
         return tasks
     items = partition(tasks, _kind)
     readers = readers_of(items)

@@ -31,6 +31,10 @@ MOST_THREADS = 1024
 """Threads that an engine may be given."""
 
 
+FEW = 1 << 10
+"""Elements of all arrays below which no matrix product is worth threads; limiting takes longer."""
+
+
 class NumpyEngine:
     """Plans with these passes; see ``runtime.engine.plan.passes``.
 
@@ -92,8 +96,13 @@ class _LimitedPlan(Plan):
     def __init__(self, count: int, *how: Any) -> None:
         super().__init__(*how)
         self._count = count
+        values = (x for _, task in self.parts for x in (*task.covers, *task.inputs))
+        self._is_small = all(value.size < FEW for value in values)
 
     def run(self) -> None:
+        if self._is_small:
+            super().run()
+            return
         with _products().limit(limits=self._count, user_api="blas"):
             super().run()
 

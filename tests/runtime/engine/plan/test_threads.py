@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterator
+from contextlib import AbstractContextManager, nullcontext
 
 import numpy as np
 import pytest
@@ -11,6 +12,7 @@ import pytest
 from runtime.calculus import Trace
 from runtime.calculus.primitives.base import LEAF
 from runtime.engine.plan import threads
+from runtime.engine.plan.numpy_engine import NumpyEngine
 from runtime.engine.plan.plan import Plan
 
 
@@ -84,3 +86,27 @@ def test_a_failure_in_a_thread_is_silent_about_floating_point_and_loud_about_the
     plan = Plan([trace.xp.sqrt(trace.xp.log(x) * 2 + 1)])
     plan.leaves[x][...] = -1
     plan.run()  # invalid values everywhere, and no warning
+
+
+@pytest.mark.parametrize(("size", "is_limited"), [(20, False), (200, True)])
+def test_only_large_products_are_limited(
+    size: int, is_limited: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytest.importorskip("threadpoolctl")
+    engine = NumpyEngine((), 1)
+    limited: list[int] = []
+
+    class Products:
+        def limit(self, limits: int, user_api: str) -> AbstractContextManager[None]:
+            limited.append(limits)
+            return nullcontext()
+
+    monkeypatch.setattr("runtime.engine.plan.numpy_engine._products", Products)
+    trace = Trace()
+    x = trace.apply(LEAF, shape=(size, size), dtype="float64")
+    y = trace.xp.matmul(x, x)
+    plan = engine.plan([y])
+    plan.leaves[x].fill(1)
+    plan.run()
+    assert (plan.read(y) == size).all()
+    assert limited == [1] * is_limited

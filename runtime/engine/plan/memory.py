@@ -161,17 +161,16 @@ class Rooms:
             array = allocate(value, value.shape, NUMPY[value.dtype])
         else:
             whole, place = self._claims[value]
-            if whole is None:
-                array = place
-            else:
+            part = place
+            if whole is not None:
                 around = self._array(whole)
                 if around is None:
                     return None
                 part = around[place]
-                array = part.reshape(value.shape)
-                rows = not array.ndim or array.shape[-1] == 1 or array.strides[-1] == array.itemsize
-                if not np.may_share_memory(array, part) or not rows:
-                    return None
+            array = part.reshape(value.shape)  # of what is claimed it may be another shape
+            rows = not array.ndim or array.shape[-1] == 1 or array.strides[-1] == array.itemsize
+            if not np.may_share_memory(array, part) or not rows:
+                return None
             if not array.flags.c_contiguous and not self._makers[value].writes_rows:
                 return None
         self.arrays[value] = array

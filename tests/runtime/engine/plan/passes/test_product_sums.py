@@ -77,6 +77,16 @@ def test_factors_that_are_views_that_are_asked_for_or_that_count_twice_are_copie
     check(trace, [total, asked], sums=1)
 
 
+def test_factors_that_are_reshaped_keep_their_shape_for_who_else_reads_them() -> None:
+    trace = Trace()
+    xp = trace.xp
+    rows = [xp.exp(leaf(trace, 20)) for _ in range(3)]
+    total = xp.reshape(leaf(trace, 30), (30, 1)) @ xp.reshape(rows[0], (1, 20))
+    for row in rows[1:]:
+        total = total + xp.reshape(leaf(trace, 30), (30, 1)) @ xp.reshape(row, (1, 20))
+    check(trace, [total, *(xp.sum(row, axis=0, keepdims=True) for row in rows)], sums=1)
+
+
 def test_products_that_are_read_or_large_are_left_alone() -> None:
     trace = Trace()
     read = [leaf(trace, 30, 5) @ leaf(trace, 5, 20) for _ in range(3)]

@@ -14,6 +14,7 @@ from app.canvas.scene.camera import PLAIN
 from app.canvas.scene.hits import block_at
 from app.canvas.stage import Stage
 from blocks.library.gradient import StopGradient
+from runtime.diagram.model import MAIN
 
 if TYPE_CHECKING:
     from PySide6.QtGui import QPainter
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     from app.canvas.state.marks.guesses import GuessMarks
     from app.canvas.state.marks.route import Route
     from app.canvas.state.marks.trial import TrialMarks
+    from runtime.diagram import Diagram
 
 _TRACE_AFTER = 250
 """Milliseconds of hovering over a wire before it is traced."""
@@ -61,6 +63,14 @@ class ExplainingStage(Stage):
         self._hover_timer.timeout.connect(self._show_trace)
         self.explained = ""
         """Key of the wire, or name of the block, that a card is about; it needs no tooltip."""
+
+    def set_diagram(self, diagram: Diagram, page: str = MAIN) -> None:
+        """Show a page of ``diagram``. Each page keeps its own camera."""
+        super().set_diagram(diagram, page)
+        before, self.view = self.view, replace(self.view, near_port=None, marks={})
+        overlaid = not (self._trial_marks is None and self._guess_marks is None)
+        if overlaid or self.view != before:
+            self.update()
 
     def set_camera(self, camera: Camera) -> None:
         """Show the page through another camera."""

@@ -65,13 +65,14 @@ class ScrolledPage:
               draw: Draw) -> bool:  # fmt: skip
         """Paint ``region`` of a widget of this size; returns whether the painting is complete."""
         whole = region.boundingRect().contains(QRect(QPoint(), size))
-        if not (_is_fixed(view) and (whole or self._shows(view, size, ratio))):
+        known = self._shows(view, size, ratio)
+        if not (_is_fixed(view) and (whole or known)):
             self._view = None
             return draw(painter, QRectF(region.boundingRect()))
         if self._wanted:
             complete = self._pan(view, size, ratio, draw)
         else:
-            if whole:
+            if whole and not (known and region.rectCount() > 1):  # of parts far from each other
                 self._begin(size, ratio)
             complete = self._repaint(region, draw)
         self._view, self._stale = view, False

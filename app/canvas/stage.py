@@ -104,6 +104,8 @@ class Stage(Positions):
                 self._follow(changed)
                 return
             self._rename_cameras(diagram)
+            if not self._followed:  # whose old numbers may still be seen
+                self._kept.remember(self.view, self.size())
             if not scene.update(diagram):
                 self._resolve()
         else:
@@ -117,7 +119,7 @@ class Stage(Positions):
                 self.jumped.emit()
             self._fit_wanted = known is None
         self._fit_if_wanted()
-        self.update()
+        self._update_changed()
 
     def _follow(self, changed: list[int]) -> None:
         """Show the new numbers of blocks with the result that follows, or soon without it."""

@@ -105,7 +105,8 @@ class CanvasView(ExplainingStage):
         Each page keeps its own camera. Selected items stay selected if they still exist.
         """
         if not self._previews.is_showing:
-            self._mouse.cancel()
+            if self._mouse.cancel() or self.keyboard_focus.wire is not None:
+                self.update()
             self._adder.close()
             self.inline_editor.close()
         before = self.view.scene.page
@@ -113,10 +114,10 @@ class CanvasView(ExplainingStage):
         selection = self.view.selection
         bends = frozenset(surviving(selection.bends, before, self.view.scene.page))
         self.set_selection(selection._replace(bends=bends))
-        self.view = replace(self.view, near_port=None, marks={})
         self.trace(None)
         self.keyboard_focus.update()
         self.numbers.update()
+        self.update(self.minimap.geometry())
 
     def set_keys(self, keys: Mapping[str, tuple[str, ...]]) -> None:
         """Use other keys than those of the table; see :meth:`Keys.rebind`."""

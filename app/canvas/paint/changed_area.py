@@ -1,4 +1,4 @@
-"""Finds the part of the widget that looks different with another result."""
+"""Finds the part of the widget that looks different with another result, or after a move."""
 
 from __future__ import annotations
 
@@ -11,62 +11,88 @@ from PySide6.QtGui import QRegion
 
 from app.canvas.paint.blocks.face_cache import MARGIN
 from app.canvas.paint.legend import legend_content
+from app.canvas.paint.notes import heights_depend_on_blocks
 from app.canvas.paint.port_types import MIN_ZOOM, ROOM
+from app.canvas.paint.problems import severities_in
 from app.canvas.scene.camera import NUMBERS
 
 if TYPE_CHECKING:
+    from collections.abc import Collection, Mapping
+
     from app.canvas.paint.wires.label_layout import Label
     from app.canvas.scene.arrays import Flags, Floats, Indices
     from app.canvas.state.annotations import Annotations
     from app.canvas.state.looks import Look
     from app.canvas.state.view_state import ViewState
+    from runtime.diagram.model import Note, Page
 
-_PAD = 2.0
+PAD = 2.0
 """Around what has changed, for smoothed edges, widget px."""
 
 
 class Shown(NamedTuple):
-    """What is in view: its blocks by number, and the labels of its wires."""
+    """What is in view, and where; the scene itself follows edits."""
 
     view: ViewState
+    visible: Floats
+    """Left, top, right and bottom of what is in view, scene units."""
     version: int
     """That of the scene, which follows its blocks."""
+    page: Page
+    slots: object
+    """The ports of all blocks."""
+    notes: Mapping[str, Note]
     looks: dict[int, Look]
-    labels: tuple[Label, ...]
+    """Of the blocks in view, by number."""
+    rects: Floats
+    """Where these blocks are (k, 4)."""
 
 
-def shown_in(view: ViewState, visible: Floats, labels: tuple[Label, ...]) -> Shown:
+def shown_in(view: ViewState, visible: Floats) -> Shown:
     """What is shown in ``visible``, an area of the scene."""
-    annotations = view.annotations
+    scene, annotations = view.scene, view.annotations
     look_of = annotations.look if view.camera.zoom >= NUMBERS else annotations.plain_look
-    blocks = view.scene.blocks_in(visible).tolist()
-    return Shown(view, view.scene.version, {i: look_of(i) for i in blocks}, labels)
+    blocks = scene.blocks_in(visible)
+    return Shown(view, visible, scene.version, scene.page, scene.slots, annotations.page.notes,
+                 {i: look_of(i) for i in blocks.tolist()}, scene.rects[blocks])  # fmt: skip
 
 
-def changed_area(before: Shown, after: Shown) -> QRegion | None:
-    """The area of the widget that may look different; None if it is all of it."""
-    view = after.view
-    if not _differ_in_numbers_alone(before, after):
+def changed_area(
+    before: Shown, after: Shown, labels: Collection[Label], wires: Indices
+) -> QRegion | None:
+    """The area of the widget that may look different, where ``labels`` come or go and ``wires`` of
+    a port part elsewhere; None if it is all of it. Both are comparable.
+    """
+    view, moved = after.view, after.view.scene.moved.since(before.version)
+    if moved is None:
         return None
-    pairs = ((i, look, before.looks[i]) for i, look in after.looks.items())
-    changed = [i for i, look, old in pairs if look is not old and look != old]
     boxes = [
-        face_boxes(view, np.array(changed, np.intp), MARGIN),
+        _changed_faces(before, after),
         _lane_boxes(view, _changed_wires(before.view.annotations, view.annotations)),
-        _label_boxes(before.labels, after.labels),
+        _lane_boxes(view, np.union1d(moved, wires)),
+        np.array([label.box for label in labels]).reshape(-1, 4),
     ]
-    region = QRegion()
-    for left, top, right, bottom in np.concatenate(boxes).tolist():
+    if after.version != before.version:
+        if heights_depend_on_blocks(view):
+            return None
+        boxes += [
+            view.camera.rows_to_widget(view.scene.moved.bounds_since(before.version)),
+            _dependent_faces(after, moved),
+        ]
+    region, found = QRegion(), np.concatenate(boxes)
+    low, high = view.camera.to_widget(after.visible.reshape(2, 2))
+    found = found[((found[:, :2] < high + PAD) & (found[:, 2:] > low - PAD)).all(axis=1)]
+    for left, top, right, bottom in found.tolist():
         box = QRectF(left, top, right - left, bottom - top)
-        region += box.adjusted(-_PAD, -_PAD, _PAD, _PAD).toAlignedRect()
+        region += box.adjusted(-PAD, -PAD, PAD, PAD).toAlignedRect()
     return region
 
 
-def face_boxes(view: ViewState, blocks: Indices, reach: float) -> Floats:
-    """Left, top, right and bottom (k, 4) of the faces of ``blocks`` with ``reach`` px at 100 %
-    around them, and with the types beside their ports, widget px.
+def face_boxes(view: ViewState, rects: Floats, reach: float) -> Floats:
+    """Left, top, right and bottom (k, 4) of the faces of blocks at ``rects`` (k, 4) with ``reach``
+    px at 100 % around them, and with the types beside their ports, widget px.
     """
-    rects, zoom = view.scene.rects[blocks], view.camera.zoom
+    zoom = view.camera.zoom
     low = view.camera.to_widget(rects[:, :2])
     boxes: Floats = np.concatenate([low, low + rects[:, 2:] * zoom], axis=1)
     around = reach * max(zoom, 1.0)
@@ -76,19 +102,42 @@ def face_boxes(view: ViewState, blocks: Indices, reach: float) -> Floats:
     return boxes
 
 
-def _differ_in_numbers_alone(before: Shown, after: Shown) -> bool:
+def are_comparable(before: Shown, after: Shown) -> bool:
     """Whether everything but faces, lanes and labels is known to look the same."""
     one, other, view = before.view.annotations, after.view.annotations, after.view
     return (
-        before.version == after.version
-        and before.looks.keys() == after.looks.keys()
+        before.slots is after.slots
+        and before.page.bends is after.page.bends
+        and before.page.styles is after.page.styles
+        and before.notes == after.notes
         and not (view.route or view.traced or view.costs or view.computing)
         and not (one.dimmed or other.dimmed)
         and replace(before.view, annotations=other) == view
         and one.page.severities == other.page.severities
-        and one.page.notes == other.page.notes
         and legend_content(one) == legend_content(other)
     )
+
+
+def _changed_faces(before: Shown, after: Shown) -> Floats:
+    """Boxes of the faces that look different, or are elsewhere."""
+    rects = after.view.scene.rects
+    pairs = ((i, look, before.looks.get(i)) for i, look in after.looks.items())
+    changed = [i for i, look, old in pairs if look is not old and look != old]
+    known = np.fromiter(before.looks, np.intp, len(before.looks))
+    moved = (rects[known] != before.rects).any(axis=1)
+    places = [rects[changed], rects[known[moved]], before.rects[moved]]
+    return face_boxes(after.view, np.concatenate(places), MARGIN)
+
+
+def _dependent_faces(shown: Shown, moved: Indices) -> Floats:
+    """Boxes of blocks that have not moved, but where the marks in view or the types beside ports
+    may stand elsewhere now.
+    """
+    view, scene = shown.view, shown.view.scene
+    marked = [scene.index[name] for name in severities_in(view)]
+    sources = scene.wire_blocks[moved, 0] if view.camera.zoom >= MIN_ZOOM else marked[:0]
+    blocks = np.unique(np.array([*marked, *sources], np.intp))
+    return face_boxes(view, scene.rects[blocks], MARGIN)
 
 
 def _changed_wires(before: Annotations, after: Annotations) -> Indices:
@@ -101,12 +150,6 @@ def _changed_wires(before: Annotations, after: Annotations) -> Indices:
         for name in ("codes", "drawn", "widths", "positions", "shared"):
             changed |= getattr(one, name) != getattr(other, name)
     return np.flatnonzero(changed)
-
-
-def _label_boxes(before: tuple[Label, ...], after: tuple[Label, ...]) -> Floats:
-    """Those of labels that only one of two pictures shows."""
-    changed = () if before is after else {*before} ^ {*after}
-    return np.array([label.box for label in changed]).reshape(-1, 4)
 
 
 def _lane_boxes(view: ViewState, wires: Indices) -> Floats:

@@ -2,11 +2,20 @@
 
 from __future__ import annotations
 
+from itertools import compress
 from typing import TYPE_CHECKING, cast
 
 import numpy as np
+from PySide6.QtCore import QPoint, QRect
 
-from app.canvas.paint.changed_area import Shown, changed_area, shown_in
+from app.canvas.paint.changed_area import (
+    PAD,
+    Shown,
+    are_comparable,
+    changed_area,
+    face_boxes,
+    shown_in,
+)
 from app.canvas.paint.ground import Ground
 from app.canvas.paint.wires.labels import WireLabels
 from app.canvas.scene.camera import PLAIN
@@ -14,15 +23,18 @@ from app.canvas.scene.camera import PLAIN
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from PySide6.QtCore import QRect, QSize
+    from PySide6.QtCore import QSize
     from PySide6.QtGui import QRegion
 
+    from app.canvas.paint.wires.label_layout import Label
     from app.canvas.paint.wires.labels import Labels
-    from app.canvas.scene.arrays import Flags, Floats
+    from app.canvas.scene.arrays import Flags, Floats, Indices
     from app.canvas.state.view_state import ViewState
 
 _MOST_PARTS = 400
 """Rectangles of a region, beyond which everything in its bounds is painted."""
+_AROUND = 24.0
+"""How far from a face what belongs to it may be painted, px at 100 %."""
 
 
 class Kept:
@@ -31,6 +43,14 @@ class Kept:
     def __init__(self) -> None:
         self.ground = Ground()
         self._labels = WireLabels()
+        self._placed: tuple[Label, ...] = ()
+        """The labels that were painted last, or will be."""
+        self._skipped: set[Label] = set()
+        """Labels that have come or gone since the whole was painted, outside of what was."""
+        self._parted: set[int] = set()
+        """Wires that part from others of their ports elsewhere since then."""
+        self._is_whole = True
+        """Whether all in view is painted."""
         self._shown: Shown | None = None
         self._size = 0.0, 0.0
         self._parts: Floats = np.zeros((0, 4))
@@ -44,6 +64,8 @@ class Kept:
         parts = [region.boundingRect()] if whole else list(cast("Iterable[QRect]", region))
         corners = [(r.left(), r.top(), r.right() + 1, r.bottom() + 1) for r in parts]
         self._parts = np.array(corners, np.float64).reshape(-1, 4)
+        bounds = region.boundingRect()
+        self._is_whole = region.rectCount() == 1 and bounds.contains(QRect(QPoint(), size))
 
     def resize(self, size: QSize) -> None:
         """Keep what is seen in a widget of this size."""
@@ -55,7 +77,27 @@ class Kept:
 
     def labels(self, view: ViewState, budget: float) -> Labels:
         """The labels of all wires in view; see :meth:`WireLabels.of`."""
-        return self._labels.of(view, self._size, budget)
+        labels = self._labels.of(view, self._size, budget)
+        changed, wires = self._changed(labels), view.scene.parted()
+        if self._is_whole:
+            self._skipped, self._parted = set(), set()
+            return labels
+        boxes = np.array([label.box for label in changed]).reshape(-1, 4)
+        self._skipped.update(compress(changed, ~self._contains(boxes)))
+        bounds = view.camera.rows_to_widget(view.scene.wire_bounds[wires])
+        self._parted.update(wires[~self._contains(bounds)].tolist())
+        return labels
+
+    def _changed(self, labels: Labels) -> list[Label]:
+        """The labels that have come or gone since this was last asked."""
+        before, self._placed = self._placed, labels.placed
+        return [] if before is labels.placed else [*{*before} ^ {*labels.placed}]
+
+    def remember(self, view: ViewState, size: QSize) -> None:
+        """Know what is shown now, or about to be, before it changes."""
+        self.resize(size)
+        is_near = view.camera.zoom >= PLAIN
+        self._shown = shown_in(view, self.visible(view)) if is_near else None
 
     def changed_area(self, view: ViewState, size: QSize, budget: float) -> QRegion | None:
         """The area that differs from what was shown when this was last asked; None for all.
@@ -63,20 +105,37 @@ class Kept:
         All of it does where finding out takes longer than ``budget`` seconds, and from afar, where
         whole pages are in view and blocks are drawn without looks.
         """
-        self.resize(size)
-        if view.camera.zoom < PLAIN:
+        before = self._shown
+        self.remember(view, size)
+        if before is None or self._shown is None or not are_comparable(before, self._shown):
+            return None
+        labels = self._labels.of(view, self._size, budget)
+        changed, self._skipped = self._skipped.union(self._changed(labels)), set()
+        wires = self._parted.union(view.scene.parted().tolist())
+        self._parted = set()
+        if not labels.are_complete:
             self._shown = None
             return None
-        before, labels = self._shown, self.labels(view, budget)
-        complete = labels.are_complete
-        self._shown = shown_in(view, self.visible(view), labels.placed) if complete else None
-        if before is None or self._shown is None:
-            return None
-        return changed_area(before, self._shown)
+        parted = np.fromiter(wires, np.intp, len(wires))
+        return changed_area(before, self._shown, changed, parted)
 
     def forget(self) -> None:
         """All is painted anew, since something else has changed."""
         self._shown = None
+
+    def blocks(self, view: ViewState, blocks: Indices) -> Indices:
+        """Those of ``blocks`` of which something may be seen in the region."""
+        return blocks[self.touches(face_boxes(view, view.scene.rects[blocks], _AROUND))]
+
+    def wires(self, view: ViewState, wires: Indices) -> Indices:
+        """Those of ``wires`` that may be seen in the region."""
+        return wires[self.touches(view.camera.rows_to_widget(view.scene.wire_bounds[wires]))]
+
+    def _contains(self, boxes: Floats) -> Flags:
+        """Which of ``boxes`` (k, 4: left, top, right, bottom; widget px) lie in the region."""
+        low, high = self._parts[:, None, :2] + PAD, self._parts[:, None, 2:] - PAD
+        inside = (boxes[:, :2] >= low) & (boxes[:, 2:] <= high)
+        return np.asarray(inside.all(axis=2).any(axis=0))
 
     def touches(self, boxes: Floats) -> Flags:
         """Which of ``boxes`` (k, 4: left, top, right, bottom; widget px) touch the region."""

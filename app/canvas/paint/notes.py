@@ -66,6 +66,13 @@ def note_height(text: str, width: float) -> float:
     return math.ceil(text_height) + 2 * _RISE
 
 
+def heights_depend_on_blocks(view: ViewState) -> bool:
+    """Whether notes may be higher where no block lies below."""
+    zoom = view.camera.zoom
+    is_enlarged = zoom >= NUMBERS and legible_size(BODY, zoom) != BODY
+    return is_enlarged and not all(note.frame for note in view.annotations.page.notes.values())
+
+
 def _height(view: ViewState, notes: Mapping[str, Note], name: str) -> float:
     """The height a note is drawn with: as much as its text needs, where letters are larger than
     they should be only if nothing lies below.

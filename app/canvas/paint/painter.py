@@ -18,7 +18,6 @@ from app.canvas.paint.blocks.faces import CORNER, draw_face, paint_badges_over
 from app.canvas.paint.blocks.numbers import paint_numbers
 from app.canvas.paint.blocks.plain import paint_plain_blocks
 from app.canvas.paint.blocks.status import paint_status
-from app.canvas.paint.changed_area import face_boxes
 from app.canvas.paint.drawing import draw_lines, draw_rects, snapped
 from app.canvas.paint.notes import paint_notes
 from app.canvas.paint.port_types import paint_port_types
@@ -47,8 +46,6 @@ Pulse: TypeAlias = Callable[[float], object]
 
 _PIECE = 64
 """Number of wires or blocks painted between two pulses."""
-_AROUND = 24.0
-"""How far from a face what belongs to it may be painted, px at 100 %."""
 _VEIL = 0.72
 """Opacity of the veil over everything that is not traced."""
 
@@ -173,16 +170,17 @@ class _PagePainter:
 
     def _visible_blocks(self) -> Indices:
         blocks = self.view.scene.blocks_in(self.visible)
-        if self.kept is None:
-            return blocks
-        return blocks[self.kept.touches(face_boxes(self.view, blocks, _AROUND))]
+        return blocks if self.kept is None else self.kept.blocks(self.view, blocks)
 
     # Wires
 
     def _paint_ground(self, painter: QPainter, area: QRectF) -> None:
-        """Paint the ground of another area, with another painter."""
+        """Paint the ground of an area, all of it with another painter."""
         other = _PagePainter(painter, self.view, area, self.faces, self.ratio, self.limits, None)
-        other._ground(visible_wires(self.view, other.visible), with_wires=True)
+        wires = visible_wires(self.view, other.visible)
+        if self.kept is not None and painter is self.painter:
+            wires = self.kept.wires(self.view, wires)
+        other._ground(wires, with_wires=True)
 
     def _ground(self, wires: Indices, *, with_wires: bool) -> None:
         """Paint what lies behind the faces: the canvas, frames and, if wanted, wires."""

@@ -35,7 +35,7 @@ def paint_problems(
     Below :data:`NUMBERS` of the problems only the worst are marked. Of marks that would lie on each
     other, one is painted.
     """
-    severities, scene = _severities(view), view.scene
+    severities, scene = severities_in(view), view.scene
     if not severities:
         return
     unit = max(1.0, view.camera.unit)
@@ -58,7 +58,7 @@ def paint_problems(
             painter.drawPixmap(QPointF(x - half, y - half), picture)
 
 
-def _severities(view: ViewState) -> dict[str, str]:
+def severities_in(view: ViewState) -> dict[str, str]:
     """By block to be marked, the worst of its problems and of what it is at fault for."""
     page = view.annotations.page
     found = dict(page.severities)

@@ -90,7 +90,7 @@ class Detours:
         """Follow a few ``blocks`` (k,) to ``rects`` (k, 4), and ``wires`` (w,), which are all of
         theirs, where wires have the ``ends`` (m, 4) now; otherwise as :meth:`settle`.
 
-        Returns the wires that may have another detour, or none.
+        Returns the wires that have another detour now, or none.
         """
         near = (_near(_changed(self._rects[blocks], rects), ends) | self._dragged) & free
         self._dragged[:] = False
@@ -104,9 +104,12 @@ class Detours:
         self._sizes[anew], self._stuck[anew], self._pending[anew] = 0, False, False
         self._ends[anew[~free[anew]]] = np.nan
         self._pending |= near
-        fresh = np.flatnonzero(near)
-        self._check(fresh[:AT_ONCE])
-        return np.union1d(fresh, anew)
+        fresh = np.flatnonzero(near)[:AT_ONCE]
+        before = self._sizes[fresh], self._stretches[fresh]
+        self._check(fresh)
+        stays = self._stuck[fresh] & (before[0] > 0)  # until a long way is searched for
+        self._sizes[fresh[stays]] = before[0][stays]
+        return np.union1d(fresh[self._differ(fresh, *before)], anew)
 
     def refine(self, most: int | None = None) -> Indices:
         """Check the next wires, at most so many; returns those that have found or lost a detour.
@@ -160,9 +163,17 @@ class Detours:
         if not len(wires):
             return wires
         self._stuck[wires] = False
+        before = self._sizes[wires], self._stretches[wires]
         for wire in wires.tolist():
             self._lead(wire, self._all_obstacles().long_way(self._ends[wire], self._own[wire]))
-        return wires[self._sizes[wires] > 0]
+        return wires[self._differ(wires, *before)]
+
+    def _differ(self, wires: Indices, sizes: Ints, stretches: Floats) -> Flags:
+        """Which of ``wires`` (k,) have another detour than that of these stretches (k, LONGEST), of
+        which they had as many as ``sizes`` (k,) says.
+        """
+        others = self._stretches[wires] != stretches
+        return np.asarray((self._sizes[wires] != sizes) | others.any(axis=1))
 
     def _all_obstacles(self) -> Obstacles:
         if self._obstacles is None:

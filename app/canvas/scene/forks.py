@@ -9,8 +9,9 @@ import numpy as np
 from app.canvas.scene.polylines import Polylines
 
 if TYPE_CHECKING:
-    from app.canvas.scene.arrays import Floats, Ints
+    from app.canvas.scene.arrays import Flags, Floats, Indices, Ints
     from app.canvas.scene.bezier import Courses
+    from app.canvas.scene.geometry import Scene
 
 _APART = 10.0
 """Distance of two wires that have parted, scene units."""
@@ -19,6 +20,51 @@ _COUNT = 60
 """Number of points that are compared, ``_STEP`` apart."""
 _STEPS = 24
 _NEIGHBOURS = 2
+
+
+class Partings:
+    """How far each wire of a scene runs with another one of its port, found when it is asked.
+
+    Only wires that are ``forked`` (m,) share their port with others.
+    """
+
+    def __init__(self, scene: Scene, forked: Flags) -> None:
+        self._scene = scene
+        self._is_forked = forked
+        self._known: Floats = np.where(forked, np.nan, 0.0)
+        self._before: dict[int, float] = {}
+        """What was known of wires that have been forgotten, by number."""
+
+    def of(self, wires: Indices) -> Floats:
+        """How far each of ``wires`` (k,) runs with another one of its port (k,)."""
+        unknown = wires[np.isnan(self._known[wires])]
+        if len(unknown):
+            groups = list(self._scene.courses(self._siblings(unknown)))
+            order = np.concatenate([group for group, _ in groups])
+            points = np.concatenate([walks(courses) for _, courses in groups])
+            self._known[order] = partings(self._scene.wire_ports[order, 0], points)
+        return self._known[wires]
+
+    def forget(self, wires: Indices) -> None:
+        """Find ``wires`` anew, which have moved, and the others of their ports."""
+        alike = self._siblings(wires[self._is_forked[wires]])
+        known = alike[~np.isnan(self._known[alike])]
+        for wire, parting in zip(known.tolist(), self._known[known].tolist(), strict=True):
+            self._before.setdefault(wire, parting)
+        self._known[alike] = np.nan
+
+    def changed(self) -> Indices:
+        """The wires that run with others in another way than when this was last asked."""
+        before, self._before = self._before, {}
+        wires = np.fromiter(before, np.intp, len(before))
+        found: Indices = wires[self.of(wires) != np.fromiter(before.values(), float, len(before))]
+        return found
+
+    def _siblings(self, wires: Indices) -> Indices:
+        """``wires`` and all others of their ports."""
+        ports = self._scene.wire_ports[:, 0]
+        near = self._scene.wires_of(self._scene.wire_blocks[wires, 0])
+        return near[np.isin(ports[near], ports[wires])]
 
 
 def walks(courses: Courses) -> Floats:

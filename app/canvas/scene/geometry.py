@@ -15,7 +15,7 @@ import numpy as np
 from app.canvas.scene.arrays import NO_INDICES, NO_POINTS, Flags, Floats, Indices, Ints
 from app.canvas.scene.bezier import CORNER, Courses
 from app.canvas.scene.detours import Detours
-from app.canvas.scene.forks import partings, walks
+from app.canvas.scene.forks import Partings
 from app.canvas.scene.lane_paths import LanePaths
 from app.canvas.scene.moving.incidence import Incidence, runs
 from app.canvas.scene.moving.moved_wires import MovedWires
@@ -216,16 +216,13 @@ class Scene:
 
     def partings(self, wires: Indices) -> Floats:
         """How far each of ``wires`` (k,) runs with another one of its port (k,)."""
-        unknown = wires[np.isnan(self._partings[wires])]
-        if len(unknown):
-            ports = self.wire_ports[:, 0]
-            near = self.wires_of(self.wire_blocks[unknown, 0])
-            alike = near[np.isin(ports[near], ports[unknown])]
-            groups = list(self.courses(alike))
-            order = np.concatenate([group for group, _ in groups])
-            points = np.concatenate([walks(courses) for _, courses in groups])
-            self._partings[order] = partings(ports[order], points)
-        return self._partings[wires]
+        return self._partings.of(wires)
+
+    def parted(self) -> Indices:
+        """The wires that run with others of their ports in another way than when this was last
+        asked.
+        """
+        return self._partings.changed()
 
     def _curves(self, wires: Indices) -> Iterator[tuple[Indices, Courses]]:
         counts = self.bend_counts[wires]
@@ -347,8 +344,7 @@ class Scene:
         """Ends of each wire: x0, y0, x1, y1 (m, 4)."""
         self.wire_bounds: Floats = np.empty((len(self.wire_keys), 4))
         """Left, top, right, bottom of each wire with its lanes (m, 4)."""
-        self._partings: Floats = np.zeros(len(self.wire_keys))
-        """How far each wire (m,) runs with another one of its port, where known."""
+        self._partings = Partings(self, self._is_forked)
         self._read_bends()
         self._routes = RouteArrays(self.page, self.wire_index, self._placed.copy())
         self._is_routed: Flags = np.zeros(len(self.wire_keys), bool)
@@ -384,14 +380,13 @@ class Scene:
 
     def _update_wires(self, wires: Indices) -> None:
         self._bounds = None
-        self.version = self.moved.add(wires)
+        self.version = self.moved.add(wires, self.wire_bounds[wires])
         ends = self._ports[self.wire_ports[wires]].reshape(-1, 4)
         self.wire_ends[wires] = ends
-        blocks, ports = self.wire_blocks[wires], self.wire_ports[wires, 0]
-        forked = self.wires_of(blocks[self._is_forked[wires], 0])
-        forked = forked[self._is_forked[forked]]
-        self._partings[forked[np.isin(self.wire_ports[forked, 0], ports)]] = np.nan
-        self._is_routed[wires] = self._routes.followed(wires, blocks, self.rects[:, :2])
+        self._partings.forget(wires)
+        self._is_routed[wires] = self._routes.followed(
+            wires, self.wire_blocks[wires], self.rects[:, :2]
+        )
         around = self._detours.followed(wires, ends)
         self._detour_sizes[wires] = np.where(self._is_routed[wires], 0, around)
         for group, courses in self.courses(wires):

@@ -59,6 +59,9 @@ class DragSelection(Gesture):
     def finish(self, at: QPointF) -> None:
         shift, wires = self._shift, list(self.host.view.marks)
         moved_in = moving_in(self.host.view, self._name, at) if shift.any() else None
+        if shift.any() and moved_in is None and not wires and self._moves_blocks_alone():
+            self._drop()
+            return
         self.cancel()
         if moved_in is not None:
             self.host.request(moved_in)
@@ -71,6 +74,17 @@ class DragSelection(Gesture):
         self.host.view = replace(self.host.view, marks={})
         self._place(np.zeros(2))
         self.host.view = replace(self.host.view, dragged_notes={})
+        self.host.redraw()
+
+    def _moves_blocks_alone(self) -> bool:
+        return not (self._moved.notes or len(self._moved.bends))
+
+    def _drop(self) -> None:
+        """Leave the blocks where they are now, where hardly anything must be painted again."""
+        page = self._scene.page
+        self.host.request(move_change(self._scene, self._moved, np.zeros(2)))
+        if self._scene.page is page:  # nothing has changed
+            self.cancel()
 
     def _mark_wire(self) -> None:
         """Mark the wire that a block without wires would be inserted into if it were dropped."""

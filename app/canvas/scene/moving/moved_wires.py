@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 if TYPE_CHECKING:
-    from app.canvas.scene.arrays import Indices
+    from app.canvas.scene.arrays import Floats, Indices
 
 _STEPS = 8
 """Steps that are remembered."""
@@ -21,18 +21,31 @@ class MovedWires:
 
     def __init__(self) -> None:
         self._steps = 0
-        self._last: deque[Indices] = deque(maxlen=_STEPS)
+        self._last: deque[tuple[Indices, Floats]] = deque(maxlen=_STEPS)
 
-    def add(self, wires: Indices) -> int:
-        """Note that these may have moved; returns the number of this step, from 1 on."""
+    def add(self, wires: Indices, bounds: Floats) -> int:
+        """Note that these may have moved, whose bounds (k, 4) were such; returns the number of this
+        step, from 1 on.
+        """
         self._steps += 1
-        self._last.append(wires)
+        self._last.append((wires, bounds))
         return self._steps
 
     def since(self, step: int) -> Indices | None:
         """The wires that may have moved after a step; None if they all may have."""
+        last = self._after(step)
+        if last is None:
+            return None
+        return np.unique(np.concatenate([np.zeros(0, np.intp), *(wires for wires, _ in last)]))
+
+    def bounds_since(self, step: int) -> Floats:
+        """Where wires were (k, 4) that may have moved after a step, if not all of them may have."""
+        last = self._after(step) or []
+        return np.concatenate([np.zeros((0, 4)), *(bounds for _, bounds in last)])
+
+    def _after(self, step: int) -> list[tuple[Indices, Floats]] | None:
         count = self._steps - step
         last = [*self._last][len(self._last) - count :]
-        if count > len(self._last) or any(len(wires) > _FEW for wires in last):
+        if count > len(self._last) or any(len(wires) > _FEW for wires, _ in last):
             return None
-        return np.unique(np.concatenate([np.zeros(0, np.intp), *last]))
+        return last

@@ -9,6 +9,8 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from PySide6.QtCore import QEvent, QObject, QPoint, Qt
+from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication
 
 from app.canvas.paint.kept import Kept
@@ -16,17 +18,29 @@ from app.canvas.paint.painter import Limits
 from app.canvas.scene.camera import Camera
 from app.canvas.state.wire_numbers import DEFAULT, WireNumbers
 from app.canvas.view import CanvasView
-from app.evaluation.evaluator import Evaluation
+from app.evaluation.evaluator import Evaluation, Result
 from app.services.theme import LIGHT
 from blocks.errors import Location
 from runtime.diagram import Diagnostic, SetParameters, apply
 from runtime.flow import State
-from tests.app.canvas.pages import seed, seed_result
+from tests.app.canvas.pages import (
+    Shell,
+    block,
+    diagram,
+    drag,
+    move,
+    press,
+    seed,
+    seed_result,
+)
+from tests.benchmarks.diagrams import diagram_of, result_of
 from tests.benchmarks.scrub import WORKLOADS
 
 NUMBERS = st.sampled_from([0.0, 1.0, -2.5, 1e-9, 3e7, math.nan, math.inf])
 STATES = st.sampled_from(list(State))
 EVERYWHERE = WireNumbers(value=True, gradient=True, everywhere=True)
+SLANTED = 8
+"""By how much slanted lines may differ at the edge of what is painted, of 255."""
 WIRES = ["mul1.b", "stop1.x", "add1.a", "add1.b", "loss.x"]
 
 
@@ -59,11 +73,12 @@ def pixels(image):
     return data.reshape(image.height(), image.width(), 4).astype(int)
 
 
-def assert_all_is_painted(canvas):
+def assert_all_is_painted(canvas, rounding=0):
     part = pixels(seen(canvas))
     canvas._kept = Kept()
     canvas.update()
-    different = np.argwhere((part != pixels(seen(canvas))).any(axis=2))
+    off = np.abs(part - pixels(seen(canvas))).max(axis=2)
+    different = np.argwhere(off > rounding)
     assert not len(different), f"pixels {different.min(axis=0)} … {different.max(axis=0)} differ"
 
 
@@ -159,3 +174,148 @@ def test_from_afar_no_face_is_described(shown):
         shown.set_result(replace(result, states=result.states | changed))
         assert_all_is_painted(shown)
     assert not shown.view.annotations._plain_looks
+
+
+class Painted(QObject):
+    """How much of a canvas is painted, px."""
+
+    def __init__(self, canvas):
+        super().__init__(canvas)
+        self.most = 0
+        canvas.installEventFilter(self)
+
+    def eventFilter(self, watched, event):
+        if event.type() == QEvent.Type.Paint:
+            parts = (part.width() * part.height() for part in event.region())
+            self.most = max(self.most, sum(parts))
+        return False
+
+
+@pytest.fixture
+def edited(shown):
+    """Columns of blocks with values, gradients and labels, and a document behind the canvas."""
+    shell = Shell(shown, diagram_of(102))
+    shell.result = result_of(shell.diagram)
+    shown.set_result(shell.result)
+    shown._refine_timer.blockSignals(True)
+    yield shell
+    shown._refine_timer.blockSignals(False)
+    shown.changeRequested.disconnect(shell._apply)
+    shown.previewRequested.disconnect(shell._preview)
+    shown.set_result(None)
+
+
+def settle(canvas):
+    """Find all detours, and paint the page."""
+    canvas.view.scene.refine()
+    canvas.update()
+    seen(canvas)
+
+
+def rest(canvas, qtbot):
+    """Paint the page, and wait until nothing more will be painted by itself."""
+    settle(canvas)
+    qtbot.waitUntil(lambda: not canvas._travel.is_going_on, timeout=60_000)
+    settle(canvas)
+
+
+def near(canvas, chance):
+    """A block in view, and a place in view to drop it at."""
+    scene, camera = canvas.view.scene, canvas.view.camera
+    corners = camera.to_widget(scene.rects[:, :2])
+    inside = ((corners > 10.0) & (corners < (950.0, 350.0))).all(axis=1)
+    block = int(chance.choice(np.flatnonzero(inside)))
+    at = QPoint(*(corners[block] + 12.0 * camera.zoom).astype(int).tolist())
+    by = QPoint(*chance.integers(-150, 151, 2).tolist())
+    return at, by
+
+
+@pytest.mark.parametrize("zoom", [0.35, 0.5, 0.7, 1.0, 1.6])
+@pytest.mark.parametrize("seed", range(3))
+def test_a_page_of_which_blocks_were_moved_looks_as_if_it_were_painted_anew(
+    shown, edited, zoom, seed
+):
+    chance = np.random.default_rng(seed)
+    shown.set_camera(Camera(zoom, -60.0 * zoom, -300.0 * zoom))
+
+    def drop():
+        at, by = near(shown, chance)
+        drag(shown, at, at + by)
+
+    def leave():
+        at, by = near(shown, chance)
+        drag(shown, at, at + by, release=False)
+        seen(shown)
+        QTest.keyClick(shown, Qt.Key.Key_Escape)
+        QTest.mouseRelease(shown, Qt.MouseButton.LeftButton, pos=at + by)
+
+    def nudge():
+        shown.nudge(*chance.integers(-9, 10, 2) * 10.0)
+
+    def undo():
+        edited.diagram = before[chance.integers(len(before))]
+        shown.set_diagram(edited.diagram)
+
+    def run():
+        shown.set_result(replace(edited.result, diagram=edited.diagram))
+
+    acts, before = (drop, drop, leave, nudge, undo, run), [edited.diagram]
+    for _ in range(8):
+        acts[chance.integers(len(acts))]()
+        before.append(edited.diagram)
+        assert_all_is_painted(shown, SLANTED)
+        if chance.integers(2):
+            settle(shown)
+
+
+def test_a_drop_and_its_undo_paint_hardly_more_than_the_wires(shown, edited, qtbot):
+    shown.set_camera(Camera(0.7, -40.0, -200.0))
+    rest(shown, qtbot)
+    before, most = edited.diagram, shown.width() * shown.height()
+    start = shown.block_rect("b30").topLeft() + QPoint(30, 6)
+    drag(shown, start, start + QPoint(30, 10), release=False)
+    settle(shown)
+    painted = Painted(shown)
+    QTest.mouseRelease(shown, Qt.MouseButton.LeftButton, pos=start + QPoint(30, 10))
+    seen(shown)
+    assert edited.diagram.main.layout != before.main.layout
+    assert 0 < painted.most < most / 2
+    painted.most = 0
+    shown.set_diagram(before)
+    assert_all_is_painted(shown, SLANTED)
+    shown.removeEventFilter(painted)
+
+
+def test_a_number_that_has_made_way_for_a_block_stays_when_that_is_dropped(shown, qtbot):
+    """It stands elsewhere on its wire, outside of what is painted while the block is dragged."""
+    blocks = {"a": block("Variable", value=[[1, 2]]), "b": block("Tanh")}
+    blocks["c"] = block("Variable", value=2.0)
+    given = diagram(blocks, {"b.x": "a.out"}, {"a": (0, 0), "b": (950, 0), "c": (480, -250)})
+    shell = Shell(shown, given)
+    shown.set_camera(Camera(0.8, 20.0, 240.0))
+    shown.set_result(Result(given, {"a.out": np.array([[1.0, 2.0]])}))
+    start = shown.block_rect("c").topLeft() + QPoint(40, 6)
+    shown.select(["c"])
+    rest(shown, qtbot)
+    for by in (QPoint(0, 160), QPoint(0, -160)):
+        press(shown, start)
+        for share in (0.2, 1.0):
+            move(shown, start + by * share)
+            seen(shown)
+        QTest.mouseRelease(shown, Qt.MouseButton.LeftButton, pos=start + by)
+        assert_all_is_painted(shown, SLANTED)
+        start += by
+    assert len(shell.changes) == 2
+
+
+def test_a_mark_appears_where_the_block_that_hid_it_is_moved_away(shown, qtbot):
+    blocks = {"a": block("Tanh"), "b": block("Tanh")}
+    shell = Shell(shown, diagram(blocks, layout={"a": (480, 120), "b": (0, 0)}))
+    shown.set_camera(Camera(0.8, 20.0, 40.0))
+    problems = [Diagnostic("warning", Location("main", n), "Odd.", code="odd") for n in ("a", "b")]
+    shown.set_result(Result(shell.diagram, diagnostics=tuple(problems)))
+    shown.select(["a"])
+    rest(shown, qtbot)
+    for by in ((-496.5, -120.0), (200.0, 100.0)):
+        shown.nudge(*by)
+        assert_all_is_painted(shown, SLANTED)

@@ -5,28 +5,34 @@ import numpy as np
 from app.canvas.scene.moving.moved_wires import MovedWires
 
 
+def bounds(*left):
+    return np.array([[x, 0.0, x + 1.0, 1.0] for x in left])
+
+
 def test_the_wires_of_the_last_steps_are_known():
     moved = MovedWires()
-    first = moved.add(np.array([3, 1]))
-    moved.add(np.array([1, 7]))
-    last = moved.add(np.array([2]))
+    first = moved.add(np.array([3, 1]), bounds(30.0, 10.0))
+    moved.add(np.array([1, 7]), bounds(11.0, 70.0))
+    last = moved.add(np.array([2]), bounds(20.0))
     assert moved.since(first).tolist() == [1, 2, 7]
     assert moved.since(first - 1).tolist() == [1, 2, 3, 7]
     assert moved.since(last).tolist() == []
+    assert moved.bounds_since(first)[:, 0].tolist() == [11.0, 70.0, 20.0]
+    assert moved.bounds_since(last).shape == (0, 4)
 
 
 def test_of_too_many_steps_all_wires_may_have_moved():
     moved = MovedWires()
-    first = moved.add(np.array([0]))
+    first = moved.add(np.array([0]), bounds(0.0))
     for wire in range(20):
-        last = moved.add(np.array([wire]))
+        last = moved.add(np.array([wire]), bounds(0.0))
     assert moved.since(first) is None
     assert moved.since(last - 2).tolist() == [18, 19]
 
 
 def test_of_too_many_wires_all_may_have_moved():
     moved = MovedWires()
-    first = moved.add(np.array([0]))
-    moved.add(np.arange(5000))
+    first = moved.add(np.array([0]), bounds(0.0))
+    moved.add(np.arange(5000), np.zeros((5000, 4)))
     assert moved.since(first) is None
     assert moved.since(first + 1).tolist() == []

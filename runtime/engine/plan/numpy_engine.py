@@ -91,11 +91,16 @@ class NumpyEngine:
 
 
 class _LimitedPlan(Plan):
-    """A plan in which matrix products take a number of threads; its own follow the context."""
+    """A plan in which matrix products of the library take at most a number of threads; its own
+    follow the context.
+    """
 
     def __init__(self, count: int, *how: Any) -> None:
         super().__init__(*how)
-        self._count = count
+        # Threads of the library go on waiting for work on processors that those of machine code
+        # want; what machine code leaves to the library is not worth several threads.
+        is_native = any(task.divides_products for _, task in self.parts)
+        self._count = 1 if is_native else count
         values = (x for _, task in self.parts for x in (*task.covers, *task.inputs))
         self._is_small = all(value.size < FEW for value in values)
 

@@ -41,6 +41,8 @@ class Task:
     """Whether there may be gaps between the rows of its values."""
     one_block: bool = False
     """Whether values of one shape and dtype lie side by side in memory."""
+    divides_products: bool = False
+    """Whether threads of the engine's own take parts of a product of matrices."""
 
     @property
     def owner(self) -> Any:
@@ -179,6 +181,7 @@ class FreshTask(GivenTask):
 
     def __init__(self, task: PlainTask, memory: FreshMemory) -> None:
         super().__init__(task.value, task.inputs)
+        self.divides_products = task.divides_products
         self._task = task
         self._memory = memory
 

@@ -76,6 +76,8 @@ def _fits(task: PlainTask) -> bool:
 class ProductTask(PlainTask):
     """Products of matrices."""
 
+    divides_products = True
+
     def __init__(self, task: PlainTask) -> None:
         super().__init__(task.value, task.inputs)
         self.in_place = ()

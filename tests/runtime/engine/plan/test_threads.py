@@ -11,9 +11,10 @@ import pytest
 
 from runtime.calculus import Trace
 from runtime.calculus.primitives.base import LEAF
-from runtime.engine.plan import threads
+from runtime.engine.plan import passes, threads
 from runtime.engine.plan.numpy_engine import NumpyEngine
 from runtime.engine.plan.plan import Plan
+from tests.runtime.engine.plan.passes.test_passes import MODULES
 
 
 @pytest.fixture(autouse=True)
@@ -88,20 +89,22 @@ def test_a_failure_in_a_thread_is_silent_about_floating_point_and_loud_about_the
     plan.run()  # invalid values everywhere, and no warning
 
 
-@pytest.mark.parametrize(("size", "is_limited"), [(20, False), (200, True)])
-def test_only_large_products_are_limited(
-    size: int, is_limited: bool, monkeypatch: pytest.MonkeyPatch
-) -> None:
+@pytest.fixture
+def limited(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """The threads that the library's products were given, run by run."""
     pytest.importorskip("threadpoolctl")
-    engine = NumpyEngine((), 1)
-    limited: list[int] = []
+    found: list[int] = []
 
     class Products:
         def limit(self, limits: int, user_api: str) -> AbstractContextManager[None]:
-            limited.append(limits)
+            found.append(limits)
             return nullcontext()
 
     monkeypatch.setattr("runtime.engine.plan.numpy_engine._products", Products)
+    return found
+
+
+def run_product(engine: NumpyEngine, size: int) -> None:
     trace = Trace()
     x = trace.apply(LEAF, shape=(size, size), dtype="float64")
     y = trace.xp.matmul(x, x)
@@ -109,4 +112,18 @@ def test_only_large_products_are_limited(
     plan.leaves[x].fill(1)
     plan.run()
     assert (plan.read(y) == size).all()
-    assert limited == [1] * is_limited
+
+
+@pytest.mark.parametrize(("size", "is_limited"), [(20, False), (200, True)])
+def test_only_large_products_are_limited(size: int, is_limited: bool, limited: list[int]) -> None:
+    run_product(NumpyEngine((), 2), size)
+    assert limited == [2] * is_limited
+
+
+def test_the_library_has_one_thread_beside_products_of_machine_code(
+    limited: list[int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytest.importorskip("llvmlite")
+    monkeypatch.setattr(MODULES["native_products"], "WIDE", 1)
+    run_product(NumpyEngine((passes.native_products,), 2), 200)
+    assert limited == [1]

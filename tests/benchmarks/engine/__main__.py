@@ -59,6 +59,8 @@ LOSSES = 1e-3
 """The largest difference of losses, as a share: some add up millions of elements one by one."""
 SAMPLE = 0.02
 """Seconds that one sample lasts at least."""
+SAMPLE_OF_THREADS = 0.2
+"""The same with several threads, which are woken slowly until they have worked a while."""
 
 
 def difference(folder: str, system: str) -> float:
@@ -100,7 +102,8 @@ def measure(name: str, pythons: Mapping[str, str], seconds: float, threads: int)
             except ValueError as error:
                 print(f"  {name} without {system}: {error}", file=sys.stderr)
                 server.end()
-        counts = {s: max(1, round(SAMPLE / server.take(1))) for s, server in servers.items()}
+        lasting = SAMPLE if threads == 1 else SAMPLE_OF_THREADS
+        counts = {s: max(1, round(lasting / server.take(1))) for s, server in servers.items()}
         samples: Samples = {system: [] for system in servers}
         shuffled = random.Random(0)
         end = time.perf_counter() + seconds * len(servers)

@@ -19,6 +19,9 @@ from tests.benchmarks.engine.systems import SYSTEMS
 if TYPE_CHECKING:
     from tests.benchmarks.workloads import Workload
 
+CALM = 0.1
+"""Seconds before a sample in which threads of whoever was before stop looking for work."""
+
 
 def serve(make: Callable[[], Workload], system: str, folder: str, threads: int) -> None:
     """Leave the results of one system in a folder, then time calls as asked on standard input."""
@@ -35,6 +38,8 @@ def serve(make: Callable[[], Workload], system: str, folder: str, threads: int) 
     clock = time.process_time if threads == 1 else time.perf_counter
     for line in sys.stdin:
         count = int(line)
+        if threads > 1:
+            time.sleep(CALM)
         found.call()  # whoever was before leaves cold caches
         start = clock()
         for _ in range(count):

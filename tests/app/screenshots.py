@@ -190,7 +190,7 @@ def pillow(picture: QImage) -> Image.Image:
     """A picture of Qt's as one of Pillow's."""
     buffer = QBuffer()
     buffer.open(QBuffer.OpenModeFlag.WriteOnly)
-    picture.save(buffer, "PNG")  # type: ignore[call-overload]
+    picture.save(buffer, "PNG")
     return Image.open(io.BytesIO(buffer.data().data())).convert("RGB")
 
 

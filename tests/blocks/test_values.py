@@ -104,11 +104,11 @@ def test_immutable_and_never_an_alias() -> None:
     array[0] = 7
     assert tensor.to_json() == [1.0, 1.0]
     with pytest.raises(AttributeError, match="immutable"):
-        tensor.array = array  # type: ignore[misc]
+        tensor.array = array
     with pytest.raises(ValueError, match="read-only"):
         tensor.array[0] = 7
     with pytest.raises(AttributeError, match="immutable"):
-        PortLiteral(1).dtype = "int8"  # type: ignore[misc]
+        PortLiteral(1).dtype = "int8"
 
 
 def test_repr_is_short() -> None:

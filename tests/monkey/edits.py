@@ -135,7 +135,7 @@ def _port(dice: Random, diagram: Diagram, page: str, names: list[str], outgoing:
 
 def _parameters(dice: Random, blocks: object, names: list[str]) -> tuple[str, dict[str, object]]:
     name = dice.choice(names)
-    block = blocks.get(name)  # type: ignore[attr-defined]
+    block = blocks.get(name)
     fields = [] if block is None else [*type(block).model_fields, *(p.name for p in block.inputs)]
     return name, {dice.choice(fields or ["x"]): dice.choice(VALUES)}
 

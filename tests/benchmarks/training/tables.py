@@ -69,7 +69,7 @@ def torch_step(work: Workload, method: str, sparse: bool) -> Step | None:
     if method == "adam" and sparse:
         return None  # torch.optim.SparseAdam computes something else
 
-    class Ops(TorchOperations):  # type: ignore[misc]
+    class Ops(TorchOperations):
         def embed(self, weight: Any, indices: Any) -> Any:
             return torch.nn.functional.embedding(indices, weight, sparse=sparse)
 

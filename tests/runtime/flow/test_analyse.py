@@ -23,7 +23,7 @@ def test_whatever_has_a_program_can_be_analysed(subject: Any) -> None:
 
 def test_an_expression_is_refused_with_what_to_write() -> None:
     with pytest.raises(RunError, match=r"got Expression\. Write analyse\(build\(\.\.\.\)\)"):
-        analyse(variable("w", 1.0))  # type: ignore[arg-type]
+        analyse(variable("w", 1.0))
 
 
 def test_unknown_losses_and_wires_name_the_nearest() -> None:

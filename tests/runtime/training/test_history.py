@@ -18,7 +18,7 @@ from runtime.training.saving.history_files import HistoryFiles
 
 def record(step: int, loss: float = 0.5, **more: object) -> StepRecord:
     about = OptimiserRecord(lr=0.1, grad_norm=None if step == 2 else float(step))
-    return StepRecord(step, {"loss.out": loss}, {"opt": about}, **more)  # type: ignore[arg-type]
+    return StepRecord(step, {"loss.out": loss}, {"opt": about}, **more)
 
 
 def test_columns_have_only_what_is_there() -> None:

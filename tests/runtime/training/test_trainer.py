@@ -93,7 +93,7 @@ def test_records_come_one_by_one_and_as_many_as_the_recipe_says() -> None:
     assert not list(trainer.run(0))
     for wrong in (-1, 1.5, True, "3"):
         with pytest.raises(gw.RunError, match="number of rounds"):
-            trainer.run(wrong)  # type: ignore[arg-type]
+            trainer.run(wrong)
 
 
 def replace_steps(recipe: Training, steps: int) -> Training:

@@ -24,7 +24,7 @@ from runtime.views.views import Views
 def drawn(view: Any) -> str:
     session = Session(gw.build(view.named("view")), partial=True)
     values = session.run().values
-    shown = Views().pictures(session.diagram, session.program, values)["view"]  # type: ignore[index]
+    shown = Views().pictures(session.diagram, session.program, values)["view"]
     return drawing(shown, 220.0, 160.0)
 
 
@@ -60,7 +60,7 @@ def test_a_field_is_clear_at_its_centre() -> None:
     field = gw.field(points, name="view", page="line", resolution=5)
     session = Session(gw.build(used, field))
     values = session.run().values
-    shown = Views().pictures(session.diagram, session.program, values)["view"]  # type: ignore[index]
+    shown = Views().pictures(session.diagram, session.program, values)["view"]
     svg = drawing(shown, 220.0, 160.0)
     found = pixels(svg)
     assert found[0, 2, 3] == 0 and found[0, 0, 3] == found[0, 4, 3] > 100

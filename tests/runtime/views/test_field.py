@@ -28,7 +28,7 @@ def linear(scale: float) -> Any:
 def picture(diagram: Diagram, session: Session | None = None, name: str = "field") -> Any:
     session = session or Session(diagram)
     shown = Views().pictures(session.diagram, session.program, session.run().values)
-    return shown[name]  # type: ignore[index]
+    return shown[name]
 
 
 def field(**parameters: Any) -> Any:
@@ -67,7 +67,7 @@ def test_a_field_follows_training() -> None:
     views = Views()
 
     def high() -> float:
-        shown = views.pictures(session.diagram, session.program, session.run().values)["field"]  # type: ignore[index]
+        shown = views.pictures(session.diagram, session.program, session.run().values)["field"]
         assert isinstance(shown, FieldPicture)
         return shown.high
 

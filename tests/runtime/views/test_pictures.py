@@ -23,7 +23,7 @@ MAGENTA = (255, 0, 255)
 def show(view: Any, *, history: Any = None) -> Any:
     session = Session(gw.build(view.named("view")), partial=True)
     values = session.run().values
-    return Views().pictures(session.diagram, session.program, values, history=history)["view"]  # type: ignore[index]
+    return Views().pictures(session.diagram, session.program, values, history=history)["view"]
 
 
 def constant(value: Any) -> Any:

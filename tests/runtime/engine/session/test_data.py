@@ -102,7 +102,7 @@ def test_phases_are_those_that_have_rows() -> None:
     with pytest.raises(RunError, match="no row for validation"):
         session.phase = "validation"
     with pytest.raises(RunError, match="phase can't be 'test'"):
-        session.phase = "test"  # type: ignore[assignment]
+        session.phase = "test"
     assert Session(network()).phases == ("training", "validation")
 
 

@@ -62,7 +62,7 @@ def test_it_is_fed_and_reads_the_variables_of_now() -> None:
         run = session.backward(feeds={"x": x, "t": t})
         assert mse is not None and mse == run.values["mse.out"]
         assert gradient is not None
-        assert gradient.tolist() == run.gradients["w"].tolist()  # type: ignore[union-attr]
+        assert gradient.tolist() == run.gradients["w"].tolist()
 
 
 def test_wrong_feeds_are_told() -> None:

@@ -64,7 +64,7 @@ def test_variables_are_read_where_they_live_and_the_session_reads_them_when_aske
     assert one.values["b"][0] == np.float32(0.25)  # nobody said yet that they moved
     resident.moved()
     assert not one.values["b"].any()
-    assert not one.diagram_with_values().pages["main"].blocks["b"].value.array.any()  # type: ignore[attr-defined]
+    assert not one.diagram_with_values().pages["main"].blocks["b"].value.array.any()
 
 
 def test_what_is_set_in_the_session_is_read_again() -> None:

@@ -74,7 +74,7 @@ def test_write_replaces_add_adds_null_computes_nothing() -> None:
     for expected in ([3, 4], [6, 8]):
         run = session.backward(request="add")
         assert run.gradients["a"] is not None and run.gradients["a"].tolist() == expected
-    assert session.backward().gradients["a"].tolist() == [3, 4]  # type: ignore[union-attr]
+    assert session.backward().gradients["a"].tolist() == [3, 4]
     assert session.backward(request="null").gradients == {"a": None, "b": None}
 
 
@@ -88,21 +88,21 @@ def test_requests_in_argument_order() -> None:
     session = product()
     for a, b in (([3, 4], [1, 2]), ([6, 8], [1, 2])):
         run = session.backward(request=["add", "write"])
-        assert run.gradients["a"].tolist() == a  # type: ignore[union-attr]
-        assert run.gradients["b"].tolist() == b  # type: ignore[union-attr]
+        assert run.gradients["a"].tolist() == a
+        assert run.gradients["b"].tolist() == b
     with pytest.raises(RunError, match="Every argument needs one gradient request"):
         session.backward(request=["add"])
     with pytest.raises(RunError, match="Expected write, add or null, got 'sum'"):
-        session.backward(request={"a": "sum"})  # type: ignore[dict-item]
+        session.backward(request={"a": "sum"})
 
 
 def test_gradients_held_before_are_added_to_also_where_nothing_arrives() -> None:
     session = Session(seed())
     session.gradients = {"a": np.full((1, 2), 7.0), "b": np.full((1, 2), 7.0)}
     run = session.backward(request="add")
-    assert run.gradients["a"].tolist() == [[8, 8]]  # type: ignore[union-attr]
-    assert run.gradients["b"].tolist() == [[7, 7]]  # type: ignore[union-attr]
-    assert session.backward(unconnected="zero").gradients["b"].tolist() == [[0, 0]]  # type: ignore[union-attr]
+    assert run.gradients["a"].tolist() == [[8, 8]]
+    assert run.gradients["b"].tolist() == [[7, 7]]
+    assert session.backward(unconnected="zero").gradients["b"].tolist() == [[0, 0]]
 
 
 def test_several_heads_with_output_gradients_add_up() -> None:
@@ -120,8 +120,8 @@ def test_several_heads_with_output_gradients_add_up() -> None:
         )
     )
     run = session.backward(["s1", "s2"], out_gradients={"s1": 1, "s2.out": 100})
-    assert run.gradients["a"].tolist() == [302, 404]  # type: ignore[union-attr]
-    assert run.gradients["b"].tolist() == [100, 200]  # type: ignore[union-attr]
+    assert run.gradients["a"].tolist() == [302, 404]
+    assert run.gradients["b"].tolist() == [100, 200]
     assert run.losses == ("s1.out", "s2.out")
 
 
@@ -130,7 +130,7 @@ def test_a_head_that_is_no_number_and_no_loss_needs_an_output_gradient() -> None
     with pytest.raises(HeadError, match=r"mul.out: .* shape \[2\]\. Expected a scalar, a Loss"):
         session.backward(["mul"])
     run = session.backward(["mul"], out_gradients={"mul": [10, 100]})
-    assert run.gradients["b"].tolist() == [10, 200]  # type: ignore[union-attr]
+    assert run.gradients["b"].tolist() == [10, 200]
     with pytest.raises(HeadError, match=r"Expected \[2\], got \[3\]"):
         session.backward(["mul"], out_gradients={"mul": [1, 2, 3]})
     with pytest.raises(HeadError, match="is not a head of this run"):
@@ -321,7 +321,7 @@ def test_a_gradient_block_is_differentiated_again() -> None:
     run = session.backward(["h"], out_gradients={"h": [1, 1, 1]})
     assert run.values["g.out"].tolist() == [6.75, 12.0, 0.75]
     assert run.values["h.out"].tolist() == [9.0, -12.0, 3.0]
-    assert run.gradients["x"].tolist() == [6, 6, 6]  # type: ignore[union-attr]
+    assert run.gradients["x"].tolist() == [6, 6, 6]
 
 
 def test_a_stop_cuts_all_orders() -> None:
@@ -388,10 +388,10 @@ def test_shapes_follow_from_what_is_given() -> None:
     assert shapes.ports["fc2.out"] == (5, 2)
     assert session.infer_shapes().arguments["data"] is None
     feeds = {"data": np.ones((5, 3)), "t": np.zeros((5, 2))}
-    assert session.backward(feeds=feeds).gradients["w1"].shape == (4, 3)  # type: ignore[union-attr]
+    assert session.backward(feeds=feeds).gradients["w1"].shape == (4, 3)
     assert session.backward(feeds={"data": np.ones((2, 3)), "t": np.zeros((2, 2))}).gradients[
         "b1"
-    ].shape == (4,)  # type: ignore[union-attr]
+    ].shape == (4,)
 
 
 def test_a_clash_of_shapes_names_the_block() -> None:

@@ -61,9 +61,9 @@ def test_it_can_be_cancelled_and_leaves_no_process(monkeypatch):
     serving(monkeypatch, "import time; time.sleep(1000)")
     started = []
 
-    class Watched(subprocess.Popen):  # type: ignore[type-arg]
+    class Watched(subprocess.Popen):
         def __init__(self, *arguments: object, **options: object) -> None:
-            super().__init__(*arguments, **options)  # type: ignore[call-overload]
+            super().__init__(*arguments, **options)
             started.append(self)
 
     monkeypatch.setattr(process.subprocess, "Popen", Watched)

@@ -59,7 +59,7 @@ def trainer(*rules: OptimiserRule, of: gw.Diagram | None = None, **recipe: Any) 
 
 def tables(of: Trainer) -> list[list[str]]:
     """The tables of each optimiser."""
-    return [[table.path for table in turn._tables] for turn in of.turns]  # type: ignore[attr-defined]
+    return [[table.path for table in turn._tables] for turn in of.turns]
 
 
 def assert_same(found: Trainer, wanted: Trainer) -> None:
@@ -238,7 +238,7 @@ def test_steps_of_other_sizes_take_no_more_memory() -> None:
     of = trainer(ADAGRAD)
     list(of.run(20))
     (turn,) = of.turns
-    rooms = turn._arithmetic._rooms  # type: ignore[attr-defined]
+    rooms = turn._arithmetic._rooms
     (arrays,) = rooms.values()
     assert 0 < max(array.size for array in arrays) <= 65 * WIDTH
 

@@ -16,6 +16,7 @@ def is_keras(head: bytes, path: Path) -> bool:
     try:
         with zipfile.ZipFile(path) as archive:
             names = set(archive.namelist())
+    # zipfile has no base class for what damaged files raise; the last is for compressions.
     except (OSError, ValueError, zipfile.BadZipFile, NotImplementedError):
         return False
     return {CONFIG, WEIGHTS} <= names

@@ -44,6 +44,7 @@ class Archive:
         self._path = path
         try:
             self._zip = zipfile.ZipFile(path)
+        # zipfile has no base class for what damaged files raise; the third is for compressions.
         except (OSError, zipfile.BadZipFile, NotImplementedError, ValueError) as error:
             raise self._error(f"The file can't be opened: {error}") from error
         self._members = self._checked_members()

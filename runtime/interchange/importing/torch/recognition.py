@@ -16,5 +16,6 @@ def is_pt2(head: bytes, path: Path) -> bool:
     try:
         with zipfile.ZipFile(path) as archive:
             return any(name.endswith("/" + MODEL) for name in archive.namelist()[:MAX_MEMBERS])
+    # zipfile has no base class for what damaged files raise; the third is for compressions.
     except (OSError, zipfile.BadZipFile, NotImplementedError, ValueError):
         return False

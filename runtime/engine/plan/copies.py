@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from runtime.engine.plan import threads
 from runtime.engine.plan.native.machine import frame, vector
-from runtime.engine.plan.native.pooling import POOL, SPREAD, Window, pool, spread
+from runtime.engine.plan.native.pooling import POOL, SPREAD, Window, planes, pool, spread
 
 if TYPE_CHECKING:
     from runtime.engine.plan.native import Kernel
@@ -38,12 +38,7 @@ def copying(target: Array, source: Array) -> Step:
     how = Window(target.dtype.name, vector(target.dtype.name, columns), (1, 1), (1, steps[0]))
     numbers = frame(
         POOL,
-        image=source,
-        plane_step=source.strides[1],
-        row_step=source.strides[2],
-        out=target,
-        out_plane=target.strides[1],
-        out_row=target.strides[2],
+        **planes(image=source, out=target),
         rows=rows,
         columns=columns,
     )
@@ -60,14 +55,9 @@ def interleaving(target: Array, phases: Array, above: Array | None) -> Step:
     how = Window(name, vector(name, phases.shape[4]), window, window)
     numbers = frame(
         SPREAD,
-        g=phases,
+        **planes(g=phases, out=target),
         tap_row=0,
         tap_column=phases.strides[0],
-        g_plane=phases.strides[2],
-        g_row=phases.strides[3],
-        out=target,
-        out_plane=target.strides[1],
-        out_row=target.strides[2],
         rows=phases.shape[3],
         columns=phases.shape[4],
         image=target if above is None else above,

@@ -9,13 +9,15 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import lru_cache, reduce
-from typing import NamedTuple
+from typing import Any, NamedTuple
+
+from numpy.typing import NDArray
 
 from runtime.engine.plan.native import machine
 from runtime.engine.plan.native.assembly import Assembly
 from runtime.engine.plan.native.loops import Kernel
 
-POOL = ("image", "plane_step", "row_step", "out", "out_plane", "out_row", "rows", "columns")
+POOL = ("image", "image_plane", "image_row", "out", "out_plane", "out_row", "rows", "columns")
 """The frame of ``pool``: addresses, bytes and, at the end, the result's lengths; all int64."""
 
 SHARES = (*POOL, "g", "g_plane", "g_row")
@@ -24,6 +26,15 @@ SHARES = (*POOL, "g", "g_plane", "g_row")
 SPREAD = ("g", "tap_row", "tap_column", "g_plane", "g_row", "out", "out_plane", "out_row", "rows",
           "columns", "image")  # fmt: skip
 """The frame of ``spread``: addresses, bytes and the lengths of ``g``, all int64."""
+
+
+def planes(**arrays: NDArray[Any]) -> dict[str, Any]:
+    """What frames have of images: where each is, and bytes from plane to plane and row to row."""
+    found: dict[str, Any] = {}
+    for name, array in arrays.items():
+        found[name] = array
+        found[f"{name}_plane"], found[f"{name}_row"] = array.strides[-3:-1]
+    return found
 
 
 class Window(NamedTuple):
@@ -133,8 +144,8 @@ def _taps(w: Assembly, how: Window, plane: str, row: str, column: str) -> list[s
     """A vector for each place in the window, of neighbouring windows."""
     top = w.multiply(row, how.stride[0])
     step = how.stride[1] * w.bytes
-    first = _place(w, "image", (plane, "plane_step"), (top, "row_step"), column, step)
-    return _elements(w, how, first, "%row_step")
+    first = _place(w, "image", (plane, "image_plane"), (top, "image_row"), column, step)
+    return _elements(w, how, first, "%image_row")
 
 
 def _elements(w: Assembly, how: Window, first: str, row_step: str) -> list[str]:

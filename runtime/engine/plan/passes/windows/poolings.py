@@ -22,7 +22,16 @@ from runtime.engine.plan import native
 from runtime.engine.plan.copies import are_planes, on_planes
 from runtime.engine.plan.graph import Graph
 from runtime.engine.plan.native.machine import frame, vector
-from runtime.engine.plan.native.pooling import POOL, SHARES, SPREAD, Window, pool, shares, spread
+from runtime.engine.plan.native.pooling import (
+    POOL,
+    SHARES,
+    SPREAD,
+    Window,
+    planes,
+    pool,
+    shares,
+    spread,
+)
 from runtime.engine.plan.tasks import Arrays, PlainTask, Step, Task
 
 if TYPE_CHECKING:
@@ -156,12 +165,7 @@ class PoolTask(Task):
         how = _window(self._geometry, out)
         numbers = frame(
             POOL,
-            image=images,
-            plane_step=images.strides[1],
-            row_step=images.strides[2],
-            out=out,
-            out_plane=out.strides[1],
-            out_row=out.strides[2],
+            **planes(image=images, out=out),
             rows=out.shape[2],
             columns=out.shape[3],
         )
@@ -184,17 +188,9 @@ class SharesTask(Task):
         out = arrays[self.values[0]]
         numbers = frame(
             SHARES,
-            image=images,
-            plane_step=images.strides[1],
-            row_step=images.strides[2],
-            out=out,
-            out_plane=out.strides[1],
-            out_row=out.strides[2],
+            **planes(image=images, out=out, g=g),
             rows=g.shape[2],
             columns=g.shape[3],
-            g=g,
-            g_plane=g.strides[1],
-            g_row=g.strides[2],
         )
         kernel = shares(_window(self._geometry, g), self._clipped)
         zeros = _zeros_around(out, g, self._geometry)
@@ -216,14 +212,9 @@ class SpreadTask(Task):
             steps, windows = _copied(windows)
         numbers = frame(
             SPREAD,
-            g=windows,
+            **planes(g=windows, out=out),
             tap_row=windows.strides[0],
             tap_column=windows.strides[1],
-            g_plane=windows.strides[3],
-            g_row=windows.strides[4],
-            out=out,
-            out_plane=out.strides[1],
-            out_row=out.strides[2],
             rows=windows.shape[4],
             columns=windows.shape[5],
             image=out,

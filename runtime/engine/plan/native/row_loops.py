@@ -10,11 +10,11 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Callable
 from functools import lru_cache
-from math import inf
 from typing import NamedTuple
 
 from runtime.engine.plan.native import machine
-from runtime.engine.plan.native.functions import decay
+from runtime.engine.plan.native.folds import FOLDS, ended, step
+from runtime.engine.plan.native.functions import FUNCTIONS, decay
 from runtime.engine.plan.native.loops import (
     INTERLEAVED,
     STORED_TYPES,
@@ -25,19 +25,24 @@ from runtime.engine.plan.native.operations import emit
 from runtime.engine.plan.native.writer import TYPES, Writer, number
 
 _CHEAP = frozenset({"add", "subtract", "multiply", "negative", "square", "where", "not_equal",
-                    "equal", "less", "greater"})  # fmt: skip
-"""Primitives that cost no more than reading their result."""
+                    "equal", "less", "greater", "at"})  # fmt: skip
+"""Operations that cost no more than reading their result."""
+
+_ON_STACK = 1 << 12
+"""Columns up to which scratch rows lie on the stack, of which a thread may have little."""
+
+_TYPES = STORED_TYPES | {"int32": "i32"}
 
 _OWN: dict[str, Callable[..., str]] = {
     "decay": lambda w, dtype, x: decay(w, x),
     "reciprocal": lambda w, dtype, x: w.put(f"fdiv {TYPES[dtype]} {number(1, dtype)}, {x}"),
+    "without_sign": lambda w, dtype, x: w.put(f"fadd {TYPES[dtype]} {x}, {number(0, dtype)}"),
+    "log_of_powers": lambda w, dtype, x: _log_of_powers(w, x),
 }
-"""Operations that are no primitives: see ``decay``; and ``1 / x``."""
-
-_EITHER = {"any": ("or", "false"), "all": ("and", "true")}
-_EXTREMES = {"max": ("maximum", -inf), "min": ("minimum", inf)}
-FOLDS = frozenset({"sum", "squares", "top", *_EITHER, *_EXTREMES})
-"""Operations from a row to one element: sums are added in float64."""
+"""Operations that are no primitives: see ``decay``; ``1 / x``; x, but 0 for −0; and ``log x`` of a
+float64 from 1 on as float32. Another is "at", which is an element in the column of an index, and 0
+in all others.
+"""
 
 
 class Place(NamedTuple):
@@ -74,6 +79,15 @@ class RowRecipe(NamedTuple):
         return 1 + max((place.array for place in places), default=-1)
 
 
+def scratch_bytes(recipe: RowRecipe) -> int:
+    """Bytes of scratch memory whose address a kernel takes as its second argument."""
+    return _room(recipe) * len(_Order(recipe).stored) if recipe.columns > _ON_STACK else 0
+
+
+def _room(recipe: RowRecipe) -> int:
+    return 8 * recipe.columns
+
+
 @lru_cache(maxsize=256)
 def compiled_rows(recipe: RowRecipe) -> Kernel:
     """The kernel of a recipe: its frame has the arrays, then totals, then what is added to."""
@@ -89,6 +103,8 @@ class _Order:
 
     def __init__(self, recipe: RowRecipe) -> None:
         self._first = len(recipe.operands)
+        self._wide = recipe.wide
+        self._written = {i for i, _ in recipe.results}
         self.level = [0] * self._first
         for operation in recipe.operations:
             levels = [self.level[i] for i in operation.operands]
@@ -124,9 +140,11 @@ class _Order:
         """The loop in which a value is added to its row."""
         return min(self.computed.get(i) or self.needed[i])
 
-    def is_stored(self, i: int) -> bool:
-        """Whether a later loop reads what an earlier one computed."""
-        return self.computed.get(i, set()) < self.needed[i]
+    @property
+    def stored(self) -> list[int]:
+        """What a later loop reads of an earlier one that is no result."""
+        return [i for i in sorted(self.computed) if self._wide[i - self._first]
+                and self.computed[i] < self.needed[i] and i not in self._written]  # fmt: skip
 
 
 class _Rows:
@@ -179,18 +197,20 @@ class _Rows:
 
     def _begin(self) -> None:
         """The head of the function and of a row: addresses, and rows of scratch memory."""
-        w, recipe, first = self._w, self._recipe, len(self._recipe.operands)
+        w, recipe = self._w, self._recipe
         places = recipe.arrays + len(recipe.totals) + len(recipe.added)
-        written = {i for i, _ in recipe.results}
         w.lines += [
-            "define void @rows(ptr %frame, i64 %unused, i64 %start, i64 %stop) #0 {",
+            "define void @rows(ptr %frame, i64 %scratch, i64 %start, i64 %stop) #0 {",
             "entry:",
         ]
-        for i, wide in enumerate(recipe.wide, start=first):
-            if wide and self._order.is_stored(i) and i not in written:
-                kind = STORED_TYPES[self._dtypes[i]]
+        for place, i in enumerate(self._order.stored):
+            if recipe.columns > _ON_STACK:
+                room = w.put(f"add i64 %scratch, {place * _room(recipe)}")
+                room = w.put(f"inttoptr i64 {room} to ptr")
+            else:
+                kind = _TYPES[self._dtypes[i]]
                 room = w.put(f"alloca {kind}, i64 {recipe.columns}, align 64")
-                self._rooms[i] = room, Place(-1)
+            self._rooms[i] = room, Place(-1)
         for i in range(places):
             w.lines += [
                 f"%base{i}.at = getelementptr i64, ptr %frame, i64 {2 * i}",
@@ -236,7 +256,7 @@ class _Rows:
                     phis.append(phi)
                     ends += end
             elif computes and operation is not None:
-                here[i] = self._emit(operation, here)
+                here[i] = self._emit(operation, here, at)
                 if i in self._rooms:
                     self._store(self._element(i, at), here[i], self._dtypes[i], loop)
             elif loop in self._order.needed[i] and i in self._rooms:
@@ -255,9 +275,14 @@ class _Rows:
             *ends,
         ]
 
-    def _emit(self, operation: Operation, names: dict[int, str]) -> str:
+    def _emit(self, operation: Operation, names: dict[int, str], column: str = "") -> str:
         given = [self._dtypes[i] for i in operation.operands]
         inputs = [names[i] for i in operation.operands]
+        if operation.name == "at":
+            here = self._w.put(
+                f"icmp eq i32 {self._w.put(f'trunc i64 {column} to i32')}, {inputs[0]}"
+            )
+            return self._w.choose(here, operation.dtype, inputs[1], number(0, operation.dtype))
         attributes = dict(operation.attributes)
         if operation.name in _OWN:
             return _OWN[operation.name](self._w, operation.dtype, *inputs)
@@ -266,14 +291,9 @@ class _Rows:
     def _fold(self, i: int, operation: Operation, name: str, loop: int) -> tuple[str, list[str]]:
         """The first instruction of a fold, and the last ones; in between, a step for a column."""
         given = self._dtypes[operation.operands[0]]
-        kind, start, more, ends = _STEPS[operation.name](self._w, name, given, f"%fold{i}")
+        kind, start, more = step(self._w, operation.name, name, given, f"%fold{i}")
         phi = f"%fold{i} = phi {kind} [{start}, %row.{loop}], [{more}, %loop{loop}]"
-        if operation.name == "top":
-            ends, more = _as_float(operation.dtype, more, f"%end{i}")
-        elif kind == "double" and operation.dtype == "float32":
-            ends = [f"%end{i} = fptrunc double {more} to float"]
-            more = f"%end{i}"
-        self._kept[i] = more
+        ends, self._kept[i] = ended(operation.name, operation.dtype, kind, more, f"%end{i}")
         return phi, ends
 
     def _add(self, row: str, name: str, dtype: str, loop: int) -> None:
@@ -289,23 +309,23 @@ class _Rows:
             at = self._w.put(f"mul nsw i64 {at}, {place.step}")
         if place.offset:
             at = self._w.put(f"add nsw i64 {at}, {place.offset}")
-        return self._w.put(f"getelementptr {STORED_TYPES[self._dtypes[i]]}, ptr {room}, i64 {at}")
+        return self._w.put(f"getelementptr {_TYPES[self._dtypes[i]]}, ptr {room}, i64 {at}")
 
     def _one(self, dtype: str, place: Place) -> str:
         """The address of the only element of a row."""
         row = f"%row{place.array}"
-        return self._w.put(f"getelementptr {STORED_TYPES[dtype]}, ptr {row}, i64 {place.offset}")
+        return self._w.put(f"getelementptr {_TYPES[dtype]}, ptr {row}, i64 {place.offset}")
 
     def _loaded(self, place: str, dtype: str, loop: int | None = None) -> str:
         group = "" if loop is None else f", !llvm.access.group !{2 * loop}"
-        found = self._w.put(f"load {STORED_TYPES[dtype]}, ptr {place}{group}")
+        found = self._w.put(f"load {_TYPES[dtype]}, ptr {place}{group}")
         return self._w.put(f"icmp ne i8 {found}, 0") if dtype == "bool" else found
 
     def _store(self, place: str, name: str, dtype: str, loop: int | None = None) -> None:
         group = "" if loop is None else f", !llvm.access.group !{2 * loop}"
         if dtype == "bool":
             name = self._w.put(f"zext i1 {name} to i8")
-        self._w.lines.append(f"store {STORED_TYPES[dtype]} {name}, ptr {place}{group}")
+        self._w.lines.append(f"store {_TYPES[dtype]} {name}, ptr {place}{group}")
 
     def _metadata(self) -> list[str]:
         """Two entries for each loop, and then what all loops share."""
@@ -332,64 +352,7 @@ class _Rows:
         ]
 
 
-def _sum(w: Writer, name: str, dtype: str, fold: str) -> tuple[str, str, str, list[str]]:
-    """The type of a fold, its start and its next value."""
-    wide = name if dtype == "float64" else w.put(f"fpext {TYPES[dtype]} {name} to double")
-    return "double", "0.0", w.put(f"fadd reassoc double {fold}, {wide}"), []
-
-
-def _squares(w: Writer, name: str, dtype: str, fold: str) -> tuple[str, str, str, list[str]]:
-    wide = name if dtype == "float64" else w.put(f"fpext {TYPES[dtype]} {name} to double")
-    return _sum(w, w.put(f"fmul double {wide}, {wide}"), "float64", fold)
-
-
-def _extreme(how: str) -> Callable[..., tuple[str, str, str, list[str]]]:
-    name, start = _EXTREMES[how]
-
-    def step(w: Writer, x: str, dtype: str, fold: str) -> tuple[str, str, str, list[str]]:
-        return TYPES[dtype], number(start, dtype), w.call(name, dtype, fold, x), []
-
-    return step
-
-
-def _either(how: str) -> Callable[..., tuple[str, str, str, list[str]]]:
-    instruction, start = _EITHER[how]
-
-    def step(w: Writer, x: str, dtype: str, fold: str) -> tuple[str, str, str, list[str]]:
-        return "i1", start, w.put(f"{instruction} i1 {fold}, {x}"), []
-
-    return step
-
-
-_BITS = {"float32": ("i32", 31, 2**31 - 1), "float64": ("i64", 63, 2**63 - 1)}
-
-
-def _top(w: Writer, name: str, dtype: str, fold: str) -> tuple[str, str, str, list[str]]:
-    """The largest as integers order them, where NaN may be the least: one instruction for each."""
-    kind, sign, rest = _BITS[dtype]
-    bits = w.put(f"bitcast {TYPES[dtype]} {name} to {kind}")
-    flip = w.put(f"and {kind} {w.put(f'ashr {kind} {bits}, {sign}')}, {rest}")
-    ordered = w.put(f"xor {kind} {bits}, {flip}")
-    w.declared.add(f"declare {kind} @llvm.smax.{kind}({kind}, {kind})")
-    more = w.put(f"call {kind} @llvm.smax.{kind}({kind} {fold}, {kind} {ordered})")
-    return kind, str(-rest - 1), more, []
-
-
-def _as_float(dtype: str, ordered: str, name: str) -> tuple[list[str], str]:
-    """The instructions for the float that ``_top`` found, and its name."""
-    kind, sign, rest = _BITS[dtype]
-    return [
-        f"{name}.sign = ashr {kind} {ordered}, {sign}",
-        f"{name}.flip = and {kind} {name}.sign, {rest}",
-        f"{name}.bits = xor {kind} {ordered}, {name}.flip",
-        f"{name} = bitcast {kind} {name}.bits to {TYPES[dtype]}",
-    ], name
-
-
-_STEPS: dict[str, Callable[..., tuple[str, str, str, list[str]]]] = {
-    "sum": _sum,
-    "top": _top,
-    "squares": _squares,
-    **{how: _extreme(how) for how in _EXTREMES},
-    **{how: _either(how) for how in _EITHER},
-}
+def _log_of_powers(w: Writer, x: str) -> str:
+    """``log1p(x − 1)``: next to 1 a float32 has too few digits for the logarithm."""
+    rest = w.put(f"fsub double {x}, {number(1, 'float64')}")
+    return FUNCTIONS["log1p"](w, w.put(f"fptrunc double {rest} to float"))

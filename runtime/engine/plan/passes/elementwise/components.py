@@ -18,12 +18,8 @@ from numpy.typing import NDArray
 from runtime.engine.plan import native
 from runtime.engine.plan.native import compiles
 from runtime.engine.plan.native.row_loops import Place, RowRecipe
-from runtime.engine.plan.passes.elementwise.rowwise import (
-    ColumnSum,
-    Program,
-    RowwiseTask,
-    narrowed,
-)
+from runtime.engine.plan.passes.elementwise.row_program import Program
+from runtime.engine.plan.passes.elementwise.rowwise import ColumnSum, RowwiseTask, narrowed
 from runtime.engine.plan.passes.elementwise.tiles import Fold, fold_of, in_regions
 from runtime.engine.plan.tasks import Arrays, PlainTask, Step, Task
 

@@ -4,13 +4,17 @@ Each row goes through all of the region while it is in the first-level cache: th
 elements, what is computed with that, the largest of the results, and so on. Arithmetic is equal bit
 for bit to that of the plain plan; sums of rows are added in float64, functions have the error
 bounds of ``runtime.engine.plan.native.functions``, and a softmax is within 8 units in the last
-place, or 0 where it is no normal number.
+place, or 0 where it is no normal number; its logarithm within 3 of the larger one of it and the
+difference from the largest element.
+
+The gradient of a cross-entropy with one class for each row is 0 but in one column: that column is
+compared with the class, and nothing is written out.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Hashable, Sequence
-from functools import partial
+from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
+from functools import cached_property, partial
 from math import prod
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -19,9 +23,19 @@ from numpy.typing import NDArray
 
 from runtime.calculus.kernels.transposing import copy_transposed, is_transposed
 from runtime.calculus.primitives.base import BROADCAST
+from runtime.calculus.primitives.elementwise import EXP
+from runtime.calculus.primitives.gather import ADD_ALONG, TAKE_ALONG
+from runtime.calculus.primitives.reduce import LOG_SOFTMAX, SOFTMAX, SUM
 from runtime.engine.plan import native, threads
-from runtime.engine.plan.native import Operation, address, compiles
-from runtime.engine.plan.native.row_loops import Place, RowRecipe, compiled_rows
+from runtime.engine.plan.native import address, compiles
+from runtime.engine.plan.native.row_loops import Place, RowRecipe, compiled_rows, scratch_bytes
+from runtime.engine.plan.passes.elementwise.row_indices import (
+    count_from_0,
+    indices_of,
+    is_alone,
+    is_one_for_each,
+)
+from runtime.engine.plan.passes.elementwise.row_program import Program
 from runtime.engine.plan.passes.elementwise.tiles import Fold, TiledTask, fold_of, in_regions
 from runtime.engine.plan.tasks import Arrays, PlainTask, Step, Task
 
@@ -37,13 +51,17 @@ LARGE = 1 << 12
 SHORTEST = 32
 """Elements of a row from which the vectorised loop is faster."""
 
-LONGEST = 1 << 12
-"""Elements up to which some rows fit into the first-level cache."""
+LONGEST = 1 << 17
+"""Elements up to which some rows fit into a second-level cache."""
+
+FEWEST = 1 << 8
+"""Elements of softmaxes from which a region with them is faster, however short their rows."""
 
 ROWS = 64
 """Rows that are added up one after another; the sums of so many are added then."""
 
 _FOLDS = frozenset({"sum", "max", "min", "any", "all"})
+_NORMALISED = frozenset({SOFTMAX, LOG_SOFTMAX})
 
 
 def rowwise(tasks: list[Task], kept: Collection[Value]) -> list[Task]:
@@ -65,8 +83,10 @@ def _kinds(tasks: Sequence[Task]) -> dict[Task, Hashable]:
     """The kinds of the tasks that a region may consist of; none if nothing is reduced."""
     kinds: dict[Task, Hashable] = {}
     of_value: dict[Value, Hashable] = {}
+    scores = {task.inputs[0].shape for task in tasks if _is_normalised(task)}
+    scores = {shape for shape in scores if prod(shape) >= FEWEST and shape[-1] <= LONGEST}
     for task in tasks:
-        if isinstance(task, PlainTask) and (kind := _kind(task, of_value)) is not None:
+        if isinstance(task, PlainTask) and (kind := _kind(task, of_value, scores)) is not None:
             kinds[task] = of_value[task.value] = kind
     return kinds if any(_is_reduction(t) or _is_column_sum(t) for t in tasks) else {}
 
@@ -94,25 +114,35 @@ def narrowed(tasks: list[Task], kept: Collection[Value]) -> list[Task]:
 
 
 def _is_reduction(task: Task) -> bool:
-    return task.values[0].primitive.name in _FOLDS | {"softmax"}
+    primitive = task.values[0].primitive
+    return primitive.name in _FOLDS or primitive in _NORMALISED or primitive is TAKE_ALONG
+
+
+def _is_normalised(task: Task) -> bool:
+    """Whether a task is a softmax, or its logarithm, for which there is code."""
+    return isinstance(task, PlainTask) and task.value.primitive in _NORMALISED and _reduces(task)
 
 
 def _is_column_sum(task: Task) -> bool:
     return isinstance(task, PlainTask) and isinstance(folding(task), ColumnSum)
 
 
-def _kind(task: PlainTask, known: dict[Value, Hashable]) -> Hashable | None:
+def _kind(
+    task: PlainTask, known: dict[Value, Hashable], scores: Collection[Shape]
+) -> Hashable | None:
     """The shape of the rows that a task reads or writes; of one element in each row, that of the
-    rows that it comes from.
+    rows that it comes from. ``scores`` are shapes of softmaxes, whose rows may be short.
     """
     value = task.value
-    if _is_reduction(task):
-        return task.inputs[0].shape if _reduces(task) and _fits(task.inputs[0].shape) else None
+    if _is_reduction(task) or is_alone(task):
+        shape = task.inputs[0].shape
+        fits = _fits(shape) or shape in scores
+        return shape if fits and (is_alone(task) or _reduces(task)) else None
     if not value.primitive.elementwise or task.can_fail or not compiles(value, task.inputs):
         return None
     if value.shape and value.shape[-1] == 1:
         return next((known[x] for x in task.inputs if x in known and x.shape == value.shape), None)
-    return value.shape if _fits(value.shape) else None
+    return value.shape if _fits(value.shape) or value.shape in scores else None
 
 
 def _reduces(task: PlainTask) -> bool:
@@ -121,8 +151,10 @@ def _reduces(task: PlainTask) -> bool:
     """
     value, source = task.value, task.inputs[0]
     last = len(source.shape) - 1
-    if value.primitive.name == "softmax":
+    if value.primitive in _NORMALISED:
         return value.attributes["axis"] == last and value.dtype == "float32"
+    if value.primitive is TAKE_ALONG:
+        return is_one_for_each(task)
     dtypes = ("bool",) if value.primitive.name in ("any", "all") else ("float32", "float64")
     return value.attributes["axes"] == (last,) and source.dtype in dtypes
 
@@ -147,10 +179,16 @@ def folding(task: PlainTask) -> Fold | None:
 class RowwiseTask(TiledTask):
     """A region of rows of one shape, and folds of some of its values."""
 
+    @cached_property
+    def _makers(self) -> Mapping[Value, PlainTask]:
+        return {task.value: task for task in self.tasks}
+
     def bind(self, arrays: Arrays) -> list[Step]:
         """One step. Threads share the rows; results don't depend on the number of threads."""
         shape = self.shape
-        steps, whole = self.laid_out(arrays)
+        steps, arrays = self._indexed(arrays)
+        more, whole = self.laid_out(arrays)
+        steps += more
         recipe = self.recipe(whole)
         sums = [fold for fold in self.folds if isinstance(fold, ColumnSum)]
         totals = [fold for fold in self.folds if type(fold) is Fold]
@@ -175,7 +213,7 @@ class RowwiseTask(TiledTask):
         for number, fold in enumerate(sums):
             some = added[number * self.width : (number + 1) * self.width]
             ends.append(partial(_add_up, some, arrays[fold.task.value]))
-        share = _sharing(compiled_rows(recipe).call, calls, bool(sums))
+        share = _sharing(recipe, calls, bool(sums))
         kept = whole, parts, frames  # alive, since only their addresses are used
 
         def run(_kept: object = kept) -> None:
@@ -186,6 +224,25 @@ class RowwiseTask(TiledTask):
                 end()
 
         return [*steps, run]
+
+    @property
+    def owner(self) -> Any:
+        """The block to name if the task fails: only indices can be wrong."""
+        indexed = [task.owner for task in self.tasks if indices_of(task)]
+        return indexed[0] if indexed else super().owner
+
+    def _indexed(self, arrays: Arrays) -> tuple[list[Step], Arrays]:
+        """The arrays with indices counted from 0, and the steps that count so."""
+        steps: list[Step] = []
+        found = dict(arrays)
+        for task in self.tasks:
+            for x in indices_of(task):
+                if found[x] is arrays[x]:
+                    found[x] = np.empty(x.shape, np.int32)
+                    steps.append(
+                        partial(count_from_0, arrays[x], task.inputs[0].shape[-1], found[x])
+                    )
+        return steps, found
 
     column_axis = -1
     """The axis along which a row lies; those before it are rows."""
@@ -219,18 +276,11 @@ class RowwiseTask(TiledTask):
         places = [Place(i, int(x.strides[-1] > 0)) for i, x in enumerate(whole)]
         program = Program()
         numbers = {
-            x: program.read(x.dtype, place) for x, place in zip(self.inputs, places, strict=False)
+            x: program.read(array.dtype.name, place)
+            for x, array, place in zip(self.inputs, whole, places, strict=False)
         }
         for task in self.tasks:
-            value, inputs = task.value, [numbers[x] for x in task.inputs]
-            name = value.primitive.name
-            if name == "softmax":
-                numbers[value] = program.softmax(*inputs)
-            else:
-                is_wide = name not in _FOLDS and value.shape[-1] == columns
-                attributes = tuple(value.attributes.items()) if name not in _FOLDS else ()
-                numbers[value] = program.put(name, value.dtype, *inputs, is_wide=is_wide,
-                                             attributes=attributes)  # fmt: skip
+            numbers[task.value] = self._put(program, task, numbers)
         added = tuple(numbers[f.source] for f in self.folds if isinstance(f, ColumnSum))
         totals = [
             program.total(numbers[f.source], f.squares, f.source.shape[-1] == columns)
@@ -241,52 +291,26 @@ class RowwiseTask(TiledTask):
         results = tuple(zip(written, places[len(self.inputs) :], strict=True))
         return program.recipe(columns, results, tuple(totals), added)
 
-
-class Program:
-    """Collects the operations of a recipe."""
-
-    def __init__(self) -> None:
-        self._operands: list[tuple[str, Place]] = []
-        self._operations: list[Operation] = []
-        self._wide: list[bool] = []
-
-    def read(self, dtype: str, place: Place) -> int:
-        """Append an operand, before all operations; returns its number."""
-        self._operands.append((dtype, place))
-        return len(self._operands) - 1
-
-    def put(self, name: str, dtype: str, *inputs: int, is_wide: bool, attributes: Any = ()) -> int:
-        """Append an operation; returns its number."""
-        self._operations.append(Operation(name, dtype, inputs, attributes))
-        self._wide.append(is_wide)
-        return len(self._operands) + len(self._operations) - 1
-
-    def softmax(self, x: int) -> int:
-        """``eˣ / Σ eˣ``, shifted by the largest element."""
-        top = self.put("top", "float32", x, is_wide=False)
-        away = self.put("subtract", "float32", x, top, is_wide=True)
-        power = self.put("decay", "float32", away, is_wide=True)
-        total = self.put("sum", "float32", power, is_wide=False)
-        share = self.put("reciprocal", "float32", total, is_wide=False)
-        return self.put("multiply", "float32", power, share, is_wide=True)
-
-    def total(self, x: int, squares: bool, is_wide: bool) -> int:
-        """The sum of a row, or of its squares, as float64; also of one element."""
-        if is_wide:
-            return self.put("squares" if squares else "sum", "float64", x, is_wide=False)
-        x = self.put("cast", "float64", x, is_wide=False)
-        return self.put("square" if squares else "cast", "float64", x, is_wide=False)
-
-    def recipe(
-        self,
-        columns: int,
-        results: tuple[tuple[int, Place], ...],
-        totals: tuple[int, ...],
-        added: tuple[int, ...],
-    ) -> RowRecipe:
-        """The whole."""
-        operations, wide = tuple(self._operations), tuple(self._wide)
-        return RowRecipe(columns, tuple(self._operands), operations, wide, results, totals, added)
+    def _put(self, program: Program, task: PlainTask, numbers: Mapping[Value, int]) -> int:
+        """Append what a task computes."""
+        value, inputs = task.value, [numbers[x] for x in task.inputs]
+        name, dtype = value.primitive.name, value.dtype
+        if value.primitive is SOFTMAX:
+            return program.softmax(*inputs)
+        if value.primitive is LOG_SOFTMAX:
+            return program.log_softmax(*inputs)
+        if value.primitive is TAKE_ALONG:
+            return program.chosen(inputs[0], inputs[1], dtype)
+        if value.primitive is ADD_ALONG:
+            return program.alone(inputs[2], inputs[1], dtype)
+        source = self._makers.get(task.inputs[0])
+        if value.primitive is SUM and source is not None and source.value.primitive is ADD_ALONG:
+            return program.without_sign(numbers[source.inputs[2]], dtype)
+        if value.primitive is EXP and source is not None and source.value.primitive is LOG_SOFTMAX:
+            return program.softmax(numbers[source.inputs[0]])
+        is_wide = name not in _FOLDS and value.shape[-1] == self.shape[-1]
+        attributes = tuple(value.attributes.items()) if name not in _FOLDS else ()
+        return program.put(name, dtype, *inputs, is_wide=is_wide, attributes=attributes)
 
 
 class Sheet(NamedTuple):
@@ -314,17 +338,20 @@ def _sheets(arrays: Sequence[Array], shape: Shape, most: int) -> list[Sheet]:
 
 
 def _sharing(
-    call: Callable[..., None], calls: Sequence[tuple[int, int]], by_sheets: bool
+    recipe: RowRecipe, calls: Sequence[tuple[int, int]], by_sheets: bool
 ) -> Callable[[int, int], None]:
     """What a thread does from one sheet, or row of all sheets, to another."""
+    call, size = compiled_rows(recipe).call, scratch_bytes(recipe)
 
     def sheets(start: int, stop: int) -> None:
+        scratch = np.empty(size, np.uint8)
         for frame, rows in calls[start:stop]:
-            call(frame, 0, 0, rows)
+            call(frame, address(scratch), 0, rows)
 
     def rows(start: int, stop: int) -> None:
+        scratch = np.empty(size, np.uint8)
         for frame, _ in calls:
-            call(frame, 0, start, stop)
+            call(frame, address(scratch), start, stop)
 
     return sheets if by_sheets else rows
 

@@ -1,0 +1,83 @@
+"""The operations of a region of rows, collected one by one."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from runtime.engine.plan.native import Operation
+from runtime.engine.plan.native.row_loops import Place, RowRecipe
+
+
+class Program:
+    """Collects the operations of a recipe."""
+
+    def __init__(self) -> None:
+        self._operands: list[tuple[str, Place]] = []
+        self._operations: list[Operation] = []
+        self._wide: list[bool] = []
+        self._shifted: dict[int, tuple[int, int, int]] = {}
+
+    def read(self, dtype: str, place: Place) -> int:
+        """Append an operand, before all operations; returns its number."""
+        self._operands.append((dtype, place))
+        return len(self._operands) - 1
+
+    def put(self, name: str, dtype: str, *inputs: int, is_wide: bool, attributes: Any = ()) -> int:
+        """Append an operation; returns its number."""
+        self._operations.append(Operation(name, dtype, inputs, attributes))
+        self._wide.append(is_wide)
+        return len(self._operands) + len(self._operations) - 1
+
+    def softmax(self, x: int) -> int:
+        """``eˣ / Σ eˣ``, shifted by the largest element."""
+        _, power, total = self._powers(x)
+        total = self.put("cast", "float32", total, is_wide=False)
+        share = self.put("reciprocal", "float32", total, is_wide=False)
+        return self.put("multiply", "float32", power, share, is_wide=True)
+
+    def log_softmax(self, x: int) -> int:
+        """``x − log Σ eˣ``, shifted by the largest element."""
+        away, _, total = self._powers(x)
+        log = self.put("log_of_powers", "float32", total, is_wide=False)
+        return self.put("subtract", "float32", away, log, is_wide=True)
+
+    def _powers(self, x: int) -> tuple[int, int, int]:
+        """``x − max x``, e to the power of that, and its sum as float64; once for each x."""
+        if x not in self._shifted:
+            top = self.put("top", "float32", x, is_wide=False)
+            away = self.put("subtract", "float32", x, top, is_wide=True)
+            power = self.put("decay", "float32", away, is_wide=True)
+            total = self.put("sum", "float64", power, is_wide=False)
+            self._shifted[x] = away, power, total
+        return self._shifted[x]
+
+    def chosen(self, x: int, index: int, dtype: str) -> int:
+        """The element of this index."""
+        alone = self.put("at", dtype, index, x, is_wide=True)
+        return self.put("union", dtype, alone, is_wide=False)
+
+    def alone(self, x: int, index: int, dtype: str) -> int:
+        """0 but for one element of a row, of this index."""
+        return self.put("at", dtype, index, self.without_sign(x, dtype), is_wide=True)
+
+    def without_sign(self, x: int, dtype: str) -> int:
+        """``x + 0``."""
+        return self.put("without_sign", dtype, x, is_wide=False)
+
+    def total(self, x: int, squares: bool, is_wide: bool) -> int:
+        """The sum of a row, or of its squares, as float64; also of one element."""
+        if is_wide:
+            return self.put("squares" if squares else "sum", "float64", x, is_wide=False)
+        x = self.put("cast", "float64", x, is_wide=False)
+        return self.put("square" if squares else "cast", "float64", x, is_wide=False)
+
+    def recipe(
+        self,
+        columns: int,
+        results: tuple[tuple[int, Place], ...],
+        totals: tuple[int, ...],
+        added: tuple[int, ...],
+    ) -> RowRecipe:
+        """The whole."""
+        operations, wide = tuple(self._operations), tuple(self._wide)
+        return RowRecipe(columns, tuple(self._operands), operations, wide, results, totals, added)

@@ -170,44 +170,47 @@ print(time.perf_counter() - start, time.process_time() - worked, rss() - a)
 
 _PAINTED = """
 import os, sys
-from PySide6 import QtWidgets
-from PySide6.QtCore import QEvent, QObject, QTimer
-from PySide6.QtWidgets import QApplication, QWidget
 import gradwire_command
+from app.shell import application
 
-class Watch(QObject):
-    def __init__(self):
-        super().__init__()
-        self.painted, self.waits = set(), False
-    def eventFilter(self, watched, event):
-        if event.type() == QEvent.Type.Paint:
-            self.painted.add(watched)
-            if not self.waits:
-                self.waits = True
-                QTimer.singleShot(0, self.look)  # once the whole window is painted
-        return False
-    def look(self):
-        self.waits = False
-        for window in QApplication.topLevelWidgets():
-            canvas = getattr(window, "canvas", None)
-            if canvas is None or not canvas.view.scene.page.blocks:
-                continue
-            seen = [w for w in window.findChildren(QWidget) if not w.visibleRegion().isEmpty()]
-            if canvas in self.painted and self.painted.issuperset(seen):
-                print(len(seen), flush=True)
-                os._exit(0)
+def watch():
+    from PySide6.QtCore import QEvent, QObject, QTimer
+    from PySide6.QtWidgets import QApplication, QWidget
 
-class Watched(QApplication):
-    def __init__(self, *given):
-        super().__init__(*given)
-        self.watch = Watch()
-        self.installEventFilter(self.watch)
+    class Watch(QObject):
+        canvas, painted = None, set()
+        def eventFilter(self, watched, event):
+            if event.type() == QEvent.Type.Paint:
+                self.painted.add(watched)
+                if watched is self.canvas and watched.view.scene.page.blocks:
+                    QTimer.singleShot(0, self.end)  # once the whole window is painted
+            return False
+        def end(self):
+            seen = [w for w in self.canvas.window().findChildren(QWidget)
+                    if not w.visibleRegion().isEmpty()]
+            print(sum(w in self.painted for w in seen), "of", len(seen), flush=True)
+            os._exit(0)
 
-QtWidgets.QApplication = Watched
+    application, wait = QApplication.instance(), QApplication.exec
+    application.watch = Watch()
+    if watches_all:
+        application.installEventFilter(application.watch)
+    def exec(self):
+        self.watch.canvas = next(w.canvas for w in self.topLevelWidgets() if hasattr(w, "canvas"))
+        self.watch.canvas.installEventFilter(self.watch)
+        return wait()
+    QApplication.exec = exec
+
+watches_all = "all" in sys.argv[2:]
+spare = application._spare_cores
+application._spare_cores = lambda: (watch(), spare())
 sys.argv = ["gradwire", "edit", sys.argv[1]]
 gradwire_command.main()
 """
-"""Opens the editor on a file, and ends once canvas, bars and all panels in view are painted."""
+"""Opens the editor on a file, and ends once the canvas shows it, and with it the whole window.
+
+Prints how many of the visible widgets were painted. Without ``all`` it watches the canvas alone,
+since to watch all of them takes long itself."""
 
 
 def print_start(repeats: int = 7) -> dict[str, Any]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import builtins
 import gc
 import os
 import sys
@@ -42,6 +43,7 @@ def run(path: Path | None) -> int:
 
     QApplication.setApplicationName("Gradwire")
     QApplication.setDesktopFileName("gradwire")
+    _import_plainly()
     application = QApplication(sys.argv[:1])
     from app.services.examples import ASSETS
     from app.services.garbage import GarbageCollector
@@ -61,6 +63,13 @@ def run(path: Path | None) -> int:
         window.document.problem.emit(_without_typeface())
     windows.offer_recovery()
     return application.exec()
+
+
+def _import_plainly() -> None:
+    """Import without what PySide6 puts around it: for a feature that nothing here uses, it reads
+    the source of all that is imported.
+    """
+    builtins.__import__ = vars(builtins).get("__orig_import__", builtins.__import__)
 
 
 def _without_typeface() -> str:

@@ -132,13 +132,13 @@ def test_importing_the_start_needs_no_qt():
 
 
 IMPORTS = """
-import os, sys
+import linecache, os, sys
 from pathlib import Path
 from PySide6.QtWidgets import QApplication
 from app.shell import application
 
 def end(self):
-    print(*sys.modules, flush=True)
+    print(*sys.modules, *linecache.cache, flush=True)
     os._exit(0)
 
 QApplication.exec = end
@@ -162,6 +162,8 @@ def test_opening_a_file_imports_nothing_that_is_seldom_needed(tmp_path):
     modules = set(ended.stdout.split())
     assert "app.shell.main_window" in modules, ended.stderr
     assert not modules & SELDOM
+    sources = [name for name in modules if name.endswith("main_window.py")]
+    assert not sources, "PySide6 reads the source of what is imported"
 
 
 def test_the_icon_can_be_drawn(qapp):

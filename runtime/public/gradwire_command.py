@@ -24,5 +24,6 @@ def main() -> int:
         print(f"gradwire: error: {error}", file=sys.stderr)
         return FAILED
     finally:
+        gc.freeze()
         gc.enable()
     return run()

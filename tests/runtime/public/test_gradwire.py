@@ -73,6 +73,15 @@ def run(code: str) -> str:
     return done.stdout.strip()
 
 
+def test_a_command_looks_for_no_garbage_in_what_it_imports():
+    told = run(
+        "import gc, gradwire_command, runtime.cli\n"
+        "runtime.cli.main = lambda: print(gc.isenabled(), len(gc.get_objects()) < 1000)\n"
+        "gradwire_command.main()"
+    )
+    assert told == "True True"
+
+
 def test_importing_it_loads_no_floor():
     loaded = run("import gradwire; hasattr(gradwire, '__wrapped__'); print(*sys.modules)").split()
     assert not {"numpy", "pydantic", "runtime", "blocks", "app"} & set(loaded)

@@ -159,7 +159,9 @@ def _data(pages: Mapping[str, Page]) -> Path | None:
 
 
 def __getattr__(name: str) -> Callable[..., Expression]:
-    cls = None if name.startswith("_") else block_class(name)
+    if name.startswith("_"):  # as an import asks for: no reason to import all blocks
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    cls = block_class(name)
     if cls is None:
         near = did_you_mean(name, __dir__()) or ""
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}. {near}".strip())

@@ -6,8 +6,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from runtime.cli.places import placed
-from runtime.lessons.course.checking import check_lesson
-from runtime.lessons.notes import check_notes
 
 if TYPE_CHECKING:
     from runtime.diagram import Diagram
@@ -16,6 +14,10 @@ if TYPE_CHECKING:
 
 def lesson_problems(diagram: Diagram, file: Path) -> list[Problem]:
     """Everything wrong with the lesson of a diagram, each with the line of its step."""
+    if diagram.lesson is None:
+        return []
+    from runtime.lessons.course.checking import check_lesson  # few diagrams have a lesson
+
     found = []
     for each in check_lesson(diagram):
         step = () if each.step is None else ("steps", each.step - 1)
@@ -25,6 +27,10 @@ def lesson_problems(diagram: Diagram, file: Path) -> list[Problem]:
 
 def note_problems(diagram: Diagram, file: Path) -> list[Problem]:
     """The notes whose numbers can't be computed, each with its line."""
+    if not any("{" in note.text for page in diagram.pages.values() for note in page.notes.values()):
+        return []
+    from runtime.lessons.notes import check_notes  # few notes have numbers
+
     return placed(
         [
             (each.diagnostic, ("pages", each.page, "notes", each.note))

@@ -9,8 +9,6 @@ from typing import TYPE_CHECKING
 from blocks.errors import Location
 from runtime.cli.places import placed
 from runtime.diagram.checks.diagnostics import Diagnostic
-from runtime.flow.tools.contracts import unowned, unowned_sentence
-from runtime.training.recipe import examine
 
 if TYPE_CHECKING:
     from runtime.engine import Session
@@ -27,6 +25,9 @@ def training_problems(session: Session, file: Path) -> list[Problem]:
     training, program = session.diagram.training, session.program
     if training is None:
         return []
+    from runtime.flow.tools.contracts import unowned, unowned_sentence
+    from runtime.training.recipe import examine  # few diagrams have a recipe
+
     found = []
     for remark in examine(training, program):
         diagnostic = Diagnostic.from_error(remark.error, _CODE)

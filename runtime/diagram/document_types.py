@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 
 MAX_ENTRIES = 64
 """Entries of a list or a mapping."""
+MAX_EXPRESSION = 400
+"""Characters of one goal or condition of a lesson."""
 _MAX_PATH = 1_000
 
 

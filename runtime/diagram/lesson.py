@@ -14,6 +14,7 @@ from pydantic import Field, Strict, StringConstraints
 
 from runtime.diagram.document_types import (
     MAX_ENTRIES,
+    MAX_EXPRESSION,
     Characters,
     Number,
     Place,
@@ -25,8 +26,6 @@ MAX_STEPS = 60
 """Steps of a lesson."""
 MAX_TEXT = 4_000
 """Characters of one text."""
-MAX_EXPRESSION = 400
-"""Characters of one goal or condition."""
 Text: TypeAlias = Annotated[Characters, StringConstraints(max_length=MAX_TEXT)]
 """Plain text with ``**bold**``, `` `code` `` and ``{expressions}``."""
 Expression: TypeAlias = Annotated[Characters, StringConstraints(max_length=MAX_EXPRESSION)]

@@ -17,7 +17,6 @@ from runtime.engine import Session
 from runtime.flow.analyse import analyse
 from runtime.flow.observed import ObservedFlow
 from runtime.flow.observing import run_losses
-from runtime.flow.tools.repairs import trial
 from runtime.lessons.expressions.facts import Facts
 from runtime.lessons.expressions.grammar import ConditionError
 from runtime.lessons.expressions.trials import trials_in
@@ -85,6 +84,8 @@ def note_trials(session: Session, most: int | None = None) -> dict[Trial, Observ
 
     With more than ``most`` losses, only their sum is run.
     """
+    from runtime.flow.tools.repairs import trial  # few notes try anything
+
     texts = [note.text for page in session.diagram.pages.values() for note in page.notes.values()]
     parts = [part for text in texts if asks(text) for part in parse_text(text).parts]
     slots = [part for part in parts if not isinstance(part, str)]

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, TypeVar
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
+
+from runtime.flow.analyse import analyse
+from runtime.flow.observed import ObservedFlow
 
 if TYPE_CHECKING:
     from runtime.calculus import Value
@@ -18,6 +21,30 @@ MOST_BYTES = 64 << 20
 _OVERHEAD = 160
 """Bytes of an array besides its elements, with its place in a dict."""
 K = TypeVar("K", bound=str)
+
+
+class Recording(NamedTuple):
+    """A run, what flows in it, and the values that its trained variables had."""
+
+    observed: ObservedFlow
+    run: Run
+    values: Mapping[str, NDArray[Any]]
+
+
+def record_step(
+    session: Session,
+    losses: Sequence[str] | None = None,
+    feeds: Mapping[str, ArrayLike] | None = None,
+) -> Recording:
+    """A training step without its update; without losses a forward pass. The session does not
+    change. Raises what ``Session.backward`` does.
+    """
+    flow = analyse(session.program, losses)
+    run = record_run(session, flow, feeds)
+    key = run.losses[0] if len(run.losses) == 1 else ""
+    observed = ObservedFlow(flow, {key: run}, diagram=session.diagram)
+    values = {name: v for name, v in session.values.items() if name in run.gradients}
+    return Recording(observed, run, values)
 
 
 def record_run(session: Session, flow: Flow, feeds: Mapping[str, ArrayLike] | None) -> Run:

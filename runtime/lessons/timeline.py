@@ -14,10 +14,8 @@ from blocks.arguments import explained
 from blocks.errors import RunError
 from runtime.engine.flat import topological_order
 from runtime.engine.interruption import until_cancelled
-from runtime.flow.analyse import analyse
-from runtime.flow.observed import ObservedFlow
 from runtime.gc_pause import uncollected
-from runtime.lessons.recording import record_run
+from runtime.lessons.recording import Recording, record_step
 from runtime.lessons.steps import Phase, Steps
 from runtime.training.optimisers import SGD
 
@@ -214,14 +212,17 @@ def record(
 
     Raises what ``Session.backward`` does.
     """
-    flow = analyse(session.program, losses)
-    run = record_run(session, flow, feeds)
-    key = run.losses[0] if len(run.losses) == 1 else ""
-    observed = ObservedFlow(flow, {key: run}, diagram=session.diagram)
+    return timeline_of(record_step(session, losses, feeds), optimiser, detail)
+
+
+def timeline_of(
+    recording: Recording, optimiser: Optimiser | None = None, detail: Detail = Detail.BLOCK
+) -> Timeline:
+    """The timeline of a training step that has been recorded; see ``record``."""
+    observed, run, values = recording
     rule = optimiser if optimiser is not None else SGD()
-    values = {name: v for name, v in session.values.items() if name in run.gradients}
     updated = rule.update(values, run.gradients) if run.losses else {}
-    return Timeline(session.program, Steps(observed, run, values, updated, rule), detail)
+    return Timeline(observed.program, Steps(observed, run, values, updated, rule), detail)
 
 
 def _events(program: Program, steps: Steps) -> Iterator[_Event]:

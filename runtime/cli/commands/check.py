@@ -78,7 +78,7 @@ def check(
         try:
             session, found = open_session(file)
             stated = len(contracts_of(session.diagram))
-            if session.diagram.lesson is not None and not has_errors(found):
+            if not has_errors(found):
                 found = (*found, *lesson_problems(session.diagram, file))
             if not has_errors(found):
                 found = (*found, *note_problems(session.diagram, file))

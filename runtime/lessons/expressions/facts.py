@@ -17,9 +17,7 @@ from runtime.diagram.paths import InstancePath, PortPath, WirePath
 from runtime.flow.analyse import analyse
 from runtime.flow.observing import observe
 from runtime.flow.tools.contracts import Contract, Outcome, check_contracts, needs_run
-from runtime.flow.tools.repairs import trial
-from runtime.lessons.misconceptions import MOST_BLOCKS, Backpropagation, Wrong
-from runtime.lessons.timeline import Timeline, record
+from runtime.lessons.recording import Recording, record_step
 
 if TYPE_CHECKING:
     from runtime.diagram import Diagram
@@ -27,6 +25,8 @@ if TYPE_CHECKING:
     from runtime.engine.program import Program
     from runtime.flow.observed import ObservedFlow
     from runtime.lessons.expressions.trials import Trial
+    from runtime.lessons.misconceptions import Wrong
+    from runtime.lessons.timeline import Timeline
 
 Array = NDArray[Any]
 NO_TRIALS: Mapping[Trial, ObservedFlow] = MappingProxyType({})
@@ -48,19 +48,27 @@ class Facts:
 
     def tried(self, steps: Trial) -> Facts:
         """The facts with these interventions made, in a copy. Raises ChangeError."""
+        from runtime.flow.tools.repairs import trial  # few texts try anything
+
         if steps not in self._tried:
             self._tried[steps] = Facts(trial(self.session, steps)[0], self._losses or ())
         return self._tried[steps]
 
     @cached_property
+    def _recording(self) -> Recording:
+        return record_step(self.session, self._losses)
+
+    @cached_property
     def timeline(self) -> Timeline:
         """The recorded training step."""
-        return record(self.session, self._losses)
+        from runtime.lessons.timeline import timeline_of  # texts ask for numbers alone
+
+        return timeline_of(self._recording)
 
     @property
     def observed(self) -> ObservedFlow:
         """The states of all wires."""
-        return self.timeline.steps.observed
+        return self._recording.observed
 
     @property
     def diagram(self) -> Diagram:
@@ -69,7 +77,7 @@ class Facts:
 
     @property
     def _run(self) -> Run:
-        return self.timeline.steps.run
+        return self._recording.run
 
     @property
     def _program(self) -> Program:
@@ -80,6 +88,8 @@ class Facts:
         """The gradients of the variables block by block, right and with each misconception; none
         of a diagram that is too large for all of these passes.
         """
+        from runtime.lessons.misconceptions import MOST_BLOCKS, Backpropagation
+
         way = Backpropagation(self.timeline)
         if len(way) > MOST_BLOCKS:
             return {}, []

@@ -13,7 +13,7 @@ import numpy as np
 
 from blocks.errors import GradwireError, RunError
 from blocks.nearest import did_you_mean
-from runtime.diagram.lesson import MAX_EXPRESSION
+from runtime.diagram.document_types import MAX_EXPRESSION
 
 MAX_NODES = 120
 """Operations and constants of an expression."""

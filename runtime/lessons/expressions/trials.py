@@ -4,18 +4,22 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator, Sequence
-from typing import TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 from runtime.diagram.paths import split_leaf
-from runtime.flow.tools.interventions import CloseStop, CutWire, Intervention, OpenStop
 from runtime.lessons.expressions.grammar import WHAT_IFS
 
-Trial: TypeAlias = tuple[Intervention, ...]
+if TYPE_CHECKING:
+    from runtime.flow.tools.interventions import Intervention
+
+Trial: TypeAlias = "tuple[Intervention, ...]"
 """Interventions that are made together, in order."""
 
 
 def trial_of(name: str, args: Sequence[ast.expr]) -> Trial:
     """What a what-if with checked arguments changes."""
+    from runtime.flow.tools.interventions import CloseStop, CutWire, OpenStop  # seldom asked
+
     paths = [str(ast.literal_eval(each)) for each in args[1:]]
     if name == "opened":
         return tuple(OpenStop(*split_leaf(path)) for path in paths)

@@ -21,6 +21,13 @@ OF_OTHER_DIAGRAMS = {
     "runtime.flow.numbers.elsewhere", "runtime.flow.tools.contracts", "runtime.views.views",
 }  # fmt: skip
 
+OF_LESSONS = {
+    "runtime.diagram.lesson", "runtime.diagram.training", "runtime.diagram.edits.applying",
+    "runtime.flow.tools.interventions", "runtime.lessons.course", "runtime.lessons.misconceptions",
+    "runtime.lessons.timeline", "runtime.training",
+}  # fmt: skip
+"""What lessons need, and recipes, but not what only states numbers."""
+
 CODE = """
 import sys
 from gradwire_command import main
@@ -55,6 +62,18 @@ def test_a_run_imports_nothing_that_the_diagram_does_not_hold(seed):
 @pytest.mark.parametrize("command", ["check", "flow", "doctor"])
 def test_other_commands_import_nothing_slow(seed, command):
     assert not loaded(command, seed) & SLOW
+
+
+def test_checking_numbers_in_notes_imports_nothing_of_lessons_but_expressions():
+    file = ROOT / "assets" / "diagrams" / "mxnet_seed.gradwire.json"
+    assert "{value(" in file.read_text(encoding="utf-8")
+    modules = loaded("check", file)
+    assert "runtime.lessons.expressions.evaluation" in modules
+    assert not modules & OF_LESSONS
+
+
+def test_checking_a_diagram_without_notes_imports_nothing_of_lessons(seed):
+    assert not [name for name in loaded("check", seed) if name.startswith("runtime.lessons")]
 
 
 @pytest.mark.parametrize("flag", ["--help", "--version"])

@@ -8,8 +8,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-LONG = 16
+LONG = 64
 """Elements of a row from which adding whole rows is faster than one element after the other."""
+
+FLAT = 1 << 8
+"""Elements from which adding to those of a flat array is faster than adding rows."""
 
 MANY = 64
 """Rows from which looking for those with one index is worthwhile."""
@@ -30,13 +33,13 @@ def add_rows(out: Any, indices: Any, rows: Any) -> None:
     """
     count = len(indices)
     if rows.size < LONG * max(count, MANY):
-        np.add.at(out, indices, rows)
+        _add_at(out, indices, rows)
         return
     order, distinct, starts, lengths = _grouped(indices)
     often = lengths >= OFTEN
     passes = int(lengths[~often].max(initial=0))
     if _ELEMENT * rows.size < _PASS * passes + _INDEX * int(often.sum()):
-        np.add.at(out, indices, rows)
+        _add_at(out, indices, rows)
         return
     found = zip(distinct[often], starts[often].tolist(), lengths[often].tolist(), strict=True)
     for index, start, length in found:
@@ -45,6 +48,16 @@ def add_rows(out: Any, indices: Any, rows: Any) -> None:
     for time in range(passes):
         chosen = order[starts[lengths > time] + time]
         out[indices[chosen]] += rows[chosen]
+
+
+def _add_at(out: Any, indices: Any, rows: Any) -> None:
+    """``np.add.at`` in the same order; to elements of a flat array numpy adds far faster."""
+    width = math.prod(out.shape[1:])
+    if not out.flags.c_contiguous or (width > 1 and rows.size < FLAT):
+        np.add.at(out, indices, rows)
+        return
+    places = indices if width == 1 else indices[:, None] * width + np.arange(width)
+    np.add.at(out.reshape(-1), places.reshape(-1), rows.reshape(-1))
 
 
 def sum_rows(indices: Any, rows: Any) -> tuple[Any, Any]:
@@ -60,7 +73,7 @@ def sum_rows(indices: Any, rows: Any) -> tuple[Any, Any]:
         places = np.empty(len(indices), np.intp)
         places[groups.order] = np.repeat(np.arange(count), groups.lengths)
         sums = np.zeros((count, width), rows.dtype)
-        np.add.at(sums, places, rows)
+        _add_at(sums, places, rows)
         return groups.distinct, sums.reshape(shape)
     ranks = np.argsort(-groups.lengths, kind="stable")
     ranked = np.empty((count, width), rows.dtype)

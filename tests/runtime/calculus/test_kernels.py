@@ -11,10 +11,10 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from runtime.calculus.kernels import adding, erf, selecting, summing, transposing
+from runtime.calculus.kernels import adding, erf, ordering, selecting, summing, transposing
 from runtime.calculus.primitives import elementwise, reduce
 from runtime.calculus.primitives.convolution import Geometry, _fold_into
-from runtime.calculus.primitives.gather import _scatter_kernel
+from runtime.calculus.primitives.gather import _add_along_kernel, _scatter_kernel, places_along
 from runtime.calculus.primitives.scatter import SET_ALONG
 
 Array = NDArray[Any]
@@ -54,6 +54,47 @@ def test_selection_by_bits_takes_any_layout() -> None:
     assert every_other.tobytes() == np.where(a > 0, a, b.T).tobytes()
 
 
+_SORTED = ["float16", "float32", "float64", "int8", "uint32", "int64", "uint64", "bool"]
+
+
+@pytest.mark.parametrize("dtype", _SORTED)
+@pytest.mark.parametrize("axis", [0, 1, 2])
+def test_elements_that_are_equal_keep_their_order(dtype: str, axis: int) -> None:
+    rng = np.random.default_rng(axis)
+    x = (3 * rng.standard_normal((64, 65, 66))).round(1)
+    if dtype.startswith("float"):
+        for number in (0.0, -0.0, np.nan, -np.nan, np.inf, -np.inf):
+            x[rng.random(x.shape) < 0.05] = number
+    x = (abs(x) if dtype.startswith("u") else x).astype(dtype)
+    wanted = np.argsort(x, axis=axis, kind="stable")
+    assert np.array_equal(ordering.stable_order(x, axis), wanted)
+    back = np.flip(np.argsort(np.flip(x, axis), axis=axis, kind="stable"), axis)
+    assert np.array_equal(ordering.stable_order(x, axis, True), x.shape[axis] - 1 - back)
+
+
+@pytest.mark.parametrize("dtype", ["int8", "uint32", "int64", "uint64"])
+def test_integers_are_sorted_over_all_their_range(dtype: str) -> None:
+    limits = np.iinfo(dtype)
+    x = np.array([limits.max, 3, limits.min] * ordering.LARGE, dtype)
+    assert np.array_equal(ordering.stable_order(x, 0), np.argsort(x, kind="stable"))
+
+
+@pytest.mark.parametrize("axis", [0, 1, 2])
+@pytest.mark.parametrize("dtype", ["float16", "float32", "int64"])
+def test_elements_are_added_along_any_axis_in_their_order(axis: int, dtype: str) -> None:
+    rng = np.random.default_rng(axis)
+    x = (100 * rng.standard_normal((20, 21, 22))).astype(dtype)
+    indices = rng.integers(-x.shape[axis], x.shape[axis], x.shape).astype(np.int8)
+    updates = (100 * rng.standard_normal(x.shape)).astype(dtype)
+    out, wanted = np.empty_like(x), x.copy()
+    np.add.at(wanted, places_along(x, indices, axis), updates)
+    _add_along_kernel(x, indices, updates, out=out, axis=axis)
+    assert out.tobytes() == wanted.tobytes()
+    swapped = np.empty(x.shape[::-1], dtype).transpose()
+    _add_along_kernel(x, indices, updates, out=swapped, axis=axis)
+    assert swapped.tobytes() == wanted.tobytes()
+
+
 @pytest.mark.parametrize("rows", [1, 7, 1000, 50_000])
 @pytest.mark.parametrize("count", [0, 1, 63, 64, 5000])
 @pytest.mark.parametrize("width", [1, 15, 16, 64])
@@ -70,9 +111,9 @@ def test_rows_are_added_in_the_order_of_their_indices(rows: int, count: int, wid
 
 def test_rows_that_repeat_now_and_then_are_added_in_passes(monkeypatch: Any) -> None:
     monkeypatch.setattr(adding.np, "add", None)  # np.add.at is not reached
-    found = np.zeros((300, 16))
-    adding.add_rows(found, np.arange(600) % 300, np.ones((600, 16)))
-    assert np.array_equal(found, np.full((300, 16), 2.0))
+    found = np.zeros((300, 64))
+    adding.add_rows(found, np.arange(600) % 300, np.ones((600, 64)))
+    assert np.array_equal(found, np.full((300, 64), 2.0))
 
 
 @pytest.mark.parametrize("dtype", ["float16", "float32", "float64", "int64"])

@@ -18,20 +18,17 @@ Array = NDArray[Any]
 ADD = ("out", "places", "rows", "row_bytes", "vectors")
 """The frame of ``add``: addresses, bytes of a row, and vectors in it; all int64."""
 
-_LEAST = 4
-"""Elements of a vector from which machine code is faster."""
-
 
 def adder(dtype: str, width: int) -> Callable[[Array, Array, Array], None] | None:
     """What does ``np.add.at(out, places, rows)``, with the same bits, for contiguous ``out`` and
-    rows of this width; None where numpy is as fast, or there is no compiler.
+    rows of this width; None where there is no code for the dtype, or no compiler.
     """
     if dtype not in ("float32", "float64") or not machine.installed():
         return None
     lanes = machine.vector(dtype, max(1, width))
     while width % lanes:
         lanes //= 2
-    return partial(_add, dtype, lanes) if lanes >= _LEAST else None
+    return partial(_add, dtype, lanes)
 
 
 def _add(dtype: str, lanes: int, out: Array, places: Array, rows: Array) -> None:

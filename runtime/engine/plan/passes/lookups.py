@@ -7,17 +7,28 @@ multiplied by a number below 0. What is measured of one has other last digits.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Collection
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Collection
+from functools import partial
+from math import prod
+from typing import TYPE_CHECKING, Any
 
-from runtime.calculus.primitives.gather import SCATTER_ADD
+import numpy as np
+from numpy.typing import NDArray
+
+from runtime.calculus.primitives.gather import SCATTER_ADD, checked
 from runtime.engine.norms import RMS, SUM_OF_SQUARES, rms, square_sum
+from runtime.engine.plan.native.adding import adder
 from runtime.engine.plan.sparse.forms import form_of, inside
 from runtime.engine.plan.sparse.task import SparseTask
 from runtime.engine.plan.tasks import PlainTask, Task
 
 if TYPE_CHECKING:
     from runtime.calculus import Value
+
+Array = NDArray[Any]
+
+MANY = 1 << 11
+"""Elements that are added from which machine code is faster."""
 
 MEASURES = {RMS: rms, SUM_OF_SQUARES: square_sum}
 
@@ -28,12 +39,46 @@ def lookups(tasks: list[Task], kept: Collection[Value]) -> list[Task]:
 
 
 def native_lookups(tasks: list[Task], kept: Collection[Value]) -> list[Task]:
-    """As ``lookups``, and let machine code add rows, if a compiler is installed."""
+    """As ``lookups``, and let machine code add many rows, if a compiler is installed."""
     found = lookups(tasks, kept)
-    for task in found:
+    for i, task in enumerate(found):
         if isinstance(task, SparseTask):
             task.compiles = True
+        elif isinstance(task, PlainTask) and _adds_many_rows(task):
+            found[i] = AddedRowsTask(task)
     return found
+
+
+def _adds_many_rows(task: PlainTask) -> bool:
+    value = task.value
+    return (
+        value.primitive is SCATTER_ADD
+        and not value.attributes["axis"]
+        and task.inputs[2].size >= MANY
+        and adder(value.dtype, prod(value.shape[1:])) is not None
+    )
+
+
+class AddedRowsTask(PlainTask):
+    """Rows added to those of an array by machine code, with the bits of numpy."""
+
+    def __init__(self, task: PlainTask) -> None:
+        super().__init__(task.value, task.inputs)
+        add = adder(self.value.dtype, prod(self.value.shape[1:]))
+        assert add is not None, "it fits"
+        self.kernel = partial(_add_rows, add)
+
+
+def _add_rows(
+    add: Callable[[Array, Array, Array], None],
+    x: Array, indices: Array, updates: Array, *, out: Array, axis: int,
+) -> None:  # fmt: skip
+    out[...] = x
+    length, width = len(x), prod(x.shape[1:])
+    places = checked(indices, length).reshape(-1).astype(np.intp)
+    if places.min() < 0:
+        places += length * (places < 0)
+    add(out.reshape(length, width), places, updates.reshape(places.size, width))
 
 
 def sparse_lookups(

@@ -13,7 +13,7 @@ from runtime.calculus import Trace, Value, sweep
 from runtime.calculus.primitives.base import LEAF
 from runtime.engine.norms import norm_of, square_of
 from runtime.engine.plan.passes import DEFAULT, FAST
-from runtime.engine.plan.passes.lookups import lookups, native_lookups
+from runtime.engine.plan.passes.lookups import AddedRowsTask, lookups, native_lookups
 from runtime.engine.plan.plan import Plan
 from runtime.engine.plan.sparse.forms import form_of
 from runtime.engine.plan.sparse.task import SparseTask
@@ -88,6 +88,26 @@ def test_machine_code_adds_rows_with_the_same_bits(dtype: str, width: tuple[int,
     assert [task.compiles for task in tasks(plan)] == [True]
     expected = of.run([gradient], ()).read(gradient)
     assert plan.rows(gradient).dense().tobytes() == expected.tobytes()
+
+
+@pytest.mark.parametrize("width", [(), (3,), (3, 5)], ids=str)
+@pytest.mark.parametrize("dtype", ["float16", "float32", "float64"])
+def test_machine_code_adds_many_rows_to_a_small_table(dtype: str, width: tuple[int, ...]) -> None:
+    pytest.importorskip("llvmlite")
+    of = Table(dtype, width)
+    (gradient,) = of.gradients(of.total(of.table, (3, ROWS)), of.table)
+    plan = of.run([gradient], (native_lookups,))
+    added = [task for _, task in plan.parts if isinstance(task, AddedRowsTask)]
+    assert len(added) == (dtype != "float16")
+    assert plan.read(gradient).tobytes() == of.run([gradient], ()).read(gradient).tobytes()
+
+
+def test_an_index_of_many_that_is_out_of_range_fails() -> None:
+    of = Table()
+    wrong = of.fed(np.full(ROWS, ROWS))
+    (gradient,) = of.gradients(of.xp.sum(of.xp.take(of.table, wrong, 0) * 2.0), of.table)
+    with pytest.raises(RunError, match=f"index {ROWS} is out of range"):
+        of.run([gradient], (native_lookups,))
 
 
 def test_several_lookups_of_one_table_are_added_in_their_order() -> None:

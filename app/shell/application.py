@@ -49,6 +49,7 @@ def run(path: Path | None) -> int:
     from app.services.garbage import GarbageCollector
     from app.services.settings import Settings
     from app.services.translation import install
+    from app.shell import main_window  # noqa: F401  # or what it imports is taken for new objects
     from app.shell.windows import Windows
 
     install(application)

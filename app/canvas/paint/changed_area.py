@@ -14,6 +14,7 @@ from app.canvas.paint.legend import legend_content
 from app.canvas.paint.notes import heights_depend_on_blocks
 from app.canvas.paint.port_types import MIN_ZOOM, ROOM
 from app.canvas.paint.problems import severities_in
+from app.canvas.scene.arrays import distinct
 from app.canvas.scene.camera import NUMBERS
 
 if TYPE_CHECKING:
@@ -69,7 +70,7 @@ def changed_area(
     boxes = [
         _changed_faces(before, after),
         _lane_boxes(view, _changed_wires(before.view.annotations, view.annotations)),
-        _lane_boxes(view, np.union1d(moved, wires)),
+        _lane_boxes(view, distinct(np.concatenate([moved, wires]))),
         np.array([label.box for label in labels]).reshape(-1, 4),
     ]
     if after.version != before.version:
@@ -136,7 +137,7 @@ def _dependent_faces(shown: Shown, moved: Indices) -> Floats:
     view, scene = shown.view, shown.view.scene
     marked = [scene.index[name] for name in severities_in(view)]
     sources = scene.wire_blocks[moved, 0] if view.camera.zoom >= MIN_ZOOM else marked[:0]
-    blocks = np.unique(np.array([*marked, *sources], np.intp))
+    blocks = distinct(np.array([*marked, *sources], np.intp))
     return face_boxes(view, scene.rects[blocks], MARGIN)
 
 

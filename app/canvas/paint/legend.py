@@ -15,6 +15,7 @@ from app.canvas.paint.blocks.badges import badge_width, draw_badges
 from app.canvas.paint.wires import lanes
 from app.canvas.paint.wires.lane_labels import ORIGIN
 from app.canvas.paint.wires.lanes import Bundle
+from app.canvas.scene.arrays import distinct
 from app.canvas.scene.bezier import Courses
 from app.canvas.scene.lane_paths import GAP
 from app.canvas.state.badge_labels import BadgeLabel, Status, badge_label, status_label
@@ -75,7 +76,7 @@ def legend_content(annotations: Annotations) -> LegendContent:
 
 def occurring_content(annotations: Annotations) -> LegendContent:
     """The content of a legend with only the states and badges that the page shows."""
-    codes = {int(code) for loss in annotations.lanes for code in np.unique(loss.drawn)}
+    codes = {int(code) for loss in annotations.lanes for code in distinct(loss.drawn)}
     return replace(
         legend_content(annotations),
         states=tuple(s for s in STATES if CODES[s] in codes and _is_visible(s)),

@@ -28,6 +28,7 @@ from app.canvas.paint.wires import lanes
 from app.canvas.paint.wires.label_layout import LabelLayout, draw_labels
 from app.canvas.paint.wires.labels import place_labels, visible_wires
 from app.canvas.paint.wires.lanes import Bundle
+from app.canvas.scene.arrays import distinct
 from app.canvas.scene.camera import NUMBERS, PLAIN, Camera
 from app.canvas.scene.focus import FocusKind, exists, focus_bounds
 from app.canvas.scene.lane_paths import GAP, STEPS
@@ -218,7 +219,7 @@ class _PagePainter:
             several = len(annotations.lanes) > 1
             for number, loss in enumerate(annotations.lanes):
                 bundle = Bundle(points, loss.drawn[alike], loss.widths[alike], parts)
-                for position in np.unique(loss.positions[alike]).tolist():
+                for position in distinct(loss.positions[alike]).tolist():
                     lanes.draw_curves(
                         self.painter,
                         bundle.only(loss.positions[alike] == position),

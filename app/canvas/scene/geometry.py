@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from app.canvas.scene.arrays import NO_INDICES, NO_POINTS, Flags, Floats, Indices, Ints
+from app.canvas.scene.arrays import NO_INDICES, NO_POINTS, Flags, Floats, Indices, Ints, distinct
 from app.canvas.scene.bezier import CORNER, Courses
 from app.canvas.scene.detours import Detours
 from app.canvas.scene.forks import Partings
@@ -200,12 +200,12 @@ class Scene:
         sizes = np.where(routed, self._routes.sizes[wires], 0)
         around = self._detour_sizes[wires]
         yield from self._curves(wires[(sizes == 0) & (around == 0)])
-        for size in np.unique(sizes[sizes > 0]).tolist():
+        for size in distinct(sizes[sizes > 0]).tolist():
             alike = wires[sizes == size]
             ends, tails = self.wire_ends[alike], self.wire_blocks[alike, 0]
             waypoints = self._routes.waypoints(alike, size, tails, self.rects[:, :2], ends)
             yield alike, Courses(waypoints, CORNER)
-        for size in np.unique(around[around > 0]).tolist():
+        for size in distinct(around[around > 0]).tolist():
             alike = wires[around == size]
             waypoints = self._detours.waypoints(alike, size, self.wire_ends[alike])
             yield alike, Courses(waypoints, CORNER)
@@ -226,7 +226,7 @@ class Scene:
 
     def _curves(self, wires: Indices) -> Iterator[tuple[Indices, Courses]]:
         counts = self.bend_counts[wires]
-        for bends in np.unique(counts).tolist():
+        for bends in distinct(counts).tolist():
             alike = wires[counts == bends]
             between = self.bends[self._first_bend[alike, None] + np.arange(bends)]
             ends = self.wire_ends[alike]

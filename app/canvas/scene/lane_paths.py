@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, TypeAlias
 
-import numpy as np
-
+from app.canvas.scene.arrays import distinct
 from app.canvas.scene.polylines import Polylines, offset
 from runtime.diagram.layout.measures import LANE_PITCH
 
@@ -70,7 +69,7 @@ class LanePaths:
 
     def _groups(self, wires: Indices, positions: Ints, camera: Camera) -> Groups:
         found: Groups = []
-        for position in np.unique(positions).tolist():
+        for position in distinct(positions).tolist():
             for alike, courses in self._scene.courses(wires[positions == position]):
                 shown = courses.to_widget(camera)
                 found.append((alike, lane_paths(shown, camera.unit, position)))

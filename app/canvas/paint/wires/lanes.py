@@ -16,6 +16,7 @@ from PySide6.QtCore import Qt
 from PySide6.QtGui import QColor, QPainter, QPen
 
 from app.canvas.paint.drawing import draw_lines
+from app.canvas.scene.arrays import distinct
 from app.canvas.scene.lane_paths import INSET, STEPS, lane_offset, lane_points
 from app.canvas.scene.polylines import Polylines, offset, strokes, touching
 from app.canvas.state.codes import STATE_OF
@@ -63,7 +64,7 @@ class Bundle:
 
 def draw_plain(painter: QPainter, bundle: Bundle, theme: Theme) -> None:
     """Draw wires from afar: straight from bend to bend, in the colour of their state."""
-    for code in np.unique(bundle.codes):
+    for code in distinct(bundle.codes):
         state = STATE_OF.get(int(code), State.NOTHING_TO_TRAIN)
         colour = theme.lane(state) if state.row.passes else QColor(theme.wire)
         painter.setPen(QPen(colour, 1.0))
@@ -93,7 +94,7 @@ def draw_curves(
     if not len(bundle.courses):
         return
     steps = _steps(bundle.courses.waypoints, unit)
-    first, *more = np.unique(steps).tolist()
+    first, *more = distinct(steps).tolist()
     for count in more:
         draw_curves(
             painter, bundle.only(steps == count), theme, unit,
@@ -110,7 +111,7 @@ def draw_curves(
         pen = _Pen(painter, QColor(theme.wire), unit, area)
         pen.set_width(1.0)
         pen.stroke(points)
-    for code in np.unique(bundle.codes):
+    for code in distinct(bundle.codes):
         state = STATE_OF.get(int(code))
         if state is None or state.row.form is Form.NONE:
             continue
@@ -185,7 +186,7 @@ def _draw_lane(
     path, unit, form = pen.along(lane), pen.unit, state.row.form
     first = np.clip(partings - INSET * unit, 0.0, np.maximum(path.lengths - _LAST * unit, 0.0))
     if form in (Form.SOLID, Form.LONG_DASH):
-        for width in np.unique(widths):
+        for width in distinct(widths):
             chosen = widths == width
             pen.set_width(float(width))
             if form is Form.SOLID:

@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
+from app.canvas.scene.arrays import distinct
+
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
@@ -26,8 +28,7 @@ class Incidence:
     def of(self, blocks: Indices) -> Indices:
         """The wires that begin or end at one of ``blocks`` (k,), in order."""
         first = self._first[blocks]
-        found = np.sort(self._wires[runs(first, self._first[blocks + 1] - first)])
-        return found[np.diff(found, prepend=-1) > 0]  # np.unique imports numpy.ma
+        return distinct(self._wires[runs(first, self._first[blocks + 1] - first)])
 
 
 def runs(first: Numbers, counts: Numbers) -> Indices:

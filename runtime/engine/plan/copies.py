@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from runtime.engine.plan import threads
+from runtime.engine.plan.jobs import divided
 from runtime.engine.plan.native.machine import frame, vector
 from runtime.engine.plan.native.pooling import POOL, SPREAD, Window, planes, pool, spread
 
@@ -70,10 +70,4 @@ def on_planes(
     kernel: Kernel, numbers: NDArray[np.int64], images: Array, kept: list[Array | None]
 ) -> Step:
     """A step that calls a kernel for all planes of images; ``kept`` is what its frame points to."""
-    planes = images.shape[0] * images.shape[1]
-
-    def run(_kept: object = kept) -> None:
-        place = numbers.ctypes.data
-        threads.divided(lambda start, stop: kernel.call(place, 0, start, stop), planes, images.size)
-
-    return run
+    return divided(kernel, numbers, images.shape[0] * images.shape[1], images.size, kept)

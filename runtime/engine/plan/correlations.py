@@ -8,19 +8,18 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from runtime.engine.plan import threads
+from runtime.engine.plan.jobs import divided
 from runtime.engine.plan.native.convolution import CORRELATION, Tile, correlation, tile_for
 from runtime.engine.plan.native.machine import frame
 
 if TYPE_CHECKING:
-    from runtime.engine.plan.native import Kernel
     from runtime.engine.plan.rows import Phase, Rows
     from runtime.engine.plan.tasks import Step
 
 Array = NDArray[Any]
 
 EACH = 16
-"""Multiplications that take as long as what ``threads`` counts as the work on one element."""
+"""Multiplications that take as long as what ``jobs`` counts as the work on one element."""
 
 
 def correlate(
@@ -77,17 +76,7 @@ def correlate(
     )
     kernel, work = correlation(tile, above is not None), out.size * offsets.size // EACH
     kept = images, packed, added, lowest, taps, table, out, above
-
-    def run(_kept: object = kept) -> None:
-        divided(kernel, numbers, len(images), work)
-
-    return [*steps, run]
-
-
-def divided(kernel: Kernel, numbers: NDArray[np.int64], length: int, work: int) -> None:
-    """Call a kernel from 0 to a length, in threads if there is so much work for them."""
-    place = numbers.ctypes.data
-    threads.divided(lambda start, stop: kernel.call(place, 0, start, stop), length, work)
+    return [*steps, divided(kernel, numbers, len(images), work, kept)]
 
 
 def _packing(weights: Array, tile: Tile, dtype: Any) -> tuple[list[Step], Array]:

@@ -2,18 +2,13 @@
 
 from __future__ import annotations
 
-import itertools
 import os
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextvars import ContextVar
-from functools import partial
 from typing import Any
 
 import numpy as np
-
-EACH = 1 << 17
-"""Elements that make starting a thread worthwhile, at several operations per element."""
 
 _own: ContextVar[int | None] = ContextVar("threads", default=None)
 _limit: int | None = None
@@ -23,8 +18,8 @@ _pool: ThreadPoolExecutor | None = None
 def count() -> int:
     """The number of threads for plans made from now on.
 
-    Set by ``own`` for this context, else by ``limit``, else by OMP_NUM_THREADS, else the processors
-    this process may run on.
+    Set by ``own`` for this context, else by ``limit``, else by OMP_NUM_THREADS, else that of
+    ``processors``.
     """
     if (own := _own.get()) is not None:
         return own
@@ -33,6 +28,11 @@ def count() -> int:
     threads = os.environ.get("OMP_NUM_THREADS", "")
     if threads.isdigit() and int(threads):
         return int(threads)
+    return processors()
+
+
+def processors() -> int:
+    """The number of processors this process may run on."""
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1
@@ -62,19 +62,6 @@ def together(work: Sequence[Callable[[], Any]]) -> None:
             future.exception()
     for future in waiting:
         future.result()
-
-
-def divided(work: Callable[[int, int], Any], length: int, elements: int) -> None:
-    """Call ``work(start, stop)`` in parallel for ranges that make up 0 … length.
-
-    ``elements`` is the number of elements in all; it limits the threads to what is worthwhile.
-    """
-    most = max(1, min(count(), length, elements // EACH))
-    cuts = [length * i // most for i in range(most + 1)]
-    if most == 1:
-        work(0, length)
-    else:
-        together([partial(work, start, stop) for start, stop in itertools.pairwise(cuts)])
 
 
 def _silently(part: Callable[[], Any]) -> None:

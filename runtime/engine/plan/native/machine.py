@@ -111,14 +111,16 @@ def _function(text: str, name: str, is_vector: bool) -> tuple[Callable[..., None
         getbuffer_func=lambda _: code,
     )
     engine.finalize_object()
-    return _owning(_PROTOTYPE(engine.get_function_address(name)), engine), engine
+    return _owning(_PROTOTYPE, engine, name), engine
 
 
-def _owning(call: Any, engine: Any) -> Any:
-    """The function, which keeps its code also where nobody keeps anything else of it: of a kernel
-    that two threads compile at once, one is in no cache.
+def _owning(prototype: Any, engine: Any, name: str) -> Any:
+    """The function, with its ``place``. It keeps its code also where nobody keeps anything else of
+    it: of a kernel that two threads compile at once, one is in no cache.
     """
-    call.code = engine
+    place = engine.get_function_address(name)
+    call = prototype(place)
+    call.code, call.place = engine, place
     return call
 
 
@@ -152,7 +154,7 @@ def straight_function(text: str, name: str) -> tuple[Callable[..., None], Any]:
         _add_library()
         engine = llvm.create_mcjit_compiler(llvm.parse_assembly(text), _target(0))
         engine.finalize_object()
-    return _owning(_QUICK_PROTOTYPE(engine.get_function_address(name)), engine), engine
+    return _owning(_QUICK_PROTOTYPE, engine, name), engine
 
 
 def _target(level: int) -> Any:
@@ -168,7 +170,14 @@ def _target(level: int) -> Any:
 def _add_library() -> None:
     import llvmlite.binding as llvm
 
-    library = ctypes.CDLL("ucrtbase" if os.name == "nt" else None)
     for name in LIBRARY:
-        address = ctypes.cast(getattr(library, name), ctypes.c_void_p).value
-        llvm.add_symbol(f"library.{name}", address)
+        llvm.add_symbol(f"library.{name}", library(name))
+
+
+@cache
+def library(name: str) -> int:
+    """The address of one of the functions of ``LIBRARY``."""
+    found = ctypes.CDLL("ucrtbase" if os.name == "nt" else None)
+    place = ctypes.cast(getattr(found, name), ctypes.c_void_p).value
+    assert place is not None, "it is loaded"
+    return place

@@ -3,7 +3,7 @@
 For processors with registers of 16 float32: there a library of products leaves time on the table
 where both operands must be turned, as in ``x @ w.T``. A product takes terms in an order of its own,
 the same for all elements and whatever the number of threads, so results differ from the library's
-by rounding. Threads wait without spinning.
+by rounding.
 """
 
 from __future__ import annotations
@@ -11,15 +11,14 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Collection
 from functools import partial
-from threading import local
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from runtime.calculus.primitives.linear import MATMUL
-from runtime.engine.plan import native, threads
-from runtime.engine.plan.memory import HUGE
+from runtime.engine.plan import native
+from runtime.engine.plan.jobs import ROOM, Call, Job, cuts
 from runtime.engine.plan.native import machine
 from runtime.engine.plan.native.product import PRODUCT, Form, product, scratch_bytes
 from runtime.engine.plan.tasks import Arrays, PlainTask, Step, Task
@@ -45,12 +44,13 @@ WASTE = 1 / 8
 """Empty rows of tiles, for each row of a product, from which a library is faster at ``x @ w``."""
 
 EACH = 16
-"""Multiplications that take as long as what ``threads`` counts as the work on one element."""
+"""Multiplications that take as long as what ``jobs`` counts as the work on one element."""
+
+PARTS = 1
+"""Parts for each thread: each packs the rows anew."""
 
 _ROWS = 13
 """Rows of a tile: twice as many registers are sums, and 10 tiles make up 128 rows."""
-
-_scratch = local()
 
 
 def native_products(tasks: list[Task], kept: Collection[Value]) -> list[Task]:
@@ -120,10 +120,8 @@ class Multiplication:
         self._batch, self._operands = shape[:-2], (left, right)
         places = [_places(x, self._batch) for x in (left, right, left)]
         self._matrices = np.ascontiguousarray(np.stack(places, axis=-1))
-        self._call = product(form).call
-        self._scratch = scratch_bytes(form, chunk, block)
+        kernel = product(form).call
         panels = -(-columns // form.columns)
-        self._panels, self._work = len(self._matrices) * panels, math.prod(shape) * terms // EACH
         self._frame = machine.frame(
             PRODUCT,
             matrices=self._matrices,
@@ -139,7 +137,11 @@ class Multiplication:
             block=block,
             panels=panels,
         )
-        self._place = machine.address(self._frame)
+        work = math.prod(shape) * terms // EACH
+        place = machine.address(self._frame)
+        ranges = cuts(len(self._matrices) * panels, work, PARTS)
+        parts = [[Call(kernel, place, ROOM, *each)] for each in ranges]
+        self._job = Job(parts, work, scratch_bytes(form, chunk, block))
         self._target = 0
 
     def __call__(self, out: Array) -> None:
@@ -149,10 +151,7 @@ class Multiplication:
             self._frame[PRODUCT.index("out_row")] = out.strides[-2]
             self._matrices[:, 2] = _places(out, self._batch)
             self._target = target
-        threads.divided(self._share, self._panels, self._work)
-
-    def _share(self, start: int, stop: int) -> None:
-        self._call(self._place, _room(self._scratch), start, stop)
+        self._job()
 
 
 def _chunk(terms: int, lanes: int) -> int:
@@ -179,17 +178,3 @@ def _places(x: Array, batch: tuple[int, ...]) -> NDArray[np.int64]:
             along = np.arange(length).reshape(-1, *(1,) * (len(batch) - axis - 1))
             found += along * stride
     return found.reshape(-1)
-
-
-def _room(needed: int) -> int:
-    """The address of so many bytes that belong to this thread.
-
-    They lie in huge pages where the system has them: numpy asks for these from 4 MiB on. A tile
-    reads from many pages, of which small ones would be looked up again and again.
-    """
-    if getattr(_scratch, "size", 0) < needed:
-        _scratch.array = np.empty(max(needed, HUGE) + HUGE, np.uint8)
-        start = machine.address(_scratch.array)
-        _scratch.size, _scratch.place = needed, start + -start % HUGE
-    place: int = _scratch.place
-    return place

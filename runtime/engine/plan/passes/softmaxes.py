@@ -10,16 +10,20 @@ block of rows goes through all loops while it is in cache.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from runtime.calculus.kernels.transposing import contiguous
+from runtime.calculus.kernels.transposing import copy_transposed, is_transposed
 from runtime.calculus.primitives.reduce import LOG_SOFTMAX, SOFTMAX
-from runtime.engine.plan import native, threads
-from runtime.engine.plan.native import Operand, Operation, Recipe, compiled
-from runtime.engine.plan.tasks import PlainTask, Task
+from runtime.engine.plan import native
+from runtime.engine.plan.jobs import Call, Job, cuts
+from runtime.engine.plan.native import Operand, Operation, Recipe, address, compiled
+from runtime.engine.plan.native.logarithms import logarithms
+from runtime.engine.plan.native.machine import library
+from runtime.engine.plan.tasks import Arrays, PlainTask, Step, Task
 
 if TYPE_CHECKING:
     from runtime.calculus import Value
@@ -35,23 +39,33 @@ BLOCK = 1 << 17
 SHORTEST = 32
 """Elements of a row below which numpy is as fast."""
 
-_LARGEST = Recipe((Operand("float32", True),), (), (), ((0, "largest"),))
+_X, _OF_ROW = Operand("float32", True), Operand("float64", False)
+_LARGEST = Recipe((_X,), (), (), ((0, "largest"),))
 _POWERS = Recipe(
-    (Operand("float32", True), Operand("float32", False)),
-    (Operation("subtract", "float32", (0, 1)), Operation("exp", "float32", (2,))),
-    (3,),
-    ((3, "sum"),),
+    (_X, _OF_ROW),
+    (
+        Operation("cast", "float32", (1,)),
+        Operation("subtract", "float32", (0, 2)),
+        Operation("exp", "float32", (3,)),
+    ),
+    (4,),
+    ((4, "sum"),),
 )
 _SUMS = _POWERS._replace(results=())
 _QUOTIENTS = Recipe(
-    (Operand("float32", True), Operand("float32", False)),
-    (Operation("divide", "float32", (0, 1)),),
-    (2,),
+    (_X, _OF_ROW),
+    (Operation("cast", "float32", (1,)), Operation("divide", "float32", (0, 2))),
+    (3,),
 )
-_LOGARITHMS = Recipe(
-    (Operand("float32", True), Operand("float32", False), Operand("float32", False)),
-    (Operation("subtract", "float32", (0, 1)), Operation("subtract", "float32", (3, 2))),
-    (4,),
+_DIFFERENCES = Recipe(
+    (_X, _OF_ROW, _OF_ROW),
+    (
+        Operation("cast", "float32", (1,)),
+        Operation("cast", "float32", (2,)),
+        Operation("subtract", "float32", (0, 3)),
+        Operation("subtract", "float32", (5, 4)),
+    ),
+    (6,),
 )
 
 
@@ -67,7 +81,7 @@ def softmaxes(tasks: list[Task], kept: Collection[Value]) -> list[Task]:
 def _fits(task: PlainTask) -> bool:
     value = task.value
     return (
-        value.primitive in _KERNELS
+        value.primitive in (SOFTMAX, LOG_SOFTMAX)
         and value.dtype == "float32"
         and value.attributes["axis"] == len(value.shape) - 1
         and value.size >= LARGE
@@ -80,59 +94,75 @@ class SoftmaxTask(PlainTask):
 
     def __init__(self, task: PlainTask) -> None:
         super().__init__(task.value, task.inputs)
-        self.kernel = _KERNELS[task.value.primitive]
+
+    def bind(self, arrays: Arrays) -> list[Step]:
+        """One step."""
+        return [partial(self.filling(arrays), arrays[self.value])]
+
+    def filling(self, arrays: Arrays) -> Callable[[Array], None]:
+        """The kernels, in any array like the value."""
+        return Rows(arrays[self.inputs[0]], self.value.primitive is LOG_SOFTMAX)
 
 
-def _in_blocks(work: Callable[[Array, Array], None]) -> Callable[..., None]:
-    """A kernel that does work on blocks of rows ``(n, columns)`` of x and ``out``.
+class Rows:
+    """Computes the softmax of each row of ``x``, or its logarithm, in any array of its shape.
 
-    Rows with gaps are copied first.
+    Where elements of ``x`` don't lie in order, it is copied first.
     """
 
-    def kernel(x: Array, *, out: Array, axis: int) -> None:
-        columns = x.shape[-1]
-        rows, results = contiguous(x).reshape(-1, columns), out.reshape(-1, columns)
-        each = max(1, BLOCK // columns)
+    def __init__(self, x: Array, is_logarithm: bool) -> None:
+        self._source = x
+        self._x = x if x.flags.c_contiguous else np.empty(x.shape, x.dtype)
+        rows = self._x.reshape(-1, x.shape[-1])
+        count, columns = rows.shape
+        largest, totals = np.empty((2, count))
+        given, most, total = ((address(a), a.strides[0]) for a in (rows, largest, totals))
+        out = 0, rows.strides[0]
+        if is_logarithm:
+            stages = [
+                (compiled(_LARGEST), [given, most]),
+                (compiled(_SUMS), [given, most, total]),
+                (logarithms(), [(library("log"), total[0])]),
+                (compiled(_DIFFERENCES), [given, most, total, out]),
+            ]
+        else:
+            stages = [
+                (compiled(_LARGEST), [given, most]),
+                (compiled(_POWERS), [given, most, out, total]),
+                # In place: each element is read before it is written.
+                (compiled(_QUOTIENTS), [out, total, out]),
+            ]
+        self._frames = [np.array(places) for _, places in stages]
+        self._target = 0
+        each, work = max(1, BLOCK // columns), x.size * len(stages)
+        kernels = [
+            (kernel.call, address(frame))
+            for (kernel, _), frame in zip(stages, self._frames, strict=True)
+        ]
+        parts = [
+            [
+                Call(kernel, place, columns, first, min(first + each, stop))
+                for first in range(start, stop, each)
+                for kernel, place in kernels
+            ]
+            for start, stop in cuts(count, work)
+        ]
+        self._job = Job(parts, work, kept=(rows, largest, totals))
 
-        def share(start: int, stop: int) -> None:
-            for first in range(start, stop, each):
-                block = slice(first, min(first + each, stop))
-                work(rows[block], results[block])
-
-        threads.divided(share, len(rows), x.size)
-
-    return kernel
-
-
-@_in_blocks
-def _softmax(x: Array, out: Array) -> None:
-    largest = _folded(_LARGEST, x).astype(np.float32)
-    total = _folded(_POWERS, x, largest, out).astype(np.float32)
-    # In place: each element is read before it is written.
-    _go(_QUOTIENTS, out, total, out)
+    def __call__(self, out: Array) -> None:
+        """Compute in ``out``, whose elements lie in order."""
+        target = address(out)
+        if target != self._target:
+            for frame in self._frames:
+                frame[:, 0][frame[:, 0] == self._target] = target
+            self._target = target
+        if self._x is not self._source:
+            _copy(self._x, self._source)
+        self._job()
 
 
-@_in_blocks
-def _log_softmax(x: Array, out: Array) -> None:
-    largest = _folded(_LARGEST, x).astype(np.float32)
-    total = _folded(_SUMS, x, largest)
-    with np.errstate(all="ignore"):
-        log = np.log(total, out=total).astype(np.float32)
-    _go(_LOGARITHMS, x, largest, log, out)
-
-
-_KERNELS = {SOFTMAX: _softmax, LOG_SOFTMAX: _log_softmax}
-
-
-def _folded(recipe: Recipe, *arrays: Array) -> Array:
-    """The fold of each row."""
-    found = np.empty(len(arrays[0]))
-    _go(recipe, *arrays, found)
-    return found
-
-
-def _go(recipe: Recipe, *arrays: Array) -> None:
-    """Run a kernel on all rows of contiguous arrays."""
-    rows, columns = arrays[0].shape
-    frame = np.array([(x.__array_interface__["data"][0], x.strides[0]) for x in arrays])
-    compiled(recipe).call(frame.ctypes.data, columns, 0, rows)
+def _copy(copy: Array, x: Array) -> None:
+    if is_transposed(x):
+        copy_transposed(x, copy)
+    else:
+        np.copyto(copy, x)

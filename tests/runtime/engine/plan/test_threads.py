@@ -48,19 +48,6 @@ def test_work_runs_at_the_same_time_and_the_first_error_is_raised() -> None:
     assert sorted(done) == [1, 2]
 
 
-@pytest.mark.parametrize("number", [1, 2, 3, 9])
-def test_runs_make_up_the_whole(number: int) -> None:
-    threads.limit(number)
-    few: list[tuple[int, int]] = []
-    threads.divided(lambda start, stop: few.append((start, stop)), 100, 2 * threads.EACH - 1)
-    assert few == [(0, 100)]
-    for length in (0, 1, 2, 5, 100):
-        runs: list[tuple[int, int]] = []
-        threads.divided(lambda start, stop: runs.append((start, stop)), length, 10**9)  # noqa: B023
-        assert len(runs) <= number
-        assert sorted(i for start, stop in runs for i in range(start, stop)) == [*range(length)]
-
-
 @pytest.mark.parametrize("number", [1, 2, 3])
 def test_tiles_give_equal_bits_on_any_number_of_threads(number: int) -> None:
     threads.limit(number)

@@ -17,7 +17,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from runtime.engine.plan import native, threads
+from runtime.engine.plan import native
+from runtime.engine.plan.jobs import Call, Job, cuts
 from runtime.engine.plan.native import (
     Kernel,
     Operand,
@@ -122,18 +123,16 @@ class FusedTask(TiledTask):
         )
         kernel = compiled(self._recipe([inner > 0 for _, inner in layout.steps]))
         ends = [fold.end(arrays, part) for fold, part in zip(self.folds, parts, strict=True)]
-        shares = _shares(kernel, [address(frame) for frame in frames], layout)
+        calls = _parts(kernel, [address(frame) for frame in frames], layout)
         kept = whole, parts, frames  # alive, since only their addresses are used
+        job = Job(calls, _work(layout), kept=kept)
 
-        def run(_kept: object = kept) -> None:
-            if len(shares) == 1:
-                shares[0]()
-            else:
-                threads.together(shares)
+        def run() -> None:
+            job()
             for end in ends:
                 end()
 
-        return [*copies, run]
+        return [*copies, run if ends else job]
 
     def _recipe(self, spread: Sequence[bool]) -> Recipe:
         numbers = {x: i for i, x in enumerate(self.inputs)}
@@ -186,23 +185,19 @@ def _layout(arrays: Sequence[Array]) -> Layout | None:
     return Layout(lengths[-2], lengths[-1], 0, list(zip(*steps[-2:], strict=True)), sheets)
 
 
-def _shares(kernel: Kernel, frames: Sequence[int], layout: Layout) -> list[Step]:
-    """The share of rows of each thread, in all sheets, whose frames have these addresses; the short
-    row belongs to the last.
-    """
-    call = kernel.call
+def _work(layout: Layout) -> int:
+    return len(layout.sheets) * (layout.rows * layout.columns + layout.last)
 
-    def share(start: int, stop: int, last: bool) -> Step:
-        def run() -> None:
-            for frame in frames:
-                if start < stop:
-                    call(frame, layout.columns, start, stop)
-                if last and layout.last:
-                    call(frame, layout.last, stop, stop + 1)
 
-        return run
-
-    most = layout.rows * layout.columns * len(frames) // threads.EACH
-    count = max(1, min(threads.count(), layout.rows, most))
-    cuts = [layout.rows * i // count for i in range(count + 1)]
-    return [share(cuts[i], cuts[i + 1], i + 1 == count) for i in range(count)]
+def _parts(kernel: Kernel, frames: Sequence[int], layout: Layout) -> list[list[Call]]:
+    """Some rows of all sheets, whose frames have these addresses; the short row is in the last."""
+    call, columns, rows = kernel.call, layout.columns, layout.rows
+    parts = [
+        [Call(call, frame, columns, *cut) for frame in frames]
+        for cut in cuts(rows, _work(layout))
+        if rows
+    ]
+    if layout.last:
+        last = [Call(call, frame, layout.last, rows, rows + 1) for frame in frames]
+        parts = [*parts[:-1], [*(parts or [[]])[-1], *last]]
+    return parts

@@ -13,7 +13,7 @@ compared with the class, and nothing is written out.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
+from collections.abc import Collection, Hashable, Mapping, Sequence
 from functools import cached_property, partial
 from math import prod
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -26,7 +26,8 @@ from runtime.calculus.primitives.base import BROADCAST
 from runtime.calculus.primitives.elementwise import EXP
 from runtime.calculus.primitives.gather import ADD_ALONG, TAKE_ALONG
 from runtime.calculus.primitives.reduce import LOG_SOFTMAX, SOFTMAX, SUM
-from runtime.engine.plan import native, threads
+from runtime.engine.plan import native
+from runtime.engine.plan.jobs import ROOM, Call, Job, cuts
 from runtime.engine.plan.native import address, compiles
 from runtime.engine.plan.native.row_loops import Place, RowRecipe, compiled_rows, scratch_bytes
 from runtime.engine.plan.passes.elementwise.row_indices import (
@@ -213,13 +214,17 @@ class RowwiseTask(TiledTask):
         for number, fold in enumerate(sums):
             some = added[number * self.width : (number + 1) * self.width]
             ends.append(partial(_add_up, some, arrays[fold.task.value]))
-        share = _sharing(recipe, calls, bool(sums))
-        kept = whole, parts, frames  # alive, since only their addresses are used
+        job = Job(
+            _parts(recipe, calls, bool(sums), prod(shape)),
+            prod(shape),
+            scratch_bytes(recipe),
+            kept=(whole, parts, frames),  # only their addresses are used
+        )
 
-        def run(_kept: object = kept) -> None:
+        def run() -> None:
             for row in added:
                 row.fill(0)
-            threads.divided(share, len(calls) if sums else rows, prod(shape))
+            job()
             for end in ends:
                 end()
 
@@ -337,23 +342,17 @@ def _sheets(arrays: Sequence[Array], shape: Shape, most: int) -> list[Sheet]:
     return found
 
 
-def _sharing(
-    recipe: RowRecipe, calls: Sequence[tuple[int, int]], by_sheets: bool
-) -> Callable[[int, int], None]:
-    """What a thread does from one sheet, or row of all sheets, to another."""
-    call, size = compiled_rows(recipe).call, scratch_bytes(recipe)
-
-    def sheets(start: int, stop: int) -> None:
-        scratch = np.empty(size, np.uint8)
-        for frame, rows in calls[start:stop]:
-            call(frame, address(scratch), 0, rows)
-
-    def rows(start: int, stop: int) -> None:
-        scratch = np.empty(size, np.uint8)
-        for frame, _ in calls:
-            call(frame, address(scratch), start, stop)
-
-    return sheets if by_sheets else rows
+def _parts(
+    recipe: RowRecipe, sheets: Sequence[tuple[int, int]], by_sheets: bool, work: int
+) -> list[list[Call]]:
+    """The calls for sheets, given by their frames and rows: some sheets, or rows of all sheets, in
+    each part.
+    """
+    kernel = compiled_rows(recipe).call
+    some, rows = cuts(len(sheets), work), cuts(sheets[0][1], work)
+    if by_sheets or len(some) >= len(rows):
+        return [[Call(kernel, frame, ROOM, 0, n) for frame, n in sheets[a:b]] for a, b in some]
+    return [[Call(kernel, frame, ROOM, *cut) for frame, _ in sheets] for cut in rows]
 
 
 def _add_up(parts: Sequence[Array], out: Array) -> None:

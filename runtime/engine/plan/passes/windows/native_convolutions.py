@@ -19,8 +19,9 @@ from runtime.calculus.dtypes import FLOATS
 from runtime.calculus.primitives.convolution import CONV2D, CONV2D_W, CONV2D_X, Geometry
 from runtime.engine.plan import native
 from runtime.engine.plan.copies import copying, interleaving
-from runtime.engine.plan.correlations import EACH, correlate, divided, rounding, wide
+from runtime.engine.plan.correlations import EACH, correlate, rounding, wide
 from runtime.engine.plan.graph import Graph
+from runtime.engine.plan.jobs import divided
 from runtime.engine.plan.native.convolution import PRODUCTS, products, tile_for
 from runtime.engine.plan.native.machine import frame
 from runtime.engine.plan.rows import Phase, Rows, forward, transposed
@@ -319,13 +320,13 @@ class WeightGradientTask(_RowsTask):
             images=len(images),
             images_at_once=max(1, AT_ONCE // images[0].nbytes),
         )
-        kernel, work = products(tile), out[0].size * other.size // EACH
+        work, kept = out[0].size * other.size // EACH, (images, g, taps, vectors)
+        job = divided(products(tile), numbers, groups * blocks, work, kept)
         ones = np.ones(tile.lanes, images.dtype)
-        kept = images, g, taps, vectors
 
-        def run(_kept: object = kept) -> None:
+        def run() -> None:
             sums.fill(0)
-            divided(kernel, numbers, groups * blocks, work)
+            job()
             found = np.matmul(sums.reshape(-1, tile.lanes), ones).reshape(shape[:-1])
             found = found[:, :, : offsets.size].swapaxes(2, 3)
             found = found.reshape(groups, -1, offsets.size)[:, :filters]

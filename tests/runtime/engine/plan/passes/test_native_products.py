@@ -11,7 +11,7 @@ import pytest
 
 from runtime.calculus import Trace, Value
 from runtime.calculus.primitives.base import LEAF
-from runtime.engine.plan import passes, threads
+from runtime.engine.plan import jobs, passes, threads
 from runtime.engine.plan.passes.native_products import Multiplication, ProductTask
 from runtime.engine.plan.plan import Plan
 
@@ -101,7 +101,8 @@ def test_stacks_of_matrices_repeat_what_is_broadcast(b: tuple[int, ...]) -> None
 
 
 def test_the_number_of_threads_changes_no_bit(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(threads, "EACH", 1)
+    monkeypatch.setattr(jobs, "WAKE", 1)
+    monkeypatch.setattr(jobs, "PART", 1)
     product = Product((5, 30, 60), (5, 60, 100), turned=(False, True))
     plan = Plan([product.value], (passes.native_products,))
     found = []

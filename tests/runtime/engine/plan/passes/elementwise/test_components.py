@@ -10,7 +10,7 @@ import pytest
 from runtime.calculus import Trace, Value, sweep
 from runtime.calculus.primitives.base import LEAF
 from runtime.engine.norms import norm_of
-from runtime.engine.plan import passes, threads
+from runtime.engine.plan import jobs, passes, threads
 from runtime.engine.plan.passes.elementwise.components import ComponentsTask
 from runtime.engine.plan.plan import Plan
 
@@ -78,7 +78,8 @@ def test_sums_over_every_axis() -> None:
 
 @pytest.mark.parametrize("number", [1, 2, 3])
 def test_rows_are_shared_by_threads(number: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(threads, "EACH", 1)
+    monkeypatch.setattr(jobs, "WAKE", 1)
+    monkeypatch.setattr(jobs, "PART", 1)
     outcomes = []
     for count in (1, number):
         trace = Trace()

@@ -13,7 +13,7 @@ from runtime.calculus import Trace, Value, sweep
 from runtime.calculus.primitives.base import LEAF
 from runtime.diagram import MAIN, Diagram, Page, PortName
 from runtime.engine import Session
-from runtime.engine.plan import passes, threads
+from runtime.engine.plan import jobs, passes, threads
 from runtime.engine.plan.passes.elementwise.rowwise import RowwiseTask
 from runtime.engine.plan.plan import Plan
 
@@ -101,7 +101,8 @@ def test_what_is_no_number_stays_in_its_row() -> None:
 @pytest.mark.parametrize("number", [1, 2, 3])
 def test_long_rows_are_shared_by_threads(number: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """Each has scratch memory of its own."""
-    monkeypatch.setattr(threads, "EACH", 1)
+    monkeypatch.setattr(jobs, "WAKE", 1)
+    monkeypatch.setattr(jobs, "PART", 1)
     trace = Trace()
     x, classes = leaf(trace, 9, 5000), leaf(trace, 9, dtype="int64")
     rng = np.random.default_rng(0)

@@ -14,7 +14,7 @@ from runtime.calculus import Trace, Value
 from runtime.calculus.primitives.base import LEAF
 from runtime.engine import Session
 from runtime.engine.norms import norm_of, rms
-from runtime.engine.plan import native, passes, threads
+from runtime.engine.plan import jobs, native, passes, threads
 from runtime.engine.plan.native import Kernel, Recipe, compiled
 from runtime.engine.plan.passes.elementwise import fused as fused_tasks
 from runtime.engine.plan.passes.elementwise.fused import FusedTask
@@ -69,7 +69,8 @@ def small(monkeypatch: pytest.MonkeyPatch) -> None:
     module = importlib.import_module("runtime.engine.plan.passes.elementwise.fused")
     for name, size in {"LARGE": 64, "COLUMNS": 48, "SHORTEST": 5}.items():
         monkeypatch.setattr(module, name, size)
-    monkeypatch.setattr(threads, "EACH", 1)
+    monkeypatch.setattr(jobs, "WAKE", 1)
+    monkeypatch.setattr(jobs, "PART", 1)
 
 
 def run(outputs: list[Value], numbers: dict[Value, Any], *which: Any) -> list[Any]:

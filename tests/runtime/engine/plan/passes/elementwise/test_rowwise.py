@@ -11,7 +11,7 @@ import pytest
 from runtime.calculus import Trace, Value, sweep
 from runtime.calculus.primitives.base import LEAF
 from runtime.engine.norms import norm_of
-from runtime.engine.plan import passes, threads
+from runtime.engine.plan import jobs, passes, threads
 from runtime.engine.plan.passes.elementwise.rowwise import RowwiseTask
 from runtime.engine.plan.plan import Plan
 
@@ -123,7 +123,8 @@ def test_no_number_is_no_number_in_its_row_alone() -> None:
 
 @pytest.mark.parametrize("number", [1, 2, 3])
 def test_rows_are_shared_by_threads(number: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(threads, "EACH", 1)
+    monkeypatch.setattr(jobs, "WAKE", 1)
+    monkeypatch.setattr(jobs, "PART", 1)
     trace = Trace()
     x = leaf(trace, 3, 7, 64)
     y = trace.xp.softmax(x, -1) * 3

@@ -11,7 +11,7 @@ import pytest
 from runtime.calculus import Trace, Value, sweep
 from runtime.calculus.primitives.base import LEAF
 from runtime.calculus.primitives.convolution import Geometry
-from runtime.engine.plan import passes, threads
+from runtime.engine.plan import jobs, passes, threads
 from runtime.engine.plan.native import machine
 from runtime.engine.plan.native.convolution import correlation
 from runtime.engine.plan.passes.windows.native_convolutions import (
@@ -145,7 +145,8 @@ def test_what_is_no_number_goes_where_the_kernels_let_it_go(
 def test_results_do_not_depend_on_the_number_of_threads(
     eager: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(threads, "EACH", 1)
+    monkeypatch.setattr(jobs, "WAKE", 1)
+    monkeypatch.setattr(jobs, "PART", 1)
     three = Three(3, 2, 9, (12, 20), Geometry((3, 3), (1, 2), ((1, 1), (1, 1))), groups=2)
     found = []
     for number in (1, 2, 7):

@@ -11,7 +11,7 @@ import pytest
 from runtime.calculus import Trace, Value, sweep
 from runtime.calculus.primitives.base import LEAF
 from runtime.calculus.primitives.convolution import Geometry
-from runtime.engine.plan import passes, threads
+from runtime.engine.plan import jobs, passes, threads
 from runtime.engine.plan.native import machine
 from runtime.engine.plan.passes.windows.poolings import PoolTask, SharesTask, SpreadTask
 from runtime.engine.plan.plan import Plan
@@ -122,7 +122,8 @@ def test_any_length_of_rows_on_any_machine(
 def test_results_do_not_depend_on_the_number_of_threads(
     eager: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(threads, "EACH", 1)
+    monkeypatch.setattr(jobs, "WAKE", 1)
+    monkeypatch.setattr(jobs, "PART", 1)
     pooled = Pooled("max_pool", (3, 5, 8, 20), window=(2, 2), stride=(2, 2))
     given = (np.random.default_rng(0).standard_normal(9999).astype(np.float32),) * 2
     expected = pooled.run(given)

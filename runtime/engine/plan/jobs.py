@@ -1,0 +1,109 @@
+"""Jobs: calls of machine code that threads share where there are enough."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from runtime.engine.plan import threads
+from runtime.engine.plan.native import sharing
+from runtime.engine.plan.native.machine import address, frame
+from runtime.engine.plan.team import own_room, team
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from runtime.engine.plan.native import Kernel
+
+ROOM = sharing.ROOM
+"""The argument of a call that stands for the room of the thread that makes it."""
+
+PART = 1 << 14
+"""Work that is worth giving to a thread that is awake: elements, at some operations for each."""
+
+WAKE = 1 << 17
+"""Work that is worth waking a thread for."""
+
+EACH = 4
+"""Parts for each thread, where cutting costs nothing: who is late leaves more to the others."""
+
+
+class Call(NamedTuple):
+    """One call ``kernel(frame, argument, start, stop)``; ``frame`` is an address."""
+
+    kernel: Callable[..., None]
+    frame: int
+    argument: int
+    start: int
+    stop: int
+
+
+class Job:
+    """A step that makes all calls, in parts which several threads may take in any order.
+
+    ``work`` is counted as for ``PART``; ``room`` is the number of bytes that each thread has for
+    calls with the argument ``ROOM``; ``kept`` stays alive with the job.
+    """
+
+    def __init__(
+        self, parts: Sequence[Sequence[Call]], work: int, room: int = 0, kept: object = None
+    ) -> None:
+        calls = [call for part in parts for call in part]
+        self._kept = kept, [call.kernel for call in calls]
+        numbers = [(_place(kernel), *others) for kernel, *others in calls]
+        self._calls = np.array(numbers, np.int64).reshape(-1, len(sharing.CALL))
+        self._bounds = np.array([0, *itertools.accumulate(map(len, parts))], np.int64)
+        self._helpers = min(most(work), len(parts)) - 1
+        self._room = room
+        self._job = frame(
+            sharing.JOB,
+            calls=self._calls,
+            bounds=self._bounds,
+            count=len(parts),
+            wakes=max(0, work // WAKE - 1),
+        )
+        self.place = address(self._job)
+        """The address of the job."""
+        self._only = calls[0] if len(calls) == 1 else None
+
+    def __call__(self) -> None:
+        """Make all calls."""
+        if self._helpers > 0:
+            team().share(self.place, self._helpers, self._room)
+        elif self._only is not None:
+            kernel, place, argument, start, stop = self._only
+            kernel(place, own_room(self._room) if argument == ROOM else argument, start, stop)
+        else:
+            sharing.share()(0, self.place, own_room(self._room), 0)
+
+
+def most(work: int) -> int:
+    """The number of threads that so much work is worth."""
+    return max(1, min(threads.count(), work // PART))
+
+
+def cuts(length: int, work: int, each: int = EACH) -> list[tuple[int, int]]:
+    """Ranges that make up 0 … length, one if the work is not worth several threads."""
+    count = most(work)
+    if count > 1:
+        count = max(1, min(length, work // PART, count * each))
+    bounds = [length * i // count for i in range(count + 1)]
+    return list(itertools.pairwise(bounds))
+
+
+def divided(
+    kernel: Kernel, numbers: NDArray[np.int64], length: int, work: int, kept: object = None
+) -> Job:
+    """A job that calls a kernel with this frame from 0 to a length."""
+    place = address(numbers)
+    parts = [[Call(kernel.call, place, 0, *cut)] for cut in cuts(length, work)]
+    return Job(parts, work, kept=(numbers, kept))
+
+
+def _place(kernel: Any) -> int:
+    """The address of a kernel."""
+    place: int = kernel.place
+    return place

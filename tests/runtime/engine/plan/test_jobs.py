@@ -1,0 +1,130 @@
+"""Jobs: all calls once, on any number of threads, from any number of callers."""
+
+from __future__ import annotations
+
+import ctypes
+import threading
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+import pytest
+
+from runtime.engine.plan import jobs, threads
+from runtime.engine.plan.jobs import ROOM, Call, Job, cuts
+
+pytest.importorskip("llvmlite")
+
+PROTOTYPE = ctypes.CFUNCTYPE(None, ctypes.c_void_p, *[ctypes.c_int64] * 3)
+
+
+@pytest.fixture(autouse=True)
+def small(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Every job is worth two threads."""
+    monkeypatch.setattr(jobs, "PART", 1)
+    monkeypatch.setattr(jobs, "WAKE", 1)
+    threads.limit(2)
+    yield
+    threads.limit(None)
+
+
+def kernel(work: Callable[[int, int, int], object]) -> Callable[..., None]:
+    """A kernel that calls back, with the argument, start and stop."""
+    found = PROTOTYPE(lambda _, argument, start, stop: work(argument, start, stop) and None)
+    found.place = ctypes.cast(found, ctypes.c_void_p).value  # type: ignore[attr-defined]  # as compiled ones have
+    return found
+
+
+def job(work: Callable[[int, int, int], object], parts: int, room: int = 0) -> Job:
+    call = kernel(work)
+    argument = ROOM if room else 7
+    return Job([[Call(call, 0, argument, i, i + 1)] for i in range(parts)], 10**6, room)
+
+
+@pytest.mark.parametrize("number", [1, 2, 3, 9])
+def test_ranges_make_up_the_whole(number: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(jobs, "PART", 100)
+    threads.limit(number)
+    assert cuts(100, 199) == [(0, 100)]
+    for length in (0, 1, 2, 5, 100):
+        found = cuts(length, 10**9)
+        assert len(found) <= max(1, number * jobs.EACH)
+        assert [i for start, stop in found for i in range(start, stop)] == [*range(length)]
+    assert len(cuts(1000, 300)) <= 3  # no part is worth less than giving it away
+
+
+def test_a_little_work_is_done_by_the_caller() -> None:
+    threads.limit(1)
+    found: list[int] = []
+    job(lambda *_: found.append(threading.get_ident()), 5)()
+    assert found == [threading.get_ident()] * 5
+
+
+@pytest.mark.parametrize("number", [1, 2])
+def test_all_calls_are_made_once_and_those_of_a_part_in_order(number: int) -> None:
+    threads.limit(number)
+    found: list[tuple[int, int, int]] = []
+    call = kernel(lambda *given: found.append(given))
+    parts = [[Call(call, 0, 10 * i + j, i, j) for j in range(3)] for i in range(20)]
+    Job(parts, 10**6)()
+    assert len(found) == 60
+    for i in range(20):
+        assert [x for x in found if x[1] == i] == [(10 * i + j, i, j) for j in range(3)]
+
+
+def test_parts_are_done_at_the_same_time() -> None:
+    meet = threading.Barrier(2, timeout=60)
+    for _ in range(3):
+        job(lambda *_: meet.wait(), 2)()
+    assert not meet.broken
+
+
+def test_each_thread_has_room_of_its_own() -> None:
+    meet = threading.Barrier(2, timeout=60)
+    for size in (1000, 10_000_000):
+        found: list[int] = []
+
+        def write(room: int, start: int, stop: int, size: int = size) -> None:
+            ctypes.memset(room, start, size)
+            meet.wait()
+            whole = ctypes.string_at(room, size)
+            assert whole == bytes([start]) * size
+            found.append(room)  # noqa: B023
+
+        job(write, 2, size)()
+        assert len(set(found)) == 2
+
+
+def test_several_callers_share_at_once() -> None:
+    """Also one within a part of another's: whoever finds the team at work does its work alone."""
+
+    def outer(_: int, start: int, stop: int) -> None:
+        with ThreadPoolExecutor(1) as pool:
+            inner: list[int] = []
+            pool.submit(job(lambda *given: inner.append(given[1]), 4)).result()
+            assert sorted(inner) == [0, 1, 2, 3]
+            done.append(start)
+
+    done: list[int] = []
+    job(outer, 3)()
+    assert sorted(done) == [0, 1, 2]
+
+
+def test_jobs_one_after_another_from_several_threads_lose_nothing() -> None:
+    """Machine code, whose parts take no longer than the protocol between threads does."""
+    from runtime.engine.plan.native.logarithms import logarithms
+    from runtime.engine.plan.native.machine import frame, library
+
+    def work(seed: int) -> None:
+        expected = np.random.default_rng(seed).random(64) + 0.5
+        numbers = expected.copy()
+        places = frame(("log", "numbers"), log=library("log"), numbers=numbers)
+        step = jobs.divided(logarithms(), places, 64, 10**6)
+        for _ in range(300):
+            numbers[:] = expected
+            step()
+            np.testing.assert_allclose(numbers, np.log(expected), rtol=1e-15)
+
+    with ThreadPoolExecutor(4) as pool:
+        for done in [pool.submit(work, seed) for seed in range(8)]:
+            done.result()

@@ -1,0 +1,152 @@
+"""The team's threads: asleep when there is nothing to do, gone when the process ends."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import threading
+import time
+
+import pytest
+
+from runtime.engine.plan.team import Team, team
+from tests.runtime.engine.plan.test_jobs import job, small
+
+pytest.importorskip("llvmlite")
+
+__all__ = ["small"]
+
+PROGRAM = """
+import atexit, os, sys, threading
+import numpy as np
+
+def gone():
+    names = [thread.name for thread in threading.enumerate()]
+    assert not any(name.startswith("gradwire") for name in names), names
+
+atexit.register(gone)  # runs after what is registered later
+from runtime.engine.plan import jobs, threads
+from tests.runtime.engine.plan.test_jobs import job
+jobs.PART = jobs.WAKE = 1
+threads.limit(2)
+
+def meet():
+    barrier = threading.Barrier(2, timeout=60)
+    job(lambda *_: barrier.wait(), 2)()
+
+"""
+
+
+def run(code: str) -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", PROGRAM + code], capture_output=True, text=True, timeout=120
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+def processor_time(thread: threading.Thread) -> float:
+    assert thread.ident is not None
+    return time.clock_gettime(time.pthread_getcpuclockid(thread.ident))
+
+
+def two_at_once() -> None:
+    meet = threading.Barrier(2, timeout=60)
+    job(lambda *_: meet.wait(), 2)()
+
+
+@pytest.mark.skipif(not hasattr(time, "pthread_getcpuclockid"), reason="needs clocks of threads")
+def test_threads_take_no_time_while_there_is_no_work() -> None:
+    two_at_once()
+    before = [processor_time(thread) for thread in team().threads]
+    assert before
+    time.sleep(1)
+    after = [processor_time(thread) for thread in team().threads]
+    assert sum(after) - sum(before) < 0.05
+
+
+def test_a_caller_sleeps_until_others_are_done() -> None:
+    meet, caller = threading.Barrier(2, timeout=60), threading.get_ident()
+
+    def work(*_: int) -> None:
+        meet.wait()
+        if threading.get_ident() != caller:
+            time.sleep(0.5)
+
+    start, before = time.perf_counter(), time.thread_time()
+    job(work, 2)()
+    assert time.perf_counter() - start >= 0.5
+    assert time.thread_time() - before < 0.2
+
+
+def test_threads_that_are_not_asked_stay_out() -> None:
+    two_at_once()
+    found: set[int] = set()
+    work = job(lambda *_: (found.add(threading.get_ident()), time.sleep(0.001)), 20)
+    team().share(work.place, 0, 0)
+    assert found == {threading.get_ident()}
+
+
+def test_without_threads_the_caller_works_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(thread: threading.Thread) -> None:
+        raise RuntimeError("can't start new thread")
+
+    monkeypatch.setattr(threading.Thread, "start", refuse)
+    found: list[int] = []
+    work = job(lambda _, start, stop: found.append(start), 4)
+    alone = Team(3)
+    for _ in range(2):
+        alone.share(work.place, 2, 100)
+    assert (found, alone.size) == ([0, 1, 2, 3] * 2, 0)
+
+
+def test_a_team_that_has_ended_leaves_the_work_to_the_caller() -> None:
+    own, found = Team(2), set()
+    meet = threading.Barrier(3, timeout=60)
+    three = job(lambda *_: meet.wait(), 3)
+    own.share(three.place, 2, 0)
+    started = own.threads
+    assert len(started) == 2
+    own.end()
+    assert not any(thread.is_alive() for thread in started)
+    alone = job(lambda *_: found.add(threading.get_ident()), 4)
+    own.share(alone.place, 2, 0)
+    assert found == {threading.get_ident()}
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="no forks here")
+def test_a_process_that_forks_goes_on_and_so_does_the_new_one() -> None:
+    run("""
+import warnings
+warnings.simplefilter("ignore")  # forks of processes with threads
+meet()
+within = threading.Thread(target=lambda: [meet() for _ in range(200)])
+within.start()
+for _ in range(5):
+    child = os.fork()
+    if not child:
+        meet()
+        os._exit(0)
+    assert os.waitpid(child, 0)[1] == 0
+within.join()
+""")
+
+
+def test_a_process_ends_in_the_middle_of_work() -> None:
+    run("""
+from runtime.engine.plan.native.logarithms import logarithms
+from runtime.engine.plan.native.machine import frame, library
+
+meet()
+numbers = np.ones(100_000)
+places = frame(("log", "numbers"), log=library("log"), numbers=numbers)
+step = jobs.divided(logarithms(), places, numbers.size, 10**6)
+
+def work():
+    while True:
+        step()
+
+threading.Thread(target=work, daemon=True).start()
+for _ in range(100):
+    step()
+""")

@@ -26,6 +26,10 @@ Places: TypeAlias = tuple[Any, ...]
 """An index that begins with an Ellipsis."""
 
 
+LONG = 128
+"""Places of a window in an image from which a product for it alone is fast."""
+
+
 class Geometry(NamedTuple):
     """How a window moves over an image: all in elements, (rows, columns)."""
 
@@ -113,14 +117,14 @@ def _ends(geometry: Geometry, image: Any, patches: Any) -> bool:
 
 
 def columns_shape(x: Shape, geometry: Geometry) -> Shape:
-    """Shape of the columns of images ``x``: (N, window rows, window columns, C, rows, columns)."""
-    return (x[0], *geometry.window, x[1], *geometry.output((x[2], x[3])))
+    """Shape of the columns of images ``x``: (C, window rows, window columns, N, rows, columns)."""
+    return (x[1], *geometry.window, x[0], *geometry.output((x[2], x[3])))
 
 
 def columns_of(x: Any, geometry: Geometry) -> Any:
     """The columns of images: a view of those of single elements, else written out."""
     if geometry.is_pointwise:
-        return x[:, None, None]
+        return x.swapaxes(0, 1)[:, None, None]
     columns = np.empty(columns_shape(x.shape, geometry), x.dtype)
     fill_columns(x, columns, geometry)
     return columns
@@ -128,39 +132,61 @@ def columns_of(x: Any, geometry: Geometry) -> Any:
 
 def fill_columns(x: Any, columns: Any, geometry: Geometry) -> None:
     """Write out all windows of the images, which makes convolution a matrix product."""
-    _windows_into(x, columns.transpose(1, 2, 0, 3, 4, 5), geometry, 0.0)
+    _windows_into(x, columns.transpose(1, 2, 3, 0, 4, 5), geometry, 0.0)
 
 
 def convolve(columns: Any, w: Any, out: Any, groups: int) -> None:
-    """``out = w · columns``, one product an image and group."""
-    n, kh, kw, channels, *places = columns.shape
-    size = math.prod(places)
-    each, filters = channels // groups, w.shape[0] // groups
-    depth = kh * kw * each
-    results = out.reshape(n, w.shape[0], size)
-    for group in range(groups):
-        part = columns[:, :, :, group * each : (group + 1) * each].reshape(n, depth, size)
-        rows = slice(group * filters, (group + 1) * filters)
-        np.matmul(_as_rows(w[rows]), part, out=results[:, rows])
+    """``out = w · columns``, one product a group, or one for each image that lies so already."""
+    for rows, part in _groups(columns, w.shape[0], groups):
+        weights, results = _as_rows(w[rows]), _matrices(out[:, rows])
+        if _apart(part):
+            np.matmul(weights, part.swapaxes(0, 1), out=results)
+        else:
+            products = np.matmul(weights, part.reshape(len(part), -1))
+            results[...] = products.reshape(len(weights), *part.shape[1:]).swapaxes(0, 1)
 
 
 def weight_gradient(columns: Any, g: Any, out: Any, groups: int) -> None:
     """``out = Σ g · columnsᵀ`` over the images: the transpose of ``convolve`` in w."""
-    n, kh, kw, channels, *places = columns.shape
-    size = math.prod(places)
-    each, filters = channels // groups, out.shape[0] // groups
-    depth = kh * kw * each
-    gradients = g.reshape(n, out.shape[0], size)
+    for rows, part in _groups(columns, out.shape[0], groups):
+        gradients = _matrices(g[:, rows])
+        if _apart(part):
+            products = np.matmul(gradients[0], part[:, 0].T)
+            for image in range(1, len(gradients)):
+                products += np.matmul(gradients[image], part[:, image].T)
+        else:
+            products = np.matmul(_beside(gradients), part.reshape(len(part), -1).T)
+        out[rows] = products.reshape(out[rows].shape)
+
+
+def _groups(columns: Any, filters: int, groups: int) -> Iterator[tuple[slice, Any]]:
+    """The filters of each group, and its columns: (products, N, places)."""
+    channels, kh, kw, n, *places = columns.shape
+    each, some = channels // groups, filters // groups
     for group in range(groups):
-        part = columns[:, :, :, group * each : (group + 1) * each].reshape(n, depth, size)
-        rows = slice(group * filters, (group + 1) * filters)
-        products = np.matmul(gradients[:, rows], part.swapaxes(1, 2)).sum(0)
-        out[rows] = products.reshape(filters, kh, kw, each).transpose(0, 3, 1, 2)
+        part = columns[group * each : (group + 1) * each]
+        rows = slice(group * some, (group + 1) * some)
+        yield rows, part.reshape(each * kh * kw, n, math.prod(places))
+
+
+def _apart(columns: Any) -> bool:
+    """Whether the columns of each image are better multiplied alone than copied beside others."""
+    return columns.shape[2] >= LONG and not columns.flags.c_contiguous
+
+
+def _matrices(images: Any) -> Any:
+    """Images (N, C, rows, columns) as matrices (N, C, places): a view."""
+    return images.reshape(*images.shape[:2], math.prod(images.shape[2:]))
+
+
+def _beside(matrices: Any) -> Any:
+    """Matrices (N, C, places) beside each other: (C, N · places)."""
+    return matrices.swapaxes(0, 1).reshape(matrices.shape[1], -1)
 
 
 def _as_rows(w: Any) -> Any:
     """Weights (filters, C, rows, columns) as a matrix whose columns go with ``fill_columns``."""
-    return w.transpose(0, 2, 3, 1).reshape(w.shape[0], math.prod(w.shape[1:]))
+    return w.reshape(w.shape[0], math.prod(w.shape[1:]))
 
 
 def _conv_kernel(x: Any, w: Any, *, out: Any, geometry: Geometry, groups: int) -> None:
@@ -176,20 +202,17 @@ def _conv_w_kernel(
 def _conv_x_kernel(
     g: Any, w: Any, *, out: Any, shape: Shape, geometry: Geometry, groups: int
 ) -> None:
-    n, kh, kw, channels, *places = columns_shape(shape, geometry)
-    size = math.prod(places)
+    channels, kh, kw, n, *places = columns_shape(shape, geometry)
     each, filters = channels // groups, w.shape[0] // groups
-    gradients = g.reshape(n, w.shape[0], size)
     for group in range(groups):
         rows = slice(group * filters, (group + 1) * filters)
         part = out[:, group * each : (group + 1) * each]
-        if geometry.is_pointwise:
-            products = part.reshape(n, each, size)
-            np.matmul(_as_rows(w[rows]).T, gradients[:, rows], out=products)
+        weights, gradients = _as_rows(w[rows]).T, _matrices(g[:, rows])
+        if geometry.is_pointwise and gradients.shape[2] >= LONG:
+            np.matmul(weights, gradients, out=_matrices(part))
             continue
-        products = np.matmul(_as_rows(w[rows]).T, gradients[:, rows])
-        patches = products.reshape(n, kh, kw, each, *places).transpose(1, 2, 0, 3, 4, 5)
-        _fold_into(patches, part, geometry)
+        patches = np.matmul(weights, _beside(gradients)).reshape(each, kh, kw, n, *places)
+        _fold_into(patches.transpose(1, 2, 3, 0, 4, 5), part, geometry)
 
 
 def _conv_infer(x: Value, w: Value, *, geometry: Geometry, groups: int) -> tuple[Shape, str]:

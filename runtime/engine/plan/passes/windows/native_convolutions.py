@@ -39,7 +39,14 @@ SHORTEST = 8
 """Results in a row below which columns and a matrix product are faster."""
 
 SHORT = 4
-"""Results in a row below which they are so for groups, and for gradients of images."""
+"""Results in a row below which they are so for groups, and for gradients of images by few weights.
+"""
+
+MANY = 1 << 15
+"""Weights that are many."""
+
+WIDE = 1 << 12
+"""Weights of single elements from which their matrix product is faster."""
 
 AT_ONCE = 1 << 19
 """Bytes of images that a second-level cache holds while weights are multiplied."""
@@ -115,9 +122,13 @@ def _fits(value: Value) -> bool:
     places = geometry.output((images[2], images[3]))
     if images[0] * math.prod(weights) * math.prod(places) < LARGE:
         return False
+    groups = value.attributes["groups"]
+    if geometry.window == (1, 1) and groups == 1 and math.prod(weights) >= WIDE:
+        return False
     if value.primitive is CONV2D_X:
-        return images[3] // geometry.stride[1] >= SHORT
-    return places[1] >= (SHORT if value.attributes["groups"] > 1 else SHORTEST)
+        few = groups > 1 or math.prod(weights) < MANY
+        return images[3] // geometry.stride[1] >= (SHORT if few else SHORTEST)
+    return places[1] >= (SHORT if groups > 1 else SHORTEST)
 
 
 class SharedRows:

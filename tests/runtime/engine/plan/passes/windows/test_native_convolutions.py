@@ -364,3 +364,12 @@ def test_images_are_laid_out_by_whoever_comes_first(eager: None) -> None:
     assert tasks_of(plan).count(ConvolutionTask) == 2
     found, expected = both([y], layer.numbers())
     np.testing.assert_allclose(found[0], expected[0], rtol=1e-5, atol=1e-5)
+
+
+def test_products_of_many_channels_are_left_to_the_library() -> None:
+    """Of single elements, whatever the step; and of short rows by many weights."""
+    pointwise = Geometry((1, 1)), Geometry((1, 1), (2, 2))
+    for case in (*(Three(2, 64, 64, (28, 28), geometry) for geometry in pointwise),
+                 Three(2, 64, 64, (7, 7), Geometry((3, 3), padding=((1, 1), (1, 1))))):  # fmt: skip
+        plan = Plan(case.outputs, (passes.native_convolutions,))
+        assert NATIVE.isdisjoint(type(task) for _, task in plan.parts)

@@ -225,6 +225,18 @@ class Memory:
             self._release(task, position)
         return working
 
+    def reserve(self, value: Value) -> int:
+        """Count the bytes of a value, and return those of all so far.
+
+        Raises RunError with its block where there is not enough memory.
+        """
+        size = value.size * NUMPY[value.dtype].itemsize
+        needed = self._before + self.bytes + size
+        if needed > machine_bytes():
+            raise not_enough(value, needed, ", with what the other blocks take")
+        self.bytes += size
+        return needed
+
     def _find_lifetimes(self, tasks: Sequence[Task], kept: Collection[Value]) -> None:
         for position, task in enumerate(tasks):
             for value in task.values:
@@ -302,10 +314,7 @@ class Memory:
         at = bisect_left(self._free, (size,))
         if at < len(self._free) and self._free[at][0] <= 2 * size:
             return self._free.pop(at)[2]
-        needed = self._before + self.bytes + size
-        if needed > machine_bytes():
-            raise not_enough(value, needed, ", with what the other blocks take")
-        self.bytes += size
+        needed = self.reserve(value)
         if not _LARGE <= size <= 2 * HUGE or needed + _REGION > machine_bytes():
             return allocate(value, (size,), np.dtype(np.uint8))
         return self._cut(value, size)

@@ -19,6 +19,7 @@ from runtime.engine.interruption import until_cancelled
 from runtime.engine.plan.memory import Memory, allocate, side_by_side
 from runtime.engine.plan.overwriting import free_places
 from runtime.engine.plan.passes import DEFAULT, Pass
+from runtime.engine.plan.passes.elementwise.tiles import TiledTask
 from runtime.engine.plan.passes.lookups import sparse_lookups
 from runtime.engine.plan.simplify import simplify
 from runtime.engine.plan.sparse.reading import rows_reader
@@ -116,8 +117,8 @@ class Plan:
             for task_pass in passes:
                 tasks = task_pass(tasks, kept)
             placed = free_places(placed, self.leaves, tasks)
-            tasks = self._given_away(tasks, kept - placed.keys())
             memory = Memory(self._arrays, placed)
+            tasks = self._given_away(tasks, kept - placed.keys(), memory)
             working = memory.allot(tasks, kept - self._fresh.keys())
             for task in (*working, *self._copies(places)):
                 steps = task.bind(self._arrays)
@@ -193,24 +194,28 @@ class Plan:
         """Number of steps."""
         return len(self._steps)
 
-    def _given_away(self, tasks: list[Task], kept: Collection[Value]) -> list[Task]:
+    def _given_away(self, tasks: list[Task], kept: Collection[Value], memory: Memory) -> list[Task]:
         """Compute large results that no task reads into new memory each run, to save a copy."""
         read = {x for task in tasks for x in task.inputs}
         result: list[Task] = []
         for task in tasks:
-            memory = None
-            if (
-                isinstance(task, PlainTask | SparseTask)
-                and task.value in kept
-                and task.value not in read
-                and not task.value.primitive.view
-                and task.value.size >= WORTH_GIVING
-            ):
-                memory = self._fresh[task.value] = FreshMemory(task.value)
+            given = {
+                value: FreshMemory(value)
+                for value in task.givable
+                if value in kept
+                and value not in read
+                and not value.primitive.view
+                and value.size >= WORTH_GIVING
+            }
+            self._fresh |= given
+            for value in given:
+                memory.reserve(value)
             if isinstance(task, SparseTask):
-                task.settle(memory)
-            elif isinstance(task, PlainTask) and memory is not None:
-                task = FreshTask(task, memory)
+                task.settle(given.get(task.value))
+            elif isinstance(task, PlainTask) and given:
+                task = FreshTask(task, given[task.value])
+            elif isinstance(task, TiledTask) and given:
+                task.give(given)
             result.append(task)
         return result
 

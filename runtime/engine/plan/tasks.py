@@ -43,6 +43,8 @@ class Task:
     """Whether values of one shape and dtype lie side by side in memory."""
     divides_products: bool = False
     """Whether threads of the engine's own take parts of a product of matrices."""
+    givable: Sequence[Value] = ()
+    """Values that it can leave in new memory in each run, which is the caller's from then on."""
 
     @property
     def owner(self) -> Any:
@@ -75,7 +77,7 @@ class PlainTask(Task):
 
     def __init__(self, value: Value, inputs: Sequence[Value]) -> None:
         self.value = value
-        self.values = (value,)
+        self.values = self.givable = (value,)
         self.inputs = inputs
         self.can_fail = value.primitive.name in _FAILING and value.dtype not in FLOATS
         self.kernel = value.kernel
@@ -153,9 +155,17 @@ class FreshMemory:
 
     def write(self, fill: Callable[[Array], object]) -> None:
         """Find or make an array for the result of this run, and fill it."""
-        self._result, self._taken = None, False
-        out = self._unused()
+        out = self.renew()
         fill(out)
+        self.keep(out)
+
+    def renew(self) -> Array:
+        """Find or make an array for the result of this run, to be filled and kept."""
+        self._result, self._taken = None, False
+        return self._unused()
+
+    def keep(self, out: Array) -> None:
+        """This array has the result of this run."""
         self._result = out
 
     def take(self) -> Array:

@@ -34,6 +34,7 @@ class SparseTask(Task):
         self.form = form
         self.value = form.value
         self.values = [form.value, *measures]
+        self.givable = (form.value,)
         self.inputs = read_by(form)
         self._whole = whole
         self.measures = measures

@@ -100,15 +100,17 @@ class FusedTask(TiledTask):
     """A region as one loop, or as tiles if its arrays don't consist of rows."""
 
     writes_rows = True
+    is_compiled = True
 
     def bind(self, arrays: Arrays) -> list[Step]:
         """One step. Threads share the rows; results don't depend on the number of threads."""
         shape = self.tasks[0].value.shape
+        arrays = self.given.among(arrays)
         copies, straight = self.straightened(arrays)
         whole = [np.broadcast_to(straight[x], shape) for x in (*self.inputs, *self.results)]
         layout = _layout(whole)
         if layout is None:
-            return super().bind(arrays)
+            return [*super().bind(arrays), *self.given.copies()]
         rows = layout.rows + (layout.last > 0)
         parts = [np.zeros((len(layout.sheets), rows)) for _ in self.folds]
         frames = np.array(
@@ -123,16 +125,20 @@ class FusedTask(TiledTask):
         )
         kernel = compiled(self._recipe([inner > 0 for _, inner in layout.steps]))
         ends = [fold.end(arrays, part) for fold, part in zip(self.folds, parts, strict=True)]
+        placed = self.given.placed(frames, [*self.inputs, *self.results])
         calls = _parts(kernel, [address(frame) for frame in frames], layout)
         kept = whole, parts, frames  # alive, since only their addresses are used
         job = Job(calls, _work(layout), kept=kept)
 
         def run() -> None:
+            new = [result.begin() for result in placed]
             job()
+            for result, out in zip(placed, new, strict=True):
+                result.end(out)
             for end in ends:
                 end()
 
-        return [*copies, run if ends else job]
+        return [*copies, run if ends or placed else job]
 
     def _recipe(self, spread: Sequence[bool]) -> Recipe:
         numbers = {x: i for i, x in enumerate(self.inputs)}

@@ -180,6 +180,8 @@ def folding(task: PlainTask) -> Fold | None:
 class RowwiseTask(TiledTask):
     """A region of rows of one shape, and folds of some of its values."""
 
+    is_compiled = True
+
     @cached_property
     def _makers(self) -> Mapping[Value, PlainTask]:
         return {task.value: task for task in self.tasks}
@@ -187,7 +189,7 @@ class RowwiseTask(TiledTask):
     def bind(self, arrays: Arrays) -> list[Step]:
         """One step. Threads share the rows; results don't depend on the number of threads."""
         shape = self.shape
-        steps, arrays = self._indexed(arrays)
+        steps, arrays = self._indexed(self.given.among(arrays))
         more, whole = self.laid_out(arrays)
         steps += more
         recipe = self.recipe(whole)
@@ -214,6 +216,7 @@ class RowwiseTask(TiledTask):
         for number, fold in enumerate(sums):
             some = added[number * self.width : (number + 1) * self.width]
             ends.append(partial(_add_up, some, arrays[fold.task.value]))
+        placed = self.given.placed(frames, [*self.inputs, *self.results])
         job = Job(
             _parts(recipe, calls, bool(sums), prod(shape)),
             prod(shape),
@@ -222,9 +225,12 @@ class RowwiseTask(TiledTask):
         )
 
         def run() -> None:
+            new = [result.begin() for result in placed]
             for row in added:
                 row.fill(0)
             job()
+            for result, out in zip(placed, new, strict=True):
+                result.end(out)
             for end in ends:
                 end()
 

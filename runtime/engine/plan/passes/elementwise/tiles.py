@@ -8,7 +8,7 @@ differ from the plain plan. Everything else is equal bit for bit.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Hashable, Sequence
+from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
 from functools import partial
 from math import prod
 from typing import TYPE_CHECKING, Any
@@ -21,6 +21,7 @@ from runtime.calculus.dtypes import NUMPY
 from runtime.calculus.kernels.transposing import copy_transposed, is_transposed
 from runtime.engine.norms import RMS, SUM_OF_SQUARES, rms, sum_of_squares
 from runtime.engine.plan import threads
+from runtime.engine.plan.passes.elementwise.giving import Given
 from runtime.engine.plan.passes.regions import (
     Region,
     delayed,
@@ -29,7 +30,7 @@ from runtime.engine.plan.passes.regions import (
     results_of,
     split,
 )
-from runtime.engine.plan.tasks import Arrays, PlainTask, Step, Task
+from runtime.engine.plan.tasks import Arrays, FreshMemory, PlainTask, Step, Task
 
 if TYPE_CHECKING:
     from runtime.calculus import Value
@@ -159,6 +160,9 @@ class Fold:
 class TiledTask(Task):
     """A region of elementwise tasks of one shape, and folds of some of its values."""
 
+    is_compiled = False
+    """Whether its results may lie in other memory in each run."""
+
     def __init__(
         self, tasks: Sequence[PlainTask], values: Sequence[Value], folds: Sequence[Fold]
     ) -> None:
@@ -166,8 +170,20 @@ class TiledTask(Task):
         self.folds = folds
         self.results = values
         self.values = [*values, *(fold.task.value for fold in folds)]
+        self.given = Given({})
+        self.givable = values if self.is_compiled else ()
         made = {task.value for task in tasks}
         self.inputs = list(dict.fromkeys(x for t in tasks for x in t.inputs if x not in made))
+
+    @property
+    def owner(self) -> Any:
+        """The block to name if the task fails."""
+        return self.tasks[0].owner
+
+    def give(self, memory: Mapping[Value, FreshMemory]) -> None:
+        """Leave some ``givable`` values in this memory, and no longer in the plan's."""
+        self.given = Given(memory)
+        self.values = [x for x in self.values if x not in memory]
 
     @property
     def covers(self) -> Sequence[Value]:

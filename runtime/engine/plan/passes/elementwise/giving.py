@@ -1,0 +1,69 @@
+"""Results of machine code in memory that is the caller's from then on: they need no copy."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from runtime.calculus.dtypes import NUMPY
+from runtime.engine.plan.memory import allocate
+from runtime.engine.plan.native import address
+
+if TYPE_CHECKING:
+    from runtime.calculus import Value
+    from runtime.engine.plan.tasks import Arrays, FreshMemory, Step
+
+Array = NDArray[Any]
+
+
+class Given:
+    """Some results of a task, each with the memory that it is given away in."""
+
+    def __init__(self, memory: Mapping[Value, FreshMemory]) -> None:
+        self._memory = memory
+        self._like = {x: allocate(x, x.shape, NUMPY[x.dtype]) for x in memory}
+
+    def among(self, arrays: Arrays) -> Arrays:
+        """All arrays, with one that lies as each of the results will."""
+        return {**arrays, **self._like}
+
+    def copies(self) -> list[Step]:
+        """The steps that copy the results from there, where nothing else is possible."""
+        return [
+            partial(memory.write, partial(np.copyto, src=self._like[x]))
+            for x, memory in self._memory.items()
+        ]
+
+    def placed(self, frames: NDArray[np.int64], order: Sequence[Value]) -> list[Placed]:
+        """What moves the results in frames (sheets, arrays, 2), whose arrays have this order."""
+        numbers = {x: i for i, x in enumerate(order)}
+        return [
+            Placed(memory, frames[:, numbers[x], 0], address(self._like[x]))
+            for x, memory in self._memory.items()
+        ]
+
+
+class Placed:
+    """One result, and where its address is in all frames."""
+
+    def __init__(self, memory: FreshMemory, places: NDArray[np.int64], address: int) -> None:
+        self._memory = memory
+        self._places = places
+        self._address = address
+
+    def begin(self) -> Array:
+        """Let machine code write to new memory, which is returned."""
+        out = self._memory.renew()
+        found = address(out)
+        if found != self._address:
+            self._places += found - self._address
+            self._address = found
+        return out
+
+    def end(self, out: Array) -> None:
+        """Machine code has written to this memory."""
+        self._memory.keep(out)

@@ -17,7 +17,7 @@ from runtime.engine.plan.memory import HUGE
 from runtime.engine.plan.native import sharing
 from runtime.engine.plan.native.machine import address
 
-PATIENCE = 5e-5
+PATIENCE = 1e-4
 """Seconds for which a thread without work stays awake: about what waking it takes."""
 
 _TRIED = 1 << 10
@@ -37,18 +37,18 @@ class Team:
         self._rooms: list[NDArray[np.uint8]] = []
         self._bytes = 0
         self._share = sharing.share()
-        memory = np.zeros(sharing.THREADS + (size + 1) * sharing.LINE, np.int64)
+        memory = np.zeros(sharing.THREADS + (size + 2) * sharing.LINE, np.int64)
         self._state = memory[-address(memory) // 8 % sharing.LINE :]
         self._place = address(self._state)
         locks = ctypes.pythonapi
         numbers = {
             "acquire": _function(locks.PyThread_acquire_lock),
             "release": _function(locks.PyThread_release_lock),
-            "owner": _taken_lock(),
             "patience": max(1, round(PATIENCE / _pause())),
         }
         for name, number in numbers.items():
             self._state[sharing.STATE[name]] = number
+        self._set(0, "lock", _taken_lock())
 
     def share(self, job: int, helpers: int, room: int) -> None:
         """Make the calls of the job at an address, with the help of at most so many threads.
@@ -65,7 +65,7 @@ class Team:
         with self._starting:
             self.size, ending, self.threads = 0, self.threads, []
             self._state[sharing.STATE["stop"]] = 1
-        sharing.wake()(self._place, 0, 0, len(ending))
+        sharing.wake()(self._place, 0, 1, len(ending) + 1)
         for thread in ending:
             thread.join()
 
@@ -74,16 +74,16 @@ class Team:
         with self._starting:
             room = max(room, self._bytes)
             if room > self._bytes:
-                for number in range(len(self.threads)):
+                for number in range(1, len(self.threads) + 1):
                     self._give_room(number, room)
                 self._bytes = room
-            for number in range(len(self.threads), min(helpers, self.size)):
-                self._state[self._line(number) + sharing.THREAD["lock"]] = _taken_lock()
+            for number in range(len(self.threads) + 1, min(helpers, self.size) + 1):
+                self._set(number, "lock", _taken_lock())
                 self._give_room(number, room)
                 try:
                     self.threads.append(self._started(number))
                 except RuntimeError:  # the system has no more, or the process is about to end
-                    self.size = number
+                    self.size = number - 1
                     return
 
     def _started(self, number: int) -> threading.Thread:
@@ -99,10 +99,11 @@ class Team:
         if room:
             array, place = _huge(room)
             self._rooms.append(array)
-            self._state[self._line(number) + sharing.THREAD["room"]] = place
+            self._set(number, "room", place)
 
-    def _line(self, number: int) -> int:
-        return sharing.THREADS + number * sharing.LINE
+    def _set(self, number: int, name: str, value: int) -> None:
+        """Set one of the numbers of a thread; 0 is the caller."""
+        self._state[sharing.THREADS + number * sharing.LINE + sharing.THREAD[name]] = value
 
 
 _team: Team | None = None

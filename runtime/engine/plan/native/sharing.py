@@ -20,24 +20,24 @@ LINE = 8
 
 STATE = {
     "calls": 0, "bounds": 1, "count": 2, "most": 3, "patience": 4, "stop": 5, "acquire": 6,
-    "release": 7, "owner": LINE, "gate": 2 * LINE, "next": 3 * LINE, "busy": 4 * LINE,
+    "release": 7, "gate": LINE, "taken": 2 * LINE, "busy": 3 * LINE,
 }  # fmt: skip
 """Places in the state of a team, int64.
 
 The job in hand: the addresses of its calls and bounds (see ``JOB``), its number of parts, and how
 many threads may help. ``patience`` is the number of pauses for which a thread watches. ``stop`` is
-1 once threads are to end. ``acquire`` and ``release`` are the addresses of functions on locks,
-``owner`` is the lock on which a caller sleeps. ``gate`` is 1 while threads may enter the job, plus
-2 while its caller sleeps, plus 4 for each thread inside; ``next`` is the part to take next;
-``busy`` is 1 while there is a job.
+1 once threads are to end. ``acquire`` and ``release`` are the addresses of functions on locks.
+``gate`` is 1 while threads may enter the job, plus 2 while its caller sleeps, plus 4 for each
+thread inside; ``taken`` is the number of parts that were taken; ``busy`` is 1 while there is a job.
 """
 
-THREADS = 5 * LINE
-"""Where in the state the threads follow, of which each has a line of its own."""
+THREADS = 4 * LINE
+"""Where in the state the threads follow: the caller, then those of the team, each with a line."""
 
-THREAD = {"asleep": 0, "lock": 1, "room": 2}
+THREAD = {"asleep": 0, "lock": 1, "room": 2, "next": 3, "end": 4}
 """Places in the line of a thread: whether it sleeps, the lock on which it does, and the address of
-memory of its own.
+memory of its own. It takes parts from ``next`` to ``end`` first, so that the same rows of one value
+after another are in its cache; then it takes those of others.
 """
 
 JOB = ("calls", "bounds", "count", "wakes")
@@ -55,6 +55,16 @@ _X86 = "declare void @llvm.x86.sse2.pause()", "call void @llvm.x86.sse2.pause()"
 _ARM = "declare void @llvm.aarch64.hint(i32)", "call void @llvm.aarch64.hint(i32 1)"
 _PAUSES = {"x86_64": _X86, "amd64": _X86, "aarch64": _ARM, "arm64": _ARM}
 """Instructions that tell a processor that a thread waits, by the name of the machine."""
+
+_LINE = """
+define internal ptr @line(ptr %state, i64 %number) {
+  %lines = mul i64 %number, $line
+  %first = getelementptr i64, ptr %state, i64 $threads
+  %line = getelementptr i64, ptr %first, i64 %lines
+  ret ptr %line
+}
+"""
+"""The numbers of a thread."""
 
 _PARTS = """
 define internal void @part(ptr %calls, ptr %bounds, i64 %part, i64 %room) {
@@ -88,21 +98,37 @@ done:
   ret void
 }
 
-define internal void @parts(ptr %state, i64 %room) {
+define internal void @parts(ptr %state, i64 %room, i64 %number) {
   %calls.at = $calls
   %calls = load ptr, ptr %calls.at
   %bounds.at = $bounds
   %bounds = load ptr, ptr %bounds.at
   %count.at = $count
   %count = load i64, ptr %count.at
-  %next = $next
+  %most.at = $most
+  %most = load i64, ptr %most.at
+  %taken = $taken
   br label %take
 take:
-  %i = atomicrmw add ptr %next, i64 1 seq_cst
-  %is.left = icmp slt i64 %i, %count
-  br i1 %is.left, label %go, label %done
+  %before = atomicrmw add ptr %taken, i64 1 seq_cst
+  %is.left = icmp slt i64 %before, %count
+  br i1 %is.left, label %seek, label %done
+seek:
+  %whose = phi i64 [%number, %take], [%other, %further]
+  %line = call ptr @line(ptr %state, i64 %whose)
+  %next = getelementptr i64, ptr %line, i64 3
+  %end.at = getelementptr i64, ptr %line, i64 4
+  %end = load i64, ptr %end.at
+  %part = atomicrmw add ptr %next, i64 1 seq_cst
+  %is.found = icmp slt i64 %part, %end
+  br i1 %is.found, label %go, label %further
+further:
+  %is.last = icmp eq i64 %whose, %most
+  %after = add i64 %whose, 1
+  %other = select i1 %is.last, i64 0, i64 %after
+  br label %seek
 go:
-  call void @part(ptr %calls, ptr %bounds, i64 %i, i64 %room)
+  call void @part(ptr %calls, ptr %bounds, i64 %part, i64 %room)
   br label %take
 done:
   ret void
@@ -114,15 +140,13 @@ _WAKE = """
 define void @wake(ptr %state, i64 %unused, i64 %from, i64 %to) {
   %release.at = $release
   %release = load ptr, ptr %release.at
-  %first = getelementptr i64, ptr %state, i64 $threads
   br label %more
 more:
   %i = phi i64 [%from, %0], [%after, %next]
   %is.more = icmp slt i64 %i, %to
   br i1 %is.more, label %ask, label %done
 ask:
-  %away = mul i64 %i, $line
-  %asleep = getelementptr i64, ptr %first, i64 %away
+  %asleep = call ptr @line(ptr %state, i64 %i)
   %found = cmpxchg ptr %asleep, i64 1, i64 0 seq_cst seq_cst
   %slept = extractvalue {i64, i1} %found, 1
   br i1 %slept, label %rouse, label %next
@@ -175,19 +199,36 @@ publish:
   store atomic i64 %count, ptr %count.at monotonic, align 8
   %most.at = $most
   store atomic i64 %most, ptr %most.at monotonic, align 8
-  %next = $next
-  store atomic i64 0, ptr %next monotonic, align 8
+  %taken = $taken
+  store atomic i64 0, ptr %taken monotonic, align 8
+  %all = add i64 %most, 1
+  br label %give
+give:
+  %to = phi i64 [0, %publish], [%to.next, %give]
+  %first = phi i64 [0, %publish], [%last, %give]
+  %to.next = add i64 %to, 1
+  %product = mul i64 %count, %to.next
+  %last = udiv i64 %product, %all
+  %line = call ptr @line(ptr %state, i64 %to)
+  %next = getelementptr i64, ptr %line, i64 3
+  store atomic i64 %first, ptr %next monotonic, align 8
+  %end.at = getelementptr i64, ptr %line, i64 4
+  store atomic i64 %last, ptr %end.at monotonic, align 8
+  %is.given = icmp sgt i64 %to.next, %most
+  br i1 %is.given, label %open, label %give
+open:
   store atomic i64 1, ptr %gate seq_cst, align 8
   %is.much = icmp slt i64 %most, %wakes
   %sleepers = select i1 %is.much, i64 %most, i64 %wakes
-  call void @wake(ptr %state, i64 0, i64 0, i64 %sleepers)
-  call void @parts(ptr %state, i64 %room)
+  %behind = add i64 %sleepers, 1
+  call void @wake(ptr %state, i64 0, i64 1, i64 %behind)
+  call void @parts(ptr %state, i64 %room, i64 0)
   %closed = atomicrmw and ptr %gate, i64 -2 seq_cst
   %patience.at = $patience
   %patience = load i64, ptr %patience.at
   br label %watch
 watch:
-  %left = phi i64 [%patience, %publish], [%less, %wait]
+  %left = phi i64 [%patience, %open], [%less, %wait]
   %now = load atomic i64, ptr %gate seq_cst, align 8
   %is.empty = icmp eq i64 %now, 0
   br i1 %is.empty, label %leave, label %wait
@@ -203,7 +244,8 @@ sleep:
 block:
   %acquire.at = $acquire
   %acquire = load ptr, ptr %acquire.at
-  %owner.at = $owner
+  %own = call ptr @line(ptr %state, i64 0)
+  %owner.at = getelementptr i64, ptr %own, i64 1
   %owner = load ptr, ptr %owner.at
   %got = call i32 %acquire(ptr %owner, i32 1)
   br label %leave
@@ -222,13 +264,13 @@ define internal i1 @is_work(ptr %state, i64 %number) {
   %now = load atomic i64, ptr %gate seq_cst, align 8
   %most.at = $most
   %most = load atomic i64, ptr %most.at monotonic, align 8
-  %next = $next
-  %taken = load atomic i64, ptr %next monotonic, align 8
+  %taken.at = $taken
+  %taken = load atomic i64, ptr %taken.at monotonic, align 8
   %count.at = $count
   %count = load atomic i64, ptr %count.at monotonic, align 8
   %bit = and i64 %now, 1
   %is.open = icmp ne i64 %bit, 0
-  %is.asked = icmp slt i64 %number, %most
+  %is.asked = icmp sle i64 %number, %most
   %is.left = icmp slt i64 %taken, %count
   %is.both = and i1 %is.open, %is.asked
   %is.work = and i1 %is.both, %is.left
@@ -236,9 +278,7 @@ define internal i1 @is_work(ptr %state, i64 %number) {
 }
 
 define void @serve(ptr %state, i64 %number, i64 %unused, i64 %unused2) {
-  %lines = mul i64 %number, $line
-  %first = getelementptr i64, ptr %state, i64 $threads
-  %asleep = getelementptr i64, ptr %first, i64 %lines
+  %asleep = call ptr @line(ptr %state, i64 %number)
   %lock.at = getelementptr i64, ptr %asleep, i64 1
   %lock = load ptr, ptr %lock.at
   %room.at = getelementptr i64, ptr %asleep, i64 2
@@ -273,7 +313,7 @@ ask:
   br i1 %is.still, label %work, label %leave
 work:
   %room = load atomic i64, ptr %room.at seq_cst, align 8
-  call void @parts(ptr %state, i64 %room)
+  call void @parts(ptr %state, i64 %room, i64 %number)
   br label %leave
 leave:
   %before = atomicrmw sub ptr %gate, i64 4 seq_cst
@@ -282,7 +322,8 @@ leave:
 tell:
   %release.at = $release
   %release = load ptr, ptr %release.at
-  %owner.at = $owner
+  %caller = call ptr @line(ptr %state, i64 0)
+  %owner.at = getelementptr i64, ptr %caller, i64 1
   %owner = load ptr, ptr %owner.at
   call void %release(ptr %owner)
   br label %begin
@@ -330,19 +371,19 @@ def share() -> Callable[..., None]:
     """``call(state, job, room, most)``: make all calls of a job, with the help of at most so many
     threads; without any where there is a job already.
     """
-    return _compiled("share", _PARTS + _WAKE + _SHARE)
+    return _compiled("share", _LINE + _PARTS + _WAKE + _SHARE)
 
 
 @cache
 def serve() -> Callable[..., None]:
     """``call(state, number, 0, 0)``: take part in jobs as the thread of a number, until the end."""
-    return _compiled("serve", _PARTS + _SERVE)
+    return _compiled("serve", _LINE + _PARTS + _SERVE)
 
 
 @cache
 def wake() -> Callable[..., None]:
     """``call(state, 0, start, stop)``: wake the threads of these numbers."""
-    return _compiled("wake", _WAKE)
+    return _compiled("wake", _LINE + _WAKE)
 
 
 @cache

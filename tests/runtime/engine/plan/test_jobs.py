@@ -79,6 +79,28 @@ def test_parts_are_done_at_the_same_time() -> None:
     assert not meet.broken
 
 
+def test_each_thread_begins_with_its_own_parts_and_goes_on_with_those_of_others() -> None:
+    meet, done = threading.Barrier(2, timeout=60), threading.Event()
+    caller, begun, by_caller = threading.get_ident(), {}, []
+
+    def work(_: int, part: int, stop: int) -> None:
+        thread = threading.get_ident()
+        if thread not in begun:
+            begun[thread] = part
+            meet.wait()
+        if thread == caller:
+            by_caller.append(part)
+        else:
+            assert done.wait(60)
+        if len(by_caller) == 5:
+            done.set()
+
+    job(work, 6)()
+    assert begun.pop(caller) == 0
+    assert [*begun.values()] == [3]
+    assert by_caller == [0, 1, 2, 4, 5]
+
+
 def test_each_thread_has_room_of_its_own() -> None:
     meet = threading.Barrier(2, timeout=60)
     for size in (1000, 10_000_000):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from PySide6.QtCore import QPointF, QRectF, Qt, QTimer
+from PySide6.QtCore import QPointF, QRectF, Qt, QTimer, Signal
 from PySide6.QtGui import QHideEvent, QImage, QPainter, QPaintEvent, QResizeEvent, QShowEvent
 
 from app.canvas.cameras import Cameras
@@ -54,6 +54,9 @@ _REFINED = 32
 class Stage(Cameras):
     """Shows a page of a diagram with a result of it, through a camera."""
 
+    _changed = Signal()
+    """The page looks different; what of it is found once all that has changed is known."""
+
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         scene = Scene(Diagram(), MAIN)
@@ -80,6 +83,9 @@ class Stage(Cameras):
         self._refine_timer.timeout.connect(self._refine)
         self._travel = Travel(self)
         self._travel.ended.connect(self.update)
+        self._is_changed = False
+        """Whether what looks different is not found yet."""
+        self._changed.connect(self._paint_changed, Qt.ConnectionType.QueuedConnection)
         self.setAttribute(Qt.WidgetAttribute.WA_OpaquePaintEvent)
         self.setMinimumSize(200, 150)
         self.setAccessibleName(self.tr("Diagram"))
@@ -93,7 +99,7 @@ class Stage(Cameras):
                 self._follow(changed)
                 return
             self._rename_cameras(diagram)
-            if not self._followed:  # whose old numbers may still be seen
+            if not (self._followed or self._is_changed):  # of which the old may still be seen
                 self._kept.remember(self.view, self.size())
             if not scene.update(diagram):
                 self._resolve()
@@ -173,11 +179,21 @@ class Stage(Cameras):
         super().update(*area)
 
     def _update_changed(self) -> None:
-        """Paint what looks different with the result, or new numbers, that are shown now."""
-        area = self._kept.changed_area(self.view, self.size(), self._limits.cut_budget)
-        is_known = area is not None and not self._page.is_panning
+        """Paint what looks different with the result, or new numbers, before the next frame.
+
+        An edit is often followed at once by its result.
+        """
+        if self._page.is_panning:
+            self.update()
         self._page.drop()
-        super().update(*[area] if is_known else [])
+        if not self._is_changed:
+            self._is_changed = True
+            self._changed.emit()
+
+    def _paint_changed(self) -> None:
+        self._is_changed = False
+        area = self._kept.changed_area(self.view, self.size(), self._limits.cut_budget)
+        super().update(*[] if area is None else [area])
 
     def set_camera(self, camera: Camera) -> None:
         """Show the page through another camera."""

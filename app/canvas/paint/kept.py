@@ -108,6 +108,7 @@ class Kept:
         before = self._shown
         self.remember(view, size)
         if before is None or self._shown is None or not are_comparable(before, self._shown):
+            self._skipped, self._parted = set(), set()  # all is painted
             return None
         labels = self._labels.of(view, self._size, budget)
         changed, self._skipped = self._skipped.union(self._changed(labels)), set()

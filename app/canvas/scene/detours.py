@@ -12,13 +12,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from app.canvas.scene.arrays import NO_INDICES
-from app.canvas.scene.obstacles import LONGEST, REACH, Obstacles, clearance
+from app.canvas.scene.obstacles import LONGEST, REACH, Obstacles
 from app.canvas.scene.routes import ALIKE, square
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from app.canvas.scene.arrays import Flags, Floats, Indices, Ints
+    from app.canvas.scene.members.changes import Changes
     from runtime.diagram.model import Route
 
 AT_ONCE = 256
@@ -27,6 +28,7 @@ SEARCHED = 1
 """Wires for which a long way is searched for in each step while idle."""
 LIVE = 24
 """Wires of moved blocks that are checked again in each step of a drag, at most."""
+_BY_WIRE = ("_sizes", "_stretches", "_ends", "_pending", "_stuck", "_dragged", "_own", "_clear")
 _FEW = 64
 """Blocks that may have changed for the wires near them alone to be checked again."""
 
@@ -47,7 +49,11 @@ class Detours:
         self._dragged: Flags = np.zeros(len(keys), bool)
         """Wires (m,) checked in a drag only: for short ways, among blocks that were elsewhere."""
         self._own: Ints = np.zeros((len(keys), 2), np.int32)
+        self._clear: Floats = np.zeros(len(keys))
+        """The distance that each way keeps from blocks (m,)."""
         self._rects: Floats = np.zeros((0, 4))
+        self._gone: Floats = self._rects
+        """Where blocks were (k, 4) that are gone, until the wires near them are checked."""
         self._obstacles: Obstacles | None = None
 
     def for_wires(self, keys: Sequence[str]) -> Detours:
@@ -58,14 +64,34 @@ class Detours:
         before = np.fromiter(map(known.get, keys, repeat(-1)), np.intp, len(keys))
         here = np.flatnonzero(before >= 0)
         there = before[here]
-        for name in ("_sizes", "_stretches", "_ends", "_pending", "_stuck", "_dragged", "_own"):
+        for name in _BY_WIRE:
             getattr(new, name)[here] = getattr(self, name)[there]
         new._rects = self._rects
         return new
 
-    def settle(self, rects: Floats, ends: Floats, own: Ints, free: Flags) -> None:
+    def renumber(
+        self, blocks: Changes, wires: Changes, keys: Sequence[str], own: Ints, clear: Floats
+    ) -> None:
+        """Follow blocks and wires to their numbers now, before new ones have a place.
+
+        The wires have these ``keys`` (m,), lie between ``own`` (m, 2), and keep ``clear`` (m,) of
+        others.
+        """
+        new = Detours(keys)
+        for name in _BY_WIRE:
+            setattr(self, name, wires.rows(getattr(self, name), getattr(new, name)[:1]))
+        self._keys, self._own = keys, own
+        self._pending |= clear != self._clear
+        self._clear = clear
+        self._gone = self._rects[blocks.gone]
+        self._rects = blocks.rows(self._rects, np.nan)
+        if self._obstacles is not None:
+            self._obstacles.renumber(blocks)
+
+    def settle(self, rects: Floats, ends: Floats, own: Ints, clear: Floats, free: Flags) -> None:
         """Follow the blocks ``rects`` (n, 4) and the ``ends`` (m, 4) of wires between ``own`` (m,
-        2); only the ``free`` (m,) have detours, not those with bends or a route.
+        2) that keep ``clear`` (m,) of others; only the ``free`` (m,) have detours, not those with
+        bends or a route.
         """
         shift = _common_shift(self._rects, rects)
         if shift is None:
@@ -74,14 +100,15 @@ class Detours:
             self._ends += np.tile(shift, 2)
             self._stretches += shift[np.arange(LONGEST) % 2]
         moved = ~(np.abs(ends - self._ends) < ALIKE).all(axis=1)
-        self._pending |= moved | self._dragged | (clearance(own) != clearance(self._own))
+        self._pending |= moved | self._dragged | (clear != self._clear)
         self._dragged[:] = False
         self._ends[moved] = ends[moved]
         self._sizes[moved | ~free] = 0
         self._pending &= free
         self._stuck &= free & ~moved
         self._ends[~free] = np.nan
-        self._rects, self._own, self._obstacles = rects.copy(), own, None
+        self._rects, self._own, self._clear = rects.copy(), own, clear
+        self._obstacles = None
         self._check(np.flatnonzero(self._pending)[:AT_ONCE])
 
     def follow(
@@ -92,7 +119,10 @@ class Detours:
 
         Returns the wires that have another detour now, or none.
         """
-        near = (_near(_changed(self._rects[blocks], rects), ends) | self._dragged) & free
+        changed = np.concatenate([_changed(self._rects[blocks], rects), self._gone])
+        self._gone = self._gone[:0]
+        changed = changed[~np.isnan(changed[:, 0])]
+        near = (_near(changed, ends) | self._dragged) & free
         self._dragged[:] = False
         self._rects[blocks] = rects
         if self._obstacles is not None:
@@ -154,7 +184,7 @@ class Detours:
         self._pending[wires], self._stuck[wires], self._sizes[wires] = False, False, 0
         blocked = wires[obstacles.blocked(self._ends[wires], self._own[wires])]
         for wire in blocked.tolist():
-            self._lead(wire, obstacles.way(self._ends[wire], self._own[wire]))
+            self._lead(wire, obstacles.way(*self._trip(wire)))
         self._stuck[blocked] = self._sizes[blocked] == 0
         return wires[had | (self._sizes[wires] > 0)]
 
@@ -165,7 +195,7 @@ class Detours:
         self._stuck[wires] = False
         before = self._sizes[wires], self._stretches[wires]
         for wire in wires.tolist():
-            self._lead(wire, self._all_obstacles().long_way(self._ends[wire], self._own[wire]))
+            self._lead(wire, self._all_obstacles().long_way(*self._trip(wire)))
         return wires[self._differ(wires, *before)]
 
     def _differ(self, wires: Indices, sizes: Ints, stretches: Floats) -> Flags:
@@ -179,6 +209,9 @@ class Detours:
         if self._obstacles is None:
             self._obstacles = Obstacles(self._rects)
         return self._obstacles
+
+    def _trip(self, wire: int) -> tuple[Floats, Ints, float]:
+        return self._ends[wire], self._own[wire], float(self._clear[wire])
 
     def _lead(self, wire: int, way: Route) -> None:
         self._sizes[wire] = len(way)

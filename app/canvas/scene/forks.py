@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from app.canvas.scene.arrays import Flags, Floats, Indices, Ints
     from app.canvas.scene.bezier import Courses
     from app.canvas.scene.geometry import Scene
+    from app.canvas.scene.members.changes import Changes
 
 _APART = 10.0
 """Distance of two wires that have parted, scene units."""
@@ -52,6 +53,18 @@ class Partings:
         for wire, parting in zip(known.tolist(), self._known[known].tolist(), strict=True):
             self._before.setdefault(wire, parting)
         self._known[alike] = np.nan
+
+    def renumber(self, wires: Changes, forked: Flags) -> None:
+        """Follow wires to their numbers now, of which others may be ``forked`` (m,)."""
+        known = wires.rows(self._known, np.nan)
+        before = {int(wires.now[wire]): parting for wire, parting in self._before.items()}
+        before.pop(-1, None)
+        others = np.flatnonzero(forked != wires.rows(self._is_forked))
+        for wire, parting in zip(others.tolist(), known[others].tolist(), strict=True):
+            if not np.isnan(parting):
+                before.setdefault(wire, parting)
+        known[others] = np.nan
+        self._before, self._is_forked, self._known = before, forked, np.where(forked, known, 0.0)
 
     def changed(self) -> Indices:
         """The wires that run with others in another way than when this was last asked."""

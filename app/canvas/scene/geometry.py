@@ -17,36 +17,30 @@ from app.canvas.scene.bezier import CORNER, Courses
 from app.canvas.scene.detours import Detours
 from app.canvas.scene.forks import Partings
 from app.canvas.scene.lane_paths import LanePaths
-from app.canvas.scene.moving.incidence import Incidence, runs
-from app.canvas.scene.moving.moved_wires import MovedWires
-from app.canvas.scene.moving.moves import Moves, moves_of
-from app.canvas.scene.places import around, corners_of, note_rect
-from app.canvas.scene.routes import RouteArrays, shrunk
-from app.canvas.scene.slots import (
-    add_named_ports,
+from app.canvas.scene.members.incidence import runs
+from app.canvas.scene.members.members import FEW, NO_PAGE, Members
+from app.canvas.scene.members.slots import (
     block_sizes,
     changed_parameters,
     is_collapsed,
-    least_rows,
-    numbered_ports,
     port_offsets,
-    resolved_wires,
-    slots_of,
 )
-from blocks.library.pages import Composite
-from blocks.library.pages import Page as PageBlock
-from runtime.diagram.model import Diagram, Page
-from runtime.diagram.paths import PortName
+from app.canvas.scene.moving.moved_wires import MovedWires
+from app.canvas.scene.moving.moves import Moves, have_others_changed, moves_of
+from app.canvas.scene.obstacles import clearance
+from app.canvas.scene.places import around, corners_of, note_rect
+from app.canvas.scene.routes import RouteArrays, shrunk
 
 if TYPE_CHECKING:
-    from blocks.block import Block
+    from app.canvas.scene.members.changes import Changes
+    from app.canvas.scene.members.members import Edit
+    from runtime.diagram.model import Diagram, Page
 
 PORT_RADIUS = 4.0
 OVERHANG = 12.0
 """How far ports and badges extend beyond a block, scene units."""
 LANE_MARGIN = 42.0
 """How far a wire's lanes (at most four) and their labels are from its curve, scene units."""
-_EMPTY_PAGE = Page()
 
 
 class Bend(NamedTuple):
@@ -56,48 +50,68 @@ class Bend(NamedTuple):
     number: int
 
 
-class Scene:
+class Scene(Members):
     """One page as arrays. ``update`` follows edits, ``place`` a drag; both raise ``version``."""
 
     def __init__(self, diagram: Diagram, page: str) -> None:
-        self.diagram = diagram
-        self.page_name = page
-        self.page = diagram.pages.get(page, _EMPTY_PAGE)
+        super().__init__(diagram, page)
         self.lane_paths = LanePaths(self)
         self._detours = Detours()
         self._bounds: tuple[Page, Floats | None] | None = None
         self.moved = MovedWires()
-        self._read_blocks()
         self.rows: Ints = self.least_rows
         """Number of text lines on each face (n,)."""
+        self.are_counted: Flags = np.zeros(len(self.names), bool)
+        """Blocks (n,) whose lines were counted, and that have not changed since."""
+        self.renumbered: tuple[list[str], Changes] | None = None
+        """The keys of wires before the last small edit, and what it has changed of the wires."""
         self._read_layout()
 
     def update(self, diagram: Diagram) -> bool:
         """Follow an edit of the same page; False if what blocks show may have changed."""
-        page = diagram.pages.get(self.page_name, _EMPTY_PAGE)
-        rebuilt = not (page.blocks is self.page.blocks and page.wires is self.page.wires)
-        if not rebuilt and diagram.pages is not self.diagram.pages:
-            rebuilt = self.has_pages
-        restyled = page.styles is not self.page.styles
-        moves = None if rebuilt or restyled else moves_of(self.page, page)
-        known = dict(zip(self.names, self.rows.tolist(), strict=True)) if rebuilt else {}
-        self.diagram, self.page = diagram, page
-        if rebuilt:
+        was, page = self.page, diagram.pages.get(self.page_name, NO_PAGE)
+        rebuilt = not (page.blocks is was.blocks and page.wires is was.wires)
+        rebuilt |= self.has_pages and have_others_changed(self.diagram, diagram, self.page_name)
+        restyled = page.styles is not was.styles
+        moves = None if restyled or not self._is_placed else moves_of(was, page)
+        if (self.bends != self._placed_bends).any():
+            moves = None
+        if rebuilt and not (moves is not None and self._follow_members(diagram, moves)):
+            known = dict(zip(self.names, self.rows.tolist(), strict=True))
+            self.diagram, self.page = diagram, page
             self._read_blocks()
+            self.moved.forget()
+            self.renumbered = None
             rows = map(known.get, self.names, self.least_rows.tolist())
             self.rows = np.fromiter(rows, np.int32, len(self.names))
-        if moves is None or not self._is_placed or (self.bends != self._placed_bends).any():
+            self.are_counted = np.zeros(len(self.names), bool)
             self._read_layout()
-        elif moves.blocks or moves.routes:
-            self._follow(moves)
+        elif not rebuilt:
+            self.diagram, self.page = diagram, page
+            if moves is None:
+                self._read_layout()
+            elif moves.blocks or moves.routes:
+                self._follow(moves)
         return not (rebuilt or restyled)
+
+    def _follow_members(self, diagram: Diagram, moves: Moves) -> bool:
+        """Follow an edit of a few blocks and wires; False, and nothing is done, if it is none."""
+        keys = self.wire_keys
+        has_others = have_others_changed(self.diagram, diagram, self.page_name)
+        edit = None if self.has_pages and has_others else self._follow_edit(diagram)
+        if edit is None:
+            return False
+        self.renumbered = keys, edit.wires
+        self._renumber(edit)
+        self._follow(moves, edit.touched)
+        return True
 
     def follow_numbers(self, diagram: Diagram) -> list[int] | None:
         """Follow an edit that changed nothing but parameters; the blocks that have others now.
 
         None, and nothing is done, if more has changed that is seen on this page.
         """
-        page = diagram.pages.get(self.page_name, _EMPTY_PAGE)
+        page = diagram.pages.get(self.page_name, NO_PAGE)
         changed = changed_parameters(self.diagram, diagram, self.page_name)
         if changed is not None:
             self.diagram, self.page = diagram, page
@@ -106,10 +120,16 @@ class Scene:
 
     def set_rows(self, rows: Ints) -> bool:
         """Make room for ``rows`` (n,) lines of text; True if the height of a block changed."""
-        if np.array_equal(rows, self.rows):
+        self.are_counted[:] = True
+        changed = np.flatnonzero(rows != self.rows)
+        if not len(changed):
             return False
         self.rows = rows
-        self._measure()
+        if len(changed) > FEW:
+            self._measure()
+        else:
+            self._measure_blocks(changed)
+            self._follow_blocks(changed)
         return True
 
     def face_lines(self) -> dict[str, int]:
@@ -142,8 +162,10 @@ class Scene:
         ports = runs(self.first_port[blocks], self._ports_by_block.counts[blocks])
         self._ports[ports] = self.rects[self.port_block[ports], :2] + self._port_offset[ports]
 
-    def _follow(self, moves: Moves) -> None:
-        """Follow an edit that has moved a few blocks and changed a few routes."""
+    def _follow(self, moves: Moves, touched: Indices = NO_INDICES) -> None:
+        """Follow an edit that has moved a few blocks and changed a few routes; the blocks
+        ``touched`` are new, or may have other ports, wires or sizes.
+        """
         known = np.array([self.index[name] for name in moves.blocks], np.intp)
         self._placed[known] = np.array([*moves.blocks.values()], np.float64).reshape(-1, 2)
         (x, y), (left, top) = self.rects.T[:2], self._placed.T
@@ -154,6 +176,10 @@ class Scene:
         routed = np.array([self.wire_index[key] for key in keys], np.intp)
         self._move(blocks, corners)
         self._routes.follow(routed, [moves.routes[key] for key in keys], blocks, corners)
+        self._follow_blocks(np.union1d(blocks, touched), routed)
+
+    def _follow_blocks(self, blocks: Indices, routed: Indices = NO_INDICES) -> None:
+        """Follow blocks that are elsewhere or have another size now, and ``routed`` wires."""
         wires = np.union1d(self.wires_of(blocks), routed)
         ends = self.wire_ends
         ends[wires] = self._ports[self.wire_ports[wires]].reshape(-1, 4)
@@ -186,10 +212,6 @@ class Scene:
         left, top, right, bottom = area
         x0, y0, x1, y1 = self.wire_bounds.T
         return np.flatnonzero((x0 < right) & (x1 > left) & (y0 < bottom) & (y1 > top))
-
-    def wires_of(self, blocks: Indices) -> Indices:
-        """Wires that begin or end at one of ``blocks``."""
-        return self._incidence.of(blocks)
 
     def courses(self, wires: Indices) -> Iterator[tuple[Indices, Courses]]:
         """``wires`` grouped by kind and by number of waypoints, each group with its courses."""
@@ -270,63 +292,9 @@ class Scene:
         """Which of the notes are frames (k,)."""
         return np.array([note.frame for note in self.page.notes.values()], bool)
 
-    def port(self, block: str, port: str, *, is_input: bool | None = None) -> int | None:
-        """Number of a port by name; of an input and an output of the same name, the input's."""
-        number = self.index.get(block)
-        if number is None:
-            return None
-        slots = self.slots[number]
-        local = None if is_input is False else slots.input_at.get(port)
-        if local is None and is_input is not True:
-            local = slots.output_at.get(port)
-        return None if local is None else int(self.first_port[number]) + local
-
-    def port_name(self, port: int) -> PortName:
-        """``block.port`` of a port."""
-        number = int(self.port_block[port])
-        slots = self.slots[number]
-        local = port - int(self.first_port[number])
-        names = (*slots.inputs, *slots.outputs)
-        return PortName(self.names[number], names[local])
-
     def port_points(self, ports: Indices | None = None) -> Floats:
         """Centres (k, 2) of ``ports``, or of all."""
         return self._ports if ports is None else self._ports[ports]
-
-    def _read_blocks(self) -> None:
-        page = self.page
-        self.names: list[str] = list(page.blocks)
-        self.blocks: list[Block] = list(page.blocks.values())
-        self.index: dict[str, int] = dict(zip(self.names, range(len(self.names)), strict=True))
-        self.slots = slots_of(self.diagram, self.page_name, page)
-        kinds = set(map(type, self.blocks))
-        self.has_pages = any(issubclass(kind, PageBlock) for kind in kinds)
-        self.has_insides = any(issubclass(kind, Composite) for kind in kinds)
-        self.least_rows: Ints = least_rows(self.blocks)
-        """Text lines (n,) before values are known: a variable has a line for its gradient."""
-        try:
-            keys, ends = resolved_wires(page, self.index, self.slots)
-        except KeyError:
-            add_named_ports(page, self.index, self.slots)
-            keys, ends = resolved_wires(page, self.index, self.slots)
-        self._ports_by_block = ports = numbered_ports(self.slots)
-        self.port_rows: Ints = ports.rows
-        self.first_port: Ints = ports.first
-        self.port_block: Ints = ports.block
-        self.port_is_input: Flags = ports.is_input
-        self.wire_keys: list[str] = keys
-        self.wire_index: dict[str, int] = dict(zip(keys, range(len(keys)), strict=True))
-        self.wire_blocks: Ints = ends[:, :2]
-        """Source and target block of each wire (m, 2)."""
-        self.wire_ports: Ints = self.first_port[self.wire_blocks] + ends[:, 2:]
-        """Source and target port of each wire (m, 2)."""
-        readers = np.bincount(self.wire_ports[:, 0], minlength=1)
-        self._incidence = Incidence(self.wire_blocks, len(self.names))
-        self._is_forked: Flags = readers[self.wire_ports[:, 0]] > 1
-        """Wires (m,) that others share their port with."""
-        self.is_driven: Flags = np.zeros(len(self.port_block), bool)
-        """Ports that a wire ends at."""
-        self.is_driven[self.wire_ports[:, 1]] = True
 
     def _read_layout(self) -> None:
         layout = self.page.layout
@@ -338,8 +306,6 @@ class Scene:
         flat = np.fromiter(chain.from_iterable(corners), float, 2 * len(corners))
         self.rects[:, :2] = self._placed = flat.reshape(-1, 2)
         self.is_collapsed: Flags = is_collapsed(self.page, self.names)
-        collapsed = self.is_collapsed[self.port_block]
-        self._port_offset = port_offsets(self.port_is_input, self._ports_by_block.places, collapsed)
         self.wire_ends: Floats = np.empty((len(self.wire_keys), 4))
         """Ends of each wire: x0, y0, x1, y1 (m, 4)."""
         self.wire_bounds: Floats = np.empty((len(self.wire_keys), 4))
@@ -369,14 +335,53 @@ class Scene:
         self._placed_bends = self.bends.copy()
 
     def _measure(self) -> None:
-        self.rects[:, 2:] = block_sizes(
-            self.page, self.names, self.port_rows, self.rows, self.is_collapsed
-        )
-        self._ports: Floats = self.rects[self.port_block, :2] + self._port_offset
+        self._measure_blocks(np.arange(len(self.names)))
+        self._read_offsets()
         ends = self._ports[self.wire_ports].reshape(-1, 4)
         free = (self.bend_counts == 0) & (self._routes.sizes == 0)
-        self._detours.settle(self.rects, ends, self.wire_blocks, free)
+        self._detours.settle(self.rects, ends, self.wire_blocks, self._clearance(), free)
         self._update_wires(np.arange(len(self.wire_keys)))
+
+    def _measure_blocks(self, blocks: Indices) -> None:
+        """Measure ``blocks`` (k,) anew."""
+        names = [self.names[i] for i in blocks.tolist()]
+        parts = self.port_rows[blocks], self.rows[blocks], self.is_collapsed[blocks]
+        self.rects[blocks, 2:] = block_sizes(self.page, names, *parts)
+
+    def _read_offsets(self) -> None:
+        collapsed = self.is_collapsed[self.port_block]
+        self._port_offset = port_offsets(self.port_is_input, self._ports_by_block.places, collapsed)
+        self._ports: Floats = self.rects[self.port_block, :2] + self._port_offset
+
+    def _clearance(self) -> Floats:
+        """The distance that the detour of each wire (m,) keeps from blocks."""
+        return clearance(self.groups[self.wire_blocks[:, 0]])
+
+    def _renumber(self, edit: Edit) -> None:
+        """Keep what is known of the blocks and wires that are still there, by their numbers now."""
+        blocks, wires = edit.blocks, edit.wires
+        self.moved.renumber(wires.now, self.wire_bounds[wires.gone])
+        self.rows = blocks.rows(self.rows)
+        new = np.flatnonzero(blocks.before < 0)
+        self.rows[new] = self.least_rows[new]
+        self.are_counted = blocks.rows(self.are_counted)
+        self.are_counted[edit.touched] = False
+        self.is_collapsed = blocks.rows(self.is_collapsed)
+        self.is_collapsed[new] = is_collapsed(self.page, [self.names[i] for i in new.tolist()])
+        self.rects, self._placed = (
+            blocks.rows(self.rects, np.nan),
+            blocks.rows(self._placed, np.nan),
+        )
+        self._measure_blocks(edit.touched)
+        self._read_offsets()
+        self.wire_ends = wires.rows(self.wire_ends, np.nan)
+        self.wire_bounds = wires.rows(self.wire_bounds, np.nan)
+        self._is_routed = wires.rows(self._is_routed)
+        self._detour_sizes = wires.rows(self._detour_sizes)
+        self._read_bends()
+        self._routes.renumber(blocks, wires)
+        self._detours.renumber(blocks, wires, self.wire_keys, self.wire_blocks, self._clearance())
+        self._partings.renumber(wires, self._is_forked)
 
     def _update_wires(self, wires: Indices) -> None:
         self._bounds = None

@@ -17,12 +17,15 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from app.canvas.scene.arrays import Flags, Floats, Indices, Ints
+    from app.canvas.scene.members.changes import Changes
     from runtime.diagram.model import Route
 
 CLEAR = np.array([12.0, 19.0, 26.0])
-"""Distances of ways from the blocks that they go around, by the number of the source block, so that
+"""Distances of ways from the blocks that they go around, by the group of the source block, so that
 wires of several sources around the same block are told apart; scene units.
 """
+USUAL = float(CLEAR[0])
+"""The first of them."""
 _TIGHT = 7.0
 """Distance where there is no other way, scene units."""
 REACH = 260.0
@@ -72,11 +75,20 @@ class Obstacles:
         """Put ``blocks`` (k,), which all count, at ``rects`` (k, 4)."""
         moved = Obstacles(rects)
         self._sides[blocks] = moved._sides
-        kept = ~np.isin(self._blocks, blocks)
+        is_moved = np.zeros(len(self._sides), bool)
+        is_moved[blocks] = True
+        kept = ~is_moved[self._blocks]
         keys, others = self._keys[kept], self._blocks[kept]
         at = np.searchsorted(keys, moved._keys)
         self._keys = np.insert(keys, at, moved._keys)
         self._blocks = np.insert(others, at, blocks[moved._blocks])
+
+    def renumber(self, blocks: Changes) -> None:
+        """Follow blocks, which all count, to their numbers now; new ones are nowhere yet."""
+        self._numbers = np.arange(len(blocks.before))
+        self._sides = blocks.rows(self._sides, np.nan)
+        numbers = blocks.now[self._blocks]
+        self._keys, self._blocks = self._keys[numbers >= 0], numbers[numbers >= 0]
 
     def blocked(self, ends: Floats, own: Ints) -> Flags:
         """Which curves from port to port (m, 4: x0, y0, x1, y1) run behind a block that is not one
@@ -116,19 +128,20 @@ class Obstacles:
         np.maximum.at(found, at[inside], block[inside].astype(np.int32))
         return found
 
-    def way(self, ends: Floats, own: Ints) -> Route:
+    def way(self, ends: Floats, own: Ints, clear: float = USUAL) -> Route:
         """A route from port to port (4,) around all blocks; empty if none was found.
 
-        ``own`` (2,) are the blocks of the ports, which the wire may touch there.
+        ``own`` (2,) are the blocks of the ports, which the wire may touch there. It is ``clear`` of
+        others if there is room.
         """
-        return next(filter(None, (near.best() for near in self._near(ends, own))), ())
+        return next(filter(None, (near.best() for near in self._near(ends, own, clear))), ())
 
-    def long_way(self, ends: Floats, own: Ints) -> Route:
+    def long_way(self, ends: Floats, own: Ints, clear: float = USUAL) -> Route:
         """As :meth:`way`, of any shape: takes longer, but finds one near by if there is one."""
-        return next(filter(None, (near.shortest() for near in self._near(ends, own))), ())
+        return next(filter(None, (near.shortest() for near in self._near(ends, own, clear))), ())
 
-    def _near(self, ends: Floats, own: Ints) -> Iterator[_Search]:
-        """Searches among the blocks near by, at the usual distance and at the least."""
+    def _near(self, ends: Floats, own: Ints, clear: float) -> Iterator[_Search]:
+        """Searches among the blocks near by, at the wanted distance and at the least."""
         x0, y0, x1, y1 = ends.tolist()
         left, top, right, bottom = self._sides.T
         near = np.flatnonzero(
@@ -137,13 +150,13 @@ class Obstacles:
         )  # fmt: skip
         begins, arrives = (self._numbers[near] == end for end in own.tolist())
         outwards = np.array([-1.0, -1.0, 1.0, 1.0])
-        for clear in (float(clearance(own)), _TIGHT):
-            yield _Search(self._sides[near] + clear * outwards, begins, arrives, ends)
+        for distance in (clear, _TIGHT):
+            yield _Search(self._sides[near] + distance * outwards, begins, arrives, ends)
 
 
-def clearance(own: Ints) -> Floats:
-    """The distance (…,) that ways between blocks ``own`` (…, 2) keep from others; see CLEAR."""
-    return np.asarray(CLEAR[own[..., 0] % len(CLEAR)])
+def clearance(groups: Ints) -> Floats:
+    """The distances (k,) that ways from blocks of these ``groups`` (k,) keep; see CLEAR."""
+    return np.asarray(CLEAR[groups % len(CLEAR)])
 
 
 class _Search:

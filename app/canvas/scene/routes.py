@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from app.canvas.scene.arrays import Flags, Floats, Indices, Ints
+    from app.canvas.scene.members.changes import Changes
     from runtime.diagram import Page
     from runtime.diagram.model import Route
 
@@ -68,6 +69,11 @@ class RouteArrays:
         self._first[wires] = len(self._stretches) + np.cumsum(self.sizes[wires]) - self.sizes[wires]
         added = [at for route in routes if len(route) % 2 for at in route]
         self._stretches = np.append(self._stretches, added)
+
+    def renumber(self, blocks: Changes, wires: Changes) -> None:
+        """Follow blocks and wires to their numbers now; new wires have no routes yet."""
+        self._corners = blocks.rows(self._corners, np.nan)
+        self.sizes, self._first = wires.rows(self.sizes), wires.rows(self._first)
 
 
 def square(route: Floats, shift: Floats, ends: Floats) -> Floats:

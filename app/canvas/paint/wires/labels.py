@@ -14,8 +14,6 @@ from app.canvas.paint.wires.wire_numbers import NumberMemo, place_wire_numbers
 from app.canvas.scene.camera import PLAIN
 
 if TYPE_CHECKING:
-    from collections.abc import Hashable
-
     from app.canvas.paint.wires.label_layout import Label
     from app.canvas.scene.arrays import Floats, Indices
     from app.canvas.state.annotations import Annotations
@@ -58,7 +56,7 @@ class WireLabels:
     """
 
     def __init__(self) -> None:
-        self._place: Hashable = None
+        self._place: object = None
         """All but the result and the scene's version."""
         self._version = 0
         self._annotations: Annotations | None = None
@@ -71,7 +69,7 @@ class WireLabels:
         find are left out. They are the same object while none has changed.
         """
         place = (
-            size, view.scene, view.camera, view.theme, view.numbers,
+            size, view.scene, view.scene.wire_keys, view.camera, view.theme, view.numbers,
             view.selection.blocks, view.selection.wire, view.hidden_wire,
         )  # fmt: skip
         moved = view.scene.moved.since(self._version) if place == self._place else None

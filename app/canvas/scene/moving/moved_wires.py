@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from app.canvas.scene.arrays import NO_INDICES
+
 if TYPE_CHECKING:
     from app.canvas.scene.arrays import Floats, Indices
 
@@ -30,6 +32,20 @@ class MovedWires:
         self._steps += 1
         self._last.append((wires, bounds))
         return self._steps
+
+    def forget(self) -> None:
+        """All wires may have moved, and may have other numbers."""
+        self._steps += 1
+        self._last.clear()
+
+    def renumber(self, now: Indices, lost: Floats) -> None:
+        """Follow all wires to the numbers that they have ``now`` (o,), -1 for those that are gone,
+        whose bounds (k, 4) were ``lost``.
+        """
+        for number, (wires, bounds) in enumerate(self._last):
+            here = now[wires]
+            self._last[number] = here[here >= 0], bounds
+        self.add(NO_INDICES, lost)
 
     def since(self, step: int) -> Indices | None:
         """The wires that may have moved after a step; None if they all may have."""

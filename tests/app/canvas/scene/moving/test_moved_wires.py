@@ -36,3 +36,14 @@ def test_of_too_many_wires_all_may_have_moved():
     moved.add(np.arange(5000), np.zeros((5000, 4)))
     assert moved.since(first) is None
     assert moved.since(first + 1).tolist() == []
+
+
+def test_wires_are_followed_to_other_numbers_until_all_are_read_anew():
+    moved = MovedWires()
+    first = moved.add(np.array([0]), bounds(0.0))
+    moved.add(np.array([1, 2, 3]), bounds(10.0, 20.0, 30.0))
+    moved.renumber(np.array([0, -1, 1, 2]), bounds(15.0))
+    assert moved.since(first).tolist() == [1, 2]
+    assert moved.bounds_since(first)[:, 0].tolist() == [10.0, 20.0, 30.0, 15.0]
+    moved.forget()
+    assert moved.since(first) is None

@@ -1,14 +1,9 @@
-"""What an edit has changed on a page, and the wires of blocks."""
+"""What an edit has moved on a page."""
 
 from __future__ import annotations
 
 from dataclasses import replace
 
-import numpy as np
-from hypothesis import given
-from hypothesis import strategies as st
-
-from app.canvas.scene.moving.incidence import Incidence, runs
 from app.canvas.scene.moving.moves import FEW, moves_of
 from runtime.diagram import MoveBlocks, Page, Point, PortName, SetNote, apply
 from runtime.diagram.model import Note
@@ -51,14 +46,3 @@ def test_many_moves_all_moves_and_bends_are_no_few_moves():
     assert moves_of(main, replace(main, layout=everywhere)) is None
     assert moves_of(main, replace(main, layout={})) is None
     assert moves_of(main, replace(main, bends={})) is None
-
-
-@given(st.lists(st.tuples(st.integers(0, 5), st.integers(0, 5))), st.sets(st.integers(0, 5)))
-def test_the_wires_of_blocks(wires, chosen):
-    ends = np.array(wires, np.int32).reshape(-1, 2)
-    found = Incidence(ends, 6).of(np.array(sorted(chosen), np.intp))
-    assert found.tolist() == [i for i, pair in enumerate(wires) if chosen & set(pair)]
-
-
-def test_runs_are_consecutive_numbers():
-    assert runs(np.array([5, 1, 7]), np.array([2, 0, 3])).tolist() == [5, 6, 7, 8, 9]

@@ -8,8 +8,19 @@ import numpy as np
 import pytest
 
 from app.canvas.scene.geometry import Scene
+from app.canvas.scene.members.members import Members
 from blocks.errors import ChangeError
-from runtime.diagram import apply
+from runtime.diagram import (
+    AddBlock,
+    Connect,
+    Disconnect,
+    Point,
+    PortName,
+    RemoveBlocks,
+    SetParameters,
+    apply,
+)
+from tests.app.canvas.pages import block, diagram
 from tests.app.canvas.scene.moving.chance import drawn, edit
 
 ARRAYS = (
@@ -59,3 +70,35 @@ def test_many_edits_leave_what_the_diagram_has_from_the_start(seed):
         scene.update(history[-1])
         assert_same(scene, Scene(history[-1], "main"))
     assert len(made) > 5
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        AddBlock("new", block("Tanh"), Point(900.0, 300.0)),
+        RemoveBlocks(("b3", "b7")),
+        Connect(PortName("b0", "out"), PortName("sum", "terms.2")),
+        Disconnect(PortName("sum", "terms.0")),
+        SetParameters("b1", {"trainable": False}),
+    ],
+    ids=["add", "remove", "connect", "disconnect", "set"],
+)
+def test_of_a_small_edit_only_its_blocks_and_wires_are_read(change, monkeypatch):
+    blocks = {f"b{i}": block("Variable") for i in range(12)} | {"sum": block("AddN")}
+    wires = {"sum.terms.0": "b1.out", "sum.terms.1": "b2.out"}
+    places = {name: Point(240.0 * i, 0.0) for i, name in enumerate(blocks)}
+    shown = diagram(blocks, wires, places)
+    scene, after = Scene(shown, "main"), apply(shown, change).after
+    with monkeypatch.context() as patch:
+        patch.delattr(Members, "_read_blocks")
+        assert not scene.update(after)
+    assert_same(scene, Scene(after, "main"))
+
+
+def test_a_wire_of_no_port_is_read_with_the_whole_page():
+    shown = diagram({"a": block("Variable"), "b": block("Tanh")}, {}, {"a": (0, 0), "b": (300, 0)})
+    odd = diagram(dict(shown.main.blocks), {"b.none": "a.out"}, {"a": (0, 0), "b": (300, 0)})
+    scene = Scene(shown, "main")
+    scene.update(odd)
+    assert scene.wire_keys == ["b.none"]
+    assert_same(scene, Scene(odd, "main"))

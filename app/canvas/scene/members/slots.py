@@ -46,6 +46,15 @@ class Slots:
         self.input_at = {name: i for i, name in enumerate(inputs)}
         self.output_at = {name: i + len(inputs) for i, name in enumerate(outputs)}
 
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Slots):
+            return NotImplemented
+        ports = self.inputs, self.outputs, self.free
+        return ports == (other.inputs, other.outputs, other.free)
+
+    def __hash__(self) -> int:
+        return hash((self.inputs, self.outputs, self.free))
+
 
 def slots_of(diagram: Diagram, name: str, page: Page) -> list[Slots]:
     """Slots of every block of the page."""
@@ -56,9 +65,19 @@ def slots_of(diagram: Diagram, name: str, page: Page) -> list[Slots]:
         return cast("list[Slots]", found)
     for i, block_name in enumerate(page.blocks):
         if found[i] is None:
-            ports = ports_of(diagram, name, block_name)
-            found[i] = Slots((*ports.inputs, *ports.free), ports.outputs, ports.free)
+            found[i] = _own_slots(diagram, name, block_name)
     return cast("list[Slots]", found)
+
+
+def slots_of_block(diagram: Diagram, page: str, name: str) -> Slots:
+    """Slots of one block of a page."""
+    fixed = _fixed_slots(type(diagram.pages[page].blocks[name]))
+    return _own_slots(diagram, page, name) if fixed is None else fixed
+
+
+def _own_slots(diagram: Diagram, page: str, name: str) -> Slots:
+    ports = ports_of(diagram, page, name)
+    return Slots((*ports.inputs, *ports.free), ports.outputs, ports.free)
 
 
 def _fixed_slots(kind: type[Block]) -> Slots | None:
@@ -142,10 +161,15 @@ class NumberedPorts(NamedTuple):
     """Row of each port, and the number of ports on its side of the block (p, 2)."""
 
 
-def numbered_ports(slots: Sequence[Slots]) -> NumberedPorts:
-    """Numbers of the ports of blocks with these slots (n,)."""
+def port_counts(slots: Sequence[Slots]) -> tuple[Ints, Ints]:
+    """Numbers of inputs and of outputs (n,) of blocks with these slots."""
     inputs = np.fromiter(map(len, map(_INPUTS, slots)), np.int32, len(slots))
     outputs = np.fromiter(map(len, map(_OUTPUTS, slots)), np.int32, len(slots))
+    return inputs, outputs
+
+
+def numbered_ports(inputs: Ints, outputs: Ints) -> NumberedPorts:
+    """Numbers of the ports of blocks with so many inputs and outputs (n,)."""
     counts = inputs + outputs
     first = (np.cumsum(counts) - counts).astype(np.int32)
     block = np.repeat(np.arange(len(counts), dtype=np.int32), counts)
@@ -202,9 +226,10 @@ def block_sizes(page: Page, names: list[str], rows: Ints, lines: Ints, collapsed
     found = np.empty((len(names), 2))
     found[:, 0] = WIDTH
     found[:, 1] = np.where(collapsed, HEADER, block_height(0) + ROW * np.maximum(rows, lines))
-    views = {kind for kind in set(map(type, page.blocks.values())) if issubclass(kind, ViewBlock)}
+    kinds = list(map(type, map(page.blocks.__getitem__, names)))
+    views = {kind for kind in set(kinds) if issubclass(kind, ViewBlock)}
     for i, name in enumerate(names) if views else ():
-        if type(page.blocks[name]) in views and not collapsed[i]:
+        if kinds[i] in views and not collapsed[i]:
             style = page.styles.get(name, PLAIN)
             found[i] = view_size(page.blocks[name], style, int(rows[i])) or found[i]
     return found

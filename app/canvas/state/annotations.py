@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from app.canvas.state.badge_labels import Status
-from app.canvas.state.lanes import Lanes, lane_counts, lanes_of, side_by_side
+from app.canvas.state.lanes import Lanes, following, lane_counts, lanes_of, side_by_side
 from app.canvas.state.look_cache import LookCache
 from app.canvas.state.page_result import PageResult
 from app.evaluation.outdated import outdated_blocks
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from app.canvas.scene.geometry import Scene
+    from app.canvas.scene.members.changes import Changes
     from app.canvas.state.looks import Look
     from app.evaluation.result import Result
     from runtime.diagram.model import Diagram
@@ -114,20 +115,46 @@ def resolve(
     page = PageResult(scene, result, use)
     if before is not None and result is not None and _differ_in_layout(before, page):
         return _with_result(before, page, result)
-    total = lanes_of(scene, result, use, stale=page.stale)
-    losses = [
-        replace(
-            lanes_of(scene, single, use, stale=page.stale, name=PortPath(single.loss or "").short),
-            colour=loss_colour(scene.diagram, PortPath(single.loss or "")),
-        )
-        for single in (() if result is None else result.apart)
-    ]
+    known = None if before is None else _wires_since(before, page)
+    if before is not None and known is not None:
+        total = following(before.total, scene, known, stale=page.stale)
+        apart = before.lanes if result is not None and result.apart else ()
+        losses = [
+            _coloured(following(lane, scene, known, stale=page.stale), scene.diagram)
+            for lane in apart
+        ]
+    else:
+        total = lanes_of(scene, result, use, stale=page.stale)
+        singles = () if result is None else result.apart
+        losses = [_of_loss(scene, single, use, stale=page.stale) for single in singles]
     lanes = side_by_side(losses) if losses else (total,)
     outdated: frozenset[str] = frozenset()
     if (dimmed := dimmed and page.stale) and result is not None:
         outdated = outdated_blocks(result.diagram, scene.diagram, scene.page_name, use)
     looks = LookCache() if cache is None else cache
     return Annotations(page, dimmed, total, lanes, outdated, True, scene.wire_keys, _cache=looks)
+
+
+def _of_loss(scene: Scene, result: Result, use: InstancePath, *, stale: bool) -> Lanes:
+    """The lanes of one loss beside others."""
+    name = PortPath(result.loss or "").short
+    return _coloured(lanes_of(scene, result, use, stale=stale, name=name), scene.diagram)
+
+
+def _coloured(lanes: Lanes, diagram: Diagram) -> Lanes:
+    """The lanes in the colour of their loss."""
+    loss = PortPath("" if lanes.result is None else lanes.result.loss or "")
+    return replace(lanes, colour=loss_colour(diagram, loss))
+
+
+def _wires_since(before: Annotations, page: PageResult) -> Changes | None:
+    """What has changed of the wires of a page with the same result; None if that is not known."""
+    scene = page.scene
+    if before.scene is not scene or before.page.use != page.use or scene.renumbered is None:
+        return None
+    keys, wires = scene.renumbered
+    same = before.page.result is page.result and before.wire_keys is keys
+    return wires if same and before.page.result is not None else None
 
 
 def _differ_in_layout(before: Annotations, page: PageResult) -> bool:
@@ -163,11 +190,7 @@ def _with_result(before: Annotations, page: PageResult, result: Result) -> Annot
     lanes: tuple[Lanes, ...] = (total,)
     if result.apart:
         lanes = tuple(
-            replace(
-                lane,
-                result=single,
-                colour=loss_colour(page.scene.diagram, PortPath(single.loss or "")),
-            )
+            _coloured(replace(lane, result=single), page.scene.diagram)
             for lane, single in zip(before.lanes, result.apart, strict=True)
         )
     return replace(before, page=page, total=total, lanes=lanes, _looks={}, _plain_looks={})

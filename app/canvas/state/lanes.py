@@ -6,7 +6,7 @@ import math
 import time
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
-from typing import TYPE_CHECKING, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
     from app.canvas.scene.arrays import Flags, Floats, Ints
     from app.canvas.scene.geometry import Scene
+    from app.canvas.scene.members.changes import Changes
     from app.evaluation.result import Result
     from runtime.flow import Verdict
 
@@ -180,20 +181,48 @@ def lanes_of(
     that lead to nothing but views never have one.
     """
     keys = _within(use, tuple(scene.wire_keys))
-    count = len(keys)
-    codes, widths = np.full(count, NO_RESULT, np.int8), np.ones(count)
-    if result is not None:
-        unknown = NO_RESULT if result.is_lossless else CODES[State.UNKNOWN]
-        absent = NO_RESULT if stale or result.is_partial else unknown
-        states, norms = result.states, result.norms
-        by_state = {state: CODES[state] for state in set(states.values())}
-        by_state[State.UNKNOWN] = unknown
-        codes = np.array([by_state[states[k]] if k in states else absent for k in keys], np.int8)
-        if shown := result.shown:
-            codes[[key in shown for key in keys]] = NO_RESULT
-        widths = lane_width(np.array([norms.get(key) or 0.0 for key in keys], float))
-    positions, shared = np.zeros(count, np.int32), np.zeros(count, bool)
+    codes, widths = _drawn(result, keys, stale=stale)
+    positions, shared = np.zeros(len(keys), np.int32), np.zeros(len(keys), bool)
     return Lanes(keys, result, use, codes, widths, codes, positions, shared, name)
+
+
+def following(before: Lanes, scene: Scene, wires: Changes, *, stale: bool) -> Lanes:
+    """The lanes of the same result after an edit has changed ``wires`` of a scene."""
+    new = [WirePath(scene.wire_keys[wire]).within(before.use) for wire in wires.fresh]
+    keys = cast("list[WirePath]", list(wires.listed(before.keys)))
+    for wire, key in zip(wires.fresh, new, strict=True):
+        keys[wire] = key
+    codes, widths = wires.rows(before.codes, NO_RESULT), wires.rows(before.widths, 1.0)
+    anew = np.isin(codes, (NO_RESULT, CODES[State.UNKNOWN]))
+    anew[wires.fresh] = True
+    again = np.flatnonzero(anew)
+    some = [keys[wire] for wire in again.tolist()]
+    codes[again], widths[again] = _drawn(before.result, some, stale=stale)
+    return replace(
+        before,
+        keys=tuple(keys),
+        codes=codes,
+        widths=widths,
+        drawn=codes,
+        positions=np.zeros(len(keys), np.int32),
+        shared=np.zeros(len(keys), bool),
+    )
+
+
+def _drawn(result: Result | None, keys: Sequence[WirePath], *, stale: bool) -> tuple[Codes, Floats]:
+    """The codes and widths of the lanes of wires with these paths (k,)."""
+    if result is None:
+        return np.full(len(keys), NO_RESULT, np.int8), np.ones(len(keys))
+    unknown = NO_RESULT if result.is_lossless else CODES[State.UNKNOWN]
+    absent = NO_RESULT if stale or result.is_partial else unknown
+    by_state = {**CODES, State.UNKNOWN: unknown}
+    states = map(result.states.get, keys)
+    found = [absent if state is None else by_state[state] for state in states]
+    codes = np.array(found, np.int8)
+    if shown := result.shown:
+        codes[[key in shown for key in keys]] = NO_RESULT
+    norms = [0.0 if norm is None else norm for norm in map(result.norms.get, keys)]
+    return codes, lane_width(np.array(norms, float))
 
 
 @lru_cache(maxsize=8)

@@ -62,17 +62,17 @@ class LookCache:
         """Values and gradients, and their shapes."""
 
     def row_counts(self, page: PageResult) -> Ints:
-        """Number of text lines (n,) that each face needs; those of the scene where nothing that
-        they depend on has changed since these were counted.
+        """Number of text lines (n,) that each face needs, counted anew where a block has changed,
+        or all if the result is of other shapes.
         """
-        shapes = page.scene.rows.tobytes(), _page_key(page), self._shapes_of(page)
-        if shapes == self._shapes:
-            return page.scene.rows
-        self._shapes = None
-        counts = row_counts(page)
-        if np.array_equal(counts, page.scene.rows):
-            self._shapes = shapes
-        return counts
+        scene, result = page.scene, page.result
+        trees = [] if result is None or not result.trees else [result.trees, result.ports]
+        shapes = _Same(scene), tuple(map(_Same, trees)), page.use, self._shapes_of(page)
+        is_known, self._shapes = shapes == self._shapes, shapes
+        if not is_known:
+            return row_counts(page)
+        fresh = np.flatnonzero(~scene.are_counted)
+        return row_counts(page, fresh) if len(fresh) else scene.rows
 
     def _shapes_of(self, page: PageResult) -> Hashable:
         result = page.result

@@ -41,7 +41,9 @@ from runtime.diagram.model import PLAIN
 from runtime.flow.words.formatting import number
 
 if TYPE_CHECKING:
-    from app.canvas.scene.arrays import Ints
+    from collections.abc import Mapping
+
+    from app.canvas.scene.arrays import Indices, Ints
     from app.canvas.state.page_result import PageResult
     from runtime.diagram.model import Size
     from runtime.diagram.paths import InstancePath, PortPath
@@ -239,41 +241,52 @@ def type_name(block: Block) -> str:
     return block.original_type if isinstance(block, Opaque) else type(block).type_name()
 
 
-def row_counts(page: PageResult) -> Ints:
-    """Number of text lines (n,) that each face needs; unchanged if unknown."""
+def row_counts(page: PageResult, among: Indices | None = None) -> Ints:
+    """Number of text lines (n,) that each face needs, or each ``among`` these; else unchanged."""
     scene, result = page.scene, page.result
     if result is None or not (result.values or result.trees):
         return scene.rows
-    values = result.values
-    counts = scene.rows.tolist()
+    values, counts = result.values, scene.rows.tolist()
+    numbers = list(range(len(counts))) if among is None else among.tolist()
     by_shape: dict[tuple[int, ...], int] = {}
-    outputs = tuple(slots.outputs for slots in scene.slots)
-    paths = _only_outputs(page.use, tuple(scene.names), outputs)
-    for i, path in enumerate(paths):
+    outputs = tuple(scene.slots[i].outputs for i in numbers)
+    paths = _only_outputs(page.use, tuple(scene.names[i] for i in numbers), outputs)
+    for i, path, ports in zip(numbers, paths, outputs, strict=True):
         if path is None:
-            counts[i] = max(len(outputs[i]), 1)
+            counts[i] = max(len(ports), 1)
             continue
         name, value = scene.names[i], values.get(path)
         if value is None and isinstance(scene.blocks[i], Composite):
-            value = page.value(name, outputs[i][0])
+            value = page.value(name, ports[0])
         if value is not None:
-            shape = value.shape
-            counts[i] = by_shape.get(shape) or by_shape.setdefault(shape, lines(shape))
-        elif (tree := page.tree(name, outputs[i][0])) is not None:
+            counts[i] = by_shape.get(value.shape) or lines(value.shape)
+            by_shape[value.shape] = counts[i]
+        elif (tree := page.tree(name, ports[0])) is not None:
             counts[i] = len(outline(tree, result.ports).cells)
+    paired = zip(numbers, paths, strict=True)
+    tall = {i: path in values for i, path in paired if scene.least_rows[i] > 1}
+    _count_more(page, tall, counts)
+    return np.array(counts, np.int32)
+
+
+def _count_more(page: PageResult, tall: Mapping[int, bool], counts: list[int]) -> None:
+    """Count the lines below the values of variables and Formula blocks as well; ``tall`` says of
+    which the value is known.
+    """
+    scene = page.scene
     by_gradient: dict[tuple[int, ...], int] = {}
-    for i in np.flatnonzero(scene.least_rows > 1).tolist():
+    for i, is_known in tall.items():
+        name, outputs = scene.names[i], scene.slots[i].outputs
         if isinstance(scene.blocks[i], Formula):
-            known = page.value(scene.names[i], scene.slots[i].outputs[0])
+            known = page.value(name, outputs[0])
             shown = 1 if known is None else lines(known.shape)
-            counts[i] = max(shown, len(scene.slots[i].outputs), int(scene.port_rows[i])) + 1
-        elif paths[i] in values:
-            gradient = page.gradient(scene.names[i])
+            counts[i] = max(shown, len(outputs), int(scene.port_rows[i])) + 1
+        elif is_known:
+            gradient = page.gradient(name)
             shape = () if gradient is None else gradient.shape
             if shape not in by_gradient:
                 by_gradient[shape] = gradient_lines(gradient)
             counts[i] += by_gradient[shape]
-    return np.array(counts, np.int32)
 
 
 @lru_cache(maxsize=8)

@@ -12,6 +12,8 @@ from numpy.typing import NDArray
 from runtime.calculus.dtypes import FLOATS, NUMPY
 from runtime.calculus.kernels.summing import bound_total
 from runtime.calculus.primitives.base import CAST
+from runtime.calculus.primitives.elementwise import MULTIPLY
+from runtime.calculus.primitives.linear import MATMUL
 from runtime.calculus.primitives.reduce import SUM
 from runtime.engine.plan.memory import Room, allocate
 from runtime.engine.plan.unshared import is_unshared
@@ -80,7 +82,10 @@ class PlainTask(Task):
         self.values = self.givable = (value,)
         self.inputs = inputs
         self.can_fail = value.primitive.name in _FAILING and value.dtype not in FLOATS
-        self.kernel = value.kernel
+        is_outer = value.primitive is MATMUL and inputs[0].shape[-1] == 1
+        self.operation = MULTIPLY if is_outer else value.primitive
+        """The primitive, or an elementwise one that does the same: columns times rows."""
+        self.kernel = MULTIPLY.kernel if is_outer else value.kernel
         is_elementwise = isinstance(self.kernel, np.ufunc) and self.kernel.signature is None
         self.in_place = inputs if is_elementwise else ()
         self.writes_rows = is_elementwise

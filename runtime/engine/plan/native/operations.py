@@ -18,6 +18,7 @@ from runtime.engine.plan.native.writer import TYPES, Writer, maximum, minimum, n
 
 if TYPE_CHECKING:
     from runtime.calculus import Value
+    from runtime.calculus.value import Primitive
 
 _ARITHMETIC = {"add": "fadd", "subtract": "fsub", "multiply": "fmul", "divide": "fdiv"}
 _INTRINSICS = {"abs": "fabs", "sqrt": "sqrt", "floor": "floor", "ceil": "ceil", "round": "rint"}
@@ -70,9 +71,12 @@ def _cast(w: Writer, given: str, dtype: str, x: str) -> str:
     return w.put(f"{how} {TYPES[given]} {x} to {TYPES[dtype]}")
 
 
-def compiles(value: Value, inputs: Sequence[Value]) -> bool:
-    """Whether there are instructions for a value computed from these inputs."""
-    return _compiles(value.primitive.name, value.dtype, *[x.dtype for x in inputs])
+def compiles(value: Value, inputs: Sequence[Value], operation: Primitive | None = None) -> bool:
+    """Whether there are instructions for a value computed from these inputs, by its primitive or
+    by this one.
+    """
+    name = (operation or value.primitive).name
+    return _compiles(name, value.dtype, *[x.dtype for x in inputs])
 
 
 @cache

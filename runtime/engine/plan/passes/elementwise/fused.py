@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from runtime.calculus.primitives.linear import MATMUL
 from runtime.engine.plan import native
 from runtime.engine.plan.jobs import Call, Job, cuts
 from runtime.engine.plan.native import (
@@ -52,6 +53,9 @@ once.
 SLOW = frozenset({"where", "exp", "expm1", "log", "log1p", "sigmoid", "softplus", "erf"})
 """Primitives of which one is worthwhile: numpy branches, or needs several calls or long ones."""
 
+WIDE = 1 << 15
+"""Elements from which a product of a column and a row is worthwhile on its own."""
+
 COLUMNS = 1 << 14
 """Elements of a row if all arrays of a region are contiguous."""
 
@@ -71,15 +75,22 @@ def fused(tasks: list[Task], kept: Collection[Value]) -> list[Task]:
 
 
 def _is_worthwhile(tasks: Sequence[Task]) -> bool:
-    return len(tasks) >= SMALLEST or any(t.values[0].primitive.name in SLOW for t in tasks)
+    return len(tasks) >= SMALLEST or any(map(_is_slow, tasks))
+
+
+def _is_slow(task: Task) -> bool:
+    """Whether numpy is slow at it: also at large products of columns and rows."""
+    if task.values[0].primitive.name in SLOW:
+        return True
+    return task.values[0].primitive is MATMUL and task.values[0].size >= WIDE
 
 
 def _kind(task: Task) -> Shape | None:
-    if not isinstance(task, PlainTask) or not task.value.primitive.elementwise:
+    if not isinstance(task, PlainTask) or not task.operation.elementwise:
         return None
     value = task.value
-    fits = value.size >= LARGE and not task.can_fail and compiles(value, task.inputs)
-    return value.shape if fits else None
+    compilable = compiles(value, task.inputs, task.operation)
+    return value.shape if value.size >= LARGE and not task.can_fail and compilable else None
 
 
 class Layout(NamedTuple):
@@ -147,7 +158,7 @@ class FusedTask(TiledTask):
             tuple(Operand(x.dtype, s) for x, s in zip(self.inputs, spread, strict=False)),
             tuple(
                 Operation(
-                    task.value.primitive.name,
+                    task.operation.name,
                     task.value.dtype,
                     tuple(numbers[x] for x in task.inputs),
                     tuple(task.value.attributes.items()),

@@ -10,7 +10,7 @@ import importlib
 import pkgutil
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from functools import cache, partial
+from functools import cache, cached_property, partial
 from threading import RLock
 from types import MappingProxyType, ModuleType
 from typing import TYPE_CHECKING, Any
@@ -24,7 +24,7 @@ from blocks.nearest import did_you_mean
 from blocks.plugins import IMPORT_SECONDS, PluginError, contain, guarded
 
 if TYPE_CHECKING:
-    from importlib.metadata import EntryPoint
+    from importlib.metadata import EntryPoint, EntryPoints
 
 GROUP = "gradwire.blocks"
 
@@ -66,9 +66,7 @@ class Registry:
 
     def load_plugins(self) -> None:
         """Load the plug-ins; one that fails is a problem and does not affect the others."""
-        from importlib.metadata import entry_points  # is slow to import
-
-        for entry in sorted(entry_points(group=GROUP), key=lambda e: (e.name, e.value)):
+        for entry in sorted(_entries(), key=lambda e: (e.name, e.value)):
             try:
                 guarded(partial(self._load, entry), IMPORT_SECONDS)
             except Exception as error:  # a plug-in may fail in any way; the rest must work
@@ -127,12 +125,24 @@ class Registry:
         failed = {sentence for sentences in self.failures.values() for sentence in sentences}
         return [problem for problem in self.problems if problem not in failed]
 
+    def names(self) -> dict[str, list[str]]:
+        """Names of types by family, both in order of definition."""
+        found = self.families().items()
+        return {family: [cls.type_name() for cls in classes] for family, classes in found}
+
     def families(self) -> dict[str, list[type[Block]]]:
         """Classes by family, both in order of definition."""
         grouped: dict[str, list[type[Block]]] = {}
         for cls in self._classes.values():
             grouped.setdefault(cls.family, []).append(cls)
         return grouped
+
+
+def _entries() -> EntryPoints:
+    """What plug-ins of this installation name."""
+    from importlib.metadata import entry_points  # is slow to import
+
+    return entry_points(group=GROUP)
 
 
 def _origin(entry: EntryPoint) -> str:
@@ -177,6 +187,27 @@ class _Installed(Registry):
             if name not in vars(self):
                 vars(self).update(vars(discover()))
         return vars(self)[name]
+
+    @cached_property
+    def _has_plugins(self) -> bool:
+        return bool(_entries())
+
+    @property
+    def _is_library(self) -> bool:
+        """Whether there is nothing but what the index of the library tells."""
+        return "_classes" not in vars(self) and not self._has_plugins
+
+    @property
+    def left_out(self) -> list[str]:
+        return [] if self._is_library else super().left_out
+
+    def names(self) -> dict[str, list[str]]:
+        if not self._is_library:
+            return super().names()
+        found: dict[str, list[str]] = {}
+        for module, names in library.MODULES.items():
+            found.setdefault(library.FAMILIES.get(module, module), []).extend(names.split())
+        return found
 
     def find(self, name: str) -> type[Block] | None:
         if "_classes" not in vars(self) and (module := module_of(name)):

@@ -36,3 +36,5 @@ MODULES: Mapping[str, str] = {
 imports only the modules of the types that it has. A type that is missing here is found by importing
 all of them.
 """
+FAMILIES: Mapping[str, str] = {"formula": "pages"}
+"""The families of modules that have none of their own."""

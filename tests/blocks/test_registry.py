@@ -67,6 +67,26 @@ def test_a_block_of_the_library_is_imported_without_the_others() -> None:
     assert not {"blocks.library.losses", "importlib.metadata"} & set(imported)
 
 
+def test_names_by_family_need_no_block() -> None:
+    code = (
+        "from blocks import registry; names = registry().names(); assert not registry().left_out\n"
+        "import sys; loaded = {name for name in sys.modules if 'blocks.library.' in name}\n"
+        "assert names == {f: [c.__name__ for c in cs] for f, cs in registry().families().items()}\n"
+        "assert registry().names() == names; print(*loaded)"
+    )
+    assert run(code) == []
+
+
+def test_names_of_plug_ins_are_among_them(site: Path) -> None:
+    install(site, "softsign_plugin", SOFTSIGN, "all = softsign_plugin")
+    told = run(
+        f"import sys; sys.path.insert(0, {str(site)!r})\n"
+        "from blocks import registry\n"
+        "print(len(registry().left_out), *registry().names()['softsign_plugin'])"
+    )
+    assert told == ["1", "Softsign"]
+
+
 def test_all_are_found_after_one(site: Path) -> None:
     install(site, "softsign_plugin", SOFTSIGN, "all = softsign_plugin")
     told = run(

@@ -25,6 +25,7 @@ from app.canvas.input.entry.layers import LAYERS, summary
 from app.canvas.paint.blocks.rows import (
     ASIDE_ROLE,
     BLOCK_ROLE,
+    KIND_ROLE,
     LAYER_ROLE,
     LIBRARY_ROLE,
     PAGE_ROLE,
@@ -71,9 +72,9 @@ class PaletteModel(QStandardItemModel):
         self.appendRow(self._library_head)
         self._library: list[tuple[str, bool]] = []
         self._listed: list[PageRow] = []
-        for family, classes in registry.families().items():
+        for family, names in registry.names().items():
             head = _head(family.replace("_", " "))
-            head.appendRows([_row(cls) for cls in classes])
+            head.appendRows([_row(name) for name in names])
             if family == Scan.family:
                 head.appendRows([_layer_item(name) for name in LAYERS])
             self.appendRow(head)
@@ -81,17 +82,14 @@ class PaletteModel(QStandardItemModel):
         favourites.changed.connect(self._list_favourites)
 
     def data(self, index: _Index, role: int = Qt.ItemDataRole.DisplayRole) -> Any:
-        roles = (PAGE_ROLE, LIBRARY_ROLE, LAYER_ROLE)
-        is_page = any(super(PaletteModel, self).data(index, each) for each in roles)
-        if role == Qt.ItemDataRole.ToolTipRole and not is_page:
-            cls = super().data(index, BLOCK_ROLE)
-            return tooltip(cls) if cls else None
+        if role == BLOCK_ROLE:
+            return self._class(super().data(index, KIND_ROLE))
+        if role not in (Qt.ItemDataRole.ToolTipRole, STAR_ROLE):
+            return super().data(index, role)
+        kind = None if self._is_page(index) else super().data(index, KIND_ROLE)
         if role == STAR_ROLE:
-            cls = super().data(index, BLOCK_ROLE)
-            if cls is None or is_page:
-                return None
-            return cls.type_name() in self._favourites.starred
-        return super().data(index, role)
+            return None if kind is None else kind in self._favourites.starred
+        return super().data(index, role) if kind is None else self._tip(kind)
 
     def setData(self, index: _Index, value: Any, role: int = Qt.ItemDataRole.EditRole) -> bool:
         page = index.data(PAGE_ROLE)
@@ -140,16 +138,26 @@ class PaletteModel(QStandardItemModel):
         for index in indexes:
             if page := self.data(index, PAGE_ROLE):
                 mime.setData(PAGE_MIME, page.encode())
-            elif cls := self.data(index, BLOCK_ROLE):
-                kind = self.data(index, LAYER_ROLE) or cls.type_name()
-                mime.setData(BLOCK_MIME, kind.encode())
+            elif kind := self.data(index, KIND_ROLE):
+                mime.setData(BLOCK_MIME, (self.data(index, LAYER_ROLE) or kind).encode())
         return mime
 
+    def _is_page(self, index: _Index) -> bool:
+        """Whether a row is one of a page or of a layer."""
+        roles = (PAGE_ROLE, LIBRARY_ROLE, LAYER_ROLE)
+        return any(super(PaletteModel, self).data(index, each) for each in roles)
+
+    def _class(self, kind: str | None) -> type[Block] | None:
+        return None if kind is None else self._registry.find(kind)
+
+    def _tip(self, kind: str) -> str | None:
+        cls = self._class(kind)
+        return None if cls is None else tooltip(cls)
+
     def _list_favourites(self) -> None:
-        known = self._registry.classes
-        starred = [known[name] for name in self._favourites.starred if name in known]
+        starred = [name for name in self._favourites.starred if self._registry.find(name)]
         self._favourites_head.removeRows(0, self._favourites_head.rowCount())
-        self._favourites_head.appendRows([_row(cls) for cls in starred])
+        self._favourites_head.appendRows([_row(name) for name in starred])
 
 
 class PaletteFilter(QSortFilterProxyModel):
@@ -174,18 +182,17 @@ class PaletteFilter(QSortFilterProxyModel):
 
     def filterAcceptsRow(self, row: int, parent: _Index) -> bool:
         index = self._model.index(row, 0, parent)
-        cls = _block(index)
-        if cls is None or (self._words and self._model.is_favourite(index)):
-            return False
-        return all(matches(word, cls, index.data()) for word in self._words)
+        if not self._words or self._model.is_favourite(index):
+            return index.data(KIND_ROLE) is not None and not self._words
+        cls: type[Block] | None = index.data(BLOCK_ROLE)
+        return cls is not None and all(matches(word, cls, index.data()) for word in self._words)
 
     def lessThan(self, left: _Index, right: _Index) -> bool:
         return self._rank(left) < self._rank(right)
 
     def _rank(self, index: _Index) -> tuple[tuple[int, bool, int], int]:
         """How well the row matches, then its position in the library."""
-        cls = _block(index)
-        if cls is None:  # a family ranks as the best of its blocks
+        if index.data(KIND_ROLE) is None:  # a family ranks as the best of its blocks
             rows = range(self._model.rowCount(index))
             inner = (self._rank(self._model.index(row, 0, index))[0] for row in rows)
             return min(inner, default=(9, True, 9)), index.row()
@@ -230,7 +237,7 @@ def page_rows(diagram: Diagram, page: str) -> Iterator[PageRow]:
 
 def _page_item(page: PageRow) -> QStandardItem:
     item = QStandardItem(page.name)
-    item.setData(PageBlock, BLOCK_ROLE)
+    item.setData(PageBlock.type_name(), KIND_ROLE)
     item.setData(page.name, PAGE_ROLE)
     item.setData(page.ports, ASIDE_ROLE)
     item.setData(page.refusal, REFUSAL_ROLE)
@@ -247,7 +254,7 @@ def _page_item(page: PageRow) -> QStandardItem:
 
 def _library_item(name: str, is_other: bool) -> QStandardItem:
     item = QStandardItem(name)
-    item.setData(PageBlock, BLOCK_ROLE)
+    item.setData(PageBlock.type_name(), KIND_ROLE)
     item.setData(name, LIBRARY_ROLE)
     item.setData(editor.tr("differs") if is_other else "", ASIDE_ROLE)
     tips = [escape(editor.tr("Add a copy of the page {0}.").format(name))]
@@ -269,20 +276,15 @@ def tooltip(cls: type[Block]) -> str:
     return "".join(parts)
 
 
-def _block(index: _Index) -> type[Block] | None:
-    found: type[Block] | None = index.data(BLOCK_ROLE)
-    return found
-
-
 def _head(title: str) -> QStandardItem:
     item = QStandardItem(title)
     item.setFlags(Qt.ItemFlag.ItemIsEnabled)
     return item
 
 
-def _row(cls: type[Block]) -> QStandardItem:
-    item = QStandardItem(cls.type_name())
-    item.setData(cls, BLOCK_ROLE)
+def _row(kind: str) -> QStandardItem:
+    item = QStandardItem(kind)
+    item.setData(kind, KIND_ROLE)
     item.setFlags(
         Qt.ItemFlag.ItemIsEnabled | Qt.ItemFlag.ItemIsSelectable | Qt.ItemFlag.ItemIsDragEnabled
     )
@@ -290,7 +292,7 @@ def _row(cls: type[Block]) -> QStandardItem:
 
 
 def _layer_item(name: str) -> QStandardItem:
-    item = _row(Scan)
+    item = _row(Scan.type_name())
     item.setText(name)
     item.setData(name, LAYER_ROLE)
     item.setToolTip(f"<p><b>{name}</b> — {_plain(summary(name))}</p>")

@@ -9,7 +9,7 @@ from PySide6.QtGui import QKeyEvent
 from PySide6.QtWidgets import QAbstractItemView, QLineEdit, QMenu, QTreeView, QVBoxLayout, QWidget
 
 from app.canvas.paint.blocks.rows import (
-    BLOCK_ROLE,
+    KIND_ROLE,
     LAYER_ROLE,
     LIBRARY_ROLE,
     PAGE_ROLE,
@@ -127,7 +127,7 @@ class Palette(QWidget):
     def _show_menu(self, at: QPoint) -> None:
         """Show the context menu of a row."""
         index = self.tree.indexAt(at)
-        if not index.data(BLOCK_ROLE):
+        if not index.data(KIND_ROLE):
             return
         menu = QMenu(self)
         menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
@@ -194,12 +194,12 @@ class Palette(QWidget):
             self.libraryChosen.emit(name)
         elif page := index.data(PAGE_ROLE):
             self.pageChosen.emit(page)
-        elif cls := index.data(BLOCK_ROLE):
-            self.blockChosen.emit(index.data(LAYER_ROLE) or cls.type_name())
+        elif kind := index.data(KIND_ROLE):
+            self.blockChosen.emit(index.data(LAYER_ROLE) or kind)
 
     def _star(self, index: QModelIndex) -> None:
-        if index.data(STAR_ROLE) is not None and (cls := index.data(BLOCK_ROLE)):
-            self._favourites.toggle(cls.type_name())
+        if index.data(STAR_ROLE) is not None and (kind := index.data(KIND_ROLE)):
+            self._favourites.toggle(kind)
 
     def _show_favourites(self) -> None:
         if not self.search_line.text().strip():
@@ -207,5 +207,5 @@ class Palette(QWidget):
         self.tree.viewport().update()
 
     def _fold(self, index: QModelIndex) -> None:
-        if index.data(BLOCK_ROLE) is None:
+        if index.data(KIND_ROLE) is None:
             self.tree.setExpanded(index, not self.tree.isExpanded(index))

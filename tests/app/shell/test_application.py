@@ -163,6 +163,9 @@ application.run(Path(sys.argv[1]))
 """
 
 SELDOM = {
+    "blocks.library.convolution", "blocks.library.layers", "blocks.library.linear_algebra",
+    "blocks.library.logic", "blocks.library.parts", "blocks.library.random",
+    "blocks.library.sampling", "blocks.library.shape",
     "app.commands.compare", "app.commands.pictures", "app.commands.sharing.exporting",
     "app.commands.sharing.publishing", "app.panels.dialogs.recovery", "app.pictures.files",
     "numpy.ma", "PySide6.QtPrintSupport", "PySide6.QtQml", "pyqtgraph", "runtime.data.generators",

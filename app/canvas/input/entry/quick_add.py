@@ -18,7 +18,7 @@ from PySide6.QtWidgets import (
 )
 
 from app.canvas.input.entry.candidates import Candidate, search
-from app.canvas.paint.blocks.rows import BLOCK_ROLE, STAR_ROLE, BlockRows, Stars, is_star
+from app.canvas.paint.blocks.rows import BLOCK_ROLE, KIND_ROLE, STAR_ROLE, BlockRows, Stars, is_star
 from app.services.plain_text import tooltip
 from blocks.errors import BuildError
 from blocks.formulas.places import FormulaError
@@ -180,6 +180,7 @@ class QuickAdd(QFrame):
         for candidate in search(self._candidates, text, self._favourites)[:_MAX_ROWS]:
             item = QStandardItem(candidate.title)
             item.setData(type(candidate.block), BLOCK_ROLE)
+            item.setData(type(candidate.block).type_name(), KIND_ROLE)
             item.setData(candidate, CANDIDATE_ROLE)
             item.setData(candidate.kind in self._favourites.starred, STAR_ROLE)
             item.setToolTip(tooltip(type(candidate.block).summary()))

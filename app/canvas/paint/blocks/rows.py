@@ -24,7 +24,9 @@ if TYPE_CHECKING:
     from blocks.block import Block
 
 BLOCK_ROLE = Qt.ItemDataRole.UserRole + 1
-"""The block class of a row; None for a family."""
+"""The block class of a row, which may be imported for it; None for a family."""
+KIND_ROLE = Qt.ItemDataRole.UserRole + 9
+"""The name of the type of a row's block; None for a family."""
 STAR_ROLE = Qt.ItemDataRole.UserRole + 3
 """Whether a block is a favourite; None if it can't be one."""
 PAGE_ROLE = Qt.ItemDataRole.UserRole + 4
@@ -119,14 +121,13 @@ class BlockRows(QStyledItemDelegate):
         self._theme = theme
 
     def sizeHint(self, option: QStyleOptionViewItem, index: _Index) -> QSize:
-        return QSize(120, look.scaled(TILE + 8 if index.data(BLOCK_ROLE) else TILE + 12))
+        return QSize(120, look.scaled(TILE + 8 if index.data(KIND_ROLE) else TILE + 12))
 
     def paint(self, painter: QPainter, option: QStyleOptionViewItem, index: _Index) -> None:
         painter.save()
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
-        cls = index.data(BLOCK_ROLE)
         rect = QRectF(option.rect)
-        if cls is None:
+        if index.data(KIND_ROLE) is None:
             self._paint_family(painter, rect, index)
         else:
             self._paint_block(painter, rect, option, index)

@@ -96,6 +96,7 @@ def overflowing_power(site: Site) -> Any:
 
 def limit(site: Site) -> Any:
     """The input lies on a limit of a Clip."""
+    # Only Clip, which has these parameters, names this point.
     found = [site.x == bound for bound in (site.block.min, site.block.max) if bound is not None]  # type: ignore[attr-defined]
     return np.logical_or.reduce(found) if found else site.everywhere(False)
 

@@ -15,6 +15,7 @@ import numpy as np
 from blocks.errors import DTypeError, TraceError
 from runtime.calculus.dtypes import FLOATS, array_of, common_dtype, scalar_dtype
 from runtime.calculus.kernels.erf import erf_kernel, erf_of_scalars
+from runtime.calculus.kernels.powers import power_kernel
 from runtime.calculus.primitives.base import BaseOps, broadcast_shapes
 from runtime.calculus.value import Primitive, Value
 
@@ -132,11 +133,12 @@ def _extreme_rules(loses: str) -> tuple[Any, Any]:
 def _power_base(xp: Namespace, g: Value, out: Value, a: Value, b: Value) -> Value:
     """``g·b·a^(b−1)``, and 0 where b = 0 even if a is 0 (or so small that 1/a is ∞) or NaN.
 
-    Elsewhere b = 0 needs no exception: the derivative by b is ``a^(b−1)`` there.
+    Elsewhere b = 0 needs no exception: the derivative by b is ``a^(b−1)`` there. The exponent stays
+    one number if b is one.
     """
     tiny = float(np.finfo(a.dtype).tiny)
     flat = xp.equal(b, 0) & xp.logical_not(xp.abs(a) >= tiny)
-    return g * xp.where(flat, 0.0, b * a ** xp.where(flat, 1.0, b - 1))
+    return g * xp.where(flat, 0.0, b * xp.where(flat, 1.0, a) ** (b - 1))
 
 
 def _power_exponent(xp: Namespace, g: Value, out: Value, a: Value, b: Value) -> Value:
@@ -188,7 +190,7 @@ FLOOR_DIVIDE = _binary("floor_divide", _division(np.floor_divide, "quotient"),
 REMAINDER = _binary("remainder", _division(np.remainder, "remainder"),
                     lambda xp, g, out, a, b: g,
                     lambda xp, g, out, a, b: -g * xp.floor_divide(a, b))  # fmt: skip
-POWER = _function_of_two("power", np.power, _power_base, _power_exponent)
+POWER = _function_of_two("power", power_kernel, _power_base, _power_exponent)
 MAXIMUM = _binary("maximum", np.maximum, *_extreme_rules("less"))
 MINIMUM = _binary("minimum", np.minimum, *_extreme_rules("greater"))
 ARCTAN2 = _function_of_two("arctan2", np.arctan2, _arctan2_rule(1), _arctan2_rule(-1))

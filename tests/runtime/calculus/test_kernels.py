@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from runtime.calculus.kernels import adding, erf, ordering, selecting, summing, transposing
 from runtime.calculus.primitives import elementwise, reduce
 from runtime.calculus.primitives.convolution import Geometry, _fold_into
+from runtime.calculus.primitives.elementwise import POWER
 from runtime.calculus.primitives.gather import _add_along_kernel, _scatter_kernel, places_along
 from runtime.calculus.primitives.scatter import SET_ALONG
 
@@ -284,3 +285,22 @@ def test_softplus_of_infinities_and_nan(dtype: str) -> None:
     out = np.empty_like(x)
     elementwise.SOFTPLUS.kernel(x, out=out)
     np.testing.assert_array_equal(out, np.array([np.inf, 0, np.nan], dtype))
+
+
+@pytest.mark.parametrize("dtype", ["float16", "float32", "float64"])
+@pytest.mark.parametrize("exponent", [-4, -3, -2, -1, 0, 1, 2, 3, 4, 7, 0.5, 1.5, math.inf])
+def test_powers_of_numbers_of_either_sign(dtype: str, exponent: float) -> None:
+    rng = np.random.default_rng(0)
+    edges = [0, -0.0, 1, -1, np.inf, -np.inf, np.nan]
+    x = np.concatenate([2 * rng.standard_normal(50), edges]).astype(dtype)
+    out, b = np.empty_like(x), np.array(exponent, dtype)
+    with np.errstate(all="ignore"):
+        POWER.kernel(x, b, out=out)
+        expected = np.array([np.power(one, b) for one in x])
+    np.testing.assert_allclose(out, expected, rtol=2 * np.finfo(dtype).eps, strict=True)
+    zeros = expected == 0
+    np.testing.assert_array_equal(np.signbit(out[zeros]), np.signbit(expected[zeros]))
+    wide = np.empty((2, x.size), dtype)
+    with np.errstate(all="ignore"):
+        POWER.kernel(x, b, out=wide)
+    np.testing.assert_array_equal(wide, [out, out])

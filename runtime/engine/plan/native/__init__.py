@@ -3,6 +3,7 @@
 from runtime.engine.plan.native.loops import Kernel, Operand, Operation, Recipe, compiled
 from runtime.engine.plan.native.machine import address, installed
 from runtime.engine.plan.native.operations import compiles
+from runtime.engine.plan.native.powers import is_simple
 from runtime.engine.plan.native.straight import compiled_straight, compiles_straight
 
 __all__ = [
@@ -16,4 +17,5 @@ __all__ = [
     "compiles",
     "compiles_straight",
     "installed",
+    "is_simple",
 ]

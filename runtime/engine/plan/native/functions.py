@@ -16,6 +16,7 @@ from collections.abc import Callable, Sequence
 from math import inf, nan
 
 from runtime.calculus.kernels.erf import FAR_ERF, NEAR_ERF
+from runtime.engine.plan.native.powers import power
 from runtime.engine.plan.native.writer import Writer, maximum, number
 
 _SHIFT = 12582912.0
@@ -272,7 +273,7 @@ def _erf(w: Writer, x: str) -> str:
     return s.odd(x, border, near, far)
 
 
-FUNCTIONS: dict[str, Callable[[Writer, str], str]] = {
+FUNCTIONS: dict[str, Callable[..., str]] = {
     "exp": _exp,
     "expm1": _expm1,
     "log": _log,
@@ -281,5 +282,6 @@ FUNCTIONS: dict[str, Callable[[Writer, str], str]] = {
     "softplus": _softplus,
     "tanh": _tanh,
     "erf": _erf,
+    "power": power,
 }
-"""Functions from float32 to float32, by primitive."""
+"""Functions of float32 that return float32, by primitive."""

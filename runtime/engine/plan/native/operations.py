@@ -123,5 +123,5 @@ def emit(
     if name == "cast":
         return _cast(w, given[0], dtype, operands[0])
     if name in FUNCTIONS:
-        return FUNCTIONS[name](w, *operands)
+        return FUNCTIONS[name](w, *operands, **attributes)
     return _FLOATS[name](w, dtype, *operands, **attributes)

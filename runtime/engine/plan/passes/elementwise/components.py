@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from runtime.engine.plan import native
 from runtime.engine.plan.native import compiles
 from runtime.engine.plan.native.row_loops import Place, RowRecipe
+from runtime.engine.plan.passes.elementwise.exponents import Exponents, attributes_of
 from runtime.engine.plan.passes.elementwise.row_program import Program
 from runtime.engine.plan.passes.elementwise.rowwise import ColumnSum, RowwiseTask, narrowed
 from runtime.engine.plan.passes.elementwise.tiles import Fold, fold_of, in_regions
@@ -139,7 +140,7 @@ class ComponentsTask(RowwiseTask):
             found.append(np.broadcast_to(arrays[x], (*self.shape[:-1], last)))
         return [], found
 
-    def recipe(self, whole: Sequence[Array]) -> RowRecipe:
+    def recipe(self, whole: Sequence[Array], exponents: Exponents) -> RowRecipe:
         """Each value of the region is as many as it has components."""
         program = Program()
         numbers: dict[Value, list[int]] = {}
@@ -153,7 +154,7 @@ class ComponentsTask(RowwiseTask):
         for x, some in zip(self.inputs, places, strict=False):
             numbers[x] = [program.read(x.dtype, place) for place in some]
         for task in self.tasks:
-            numbers[task.value] = self._components(program, task, numbers)
+            numbers[task.value] = self._components(program, task, numbers, exponents)
         added = [i for f in self.folds if isinstance(f, ColumnSum) for i in numbers[f.source]]
         totals = []
         results = [
@@ -173,7 +174,11 @@ class ComponentsTask(RowwiseTask):
         return program.recipe(columns, tuple(results), tuple(totals), tuple(added))
 
     def _components(
-        self, program: Program, task: PlainTask, numbers: dict[Value, list[int]]
+        self,
+        program: Program,
+        task: PlainTask,
+        numbers: dict[Value, list[int]],
+        exponents: Exponents,
     ) -> list[int]:
         value = task.value
         name, dtype = value.primitive.name, value.dtype
@@ -183,7 +188,7 @@ class ComponentsTask(RowwiseTask):
             for part in rest:
                 total = program.put("add", dtype, total, part, is_wide=True)
             return [total]
-        attributes = tuple(value.attributes.items())
+        attributes = attributes_of(value, exponents)
         return [
             program.put(name, dtype, *(some[c % len(some)] for some in given), is_wide=True,
                         attributes=attributes)

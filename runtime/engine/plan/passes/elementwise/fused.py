@@ -29,6 +29,11 @@ from runtime.engine.plan.native import (
     compiled,
     compiles,
 )
+from runtime.engine.plan.passes.elementwise.exponents import (
+    Exponents,
+    attributes_of,
+    for_exponents,
+)
 from runtime.engine.plan.passes.elementwise.tiles import TiledTask, in_regions
 from runtime.engine.plan.tasks import Arrays, PlainTask, Step, Task
 
@@ -50,7 +55,7 @@ multiple of many numbers, so that parts of a network whose layers repeat are equ
 once.
 """
 
-SLOW = frozenset({"where", "exp", "expm1", "log", "log1p", "sigmoid", "softplus", "erf"})
+SLOW = frozenset({"where", "exp", "expm1", "log", "log1p", "sigmoid", "softplus", "erf", "power"})
 """Primitives of which one is worthwhile: numpy branches, or needs several calls or long ones."""
 
 WIDE = 1 << 15
@@ -134,12 +139,17 @@ class FusedTask(TiledTask):
                 for number, sheet in enumerate(layout.sheets)
             ]
         )
-        kernel = compiled(self._recipe([inner > 0 for _, inner in layout.steps]))
+        spread = [inner > 0 for _, inner in layout.steps]
+        places = [address(frame) for frame in frames]
+        kept = whole, parts, frames  # alive, since only their addresses are used
+
+        def job_for(exponents: Exponents) -> Job:
+            kernel = compiled(self._recipe(spread, exponents))
+            return Job(_parts(kernel, places, layout), _work(layout), kept=kept)
+
+        job = for_exponents(self.tasks, self.inputs, arrays, job_for)
         ends = [fold.end(arrays, part) for fold, part in zip(self.folds, parts, strict=True)]
         placed = self.given.placed(frames, [*self.inputs, *self.results])
-        calls = _parts(kernel, [address(frame) for frame in frames], layout)
-        kept = whole, parts, frames  # alive, since only their addresses are used
-        job = Job(calls, _work(layout), kept=kept)
 
         def run() -> None:
             new = [result.begin() for result in placed]
@@ -151,7 +161,7 @@ class FusedTask(TiledTask):
 
         return [*copies, run if ends or placed else job]
 
-    def _recipe(self, spread: Sequence[bool]) -> Recipe:
+    def _recipe(self, spread: Sequence[bool], exponents: Exponents) -> Recipe:
         numbers = {x: i for i, x in enumerate(self.inputs)}
         numbers |= {t.value: i for i, t in enumerate(self.tasks, start=len(numbers))}
         return Recipe(
@@ -161,7 +171,7 @@ class FusedTask(TiledTask):
                     task.operation.name,
                     task.value.dtype,
                     tuple(numbers[x] for x in task.inputs),
-                    tuple(task.value.attributes.items()),
+                    attributes_of(task.value, exponents),
                 )
                 for task in self.tasks
             ),

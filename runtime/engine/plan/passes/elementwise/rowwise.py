@@ -16,7 +16,7 @@ from __future__ import annotations
 from collections.abc import Collection, Hashable, Mapping, Sequence
 from functools import cached_property, partial
 from math import prod
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,6 +30,11 @@ from runtime.engine.plan import native
 from runtime.engine.plan.jobs import ROOM, Call, Job, cuts
 from runtime.engine.plan.native import address, compiles
 from runtime.engine.plan.native.row_loops import Place, RowRecipe, compiled_rows, scratch_bytes
+from runtime.engine.plan.passes.elementwise.exponents import (
+    Exponents,
+    attributes_of,
+    for_exponents,
+)
 from runtime.engine.plan.passes.elementwise.row_indices import (
     count_from_0,
     indices_of,
@@ -37,6 +42,7 @@ from runtime.engine.plan.passes.elementwise.row_indices import (
     is_one_for_each,
 )
 from runtime.engine.plan.passes.elementwise.row_program import Program
+from runtime.engine.plan.passes.elementwise.row_sheets import sheets_of
 from runtime.engine.plan.passes.elementwise.tiles import Fold, TiledTask, fold_of, in_regions
 from runtime.engine.plan.tasks import Arrays, PlainTask, Step, Task
 
@@ -192,14 +198,13 @@ class RowwiseTask(TiledTask):
         steps, arrays = self._indexed(self.given.among(arrays))
         more, whole = self.laid_out(arrays)
         steps += more
-        recipe = self.recipe(whole)
         sums = [fold for fold in self.folds if isinstance(fold, ColumnSum)]
         totals = [fold for fold in self.folds if type(fold) is Fold]
-        sheets = _sheets(whole, shape[: self.column_axis], ROWS if sums else prod(shape))
+        sheets = sheets_of(whole, shape[: self.column_axis], ROWS if sums else prod(shape))
         rows = max(sheet.rows for sheet in sheets)
         parts = [np.zeros((len(sheets), rows)) for _ in totals]
         added = [
-            np.zeros((len(sheets), recipe.columns), fold.source.dtype)
+            np.zeros((len(sheets), shape[self.column_axis]), fold.source.dtype)
             for fold in sums
             for _ in range(self.width)
         ]
@@ -217,12 +222,17 @@ class RowwiseTask(TiledTask):
             some = added[number * self.width : (number + 1) * self.width]
             ends.append(partial(_add_up, some, arrays[fold.task.value]))
         placed = self.given.placed(frames, [*self.inputs, *self.results])
-        job = Job(
-            _parts(recipe, calls, bool(sums), prod(shape)),
-            prod(shape),
-            scratch_bytes(recipe),
-            kept=(whole, parts, frames),  # only their addresses are used
-        )
+
+        def job_for(exponents: Exponents) -> Job:
+            recipe = self.recipe(whole, exponents)
+            return Job(
+                _parts(recipe, calls, bool(sums), prod(shape)),
+                prod(shape),
+                scratch_bytes(recipe),
+                kept=(whole, parts, frames),  # only their addresses are used
+            )
+
+        job = for_exponents(self.tasks, self.inputs, arrays, job_for)
 
         def run() -> None:
             new = [result.begin() for result in placed]
@@ -281,7 +291,7 @@ class RowwiseTask(TiledTask):
             found.append(np.broadcast_to(array, self.shape))
         return steps, found
 
-    def recipe(self, whole: Sequence[Array]) -> RowRecipe:
+    def recipe(self, whole: Sequence[Array], exponents: Exponents) -> RowRecipe:
         """What is computed of these arrays, of inputs and then of results."""
         columns = self.shape[-1]
         places = [Place(i, int(x.strides[-1] > 0)) for i, x in enumerate(whole)]
@@ -291,7 +301,7 @@ class RowwiseTask(TiledTask):
             for x, array, place in zip(self.inputs, whole, places, strict=False)
         }
         for task in self.tasks:
-            numbers[task.value] = self._put(program, task, numbers)
+            numbers[task.value] = self._put(program, task, numbers, exponents)
         added = tuple(numbers[f.source] for f in self.folds if isinstance(f, ColumnSum))
         totals = [
             program.total(numbers[f.source], f.squares, f.source.shape[-1] == columns)
@@ -302,7 +312,13 @@ class RowwiseTask(TiledTask):
         results = tuple(zip(written, places[len(self.inputs) :], strict=True))
         return program.recipe(columns, results, tuple(totals), added)
 
-    def _put(self, program: Program, task: PlainTask, numbers: Mapping[Value, int]) -> int:
+    def _put(
+        self,
+        program: Program,
+        task: PlainTask,
+        numbers: Mapping[Value, int],
+        exponents: Exponents,
+    ) -> int:
         """Append what a task computes."""
         value, inputs = task.value, [numbers[x] for x in task.inputs]
         name, dtype = value.primitive.name, value.dtype
@@ -320,32 +336,8 @@ class RowwiseTask(TiledTask):
         if value.primitive is EXP and source is not None and source.value.primitive is LOG_SOFTMAX:
             return program.softmax(numbers[source.inputs[0]])
         is_wide = name not in _FOLDS and value.shape[-1] == self.shape[-1]
-        attributes = tuple(value.attributes.items()) if name not in _FOLDS else ()
+        attributes = attributes_of(value, exponents) if name not in _FOLDS else ()
         return program.put(name, dtype, *inputs, is_wide=is_wide, attributes=attributes)
-
-
-class Sheet(NamedTuple):
-    """Some rows: the address of the first and the bytes from row to row, for each array."""
-
-    rows: int
-    places: list[tuple[int, int]]
-
-
-def _sheets(arrays: Sequence[Array], shape: Shape, most: int) -> list[Sheet]:
-    """The fewest sheets of at most so many rows in which arrays lie, whose first axes have this
-    shape.
-    """
-    lengths, strides = _merged(arrays, shape)
-    found = []
-    for place in np.ndindex(*lengths[:-1]):
-        for start in range(0, lengths[-1], most):
-            at = [sum(i * step for i, step in zip((*place, start), away, strict=True))
-                  for away in strides]  # fmt: skip
-            places = [
-                (address(x) + i, away[-1]) for x, i, away in zip(arrays, at, strides, strict=True)
-            ]
-            found.append(Sheet(min(most, lengths[-1] - start), places))
-    return found
 
 
 def _parts(
@@ -372,24 +364,3 @@ def _copying(array: Array, copy: Array) -> Step:
     if is_transposed(array):
         return lambda: copy_transposed(array, copy)
     return lambda: np.copyto(copy, array)
-
-
-def _merged(arrays: Sequence[Array], shape: Shape) -> tuple[list[int], list[list[int]]]:
-    """The fewest lengths that axes of this shape can be merged to, and the bytes along each, by
-    array.
-    """
-    lengths = [1]
-    strides: list[tuple[int, ...]] = [(0,) * len(arrays)]
-    for axis, length in enumerate(shape):
-        step = tuple(array.strides[axis] for array in arrays)
-        if length == 1:
-            continue
-        if lengths[-1] == 1:
-            lengths[-1], strides[-1] = length, step
-        elif strides[-1] == tuple(s * length for s in step):
-            lengths[-1] *= length
-            strides[-1] = step
-        else:
-            lengths.append(length)
-            strides.append(step)
-    return lengths, [list(each) for each in zip(*strides, strict=True)]

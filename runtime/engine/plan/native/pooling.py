@@ -60,11 +60,11 @@ def pool(how: Window, fold: str) -> Kernel:
     padding.
     """
     w = Assembly("pool", how.dtype, how.lanes, POOL)
-    with _vectors(w) as (plane, row, column):
+    with vectors_of(w) as (plane, row, column):
         found = reduce(
-            w.largest if fold == "largest" else w.plus, _taps(w, how, plane, row, column)
+            w.largest if fold == "largest" else w.plus, elements_of(w, how, plane, row, column)
         )
-        w.store(found, _place(w, "out", (plane, "out_plane"), (row, "out_row"), column, w.bytes))
+        w.store(found, place_of(w, "out", (plane, "out_plane"), (row, "out_row"), column, w.bytes))
     return Kernel(*machine.function(w.text(), "pool", is_vector=True))
 
 
@@ -78,9 +78,9 @@ def shares(how: Window, clipped: bool) -> Kernel:
     """
     w = Assembly("shares", how.dtype, how.lanes, SHARES)
     zero, one, no_number = (w.constant(x) for x in (0.0, 1.0, float("nan")))
-    with _vectors(w) as (plane, row, column):
-        elements = _taps(w, how, plane, row, column)
-        g = w.load(_place(w, "g", (plane, "g_plane"), (row, "g_row"), column, w.bytes))
+    with vectors_of(w) as (plane, row, column):
+        elements = elements_of(w, how, plane, row, column)
+        g = w.load(place_of(w, "g", (plane, "g_plane"), (row, "g_row"), column, w.bytes))
         most = reduce(w.largest, elements)
         ties = [w.compare("oeq", x, most) for x in elements]
         count = reduce(w.plus, [w.choose(tie, one, zero) for tie in ties])
@@ -103,15 +103,15 @@ def spread(how: Window, clipped: bool) -> Kernel:
     """
     w = Assembly("spread", how.dtype, how.lanes, SPREAD)
     zero = w.constant(0.0)
-    with _vectors(w) as (plane, row, column):
-        first = _place(w, "g", (plane, "g_plane"), (row, "g_row"), column, w.bytes)
+    with vectors_of(w) as (plane, row, column):
+        first = place_of(w, "g", (plane, "g_plane"), (row, "g_row"), column, w.bytes)
         parts = []
         for i, j in how.taps:
             away = w.add(w.multiply("%tap_row", i), w.multiply("%tap_column", j))
             parts.append(w.plus(w.load(w.add(first, away)), zero))  # makes 0 of −0
         if clipped:
             step, top = how.window[1] * w.bytes, w.multiply(row, how.window[0])
-            start = _place(w, "image", (plane, "out_plane"), (top, "out_row"), column, step)
+            start = place_of(w, "image", (plane, "out_plane"), (top, "out_row"), column, step)
             elements = _elements(w, how, start, "%out_row")
             parts = _clipped(w, parts, elements)
         _store_windows(w, how, parts, plane, row, column)
@@ -119,7 +119,7 @@ def spread(how: Window, clipped: bool) -> Kernel:
 
 
 @contextmanager
-def _vectors(w: Assembly) -> Iterator[tuple[str, str, str]]:
+def vectors_of(w: Assembly) -> Iterator[tuple[str, str, str]]:
     """Loops over planes, rows and vectors of columns: their numbers, and that of a first column."""
     last = w.add("%columns", -w.lanes)
     count = w.put(f"sdiv i64 {w.add('%columns', w.lanes - 1)}, {w.lanes}")
@@ -131,7 +131,7 @@ def _vectors(w: Assembly) -> Iterator[tuple[str, str, str]]:
         yield plane, row, w.least(w.multiply(vector, w.lanes), last)
 
 
-def _place(
+def place_of(
     w: Assembly, base: str, plane: tuple[str, str], row: tuple[str, str], column: str, step: int
 ) -> str:
     """An address: a base and so many steps of planes, rows and columns."""
@@ -140,11 +140,11 @@ def _place(
     return w.add(w.add(f"%{base}", planes), w.add(rows, w.multiply(column, step)))
 
 
-def _taps(w: Assembly, how: Window, plane: str, row: str, column: str) -> list[str]:
+def elements_of(w: Assembly, how: Window, plane: str, row: str, column: str) -> list[str]:
     """A vector for each place in the window, of neighbouring windows."""
     top = w.multiply(row, how.stride[0])
     step = how.stride[1] * w.bytes
-    first = _place(w, "image", (plane, "image_plane"), (top, "image_row"), column, step)
+    first = place_of(w, "image", (plane, "image_plane"), (top, "image_row"), column, step)
     return _elements(w, how, first, "%image_row")
 
 
@@ -167,10 +167,10 @@ def _clipped(w: Assembly, parts: list[str], elements: list[str]) -> list[str]:
 def _store_windows(
     w: Assembly, how: Window, parts: list[str], plane: str, row: str, column: str
 ) -> None:
-    """Write a vector for each place in the window back where ``_taps`` would read it."""
+    """Write a vector for each place in the window back where ``elements_of`` would read it."""
     top = w.multiply(row, how.window[0])
     step = how.window[1] * w.bytes
-    first = _place(w, "out", (plane, "out_plane"), (top, "out_row"), column, step)
+    first = place_of(w, "out", (plane, "out_plane"), (top, "out_row"), column, step)
     for i in range(how.window[0]):
         some = parts[i * how.window[1] : (i + 1) * how.window[1]]
         w.store_side_by_side(some, w.add(first, w.multiply("%out_row", i)))

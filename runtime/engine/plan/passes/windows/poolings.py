@@ -2,8 +2,8 @@
 
 Neither writes windows out: what is computed from windows that are only reduced is computed from the
 images. Largest elements and their gradients are equal bit for bit to those of the kernels, sums
-but for the order of addition. Left to the kernels are windows that overlap in the derivative,
-padding, steps of more than two columns and very short rows.
+but for the order of addition. Left to the kernels are steps of more than two columns and very short
+rows.
 """
 
 from __future__ import annotations
@@ -32,6 +32,7 @@ from runtime.engine.plan.native.pooling import (
     shares,
     spread,
 )
+from runtime.engine.plan.passes.windows.overlaps import OverlapTask, padded
 from runtime.engine.plan.tasks import Arrays, PlainTask, Step, Task
 
 if TYPE_CHECKING:
@@ -93,15 +94,25 @@ class _Pattern:
         if value.primitive is not FOLD or not _fits(value, task.inputs[0], value):
             return {}
         geometry: Geometry = value.attributes["geometry"]
-        if geometry.window != geometry.stride or not geometry.apart:
-            return {}
+        beside = geometry.window == geometry.stride and geometry.apart and not _pads(geometry)
         shared = self._shared(task.inputs[0], geometry)
         if shared is None:
-            return {task: SpreadTask(task)}
+            if beside:
+                return {task: SpreadTask(task)}
+            g = self._repeated(task.inputs[0])
+            return {} if g is None else {task: OverlapTask(value, None, g, geometry)}
+        make = SharesTask if beside else OverlapTask
         last = self._graph.clipping(value)
         if last is None or last[1] is not shared[0]:
-            return {task: SharesTask(value, *shared, geometry, clipped=False)}
-        return {task: None, last[0]: SharesTask(last[0].value, *shared, geometry, clipped=True)}
+            return {task: make(value, *shared, geometry, clipped=False)}
+        return {task: None, last[0]: make(last[0].value, *shared, geometry, clipped=True)}
+
+    def _repeated(self, value: Value) -> Value | None:
+        """The number of each window that is repeated for all of its elements."""
+        for x in self._graph.inputs(value, "broadcast_to"):
+            if x.shape == (1, 1, *value.shape[2:]):
+                return x
+        return None
 
     def _reduced(self, task: PlainTask | None, primitive: Primitive) -> PlainTask | None:
         """The windows that a task reduces in this way."""
@@ -144,10 +155,13 @@ def _fits(images: Value, windows: Value, moved: Value) -> bool:
         images.dtype in ("float32", "float64")
         and images.size >= LARGE
         and windows.shape[-1] >= SHORTEST
-        and geometry.padding == ((0, 0), (0, 0))
         and geometry.stride[1] in (1, 2)
         and geometry.window[0] * geometry.window[1] <= MOST
     )
+
+
+def _pads(geometry: Geometry) -> bool:
+    return geometry.padding != ((0, 0), (0, 0))
 
 
 class PoolTask(Task):
@@ -156,11 +170,13 @@ class PoolTask(Task):
     def __init__(self, task: PlainTask, windows: PlainTask) -> None:
         self.values, self.inputs = task.values, windows.inputs
         self._geometry: Geometry = windows.value.attributes["geometry"]
+        self._fill: float = windows.value.attributes["fill"]
         self._fold = "largest" if task.value.primitive is MAX else "sum"
 
     def bind(self, arrays: Arrays) -> list[Step]:
-        """One step, after a copy of images that don't lie as planes."""
-        steps, images = _planes(arrays[self.inputs[0]])
+        """One step, after a copy of images that don't lie as planes, or need padding."""
+        images = arrays[self.inputs[0]]
+        steps, images = padded(self.values[0], images, self._geometry, self._fill)
         out = arrays[self.values[0]][0, 0]
         how = _window(self._geometry, out)
         numbers = frame(

@@ -13,6 +13,7 @@ from runtime.calculus.primitives.base import LEAF
 from runtime.calculus.primitives.convolution import Geometry
 from runtime.engine.plan import jobs, passes, threads
 from runtime.engine.plan.native import machine
+from runtime.engine.plan.passes.windows.overlaps import OverlapTask
 from runtime.engine.plan.passes.windows.poolings import PoolTask, SharesTask, SpreadTask
 from runtime.engine.plan.plan import Plan
 
@@ -96,15 +97,54 @@ def test_means_are_those_of_the_kernels(window: tuple[int, int], dtype: str, eag
     np.testing.assert_array_equal(*map(lambda x: signed(x)[0], (found[1:], expected[1:])))
 
 
-@pytest.mark.parametrize("stride", [(1, 1), (2, 1), (1, 2), (3, 2)])
-def test_windows_that_overlap_have_their_largest_elements(
-    stride: tuple[int, int], eager: None
+WINDOWS: dict[str, dict[str, Any]] = {
+    "stem": {"window": (3, 3), "stride": (2, 2), "padding": ((1, 1), (1, 1))},
+    "every": {"window": (3, 3), "stride": (1, 1), "padding": ((1, 1), (1, 1))},
+    "valid": {"window": (3, 3), "stride": (2, 2)},
+    "line": {"window": (1, 3), "stride": (1, 2), "padding": ((0, 0), (1, 1))},
+    "uneven": {"window": (2, 3), "stride": (1, 2), "padding": ((1, 0), (0, 2))},
+    "apart": {"window": (2, 2), "stride": (3, 2), "padding": ((0, 1), (1, 1))},
+    "dilated": {"window": (3, 2), "stride": (3, 1), "dilation": (2, 3)},
+    "beside": {"window": (2, 2), "stride": (2, 2), "padding": ((1, 1), (1, 1))},
+    "far": {"window": (3, 3), "stride": (1, 2), "padding": ((4, 0), (5, 3))},
+}
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("relu", [False, True])
+@pytest.mark.parametrize("image", [(11, 23), (12, 40)])
+@pytest.mark.parametrize("name", WINDOWS)
+def test_windows_that_overlap_share_their_gradients_bit_for_bit(
+    name: str, image: tuple[int, int], relu: bool, dtype: str, eager: None
 ) -> None:
-    pooled = Pooled("max_pool", (2, 3, 11, 23), window=(3, 3), stride=stride, dilation=(2, 1))
-    assert pooled.kinds().count(PoolTask) == 1
-    given = (np.random.default_rng(0).choice(NUMBERS, 9999).astype(np.float32),) * 2
-    for a, b in zip(pooled.run(given, passes.poolings), pooled.run(given), strict=True):
-        np.testing.assert_array_equal(a, b)
+    """An element of several windows has the sum of its shares, in the order of the kernels."""
+    pooled = Pooled("max_pool", (2, 3, *image), dtype, relu=relu, **WINDOWS[name])
+    kinds = pooled.kinds()
+    assert kinds.count(PoolTask) == kinds.count(OverlapTask) == 1
+    assert len(kinds) <= 3 + relu
+    rng = np.random.default_rng(0)
+    for numbers in (rng.standard_normal(9999), rng.integers(0, 3, 9999),
+                    rng.choice(NUMBERS, 9999)):  # fmt: skip
+        given = numbers.astype(dtype), np.roll(numbers, 7).astype(dtype)
+        found, expected = pooled.run(given, passes.poolings), pooled.run(given)
+        np.testing.assert_array_equal(found[0], expected[0])
+        np.testing.assert_array_equal(*map(lambda x: signed(x)[0], (found[1:], expected[1:])))
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("image", [(11, 23), (12, 40)])
+@pytest.mark.parametrize("name", WINDOWS)
+def test_means_of_windows_that_overlap(
+    name: str, image: tuple[int, int], dtype: str, eager: None
+) -> None:
+    pooled = Pooled("avg_pool", (2, 3, *image), dtype, **WINDOWS[name])
+    kinds = pooled.kinds()
+    assert kinds.count(PoolTask) == kinds.count(OverlapTask) == 1
+    rng = np.random.default_rng(0)
+    given = rng.standard_normal(9999).astype(dtype), rng.choice(NUMBERS, 9999).astype(dtype)
+    found, expected = pooled.run(given, passes.poolings), pooled.run(given)
+    np.testing.assert_allclose(found[0], expected[0], rtol=1e-5, atol=1e-6)
+    np.testing.assert_array_equal(*map(lambda x: signed(x)[0], (found[1:], expected[1:])))
 
 
 @pytest.mark.parametrize("lanes", [4, 8, 16])
@@ -113,10 +153,11 @@ def test_any_length_of_rows_on_any_machine(
     columns: int, lanes: int, eager: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(machine, "lanes", lambda: lanes)
-    pooled = Pooled("max_pool", (1, 2, 4, columns), window=(2, 2), stride=(2, 2))
     given = (np.random.default_rng(0).integers(0, 5, 9999).astype(np.float32),) * 2
-    for a, b in zip(pooled.run(given, passes.poolings), pooled.run(given), strict=True):
-        np.testing.assert_array_equal(a, b)
+    for window in ((2, 2), (3, 3)):
+        pooled = Pooled("max_pool", (1, 2, 4, columns), window=window, stride=(2, 2))
+        for a, b in zip(pooled.run(given, passes.poolings), pooled.run(given), strict=True):
+            np.testing.assert_array_equal(a, b)
 
 
 def test_results_do_not_depend_on_the_number_of_threads(
@@ -141,16 +182,15 @@ def test_results_do_not_depend_on_the_number_of_threads(
     "how",
     [
         {"shape": (1, 1, 8, 8)},
-        {"shape": (4, 8, 64, 64), "padding": ((1, 1), (1, 1))},
         {"shape": (4, 8, 64, 66), "window": (3, 3), "stride": (3, 3)},
         {"shape": (4, 8, 64, 64), "window": (16, 16), "stride": (16, 16)},
         {"shape": (4, 8, 64, 64), "dtype": "float16"},
     ],
-    ids=["small", "padded", "threes", "large windows", "float16"],
+    ids=["small", "threes", "large windows", "float16"],
 )
 def test_the_rest_is_left_to_the_kernels(how: dict[str, Any]) -> None:
     pooled = Pooled("max_pool", **{"window": (2, 2), "stride": (2, 2), **how})
-    assert not {PoolTask, SharesTask, SpreadTask} & {*pooled.kinds()}
+    assert not {PoolTask, SharesTask, SpreadTask, OverlapTask} & {*pooled.kinds()}
 
 
 def test_windows_that_are_kept_are_there(eager: None) -> None:

@@ -187,6 +187,11 @@ class Assembly:
             f"ptr {self._at(address)}", f"i32 {self.bytes}", f"<{self.lanes} x i1> {mask}",
         )  # fmt: skip
 
+    def fetch(self, address: str, *, for_writing: bool) -> None:
+        """Bring what lies at an address into a cache, the first-level one for writing."""
+        how, level = f"i32 {int(for_writing)}", f"i32 {3 if for_writing else 2}"
+        self._run("llvm.prefetch.p0", f"ptr {self._at(address)}", how, level, "i32 1")
+
     def if_more(self, mask: str, number: str, least: int) -> str:
         """A mask, nowhere set unless an int64 is more than the least."""
         is_more = self.put(f"icmp sgt i64 {number}, {least}")

@@ -1,9 +1,9 @@
 """Compiles large matrix products to machine code: the ``fast`` extra.
 
-For processors with registers of 16 float32: there a library of products leaves time on the table
-where both operands must be turned, as in ``x @ w.T``. A product takes terms in an order of its own,
-the same for all elements and whatever the number of threads, so results differ from the library's
-by rounding.
+For processors with registers of 16 float32: there a library of products leaves time on the table,
+as it packs both operands, and cuts the result into tiles of one size. A product takes terms in an
+order of its own, the same for all elements and whatever the number of threads, so results differ
+from the library's by rounding.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from runtime.calculus.primitives.linear import MATMUL
 from runtime.engine.plan import native
 from runtime.engine.plan.jobs import ROOM, Call, Job, cuts
 from runtime.engine.plan.native import machine
-from runtime.engine.plan.native.product import PRODUCT, Form, product, scratch_bytes
+from runtime.engine.plan.native.product import PRODUCT, VECTORS, Form, product, scratch_bytes
 from runtime.engine.plan.tasks import Arrays, PlainTask, Step, Task
 
 if TYPE_CHECKING:
@@ -29,28 +29,38 @@ if TYPE_CHECKING:
 Array = NDArray[Any]
 
 LARGE = 1 << 18
-"""Multiplications in one matrix from which machine code is faster."""
+"""Multiplications in one matrix from which machine code is faster where it must turn the right
+operand; where not, it takes more of them.
+"""
+
+NARROW = 32
+"""Columns from which machine code is faster where it need not turn the right operand."""
 
 WIDE = 16
 """Float32 in a register from which machine code is faster."""
 
 CHUNK = 512
-"""Terms that are added at once: panels of so many fit into the caches."""
+"""Terms that are added at once."""
 
-TILES = 40
-"""Tiles whose rows are packed at once."""
+BLOCK = 640 << 10
+"""Bytes of the left operand that are used at once: they fit into the second-level cache."""
 
-WASTE = 1 / 8
-"""Empty rows of tiles, for each row of a product, from which a library is faster at ``x @ w``."""
+PAGE = 1 << 12
+"""Bytes between rows that share places in the first-level cache: a tile can't be read from there if
+they are apart by a multiple of so many, and is packed.
+"""
+
+FEW = 128
+"""Rows up to which packing a deep right operand takes longer than writing its result turned."""
 
 EACH = 16
 """Multiplications that take as long as what ``jobs`` counts as the work on one element."""
 
 PARTS = 1
-"""Parts for each thread: each packs the rows anew."""
+"""Parts for each thread: each packs the rows anew, if they are packed."""
 
-_ROWS = 13
-"""Rows of a tile: twice as many registers are sums, and 10 tiles make up 128 rows."""
+ROWS = 14
+"""The most rows of a tile: twice as many registers are sums."""
 
 
 def native_products(tasks: list[Task], kept: Collection[Value]) -> list[Task]:
@@ -70,7 +80,7 @@ def _fits(task: PlainTask) -> bool:
     if len(left) < 2 or len(right) < 2:
         return False
     rows, columns, terms = left[-2], right[-1], left[-1]
-    return rows >= 16 and columns >= 32 and terms >= 16 and rows * columns * terms >= LARGE
+    return rows >= 16 and columns >= 8 and terms >= 16 and rows * columns * terms >= LARGE
 
 
 class ProductTask(PlainTask):
@@ -87,37 +97,48 @@ class ProductTask(PlainTask):
         out, operands = arrays[self.value], [arrays[x] for x in self.inputs]
         if out.strides[-1] != out.itemsize or any(np.may_share_memory(out, x) for x in operands):
             return [partial(np.matmul, *operands, out)]
-        return [partial(self.filling(arrays), out)]
+        filling = self.filling(arrays)
+        return [filling.into(out) if isinstance(filling, Multiplication) else partial(filling, out)]
 
     def filling(self, arrays: Arrays) -> Callable[[Array], None]:
-        """Machine code, or numpy where elements of the operands lie irregularly, or where it has
-        little to pack and tiles would be wasted.
+        """Machine code, or numpy where elements of the operands lie irregularly, or where it is as
+        fast.
         """
         left, right = (arrays[x] for x in self.inputs)
-        deep = _is_along(left, -1), _is_along(right, -2)
-        across = _is_along(left, -2), _is_along(right, -1)
-        if not all(a or b for a, b in zip(deep, across, strict=True)):
+        regular = all(_is_along(x, -1) or _is_along(x, -2) for x in (left, right))
+        if not regular or (_is_along(right, -1) and not _is_worthwhile(left, right)):
             return partial(np.matmul, left, right)
-        rows = left.shape[-2]
-        if deep == (True, False) and -rows % _ROWS > WASTE * rows:
-            return partial(np.matmul, left, right)
-        dtype = self.value.dtype
-        lanes = machine.vector(dtype, self.value.shape[-1])
-        return Multiplication(left, right, self.value.shape, Form(dtype, lanes, _ROWS, *deep))
+        return Multiplication(left, right, self.value.shape)
+
+
+def _is_worthwhile(left: Array, right: Array) -> bool:
+    """Whether machine code is faster though nothing need be turned."""
+    columns: int = right.shape[-1]
+    rows, terms = left.shape[-2:]
+    return columns >= NARROW and rows * terms * columns > LARGE
 
 
 def _is_along(x: Array, axis: int) -> bool:
     """Whether neighbours along an axis lie side by side."""
-    return x.strides[axis] == x.itemsize
+    return bool(x.shape[axis] == 1 or x.strides[axis] == x.itemsize)
 
 
 class Multiplication:
     """Computes products of the same operands in any array of the result's shape."""
 
-    def __init__(self, left: Array, right: Array, shape: tuple[int, ...], form: Form) -> None:
+    def __init__(self, left: Array, right: Array, shape: tuple[int, ...]) -> None:
         rows, columns, terms = *shape[-2:], left.shape[-1]
-        chunk, block = _chunk(terms, form.lanes), _block(rows)
-        self._batch, self._operands = shape[:-2], (left, right)
+        self._batch = shape[:-2]
+        both_deep = _is_along(left, -1) and not _is_along(right, -1)
+        is_turned = both_deep and rows <= FEW and 2 * rows <= columns
+        if is_turned:
+            left, right = right.swapaxes(-1, -2), left.swapaxes(-1, -2)
+            rows, columns = columns, rows
+        chunk = math.ceil(terms / math.ceil(terms / CHUNK))
+        form = _form(left, right, is_turned, chunk < terms)
+        tiles = math.ceil(rows / form.rows)
+        most = max(1, BLOCK // (chunk * form.packed_rows * left.itemsize))
+        block = math.ceil(tiles / math.ceil(tiles / most))
         places = [_places(x, self._batch) for x in (left, right, left)]
         self._matrices = np.ascontiguousarray(np.stack(places, axis=-1))
         kernel = product(form).call
@@ -129,43 +150,58 @@ class Multiplication:
             left_next=left.strides[-1],
             right_column=right.strides[-1],
             right_next=right.strides[-2],
-            out_row=0,
+            out_step=0,
             rows=rows,
             columns=columns,
             depth=terms,
             chunk=chunk,
             block=block,
+            tiles=tiles,
+            full=tiles - (tiles * form.rows - rows),
             panels=panels,
         )
         work = math.prod(shape) * terms // EACH
         place = machine.address(self._frame)
         ranges = cuts(len(self._matrices) * panels, work, PARTS)
         parts = [[Call(kernel, place, ROOM, *each)] for each in ranges]
-        self._job = Job(parts, work, scratch_bytes(form, chunk, block))
+        kept = self._frame, self._matrices, left, right
+        self._job = Job(parts, work, scratch_bytes(form, chunk, block), kept)
         self._target = 0
 
     def __call__(self, out: Array) -> None:
         """Compute the products in ``out``, of which rows must lie contiguously."""
-        target = out.ctypes.data
-        if target != self._target:
-            self._frame[PRODUCT.index("out_row")] = out.strides[-2]
-            self._matrices[:, 2] = _places(out, self._batch)
-            self._target = target
+        if machine.address(out) != self._target:
+            self._aim(out)
         self._job()
 
+    def into(self, out: Array) -> Step:
+        """The step that computes the products in ``out``, which must live as long as it."""
+        self._aim(out)
+        return self._job
 
-def _chunk(terms: int, lanes: int) -> int:
-    """Terms at once: about as many each time, and never less than a vector."""
-    each = math.ceil(terms / math.ceil(terms / CHUNK))
-    while 0 < terms % each < lanes:
-        each += 1
-    return each
+    def _aim(self, out: Array) -> None:
+        self._frame[PRODUCT.index("out_step")] = out.strides[-2]
+        self._matrices[:, 2] = _places(out, self._batch)
+        self._target = machine.address(out)
 
 
-def _block(rows: int) -> int:
-    """Rows at once: whole tiles, about as many each time."""
-    tiles = math.ceil(rows / _ROWS)
-    return math.ceil(tiles / math.ceil(tiles / TILES)) * _ROWS
+def _form(left: Array, right: Array, is_turned: bool, in_chunks: bool) -> Form:
+    dtype, rows, columns = left.dtype, left.shape[-2], right.shape[-1]
+    lanes = machine.lanes() * 4 // dtype.itemsize
+    deep = _is_along(left, -1), not _is_along(right, -1)
+    steps = left.strides[-2 if deep[0] else -1], right.strides[-2]
+    return Form(
+        dtype=dtype.name,
+        lanes=lanes,
+        rows=math.ceil(rows / math.ceil(rows / ROWS)),
+        left_is_deep=deep[0],
+        left_is_packed=steps[0] % PAGE == 0,
+        right_is_deep=deep[1],
+        right_is_packed=deep[1] or steps[1] % PAGE == 0,
+        is_turned=is_turned,
+        ends_narrow=0 < columns % (VECTORS * lanes) <= lanes,
+        in_chunks=in_chunks,
+    )
 
 
 def _places(x: Array, batch: tuple[int, ...]) -> NDArray[np.int64]:

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import ctypes
 import importlib
 import itertools
+import mmap
+import sys
 from typing import Any
 
 import numpy as np
@@ -12,12 +15,14 @@ import pytest
 from runtime.calculus import Trace, Value
 from runtime.calculus.primitives.base import LEAF
 from runtime.engine.plan import jobs, passes, threads
+from runtime.engine.plan.jobs import Job
 from runtime.engine.plan.passes.native_products import Multiplication, ProductTask
 from runtime.engine.plan.plan import Plan
 
 pytest.importorskip("llvmlite")
 
 Array = np.ndarray[Any, Any]
+MODULE = importlib.import_module("runtime.engine.plan.passes.native_products")
 BOUND = {"float32": 1e-6, "float64": 2e-15}
 """Of the sum of magnitudes."""
 
@@ -25,12 +30,11 @@ BOUND = {"float32": 1e-6, "float64": 2e-15}
 @pytest.fixture(autouse=True)
 def eager(monkeypatch: pytest.MonkeyPatch) -> None:
     """Small matrices are cut into many chunks and blocks, on any processor."""
-    module = importlib.import_module("runtime.engine.plan.passes.native_products")
-    monkeypatch.setattr(module, "LARGE", 1)
-    monkeypatch.setattr(module, "WIDE", 1)
-    monkeypatch.setattr(module, "CHUNK", 40)
-    monkeypatch.setattr(module, "TILES", 2)
-    monkeypatch.setattr(module, "WASTE", 1)
+    monkeypatch.setattr(MODULE, "LARGE", 1)
+    monkeypatch.setattr(MODULE, "WIDE", 1)
+    monkeypatch.setattr(MODULE, "NARROW", 1)
+    monkeypatch.setattr(MODULE, "CHUNK", 40)
+    monkeypatch.setattr(MODULE, "BLOCK", 2 * 16 * 40 * 4)
 
 
 class Product:
@@ -76,22 +80,74 @@ def tasks(plan: Plan) -> set[type]:
     return {type(task) for _, task in plan.parts}
 
 
+def is_code(plan: Plan) -> bool:
+    """Whether the only step is machine code."""
+    ((step, _),) = plan.parts
+    return isinstance(step, Job)
+
+
 TURNED = [(False, False), (False, True), (True, False), (True, True)]
 
 
+SIZES = [(16, 16, 32), (16, 70, 150), (27, 41, 33), (40, 97, 64), (50, 30, 10), (131, 200, 45)]
+
+
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("packed", [False, True], ids=["there", "packed"])
 @pytest.mark.parametrize("turned", TURNED, ids=["nn", "nt", "tn", "tt"])
-@pytest.mark.parametrize("size", [(16, 16, 32), (27, 41, 33), (40, 97, 64), (131, 200, 45)],
-                         ids=["16", "27", "40", "131"])  # fmt: skip
+@pytest.mark.parametrize("size", SIZES, ids=str)
 def test_products_are_those_of_numpy(
-    size: tuple[int, int, int], turned: tuple[bool, bool], dtype: str
+    size: tuple[int, int, int],
+    turned: tuple[bool, bool],
+    packed: bool,
+    dtype: str,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
+    if packed:
+        monkeypatch.setattr(MODULE, "PAGE", 1)
     rows, terms, columns = size
     product = Product((rows, terms), (terms, columns), dtype, turned)
     plan = Plan([product.value], (passes.native_products,))
-    assert tasks(plan) == {ProductTask}
+    assert is_code(plan)
     product.assert_right(plan, 1)
     product.assert_right(plan, 2)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="protects pages as Linux does")
+@pytest.mark.parametrize("at_end", [False, True], ids=["start", "end"])
+@pytest.mark.parametrize("packed", [False, True], ids=["there", "packed"])
+@pytest.mark.parametrize("turned", TURNED, ids=["nn", "nt", "tn", "tt"])
+def test_nothing_beyond_an_array_is_touched(
+    turned: tuple[bool, bool], packed: bool, at_end: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Pages before and after each array may not be read: reading would end the process."""
+    if packed:
+        monkeypatch.setattr(MODULE, "PAGE", 1)
+    rng = np.random.default_rng(0)
+    for rows, terms, columns in SIZES:
+        shapes = [(rows, terms), (terms, columns), (rows, columns)]
+        numbers = [rng.standard_normal(s).astype(np.float32) for s in shapes]
+        left, right, out = (
+            guarded(x.T, at_end).T if is_turned else guarded(x, at_end)
+            for x, is_turned in zip(numbers, (*turned, False), strict=True)
+        )
+        Multiplication(left, right, out.shape)(out)
+        np.testing.assert_allclose(out, numbers[0] @ numbers[1], rtol=1e-4, atol=1e-4)
+
+
+def guarded(x: Array, at_end: bool) -> Array:
+    """A copy that begins after a page that may not be touched, or ends before one."""
+    page = mmap.PAGESIZE
+    inner = -(-x.nbytes // page) * page
+    memory = mmap.mmap(-1, inner + 2 * page)
+    whole = np.frombuffer(memory, np.uint8)
+    protect = ctypes.CDLL(None, use_errno=True).mprotect
+    for place in (whole.ctypes.data, whole.ctypes.data + page + inner):
+        assert protect(ctypes.c_void_p(place), ctypes.c_size_t(page), 0) == 0
+    start = page + (inner - x.nbytes if at_end else 0)
+    found = whole[start : start + x.nbytes].view(x.dtype).reshape(x.shape)
+    found[...] = x
+    return found
 
 
 @pytest.mark.parametrize("b", [(3, 2, 50, 40), (3, 1, 50, 40), (50, 40)])
@@ -150,7 +206,7 @@ def test_a_result_that_overwrites_an_operand_is_left_to_numpy() -> None:
     np.testing.assert_allclose(target, data @ data, rtol=1e-4, atol=1e-4)
 
 
-@pytest.mark.parametrize("sizes", [(15, 64, 64), (64, 15, 64), (64, 64, 31)])
+@pytest.mark.parametrize("sizes", [(15, 64, 64), (64, 15, 64), (64, 64, 7)], ids=str)
 def test_narrow_products_are_left_to_numpy(sizes: tuple[int, int, int]) -> None:
     rows, terms, columns = sizes
     product = Product((rows, terms), (terms, columns))
@@ -167,20 +223,30 @@ def test_operands_that_lie_irregularly_are_left_to_numpy() -> None:
     data = np.random.default_rng(0).standard_normal((40, 100)).astype(np.float32)
     plan.leaves[x][...] = data
     plan.run()
-    assert not any(isinstance(step, Multiplication) for step, _ in plan.parts)
+    step, task = plan.parts[-1]
+    assert isinstance(task, ProductTask)
+    assert not isinstance(step, Job)
     np.testing.assert_allclose(plan.read(y), data[:, ::2] @ data[:, ::2].T, rtol=1e-4, atol=1e-4)
 
 
 @pytest.mark.parametrize(
-    ("rows", "turned", "by_code"), [(26, False, True), (32, False, False), (32, True, True)]
+    ("size", "turned", "by_code"),
+    [
+        ((64, 64, 64), False, False),
+        ((64, 64, 64), True, True),
+        ((64, 80, 64), False, True),
+        ((512, 512, 20), False, False),
+        ((512, 512, 20), True, True),
+    ],
+    ids=str,
 )
-def test_products_that_waste_tiles_are_left_to_numpy_unless_it_must_turn_them(
-    rows: int, turned: bool, by_code: bool, monkeypatch: pytest.MonkeyPatch
+def test_products_that_numpy_packs_as_fast_are_left_to_it(
+    size: tuple[int, int, int], turned: bool, by_code: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    module = importlib.import_module("runtime.engine.plan.passes.native_products")
-    monkeypatch.setattr(module, "WASTE", 1 / 8)
-    product = Product((rows, 64), (64, 48), turned=(False, turned))
+    monkeypatch.setattr(MODULE, "LARGE", 64**3)
+    monkeypatch.setattr(MODULE, "NARROW", 32)
+    rows, terms, columns = size
+    product = Product((rows, terms), (terms, columns), turned=(False, turned))
     plan = Plan([product.value], (passes.native_products,))
+    assert is_code(plan) == by_code
     product.assert_right(plan)
-    ((step, _),) = plan.parts
-    assert isinstance(step.func, Multiplication) == by_code

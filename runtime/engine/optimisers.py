@@ -3,9 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
+import numpy as np
 from numpy.typing import NDArray
+
+if TYPE_CHECKING:
+    from runtime.engine.plan.sparse.sparse_rows import SparseRows
+    from runtime.engine.program import Program
+    from runtime.engine.session.run import Run
+    from runtime.engine.session.store import Store
 
 Array = NDArray[Any]
 
@@ -21,3 +28,41 @@ class Optimiser(Protocol):
         A variable whose gradient is None is not in the result: nothing updates it, not even
         weight decay.
         """
+
+
+@runtime_checkable
+class RowOptimiser(Optimiser, Protocol):
+    """An optimiser to which gradients of tables may be given as rows."""
+
+    takes_rows: bool
+    """Whether ``update_rows`` does what ``update`` does."""
+
+    def update_rows(
+        self, values: Mapping[str, Array], gradients: Mapping[str, Array | SparseRows | None]
+    ) -> dict[str, Array]:
+        """As ``update``. Values are left as they are, and new ones belong to the caller."""
+
+
+def move(optimiser: Optimiser, program: Program, store: Store, run: Run) -> None:
+    """Let an optimiser update the variables of which a run has gradients.
+
+    Copies are handed out, but to one that takes rows.
+    """
+    current: dict[str, Array] = {}
+    wanted = set(run.gradients)
+    for path in program.sources("variable"):
+        if path in program.leaves and path in wanted:
+            value = store.value(path, program.leaves[path])
+            if value is not None:
+                current[path] = value
+    if isinstance(optimiser, RowOptimiser) and optimiser.takes_rows:
+        rows = dict(run.sparse)
+        found = {
+            name: rows[name] if name in rows else run.gradients[name] for name in run.gradients
+        }
+        for name, array in optimiser.update_rows(current, found).items():
+            store.adopt(name, array)
+        return
+    copies = {path: np.array(value) for path, value in current.items()}
+    for name, new in optimiser.update(copies, run.gradients).items():
+        store.set(name, new)

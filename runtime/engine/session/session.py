@@ -14,6 +14,7 @@ from blocks.arguments import explained
 from blocks.errors import RunError
 from runtime.diagram.model import MAIN, Diagram, Shown
 from runtime.engine.compiled import Request, compile_request
+from runtime.engine.optimisers import move
 from runtime.engine.plan.numpy_engine import NumpyEngine
 from runtime.engine.rebind import rebind
 from runtime.engine.session import lookup
@@ -372,9 +373,7 @@ class Session(Shown):
             contributions=False,
         )  # fmt: skip
         self.updated.update(run.gradients)
-        current = {name: value for name, value in self.values.items() if name in run.gradients}
-        for name, value in optimiser.update(current, run.gradients).items():
-            self._store.set(name, value)
+        move(optimiser, program, self._store, run)
         self.step_number += 1
         return run
 

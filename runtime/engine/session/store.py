@@ -58,14 +58,19 @@ class Store:
 
     def set(self, name: str, value: ArrayLike) -> None:
         """Assign a value; raises FeedError."""
-        assigned = self.assigned
-        before = assigned.get(name)
+        before = self.assigned.get(name)
         new = _copied(value, before)
-        if new is None:
-            new = self.convert(name, value)
-            if before is None or before.shape != new.shape:
-                self.shapes_version += 1
-        assigned[name] = new
+        self._assign(name, before, self.convert(name, value) if new is None else new)
+
+    def adopt(self, name: str, array: Array) -> None:
+        """Assign an array that the caller has made for this, of the source's dtype and shape."""
+        array.setflags(write=False)
+        self._assign(name, self.assigned.get(name), array)
+
+    def _assign(self, name: str, before: Array | None, new: Array) -> None:
+        if before is None or before.shape != new.shape:
+            self.shapes_version += 1
+        self.assigned[name] = new
         self._changed([name])
 
     def follow(self, arrays: Mapping[str, Array]) -> None:

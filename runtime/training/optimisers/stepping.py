@@ -26,6 +26,7 @@ from runtime.diagram.training import (
     RMSpropMethod,
     SGDMethod,
 )
+from runtime.engine.plan.sparse.sparse_rows import SparseRows
 from runtime.training.optimisers.methods import arithmetic_of
 
 Array = NDArray[Any]
@@ -94,36 +95,72 @@ class MethodOptimiser:
         self, values: Mapping[str, Array], gradients: Mapping[str, Array | None]
     ) -> dict[str, Array]:
         """New values of the variables that have a gradient, in their old dtypes."""
+        return self.update_rows(values, gradients)
+
+    @property
+    def takes_rows(self) -> bool:
+        """Whether ``update_rows`` does what ``update`` does."""
+        return type(self).update is MethodOptimiser.update
+
+    def update_rows(
+        self, values: Mapping[str, Array], gradients: Mapping[str, Array | SparseRows | None]
+    ) -> dict[str, Array]:
+        """As ``update``. Of a table whose gradient is given as rows, only these are computed, if
+        the others keep every bit. Values are left as they are, and new ones belong to the caller.
+        """
         given = {name: g for name, g in gradients.items() if g is not None}
-        present = tuple(given)
-        forms = {name: _Form(values[name].dtype, values[name].shape) for name in present}
+        forms = {name: _Form(values[name].dtype, values[name].shape) for name in given}
         if any(self._forms.get(name) != form for name, form in forms.items()):
             self._lay_out(forms)
+        tables = {n: g for n, g in given.items() if isinstance(g, SparseRows) and self._rests(n)}
+        present = tuple(name for name in given if name not in tables)
         if present != self._present:
             self._present, self._runs = present, self._find_runs(present)
-        moved: dict[str, Array] = {}
+        moved = {name: self._moved(name, values[name], rows) for name, rows in tables.items()}
         for dtype, names, start, stop in self._runs:
             flat = np.concatenate([values[name].reshape(-1) for name in names])
             gradient = np.empty_like(flat)
             for name in names:
                 at, end = self._places[name]
-                gradient[at - start : end - start] = np.reshape(given[name], -1)
+                gradient[at - start : end - start] = np.asarray(given[name]).reshape(-1)
             count = self._counts[names[0]] + 1
             slots = {slot: array[start:stop] for slot, array in self._slots[dtype].items()}
-            with np.errstate(all="ignore"):  # what is not finite shows in the values
-                self._arithmetic.update(
-                    flat,
-                    gradient,
-                    slots,
-                    count=count,
-                    lr=self.method.lr,
-                    weight_decay=self.method.weight_decay,
-                )
+            self._move(flat, gradient, slots, count)
             for name in names:
                 at, end = self._places[name]
                 moved[name] = flat[at - start : end - start].reshape(self._forms[name].shape)
                 self._counts[name] = count
-        return {name: moved[name] for name in present}
+        return {name: moved[name] for name in given}
+
+    def _rests(self, name: str) -> bool:
+        dtype = self._forms[name].dtype
+        return self._arithmetic.rests(dtype, self.method.weight_decay)
+
+    def _moved(self, name: str, values: Array, gradient: SparseRows) -> Array:
+        """A table with rows that have moved, as has their state."""
+        at, end = self._places[name]
+        slots = {k: x[at:end].reshape(values.shape) for k, x in self._slots[values.dtype].items()}
+        rows = gradient.rows
+        some = {slot: array[rows] for slot, array in slots.items()}
+        part, found = values[rows], values.copy()
+        self._counts[name] += 1
+        flat = {slot: array.reshape(-1) for slot, array in some.items()}
+        self._move(part.reshape(-1), gradient.values.reshape(-1), flat, self._counts[name])
+        for slot, array in slots.items():
+            array[rows] = some[slot]
+        found[rows] = part
+        return found
+
+    def _move(self, values: Array, gradient: Array, slots: Mapping[str, Array], count: int) -> None:
+        with np.errstate(all="ignore"):  # what is not finite shows in the values
+            self._arithmetic.update(
+                values,
+                gradient,
+                slots,
+                count=count,
+                lr=self.method.lr,
+                weight_decay=self.method.weight_decay,
+            )
 
     def state(self, name: str) -> dict[str, Any]:
         """Copies of the state of a variable by PyTorch's names, and ``step``, its updates so far.

@@ -147,6 +147,53 @@ def test_a_step_moves_a_table_as_ever() -> None:
     assert np.array_equal(session.values["table"], before - np.float32(0.5) * gradient)
 
 
+METHODS: dict[str, tuple[type[Any], dict[str, Any]]] = {
+    "descent": (gw.SGD, {"lr": 0.5}),
+    "adagrad": (gw.Adagrad, {"lr": 0.1, "lr_decay": 0.1}),
+    "momentum": (gw.SGD, {"lr": 0.5, "momentum": 0.9}),
+    "decay": (gw.SGD, {"lr": 0.5, "weight_decay": 0.1}),
+    "adam": (gw.Adam, {"lr": 0.1}),
+}
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_steps_by_rows_leave_the_bits_of_steps_by_arrays(method: str) -> None:
+    """Values and state, with steps between that move one of the variables, or only the other."""
+    kind, options = METHODS[method]
+    optimiser, other = kind(**options), kind(**options)
+    session, expected = (gw.Session(diagram(), fast=False) for _ in range(2))
+    seen = []
+    for wrt in (None, ["table"], None, ["w"], ["table", "w"], None):
+        session.step(optimiser, wrt=wrt)
+        seen.append((session.values["table"], session.values["table"].copy()))
+        gradients = expected.backward(wrt=wrt).gradients
+        arrays = {name: np.array(gradients[name]) for name in gradients}
+        for name, array in other.update(expected.values, arrays).items():
+            expected.set(name, array)
+        for name, array in expected.values.items():
+            assert session.values[name].tobytes() == array.tobytes(), (wrt, name)
+        for name in ("table", "w"):
+            for slot, state in other.state(name).items():
+                assert np.array_equal(optimiser.state(name)[slot], state), (wrt, name, slot)
+    assert all(np.array_equal(array, before) for array, before in seen)
+
+
+def test_an_optimiser_of_ones_own_gets_arrays_that_are_its_own() -> None:
+    """Also where it refines one that takes rows."""
+
+    class Halving(gw.SGD):
+        def update(self, values: Any, gradients: Any) -> dict[str, Any]:
+            assert all(isinstance(g, np.ndarray) for g in gradients.values())
+            values["table"] *= 0.5
+            return {"table": values["table"]}
+
+    session = gw.Session(diagram(), fast=False)
+    before = session.values["table"]
+    session.step(Halving())
+    assert np.array_equal(session.values["table"], before * np.float32(0.5))
+    assert np.array_equal(before, gw.Session(diagram()).values["table"])
+
+
 def test_a_gradient_that_is_also_a_value_is_an_array() -> None:
     """A Gradient block gives the same derivative to the diagram."""
     table = gw.variable("table", np.ones((ROWS, 10)))

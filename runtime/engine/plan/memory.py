@@ -153,6 +153,15 @@ class Rooms:
             and value not in self._elsewhere
         )
 
+    def _can_write(self, value: Value, array: Array) -> bool:
+        """Whether the maker of a value can leave it in an array that lies like this one."""
+        task = self._makers[value]
+        if array.flags.c_contiguous:
+            return True
+        if array.shape[-1] == 1 or array.strides[-1] == array.itemsize:
+            return task.writes_rows
+        return task.writes_columns and array.ndim > 1 and array.strides[-2] == array.itemsize
+
     def _array(self, value: Value) -> Array | None:
         """The array in which a value is to be computed; None if any will do."""
         if value in self.arrays:
@@ -168,10 +177,7 @@ class Rooms:
                     return None
                 part = around[place]
             array = part.reshape(value.shape)  # of what is claimed it may be another shape
-            rows = not array.ndim or array.shape[-1] == 1 or array.strides[-1] == array.itemsize
-            if not np.may_share_memory(array, part) or not rows:
-                return None
-            if not array.flags.c_contiguous and not self._makers[value].writes_rows:
+            if not np.may_share_memory(array, part) or not self._can_write(value, array):
                 return None
         self.arrays[value] = array
         return array

@@ -15,6 +15,7 @@ from runtime.engine.plan.passes.elementwise.rowwise import rowwise
 from runtime.engine.plan.passes.elementwise.tiles import tiles
 from runtime.engine.plan.passes.joins import joins
 from runtime.engine.plan.passes.lookups import lookups, native_lookups
+from runtime.engine.plan.passes.merges import merges
 from runtime.engine.plan.passes.native_products import native_products
 from runtime.engine.plan.passes.parts import parts
 from runtime.engine.plan.passes.product_sums import product_sums
@@ -41,7 +42,7 @@ DEFAULT: tuple[Pass, ...] = (
 FAST: tuple[Pass, ...] = (
     native_lookups, native_convolutions, convolutions, poolings, joins, product_sums, parts, sums,
     rowwise, components, softmaxes, groups, native_scalars, scalars, fused, tiles,
-    native_products,
+    native_products, merges,
 )  # fmt: skip
 """The passes with machine code, for which the ``fast`` extra is needed."""
 

@@ -24,6 +24,7 @@ from runtime.engine.plan.native.product import PRODUCT, VECTORS, Form, product, 
 from runtime.engine.plan.tasks import Arrays, PlainTask, Step, Task
 
 if TYPE_CHECKING:
+    from blocks.block import Shape
     from runtime.calculus import Value
 
 Array = NDArray[Any]
@@ -87,28 +88,39 @@ class ProductTask(PlainTask):
     """Products of matrices."""
 
     divides_products = True
+    writes_columns = True
 
     def __init__(self, task: PlainTask) -> None:
         super().__init__(task.value, task.inputs)
         self.in_place = ()
+        self.writes_rows = True
 
     def bind(self, arrays: Arrays) -> list[Step]:
         """One step; by numpy, which copies first, where the result overwrites an operand."""
-        out, operands = arrays[self.value], [arrays[x] for x in self.inputs]
-        if out.strides[-1] != out.itemsize or any(np.may_share_memory(out, x) for x in operands):
-            return [partial(np.matmul, *operands, out)]
-        filling = self.filling(arrays)
+        out, left, right = arrays[self.value], *(arrays[x] for x in self.inputs)
+        if any(np.may_share_memory(out, x) for x in (left, right)):
+            return [partial(np.matmul, left, right, out)]
+        if not _is_along(out, -1):  # columns may lie side by side: (a b)ᵀ = bᵀ aᵀ
+            out, left, right = (x.swapaxes(-1, -2) for x in (out, right, left))
+        if not _is_along(out, -1):
+            return [partial(np.matmul, left, right, out)]
+        filling = _filling(left, right, out.shape)
         return [filling.into(out) if isinstance(filling, Multiplication) else partial(filling, out)]
 
     def filling(self, arrays: Arrays) -> Callable[[Array], None]:
-        """Machine code, or numpy where elements of the operands lie irregularly, or where it is as
-        fast.
-        """
+        """What computes the value in new memory."""
         left, right = (arrays[x] for x in self.inputs)
-        regular = all(_is_along(x, -1) or _is_along(x, -2) for x in (left, right))
-        if not regular or (_is_along(right, -1) and not _is_worthwhile(left, right)):
-            return partial(np.matmul, left, right)
-        return Multiplication(left, right, self.value.shape)
+        return _filling(left, right, self.value.shape)
+
+
+def _filling(left: Array, right: Array, shape: Shape) -> Callable[[Array], None]:
+    """Machine code, or numpy where elements of the operands lie irregularly, or where it is as
+    fast.
+    """
+    regular = all(_is_along(x, -1) or _is_along(x, -2) for x in (left, right))
+    if not regular or (_is_along(right, -1) and not _is_worthwhile(left, right)):
+        return partial(np.matmul, left, right)
+    return Multiplication(left, right, shape)
 
 
 def _is_worthwhile(left: Array, right: Array) -> bool:

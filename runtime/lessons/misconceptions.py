@@ -9,10 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from blocks.library.arithmetic import Mul, Neg, Sub
-from blocks.library.functions import Square
-from blocks.library.gradient import StopGradient
-from blocks.library.reduce import Mean
+from blocks.importing.kinds import is_kind
 from runtime.lessons.steps import Phase
 
 if TYPE_CHECKING:
@@ -116,7 +113,7 @@ class Backpropagation:
         for path in self._order:
             local, block = self._local(path), self._program.block(path)
             for kind, name, feedback, rule in _RULES:
-                if local is not None and isinstance(block, kind):
+                if local is not None and is_kind(block, kind):
                     yield Misconception(name, path, feedback.format(path), rule)
         for port, readers in self._steps.readers.items():
             if readers > 1:
@@ -214,20 +211,21 @@ def _sum_for_mean(local: LocalBlock, arrived: Array, right: Returned) -> Returne
 
 
 _ONE_BRANCH = "{0} is read {1} times, and every reader sends its own gradient back: they add up."
-_RULES: tuple[tuple[type, str, str, Rule], ...] = (
-    (Mul, "its own value", "At {0} each factor gets the gradient times the other factor, not "
+_RULES: tuple[tuple[str, str, str, Rule], ...] = (
+    ("Mul", "its own value", "At {0} each factor gets the gradient times the other factor, not "
      "times its own value.", _own_value),
-    (Mul, "upstream unchanged", "{0} multiplies the gradient that passes it by the other factor.",
+    ("Mul", "upstream unchanged", "{0} multiplies the gradient that passes it by the other factor.",
      _unchanged),
-    (Sub, "sign", "{0} subtracts its second input, so the gradient that goes back there changes "
+    ("Sub", "sign", "{0} subtracts its second input, so the gradient that goes back there changes "
      "sign.", _no_sign),
-    (Neg, "sign", "{0} changes the sign of what passes it, forward and backward.", _no_sign),
-    (Square, "forgotten factor", "The derivative of x² at {0} is 2x; the 2 is missing.",
+    ("Neg", "sign", "{0} changes the sign of what passes it, forward and backward.", _no_sign),
+    ("Square", "forgotten factor", "The derivative of x² at {0} is 2x; the 2 is missing.",
      _no_factor),
-    (Square, "upstream unchanged", "{0} multiplies the gradient that passes it by 2x.", _unchanged),
-    (Mean, "sum for mean", "{0} divides by the number of elements, and so does its gradient.",
+    ("Square", "upstream unchanged", "{0} multiplies the gradient that passes it by 2x.",
+     _unchanged),
+    ("Mean", "sum for mean", "{0} divides by the number of elements, and so does its gradient.",
      _sum_for_mean),
-    (StopGradient, "stop ignored", "{0} lets the value through, but no gradient.", _let_through),
+    ("StopGradient", "stop ignored", "{0} lets the value through, but no gradient.", _let_through),
 )  # fmt: skip
 """Kind of block, name of the misconception, what to say about it, and the wrong rule."""
 NAMES = (

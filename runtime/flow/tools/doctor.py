@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from blocks.arguments import explained
-from blocks.library.activations import Sigmoid, Softmax
+from blocks.importing.kinds import is_kind
 from blocks.library.losses import BinaryCrossEntropy, CrossEntropy
 from blocks.library.sources import Variable
 from runtime.diagram.paths import InstancePath, PortPath
@@ -59,7 +59,6 @@ from runtime.flow.words.phrases import VICTIM
 from runtime.flow.words.states import NO_GRADIENT, PASSING, Complaint, State, Verdict
 
 if TYPE_CHECKING:
-    from blocks.block import Block
     from runtime.engine import Session
     from runtime.engine.program import Program
     from runtime.flow.observed import ObservedFlow
@@ -300,19 +299,18 @@ def _squashed_twice(observed: ObservedFlow) -> list[Finding]:
     """Cross-entropies that are given the output of a Softmax or a Sigmoid in place of logits."""
     program = observed.program
     found = []
-    kind: type[Block]
     for path, instance in program.instances.items():
         match instance.block:
             case CrossEntropy():
-                port, kind, complaint = "logits", Softmax, SOFTMAX_TWICE
+                port, kind, complaint = "logits", "Softmax", SOFTMAX_TWICE
             case BinaryCrossEntropy(given="logits"):
-                port, kind, complaint = "prediction", Sigmoid, SIGMOID_TWICE
+                port, kind, complaint = "prediction", "Sigmoid", SIGMOID_TWICE
             case _:
                 continue
         if port in instance.wires:
             before = program.flat.source(instance.wires[port][1]).block
-            if before in program.instances and isinstance(program.block(before), kind):
-                text = value_sentences.TWICE.format(path, kind.__name__.lower(), before)
+            if before in program.instances and is_kind(program.block(before), kind):
+                text = value_sentences.TWICE.format(path, kind.lower(), before)
                 found.append(Finding(complaint, path, text))
     return found
 

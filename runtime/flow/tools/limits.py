@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from blocks.errors import GradwireError
-from blocks.library.functions import Clip
+from blocks.importing.kinds import is_clip
 from runtime.flow.structure.neighbours import neighbours_of
 from runtime.flow.tools.interventions import Bridge
 from runtime.flow.tools.repairs import trial
@@ -31,7 +31,7 @@ def past_limits(
     elsewhere, and where it would be 0 or not finite.
     """
     program, near = session.program, neighbours_of(session.program)
-    clips = [at for at in observed.zeroed_by(variable) if isinstance(program.block(at), Clip)]
+    clips = [at for at in observed.zeroed_by(variable) if is_clip(program.block(at))]
     steps = tuple(
         Bridge(clip.port("out"), near.sources(clip)["x"], wire)
         for clip in clips

@@ -163,7 +163,8 @@ application.run(Path(sys.argv[1]))
 """
 
 SELDOM = {
-    "blocks.library.convolution", "blocks.library.layers", "blocks.library.linear_algebra",
+    "blocks.library.activations", "blocks.library.convolution", "blocks.library.functions",
+    "blocks.library.layers", "blocks.library.reduce", "blocks.library.linear_algebra",
     "blocks.library.logic", "blocks.library.parts", "blocks.library.random",
     "blocks.library.sampling", "blocks.library.shape",
     "app.commands.compare", "app.commands.pictures", "app.commands.sharing.exporting",

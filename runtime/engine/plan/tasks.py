@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from runtime.calculus.dtypes import FLOATS, NUMPY
 from runtime.calculus.kernels.summing import bound_total
-from runtime.calculus.primitives.base import CAST
+from runtime.calculus.primitives.base import CAST, RESHAPE
 from runtime.calculus.primitives.elementwise import MULTIPLY
 from runtime.calculus.primitives.linear import MATMUL
 from runtime.calculus.primitives.reduce import SUM
@@ -97,7 +97,7 @@ class PlainTask(Task):
         value, out, kernel = self.value, arrays[self.value], self.kernel
         inputs = [arrays[source] for source in self.inputs]
         if value.primitive.view:
-            return [partial(_copy, kernel, inputs[0], out, value.attributes)]
+            return [_copying(value, inputs[0], out)]
         if value.primitive is CAST:
             return [partial(np.copyto, out, inputs[0], "unsafe")]
         if value.primitive is SUM:
@@ -207,5 +207,13 @@ class FreshTask(GivenTask):
         return [partial(self._memory.write, self._task.filling(arrays))]
 
 
-def _copy(kernel: Callable[..., Array], x: Array, out: Array, attributes: Any) -> None:
-    np.copyto(out, kernel(x, **attributes))
+def _copying(value: Value, x: Array, out: Array) -> Step:
+    """Copies a view of x; of x in another shape, which may be none, from its own shape."""
+    kernel, attributes = value.primitive.kernel, value.attributes
+    if value.primitive is RESHAPE and out.flags.c_contiguous:
+        out, view = out.reshape(x.shape), x
+    else:
+        view = kernel(x, **attributes)
+    if not np.may_share_memory(view, x):
+        return lambda: np.copyto(out, kernel(x, **attributes))
+    return partial(np.copyto, out, view)

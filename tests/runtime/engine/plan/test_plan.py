@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import tracemalloc
 
 import numpy as np
 
@@ -62,6 +63,21 @@ def test_a_reshape_that_can_not_be_a_view_is_copied_at_every_run() -> None:
         plan.leaves[x][...] = data
         plan.run()
         assert plan.read(flat).tolist() == data.T.reshape(-1).tolist()
+
+
+def test_a_copy_in_another_shape_takes_no_memory_of_its_own() -> None:
+    trace = Trace()
+    x = trace.apply(LEAF, shape=(64, 64, 32), dtype="float64")
+    flat = trace.xp.reshape(trace.xp.permute_dims(x, (1, 0, 2)), (64 * 64 * 32,))
+    plan = Plan([trace.xp.exp(flat), flat], ())
+    plan.leaves[x][...] = np.arange(64 * 64 * 32).reshape(x.shape) / 1e6
+    plan.run()
+    tracemalloc.start()
+    plan.run()
+    _, most = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert most < flat.size
+    np.testing.assert_array_equal(plan.read(flat), plan.leaves[x].swapaxes(0, 1).ravel())
 
 
 def test_reading_copies() -> None:

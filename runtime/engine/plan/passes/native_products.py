@@ -9,9 +9,9 @@ from the library's by rounding.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -56,6 +56,9 @@ FEW = 128
 
 EACH = 16
 """Multiplications that take as long as what ``jobs`` counts as the work on one element."""
+
+TALL = 1
+"""Rows for each column from which threads share the rows, so that each row is packed once."""
 
 PARTS = 1
 """Parts for each thread: each packs the rows anew, if they are packed."""
@@ -151,32 +154,46 @@ class Multiplication:
         tiles = math.ceil(rows / form.rows)
         most = max(1, BLOCK // (chunk * form.packed_rows * left.itemsize))
         block = math.ceil(tiles / math.ceil(tiles / most))
-        places = [_places(x, self._batch) for x in (left, right, left)]
-        self._matrices = np.ascontiguousarray(np.stack(places, axis=-1))
+        panels, work = -(-columns // form.columns), math.prod(shape) * terms // EACH
+        count = math.prod(self._batch)
+        by_rows = count == 1 and rows >= columns * TALL
+        self._slabs = _slabs(rows, form.rows, cuts(tiles, work, PARTS) if by_rows else [(0, tiles)])
+        self._step = left.itemsize if is_turned else None
+        """Bytes from row to row of the result; None for those of the array."""
+        self._matrices = np.zeros((len(self._slabs), count, 3), np.int64)
+        self._matrices[..., 1] = _places(right, self._batch)
+        first, step = _places(left, self._batch), left.strides[-2]
+        self._frames = []
+        for slab, matrices in zip(self._slabs, self._matrices, strict=True):
+            matrices[:, 0] = first + slab.start * step
+            self._frames.append(
+                machine.frame(
+                    PRODUCT,
+                    matrices=matrices,
+                    left_row=step,
+                    left_next=left.strides[-1],
+                    right_column=right.strides[-1],
+                    right_next=right.strides[-2],
+                    out_step=0,
+                    rows=slab.rows,
+                    columns=columns,
+                    depth=terms,
+                    chunk=chunk,
+                    block=block,
+                    tiles=slab.tiles,
+                    full=slab.full,
+                    panels=panels,
+                )
+            )
+        units = count * panels
+        ranges = [(0, units)] if len(self._slabs) > 1 else cuts(units, work, PARTS)
         kernel = product(form).call
-        panels = -(-columns // form.columns)
-        self._frame = machine.frame(
-            PRODUCT,
-            matrices=self._matrices,
-            left_row=left.strides[-2],
-            left_next=left.strides[-1],
-            right_column=right.strides[-1],
-            right_next=right.strides[-2],
-            out_step=0,
-            rows=rows,
-            columns=columns,
-            depth=terms,
-            chunk=chunk,
-            block=block,
-            tiles=tiles,
-            full=tiles - (tiles * form.rows - rows),
-            panels=panels,
-        )
-        work = math.prod(shape) * terms // EACH
-        place = machine.address(self._frame)
-        ranges = cuts(len(self._matrices) * panels, work, PARTS)
-        parts = [[Call(kernel, place, ROOM, *each)] for each in ranges]
-        kept = self._frame, self._matrices, left, right
+        parts = [
+            [Call(kernel, machine.address(frame), ROOM, *each)]
+            for frame in self._frames
+            for each in ranges
+        ]
+        kept = self._frames, self._matrices, left, right
         self._job = Job(parts, work, scratch_bytes(form, chunk, block), kept)
         self._target = 0
 
@@ -192,9 +209,33 @@ class Multiplication:
         return self._job
 
     def _aim(self, out: Array) -> None:
-        self._frame[PRODUCT.index("out_step")] = out.strides[-2]
-        self._matrices[:, 2] = _places(out, self._batch)
+        places, step = _places(out, self._batch), self._step or out.strides[-2]
+        for slab, matrices, frame in zip(self._slabs, self._matrices, self._frames, strict=True):
+            matrices[:, 2] = places + slab.start * step
+            frame[PRODUCT.index("out_step")] = out.strides[-2]
         self._target = machine.address(out)
+
+
+class Slab(NamedTuple):
+    """Rows that one call computes: ``tiles`` of them, of which the first are ``full``."""
+
+    start: int
+    rows: int
+    tiles: int
+    full: int
+
+
+def _slabs(rows: int, most: int, ranges: Sequence[tuple[int, int]]) -> list[Slab]:
+    """Slabs of so many tiles of at most so many rows; some of the last tiles have a row less."""
+    tiles = ranges[-1][1]
+    full = tiles - (tiles * most - rows)
+    found = []
+    for first, last in ranges:
+        start, stop = (i * most - max(0, i - full) for i in (first, last))
+        found.append(
+            Slab(start, stop - start, last - first, min(max(0, full - first), last - first))
+        )
+    return found
 
 
 def _form(left: Array, right: Array, is_turned: bool, in_chunks: bool) -> Form:

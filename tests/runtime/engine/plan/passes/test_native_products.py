@@ -7,6 +7,7 @@ import importlib
 import itertools
 import mmap
 import sys
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
@@ -35,6 +36,13 @@ def eager(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(MODULE, "NARROW", 1)
     monkeypatch.setattr(MODULE, "CHUNK", 40)
     monkeypatch.setattr(MODULE, "BLOCK", 2 * 16 * 40 * 4)
+
+
+@pytest.fixture
+def limited() -> Iterator[Callable[[int], None]]:
+    """Sets the number of threads for plans."""
+    yield threads.limit
+    threads.limit(None)
 
 
 class Product:
@@ -117,10 +125,18 @@ def test_products_are_those_of_numpy(
 @pytest.mark.parametrize("at_end", [False, True], ids=["start", "end"])
 @pytest.mark.parametrize("packed", [False, True], ids=["there", "packed"])
 @pytest.mark.parametrize("turned", TURNED, ids=["nn", "nt", "tn", "tt"])
+@pytest.mark.parametrize("count", [1, 3])
 def test_nothing_beyond_an_array_is_touched(
-    turned: tuple[bool, bool], packed: bool, at_end: bool, monkeypatch: pytest.MonkeyPatch
+    count: int,
+    turned: tuple[bool, bool],
+    packed: bool,
+    at_end: bool,
+    limited: Callable[[int], None],
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """Pages before and after each array may not be read: reading would end the process."""
+    monkeypatch.setattr(jobs, "PART", 1)
+    limited(count)
     if packed:
         monkeypatch.setattr(MODULE, "PAGE", 1)
     rng = np.random.default_rng(0)
@@ -156,16 +172,33 @@ def test_stacks_of_matrices_repeat_what_is_broadcast(b: tuple[int, ...]) -> None
     product.assert_right(Plan([product.value], (passes.native_products,)))
 
 
-def test_the_number_of_threads_changes_no_bit(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(
+    ("a", "b", "turned"),
+    [
+        ((5, 30, 60), (5, 60, 100), (False, True)),
+        ((200, 600), (600, 70), (False, False)),
+        ((203, 60), (60, 70), (True, False)),
+        ((90, 50), (50, 180), (False, True)),
+        ((17, 50), (50, 400), (True, True)),
+    ],
+    ids=["several", "tall", "from columns", "turned", "wide"],
+)
+def test_the_number_of_threads_changes_no_bit(
+    a: tuple[int, ...],
+    b: tuple[int, ...],
+    turned: tuple[bool, bool],
+    limited: Callable[[int], None],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setattr(jobs, "WAKE", 1)
     monkeypatch.setattr(jobs, "PART", 1)
-    product = Product((5, 30, 60), (5, 60, 100), turned=(False, True))
-    plan = Plan([product.value], (passes.native_products,))
+    product = Product(a, b, turned=turned)
     found = []
     for count in (1, 2, 3, 7):
-        threads.limit(count)
+        limited(count)
+        plan = Plan([product.value], (passes.native_products,))
+        assert is_code(plan)
         found.append(product.assert_right(plan))
-    threads.limit(None)
     assert all(np.array_equal(x, found[0]) for x in found)
 
 

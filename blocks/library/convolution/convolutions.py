@@ -148,7 +148,7 @@ class Conv2D(_Convolution):
     kernel: Pair = (3, 3)
     """Height and width of the filters, for a weight of open shape."""
     stride: Pair = (1, 1)
-    """Steps down and across, in px."""
+    """Steps down and across, in px; one number is both."""
     padding: Padding2D = "valid"
     """valid: none; same: as many zeros as keep H/stride by W/stride, an odd one at the end, or
     with same-lower at the start; or how many above and below, and how many left and right; or
@@ -176,7 +176,7 @@ class Conv3D(_Convolution):
     kernel: Triple = (3, 3, 3)
     """Depth, height and width of the filters, for a weight of open shape."""
     stride: Triple = (1, 1, 1)
-    """Steps along depth, height and width, in elements."""
+    """Steps along depth, height and width, in elements; one number is all three."""
     padding: Padding3D = "valid"
     """valid: none; same: as many zeros as keep length/stride, an odd one at the end, or with
     same-lower at the start; or how many on both sides of each axis, or (before, after) of each."""

@@ -79,7 +79,7 @@ class _Pool2D(_Pool):
     window: Pair = (2, 2)
     """Height and width of a window, in px."""
     stride: Pair | None = None
-    """Steps down and across, in px; null for those of the window."""
+    """Steps down and across, in px, one number is both; null for those of the window."""
     padding: Padding2D = "valid"
     """valid: none; same: as much as keeps H/stride by W/stride, an odd one at the end, or with
     same-lower at the start; or how much above and below, and how much left and right; or
@@ -96,7 +96,8 @@ class _Pool3D(_Pool):
     window: Triple = (2, 2, 2)
     """Depth, height and width of a window, in elements."""
     stride: Triple | None = None
-    """Steps along depth, height and width, in elements; null for those of the window."""
+    """Steps along depth, height and width, in elements, one number is all three; null for those
+    of the window."""
     padding: Padding3D = "valid"
     dilation: Triple = (1, 1, 1)
 

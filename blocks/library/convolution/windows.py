@@ -5,22 +5,36 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Annotated, Any, Literal, TypeAlias
 
-from pydantic import Field
+from pydantic import BeforeValidator, Field
 
 from blocks.errors import ShapeError
 
 Positive = Annotated[int, Field(ge=1)]
 Natural = Annotated[int, Field(ge=0)]
 Sizes: TypeAlias = Positive | tuple[Positive, ...]
-Pair: TypeAlias = tuple[Positive, Positive]
-Triple: TypeAlias = tuple[Positive, Positive, Positive]
 Ends: TypeAlias = tuple[Natural, Natural]
 """How much before and after."""
 Named: TypeAlias = Literal["valid", "same", "same-lower"]
 Padding: TypeAlias = Named | Natural | tuple[Natural, ...] | tuple[Ends, ...]
 Padding1D: TypeAlias = Named | Natural | Ends
-Padding2D: TypeAlias = Named | tuple[Natural, Natural] | tuple[Ends, Ends]
-Padding3D: TypeAlias = Named | tuple[Natural, Natural, Natural] | tuple[Ends, Ends, Ends]
+
+
+def _or_one(count: int, one: Any, several: Any) -> BeforeValidator:
+    """Lets one number stand for that of every axis."""
+    return BeforeValidator(
+        lambda given: (given,) * count if type(given) is int else given,
+        json_schema_input_type=one | several,
+    )
+
+
+_Two: TypeAlias = tuple[Positive, Positive]
+_Three: TypeAlias = tuple[Positive, Positive, Positive]
+_Around2D: TypeAlias = Named | tuple[Natural, Natural] | tuple[Ends, Ends]
+_Around3D: TypeAlias = Named | tuple[Natural, Natural, Natural] | tuple[Ends, Ends, Ends]
+Pair: TypeAlias = Annotated[_Two, _or_one(2, Positive, _Two)]
+Triple: TypeAlias = Annotated[_Three, _or_one(3, Positive, _Three)]
+Padding2D: TypeAlias = Annotated[_Around2D, _or_one(2, Natural, _Around2D)]
+Padding3D: TypeAlias = Annotated[_Around3D, _or_one(3, Natural, _Around3D)]
 Widths: TypeAlias = tuple[tuple[int, int], ...]
 
 AXES = {1: "length", 2: "height, width", 3: "depth, height, width"}

@@ -20,7 +20,7 @@ integers are int64; those of uint64 stay uint64.
 
 from __future__ import annotations
 
-from functools import reduce
+from functools import lru_cache, reduce
 from typing import Any
 
 import numpy as np
@@ -172,6 +172,18 @@ def array_of(x: Any, dtype: str | None = None) -> NDArray[Any]:
     Raises DTypeError unless the data are numbers or booleans, and for a Python scalar that an
     integer or boolean dtype can't hold.
     """
+    if x.__class__ is int:
+        return _integer_array(x, dtype)
+    return _array_of(x, dtype)
+
+
+@lru_cache(maxsize=1024)
+def _integer_array(x: int, dtype: str | None) -> NDArray[Any]:
+    """``array_of``, of which derivatives of many values share one."""
+    return _array_of(x, dtype)
+
+
+def _array_of(x: Any, dtype: str | None) -> NDArray[Any]:
     if dtype is not None and is_scalar(x):
         require_fit(x, dtype)
     try:

@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING
 
 from blocks.errors import GradwireError, Location, RunError, ShapeError
 from blocks.plugins import PluginError
-from runtime.calculus.dtypes import is_float
+from runtime.calculus.dtypes import FLOATS
 from runtime.calculus.primitives.base import WIRE
+from runtime.calculus.value import Value
 
 if TYPE_CHECKING:
     from runtime.calculus.namespace import Namespace
-    from runtime.calculus.value import Value
 
 
 def passes_gradient(value: Value, slot: int) -> bool:
@@ -21,9 +21,9 @@ def passes_gradient(value: Value, slot: int) -> bool:
     Closed where the primitive has no rule for the slot, or either side is not a float.
     """
     return (
-        value.primitive.rule(slot) is not None
-        and is_float(value.dtype)
-        and is_float(value.inputs[slot].dtype)
+        value.dtype in FLOATS
+        and value.inputs[slot].dtype in FLOATS
+        and value.primitive.rule(slot) is not None
     )
 
 
@@ -71,46 +71,72 @@ def sweep(
     ``heads`` are (value, seed) with seeds of the heads' shapes and dtypes. Time is linear in the
     part of the trace between the wanted values and the heads.
     """
-    targets = set(wanted)
-    incoming: dict[Value, list[Value]] = {}
-    for head, seed in heads:
-        incoming.setdefault(head, []).append(seed)
-    if not (targets and incoming):
+    targets, starts = list(wanted), list(heads)
+    if not (targets and starts):
         return {}
     first = min(value.index for value in targets)
-    last = max(head.index for head in incoming)
-    trace = next(iter(incoming)).trace
-    values = trace.values
-
-    open_slots: dict[Value, list[int]] = {}
-    for value in values[first : last + 1]:
-        slots = [
-            slot
-            for slot, source in enumerate(value.inputs)
-            if (source in targets or source in open_slots) and rules.passes(value, slot)
-        ]
-        if slots:
-            open_slots[value] = slots
+    last = max(head.index for head, _ in starts)
+    if last < first:
+        return {}
+    trace = starts[0][0].trace
+    values = trace.values[first : last + 1]
+    # By place among these: tables of values would not stay in the caches.
+    is_target = bytearray(len(values))
+    for value in targets:
+        if value.index <= last:
+            is_target[value.index - first] = 1
+    open_slots = _open_slots(values, is_target, rules)
+    incoming: list[list[Value] | None] = [None] * len(values)
+    for head, seed in starts:
+        if head.index >= first:
+            _add(incoming, head.index - first, seed)
 
     adjoints: dict[Value, Value] = {}
     owner = trace.owner
-    for value in values[last : first - 1 if first else None : -1]:
-        parts = incoming.pop(value, None)
-        if parts is None:
+    for place in range(len(values) - 1, -1, -1):
+        parts, slots = incoming[place], open_slots[place]
+        if parts is None or not (slots or is_target[place]):
             continue
-        slots = open_slots.get(value, [])
-        if not slots and value not in targets:
-            continue
+        incoming[place] = None
+        value = values[place]
         if trace.owner is None:
             trace.owner = value.owner
         adjoint = rules.total(value, parts)
-        if value in targets:
+        if is_target[place]:
             adjoints[value] = adjoint
         for slot in slots:
             part = rules.contribution(adjoint, value, slot)
-            incoming.setdefault(value.inputs[slot], []).append(part)
+            _add(incoming, value.inputs[slot].index - first, part)
         trace.owner = owner
     return adjoints
+
+
+def _add(incoming: list[list[Value] | None], place: int, part: Value) -> None:
+    parts = incoming[place]
+    if parts is None:
+        incoming[place] = [part]
+    else:
+        parts.append(part)
+
+
+def _open_slots(
+    values: Sequence[Value], is_target: Sequence[int], rules: BackwardRules
+) -> list[Sequence[int]]:
+    """The slots of each value from which gradient goes back and on to a target."""
+    first = values[0].index
+    leads = bytearray(is_target)
+    passes = rules.passes
+    found: list[Sequence[int]] = [()] * len(values)
+    for place, value in enumerate(values):
+        slots = []
+        for slot, source in enumerate(value.inputs):
+            there = source.index - first
+            if there >= 0 and leads[there] and passes(value, slot):
+                slots.append(slot)
+        if slots:
+            found[place] = slots
+            leads[place] = 1
+    return found
 
 
 def _contribution(xp: Namespace, adjoint: Value, value: Value, slot: int) -> Value:
@@ -127,6 +153,10 @@ def _contribution(xp: Namespace, adjoint: Value, value: Value, slot: int) -> Val
         raise
     except Exception as error:  # the rule of a plug-in may fail in any way
         raise _failed_rule(value, repr(error)) from error
+    if part.__class__ is Value and part.shape == source.shape and part.dtype == source.dtype:
+        if not part.weak:
+            found: Value = part
+            return found
     try:
         return xp.astype(xp.sum_to(part, source.shape), source.dtype)
     except (ShapeError, AttributeError) as error:

@@ -60,5 +60,6 @@ class Trace:
             if x.trace is not self:
                 raise kept_value()
         shape, dtype = primitive.infer(*inputs, **attributes)
-        require_size(shape)
+        if not inputs or shape is not inputs[0].shape:  # else it has been checked
+            require_size(shape)
         return Value(self, primitive, inputs, attributes or NO_ATTRIBUTES, shape, dtype, weak)

@@ -29,7 +29,11 @@ def _same(x: Value, **_: Any) -> tuple[Shape, str]:
 
 
 def _broadcast(*inputs: Value) -> tuple[Shape, str]:
-    return broadcast_shapes(*(x.shape for x in inputs)), inputs[0].dtype
+    first = inputs[0]
+    for x in inputs:
+        if x.shape != first.shape:
+            return broadcast_shapes(*[x.shape for x in inputs]), first.dtype
+    return first.shape, first.dtype
 
 
 def _sigmoid_kernel(x: Any, *, out: Any) -> None:
@@ -234,6 +238,9 @@ class ElementwiseOps(BaseOps):
     __slots__ = ()
 
     def _arithmetic(self, primitive: Primitive, a: Any, b: Any, floats: bool = False) -> Value:
+        if a.__class__ is b.__class__ is Value and a.dtype == b.dtype and a.dtype in FLOATS:
+            if not (a.weak or b.weak):  # there is nothing to promote
+                return self.trace.apply(primitive, a, b)
         a, b, weak = self._promoted(a, b, floats=floats, numbers=True)
         return self.trace.apply(primitive, a, b, weak=weak)
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Hashable, Sequence
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from runtime.calculus.primitives.base import CONSTANT, LEAF, WIRE
 from runtime.calculus.primitives.gradient import LOSS_HEAD, STOP_GRADIENT, SURROGATE
 
@@ -31,22 +33,40 @@ def simplify(outputs: Sequence[Value]) -> tuple[list[tuple[Value, list[Value]]],
     attributes, the first replaces the others. Only values with equal bits are merged.
     """
     same = Same()
-    found: dict[Hashable, Value] = {}
+    found: dict[Hashable, dict[Hashable, Value]] = {}
     computed = []
     known = same.get
     for value in _needed(outputs):
+        primitive = value.primitive
         inputs = [known(x, x) for x in value.inputs]
-        if value.primitive in IDENTITIES:
+        if primitive in IDENTITIES:
             same[value] = inputs[0]
             continue
-        key = equality_key(value, inputs)
+        key: Hashable
+        if value.attributes or not inputs:
+            kind, key = None, equality_key(value, inputs)
+        else:  # most values, for which this takes half as long
+            kind, key = (primitive.name, value.dtype), _operands(primitive.name, inputs)
         if key is not None:
-            first = found.setdefault(key, value)
+            alike = found.get(kind)
+            if alike is None:
+                alike = found[kind] = {}
+            first = alike.setdefault(key, value)
             if first is not value:
                 same[value] = first
                 continue
         computed.append((value, inputs))
     return computed, same
+
+
+def _operands(name: str, inputs: Sequence[Value]) -> Hashable:
+    """The operands as a key; the order of two that may change places makes no difference."""
+    if len(inputs) == 1:
+        return inputs[0].index
+    operands = [x.index for x in inputs]
+    if name in _COMMUTATIVE:
+        operands.sort()
+    return tuple(operands)
 
 
 def equality_key(value: Value, inputs: Sequence[Value]) -> Hashable:
@@ -56,11 +76,9 @@ def equality_key(value: Value, inputs: Sequence[Value]) -> Hashable:
     if value.primitive is CONSTANT:
         array = value.attributes["array"]
         return None if array.size > 16 else (array.dtype.char, array.shape, array.tobytes())
-    operands = [x.index for x in inputs]
-    if value.primitive.name in _COMMUTATIVE:
-        operands.sort()
+    operands = _operands(value.primitive.name, inputs)
     attributes = map(attribute_key, value.attributes.values()) if value.attributes else ()
-    return (value.primitive.name, value.dtype, *operands, *attributes)
+    return (value.primitive.name, value.dtype, operands, *attributes)
 
 
 def attribute_key(attribute: Any) -> Hashable:
@@ -79,13 +97,21 @@ def leaves_of(outputs: Sequence[Value]) -> list[Value]:
 
 def _needed(outputs: Sequence[Value]) -> list[Value]:
     """All values that the outputs depend on, in the order of evaluation."""
-    needed = set(outputs)
-    pending = list(needed)
+    if not outputs:
+        return []
+    trace = outputs[0].trace
+    needed = bytearray(1 + max(value.index for value in outputs))
+    pending = []
+    for value in outputs:
+        if not needed[value.index]:
+            needed[value.index] = 1
+            pending.append(value)
     while pending:
         value = pending.pop()
         unread = value.primitive.unread
         for slot, source in enumerate(value.inputs):
-            if source not in needed and slot not in unread:
-                needed.add(source)
+            if not needed[source.index] and slot not in unread:
+                needed[source.index] = 1
                 pending.append(source)
-    return sorted(needed, key=lambda value: value.index)
+    values = trace.values
+    return [values[i] for i in np.flatnonzero(np.frombuffer(needed, np.uint8)).tolist()]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import os
 import sys
-from bisect import bisect_left, insort
+from bisect import bisect_left, bisect_right, insort
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
 from functools import cache
@@ -57,16 +57,54 @@ def machine_bytes() -> int:
     return min(n for n in found if n > 0)  # RLIM_INFINITY is below 0
 
 
-def side_by_side(values: Iterable[Value]) -> dict[Value, Array]:
-    """Arrays for values; those of one shape and dtype are consecutive in one block of memory."""
-    alike: dict[tuple[Shape, str], list[Value]] = {}
-    for value in values:
-        alike.setdefault((value.shape, value.dtype), []).append(value)
-    found: dict[Value, Array] = {}
-    for (shape, dtype), members in alike.items():
-        block = allocate(members[0], (len(members), *shape), NUMPY[dtype])
-        found |= {value: block[i : i + 1].reshape(shape) for i, value in enumerate(members)}
-    return found
+class BlockArrays(dict["Value", "Array"]):
+    """Arrays by value. Values may be rows of blocks, and these are numbered through all blocks: the
+    array of such a value is made when ``[]`` asks for it first.
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.rows: dict[Value, int] = {}
+        """The number of the row that a value is."""
+        self._starts: list[int] = []
+        self._blocks: list[Array] = []
+        self._count = 0
+
+    def lay(self, values: Iterable[Value]) -> int:
+        """Put values side by side in new blocks, one for each shape and dtype; returns the bytes.
+
+        Raises RunError with a block where there is not enough memory.
+        """
+        alike: dict[tuple[Shape, str], list[Value]] = {}
+        for value in values:
+            alike.setdefault((value.shape, value.dtype), []).append(value)
+        size = 0
+        for (shape, dtype), members in alike.items():
+            block = allocate(members[0], (len(members), *shape), NUMPY[dtype])
+            start, self._count = self._count, self._count + len(members)
+            self.rows.update(zip(members, range(start, self._count), strict=True))
+            self._starts.append(start)
+            self._blocks.append(block)
+            size += block.nbytes
+        return size
+
+    def block_of(self, row: int) -> tuple[Array, int]:
+        """The block that a row is in, and the number of the first row of that block."""
+        place = bisect_right(self._starts, row) - 1
+        return self._blocks[place], self._starts[place]
+
+    def only(self, values: Iterable[Value]) -> BlockArrays:
+        """The arrays of those of the values that have one."""
+        found = BlockArrays()
+        found |= {x: self[x] for x in values if x in self or x in self.rows}
+        return found
+
+    def __missing__(self, value: Value) -> Array:
+        row = self.rows[value]
+        block, start = self.block_of(row)
+        array: Array = block[row - start, ...]
+        self[value] = array
+        return array
 
 
 def allocate(value: Value, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Array:
@@ -148,7 +186,7 @@ class Rooms:
         return (
             task is not None
             and not task.one_block
-            and self._roots[value] is value
+            and value not in self._roots
             and not value.primitive.view
             and value not in self._elsewhere
         )
@@ -191,16 +229,16 @@ class Memory:
     which belong to the caller.
     """
 
-    def __init__(
-        self, arrays: dict[Value, Array], places: Mapping[Value, Array] | None = None
-    ) -> None:
+    def __init__(self, arrays: BlockArrays, places: Mapping[Value, Array] | None = None) -> None:
         self.arrays = arrays
         self._places = places or {}
         self.bytes = 0
         """Bytes allocated so far."""
         self._before = sum(x.nbytes for value, x in arrays.items() if value.primitive is LEAF)
-        self._roots: dict[Value, Value] = {value: value for value in arrays}
+        self._roots: dict[Value, Value] = {}
+        """What each view shares memory with."""
         self._last: dict[Value, int] = {}
+        """Where each value with memory that is worth sharing is needed last."""
         self._owned: dict[Value, list[tuple[Value, Array]]] = {}
         self._free: list[tuple[int, int, Array]] = []
         self._rooms: dict[Value, Array] = {}
@@ -215,20 +253,22 @@ class Memory:
         self._rooms = Rooms(tasks, self._roots, {*kept, *self._places}).arrays
         owners = [room if room.base is None else room.base for room in self._rooms.values()]
         self.bytes += sum({id(array): array.nbytes for array in owners}.values())
+        # Tasks read rows of one block faster than those of several. Scalars are the exception: a
+        # region that reads some of a block may read all of it.
+        blocks = (task.values for task in tasks if task.one_block)
+        self.bytes += self.arrays.lay(x for values in blocks for x in values if x.shape)
         working = []
         for position, task in enumerate(tasks):
             if not self._is_view(task):
-                dying = {self._roots[x] for x in task.inputs}
-                dying = {root for root in dying if self._last[root] == position}
                 if task.one_block:
-                    block = side_by_side(task.values)
-                    self.arrays |= block
-                    self.bytes += sum(array.nbytes for array in block.values())
+                    self.bytes += self.arrays.lay(x for x in task.values if not x.shape)
                 else:
+                    dying = self._dying(task, position)
                     for value in task.values:
                         self._place(value, task, dying)
                 working.append(task)
-            self._release(task, position)
+            if self._owned:
+                self._release(task, position)
         return working
 
     def reserve(self, value: Value) -> int:
@@ -244,16 +284,30 @@ class Memory:
         return needed
 
     def _find_lifetimes(self, tasks: Sequence[Task], kept: Collection[Value]) -> None:
+        roots, last = self._roots, self._last
         for position, task in enumerate(tasks):
-            for value in task.values:
-                view = value.primitive.view and len(task.values) == 1
-                root = self._roots[task.inputs[0]] if view else value
-                self._roots[value] = root
-                self._last[root] = position
-            for source in task.inputs:
-                self._last[self._roots[source]] = position
+            if not task.one_block:
+                for value in task.values:
+                    if value.primitive.view and len(task.values) == 1:
+                        base = task.inputs[0]
+                        roots[value] = roots.get(base, base)
+                    if value.size * NUMPY[value.dtype].itemsize >= _SMALL:
+                        last[roots.get(value, value)] = position
+            if last:
+                for source in task.inputs:
+                    root = roots.get(source, source)
+                    if root in last:
+                        last[root] = position
         for value in kept:
-            self._last[self._roots[value]] = len(tasks)
+            if (root := roots.get(value, value)) in last:
+                last[root] = len(tasks)
+
+    def _dying(self, task: Task, position: int) -> set[Value]:
+        """The inputs of a task that own memory and are not needed any more after it."""
+        if not self._owned:
+            return set()
+        found = {self._roots.get(x, x) for x in task.inputs}
+        return {root for root in found if root in self._owned and self._last[root] == position}
 
     def _is_view(self, task: Task) -> bool:
         """Whether the task is a view; if so, make it."""
@@ -275,7 +329,7 @@ class Memory:
             self.arrays[value] = self._rooms[value]
             return
         heir = self._heir(value, task, dying)
-        root = self._roots[value]
+        root = self._roots.get(value, value)
         if heir is not None:
             self.arrays[value] = self.arrays[heir]
             ((_, raw),) = self._owned.pop(heir)
@@ -294,25 +348,24 @@ class Memory:
     def _heir(self, value: Value, task: Task, dying: set[Value]) -> Value | None:
         """An input that is last read here and whose memory the result may overwrite in place."""
         for source in task.in_place:
-            root = self._roots[source]
             if (
-                root is source
-                and root in dying
-                and root in self._owned
-                and len(self._owned[root]) == 1
-                and self._owned[root][0][0] is source  # else a copy of a view of it
+                source in dying
+                and source in self._owned
+                and source not in self._roots
+                and len(self._owned[source]) == 1
+                and self._owned[source][0][0] is source  # else a copy of a view of it
                 and source.shape == value.shape
                 and source.dtype == value.dtype
-                and all(x is source or self._roots[x] is not root for x in task.inputs)
+                and all(x is source or self._roots.get(x) is not source for x in task.inputs)
             ):
                 return source
         return None
 
     def _release(self, task: Task, position: int) -> None:
         for value in {*task.inputs, *task.values}:
-            root = self._roots[value]
-            if self._last[root] <= position:
-                for _, raw in self._owned.pop(root, ()):
+            root = self._roots.get(value, value)
+            if root in self._owned and self._last[root] <= position:
+                for _, raw in self._owned.pop(root):
                     insort(self._free, (raw.nbytes, id(raw), raw))
 
     def _take(self, value: Value, size: int) -> Array:

@@ -16,12 +16,12 @@ from blocks.plugins import PluginError
 from runtime.calculus.dtypes import NUMPY
 from runtime.calculus.primitives.base import CONSTANT, LEAF
 from runtime.engine.interruption import until_cancelled
-from runtime.engine.plan.memory import Memory, allocate, side_by_side
+from runtime.engine.plan.memory import BlockArrays, Memory, allocate
 from runtime.engine.plan.overwriting import free_places
 from runtime.engine.plan.passes import DEFAULT, Pass
 from runtime.engine.plan.passes.elementwise.tiles import TiledTask
 from runtime.engine.plan.passes.lookups import sparse_lookups
-from runtime.engine.plan.simplify import simplify
+from runtime.engine.plan.simplify import Same, simplify
 from runtime.engine.plan.sparse.reading import rows_reader
 from runtime.engine.plan.sparse.sparse_rows import SparseRows, rows_of
 from runtime.engine.plan.sparse.task import SparseTask
@@ -86,7 +86,7 @@ class Plan:
         sparse: Collection[Value] = (),
     ) -> None:
         self.leaves: dict[Value, Array] = {}
-        self._arrays: dict[Value, Array] = {}
+        self._arrays = BlockArrays()
         self._steps: list[Step] = []
         self._workers: list[Task] = []
         self._fresh: dict[Value, FreshMemory] = {}
@@ -122,10 +122,12 @@ class Plan:
             working = memory.allot(tasks, kept - self._fresh.keys())
             for task in (*working, *self._copies(places)):
                 steps = task.bind(self._arrays)
+                task.release()
                 self._steps += steps
                 self._workers += [task] * len(steps)
         self.bytes = memory.bytes
         """Bytes of memory for intermediate values and results."""
+        self._forget_between(outputs)
 
     def run(self) -> None:
         """Execute; ``leaves`` must be filled.
@@ -196,16 +198,16 @@ class Plan:
 
     def _given_away(self, tasks: list[Task], kept: Collection[Value], memory: Memory) -> list[Task]:
         """Compute large results that no task reads into new memory each run, to save a copy."""
+        large = {value for value in kept if value.size >= WORTH_GIVING}
+        if not large and not any(isinstance(task, SparseTask) for task in tasks):
+            return tasks
         read = {x for task in tasks for x in task.inputs}
         result: list[Task] = []
         for task in tasks:
             given = {
                 value: FreshMemory(value)
                 for value in task.givable
-                if value in kept
-                and value not in read
-                and not value.primitive.view
-                and value.size >= WORTH_GIVING
+                if value in large and value not in read and not value.primitive.view
             }
             self._fresh |= given
             for value in given:
@@ -224,12 +226,20 @@ class Plan:
         wanted = [(self._same.of(value), array) for value, array in places]
         return [CopyTask(v, array) for v, array in wanted if self._arrays[v] is not array]
 
+    def _forget_between(self, outputs: Sequence[Value]) -> None:
+        """Forget the arrays of all but leaves and results: the steps have what they need."""
+        wanted = {value: self._same.of(value) for value in outputs}
+        self._same = Same((value, of) for value, of in wanted.items() if value is not of)
+        known = (*self.leaves, *dict.fromkeys(wanted.values()))
+        self._arrays = self._arrays.only(known)
+
     def _bind_leaves(self, leaves: Iterable[Value], given: Mapping[Value, Array]) -> None:
         """Allocate leaves of one shape and dtype side by side, so that groups can stack them."""
-        found = list(leaves)
-        self.leaves = side_by_side(leaf for leaf in found if leaf not in given)
-        self.leaves |= {leaf: given[leaf] for leaf in found if leaf in given}
-        self._arrays |= self.leaves
+        for leaf in (found := list(leaves)):
+            if leaf in given:
+                self._arrays[leaf] = given[leaf]
+        self._arrays.lay(leaf for leaf in found if leaf not in given)
+        self.leaves = {leaf: self._arrays[leaf] for leaf in found}
 
     def _bound(self, value: Value, inputs: Sequence[Value]) -> bool:
         """Whether a value needs no task: a leaf, a constant, or computed from constants."""

@@ -68,6 +68,9 @@ class Task:
         """The steps of the task on these arrays, which stay the same for all runs."""
         raise NotImplementedError  # every task has its own
 
+    def release(self) -> None:
+        """Forget what nobody needs once the task is bound, where that is much."""
+
 
 _FAILING = frozenset({"power", "floor_divide", "remainder"})
 

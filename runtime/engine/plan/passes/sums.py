@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from runtime.engine.plan.passes.elementwise.stacks import in_order, stacked
+from runtime.engine.plan.passes.elementwise.stacks import in_order, stacked_values
 from runtime.engine.plan.tasks import Arrays, PlainTask, Step, Task
 
 if TYPE_CHECKING:
@@ -29,15 +29,14 @@ def sums(tasks: list[Task], kept: Collection[Value]) -> list[Task]:
     links = {task.values[0]: task for task in tasks if _is_link(task)}
     if len(links) < SHORTEST - 1:
         return tasks
-    readers: dict[Value, int] = {}
+    readers = {task.inputs[0]: 0 for task in links.values() if task.inputs[0] in links}
+    if len(readers) < SHORTEST - 2:
+        return tasks
     for task in tasks:
         for x in task.inputs:
-            readers[x] = readers.get(x, 0) + 1
-    inner = {
-        task.inputs[0]
-        for task in links.values()
-        if task.inputs[0] in links and readers[task.inputs[0]] == 1 and task.inputs[0] not in kept
-    }
+            if x in readers:
+                readers[x] += 1
+    inner = {value for value, count in readers.items() if count == 1 and value not in kept}
     chains: dict[Value, SumTask] = {}
     dropped: set[Value] = set()
     for end, task in links.items():
@@ -91,7 +90,7 @@ class SumTask(Task):
 
     def bind(self, arrays: Arrays) -> list[Step]:
         """Stack the terms, and add along the new axis, in order."""
-        steps, terms = stacked([arrays[x] for x in self.inputs])
+        steps, terms = stacked_values(self.inputs, arrays)
         out = arrays[self.values[0]]
         if out.size > 1:
             if not in_order(terms):

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections import ChainMap
 from collections.abc import Mapping, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,6 +21,13 @@ if TYPE_CHECKING:
 Array = NDArray[Any]
 
 
+def laid_over(arrays: Arrays, others: dict[Value, Array]) -> Arrays:
+    """Arrays, some of them replaced, without a copy of what may be those of a whole plan."""
+    if not others:
+        return arrays
+    return ChainMap(others, cast("dict[Value, Array]", arrays))  # it is only read
+
+
 class Given:
     """Some results of a task, each with the memory that it is given away in."""
 
@@ -29,7 +37,7 @@ class Given:
 
     def among(self, arrays: Arrays) -> Arrays:
         """All arrays, with one that lies as each of the results will."""
-        return {**arrays, **self._like}
+        return laid_over(arrays, self._like)
 
     def copies(self) -> list[Step]:
         """The steps that copy the results from there, where nothing else is possible."""

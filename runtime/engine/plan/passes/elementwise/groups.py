@@ -9,12 +9,11 @@ The order of operations within a value stays the same: results are equal bit for
 from __future__ import annotations
 
 from collections.abc import Collection, Hashable, Sequence
+from functools import partial
 from typing import TYPE_CHECKING
 
-from numpy.lib.stride_tricks import as_strided
-
 from runtime.calculus.kernels.summing import adds_halves
-from runtime.engine.plan.passes.elementwise.stacks import in_order, stacked
+from runtime.engine.plan.passes.elementwise.stacks import are_contiguous, in_order, stacked_values
 from runtime.engine.plan.simplify import attribute_key
 from runtime.engine.plan.tasks import PlainTask, Step, Task
 
@@ -51,46 +50,47 @@ def _grouped(tasks: list[Task], fewest_scalars: int) -> list[Task]:
     if len(tasks) < FEWEST:
         return tasks
     levels = _levels(tasks)
-    kinds: dict[Hashable, list[PlainTask]] = {}
-    for level, members in levels.items():
-        if len(members) >= FEWEST:
-            has_scalars = len(members) >= fewest_scalars
-            for task in members:
-                if not isinstance(task, PlainTask) or not (task.value.shape or has_scalars):
-                    continue
-                if _fits(task):
-                    kinds.setdefault((level, *_kind(task)), []).append(task)
-    chosen = [
-        members
-        for members in kinds.values()
-        if len(members) >= (FEWEST if members[0].value.shape else fewest_scalars)
-    ]
-    if not chosen:
-        return tasks
-    grouped = {task: group for group in map(GroupTask, chosen) for task in group.tasks}
     result: list[Task] = []
-    for level in sorted(levels):
-        result += dict.fromkeys(
-            grouped.get(task, task) if isinstance(task, PlainTask) else task
-            for task in levels[level]
-        )
-    return result
+    is_grouped = False
+    for members in levels:
+        groups = _groups_of(members, fewest_scalars) if len(members) >= FEWEST else {}
+        is_grouped = is_grouped or bool(groups)
+        result += dict.fromkeys(groups.get(task, task) for task in members) if groups else members
+    return result if is_grouped else tasks
 
 
-def _levels(tasks: list[Task]) -> dict[int, list[Task]]:
+def _levels(tasks: list[Task]) -> list[list[Task]]:
     """The tasks by depth: those of one level don't depend on each other."""
     depth: dict[Value, int] = {}
-    levels: dict[int, list[Task]] = {}
+    known = depth.get
+    levels: list[list[Task]] = []
     for task in tasks:
         level = 0
         for x in task.inputs:
-            above = depth.get(x, 0)
+            above = known(x, 0)
             if above > level:
                 level = above
+        if level == len(levels):
+            levels.append([])
+        levels[level].append(task)
         for value in task.values:
             depth[value] = level + 1
-        levels.setdefault(level + 1, []).append(task)
     return levels
+
+
+def _groups_of(level: list[Task], fewest_scalars: int) -> dict[Task, Task]:
+    """The group of each task of a level that is in one."""
+    has_scalars = len(level) >= fewest_scalars
+    kinds: dict[Hashable, list[PlainTask]] = {}
+    for task in level:
+        if isinstance(task, PlainTask) and (task.value.shape or has_scalars):
+            kinds.setdefault(_kind(task), []).append(task)
+    found: dict[Task, Task] = {}
+    for members in kinds.values():
+        first = members[0]
+        if len(members) >= (FEWEST if first.value.shape else fewest_scalars) and _fits(first):
+            found |= dict.fromkeys(members, GroupTask(members))
+    return found
 
 
 def _fits(task: PlainTask) -> bool:
@@ -103,14 +103,22 @@ def _fits(task: PlainTask) -> bool:
     )
 
 
-def _kind(task: PlainTask) -> tuple[Hashable, ...]:
+def _kind(task: PlainTask) -> Hashable:
+    """What tasks of one group have in common; whether one fits depends on nothing else."""
     value = task.value
+    shape, dtype, attributes = value.shape, value.dtype, value.attributes
+    for x in task.inputs:
+        if x.dtype != dtype or (x.shape is not shape and x.shape != shape):
+            break
+    else:
+        if not attributes:
+            return value.primitive, dtype, shape, len(task.inputs)
     return (
-        value.primitive.name,
-        value.dtype,
-        value.shape,
-        *((x.dtype, x.shape) for x in task.inputs),
-        *map(attribute_key, value.attributes.values()),
+        value.primitive,
+        dtype,
+        shape,
+        *[(x.dtype, x.shape) for x in task.inputs],
+        *map(attribute_key, attributes.values()),
     )
 
 
@@ -122,7 +130,7 @@ class GroupTask(Task):
     def __init__(self, tasks: Sequence[PlainTask]) -> None:
         self.tasks = tasks
         self.values = [task.value for task in tasks]
-        self.inputs = [x for task in tasks for x in task.inputs]
+        self.inputs: Sequence[Value] = [x for task in tasks for x in task.inputs]
 
     def bind(self, arrays: Arrays) -> list[Step]:
         """Stack each operand, as a view if possible; the results are allocated as one stack.
@@ -134,27 +142,23 @@ class GroupTask(Task):
         steps: list[Step] = []
         operands = []
         for slot in range(len(self.tasks[0].inputs)):
-            more, whole = stacked([arrays[task.inputs[slot]] for task in self.tasks])
+            more, whole = stacked_values([task.inputs[slot] for task in self.tasks], arrays)
             steps += more
             if first.primitive.name == "sum" and (
                 not in_order(whole)
-                or not all(arrays[x].flags.c_contiguous for x in self.inputs)
+                or not are_contiguous(self.inputs, arrays)
                 or adds_halves(whole.shape, tuple(axis + 1 for axis in first.attributes["axes"]))
             ):
                 return [step for task in self.tasks for step in task.bind(arrays)]
             lacking = rank + 1 - whole.ndim
             operands.append(whole.reshape(len(self.tasks), *(1,) * lacking, *whole.shape[1:])
                             if lacking else whole)  # fmt: skip
-        results = arrays[first]  # the first of one_block
-        out = as_strided(
-            results, (len(self.values), *results.shape), (results.nbytes, *results.strides)
-        )
+        _, out = stacked_values(self.values, arrays)  # they are one block
         attributes = dict(first.attributes)
         if "axes" in attributes:
             attributes["axes"] = tuple(axis + 1 for axis in attributes["axes"])
-        kernel = first.kernel
+        return [*steps, partial(first.kernel, *operands, out=out, **attributes)]
 
-        def run() -> None:
-            kernel(*operands, out=out, **attributes)
-
-        return [*steps, run]
+    def release(self) -> None:
+        """Forget the tasks: they take more memory than the values."""
+        self.tasks, self.inputs = (), ()

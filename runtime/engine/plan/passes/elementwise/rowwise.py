@@ -35,6 +35,7 @@ from runtime.engine.plan.passes.elementwise.exponents import (
     attributes_of,
     for_exponents,
 )
+from runtime.engine.plan.passes.elementwise.giving import laid_over
 from runtime.engine.plan.passes.elementwise.row_indices import (
     count_from_0,
     indices_of,
@@ -75,7 +76,7 @@ def rowwise(tasks: list[Task], kept: Collection[Value]) -> list[Task]:
     """Replace every region with a reduction along the last axis by one task, if a compiler is
     installed.
     """
-    if not _kinds(tasks) or not native.installed():
+    if not _may_have_rows(tasks) or not _kinds(tasks) or not native.installed():
         return tasks
     tasks = narrowed(tasks, kept)
     summed = {task.inputs[0] for task in tasks if _is_column_sum(task)}
@@ -95,7 +96,14 @@ def _kinds(tasks: Sequence[Task]) -> dict[Task, Hashable]:
     for task in tasks:
         if isinstance(task, PlainTask) and (kind := _kind(task, of_value, scores)) is not None:
             kinds[task] = of_value[task.value] = kind
-    return kinds if any(_is_reduction(t) or _is_column_sum(t) for t in tasks) else {}
+    return kinds if any(map(_is_reduction, tasks)) else {}
+
+
+def _may_have_rows(tasks: Sequence[Task]) -> bool:
+    """Whether any rows are long enough; finding kinds takes ten times as long."""
+    shapes = {task.values[0].shape for task in tasks}
+    shapes |= {task.inputs[0].shape for task in tasks if task.inputs}
+    return any(map(_fits, shapes)) or any(map(_is_normalised, tasks))
 
 
 def narrowed(tasks: list[Task], kept: Collection[Value]) -> list[Task]:
@@ -255,15 +263,15 @@ class RowwiseTask(TiledTask):
     def _indexed(self, arrays: Arrays) -> tuple[list[Step], Arrays]:
         """The arrays with indices counted from 0, and the steps that count so."""
         steps: list[Step] = []
-        found = dict(arrays)
+        found: dict[Value, Array] = {}
         for task in self.tasks:
             for x in indices_of(task):
-                if found[x] is arrays[x]:
+                if x not in found:
                     found[x] = np.empty(x.shape, np.int32)
                     steps.append(
                         partial(count_from_0, arrays[x], task.inputs[0].shape[-1], found[x])
                     )
-        return steps, found
+        return steps, laid_over(arrays, found)
 
     column_axis = -1
     """The axis along which a row lies; those before it are rows."""

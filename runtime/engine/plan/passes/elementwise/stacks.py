@@ -11,10 +11,41 @@ import numpy as np
 from numpy.lib.stride_tricks import as_strided
 from numpy.typing import NDArray
 
+from runtime.engine.plan.memory import BlockArrays
+
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from runtime.calculus import Value
     from runtime.engine.plan.tasks import Step
 
 Array = NDArray[Any]
+
+
+def stacked_values(
+    values: Sequence[Value], arrays: Mapping[Value, Array]
+) -> tuple[list[Step], Array]:
+    """As ``stacked`` of their arrays, none of which is needed if all are rows of one block."""
+    if isinstance(arrays, BlockArrays):
+        known = arrays.rows
+        rows = [known[x] for x in values if x in known]
+        if len(rows) == len(values) > 1:
+            block, start = arrays.block_of(min(rows))
+            if max(rows) < start + len(block):
+                return _rows_of(block, [row - start for row in rows])
+    return stacked([arrays[x] for x in values])
+
+
+def _rows_of(block: Array, rows: Sequence[int]) -> tuple[list[Step], Array]:
+    first, distance, count = rows[0], rows[1] - rows[0], len(rows)
+    if not distance and rows.count(first) == count:
+        return [], np.broadcast_to(block[first, ...], (count, *block.shape[1:]))
+    stop = first + count * distance
+    if distance and list(rows) == list(range(first, stop, distance)):
+        return [], block[first : stop if stop >= 0 else None : distance]
+    whole = np.empty((count, *block.shape[1:]), block.dtype)
+    # With another mode numpy would write to a copy of ``whole`` first.
+    return [partial(block.take, np.array(rows), 0, whole, "clip")], whole
 
 
 def stacked(arrays: Sequence[Array]) -> tuple[list[Step], Array]:
@@ -48,6 +79,12 @@ def as_view(arrays: Sequence[Array]) -> Array | None:
     return as_strided(
         first, (len(arrays), *first.shape), (distance, *first.strides), writeable=False
     )
+
+
+def are_contiguous(values: Iterable[Value], arrays: Mapping[Value, Array]) -> bool:
+    """Whether each of the arrays is contiguous, as rows of blocks are."""
+    rows = arrays.rows if isinstance(arrays, BlockArrays) else {}
+    return all(x in rows or arrays[x].flags.c_contiguous for x in values)
 
 
 def in_order(stack: Array) -> bool:

@@ -84,13 +84,14 @@ class ScalarTask(Task):
 
     def bind(self, arrays: Arrays) -> list[Step]:
         """One step, for which a function is compiled when it has run ``WARM`` times."""
-        step = self._with_plain(operation_by_operation, arrays)
+        ours = {x: arrays[x] for x in (*self.inputs, *self.values)}
+        step = self._with_plain(operation_by_operation, ours)
         runs = 0
 
         def run() -> None:
             nonlocal step, runs
             if runs == WARM:
-                step = self._compiled(arrays)
+                step = self._compiled(ours)
             runs += 1
             step()
 

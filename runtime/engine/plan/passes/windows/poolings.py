@@ -53,15 +53,19 @@ MOST = 25
 
 def poolings(tasks: list[Task], kept: Collection[Value]) -> list[Task]:
     """Replace large poolings and their derivatives by machine code, if a compiler is installed."""
-    graph = Graph(tasks, kept)
-    if not any(x.primitive in (WINDOWS, FOLD) for x in graph.makers) or not native.installed():
+    if not any(map(_is_of_windows, tasks)) or not native.installed():
         return tasks
+    graph = Graph(tasks, kept)
     replaced: dict[Task, Task | None] = {}
     pattern = _Pattern(graph)
     for task in graph.makers.values():
         replaced |= pattern.pooling(task) or pattern.gradient(task)
     left = (replaced.get(task, task) for task in tasks)
     return _needed([task for task in left if task is not None], kept) if replaced else tasks
+
+
+def _is_of_windows(task: Task) -> bool:
+    return isinstance(task, PlainTask) and task.value.primitive in (WINDOWS, FOLD)
 
 
 def _needed(tasks: list[Task], kept: Collection[Value]) -> list[Task]:

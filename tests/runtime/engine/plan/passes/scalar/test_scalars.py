@@ -17,7 +17,7 @@ from runtime.calculus import Trace, Value
 from runtime.calculus.primitives.base import LEAF
 from runtime.engine import Session
 from runtime.engine.plan import native
-from runtime.engine.plan.memory import side_by_side
+from runtime.engine.plan.memory import BlockArrays
 from runtime.engine.plan.passes.scalar.scalar_code import scalar_function
 from runtime.engine.plan.plan import Plan
 from runtime.engine.plan.tasks import PlainTask
@@ -279,7 +279,10 @@ def test_functions_of_float32_become_machine_code(name: str) -> None:
 def function_of(wanted: Sequence[Value]) -> Any:
     tasks = [PlainTask(v, v.inputs) for v in wanted[0].trace.values if v.primitive is not LEAF]
     leaves = Plan(wanted, ()).leaves
-    return scalar_function(tasks, list(leaves), wanted, leaves | side_by_side(wanted))
+    arrays = BlockArrays()
+    arrays.lay(wanted)
+    arrays |= leaves
+    return scalar_function(tasks, list(leaves), wanted, arrays)
 
 
 def test_variables_are_reused_once_their_values_are_dead() -> None:

@@ -160,24 +160,19 @@ def _by_need(tasks: Sequence[Task]) -> list[Task]:
 
 
 def readers_of(items: Sequence[Region | Task]) -> dict[Value, int]:
-    """The number of tasks that read each value."""
+    """The number of tasks that read each value outside the regions that compute it."""
     count: dict[Value, int] = defaultdict(int)
     for item in items:
-        for task in item.tasks if isinstance(item, Region) else (item,):
+        tasks = item.tasks if isinstance(item, Region) else (item,)
+        made = {value for task in tasks for value in task.values}
+        for task in tasks:
             for value in task.inputs:
-                count[value] += 1
+                count[value] += value not in made
     return count
 
 
 def results_of(region: Region, readers: dict[Value, int], kept: Collection[Value]) -> list[Value]:
     """The values of a region that are kept or read outside it."""
-    inside: dict[Value, int] = defaultdict(int)
-    for task in region.tasks:
-        for value in task.inputs:
-            inside[value] += 1
     return [
-        value
-        for task in region.tasks
-        for value in task.values
-        if value in kept or readers[value] > inside[value]
+        value for task in region.tasks for value in task.values if value in kept or readers[value]
     ]

@@ -8,7 +8,8 @@ for other sums, see ``rowwise``.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Hashable, Sequence
+from collections.abc import Callable, Collection, Hashable, Sequence
+from functools import partial, reduce
 from math import prod
 from typing import TYPE_CHECKING, Any
 
@@ -33,8 +34,11 @@ Array = NDArray[Any]
 LARGE = 1 << 12
 """Elements from which one call of machine code is faster than one call for each operation."""
 
-MOST = 4
-"""Components; numpy adds up to so many one after another."""
+MOST = 16
+"""Components up to which the loop is faster than one for each row."""
+
+_LANES = 8
+"""Sums that numpy adds the elements of a row to in turns."""
 
 SHORTEST = 32
 """Columns from which the vectorised loop is faster."""
@@ -118,6 +122,21 @@ def _folding(task: PlainTask) -> Fold | None:
     return fold_of(task)
 
 
+def _sum(add: Callable[[int, int], int], parts: Sequence[int]) -> int:
+    """The sum of components in the order of numpy: fewer than 8 one after another, else in 8 sums
+    of which neighbours are added, and then what is left one after another.
+    """
+    whole = len(parts) // _LANES * _LANES
+    sums, rest = list(parts[:_LANES]), parts[whole:]
+    if not whole:
+        return reduce(add, parts)
+    for i, part in enumerate(parts[_LANES:whole]):
+        sums[i % _LANES] = add(sums[i % _LANES], part)
+    while len(sums) > 1:
+        sums = [add(a, b) for a, b in zip(sums[::2], sums[1::2], strict=True)]
+    return reduce(add, rest, sums[0])
+
+
 class ComponentsTask(RowwiseTask):
     """A region of components of rows, and folds of some of its values."""
 
@@ -184,10 +203,7 @@ class ComponentsTask(RowwiseTask):
         name, dtype = value.primitive.name, value.dtype
         given = [numbers[x] for x in task.inputs]
         if name == "sum":
-            total, *rest = given[0]
-            for part in rest:
-                total = program.put("add", dtype, total, part, is_wide=True)
-            return [total]
+            return [_sum(partial(program.put, "add", dtype, is_wide=True), given[0])]
         attributes = attributes_of(value, exponents)
         return [
             program.put(name, dtype, *(some[c % len(some)] for some in given), is_wide=True,

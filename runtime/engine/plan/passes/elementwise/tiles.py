@@ -30,6 +30,7 @@ from runtime.engine.plan.passes.regions import (
     results_of,
     split,
 )
+from runtime.engine.plan.passes.repeating import repeated
 from runtime.engine.plan.tasks import Arrays, FreshMemory, PlainTask, Step, Task
 
 if TYPE_CHECKING:
@@ -63,11 +64,11 @@ def in_regions(
     kept: Collection[Value],
     kind: Callable[[Task], Hashable | None],
     is_worthwhile: Callable[[Sequence[Task]], bool],
-    make: Callable[[list[PlainTask], list[Value], list[Fold]], Task],
+    make: type[TiledTask],
     folding: Callable[[PlainTask], Fold | None] | None = None,
     most: int | None = None,
 ) -> list[Task]:
-    """Replace every worthwhile region of tasks of a kind by a task that ``make`` makes.
+    """Replace every worthwhile region of tasks of a kind by a task of the type ``make``.
 
     What ``folding`` finds to be a fold of one of its values, by default one over all elements,
     becomes part of the region. A region of more than ``most`` tasks becomes several.
@@ -76,8 +77,10 @@ def in_regions(
     if not is_worthwhile([task for task in tasks if kind(task) is not None]):
         return tasks
     items = delayed(partition(tasks, kind), kept)
-    if most is not None:
-        items = split(items, most)
+    divided = items if most is None else split(items, most)
+    if make.is_compiled and len(divided) == len(items):  # parts of a region had better stay equal
+        divided = repeated(items, kept, is_worthwhile)
+    items = divided
     readers = readers_of(items)
     folds: dict[Value, list[Fold]] = {}
     for item in items:

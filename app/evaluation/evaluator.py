@@ -238,6 +238,11 @@ class Evaluator(QObject):
             self._run.step_number, self._run.history = about
             self.stepChosen.emit(number)
 
+    @property
+    def step_number(self) -> int:
+        """The training step of the results."""
+        return self._run.step_number if isinstance(self._run, Evaluation) else 0
+
     def cancel(self) -> None:
         """Give up what is under way, also inside a long kernel; the last result stays shown."""
         if not self.busy:

@@ -5,13 +5,12 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QEvent, QSize, Qt, QTimer, Signal
+from PySide6.QtCore import QEvent, QSize, Qt, QTimer
 
 from app.canvas.input.targets import target_of
 from app.canvas.state.view_state import NOTHING
 from app.canvas.state.wire_numbers import WireNumbers
 from app.commands.files import dropped_files
-from app.evaluation.worker import SessionWorker
 from app.services import theme
 from app.services.plain_text import window_title
 from app.shell.context_menus import context_menu
@@ -24,7 +23,6 @@ if TYPE_CHECKING:
 
     from PySide6.QtCore import QPoint
     from PySide6.QtGui import QCloseEvent, QDragEnterEvent, QDropEvent
-    from PySide6.QtWidgets import QWidget
 
     from app.evaluation.result import Result
     from app.services.settings import Settings
@@ -38,9 +36,6 @@ _LARGE_ENOUGH = QSize(1600, 1000)
 
 class MainWindow(WindowParts):
     """The window of one document."""
-
-    closed = Signal()
-    """The window was closed; its changes are saved or discarded."""
 
     def __init__(
         self,
@@ -208,17 +203,15 @@ class MainWindow(WindowParts):
         self.menus.bookmarkChosen.connect(self.bookmarks.go)
         self.menus.exampleChosen.connect(self.open_copy)
         self.menus.fileChosen.connect(self.open_path)
-        self.costs.ended.connect(self.actions_by_name["costs"].trigger)
         self.timeline.toggled.connect(self.actions_by_name["timeline"].setChecked)
         self.timeline.toggled.connect(self.explanation.silence)
         self.training.toggled.connect(self.actions_by_name["train"].setChecked)
         self.training.curvesRequested.connect(partial(self.docks.bring_up, "curves"))
         self.comparison.toggled.connect(self.actions_by_name["train_compare"].setChecked)
         self.predict.toggled.connect(self.actions_by_name["predict"].setChecked)
-        for learning in (self.predict, self.player, self.authoring):
+        for learning in (self.predict, self.player):
             learning.panelRequested.connect(partial(self._show_learning, learning.panel))
         self.player.toggled.connect(self._show_lesson)
-        self.authoring.panel.previewRequested.connect(self.lessons.play)
         self.player.left.connect(self._leave_lesson)
         self.player.advanced.connect(self.windows.remember_progress)
         self.lessons.startRequested.connect(partial(self.windows.start_lesson_of, window=self))
@@ -236,10 +229,7 @@ class MainWindow(WindowParts):
         self.windows.engines.changed.connect(self._follow_engine)
         self.windows.engines.refused.connect(self._show_refusal)
         for controller in self._controllers:
-            self.closed.connect(controller.worker.shutdown)
-            if isinstance(controller.worker, SessionWorker):
-                controller.worker.engines = self.windows.engines
-                self.evaluator.stepChosen.connect(controller.worker.set_step)
+            self._connect_worker(controller.worker)
 
     def _connect_presenter(self) -> None:
         presenter = self.presenter
@@ -257,9 +247,8 @@ class MainWindow(WindowParts):
         presenter.pageShown.connect(self._show_page)
         for result_view in (
             self.canvas, self.inspector, self.why, self.explanation, self.find_bar,
-            self.variables, self.problems, self.doctor, self.loss_matrix, self.costs,
-            self.derivative, self.timeline, self.predict, self.player,
-            self.authoring,
+            self.variables, self.problems, self.doctor, self.loss_matrix, self.derivative,
+            self.timeline, self.predict, self.player,
         ):  # fmt: skip
             presenter.resultShown.connect(result_view.set_result)
         presenter.resultShown.connect(self.losses.show_values)
@@ -316,10 +305,6 @@ class MainWindow(WindowParts):
         """Close the controls that would show what is hidden, and open the others."""
         self._states.close(self.curtain.closed_actions())
         self.trial.lock(locked=self.curtain.closes("what_if"))
-
-    def _show_learning(self, panel: QWidget) -> None:
-        self.learn.setCurrentWidget(panel)
-        self.docks.bring_up("learn")
 
     def _show_lesson(self, is_on: bool) -> None:
         """Close the free prediction while a lesson asks, and show its panel again afterwards."""

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from functools import cached_property, partial
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import Qt
+from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import QMainWindow, QVBoxLayout, QWidget
 
 from app.canvas.view import CanvasView
@@ -22,12 +23,10 @@ from app.commands.presets import PresetCommands
 from app.commands.run import RunCommands
 from app.commands.targets import TargetCommands
 from app.commands.view import ViewCommands
-from app.controllers.costs import CostController
 from app.controllers.derivative import DerivativeController
 from app.controllers.doctor import DoctorController
 from app.controllers.explanation import Explanation
 from app.controllers.gradient_check import GradientCheck
-from app.controllers.lessons.authoring import AuthoringController
 from app.controllers.lessons.curtain import Curtain
 from app.controllers.lessons.offering import LessonOffering
 from app.controllers.lessons.player import LessonPlayer
@@ -45,6 +44,7 @@ from app.document.autosave import Autosave
 from app.document.document import Document
 from app.document.navigation import Navigation
 from app.evaluation.evaluator import Evaluator
+from app.evaluation.worker import SessionWorker
 from app.panels.bars.breadcrumbs import Breadcrumbs
 from app.panels.bars.find_bar import FindBar
 from app.panels.bars.notice import Notice
@@ -87,10 +87,20 @@ if TYPE_CHECKING:
     from app.commands.pictures import PictureCommands
     from app.commands.sharing.exporting import ExportCommands
     from app.commands.sharing.publishing import PublishCommands
+    from app.controllers.costs import CostController
+    from app.controllers.lessons.authoring import AuthoringController
+    from app.evaluation.training import TrainingWorker
+    from app.evaluation.worker import Worker
 
 
 class WindowParts(QMainWindow):
-    """Creates the parts of a window of one document, and leaves their connections to it."""
+    """Creates the parts of a window of one document, and leaves their connections to it.
+
+    Those that few windows need are made and connected when they are first asked for.
+    """
+
+    closed = Signal()
+    """The window was closed; its changes are saved or discarded."""
 
     def __init__(self, settings: Settings | None = None, windows: Windows | None = None) -> None:
         super().__init__()
@@ -157,10 +167,7 @@ class WindowParts(QMainWindow):
         self.player = LessonPlayer(
             document, canvas, self.curtain, self.timeline, self.reveal, self.settings, self
         )
-        self.authoring = AuthoringController(document, canvas, self)
-        panels = (self.predict.panel, self.player.panel, self.authoring.panel)
-        self.learn = Learn(panels, self)
-        self.costs = CostController(document, canvas, self.notice, self)
+        self.learn = Learn((self.predict.panel, self.player.panel), self)
         self.training = TrainingController(
             document, self.evaluator, self.reveal, self.settings, self
         )
@@ -168,9 +175,11 @@ class WindowParts(QMainWindow):
         self.loss_matrix = LossMatrixController(self.losses, self.explanation, self)
         self._controllers = (
             self.explanation, self.trial, self.gradient_check, self.doctor, self.loss_matrix,
-            self.costs, self.derivative, self.timeline, self.predict, self.player,
-            self.authoring, self.training,
+            self.derivative, self.timeline, self.predict, self.player, self.training,
         )  # fmt: skip
+        self._workers: list[Worker | TrainingWorker] = [
+            controller.worker for controller in self._controllers
+        ]
         overlays = (
             self.curtain.overlay, self.losses.overlay, self.trial.overlay,
             self.gradient_check.overlay, self.timeline.overlay,
@@ -181,7 +190,6 @@ class WindowParts(QMainWindow):
         document, navigation, canvas = self.document, self.navigation, self.canvas
         settings = self.settings
         palette, library = self.palette_panel, self.windows.library
-        workers = [controller.worker for controller in self._controllers]
         self.presentation = Presentation(
             self, document, navigation, canvas, self.docks, self.breadcrumbs, self.player
         )
@@ -202,11 +210,9 @@ class WindowParts(QMainWindow):
             self.menuBar(),
             Owners(
                 audience=self.audience,
-                authoring=self.authoring,
                 bookmarks=self.bookmarks,
                 canvas=canvas,
                 clipboard=self.clipboard,
-                costs=self.costs,
                 comparison=self.comparison,
                 docks=self.docks,
                 edit=self.edit,
@@ -232,13 +238,15 @@ class WindowParts(QMainWindow):
                 predict=self.predict,
                 presentation=self.presentation,
                 presets=self.presets,
-                run=RunCommands(document, self.evaluator, workers, settings, self),
+                run=RunCommands(document, self.evaluator, self._workers, settings, self),
                 targets=TargetCommands(canvas, self),
                 timeline=self.timeline,
                 training=self.training,
                 trial=self.trial,
                 view=self.view,
                 windows=self.windows,
+                make_authoring=lambda: self.authoring,
+                make_costs=lambda: self.costs,
                 make_compare=self._compare_commands,
                 make_exports=self._export_commands,
                 make_pictures=self._picture_commands,
@@ -285,6 +293,49 @@ class WindowParts(QMainWindow):
 
         return PublishCommands(self.document, self.background, self.settings, self)
 
+    @cached_property
+    def authoring(self) -> AuthoringController:
+        """Writes the lesson of the diagram."""
+        from app.controllers.lessons.authoring import AuthoringController
+
+        made = AuthoringController(self.document, self.canvas, self)
+        self.learn.addWidget(made.panel)
+        made.panelRequested.connect(partial(self._show_learning, made.panel))
+        made.panel.previewRequested.connect(self.lessons.play)
+        self._join(made)
+        return made
+
+    @cached_property
+    def costs(self) -> CostController:
+        """Shows what time and memory each block takes."""
+        from app.controllers.costs import CostController
+
+        made = CostController(self.document, self.canvas, self.notice, self)
+        self._column.insertWidget(self._column.indexOf(self.find_bar), made.bar)
+        made.ended.connect(self.actions_by_name["costs"].trigger)
+        self._join(made)
+        return made
+
+    def _join(self, made: AuthoringController | CostController) -> None:
+        """Show a part that is made now what the others have been shown, and what follows."""
+        self._connect_worker(made.worker)
+        self._workers.append(made.worker)
+        self.presenter.resultShown.connect(made.set_result)
+        if self.evaluator.result is not None:
+            made.set_result(self.evaluator.result, self.navigation.use)
+
+    def _connect_worker(self, worker: Worker | TrainingWorker) -> None:
+        """Let a worker compute as the window does, and end with it."""
+        self.closed.connect(worker.shutdown)
+        if isinstance(worker, SessionWorker):
+            worker.engines = self.windows.engines
+            worker.set_step(self.evaluator.step_number)
+            self.evaluator.stepChosen.connect(worker.set_step)
+
+    def _show_learning(self, panel: QWidget) -> None:
+        self.learn.setCurrentWidget(panel)
+        self.docks.bring_up("learn")
+
     def _arrange(self) -> None:
         self.files = FileCommands(self.document, self.background, self.settings, self)
         self.imports = ImportCommands(self.document, self.settings, self.reveal.close_up, self)
@@ -295,7 +346,7 @@ class WindowParts(QMainWindow):
         bars = (
             self.tour_bar, self.notice, self.progress, self.files.offer, self.imports.offer,
             self.lesson_offer,
-            self.trial.bar, self.breadcrumbs, self.costs.bar, self.find_bar,
+            self.trial.bar, self.breadcrumbs, self.find_bar,
         )  # fmt: skip
         for bar in bars:
             column.addWidget(bar)
@@ -303,6 +354,7 @@ class WindowParts(QMainWindow):
         column.addWidget(self.timeline.bar)
         column.addWidget(self.training.alarm)
         column.addWidget(self.training.bar)
+        self._column = column
         self.setCentralWidget(centre)
         self.docks = Docks(
             self,

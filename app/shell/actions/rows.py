@@ -96,12 +96,10 @@ class Owners:
     """
 
     audience: Audience
-    authoring: AuthoringController
     bookmarks: BookmarkCommands
     canvas: CanvasView
     clipboard: ClipboardCommands
     comparison: Comparison
-    costs: CostController
     docks: Docks
     edit: EditCommands
     files: FileCommands
@@ -127,10 +125,22 @@ class Owners:
     trial: Trial
     view: ViewCommands
     windows: Windows
+    make_authoring: Callable[[], AuthoringController]
+    make_costs: Callable[[], CostController]
     make_compare: Callable[[], CompareCommands]
     make_exports: Callable[[], ExportCommands]
     make_pictures: Callable[[], PictureCommands]
     make_publishing: Callable[[], PublishCommands]
+
+    @cached_property
+    def authoring(self) -> AuthoringController:
+        """Writes the lesson of the diagram."""
+        return self.make_authoring()
+
+    @cached_property
+    def costs(self) -> CostController:
+        """Shows what time and memory each block takes."""
+        return self.make_costs()
 
     @cached_property
     def compare(self) -> CompareCommands:

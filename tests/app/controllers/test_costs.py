@@ -94,6 +94,19 @@ def test_the_page_that_is_shown_has_its_own_costs(measured):
     assert "mul1" in measured.canvas.view.costs.blocks
 
 
+def test_first_asked_for_on_an_inner_page_they_are_those_of_that_page(window, qtbot):
+    window.edit.change(InsertPage("inner", Page()))
+    window.edit.change(AddBlock("use", PageBlock(page="inner")))
+    qtbot.waitUntil(lambda: not window.evaluator.busy)
+    window.navigation.enter("use")
+    assert "costs" not in vars(window)
+    window.actions_by_name["costs"].trigger()
+    qtbot.waitUntil(lambda: window.canvas.view.costs is not None)
+    assert window.canvas.view.costs.blocks == {}
+    window.navigation.leave()
+    assert "mul1" in window.canvas.view.costs.blocks
+
+
 def test_a_measurement_can_be_cancelled(window, qtbot):
     window.actions_by_name["costs"].trigger()
     window.actions_by_name["cancel"].trigger()

@@ -167,6 +167,8 @@ SELDOM = {
     "blocks.library.layers", "blocks.library.reduce", "blocks.library.linear_algebra",
     "blocks.library.logic", "blocks.library.parts", "blocks.library.random",
     "blocks.library.sampling", "blocks.library.shape",
+    "app.controllers.costs", "app.controllers.lessons.authoring", "app.panels.bars.cost_bar",
+    "app.panels.lessons.authoring", "app.panels.lessons.step_form",
     "app.commands.compare", "app.commands.pictures", "app.commands.sharing.exporting",
     "app.commands.sharing.publishing", "app.panels.dialogs.recovery", "app.pictures.files",
     "numpy.ma", "PySide6.QtPrintSupport", "PySide6.QtQml", "pyqtgraph", "runtime.data.generators",

@@ -24,13 +24,18 @@ def drawn(window, qtbot):
     """What the doctor, the timeline and the derivative card see of the random block."""
     found = []
     for controller in (window.doctor, window.timeline, window.derivative, window.explanation):
-        answers = []
-        controller.worker.finished.disconnect()  # nobody else takes these answers
-        controller.worker.finished.connect(lambda kind, answer, to=answers: to.append(answer))
-        controller.worker.query("asked", window.document.diagram, numbers)
-        qtbot.waitUntil(lambda to=answers: any(isinstance(each, list) for each in to))
-        found.append(next(each for each in answers if isinstance(each, list)))
+        found.append(answer(controller, window, qtbot))
     return found
+
+
+def answer(controller, window, qtbot):
+    """The numbers of the random block that the worker of a controller draws."""
+    answers = []
+    controller.worker.finished.disconnect()  # nobody else takes these answers
+    controller.worker.finished.connect(lambda kind, answer: answers.append(answer))
+    controller.worker.query("asked", window.document.diagram, numbers)
+    qtbot.waitUntil(lambda: any(isinstance(each, list) for each in answers))
+    return next(each for each in answers if isinstance(each, list))
 
 
 def test_workers_see_the_random_numbers_of_the_step(window, qtbot):
@@ -50,3 +55,5 @@ def test_workers_see_the_random_numbers_of_the_step(window, qtbot):
     back = window.evaluator.result.values["x.out"].tolist()
     assert back not in (shown, after)
     assert drawn(window, qtbot) == [back] * 4
+    assert "costs" not in vars(window)  # made only now
+    assert answer(window.costs, window, qtbot) == back

@@ -39,13 +39,15 @@ class Recipe(NamedTuple):
     """What a kernel computes; equal recipes share one kernel.
 
     ``results`` are the numbers of the values that are written to arrays. ``folds`` reduce a value
-    to one float64 per row: its "sum", the sum of its "squares", or its "largest" element.
+    to one float64 per row: its "sum", the sum of its "squares", or its "largest" element. Rows that
+    are short end with a part of a vector.
     """
 
     operands: tuple[Operand, ...]
     operations: tuple[Operation, ...]
     results: tuple[int, ...]
     folds: tuple[tuple[int, str], ...] = ()
+    is_short: bool = False
 
 
 @dataclass(frozen=True)
@@ -91,7 +93,8 @@ def text(recipe: Recipe) -> str:
         start, end = fold(w, names[i], dtypes[i], how, f"%fold{place}")
         starts.append(start)
         ends.append(f"store double {end}, ptr %row{place}")
-    return "\n".join(_frame(w, before, starts, ends, count + len(recipe.folds)))
+    places = count + len(recipe.folds)
+    return "\n".join(_frame(w, before, starts, ends, places, recipe.is_short))
 
 
 def _load(row: str, name: str, operand: Operand) -> list[str]:
@@ -142,7 +145,7 @@ def _wide(w: Writer, name: str, dtype: str) -> str:
 
 
 def _frame(
-    w: Writer, before: list[str], starts: list[str], ends: list[str], places: int
+    w: Writer, before: list[str], starts: list[str], ends: list[str], places: int, is_short: bool
 ) -> list[str]:
     """The function around the body of the loop."""
     lines = [*sorted(w.declared)]
@@ -182,9 +185,10 @@ def _frame(
         "}",
         'attributes #0 = { nounwind "prefer-vector-width"="512" "min-legal-vector-width"="512" }',
         "!0 = distinct !{}",
-        "!1 = distinct !{!1, !2, !3, !4, !5}",
+        "!1 = distinct !{!1, !2, !3, !4, !5, !6}",
         '!2 = !{!"llvm.loop.vectorize.enable", i1 true}',
         f'!3 = !{{!"llvm.loop.vectorize.width", i32 {machine.lanes()}}}',
-        f'!4 = !{{!"llvm.loop.interleave.count", i32 {INTERLEAVED}}}',
+        f'!4 = !{{!"llvm.loop.interleave.count", i32 {1 if is_short else INTERLEAVED}}}',
         '!5 = !{!"llvm.loop.parallel_accesses", !0}',
+        f'!6 = !{{!"llvm.loop.vectorize.predicate.enable", i1 {str(is_short).lower()}}}',
     ]

@@ -3,9 +3,9 @@
 Every element is read once, passes through the whole region in registers, and is written once.
 Arithmetic and comparisons are equal bit for bit to those of the plain plan. Functions of float32
 such as exp and tanh have the error bounds in ``runtime.engine.plan.native.functions``. Sums over
-all elements, and root mean squares, are accumulated in float64. Compiling takes about a
-millisecond per operation, once for equal regions; what was compiled in an earlier process is kept
-in the user's cache.
+all elements, or over those of each channel, and root mean squares are accumulated in float64.
+Compiling takes about a millisecond per operation, once for equal regions; what was compiled in an
+earlier process is kept in the user's cache.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from runtime.calculus.primitives.linear import MATMUL
+from runtime.calculus.primitives.reduce import SUM
 from runtime.engine.plan import native
 from runtime.engine.plan.jobs import Call, Job, cuts
 from runtime.engine.plan.native import (
@@ -34,7 +35,7 @@ from runtime.engine.plan.passes.elementwise.exponents import (
     attributes_of,
     for_exponents,
 )
-from runtime.engine.plan.passes.elementwise.tiles import TiledTask, in_regions
+from runtime.engine.plan.passes.elementwise.tiles import Fold, TiledTask, fold_of, in_regions
 from runtime.engine.plan.tasks import Arrays, PlainTask, Step, Task
 
 if TYPE_CHECKING:
@@ -64,8 +65,11 @@ WIDE = 1 << 15
 COLUMNS = 1 << 14
 """Elements of a row if all arrays of a region are contiguous."""
 
-SHORTEST = 64
+SHORTEST = 16
 """Elements from which a row is long enough for the vectorised loop."""
+
+LONG = 64
+"""Elements from which a row is long enough for several vectors at a time."""
 
 
 def fused(tasks: list[Task], kept: Collection[Value]) -> list[Task]:
@@ -76,7 +80,7 @@ def fused(tasks: list[Task], kept: Collection[Value]) -> list[Task]:
     """
     if all(_kind(task) is None for task in tasks) or not native.installed():
         return tasks
-    return in_regions(tasks, kept, _kind, _is_worthwhile, FusedTask, most=MOST)
+    return in_regions(tasks, kept, _kind, _is_worthwhile, FusedTask, _folding, most=MOST)
 
 
 def _is_worthwhile(tasks: Sequence[Task]) -> bool:
@@ -96,6 +100,42 @@ def _kind(task: Task) -> Shape | None:
     value = task.value
     compilable = compiles(value, task.inputs, task.operation)
     return value.shape if value.size >= LARGE and not task.can_fail and compilable else None
+
+
+class ChannelSum(Fold):
+    """The sum of all elements of each channel: over all axes but one in the middle."""
+
+    keeps_axes = True
+
+    def __init__(self, task: PlainTask) -> None:
+        super().__init__(task)
+        self._axes: tuple[int, ...] = task.value.attributes["axes"]
+        (self.axis,) = {*range(len(self.source.shape))} - {*self._axes}
+        self.channels = self.source.shape[self.axis]
+
+    def room(self, count: int) -> NDArray[np.float64]:
+        """Memory for parts with a number for each channel."""
+        return np.zeros((count, self.channels))
+
+    def take(self, tile: Array, parts: NDArray[np.float64], number: int) -> None:
+        """Store the part of one tile, which has all channels."""
+        np.sum(tile, axis=self._axes, out=parts[number])
+
+    def end(self, arrays: Arrays, parts: NDArray[np.float64]) -> Step:
+        """The step that adds up all parts."""
+        out = arrays[self.task.value]
+        return lambda: np.copyto(out, parts.sum(0).reshape(out.shape), "same_kind")
+
+
+def _folding(task: PlainTask) -> Fold | None:
+    """A fold over all elements, or over all of each channel where these are long."""
+    value = task.value
+    if value.primitive is SUM and task.inputs[0].dtype in ("float32", "float64"):
+        shape, axes = task.inputs[0].shape, value.attributes["axes"]
+        kept = [axis for axis in range(len(shape)) if axis not in axes]
+        if len(kept) == 1 and 0 < kept[0] < len(shape) - 1 and shape[kept[0]] > 1:
+            return ChannelSum(task) if prod(shape[kept[0] + 1 :]) >= SHORTEST else None
+    return fold_of(task)
 
 
 class Layout(NamedTuple):
@@ -124,7 +164,8 @@ class FusedTask(TiledTask):
         arrays = self.given.among(arrays)
         copies, straight = self.straightened(arrays)
         whole = [np.broadcast_to(straight[x], shape) for x in (*self.inputs, *self.results)]
-        layout = _layout(whole)
+        axes = {fold.axis for fold in self.folds if isinstance(fold, ChannelSum)}
+        layout = _layout(whole, *axes) if len(axes) < 2 else None
         if layout is None:
             return [*super().bind(arrays), *self.given.copies()]
         rows = layout.rows + (layout.last > 0)
@@ -144,7 +185,8 @@ class FusedTask(TiledTask):
         kept = whole, parts, frames  # alive, since only their addresses are used
 
         def job_for(exponents: Exponents) -> Job:
-            kernel = compiled(self._recipe(spread, exponents))
+            recipe = self._recipe(spread, exponents)
+            kernel = compiled(recipe._replace(is_short=layout.columns < LONG))
             return Job(_parts(kernel, places, layout), _work(layout), kept=kept)
 
         job = for_exponents(self.tasks, self.inputs, arrays, job_for)
@@ -180,22 +222,27 @@ class FusedTask(TiledTask):
         )
 
 
-def _layout(arrays: Sequence[Array]) -> Layout | None:
+def _layout(arrays: Sequence[Array], channels: int | None = None) -> Layout | None:
     """The layout of arrays of one shape, or None if their elements don't form contiguous rows, or
-    too many small sheets of them.
+    too many small sheets of them. Along an axis of ``channels`` each is a row of every sheet.
     """
     lengths: list[int] = []
     steps: list[tuple[int, ...]] = []
+    sides: list[int] = []
     for axis, length in enumerate(arrays[0].shape):
         if length == 1:
             continue
+        side = 0 if channels is None else (axis > channels) - (axis < channels)
         step = tuple(array.strides[axis] for array in arrays)
-        if lengths and steps[-1] == tuple(s * length for s in step):
+        if lengths and steps[-1] == tuple(s * length for s in step) and sides[-1] == side:
             lengths[-1] *= length
             steps[-1] = step
         else:
             lengths.append(length)
             steps.append(step)
+            sides.append(side)
+    if channels is not None and sides[-2:] != [0, 1]:
+        return None
     if not lengths or prod(lengths[:-2]) > max(1, arrays[0].size // LARGE):
         return None
     if any(step not in (0, a.itemsize) for step, a in zip(steps[-1], arrays, strict=True)):

@@ -67,7 +67,7 @@ def test_small_arrays_are_never_compiled() -> None:
 @pytest.fixture
 def small(monkeypatch: pytest.MonkeyPatch) -> None:
     module = importlib.import_module("runtime.engine.plan.passes.elementwise.fused")
-    for name, size in {"LARGE": 64, "COLUMNS": 48, "SHORTEST": 5}.items():
+    for name, size in {"LARGE": 64, "COLUMNS": 48, "SHORTEST": 5, "LONG": 20}.items():
         monkeypatch.setattr(module, name, size)
     monkeypatch.setattr(jobs, "WAKE", 1)
     monkeypatch.setattr(jobs, "PART", 1)
@@ -128,6 +128,62 @@ def test_sheets_of_rows_need_no_tiles(
         threads.limit(None)
     np.testing.assert_array_equal(found[0], expected[0])
     np.testing.assert_allclose(found[1], expected[1], rtol=1e-12)
+
+
+CHANNELS = {
+    "images": (4, 6, 5, 9),
+    "rows": (7, 3, 40),
+    "one": (1, 6, 70),
+    "volumes": (2, 3, 4, 5, 6),
+    "middle": (3, 4, 5, 33),
+}
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("number", [1, 3])
+@pytest.mark.parametrize("name", CHANNELS)
+def test_sums_of_channels_are_added_on_the_way(
+    name: str, number: int, dtype: str, small: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As of images that are brought to mean 0, and of the gradient of a bias."""
+    shape, trace = CHANNELS[name], Trace()
+    axis = 2 if name == "middle" else 1
+    kept = [n if i == axis else 1 for i, n in enumerate(shape)]
+    x, each = leaves = [trace.apply(LEAF, shape=tuple(s), dtype=dtype) for s in (shape, kept)]
+    others = tuple(i for i in range(len(shape)) if i != axis)
+    y = (x * each + 1) * x
+    outputs = [y, trace.xp.sum(y, others), trace.xp.sum(y * x, others, keepdims=True)]
+    outputs.append(trace.xp.sum(y))
+    rng = np.random.default_rng(0)
+    numbers = {v: rng.standard_normal(v.shape) for v in leaves}
+    expected = run(outputs, numbers)
+    monkeypatch.delattr(TiledTask, "bind")
+    threads.limit(number)
+    try:
+        assert tasks_of(Plan(outputs, (passes.fused,))).count(FusedTask) == 1
+        found = run(outputs, numbers, passes.fused)
+    finally:
+        threads.limit(None)
+    np.testing.assert_array_equal(found[0], expected[0])
+    for a, b in zip(found[1:], expected[1:], strict=True):
+        np.testing.assert_allclose(a, b, rtol=1e-5 if dtype == "float32" else 1e-12, atol=1e-6)
+
+
+def test_sums_of_channels_that_lie_in_no_rows(small: None) -> None:
+    """Of images whose channels are last in memory, and along two axes at once."""
+    trace = Trace()
+    last = trace.apply(LEAF, shape=(4, 5, 9, 6), dtype="float32")
+    x = trace.xp.permute_dims(last, (0, 3, 1, 2))
+    y = x * x + 1
+    cases = [[trace.xp.sum(y, (0, 2, 3))]]
+    z = trace.apply(LEAF, shape=(4, 6, 7, 9), dtype="float32")
+    w = z * z + 1
+    cases.append([trace.xp.sum(w, (0, 2, 3)), trace.xp.sum(w, (0, 1, 3)), w])
+    rng = np.random.default_rng(0)
+    for outputs, source in zip(cases, (last, z), strict=True):
+        numbers = {source: rng.standard_normal(source.shape)}
+        for a, b in zip(run(outputs, numbers, passes.fused), run(outputs, numbers), strict=True):
+            np.testing.assert_allclose(a, b, rtol=1e-5)
 
 
 @pytest.mark.parametrize(

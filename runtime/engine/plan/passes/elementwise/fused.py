@@ -56,7 +56,10 @@ multiple of many numbers, so that parts of a network whose layers repeat are equ
 once.
 """
 
-SLOW = frozenset({"where", "exp", "expm1", "log", "log1p", "sigmoid", "softplus", "erf", "power"})
+SLOW = frozenset({
+    "where", "exp", "expm1", "log", "log1p", "sigmoid", "softplus", "erf", "power", "relu", "sign",
+    "sqrt",
+})  # fmt: skip
 """Primitives of which one is worthwhile: numpy branches, or needs several calls or long ones."""
 
 WIDE = 1 << 15
@@ -88,10 +91,20 @@ def _is_worthwhile(tasks: Sequence[Task]) -> bool:
 
 
 def _is_slow(task: Task) -> bool:
-    """Whether numpy is slow at it: also at large products of columns and rows."""
-    if task.values[0].primitive.name in SLOW:
+    """Whether numpy is slow at it: also with a row that is repeated, as a bias is, and at large
+    products of columns and rows.
+    """
+    if task.values[0].primitive.name in SLOW or _repeats_row(task):
         return True
     return task.values[0].primitive is MATMUL and task.values[0].size >= WIDE
+
+
+def _repeats_row(task: Task) -> bool:
+    """Whether an operand of an elementwise task is one row that counts for all."""
+    shape = task.values[0].shape
+    if task.values[0].primitive is MATMUL or not shape or shape[-1] < SHORTEST:
+        return False
+    return any(x.size == x.shape[-1] == shape[-1] < prod(shape) for x in task.inputs if x.shape)
 
 
 def _kind(task: Task) -> Shape | None:

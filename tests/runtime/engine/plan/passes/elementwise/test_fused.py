@@ -187,13 +187,30 @@ def test_sums_of_channels_that_lie_in_no_rows(small: None) -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "is_slow"), [("softplus", True), ("erf", True), ("square", False)]
+    ("name", "is_slow"),
+    [("softplus", True), ("erf", True), ("relu", True), ("sqrt", True), ("square", False)],
 )
 def test_one_operation_is_compiled_where_numpy_is_slow(name: str, is_slow: bool) -> None:
     trace = Trace()
     x = trace.apply(LEAF, shape=(5000,), dtype="float32")
     plan = Plan([getattr(trace.xp, name)(x)], (passes.fused,))
     assert (FusedTask in tasks_of(plan)) == is_slow
+
+
+@pytest.mark.parametrize(
+    ("shape", "is_slow"), [((100,), True), ((1, 1, 100), True), ((50, 1), False), ((), False)],
+    ids=str,
+)  # fmt: skip
+def test_one_operation_with_a_row_for_all_is_compiled(
+    shape: tuple[int, ...], is_slow: bool
+) -> None:
+    trace = Trace()
+    x, row = (trace.apply(LEAF, shape=s, dtype="float32") for s in ((2, 50, 100), shape))
+    y = x + row
+    plan = Plan([y], (passes.fused,))
+    assert (FusedTask in tasks_of(plan)) == is_slow
+    numbers = {v: np.random.default_rng(0).standard_normal(v.shape) for v in (x, row)}
+    np.testing.assert_array_equal(run([y], numbers, passes.fused)[0], run([y], numbers)[0])
 
 
 def test_arrays_that_lie_in_no_rows_go_by_tiles(small: None) -> None:

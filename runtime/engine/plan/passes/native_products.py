@@ -69,22 +69,26 @@ ROWS = 14
 
 def native_products(tasks: list[Task], kept: Collection[Value]) -> list[Task]:
     """Replace large matrix products by machine code, if a compiler is installed."""
-    chosen = [task for task in tasks if isinstance(task, PlainTask) and _fits(task)]
-    if not chosen or not native.installed() or machine.lanes() < WIDE:
-        return tasks
-    replaced: dict[Task, Task] = {task: ProductTask(task) for task in chosen}
+    replaced: dict[Task, Task] = {
+        task: ProductTask(task)
+        for task in tasks
+        if isinstance(task, PlainTask) and task.value.primitive is MATMUL and _fits(task)
+    }
     return [replaced.get(task, task) for task in tasks]
 
 
 def _fits(task: PlainTask) -> bool:
-    value = task.value
-    if value.primitive is not MATMUL or value.dtype not in ("float32", "float64"):
-        return False
     left, right = (x.shape for x in task.inputs)
     if len(left) < 2 or len(right) < 2:
         return False
-    rows, columns, terms = left[-2], right[-1], left[-1]
-    return rows >= 16 and columns >= 8 and terms >= 16 and rows * columns * terms >= LARGE
+    return may_be_faster(task.value.dtype, left[-2], left[-1], right[-1])
+
+
+def may_be_faster(dtype: str, rows: int, terms: int, columns: int) -> bool:
+    """Whether machine code may be faster at a product: there is a compiler, and much to do."""
+    is_large = rows >= 16 and columns >= 8 and terms >= 16 and rows * columns * terms >= LARGE
+    floats = dtype in ("float32", "float64")
+    return is_large and floats and native.installed() and machine.lanes() >= WIDE
 
 
 class ProductTask(PlainTask):
@@ -103,17 +107,22 @@ class ProductTask(PlainTask):
         out, left, right = arrays[self.value], *(arrays[x] for x in self.inputs)
         if any(np.may_share_memory(out, x) for x in (left, right)):
             return [partial(np.matmul, left, right, out)]
-        if not _is_along(out, -1):  # columns may lie side by side: (a b)ᵀ = bᵀ aᵀ
-            out, left, right = (x.swapaxes(-1, -2) for x in (out, right, left))
-        if not _is_along(out, -1):
-            return [partial(np.matmul, left, right, out)]
-        filling = _filling(left, right, out.shape)
-        return [filling.into(out) if isinstance(filling, Multiplication) else partial(filling, out)]
+        return [multiplying(left, right, out)]
 
     def filling(self, arrays: Arrays) -> Callable[[Array], None]:
         """What computes the value in new memory."""
         left, right = (arrays[x] for x in self.inputs)
         return _filling(left, right, self.value.shape)
+
+
+def multiplying(left: Array, right: Array, out: Array) -> Step:
+    """The step that computes ``left @ right`` in other memory, where that ``may_be_faster``."""
+    if not _is_along(out, -1):  # columns may lie side by side: (a b)ᵀ = bᵀ aᵀ
+        out, left, right = (x.swapaxes(-1, -2) for x in (out, right, left))
+    if not _is_along(out, -1):
+        return partial(np.matmul, left, right, out)
+    filling = _filling(left, right, out.shape)
+    return filling.into(out) if isinstance(filling, Multiplication) else partial(filling, out)
 
 
 def _filling(left: Array, right: Array, shape: Shape) -> Callable[[Array], None]:
@@ -144,8 +153,7 @@ class Multiplication:
     def __init__(self, left: Array, right: Array, shape: tuple[int, ...]) -> None:
         rows, columns, terms = *shape[-2:], left.shape[-1]
         self._batch = shape[:-2]
-        both_deep = _is_along(left, -1) and not _is_along(right, -1)
-        is_turned = both_deep and rows <= FEW and 2 * rows <= columns
+        is_turned = _is_turned(left, right)
         if is_turned:
             left, right = right.swapaxes(-1, -2), left.swapaxes(-1, -2)
             rows, columns = columns, rows
@@ -236,6 +244,17 @@ def _slabs(rows: int, most: int, ranges: Sequence[tuple[int, int]]) -> list[Slab
             Slab(start, stop - start, last - first, min(max(0, full - first), last - first))
         )
     return found
+
+
+def _is_turned(left: Array, right: Array) -> bool:
+    """Whether the transpose of a product is faster to compute: less is packed, or the smaller
+    operand is the left one, which stays in the cache.
+    """
+    rows, columns = left.shape[-2], right.shape[-1]
+    deep = _is_along(left, -1), not _is_along(right, -1)
+    if deep == (False, False):
+        return bool(2 * columns <= rows)
+    return all(deep) and rows <= FEW and 2 * rows <= columns
 
 
 def _form(left: Array, right: Array, is_turned: bool, in_chunks: bool) -> Form:

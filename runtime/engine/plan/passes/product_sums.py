@@ -23,6 +23,7 @@ from runtime.calculus.primitives.shape import PERMUTE
 from runtime.engine.plan.memory import Room, allocate
 from runtime.engine.plan.passes.chains import find_chains
 from runtime.engine.plan.passes.elementwise.stacks import as_view
+from runtime.engine.plan.passes.native_products import may_be_faster, multiplying
 from runtime.engine.plan.tasks import Arrays, PlainTask, Step, Task
 
 if TYPE_CHECKING:
@@ -90,6 +91,9 @@ class ProductSumTask(Task):
         self._turned = turned
         self.inputs = [*(x for some in self._factors for x in some), *rest]
         self._stacks: tuple[Array, Array] | None = None
+        rows, columns = links[-1].shape
+        terms = sum(right.shape[0] for _, right in self._factors)
+        self.divides_products = may_be_faster(links[-1].dtype, rows, terms, columns)
 
     @property
     def covers(self) -> Sequence[Value]:
@@ -122,8 +126,13 @@ class ProductSumTask(Task):
                 ]
             stacks.append(stack if whole is None else whole)
         out = arrays[self.values[0]]
-        steps.append(partial(np.matmul, stacks[0].T, stacks[1], out))
+        steps.append(self._multiplying(stacks[0].T, stacks[1], out))
         return [*steps, *(partial(np.add, out, arrays[x], out) for x in self._rest)]
+
+    def _multiplying(self, left: Array, right: Array, out: Array) -> Step:
+        if self.divides_products:
+            return multiplying(left, right, out)
+        return partial(np.matmul, left, right, out)
 
     def _all(self) -> tuple[Array, Array]:
         """Transposes of all left factors one below the other, and so all right ones."""

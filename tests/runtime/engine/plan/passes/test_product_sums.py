@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 from typing import Any
 
 import numpy as np
@@ -10,6 +11,7 @@ import pytest
 from runtime.calculus import Trace, Value, sweep
 from runtime.calculus.primitives.base import LEAF
 from runtime.engine.plan import passes
+from runtime.engine.plan.jobs import Job
 from runtime.engine.plan.passes.product_sums import ProductSumTask
 from runtime.engine.plan.plan import Plan
 
@@ -53,6 +55,21 @@ def test_the_gradient_of_a_weight_of_all_steps_is_one_product(dtype: str) -> Non
     plan = check(trace, [total, found[w], found[start]], sums=1)
     steps = [task for _, task in plan.parts if isinstance(task, ProductSumTask)]
     assert len(steps) == 2
+
+
+def test_a_large_product_is_machine_code(monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("llvmlite")
+    module = importlib.import_module("runtime.engine.plan.passes.native_products")
+    for name in ("LARGE", "WIDE", "NARROW"):
+        monkeypatch.setattr(module, name, 1)
+    trace = Trace()
+    xp, w, h = trace.xp, leaf(trace, 40, 40), leaf(trace, 8, 40)
+    for _ in range(5):
+        h = xp.tanh(h @ xp.permute_dims(w, (1, 0)))
+    total = xp.sum(xp.square(h))
+    plan = check(trace, [sweep([(total, xp.ones_like(total))], [w])[w]], sums=1)
+    steps = [step for step, task in plan.parts if isinstance(task, ProductSumTask)]
+    assert isinstance(steps[-1], Job)
 
 
 def test_other_terms_stay_terms() -> None:

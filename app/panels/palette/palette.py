@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QEvent, QModelIndex, QObject, QPoint, Qt, Signal
-from PySide6.QtGui import QKeyEvent
+from PySide6.QtCore import QEvent, QModelIndex, QObject, QPoint, Qt, QTimer, Signal
+from PySide6.QtGui import QEnterEvent, QKeyEvent
 from PySide6.QtWidgets import QAbstractItemView, QLineEdit, QMenu, QTreeView, QVBoxLayout, QWidget
 
 from app.canvas.paint.blocks.rows import (
@@ -20,6 +20,7 @@ from app.canvas.paint.blocks.rows import (
 )
 from app.panels.palette.model import PaletteFilter, PaletteModel
 from app.services.theme import follow_theme
+from blocks.registry import library_modules
 
 if TYPE_CHECKING:
     from app.services.favourites import Favourites
@@ -66,6 +67,10 @@ class Palette(QWidget):
         self._filter = PaletteFilter(self._model, self)
         self._set_up_tree()
         favourites.changed.connect(self._show_favourites)
+        self._modules = library_modules()
+        """What the classes of all rows are in, which a search reads; imported one by one."""
+        self._ahead = QTimer(self, interval=0)
+        self._ahead.timeout.connect(self._import_next)
         column = QVBoxLayout(self)
         column.setContentsMargins(8, 8, 8, 0)
         column.setSpacing(8)
@@ -99,7 +104,13 @@ class Palette(QWidget):
         self.search_line.setFocus(Qt.FocusReason.ShortcutFocusReason)
         self.search_line.selectAll()
 
+    def enterEvent(self, event: QEnterEvent) -> None:
+        self._ahead.start()
+        super().enterEvent(event)
+
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
+        if event.type() == QEvent.Type.FocusIn:
+            self._ahead.start()
         if isinstance(event, QKeyEvent) and event.type() == QEvent.Type.KeyPress:
             if is_star(event):
                 self._star(self.tree.currentIndex())
@@ -109,6 +120,11 @@ class Palette(QWidget):
             if watched is self.search_line:
                 return self._search_key(event)
         return super().eventFilter(watched, event)
+
+    def _import_next(self) -> None:
+        """Import a module ahead of a search; ends with the last."""
+        if next(self._modules, None) is None:
+            self._ahead.stop()
 
     def _page_key(self, event: QKeyEvent) -> bool:
         """Handle a key for the current page of the list; False if it is none."""

@@ -1,5 +1,7 @@
 import pytest
-from PySide6.QtCore import QModelIndex, QPoint, Qt
+from PySide6.QtCore import QEvent, QModelIndex, QPoint, QPointF, Qt
+from PySide6.QtGui import QEnterEvent, QFocusEvent
+from PySide6.QtWidgets import QApplication
 
 from app.canvas.input.dropping import BLOCK_MIME
 from app.canvas.input.entry.layers import LAYERS
@@ -27,6 +29,26 @@ def palette(qtbot, favourites):
     made.show()
     qtbot.waitExposed(made)
     return made
+
+
+@pytest.mark.parametrize("comes_by", ["mouse", "keyboard"])
+def test_modules_are_imported_one_by_one_once_a_user_comes_near(
+    comes_by, favourites, qtbot, monkeypatch
+):
+    imported = []
+    modules = (imported.append(name) or name for name in ("arithmetic", "logic", "shape"))
+    monkeypatch.setattr("app.panels.palette.palette.library_modules", lambda: modules)
+    palette = Palette(registry(), favourites)
+    qtbot.addWidget(palette)
+    qtbot.wait(20)
+    assert imported == []
+    if comes_by == "mouse":
+        at = QPointF(5, 5)
+        QApplication.sendEvent(palette, QEnterEvent(at, at, at))
+    else:
+        QApplication.sendEvent(palette.search_line, QFocusEvent(QEvent.Type.FocusIn))
+    qtbot.waitUntil(lambda: imported == ["arithmetic", "logic", "shape"])
+    qtbot.waitUntil(lambda: not palette._ahead.isActive())
 
 
 def names(palette):

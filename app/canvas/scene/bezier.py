@@ -36,6 +36,8 @@ class Courses:
 
     waypoints: Floats
     radius: float | None = None
+    scale: float = 1.0
+    """Units of the waypoints per scene unit: curves have the same form at every zoom."""
 
     def __len__(self) -> int:
         return len(self.waypoints)
@@ -47,12 +49,13 @@ class Courses:
     def to_widget(self, camera: Camera) -> Courses:
         """The courses in widget px."""
         radius = None if self.radius is None else self.radius * camera.zoom
-        return Courses(camera.rows_to_widget(self.waypoints), radius)
+        scale = self.scale * camera.zoom
+        return Courses(camera.rows_to_widget(self.waypoints), radius, scale)
 
     def flatten(self, steps: int) -> Floats:
         """Points (m, k, 2) on the courses, with so many segments in each section of a curve."""
         if self.radius is None:
-            return flatten(self.waypoints, steps)
+            return flatten(self.waypoints / self.scale, steps) * self.scale
         finer = max(1.0, math.sqrt(self.radius / CORNER))  # so that none is seen from near by
         corner = max(2, round(steps // _CORNER_STEPS * finer))
         return _round_corners(self.waypoints, self.radius, corner)
@@ -60,7 +63,7 @@ class Courses:
     def hull(self) -> Floats:
         """Points (m, k, 2) whose hull contains each course."""
         if self.radius is None:
-            return controls(self.waypoints)
+            return controls(self.waypoints / self.scale) * self.scale
         return self.waypoints.reshape(len(self), -1, 2)
 
     def lines(self) -> Floats:

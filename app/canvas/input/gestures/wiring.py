@@ -14,7 +14,6 @@ from PySide6.QtGui import QColor, QFontMetricsF, QPainter, QPen
 from app.canvas.input.changes import moving_out
 from app.canvas.input.gestures.base import Gesture, Host
 from app.canvas.paint.wires.open_wire import draw_open_wire, open_wire
-from app.canvas.scene.bezier import flatten
 from app.canvas.scene.hits import SNAP, block_near, port_at
 from app.services.theme import BODY, font, scaled
 from runtime.diagram import Batch, Connect, Disconnect, can_connect
@@ -198,7 +197,7 @@ class DrawWire(Gesture):
 
     def _area(self) -> QRectF:
         """The area of the open wire and of the reason beside it."""
-        points = flatten(open_wire(self.host.view, self._fixed, self._open_end()), 8)[0]
+        points = open_wire(self.host.view, self._fixed, self._open_end()).flatten(8)[0]
         (left, top), (right, bottom) = points.min(axis=0).tolist(), points.max(axis=0).tolist()
         box = QRectF(left, top, right - left, bottom - top).adjusted(-24, -24, 24, 24)
         return box.united(QRectF(self._at.x() - 400.0, self._at.y() - 60.0, 800.0, 120.0))

@@ -8,7 +8,7 @@ import numpy as np
 from PySide6.QtGui import QColor, QPainter, QPen
 
 from app.canvas.paint.drawing import draw_lines
-from app.canvas.scene.bezier import flatten
+from app.canvas.scene.bezier import Courses
 from app.canvas.scene.lane_paths import STEPS
 from app.canvas.scene.polylines import strokes
 
@@ -17,11 +17,11 @@ if TYPE_CHECKING:
     from app.canvas.state.view_state import ViewState
 
 
-def open_wire(view: ViewState, port: int, end: Floats) -> Floats:
-    """Waypoints (1, 4), in widget px, of a wire between ``port`` and the widget point ``end``."""
+def open_wire(view: ViewState, port: int, end: Floats) -> Courses:
+    """The course, in widget px, of a wire between ``port`` and the widget point ``end``."""
     fixed = view.camera.to_widget(view.scene.port_points(np.array([port])))[0]
     pair = (end, fixed) if view.scene.port_is_input[port] else (fixed, end)
-    return np.concatenate(pair)[None, :]
+    return Courses(np.concatenate(pair)[None, :], scale=view.camera.zoom)
 
 
 def draw_open_wire(
@@ -29,4 +29,4 @@ def draw_open_wire(
 ) -> None:
     """Draw the wire in a colour of the theme, by its name."""
     painter.setPen(QPen(QColor(getattr(view.theme, colour)), 2.0))
-    draw_lines(painter, strokes(flatten(open_wire(view, port, end), STEPS)))
+    draw_lines(painter, strokes(open_wire(view, port, end).flatten(STEPS)))

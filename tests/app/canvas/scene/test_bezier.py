@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from app.canvas.scene.bezier import CORNER, Courses, controls, flatten
+from app.canvas.scene.camera import Camera
 
 numbers = st.integers(-600, 600).map(float)
 
@@ -96,3 +97,14 @@ def test_a_corner_is_round_at_every_zoom(zoom):
     middles = (drawn[1:-2] + drawn[2:-1]) / 2.0  # those of its segments lie furthest off
     off = np.linalg.norm(middles[:, None] - exact[None], axis=2).min(axis=1)
     assert off.max() < 0.4
+
+
+@pytest.mark.parametrize("zoom", [0.35, 1.0, 2.5])
+@pytest.mark.parametrize("end", [(0.0, 140.0), (-300.0, 20.0), (90.0, 400.0)])
+def test_a_curve_has_the_same_form_at_every_zoom(zoom, end):
+    course, camera = Courses(np.array([[0.0, 0.0, *end]])), Camera(zoom, 7.0, -3.0)
+    shown = camera.to_widget(course.flatten(16)[0])
+    np.testing.assert_allclose(course.to_widget(camera).flatten(16)[0], shown)
+    np.testing.assert_allclose(
+        course.to_widget(camera).hull()[0], camera.to_widget(course.hull()[0])
+    )

@@ -99,8 +99,7 @@ class Stage(Cameras):
                 self._follow(changed)
                 return
             self._rename_cameras(diagram)
-            if not (self._followed or self._is_changed):  # of which the old may still be seen
-                self._kept.remember(self.view, self.size())
+            self._remember()
             if not scene.update(diagram):
                 self._resolve()
         else:
@@ -189,6 +188,11 @@ class Stage(Cameras):
         if not self._is_changed:
             self._is_changed = True
             self._changed.emit()
+
+    def _remember(self) -> None:
+        """Know what is seen before it changes."""
+        if not (self._followed or self._is_changed):  # of which the old may still be seen
+            self._kept.remember(self.view, self.size())
 
     def _paint_changed(self) -> None:
         self._is_changed = False

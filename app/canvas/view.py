@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from dataclasses import replace
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -23,7 +22,6 @@ from PySide6.QtGui import (
 )
 
 from app.canvas import accessibility
-from app.canvas.explaining import ExplainingStage
 from app.canvas.input import changes
 from app.canvas.input.aligning import Alignment, alignment
 from app.canvas.input.dropping import DropTarget
@@ -40,6 +38,7 @@ from app.canvas.legend_box import LegendBox
 from app.canvas.minimap import MiniMap
 from app.canvas.scene.bends import surviving
 from app.canvas.scene.focus import Focus, FocusKind
+from app.canvas.selecting import SelectingStage
 from app.canvas.state.view_state import Selection
 from app.services.favourites import Favourites
 from runtime.diagram.model import MAIN, Point
@@ -51,22 +50,19 @@ if TYPE_CHECKING:
     from app.canvas.input.entry.candidates import Candidate
     from app.canvas.scene.arrays import Floats
     from app.canvas.scene.camera import Camera
-    from app.canvas.scene.geometry import Bend
     from app.document.numbers import Number
     from app.evaluation.result import Result
     from runtime.diagram import Change, Diagram
     from runtime.diagram.paths import InstancePath
 
 
-class CanvasView(ExplainingStage):
+class CanvasView(SelectingStage):
     """Shows a page of a diagram. Never changes it, but emits ``changeRequested``."""
 
     changeRequested = Signal(object)
     """A Change for the document; each is one undo."""
     previewRequested = Signal(object)
     """A Change to show without making it, or None to show the diagram without one."""
-    selectionChanged = Signal(object)
-    """The new Selection: blocks, notes, bends and wire; emitted once for each click or key."""
     pageEntered = Signal(str)
     """Name of the page block that was double-clicked."""
     inspectRequested = Signal(str)
@@ -129,47 +125,6 @@ class CanvasView(ExplainingStage):
             self._adder.close()
             self.inline_editor.close()
         super().set_camera(camera)
-
-    # Selection
-
-    def selection(self) -> frozenset[str]:
-        """Names of the selected blocks."""
-        return self.view.selection.blocks
-
-    def set_selection(self, selection: Selection) -> None:
-        """Select what exists of ``selection``, and nothing else."""
-        scene = self.view.scene
-        chosen = Selection(
-            frozenset(selection.blocks & scene.index.keys()),
-            frozenset(selection.notes & scene.page.notes.keys()),
-            frozenset(bend for bend in selection.bends if scene.bend(bend) is not None),
-            selection.wire if selection.wire in scene.wire_index else None,
-        )
-        if chosen != self.view.selection:
-            self.view = replace(self.view, selection=chosen)
-            self.numbers.update()
-            self.update_flow()
-            self.selectionChanged.emit(chosen)
-            self.update()
-
-    def select(
-        self, names: Iterable[str], notes: Iterable[str] = (), bends: Iterable[Bend] = ()
-    ) -> None:
-        """Select these blocks, notes and bends, if they exist, and no others; the wire stays."""
-        items = Selection(frozenset(names), frozenset(notes), frozenset(bends))
-        self.set_selection(items._replace(wire=self.view.selection.wire))
-
-    def selected_wire(self) -> str | None:
-        """Key of the selected wire."""
-        return self.view.selection.wire
-
-    def select_wire(self, key: str | None) -> None:
-        """Select the wire with this key if it exists, or none; blocks, notes and bends stay."""
-        self.set_selection(self.view.selection._replace(wire=key))
-
-    def select_all(self) -> None:
-        """Select every block and note of the page."""
-        self.select(self.view.scene.names, self.view.scene.page.notes)
 
     # Changes
 

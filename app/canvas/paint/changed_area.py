@@ -1,4 +1,4 @@
-"""Finds the part of the widget that looks different with another result, or after a move."""
+"""Finds the part of the widget that looks different with another result, or after an edit."""
 
 from __future__ import annotations
 
@@ -40,11 +40,10 @@ class Shown(NamedTuple):
     version: int
     """That of the scene, which follows its blocks."""
     page: Page
-    slots: object
-    """The ports of all blocks."""
+    wire_keys: list[str]
     notes: Mapping[str, Note]
-    looks: dict[int, Look]
-    """Of the blocks in view, by number."""
+    looks: dict[str, Look]
+    """Of the blocks in view, by name."""
     rects: Floats
     """Where these blocks are (k, 4)."""
 
@@ -54,8 +53,9 @@ def shown_in(view: ViewState, visible: Floats) -> Shown:
     scene, annotations = view.scene, view.annotations
     look_of = annotations.look if view.camera.zoom >= NUMBERS else annotations.plain_look
     blocks = scene.blocks_in(visible)
-    return Shown(view, visible, scene.version, scene.page, scene.slots, annotations.page.notes,
-                 {i: look_of(i) for i in blocks.tolist()}, scene.rects[blocks])  # fmt: skip
+    looks = {scene.names[i]: look_of(i) for i in blocks.tolist()}
+    return Shown(view, visible, scene.version, scene.page, scene.wire_keys, annotations.page.notes,
+                 looks, scene.rects[blocks])  # fmt: skip
 
 
 def changed_area(
@@ -65,11 +65,12 @@ def changed_area(
     a port part elsewhere; None if it is all of it. Both are comparable.
     """
     view, moved = after.view, after.view.scene.moved.since(before.version)
-    if moved is None:
+    kept = _kept_wires(before, after)
+    if moved is None or kept is None:
         return None
     boxes = [
         _changed_faces(before, after),
-        _lane_boxes(view, _changed_wires(before.view.annotations, view.annotations)),
+        _lane_boxes(view, _changed_wires(before.view.annotations, view.annotations, *kept)),
         _lane_boxes(view, distinct(np.concatenate([moved, wires]))),
         np.array([label.box for label in labels]).reshape(-1, 4),
     ]
@@ -106,27 +107,55 @@ def face_boxes(view: ViewState, rects: Floats, reach: float) -> Floats:
 def are_comparable(before: Shown, after: Shown) -> bool:
     """Whether everything but faces, lanes and labels is known to look the same."""
     one, other, view = before.view.annotations, after.view.annotations, after.view
+    selection = before.view.selection._replace(blocks=view.selection.blocks)
     return (
-        before.slots is after.slots
+        _are_in_order(before.looks, after.looks)
         and before.page.bends is after.page.bends
         and before.page.styles is after.page.styles
         and before.notes == after.notes
         and not (view.route or view.traced or view.costs or view.computing)
         and not (one.dimmed or other.dimmed)
-        and replace(before.view, annotations=other) == view
+        and replace(before.view, annotations=other, selection=selection) == view
         and one.page.severities == other.page.severities
         and legend_content(one) == legend_content(other)
     )
 
 
+def _are_in_order(before: Collection[str], after: Collection[str]) -> bool:
+    """Whether those of two collections of blocks that both have are painted in the same order."""
+    one, other = {*before}, {*after}
+    return [name for name in before if name in other] == [name for name in after if name in one]
+
+
+def _kept_wires(before: Shown, after: Shown) -> tuple[Indices, Indices] | None:
+    """The numbers that wires had (k,) which are still there, and those that they have now (k,);
+    None if these are not known.
+    """
+    scene = after.view.scene
+    if before.wire_keys is scene.wire_keys:
+        same = np.arange(len(scene.wire_keys))
+        return same, same
+    keys, wires = scene.renumbered or (None, None)
+    if wires is None or keys is not before.wire_keys:
+        return None
+    now = np.flatnonzero(wires.before >= 0)
+    return wires.before[now], now
+
+
 def _changed_faces(before: Shown, after: Shown) -> Floats:
-    """Boxes of the faces that look different, or are elsewhere."""
-    rects = after.view.scene.rects
-    pairs = ((i, look, before.looks.get(i)) for i, look in after.looks.items())
-    changed = [i for i, look, old in pairs if look is not old and look != old]
-    known = np.fromiter(before.looks, np.intp, len(before.looks))
-    moved = (rects[known] != before.rects).any(axis=1)
-    places = [rects[changed], rects[known[moved]], before.rects[moved]]
+    """Boxes of the faces that look different, are elsewhere, or have come or gone, and of those
+    that were selected or are no more.
+    """
+    scene, looks = after.view.scene, after.looks
+    pairs = ((name, look, before.looks.get(name)) for name, look in looks.items())
+    changed = {name for name, look, old in pairs if look is not old and look != old}
+    changed |= before.view.selection.blocks ^ after.view.selection.blocks
+    here = np.array([scene.index[name] for name in changed & scene.index.keys()], np.intp)
+    known = np.array([scene.index.get(name, -1) for name in before.looks], np.intp)
+    stays = known >= 0
+    moved = ~stays
+    moved[stays] = (scene.rects[known[stays]] != before.rects[stays]).any(axis=1)
+    places = [scene.rects[here], scene.rects[known[moved & stays]], before.rects[moved]]
     return face_boxes(after.view, np.concatenate(places), MARGIN)
 
 
@@ -141,16 +170,18 @@ def _dependent_faces(shown: Shown, moved: Indices) -> Floats:
     return face_boxes(view, scene.rects[blocks], MARGIN)
 
 
-def _changed_wires(before: Annotations, after: Annotations) -> Indices:
-    """The wires whose lanes are drawn differently."""
-    changed: Flags = np.zeros(len(after.total.codes), bool)
+def _changed_wires(before: Annotations, after: Annotations, was: Indices, now: Indices) -> Indices:
+    """The wires whose lanes are drawn differently, among those numbered ``now`` (k,) that were
+    numbered as ``was`` says (k,).
+    """
+    changed: Flags = np.zeros(len(now), bool)
     pairs = zip(
         (before.total, *before.lanes), (after.total, *after.lanes), strict=True
     )  # as many as the legend lists
     for one, other in pairs:
         for name in ("codes", "drawn", "widths", "positions", "shared"):
-            changed |= getattr(one, name) != getattr(other, name)
-    return np.flatnonzero(changed)
+            changed |= getattr(one, name)[was] != getattr(other, name)[now]
+    return now[changed]
 
 
 def _lane_boxes(view: ViewState, wires: Indices) -> Floats:

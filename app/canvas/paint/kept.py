@@ -111,6 +111,9 @@ class Kept:
             self._skipped, self._parted = set(), set()  # all is painted
             return None
         labels = self._labels.of(view, self._size, budget)
+        if self._parted and before.wire_keys is not self._shown.wire_keys:
+            self._skipped, self._parted = set(), set()
+            return None  # they were numbered otherwise
         changed, self._skipped = self._skipped.union(self._changed(labels)), set()
         wires = self._parted.union(view.scene.parted().tolist())
         self._parted = set()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from contextlib import suppress
 from dataclasses import replace
 
 import numpy as np
@@ -20,8 +21,8 @@ from app.canvas.state.wire_numbers import DEFAULT, WireNumbers
 from app.canvas.view import CanvasView
 from app.evaluation.evaluator import Evaluation, Result
 from app.services.theme import LIGHT
-from blocks.errors import Location
-from runtime.diagram import Diagnostic, SetParameters, apply
+from blocks.errors import ChangeError, Location
+from runtime.diagram import AddBlock, Connect, Diagnostic, PortName, SetParameters, apply
 from runtime.flow import State
 from tests.app.canvas.pages import (
     Shell,
@@ -259,8 +260,31 @@ def test_a_page_of_which_blocks_were_moved_looks_as_if_it_were_painted_anew(
     def run():
         shown.set_result(replace(edited.result, diagram=edited.diagram))
 
-    acts, before = (drop, drop, leave, nudge, undo, run), [edited.diagram]
-    for _ in range(8):
+    def select():
+        names = chance.choice(shown.view.scene.names, 2)
+        shown.select(names.tolist())
+
+    def remove():
+        select()
+        shown.delete_selection()
+
+    def add():
+        at, number = near(shown, chance)[0], len(before)
+        corner = shown.scene_position(at + QPoint(*chance.integers(-90, 91, 2).tolist()))
+        shown.request(AddBlock(f"new{number}", block("Mul"), corner))
+        shown.select([f"new{number}"])
+
+    def connect():
+        page = edited.diagram.main
+        names = [name for name, made in page.blocks.items() if type(made).port("b")]
+        source, target = chance.choice([*page.blocks], 1)[0], chance.choice(names, 1)[0]
+        change = Connect(PortName(str(source), "out"), PortName(str(target), "b"))
+        with suppress(ChangeError):
+            shown.request(change)
+
+    acts = (drop, drop, leave, nudge, undo, run, select, remove, add, connect)
+    before = [edited.diagram]
+    for _ in range(12):
         acts[chance.integers(len(acts))]()
         before.append(edited.diagram)
         assert_all_is_painted(shown, SLANTED)

@@ -128,7 +128,7 @@ def _logsumexp_rule(
     """
     parts = xp.exp(x - out)
     total = xp.sum(parts, axes, keepdims=True)
-    return g * xp.where(total > 0, parts / total, parts)
+    return xp.where(total > 0, g / total, g) * parts
 
 
 def _softmax_rule(xp: Namespace, g: Value, out: Value, x: Value, *, axis: int) -> Value:

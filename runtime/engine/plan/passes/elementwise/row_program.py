@@ -41,6 +41,17 @@ class Program:
         log = self.put("log_of_powers", "float32", total, is_wide=False)
         return self.put("subtract", "float32", away, log, is_wide=True)
 
+    def logsumexp(self, x: int) -> int:
+        """``log Σ eˣ`` of a row, shifted by the largest element, unless that is ±∞ or NaN."""
+        top = self.put("max", "float32", x, is_wide=False)
+        power = self.put("decay", "float32", self.put("subtract", "float32", x, top, is_wide=True),
+                         is_wide=True)  # fmt: skip
+        total = self.put("sum", "float64", power, is_wide=False)
+        log = self.put("log_of_powers", "float32", total, is_wide=False)
+        found = self.put("add", "float32", top, log, is_wide=False)
+        is_finite = self.put("isfinite", "bool", top, is_wide=False)
+        return self.put("where", "float32", is_finite, found, top, is_wide=False)
+
     def _powers(self, x: int) -> tuple[int, int, int]:
         """``x − max x``, e to the power of that, and its sum as float64; once for each x."""
         if x not in self._shifted:

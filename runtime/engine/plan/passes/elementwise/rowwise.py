@@ -25,7 +25,7 @@ from runtime.calculus.kernels.transposing import copy_transposed, is_transposed
 from runtime.calculus.primitives.base import BROADCAST
 from runtime.calculus.primitives.elementwise import EXP
 from runtime.calculus.primitives.gather import ADD_ALONG, TAKE_ALONG
-from runtime.calculus.primitives.reduce import LOG_SOFTMAX, SOFTMAX, SUM
+from runtime.calculus.primitives.reduce import LOG_SOFTMAX, LOGSUMEXP, SOFTMAX, SUM
 from runtime.engine.plan import native
 from runtime.engine.plan.jobs import ROOM, Call, Job, cuts
 from runtime.engine.plan.native import address, compiles
@@ -130,7 +130,7 @@ def narrowed(tasks: list[Task], kept: Collection[Value]) -> list[Task]:
 
 def _is_reduction(task: Task) -> bool:
     primitive = task.values[0].primitive
-    return primitive.name in _FOLDS or primitive in _NORMALISED or primitive is TAKE_ALONG
+    return primitive.name in _FOLDS or primitive in {*_NORMALISED, LOGSUMEXP, TAKE_ALONG}
 
 
 def _is_normalised(task: Task) -> bool:
@@ -170,6 +170,8 @@ def _reduces(task: PlainTask) -> bool:
         return value.attributes["axis"] == last and value.dtype == "float32"
     if value.primitive is TAKE_ALONG:
         return is_one_for_each(task)
+    if value.primitive is LOGSUMEXP:
+        return value.attributes["axes"] == (last,) and value.dtype == "float32"
     dtypes = ("bool",) if value.primitive.name in ("any", "all") else ("float32", "float64")
     return value.attributes["axes"] == (last,) and source.dtype in dtypes
 
@@ -334,6 +336,8 @@ class RowwiseTask(TiledTask):
             return program.softmax(*inputs)
         if value.primitive is LOG_SOFTMAX:
             return program.log_softmax(*inputs)
+        if value.primitive is LOGSUMEXP:
+            return program.logsumexp(*inputs)
         if value.primitive is TAKE_ALONG:
             return program.chosen(inputs[0], inputs[1], dtype)
         if value.primitive is ADD_ALONG:

@@ -107,10 +107,22 @@ def test_every_reduction_and_what_follows_from_it(shape: tuple[int, ...]) -> Non
     check(trace, outputs, steps=1)
 
 
+@pytest.mark.parametrize("shape", SHAPES, ids=str)
+@pytest.mark.parametrize("shift", [0.0, 1e4, -1e4])
+def test_logarithms_of_sums_of_powers_and_their_gradient(
+    shape: tuple[int, ...], shift: float
+) -> None:
+    trace = Trace()
+    xp, x, g = trace.xp, leaf(trace, *shape), leaf(trace, *shape[:-1])
+    found = xp.logsumexp(x * 3.0 + shift, -1)
+    check(trace, [found, sweep([(found, g)], [x])[x]])
+
+
 def test_no_number_is_no_number_in_its_row_alone() -> None:
     trace = Trace()
     x = leaf(trace, 8, 40)
     outputs = [trace.xp.softmax(x, -1), trace.xp.max(x, -1), trace.xp.min(x, -1)]
+    outputs.append(trace.xp.logsumexp(x, -1))
     case = np.random.default_rng(0).standard_normal((8, 40)).astype(np.float32)
     for row, odd in enumerate((np.nan, -np.nan, np.inf, -np.inf)):
         case[row, 7] = odd

@@ -69,17 +69,23 @@ def _along_infer(x: Value, indices: Value, *, axis: int) -> tuple[Shape, str]:
 
 
 def _along_kernel(x: Any, indices: Any, *, out: Any, axis: int) -> None:
-    out[...] = x[places_along(x, indices, axis)]
+    if x.flags.c_contiguous and indices.size >= _LARGE and axis < x.ndim - 1:
+        np.take(x.reshape(-1), flat_places(x, indices, axis), out=out, mode="wrap")
+    else:
+        out[...] = x[places_along(x, indices, axis)]
 
 
 def _add_along_kernel(x: Any, indices: Any, updates: Any, *, out: Any, axis: int) -> None:
     out[...] = x
-    if indices.shape[axis] == 1:  # no element is added to twice
-        out[places_along(x, indices, axis)] += updates
-    elif indices.size < _LARGE or not out.flags.c_contiguous:
+    is_large = indices.size >= _LARGE and out.flags.c_contiguous
+    if indices.shape[axis] > 1 and not is_large:
         np.add.at(out, places_along(x, indices, axis), updates)
-    else:
+    elif indices.shape[axis] > 1:
         np.add.at(out.reshape(-1), flat_places(x, indices, axis).reshape(-1), updates.reshape(-1))
+    elif is_large and axis < x.ndim - 1:  # no element is added to twice
+        out.reshape(-1)[flat_places(x, indices, axis)] += updates
+    else:
+        out[places_along(x, indices, axis)] += updates
 
 
 def flat_places(x: Any, indices: Any, axis: int) -> Any:

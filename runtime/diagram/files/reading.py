@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -156,9 +156,10 @@ class _Reader:
         )
         self._stretches += sum(map(len, routes.values()))
         limit(self._stretches, MAX_STRETCHES, "stretches of routes", (*path, "routes"))
+        read = _Ports(self._records[name]).wire
         return Page(
             {},
-            dict(_wire(t, s, (*path, "wires", t)) for t, s in sections["wires"].items()),
+            dict(read(t, s, (*path, "wires", t)) for t, s in sections["wires"].items()),
             dict(
                 _place(block, value, (*layout, block))
                 for block, value in sections["layout"].items()
@@ -237,11 +238,28 @@ class _Reader:
             ) from error
 
 
-def _wire(target: str, source: Any, path: Path) -> tuple[PortName, PortName]:
-    try:
-        return _port(target, path), _port(read_text(source, path), path)
-    except ValueError as error:
-        raise Flaw(path, f"A wire joins two ports: {error}.", expected="block.port") from None
+class _Ports:
+    """Reads the wires of a page. Equal names become one string, also of the ``blocks``: that takes
+    less memory, and look-ups compare nothing but addresses.
+    """
+
+    def __init__(self, blocks: Iterable[str]) -> None:
+        self._blocks = {name: name for name in blocks}
+        self._ports: dict[str, str] = {}
+
+    def wire(self, target: str, source: Any, path: Path) -> tuple[PortName, PortName]:
+        try:
+            return self._port(target, path), self._port(read_text(source, path), path)
+        except ValueError as error:
+            raise Flaw(path, f"A wire joins two ports: {error}.", expected="block.port") from None
+
+    def _port(self, text: str, path: Path) -> PortName:
+        name, _, port = text.partition(".")
+        block, known = self._blocks.get(name), self._ports.get(port)
+        if block is not None and known is not None:
+            return PortName(block, known)
+        name, port = _port(text, path)
+        return PortName(self._blocks.get(name, name), self._ports.setdefault(port, port))
 
 
 def _port(text: str, path: Path) -> PortName:

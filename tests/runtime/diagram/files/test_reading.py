@@ -195,3 +195,20 @@ def test_raw_names_in_wires_are_refused_where_they_stand(end):
         with pytest.raises(FileError, match="is not a valid") as caught:
             read(wrap(f'{{"wires": {{{key}: {value}}}}}'), "x.json")
         assert (caught.value.line, caught.value.column) == (2, 12)
+
+
+def test_equal_names_are_one_string() -> None:
+    """Of a large page there are several times as many names in wires as there are blocks."""
+    text = '{"blocks": {"w1": {"type": "Variable"}, "t1": {"type": "Tanh"}, "t2": {"type": "Tanh"}}'
+    page = loads(wrap(f'{text}, "wires": {{"t1.x": "w1.out", "t2.x": "w1.out"}}}}')).main
+    names = {name: name for name in page.blocks}
+    ports = [port for wire in page.wires.items() for port in wire]
+    assert all(names[port.block] is port.block for port in ports)
+    assert len({id(port.port) for port in ports if port.port == "out"}) == 1
+
+
+@pytest.mark.parametrize("wire", ['"a": "b.out"', '"a.x": "b"', '"a.": "b.out"', '".x": "b.out"'])
+def test_half_a_port_is_refused_after_whole_ones(wire: str) -> None:
+    blocks = '"blocks": {"a": {"type": "Tanh"}, "b": {"type": "Variable"}}'
+    with pytest.raises(FileError, match="A wire joins two ports"):
+        loads(wrap(f'{{{blocks}, "wires": {{"a.y": "b.out", {wire}}}}}'))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict, deque
-from collections.abc import Container, Iterable, Iterator
+from collections.abc import Container, Iterable, Iterator, Sequence
 from enum import IntEnum
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -40,20 +40,26 @@ class Edge(NamedTuple):
 
 
 class Reach:
-    """The result of a search: the number of closed slots on the way to each value, and the last
-    edge of that way.
+    """The result of a search: the last edge of the way to each value that it found, None for those
+    it started from, and the number of closed slots on the way, where that is not 0.
 
     ``is_forward`` is the direction of the search. Results are memoised along routes, so that
     describing the routes of all values takes linear time.
     """
 
-    def __init__(self, cost: dict[Value, int], via: dict[Value, Edge], is_forward: bool) -> None:
-        self.cost = cost
+    def __init__(
+        self, via: dict[Value, Edge | None], costs: dict[Value, int], is_forward: bool
+    ) -> None:
         self.via = via
+        self.costs = costs
         self._is_forward = is_forward
         self._first: dict[Value, tuple[Edge, ...]] = {}
         self._nearest: dict[Value, Value | None] = {}
         self._blocks: dict[Value, tuple[int, tuple[str, ...]]] = {}
+
+    def cost(self, value: Value) -> int:
+        """The number of closed slots on the way to a value that the search found."""
+        return self.costs.get(value, 0)
 
     def previous(self, value: Value) -> Value | None:
         """The value before this one on its route; None at the start of the search."""
@@ -73,7 +79,9 @@ class Reach:
         """The closed slots on the route from this value back to the start of the search."""
         at = self._closed_at(value)
         while at is not None:
-            yield self.via[at]
+            edge = self.via[at]
+            assert edge is not None  # a search starts at no closed slot
+            yield edge
             before = self.previous(at)
             at = None if before is None else self._closed_at(before)
 
@@ -172,23 +180,25 @@ class Graph:
         return self._search(starts, level, self.inputs, is_forward=False)
 
     @uncollected()
-    def claimed(self, starts: Iterable[Value], level: Gate) -> tuple[Reach, dict[Value, Value]]:
+    def claimed(self, starts: Sequence[Value], level: Gate) -> tuple[Reach, dict[Value, Value]]:
         """As ``backward``, but each value belongs to the first start that reaches it, which is
-        returned with it, and its route leads back to that one.
+        returned with it, and its route leads back to that one. A single start owns all.
 
         All starts together take linear time: what a start reaches through a value of an earlier
         one belongs to the earlier one as well.
         """
-        cost: dict[Value, int] = {}
-        via: dict[Value, Edge] = {}
+        if len(starts) == 1:
+            return self._search(starts, level, self.inputs, is_forward=False), {}
+        via: dict[Value, Edge | None] = {}
+        costs: dict[Value, int] = {}
         owner: dict[Value, Value] = {}
         for start in starts:
             if start not in owner:
                 found = self._search([start], level, self.inputs, False, owner)
-                cost |= found.cost
+                costs |= found.costs
                 via |= found.via
-                owner |= dict.fromkeys(found.cost, start)
-        return Reach(cost, via, is_forward=False), owner
+                owner |= dict.fromkeys(found.via, start)
+        return Reach(via, costs, is_forward=False), owner
 
     @uncollected()
     def forward(self, starts: Iterable[Value], level: Gate) -> Reach:
@@ -203,18 +213,17 @@ class Graph:
         is_forward: bool,
         taken: Container[Value] = (),
     ) -> Reach:
-        cost = {value: 0 for value in starts}
-        via: dict[Value, Edge] = {}
+        via: dict[Value, Edge | None] = dict.fromkeys(starts)
         if level is Gate.OPEN:
-            pending = [*reversed(cost)]
+            pending = [*reversed(via)]
             while pending:
                 for edge in edges.get(pending.pop(), ()):
                     there = edge.value if is_forward else edge.source
-                    if not (edge.gate or there in cost or there in taken):
-                        cost[there] = 0
+                    if not (edge.gate or there in via or there in taken):
                         via[there] = edge
                         pending.append(there)
-            return Reach(cost, via, is_forward)
+            return Reach(via, {}, is_forward)
+        cost = dict.fromkeys(via, 0)
         queue = deque(cost)
         while queue:
             value = queue.popleft()
@@ -228,7 +237,7 @@ class Graph:
                     cost[there] = total
                     via[there] = edge
                     (queue.append if edge.cost else queue.appendleft)(there)
-        return Reach(cost, via, is_forward)
+        return Reach(via, {value: n for value, n in cost.items() if n}, is_forward)
 
 
 def _cost(value: Value, slot: int) -> int:

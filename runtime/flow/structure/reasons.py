@@ -20,7 +20,7 @@ from runtime.flow.words.states import Cutter, State, Verdict
 from runtime.flow.words.sweeps import Nearby
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Container, Iterable, Iterator, Sequence
 
     from runtime.calculus import Value
     from runtime.flow.structure.reachability import Reach
@@ -159,17 +159,17 @@ class Verdicts:
     ) -> list[Cutter]:
         """All closed slots met first on the routes from the loss, then on those from ``value``."""
         found: list[Cutter] = []
-        opened = self._searches.from_loss(head).reach(Gate.OPEN).cost
+        opened = self._searches.from_loss(head).reach(Gate.OPEN).via
         if value not in opened:
-            found += self._cutters(opened, self._graph.forward([value], level).cost, level)
+            found += self._cutters(opened, self._graph.forward([value], level).via, level)
         reaches = self._searches.trained if trained else self._searches.frozen
-        if value not in reaches[Gate.OPEN].cost:
-            upstream = self._graph.backward([value], Gate.OPEN).cost
-            found += self._cutters(upstream, reaches[level].cost, level)
+        if value not in reaches[Gate.OPEN].via:
+            upstream = self._graph.backward([value], Gate.OPEN).via
+            found += self._cutters(upstream, reaches[level].via, level)
         return list(dict.fromkeys((*found, *further)))
 
     def _cutters(
-        self, opened: Iterable[Value], towards: Mapping[Value, int], level: Gate
+        self, opened: Iterable[Value], towards: Container[Value], level: Gate
     ) -> list[Cutter]:
         """The closed slots on the border of the opened values that lead towards the others."""
         edges = {
@@ -182,7 +182,7 @@ class Verdicts:
         ordered = sorted(edges, key=lambda edge: edge.value.index)
         return list({self._slots.cutter(edge): None for edge in ordered})
 
-    def _causes(self, edge: Edge, towards: Mapping[Value, int]) -> Iterator[Edge]:
+    def _causes(self, edge: Edge, towards: Container[Value]) -> Iterator[Edge]:
         """The slot itself or, if it reads integers or booleans, the slots where floats ended."""
         found = False
         pending, seen = [edge.source], {edge.source}

@@ -94,11 +94,15 @@ class LossSearches:
 
     def owners(self, level: Gate) -> dict[Value, Value]:
         """The value of the loss that each of these values belongs to."""
-        return self._claimed(level)[1]
+        reach, owners = self._claimed(level)
+        return dict.fromkeys(reach.via, *self._starts) if len(self.heads) == 1 else owners
 
     def first(self, value: Value, level: Gate) -> PortPath | None:
         """The first loss whose gradient reaches a value through slots up to ``level``."""
-        owner = self.owners(level).get(value)
+        reach, owners = self._claimed(level)
+        if len(self.heads) == 1:
+            return self.heads[0] if value in reach.via else None
+        owner = owners.get(value)
         return None if owner is None else self._starts[owner]
 
     def marks(self) -> dict[Value, tuple[int, ...]]:
@@ -125,7 +129,7 @@ class LossSearches:
         """The slots of step functions on the route from a head through a value to a variable;
         empty if the value can be reached without any.
         """
-        if value not in self.reach(Gate.OPEN).cost or value in self._without_steps:
+        if value not in self.reach(Gate.OPEN).via or value in self._without_steps:
             return []
         route = self.route(value, head)
         return [
@@ -160,7 +164,7 @@ class LossSearches:
         if ahead is None or behind is None:
             return ()
         first = [*ahead.first_closed(value), *islice(behind.closed(value), MANY)]
-        count = ahead.cost[value] + behind.cost[value]
+        count = ahead.cost(value) + behind.cost(value)
         if len(first) == count:
             return first
         return LazySequence(
@@ -203,6 +207,6 @@ class LossSearches:
 
 def _first(value: Value, reaches: Iterable[Reach]) -> Gate | None:
     for level, reach in zip(LEVELS, reaches, strict=False):
-        if value in reach.cost:
+        if value in reach.via:
             return level
     return None

@@ -52,7 +52,8 @@ class Slots:
         self._openings: dict[Edge, Cutter] = {}
         self._ports: dict[str, dict[Value, tuple[int, str]]] = {}
         self._leaves: dict[str, dict[Value, str]] = {}
-        self._keys = {marker: key for key, marker in program.wires.items()}
+        self.wire_of = {marker: key for key, marker in program.wires.items()}
+        """The wire of each marker."""
 
     def cutter(self, edge: Edge) -> Cutter:
         """The block and the input port that a closed edge belongs to."""
@@ -86,7 +87,7 @@ class Slots:
         if before is None or target is None:
             return sentences.unfit(cutter.block, "there is no float wire on both sides of it")
         sources = self.program.wire_sources
-        soft, key = sources[self._keys[before]], self._keys[target]
+        soft, key = sources[self.wire_of[before]], self.wire_of[target]
         shape = self.program.ports[soft].shape
         if shape != target.shape:
             chooses = is_kind(self.program.block(cutter.block), "ArgMax")

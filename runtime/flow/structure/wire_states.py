@@ -40,7 +40,7 @@ class WireStates:
     @uncollected()
     def of_all(self, losses: LossSearches) -> Mapping[str, State]:
         """The states of all wires; they take memory for the wires that the losses reach."""
-        opened, trained = losses.reach(Gate.OPEN).cost, self._searches.trained[Gate.OPEN].cost
+        opened, trained = losses.reach(Gate.OPEN).via, self._searches.trained[Gate.OPEN].via
         near: dict[str, State] = {}
         for wire in self.reached(losses):
             marker = self._program.wires.get(wire)
@@ -64,14 +64,11 @@ class WireStates:
 
     def reached(self, losses: LossSearches) -> list[WirePath]:
         """The wires that the gradient of losses would reach if all slots were open."""
-        found = losses.reach(Gate.NO_RULE).cost
-        wires = [self._keys[value] for value in found if value in self._keys]
+        found = losses.reach(Gate.NO_RULE).via
+        wire_of = self._searches.slots.wire_of
+        wires = [wire_of[value] for value in found if value in wire_of]
         trees = (self._trees_of.get(wire, ()) for wire in wires)
         return [*wires, *dict.fromkeys(tree for several in trees for tree in several)]
-
-    @cached_property
-    def _keys(self) -> dict[Value, WirePath]:
-        return {value: wire for wire, value in self._program.wires.items()}
 
     @cached_property
     def _trees_of(self) -> dict[WirePath, list[WirePath]]:

@@ -149,7 +149,7 @@ class Nearby:
         def marked() -> dict[Value, str]:
             leaves = self._searches.variables(trained)
             if head is not None:
-                reached = self._searches.from_loss(head).reach(Gate.OPEN).cost
+                reached = self._searches.from_loss(head).reach(Gate.OPEN).via
                 leaves = [leaf for leaf in leaves if leaf in reached]
             return {leaf: str(leaf.owner) for leaf in leaves}
 
@@ -199,7 +199,7 @@ class Nearby:
         """The first closed slots on the routes to a value from all losses that do not reach it."""
         key = "cutters downstream", losses
         if key not in self._tables:
-            opened, reached = (losses.reach(g).cost for g in (Gate.OPEN, Gate.NO_RULE))
+            opened, reached = (losses.reach(g).via for g in (Gate.OPEN, Gate.NO_RULE))
             of_all = dict.fromkeys(opened, losses), dict.fromkeys(reached, losses)
             self._tables[key] = self._sweeps.cutters_ahead(*of_all, Gate.NO_RULE), ()
         return self._sweeps.cutters(self._tables[key][0].get(value, ()))
@@ -207,11 +207,11 @@ class Nearby:
     def cutters_behind(self, value: Value, level: Gate, trained: bool) -> list[Cutter]:
         """The first closed slots from a value on the routes to variables that it does not reach."""
         reaches = self._searches.trained if trained else self._searches.frozen
-        if value in reaches[Gate.OPEN].cost:
+        if value in reaches[Gate.OPEN].via:
             return []
         key = level, trained
         if key not in self._tables:
-            wanted = reaches[level].cost
+            wanted = reaches[level].via
             self._tables[key] = self._sweeps.cutters_behind(wanted, level), ()
         return self._sweeps.cutters(self._tables[key][0].get(value, ()))
 

@@ -253,6 +253,7 @@ class MainWindow(WindowParts):
             presenter.resultShown.connect(result_view.set_result)
         presenter.resultShown.connect(self.losses.show_values)
         presenter.resultShown.connect(self._show_error)
+        presenter.resultShown.connect(self.palette_panel.await_rest)
 
     # ---- updates ------------------------------------------------------------------------------
 

@@ -28,6 +28,9 @@ if TYPE_CHECKING:
     from blocks.registry import Registry
     from runtime.diagram import Diagram
 
+_RESTS = 1000
+"""Milliseconds without a new result after which what is out of view is imported."""
+
 
 class Palette(QWidget):
     """A search line above a tree of blocks. Drag, double-click or Enter adds a block."""
@@ -71,6 +74,8 @@ class Palette(QWidget):
         """What the classes of all rows are in, which a search reads; imported one by one."""
         self._ahead = QTimer(self, interval=0)
         self._ahead.timeout.connect(self._import_next)
+        self._rest = QTimer(self, singleShot=True, interval=_RESTS)
+        self._rest.timeout.connect(self._ahead.start)
         column = QVBoxLayout(self)
         column.setContentsMargins(8, 8, 8, 0)
         column.setSpacing(8)
@@ -98,6 +103,10 @@ class Palette(QWidget):
         """List the pages of the library, and whether the diagram's of that name differs."""
         if self._model.set_library(rows):
             self.tree.expand(self._filter.mapFromSource(self._model.library()))
+
+    def await_rest(self) -> None:
+        """Import all types of blocks for searches, here and elsewhere, once the window rests."""
+        self._rest.start()
 
     def focus_search(self) -> None:
         """Focus the search line and select its text."""

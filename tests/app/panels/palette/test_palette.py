@@ -31,8 +31,8 @@ def palette(qtbot, favourites):
     return made
 
 
-@pytest.mark.parametrize("comes_by", ["mouse", "keyboard"])
-def test_modules_are_imported_one_by_one_once_a_user_comes_near(
+@pytest.mark.parametrize("comes_by", ["mouse", "keyboard", "rest"])
+def test_modules_are_imported_one_by_one_before_a_user_searches(
     comes_by, favourites, qtbot, monkeypatch
 ):
     imported = []
@@ -45,8 +45,10 @@ def test_modules_are_imported_one_by_one_once_a_user_comes_near(
     if comes_by == "mouse":
         at = QPointF(5, 5)
         QApplication.sendEvent(palette, QEnterEvent(at, at, at))
-    else:
+    elif comes_by == "keyboard":
         QApplication.sendEvent(palette.search_line, QFocusEvent(QEvent.Type.FocusIn))
+    else:
+        palette.await_rest()
     qtbot.waitUntil(lambda: imported == ["arithmetic", "logic", "shape"])
     qtbot.waitUntil(lambda: not palette._ahead.isActive())
 

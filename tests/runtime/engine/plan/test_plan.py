@@ -6,10 +6,12 @@ import itertools
 import tracemalloc
 
 import numpy as np
+import pytest
 
 from runtime.calculus import Trace, Value
 from runtime.calculus.primitives.base import LEAF
 from runtime.engine.plan.memory import HUGE
+from runtime.engine.plan.passes.elementwise.groups import GroupTask, groups
 from runtime.engine.plan.plan import Plan
 
 
@@ -28,6 +30,26 @@ def test_what_nobody_asked_for_is_pruned() -> None:
     plan = Plan([trace.xp.exp(x)])
     assert set(plan.leaves) == {x}
     assert steps(plan) == 1
+
+
+def test_a_bound_plan_keeps_arrays_and_tasks_only_of_what_may_be_asked_for() -> None:
+    """Of a large diagram they would take more memory than all else together."""
+    trace = Trace()
+    xp, leaves = trace.xp, [leaf(trace, 3) for _ in range(10)]
+    between = [xp.exp(x) for x in leaves]
+    results = [xp.sin(x) for x in between]
+    plan = Plan([*results, leaves[0], results[0]], (groups,))
+    for number, x in enumerate(leaves):
+        plan.writer(x)(np.full(3, number / 10))
+    plan.run()
+    for number, y in enumerate(results):
+        assert np.allclose(plan.read(y), np.sin(np.exp(number / 10)))
+    assert np.allclose(plan.read(leaves[0]), 0)
+    with pytest.raises(KeyError):
+        plan.read(between[0])
+    tasks = [task for _, task in plan.parts if isinstance(task, GroupTask)]
+    assert [len(task.covers) for task in tasks] == [10, 10]
+    assert not any(task.tasks or task.inputs for task in tasks)
 
 
 def test_a_surrogate_needs_only_its_value() -> None:

@@ -20,10 +20,12 @@ STORED_TYPES = {"float32": "float", "float64": "double", "bool": "i8"}
 
 
 class Operand(NamedTuple):
-    """An array that is read; without ``spread`` it has one element for a whole row."""
+    """An array that is read; ``step`` is how many elements it is from column to column, 0 where it
+    has one for a whole row.
+    """
 
     dtype: str
-    spread: bool
+    step: int
 
 
 class Operation(NamedTuple):
@@ -56,7 +58,7 @@ class Kernel:
 
     ``frame`` points to a pair of int64 for every operand, result and fold, in the recipe's order:
     the address of row 0 and the bytes from row to row. Arrays must not overlap, elements of a row
-    must be contiguous, and a fold has one float64 per row.
+    of results must be contiguous, and a fold has one float64 per row.
     """
 
     call: Any
@@ -78,7 +80,7 @@ def text(recipe: Recipe) -> str:
     before: list[str] = []
     for i, operand in enumerate(recipe.operands):
         lines = _load(f"%row{i}", f"%x{i}", operand)
-        (w.lines if operand.spread else before).extend(lines)
+        (w.lines if operand.step else before).extend(lines)
         names.append(f"%x{i}")
     for name, dtype, operands, attributes in recipe.operations:
         given, inputs = [dtypes[i] for i in operands], [names[i] for i in operands]
@@ -101,9 +103,12 @@ def _load(row: str, name: str, operand: Operand) -> list[str]:
     kind = STORED_TYPES[operand.dtype]
     place = row
     lines = []
-    if operand.spread:
-        place = f"{name}.at"
-        lines.append(f"{place} = getelementptr {kind}, ptr {row}, i64 %column")
+    if operand.step:
+        place, column = f"{name}.at", "%column"
+        if operand.step != 1:
+            column = f"{name}.column"
+            lines.append(f"{column} = mul nsw i64 %column, {operand.step}")
+        lines.append(f"{place} = getelementptr {kind}, ptr {row}, i64 {column}")
     if operand.dtype != "bool":
         return [*lines, f"{name} = load {kind}, ptr {place}, !llvm.access.group !0"]
     return [

@@ -39,7 +39,7 @@ BLOCK = 1 << 17
 SHORTEST = 32
 """Elements of a row below which numpy is as fast."""
 
-_X, _OF_ROW = Operand("float32", True), Operand("float64", False)
+_X, _OF_ROW = Operand("float32", 1), Operand("float64", 0)
 _LARGEST = Recipe((_X,), (), (), ((0, "largest"),))
 _POWERS = Recipe(
     (_X, _OF_ROW),

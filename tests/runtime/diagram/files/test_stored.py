@@ -128,7 +128,7 @@ def test_the_older_half_makes_room(folder: Path, monkeypatch: pytest.MonkeyPatch
 
 
 def recipe(name: str) -> Recipe:
-    return Recipe((Operand("float32", True),), (Operation(name, "float32", (0,)),), (1,))
+    return Recipe((Operand("float32", 1),), (Operation(name, "float32", (0,)),), (1,))
 
 
 def run(name: str) -> list[float]:

@@ -11,6 +11,7 @@ earlier process is kept in the user's cache.
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
+from functools import partial
 from math import prod
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -67,6 +68,9 @@ WIDE = 1 << 15
 
 COLUMNS = 1 << 14
 """Elements of a row if all arrays of a region are contiguous."""
+
+NEAR = 4
+"""Elements that neighbours in an array that is read may be apart; copies are made of others."""
 
 SHORTEST = 16
 """Elements from which a row is long enough for the vectorised loop."""
@@ -178,7 +182,7 @@ class FusedTask(TiledTask):
         copies, straight = self.straightened(arrays)
         whole = [np.broadcast_to(straight[x], shape) for x in (*self.inputs, *self.results)]
         axes = {fold.axis for fold in self.folds if isinstance(fold, ChannelSum)}
-        layout = _layout(whole, *axes) if len(axes) < 2 else None
+        layout = _layout(whole, len(self.inputs), *axes) if len(axes) < 2 else None
         if layout is None:
             return [*super().bind(arrays), *self.given.copies()]
         rows = layout.rows + (layout.last > 0)
@@ -193,12 +197,14 @@ class FusedTask(TiledTask):
                 for number, sheet in enumerate(layout.sheets)
             ]
         )
-        spread = [inner > 0 for _, inner in layout.steps]
+        steps = [
+            inner // array.itemsize for array, (_, inner) in zip(whole, layout.steps, strict=True)
+        ]
         places = [address(frame) for frame in frames]
         kept = whole, parts, frames  # alive, since only their addresses are used
 
         def job_for(exponents: Exponents) -> Job:
-            recipe = self._recipe(spread, exponents)
+            recipe = self._recipe(steps, exponents)
             kernel = compiled(recipe._replace(is_short=layout.columns < LONG))
             return Job(_parts(kernel, places, layout), _work(layout), kept=kept)
 
@@ -216,11 +222,18 @@ class FusedTask(TiledTask):
 
         return [*copies, run if ends or placed else job]
 
-    def _recipe(self, spread: Sequence[bool], exponents: Exponents) -> Recipe:
+    def straightened(self, arrays: Arrays) -> tuple[list[Step], Arrays]:
+        """As of tiles, and with copies of inputs of which neighbours are far apart."""
+        steps, found = super().straightened(arrays)
+        copies = {x: np.empty(x.shape, found[x].dtype) for x in self.inputs if _is_far(found[x])}
+        steps += [partial(np.copyto, copy, found[x]) for x, copy in copies.items()]
+        return steps, {**found, **copies}
+
+    def _recipe(self, steps: Sequence[int], exponents: Exponents) -> Recipe:
         numbers = {x: i for i, x in enumerate(self.inputs)}
         numbers |= {t.value: i for i, t in enumerate(self.tasks, start=len(numbers))}
         return Recipe(
-            tuple(Operand(x.dtype, s) for x, s in zip(self.inputs, spread, strict=False)),
+            tuple(Operand(x.dtype, s) for x, s in zip(self.inputs, steps, strict=False)),
             tuple(
                 Operation(
                     task.operation.name,
@@ -235,9 +248,14 @@ class FusedTask(TiledTask):
         )
 
 
-def _layout(arrays: Sequence[Array], channels: int | None = None) -> Layout | None:
+def _is_far(x: Array) -> bool:
+    return x.ndim > 0 and x.shape[-1] > 1 and abs(x.strides[-1]) > NEAR * x.itemsize
+
+
+def _layout(arrays: Sequence[Array], reads: int, channels: int | None = None) -> Layout | None:
     """The layout of arrays of one shape, or None if their elements don't form contiguous rows, or
-    too many small sheets of them. Along an axis of ``channels`` each is a row of every sheet.
+    too many small sheets of them; the first ones, which are read, may have small gaps, or lie
+    backwards. Along an axis of ``channels`` each is a row of every sheet.
     """
     lengths: list[int] = []
     steps: list[tuple[int, ...]] = []
@@ -258,13 +276,18 @@ def _layout(arrays: Sequence[Array], channels: int | None = None) -> Layout | No
         return None
     if not lengths or prod(lengths[:-2]) > max(1, arrays[0].size // LARGE):
         return None
-    if any(step not in (0, a.itemsize) for step, a in zip(steps[-1], arrays, strict=True)):
+    along = [
+        (step // a.itemsize, step % a.itemsize) for step, a in zip(steps[-1], arrays, strict=True)
+    ]
+    if any(rest or abs(step) > NEAR for step, rest in along):
+        return None
+    if any(step not in (0, 1) for step, _ in along[reads:]):
         return None
     if len(lengths) == 1:
         rows, last = divmod(lengths[0], COLUMNS)
-        along = tuple(step * COLUMNS for step in steps[0])
+        down = tuple(step * COLUMNS for step in steps[0])
         first = (0,) * len(arrays)
-        return Layout(rows, COLUMNS, last, list(zip(along, steps[0], strict=True)), [first])
+        return Layout(rows, COLUMNS, last, list(zip(down, steps[0], strict=True)), [first])
     if lengths[-1] < SHORTEST:
         return None
     outer = np.array(steps[:-2], int).reshape(-1, len(arrays))

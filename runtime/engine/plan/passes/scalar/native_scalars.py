@@ -57,7 +57,7 @@ class NativeScalarTask(ScalarTask):
             for t in self.tasks
         ]
         return Recipe(
-            tuple(Operand(x.dtype, spread=False) for x in self.inputs),
+            tuple(Operand(x.dtype, 0) for x in self.inputs),
             tuple(operations),
             tuple(numbers[x] for x in self.values),
         )

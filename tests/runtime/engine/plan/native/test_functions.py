@@ -40,9 +40,7 @@ EDGES = [0.0, 1e-45, 1e-39, 2.0**-126, 1e-20, 1e-7, 0.5, 1.0, 3.91, 3.92, 3.93, 
 
 def run(name: str, x: Array) -> Array:
     """One function over a contiguous array, as one row."""
-    kernel = compiled(
-        Recipe((Operand("float32", True),), (Operation(name, "float32", (0,)),), (1,))
-    )
+    kernel = compiled(Recipe((Operand("float32", 1),), (Operation(name, "float32", (0,)),), (1,)))
     x, out = np.ascontiguousarray(x, np.float32), np.empty(x.shape, np.float32)
     frame = np.array([x.ctypes.data, 0, out.ctypes.data, 0])
     kernel.call(frame.ctypes.data, x.size, 0, 1)

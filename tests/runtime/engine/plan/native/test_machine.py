@@ -15,7 +15,7 @@ from runtime.engine.plan.native import Operand, Operation, Recipe, compiled, mac
 
 pytest.importorskip("llvmlite")
 
-RECIPE = Recipe((Operand("float32", True),), (Operation("square", "float32", (0,)),), (1,))
+RECIPE = Recipe((Operand("float32", 1),), (Operation("square", "float32", (0,)),), (1,))
 
 
 @pytest.mark.parametrize(
@@ -47,7 +47,7 @@ def test_the_compiler_is_not_imported_before_it_is_used() -> None:
 
 
 def test_equal_recipes_share_a_kernel() -> None:
-    again = Recipe((Operand("float32", True),), (Operation("square", "float32", (0,)),), (1,))
+    again = Recipe((Operand("float32", 1),), (Operation("square", "float32", (0,)),), (1,))
     assert compiled(RECIPE) is compiled(again)
 
 
@@ -56,7 +56,7 @@ def test_kernels_come_and_go() -> None:
     x = np.arange(5, dtype=np.float32)
     for depth in range(1, 5):
         operations = tuple(Operation("square", "float32", (i,)) for i in range(depth))
-        recipe = Recipe((Operand("float32", True),), operations, (depth,))
+        recipe = Recipe((Operand("float32", 1),), operations, (depth,))
         out = np.empty_like(x)
         frame = np.array([x.ctypes.data, 0, out.ctypes.data, 0])
         compiled(recipe).call(frame.ctypes.data, x.size, 0, 1)
@@ -68,7 +68,7 @@ def test_kernels_come_and_go() -> None:
 def test_threads_may_compile_at_once() -> None:
     """Each calls what it compiled, though only one of equal kernels is kept for the next."""
     recipes = [
-        Recipe((Operand("float64", True),), (Operation("square", "float64", (0,)),) * n, (n,))
+        Recipe((Operand("float64", 1),), (Operation("square", "float64", (0,)),) * n, (n,))
         for n in (3, 4)
     ]
     code = (

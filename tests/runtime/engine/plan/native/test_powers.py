@@ -25,7 +25,7 @@ def run(a: Array, b: Array, exponent: float | None = None) -> Array:
     """Powers of contiguous arrays of one length, as one row."""
     known = () if exponent is None else (("exponent", exponent),)
     recipe = Recipe(
-        (Operand("float32", True), Operand("float32", True)),
+        (Operand("float32", 1), Operand("float32", 1)),
         (Operation("power", "float32", (0, 1), known),),
         (2,),
     )

@@ -213,6 +213,29 @@ def test_one_operation_with_a_row_for_all_is_compiled(
     np.testing.assert_array_equal(run([y], numbers, passes.fused)[0], run([y], numbers)[0])
 
 
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("shape", [(4096,), (40, 100), (3, 30, 60)], ids=str)
+def test_what_is_read_may_lie_backwards_or_apart(
+    shape: tuple[int, ...], dtype: str, small: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    trace = Trace()
+    xp = trace.xp
+    x = trace.apply(LEAF, shape=shape, dtype=dtype)
+    wide = trace.apply(LEAF, shape=(*shape[:-1], 9 * shape[-1]), dtype=dtype)
+    y = x + xp.flip(x, -1) * xp.flip(x, 0)
+    for step in (2, 3, 4, 9):
+        part = wide[..., : step * shape[-1] : step]
+        y = y * xp.where(part > 0, part, xp.flip(part, -1))
+    outputs = [y, xp.sum(y)]
+    rng = np.random.default_rng(0)
+    numbers = {v: rng.standard_normal(v.shape) for v in (x, wide)}
+    expected = run(outputs, numbers)
+    monkeypatch.delattr(TiledTask, "bind")
+    found = run(outputs, numbers, passes.fused)
+    np.testing.assert_array_equal(found[0], expected[0])
+    np.testing.assert_allclose(found[1], expected[1], rtol=1e-4)
+
+
 def test_arrays_that_lie_in_no_rows_go_by_tiles(small: None) -> None:
     """Of many small sheets, or transposed."""
     trace = Trace()

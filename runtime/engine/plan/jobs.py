@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
+from math import prod
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from runtime.calculus.primitives.convolution import CONV2D, CONV2D_W, CONV2D_X
+from runtime.calculus.primitives.linear import MATMUL
 from runtime.engine.plan import threads
 from runtime.engine.plan.native import sharing
 from runtime.engine.plan.native.machine import address, frame
@@ -16,7 +21,9 @@ from runtime.engine.plan.team import own_room, team
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from runtime.calculus import Value
     from runtime.engine.plan.native import Kernel
+    from runtime.engine.plan.tasks import Task
 
 ROOM = sharing.ROOM
 """The argument of a call that stands for the room of the thread that makes it."""
@@ -26,6 +33,14 @@ PART = 1 << 14
 
 WAKE = 1 << 17
 """Work that is worth waking a thread for."""
+
+PLAN = 1 << 22
+"""Work of a plan that is worth several threads: of less, what moves between the caches of
+processors may take longer than the work.
+"""
+
+MULTIPLICATIONS = 16
+"""Multiplications of a product or convolution that count as much as an element."""
 
 EACH = 4
 """Parts for each thread, where cutting costs nothing: who is late leaves more to the others."""
@@ -80,16 +95,43 @@ class Job:
             sharing.share()(0, self.place, own_room(self._room), 0)
 
 
+_is_alone: ContextVar[bool] = ContextVar("alone", default=False)
+
+
+@contextmanager
+def planned(tasks: Iterable[Task]) -> Iterator[None]:
+    """Within, jobs are for the caller alone if all that the tasks compute is too little."""
+    token = _is_alone.set(sum(work_of(x) for task in tasks for x in task.covers) < PLAN)
+    try:
+        yield
+    finally:
+        _is_alone.reset(token)
+
+
+def work_of(value: Value) -> int:
+    """About the work of computing a value."""
+    inputs = value.inputs
+    if value.primitive is MATMUL:
+        return value.size * inputs[0].shape[-1] // MULTIPLICATIONS
+    if value.primitive in (CONV2D, CONV2D_X):  # results or their gradients, times weights
+        some = value if value.primitive is CONV2D else inputs[0]
+        return some.size * prod(inputs[1].shape[1:]) // MULTIPLICATIONS
+    if value.primitive is CONV2D_W:
+        return inputs[1].size * prod(value.shape[1:]) // MULTIPLICATIONS
+    return value.size
+
+
 def most(work: int) -> int:
     """The number of threads that so much work is worth."""
-    return max(1, min(threads.count(), work // PART))
+    return 1 if _is_alone.get() else max(1, min(threads.count(), work // PART))
 
 
 def cuts(length: int, work: int, each: int = EACH) -> list[tuple[int, int]]:
     """Ranges that make up 0 … length, one if the work is not worth several threads."""
     count = most(work)
-    if count > 1:
-        count = max(1, min(length, work // PART, count * each))
+    if count > 1:  # as many parts for each, so that it has the same rows in every step
+        some = min(each, work // PART // count, length // count)
+        count = max(1, min(length, count * max(1, some)))
     bounds = [length * i // count for i in range(count + 1)]
     return list(itertools.pairwise(bounds))
 

@@ -16,6 +16,7 @@ from blocks.plugins import PluginError
 from runtime.calculus.dtypes import NUMPY
 from runtime.calculus.primitives.base import CONSTANT, LEAF
 from runtime.engine.interruption import until_cancelled
+from runtime.engine.plan.jobs import planned
 from runtime.engine.plan.memory import BlockArrays, Memory, allocate
 from runtime.engine.plan.overwriting import free_places
 from runtime.engine.plan.passes import DEFAULT, Pass
@@ -120,11 +121,12 @@ class Plan:
             memory = Memory(self._arrays, placed)
             tasks = self._given_away(tasks, kept - placed.keys(), memory)
             working = memory.allot(tasks, kept - self._fresh.keys())
-            for task in (*working, *self._copies(places)):
-                steps = task.bind(self._arrays)
-                task.release()
-                self._steps += steps
-                self._workers += [task] * len(steps)
+            with planned(tasks):
+                for task in (*working, *self._copies(places)):
+                    steps = task.bind(self._arrays)
+                    task.release()
+                    self._steps += steps
+                    self._workers += [task] * len(steps)
         self.bytes = memory.bytes
         """Bytes of memory for intermediate values and results."""
         self._forget_between(outputs)

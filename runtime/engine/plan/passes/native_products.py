@@ -60,8 +60,8 @@ EACH = 16
 TALL = 1
 """Rows for each column from which threads share the rows, so that each row is packed once."""
 
-PARTS = 1
-"""Parts for each thread: each packs the rows anew, if they are packed."""
+PARTS = 2
+"""Parts for each thread: each packs anew what all of them read, if that is packed."""
 
 ROWS = 14
 """The most rows of a tile: twice as many registers are sums."""

@@ -10,8 +10,12 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 import pytest
 
-from runtime.engine.plan import jobs, threads
+from runtime.calculus import Trace
+from runtime.calculus.primitives.base import LEAF
+from runtime.engine.plan import jobs, passes, threads
 from runtime.engine.plan.jobs import ROOM, Call, Job, cuts
+from runtime.engine.plan.plan import Plan
+from runtime.engine.plan.team import Team
 
 pytest.importorskip("llvmlite")
 
@@ -22,6 +26,7 @@ PROTOTYPE = ctypes.CFUNCTYPE(None, ctypes.c_void_p, *[ctypes.c_int64] * 3)
 def small(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Every job is worth two threads."""
     monkeypatch.setattr(jobs, "PART", 1)
+    monkeypatch.setattr(jobs, "PLAN", 0)
     monkeypatch.setattr(jobs, "WAKE", 1)
     threads.limit(2)
     yield
@@ -150,3 +155,19 @@ def test_jobs_one_after_another_from_several_threads_lose_nothing() -> None:
     with ThreadPoolExecutor(4) as pool:
         for done in [pool.submit(work, seed) for seed in range(8)]:
             done.result()
+
+
+@pytest.mark.parametrize(("rows", "is_shared"), [(64, False), (4096, True)])
+def test_a_plan_of_little_work_is_for_the_caller_alone(
+    rows: int, is_shared: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(jobs, "PLAN", 1 << 22)
+    trace = Trace()
+    x, w = (trace.apply(LEAF, shape=s, dtype="float32") for s in ((rows, 128), (128, 128)))
+    plan = Plan([trace.xp.exp(trace.xp.matmul(x, w)) * 2], passes.FAST)
+    for leaf in plan.leaves.values():
+        leaf[...] = 0.01
+    shared: list[int] = []
+    monkeypatch.setattr(Team, "share", lambda team, *job: shared.append(1))
+    plan.run()
+    assert bool(shared) == is_shared

@@ -31,6 +31,7 @@ CLASSES = np.arange(32)
 def small(monkeypatch: pytest.MonkeyPatch) -> None:
     """Every job is worth a thread, also one that sleeps."""
     monkeypatch.setattr(jobs, "PART", 1)
+    monkeypatch.setattr(jobs, "PLAN", 0)
     monkeypatch.setattr(jobs, "WAKE", 1)
 
 

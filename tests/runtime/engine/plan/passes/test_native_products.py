@@ -136,6 +136,7 @@ def test_nothing_beyond_an_array_is_touched(
 ) -> None:
     """Pages before and after each array may not be read: reading would end the process."""
     monkeypatch.setattr(jobs, "PART", 1)
+    monkeypatch.setattr(jobs, "PLAN", 0)
     limited(count)
     if packed:
         monkeypatch.setattr(MODULE, "PAGE", 1)
@@ -192,6 +193,7 @@ def test_the_number_of_threads_changes_no_bit(
 ) -> None:
     monkeypatch.setattr(jobs, "WAKE", 1)
     monkeypatch.setattr(jobs, "PART", 1)
+    monkeypatch.setattr(jobs, "PLAN", 0)
     product = Product(a, b, turned=turned)
     found = []
     for count in (1, 2, 3, 7):

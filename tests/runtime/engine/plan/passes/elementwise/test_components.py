@@ -80,6 +80,7 @@ def test_sums_over_every_axis() -> None:
 def test_rows_are_shared_by_threads(number: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(jobs, "WAKE", 1)
     monkeypatch.setattr(jobs, "PART", 1)
+    monkeypatch.setattr(jobs, "PLAN", 0)
     outcomes = []
     for count in (1, number):
         trace = Trace()

@@ -103,6 +103,7 @@ def test_long_rows_are_shared_by_threads(number: int, monkeypatch: pytest.Monkey
     """Each has scratch memory of its own."""
     monkeypatch.setattr(jobs, "WAKE", 1)
     monkeypatch.setattr(jobs, "PART", 1)
+    monkeypatch.setattr(jobs, "PLAN", 0)
     trace = Trace()
     x, classes = leaf(trace, 9, 5000), leaf(trace, 9, dtype="int64")
     rng = np.random.default_rng(0)

@@ -71,6 +71,7 @@ def small(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(module, name, size)
     monkeypatch.setattr(jobs, "WAKE", 1)
     monkeypatch.setattr(jobs, "PART", 1)
+    monkeypatch.setattr(jobs, "PLAN", 0)
 
 
 def run(outputs: list[Value], numbers: dict[Value, Any], *which: Any) -> list[Any]:

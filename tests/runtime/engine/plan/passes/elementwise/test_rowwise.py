@@ -137,6 +137,7 @@ def test_no_number_is_no_number_in_its_row_alone() -> None:
 def test_rows_are_shared_by_threads(number: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(jobs, "WAKE", 1)
     monkeypatch.setattr(jobs, "PART", 1)
+    monkeypatch.setattr(jobs, "PLAN", 0)
     trace = Trace()
     x = leaf(trace, 3, 7, 64)
     y = trace.xp.softmax(x, -1) * 3

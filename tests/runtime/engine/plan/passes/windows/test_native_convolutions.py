@@ -147,6 +147,7 @@ def test_results_do_not_depend_on_the_number_of_threads(
 ) -> None:
     monkeypatch.setattr(jobs, "WAKE", 1)
     monkeypatch.setattr(jobs, "PART", 1)
+    monkeypatch.setattr(jobs, "PLAN", 0)
     three = Three(3, 2, 9, (12, 20), Geometry((3, 3), (1, 2), ((1, 1), (1, 1))), groups=2)
     found = []
     for number in (1, 2, 7):

@@ -165,6 +165,7 @@ def test_results_do_not_depend_on_the_number_of_threads(
 ) -> None:
     monkeypatch.setattr(jobs, "WAKE", 1)
     monkeypatch.setattr(jobs, "PART", 1)
+    monkeypatch.setattr(jobs, "PLAN", 0)
     pooled = Pooled("max_pool", (3, 5, 8, 20), window=(2, 2), stride=(2, 2))
     given = (np.random.default_rng(0).standard_normal(9999).astype(np.float32),) * 2
     expected = pooled.run(given)

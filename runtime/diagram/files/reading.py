@@ -254,7 +254,7 @@ class _Ports:
             raise Flaw(path, f"A wire joins two ports: {error}.", expected="block.port") from None
 
     def _port(self, text: str, path: Path) -> PortName:
-        name, _, port = text.partition(".")
+        name, port = PortName.parse(text)
         block, known = self._blocks.get(name), self._ports.get(port)
         if block is not None and known is not None:
             return PortName(block, known)

@@ -23,6 +23,10 @@ if TYPE_CHECKING:
 SIZE = (180, 120)
 _MARGIN = 12
 _PAD = 8.0
+_SMALLEST = 1.5
+"""Least width and height of a block, px."""
+_AROUND = 3
+"""How far around an area blocks are looked for that are drawn larger than they are, px."""
 _FEW = 64
 """Moved blocks, up to which only their surroundings are drawn anew."""
 
@@ -132,31 +136,32 @@ class MiniMap(QWidget):
     def _blocks(self, bounds: Floats) -> QPixmap:
         """The blocks, redrawn when the page, the theme or the screen changes."""
         view, ratio = self._canvas.view, self.devicePixelRatioF()
-        key = (view.scene, view.scene.slots, view.scene.page.styles, view.theme.name, ratio)
+        looks = view.scene.slots, view.scene.page.styles, view.theme.name
+        key = (view.scene, *looks, bounds.tolist(), ratio)
         version = view.scene.version
         if self._picture is None or (key, version) != (self._drawn, self._version):
-            rects = self._rects_on_map(bounds)
-            area = self._changed(rects) if key == self._drawn and ratio.is_integer() else None
+            rects, is_known = view.scene.rects, key == self._drawn and ratio.is_integer()
+            area = self._changed(rects, bounds) if is_known else None
             if area is None or self._picture is None:
                 self._picture = QPixmap(round(SIZE[0] * ratio), round(SIZE[1] * ratio))
                 self._picture.setDevicePixelRatio(ratio)
                 area = QRegion(self.rect())
-            self._drawn, self._version, self._rects = key, version, rects
+            self._drawn, self._version, self._rects = key, version, rects.copy()
             with QPainter(self._picture) as painter:
                 painter.setClipRegion(area)
                 painter.fillRect(self.rect(), QColor(view.theme.surface))
-                self._draw_blocks(painter, rects, area.boundingRect())
+                self._draw_blocks(painter, bounds, area.boundingRect())
         return self._picture
 
-    def _rects_on_map(self, bounds: Floats) -> Floats:
-        """Left, top, width, height of each block (n, 4) on the map."""
+    def _on_map(self, rects: Floats, bounds: Floats) -> Floats:
+        """Left, top, width, height on the map (k, 4) of blocks at ``rects`` (k, 4)."""
         scale, corner = self._scale(bounds)
-        rects: Floats = self._canvas.view.scene.rects * scale
-        rects[:, :2] += corner
-        rects[:, 2:] = np.maximum(rects[:, 2:], 1.5)
-        return rects
+        found: Floats = rects * scale
+        found[:, :2] += corner
+        found[:, 2:] = np.maximum(found[:, 2:], _SMALLEST)
+        return found
 
-    def _changed(self, rects: Floats) -> QRegion | None:
+    def _changed(self, rects: Floats, bounds: Floats) -> QRegion | None:
         """The area in which blocks have moved since the picture was drawn; None if many have."""
         if len(rects) != len(self._rects):
             return None
@@ -165,29 +170,32 @@ class MiniMap(QWidget):
             differ |= now != before
         if np.count_nonzero(differ) > _FEW:
             return None
-        region = QRegion()
-        for x, y, w, h in np.concatenate([rects[differ], self._rects[differ]]).tolist():
+        region, both = QRegion(), np.concatenate([rects[differ], self._rects[differ]])
+        for x, y, w, h in self._on_map(both, bounds).tolist():
             region += QRectF(x, y, w, h).adjusted(-1.0, -1.0, 1.0, 1.0).toAlignedRect()
         return region
 
-    def _draw_blocks(self, painter: QPainter, rects: Floats, area: QRect) -> None:
-        """Draw the blocks at ``rects`` (n, 4) that touch an area."""
-        view = self._canvas.view
+    def _draw_blocks(self, painter: QPainter, bounds: Floats, area: QRect) -> None:
+        """Draw the blocks that touch an area."""
+        view, scene_rects = self._canvas.view, self._canvas.view.scene.rects
         if view.scene.slots is not self._slots:  # whose blocks are of the same types
             self._slots = view.scene.slots
             names = [type(block).family for block in view.scene.blocks]
             self._families, self._family = np.unique(np.array(names, str), return_inverse=True)
-        sides = (area.x(), area.y(), area.x() + area.width(), area.y() + area.height())
-        near = overlapping(rects, np.array(sides, np.float64))
+        scale, corner = self._scale(bounds)
+        sides = area.adjusted(-_AROUND, -_AROUND, _AROUND, _AROUND).getCoords()
+        near = overlapping(scene_rects, (np.array(sides) - np.tile(corner, 2)) / scale)
+        rects = self._on_map(scene_rects[near], bounds)
         painter.setPen(Qt.PenStyle.NoPen)
         for number, family in enumerate(self._families):
             painter.setBrush(view.theme.border(str(family)))
-            draw_rects(painter, rects[near[self._family[near] == number]])
+            draw_rects(painter, rects[self._family[near] == number])
         for name, style in view.scene.page.styles.items():
             chosen = shades(view.theme, style.colour)
             if chosen is not None and name in view.scene.index:
                 painter.setBrush(chosen.edge)
-                draw_rects(painter, rects[[view.scene.index[name]]])
+                place = scene_rects[[view.scene.index[name]]]
+                draw_rects(painter, self._on_map(place, bounds))
         painter.setPen(QPen(QColor(view.theme.hairline), 1.0))
         painter.setBrush(Qt.BrushStyle.NoBrush)
         painter.drawRect(QRectF(0.5, 0.5, SIZE[0] - 1.0, SIZE[1] - 1.0))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from itertools import compress
-from operator import is_, is_not
+from operator import is_not
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 if TYPE_CHECKING:
@@ -79,7 +79,7 @@ def changed_keys(before: Mapping[K, V], after: Mapping[K, V]) -> list[K]:
     """The keys of entries that are other objects, or that only one of the two has."""
     if before is after:
         return []
-    if len(before) == len(after) and all(map(is_, before, after)):  # in the same order
+    if len(before) == len(after) and [*before] == [*after]:  # in the same order
         return list(compress(before, map(is_not, before.values(), after.values())))
     changed = list(compress(before, map(is_not, map(after.get, before), before.values())))
     gone = sum(key not in after for key in changed)

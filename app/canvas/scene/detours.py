@@ -13,6 +13,7 @@ import numpy as np
 
 from app.canvas.scene.arrays import NO_INDICES
 from app.canvas.scene.obstacles import LONGEST, REACH, Obstacles
+from app.canvas.scene.places import overlapping
 from app.canvas.scene.routes import ALIKE, square
 
 if TYPE_CHECKING:
@@ -231,10 +232,8 @@ def _within(rects: Floats, ends: Floats) -> Indices:
     """The blocks near the wires with these ends (k, 4)."""
     if not len(ends):
         return NO_INDICES
-    left, top = ends.reshape(-1, 2).min(axis=0) - REACH
-    right, bottom = ends.reshape(-1, 2).max(axis=0) + REACH
-    x, y, w, h = rects.T
-    return np.flatnonzero((x < right) & (y < bottom) & (x + w > left) & (y + h > top))
+    low, high = ends.reshape(-1, 2).min(axis=0) - REACH, ends.reshape(-1, 2).max(axis=0) + REACH
+    return overlapping(rects, np.concatenate([low, high]))
 
 
 def _changed(before: Floats, after: Floats) -> Floats:

@@ -28,7 +28,7 @@ from app.canvas.scene.members.slots import (
 from app.canvas.scene.moving.moved_wires import MovedWires
 from app.canvas.scene.moving.moves import Moves, have_others_changed, moves_of
 from app.canvas.scene.obstacles import clearance
-from app.canvas.scene.places import around, corners_of, note_rect
+from app.canvas.scene.places import around, corners_of, crossing, note_rect, overlapping
 from app.canvas.scene.routes import RouteArrays, shrunk
 
 if TYPE_CHECKING:
@@ -39,6 +39,7 @@ if TYPE_CHECKING:
 PORT_RADIUS = 4.0
 OVERHANG = 12.0
 """How far ports and badges extend beyond a block, scene units."""
+_AROUND = np.array([-OVERHANG, -OVERHANG, OVERHANG, OVERHANG])
 LANE_MARGIN = 42.0
 """How far a wire's lanes (at most four) and their labels are from its curve, scene units."""
 
@@ -200,18 +201,11 @@ class Scene(Members):
 
     def blocks_in(self, area: Floats) -> Indices:
         """Blocks that touch ``area`` (left, top, right, bottom), ports included."""
-        x, y, w, h = self.rects.T
-        left, top, right, bottom = area
-        return np.flatnonzero(
-            (x < right + OVERHANG) & (x + w > left - OVERHANG)
-            & (y < bottom + OVERHANG) & (y + h > top - OVERHANG)
-        )  # fmt: skip
+        return overlapping(self.rects, area + _AROUND)
 
     def wires_in(self, area: Floats) -> Indices:
         """Wires whose bounds touch ``area`` (left, top, right, bottom)."""
-        left, top, right, bottom = area
-        x0, y0, x1, y1 = self.wire_bounds.T
-        return np.flatnonzero((x0 < right) & (x1 > left) & (y0 < bottom) & (y1 > top))
+        return crossing(self.wire_bounds, area)
 
     def courses(self, wires: Indices) -> Iterator[tuple[Indices, Courses]]:
         """``wires`` grouped by kind and by number of waypoints, each group with its courses."""

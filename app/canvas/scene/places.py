@@ -45,6 +45,17 @@ def note_rect(note: Note) -> tuple[float, float, float, float]:
 
 def overlapping(rects: Floats, area: Floats) -> Indices:
     """Which of ``rects`` (n, 4: left, top, width, height) touch ``area`` (its four sides)."""
-    x, y, w, h = rects.T
     left, top, right, bottom = area
-    return np.flatnonzero((x < right) & (x + w > left) & (y < bottom) & (y + h > top))
+    some = np.flatnonzero((rects[:, 0] < right) & (rects[:, 0] + rects[:, 2] > left))
+    _, y, _, h = rects[some].T  # of a large page few are level with the area
+    found: Indices = some[(y < bottom) & (y + h > top)]
+    return found
+
+
+def crossing(sides: Floats, area: Floats) -> Indices:
+    """Which of ``sides`` (n, 4: left, top, right, bottom) touch ``area`` (its four sides)."""
+    left, top, right, bottom = area
+    some = np.flatnonzero((sides[:, 0] < right) & (sides[:, 2] > left))
+    _, y0, _, y1 = sides[some].T
+    found: Indices = some[(y0 < bottom) & (y1 > top)]
+    return found

@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from contextvars import ContextVar
+from contextvars import Context, ContextVar
 from math import prod
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -41,6 +41,9 @@ processors may take longer than the work.
 
 MULTIPLICATIONS = 16
 """Multiplications of a product or convolution that count as much as an element."""
+
+OPERATIONS = 8
+"""Elementwise operations, most of which are in regions, that count as much as an element."""
 
 EACH = 4
 """Parts for each thread, where cutting costs nothing: who is late leaves more to the others."""
@@ -99,9 +102,13 @@ _is_alone: ContextVar[bool] = ContextVar("alone", default=False)
 
 
 @contextmanager
-def planned(tasks: Iterable[Task]) -> Iterator[None]:
-    """Within, jobs are for the caller alone if all that the tasks compute is too little."""
-    token = _is_alone.set(sum(work_of(x) for task in tasks for x in task.covers) < PLAN)
+def planned(tasks: Iterable[Task], runs: Context) -> Iterator[None]:
+    """Within, and in the context of the runs, jobs are for the caller alone if all that the tasks
+    compute is too little.
+    """
+    is_alone = sum(work_of(x) for task in tasks for x in task.covers) < PLAN
+    runs.run(_is_alone.set, is_alone)
+    token = _is_alone.set(is_alone)
     try:
         yield
     finally:
@@ -118,7 +125,7 @@ def work_of(value: Value) -> int:
         return some.size * prod(inputs[1].shape[1:]) // MULTIPLICATIONS
     if value.primitive is CONV2D_W:
         return inputs[1].size * prod(value.shape[1:]) // MULTIPLICATIONS
-    return value.size
+    return value.size // OPERATIONS if value.primitive.elementwise else value.size
 
 
 def most(work: int) -> int:

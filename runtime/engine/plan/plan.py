@@ -121,7 +121,7 @@ class Plan:
             memory = Memory(self._arrays, placed)
             tasks = self._given_away(tasks, kept - placed.keys(), memory)
             working = memory.allot(tasks, kept - self._fresh.keys())
-            with planned(tasks):
+            with planned(tasks, self._silent):
                 for task in (*working, *self._copies(places)):
                     steps = task.bind(self._arrays)
                     task.release()

@@ -157,14 +157,20 @@ def test_jobs_one_after_another_from_several_threads_lose_nothing() -> None:
             done.result()
 
 
-@pytest.mark.parametrize(("rows", "is_shared"), [(64, False), (4096, True)])
+@pytest.mark.parametrize(
+    ("rows", "powers", "is_shared"), [(64, 1, False), (4096, 1, True), (512, 60, False)]
+)
 def test_a_plan_of_little_work_is_for_the_caller_alone(
-    rows: int, is_shared: bool, monkeypatch: pytest.MonkeyPatch
+    rows: int, powers: int, is_shared: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """Many operations on each element are one region, which takes little longer than one does."""
     monkeypatch.setattr(jobs, "PLAN", 1 << 22)
     trace = Trace()
     x, w = (trace.apply(LEAF, shape=s, dtype="float32") for s in ((rows, 128), (128, 128)))
-    plan = Plan([trace.xp.exp(trace.xp.matmul(x, w)) * 2], passes.FAST)
+    y = trace.xp.matmul(x, w)
+    for _ in range(powers):
+        y = trace.xp.square(y) * 2
+    plan = Plan([y], passes.FAST)
     for leaf in plan.leaves.values():
         leaf[...] = 0.01
     shared: list[int] = []

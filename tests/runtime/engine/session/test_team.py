@@ -90,7 +90,11 @@ def test_a_run_that_is_cancelled_leaves_the_threads_to_others() -> None:
     expected = session.backward()
     for most in range(1, 6):
         asked = itertools.count()
-        with pytest.raises(Interrupted), interruptible(lambda: next(asked) >= most):  # noqa: B023
+
+        def is_enough(asked: itertools.count[int] = asked, most: int = most) -> bool:
+            return next(asked) >= most
+
+        with pytest.raises(Interrupted), interruptible(is_enough):
             session.backward()
         assert same(session.backward(), expected)
 

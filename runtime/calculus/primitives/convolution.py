@@ -29,6 +29,9 @@ Places: TypeAlias = tuple[Any, ...]
 LONG = 128
 """Places of a window in an image from which a product for it alone is fast."""
 
+FEW = 1 << 11
+"""Weights of which each image may have a gradient of its own, before all are added up."""
+
 
 class Geometry(NamedTuple):
     """How a window moves over an image: all in elements, (rows, columns)."""
@@ -136,7 +139,7 @@ def fill_columns(x: Any, columns: Any, geometry: Geometry) -> None:
 
 
 def convolve(columns: Any, w: Any, out: Any, groups: int) -> None:
-    """``out = w · columns``, one product a group, or one for each image that lies so already."""
+    """``out = w · columns``, one product a group, or one for each image if it is large."""
     for rows, part in _groups(columns, w.shape[0], groups):
         weights, results = _as_rows(w[rows]), _matrices(out[:, rows])
         if _apart(part):
@@ -150,7 +153,9 @@ def weight_gradient(columns: Any, g: Any, out: Any, groups: int) -> None:
     """``out = Σ g · columnsᵀ`` over the images: the transpose of ``convolve`` in w."""
     for rows, part in _groups(columns, out.shape[0], groups):
         gradients = _matrices(g[:, rows])
-        if _apart(part):
+        if _apart(part) and gradients.shape[1] * len(part) <= FEW:
+            products = np.matmul(gradients, part.transpose(1, 2, 0)).sum(0)
+        elif _apart(part) and not part.flags.c_contiguous:
             products = np.matmul(gradients[0], part[:, 0].T)
             for image in range(1, len(gradients)):
                 products += np.matmul(gradients[image], part[:, image].T)
@@ -170,8 +175,8 @@ def _groups(columns: Any, filters: int, groups: int) -> Iterator[tuple[slice, An
 
 
 def _apart(columns: Any) -> bool:
-    """Whether the columns of each image are better multiplied alone than copied beside others."""
-    return columns.shape[2] >= LONG and not columns.flags.c_contiguous
+    """Whether the columns of each image are enough for a product of their own."""
+    return bool(columns.shape[2] >= LONG)
 
 
 def _matrices(images: Any) -> Any:

@@ -29,7 +29,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tests.benchmarks.engine import networks, tables
+from tests.benchmarks.engine import networks, simulations, tables
 from tests.benchmarks.engine.servers import Server, serve
 from tests.benchmarks.engine.systems import OURS, SYSTEMS
 from tests.benchmarks.training.turns import FEWEST, Samples, summary
@@ -52,6 +52,10 @@ WORKS: dict[str, Callable[[], Workload]] = {
     "classes": tables.classes,
     "contrastive": tables.contrastive,
     "groups": networks.grouped,
+    "kernel": simulations.kernel,
+    "heat": simulations.heat,
+    "pendulums": simulations.pendulums,
+    "powers": simulations.powers,
 }
 TOLERANCE = 2e-4
 """The largest difference of gradients, as a share of their largest element."""
@@ -61,6 +65,8 @@ SAMPLE = 0.02
 """Seconds that one sample lasts at least."""
 SAMPLE_OF_THREADS = 0.2
 """The same with several threads, which are woken slowly until they have worked a while."""
+PAUSE = 0.25
+"""Seconds before such a sample: threads of libraries go on waiting for work on the processors."""
 
 
 def difference(folder: str, system: str) -> float:
@@ -109,6 +115,7 @@ def measure(name: str, pythons: Mapping[str, str], seconds: float, threads: int)
         end = time.perf_counter() + seconds * len(servers)
         while time.perf_counter() < end or min(map(len, samples.values())) < FEWEST:
             for system in shuffled.sample(list(servers), len(servers)):
+                time.sleep(0 if threads == 1 else PAUSE)
                 samples[system].append(servers[system].take(counts[system]))
         for server in servers.values():
             server.end()

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from runtime.engine.plan.jobs import divided
 from runtime.engine.plan.native.machine import frame, vector
-from runtime.engine.plan.native.pooling import POOL, SPREAD, Window, planes, pool, spread
+from runtime.engine.plan.native.windows.pooling import POOL, SPREAD, Window, planes, pool, spread
 
 if TYPE_CHECKING:
     from runtime.engine.plan.native import Kernel

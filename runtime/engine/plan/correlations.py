@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from runtime.engine.plan.jobs import divided
-from runtime.engine.plan.native.convolution import CORRELATION, Tile, correlation, tile_for
 from runtime.engine.plan.native.machine import frame
+from runtime.engine.plan.native.windows.convolution import CORRELATION, Tile, correlation, tile_for
 
 if TYPE_CHECKING:
     from runtime.engine.plan.rows import Phase, Rows

@@ -22,8 +22,8 @@ from runtime.engine.plan.copies import copying, interleaving
 from runtime.engine.plan.correlations import EACH, correlate, rounding, wide
 from runtime.engine.plan.graph import Graph
 from runtime.engine.plan.jobs import divided
-from runtime.engine.plan.native.convolution import PRODUCTS, products, tile_for
 from runtime.engine.plan.native.machine import frame
+from runtime.engine.plan.native.windows.convolution import PRODUCTS, products, tile_for
 from runtime.engine.plan.rows import Phase, Rows, forward, transposed
 from runtime.engine.plan.tasks import Arrays, PlainTask, Step, Task
 

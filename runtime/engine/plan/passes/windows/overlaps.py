@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 from runtime.engine.plan.copies import are_planes, copying, on_planes
 from runtime.engine.plan.memory import allocate
 from runtime.engine.plan.native.machine import frame, vector
-from runtime.engine.plan.native.overlaps import AROUND, WINNERS, Around, around, winners
-from runtime.engine.plan.native.pooling import Window, planes
+from runtime.engine.plan.native.windows.overlaps import AROUND, WINNERS, Around, around, winners
+from runtime.engine.plan.native.windows.pooling import Window, planes
 from runtime.engine.plan.rows import Axis, Phase, transposed
 from runtime.engine.plan.tasks import Arrays, Step, Task
 

@@ -22,7 +22,7 @@ from runtime.engine.plan import native
 from runtime.engine.plan.copies import are_planes, on_planes
 from runtime.engine.plan.graph import Graph
 from runtime.engine.plan.native.machine import frame, vector
-from runtime.engine.plan.native.pooling import (
+from runtime.engine.plan.native.windows.pooling import (
     POOL,
     SHARES,
     SPREAD,

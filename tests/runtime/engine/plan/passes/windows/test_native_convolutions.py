@@ -13,7 +13,7 @@ from runtime.calculus.primitives.base import LEAF
 from runtime.calculus.primitives.convolution import Geometry
 from runtime.engine.plan import jobs, passes, threads
 from runtime.engine.plan.native import machine
-from runtime.engine.plan.native.convolution import correlation
+from runtime.engine.plan.native.windows.convolution import correlation
 from runtime.engine.plan.passes.windows.native_convolutions import (
     ConvolutionTask,
     ImageGradientTask,

@@ -1,0 +1,1 @@
+"""Machine code for windows that move over images: convolution and pooling."""

@@ -72,6 +72,21 @@ class Assembly:
         place = self._at(address, index * self.bytes)
         return self.everywhere(self.element, self.put(f"load {self.element}, ptr {place}"))
 
+    def copy(self, source: str, target: str) -> None:
+        """Copy one element from an address to another."""
+        found = self.put(f"load {self.element}, ptr {self._at(source)}")
+        self.store_element(found, target)
+
+    def store_element(self, element: str, address: str) -> None:
+        """Write one element."""
+        self._lines.append(f"store {self.element} {element}, ptr {self._at(address)}")
+
+    def total(self, vector: str) -> str:
+        """The sum of the elements of a vector, added in pairs."""
+        name = f"llvm.vector.reduce.fadd.{self._suffix}"
+        operands = f"{self.element} {number(-0.0, self._dtype)}", f"{self.vector} {vector}"
+        return self._call(self.element, name, *operands, how="reassoc ")
+
     def everywhere(self, kind: str, number: str) -> str:
         """A vector of equal elements."""
         vector = f"<{self.lanes} x {kind}>"
@@ -265,9 +280,9 @@ class Assembly:
         place = self.put(f"inttoptr i64 {address} to ptr")
         return self.put(f"getelementptr i8, ptr {place}, i64 {offset}") if offset else place
 
-    def _call(self, kind: str, name: str, *operands: str) -> str:
+    def _call(self, kind: str, name: str, *operands: str, how: str = "") -> str:
         self._declare(kind, name, operands)
-        return self.put(f"call {kind} @{name}({', '.join(operands)})")
+        return self.put(f"call {how}{kind} @{name}({', '.join(operands)})")
 
     def _run(self, name: str, *operands: str) -> None:
         self._declare("void", name, operands)

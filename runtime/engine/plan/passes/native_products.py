@@ -3,7 +3,8 @@
 For processors with registers of 16 float32: there a library of products leaves time on the table,
 as it packs both operands, and cuts the result into tiles of one size. A product takes terms in an
 order of its own, the same for all elements and whatever the number of threads, so results differ
-from the library's by rounding.
+from the library's by rounding. Where there are few rows, as of an example or some that go through a
+large layer, or few terms, as in the gradient of its weights then, see ``few_rows``.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ from runtime.engine.plan import native
 from runtime.engine.plan.jobs import ROOM, Call, Job, cuts
 from runtime.engine.plan.native import machine
 from runtime.engine.plan.native.product import PRODUCT, VECTORS, Form, product, scratch_bytes
+from runtime.engine.plan.passes.few_rows import FewRows, FewTerms
 from runtime.engine.plan.tasks import Arrays, PlainTask, Step, Task
 
 if TYPE_CHECKING:
@@ -32,6 +34,19 @@ Array = NDArray[Any]
 LARGE = 1 << 18
 """Multiplications in one matrix from which machine code is faster where it must turn the right
 operand; where not, it takes more of them.
+"""
+
+FEWEST = 16
+"""Rows, and terms, from which such machine code is faster."""
+
+MOST = 1 << 16
+"""Elements of the largest matrix from which machine code for fewer rows or terms is faster; see
+also ``_is_quick``.
+"""
+
+HUGE = 1 << 21
+"""Elements of a matrix from which code for few rows is faster also for a single row, and for more
+of them where nothing need be turned, as it fetches ahead.
 """
 
 NARROW = 32
@@ -81,14 +96,37 @@ def _fits(task: PlainTask) -> bool:
     left, right = (x.shape for x in task.inputs)
     if len(left) < 2 or len(right) < 2:
         return False
-    return may_be_faster(task.value.dtype, left[-2], left[-1], right[-1])
+    size = left[-2], left[-1], right[-1]
+    if len(left) == len(right) == 2 and (_has_few_rows(*size) or _has_few_terms(*size)):
+        return _is_supported(task.value.dtype)
+    return may_be_faster(task.value.dtype, *size)
 
 
 def may_be_faster(dtype: str, rows: int, terms: int, columns: int) -> bool:
     """Whether machine code may be faster at a product: there is a compiler, and much to do."""
-    is_large = rows >= 16 and columns >= 8 and terms >= 16 and rows * columns * terms >= LARGE
+    is_large = _is_wide(rows, terms, columns) and rows * columns * terms >= LARGE
+    return is_large and _is_supported(dtype)
+
+
+def _is_wide(rows: int, terms: int, columns: int) -> bool:
+    """Whether there are as many of each as tiles need."""
+    return rows >= FEWEST and columns >= 8 and terms >= FEWEST
+
+
+def _is_supported(dtype: str) -> bool:
     floats = dtype in ("float32", "float64")
-    return is_large and floats and native.installed() and machine.lanes() >= WIDE
+    return floats and native.installed() and machine.lanes() >= WIDE
+
+
+def _has_few_rows(rows: int, terms: int, columns: int) -> bool:
+    """Whether the left operand has too few rows for tiles, and the right one is large."""
+    least = HUGE if rows == 1 else MOST
+    return 0 < rows < FEWEST and columns >= FEWEST and terms * columns >= least
+
+
+def _has_few_terms(rows: int, terms: int, columns: int) -> bool:
+    """Whether few terms make up each element of a large result."""
+    return 0 < terms < FEWEST and rows >= FEWEST and columns >= FEWEST and rows * columns >= MOST
 
 
 class ProductTask(PlainTask):
@@ -122,17 +160,33 @@ def multiplying(left: Array, right: Array, out: Array) -> Step:
     if not _is_along(out, -1):
         return partial(np.matmul, left, right, out)
     filling = _filling(left, right, out.shape)
-    return filling.into(out) if isinstance(filling, Multiplication) else partial(filling, out)
+    return partial(filling, out) if isinstance(filling, partial) else filling.into(out)
 
 
-def _filling(left: Array, right: Array, shape: Shape) -> Callable[[Array], None]:
+def _filling(
+    left: Array, right: Array, shape: Shape
+) -> Multiplication | FewRows | FewTerms | partial[None]:
     """Machine code, or numpy where elements of the operands lie irregularly, or where it is as
     fast.
     """
+    size = left.shape[-2], left.shape[-1], right.shape[-1]
+    if left.ndim == right.ndim == 2:
+        is_huge = right.size >= HUGE and len(left) <= 2 * FEWEST and _is_along(right, -1)
+        is_slow = _has_few_rows(*size) and not _is_quick(left, right)
+        if (is_huge or is_slow) and (_is_along(right, -1) or _is_along(right, -2)):
+            return FewRows(left, right)
+        if _has_few_terms(*size):
+            return FewTerms(left, right)
     regular = all(_is_along(x, -1) or _is_along(x, -2) for x in (left, right))
-    if not regular or (_is_along(right, -1) and not _is_worthwhile(left, right)):
+    is_quick = _is_along(right, -1) and not _is_worthwhile(left, right)
+    if not regular or not _is_wide(*size) or is_quick:
         return partial(np.matmul, left, right)
     return Multiplication(left, right, shape)
+
+
+def _is_quick(left: Array, right: Array) -> bool:
+    """Whether the library has quick code for few rows, as it has for matrices of such a size."""
+    return right.size < 2 * MOST and (_is_along(right, -1) or len(left) < 6)
 
 
 def _is_worthwhile(left: Array, right: Array) -> bool:

@@ -17,7 +17,8 @@ from runtime.calculus import Trace, Value
 from runtime.calculus.primitives.base import LEAF
 from runtime.engine.plan import jobs, passes, threads
 from runtime.engine.plan.jobs import Job
-from runtime.engine.plan.passes.native_products import Multiplication, ProductTask
+from runtime.engine.plan.passes.few_rows import FewRows, FewTerms
+from runtime.engine.plan.passes.native_products import Multiplication, ProductTask, multiplying
 from runtime.engine.plan.plan import Plan
 
 pytest.importorskip("llvmlite")
@@ -34,6 +35,7 @@ def eager(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(MODULE, "LARGE", 1)
     monkeypatch.setattr(MODULE, "WIDE", 1)
     monkeypatch.setattr(MODULE, "NARROW", 1)
+    monkeypatch.setattr(MODULE, "MOST", 1)
     monkeypatch.setattr(MODULE, "CHUNK", 40)
     monkeypatch.setattr(MODULE, "BLOCK", 2 * 16 * 40 * 4)
 
@@ -91,19 +93,22 @@ def tasks(plan: Plan) -> set[type]:
 def is_code(plan: Plan) -> bool:
     """Whether the only step is machine code."""
     ((step, _),) = plan.parts
-    return isinstance(step, Job)
+    return isinstance(getattr(step, "func", step), Job | FewRows | FewTerms)
 
 
 TURNED = [(False, False), (False, True), (True, False), (True, True)]
 
 
 SIZES = [(16, 16, 32), (16, 70, 150), (27, 41, 33), (40, 97, 64), (50, 30, 10), (131, 200, 45)]
+FEW = [(2, 70, 150), (5, 600, 41), (8, 17, 1100), (15, 64, 1024), (13, 1024, 33), (200, 5, 45),
+       (17, 1, 600), (20, 15, 512), (64, 7, 16)]  # fmt: skip
+"""Few rows, or few terms."""
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 @pytest.mark.parametrize("packed", [False, True], ids=["there", "packed"])
 @pytest.mark.parametrize("turned", TURNED, ids=["nn", "nt", "tn", "tt"])
-@pytest.mark.parametrize("size", SIZES, ids=str)
+@pytest.mark.parametrize("size", [*SIZES, *FEW], ids=str)
 def test_products_are_those_of_numpy(
     size: tuple[int, int, int],
     turned: tuple[bool, bool],
@@ -152,6 +157,32 @@ def test_nothing_beyond_an_array_is_touched(
         np.testing.assert_allclose(out, numbers[0] @ numbers[1], rtol=1e-4, atol=1e-4)
 
 
+@pytest.mark.skipif(sys.platform != "linux", reason="protects pages as Linux does")
+@pytest.mark.parametrize("at_end", [False, True], ids=["start", "end"])
+@pytest.mark.parametrize("turned", TURNED, ids=["nn", "nt", "tn", "tt"])
+@pytest.mark.parametrize("count", [1, 3])
+def test_nothing_beyond_few_rows_is_touched(
+    count: int,
+    turned: tuple[bool, bool],
+    at_end: bool,
+    limited: Callable[[int], None],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(jobs, "PART", 1)
+    monkeypatch.setattr(jobs, "PLAN", 0)
+    limited(count)
+    rng = np.random.default_rng(0)
+    for rows, terms, columns in FEW:
+        shapes = [(rows, terms), (terms, columns), (rows, columns)]
+        numbers = [rng.standard_normal(s).astype(np.float32) for s in shapes]
+        left, right, out = (
+            guarded(x.T, at_end).T if is_turned else guarded(x, at_end)
+            for x, is_turned in zip(numbers, (*turned, False), strict=True)
+        )
+        (FewRows if rows < 16 else FewTerms)(left, right)(out)
+        np.testing.assert_allclose(out, numbers[0] @ numbers[1], rtol=1e-4, atol=1e-4)
+
+
 def guarded(x: Array, at_end: bool) -> Array:
     """A copy that begins after a page that may not be touched, or ends before one."""
     page = mmap.PAGESIZE
@@ -181,8 +212,11 @@ def test_stacks_of_matrices_repeat_what_is_broadcast(b: tuple[int, ...]) -> None
         ((203, 60), (60, 70), (True, False)),
         ((90, 50), (50, 180), (False, True)),
         ((17, 50), (50, 400), (True, True)),
+        ((6, 90), (90, 2100), (False, False)),
+        ((14, 90), (90, 210), (False, True)),
+        ((60, 6), (6, 250), (False, False)),
     ],
-    ids=["several", "tall", "from columns", "turned", "wide"],
+    ids=["several", "tall", "from columns", "turned", "wide", "few", "few turned", "few terms"],
 )
 def test_the_number_of_threads_changes_no_bit(
     a: tuple[int, ...],
@@ -204,9 +238,13 @@ def test_the_number_of_threads_changes_no_bit(
     assert all(np.array_equal(x, found[0]) for x in found)
 
 
-def test_a_result_in_new_memory_stays_as_it_was(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("size", [(30, 60, 100), (5, 60, 100), (60, 1, 100)], ids=str)
+def test_a_result_in_new_memory_stays_as_it_was(
+    size: tuple[int, int, int], monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr("runtime.engine.plan.plan.WORTH_GIVING", 1)
-    product = Product((30, 60), (60, 100))
+    rows, terms, columns = size
+    product = Product((rows, terms), (terms, columns))
     plan = Plan([product.value], (passes.native_products,))
     found = [product.assert_right(plan, seed) for seed in range(4)]
     copies = [x.copy() for x in found]
@@ -242,12 +280,51 @@ def test_a_result_that_overwrites_an_operand_is_left_to_numpy() -> None:
 
 
 @pytest.mark.parametrize("sizes", [(15, 64, 64), (64, 15, 64), (64, 64, 7)], ids=str)
-def test_narrow_products_are_left_to_numpy(sizes: tuple[int, int, int]) -> None:
+def test_narrow_products_are_left_to_numpy(
+    sizes: tuple[int, int, int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(MODULE, "MOST", 1 << 14)
     rows, terms, columns = sizes
     product = Product((rows, terms), (terms, columns))
     plan = Plan([product.value], (passes.native_products,))
     assert ProductTask not in tasks(plan)
     product.assert_right(plan)
+
+
+@pytest.mark.parametrize(("rows", "turned", "by_code"),
+                         [(1, False, False), (1, True, False), (5, False, False), (5, True, False),
+                          (6, True, True), (15, False, False), (20, False, True)])  # fmt: skip
+def test_few_rows_by_a_small_matrix_are_left_to_numpy(
+    rows: int, turned: bool, by_code: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(MODULE, "MOST", 64 * 64)
+    product = Product((rows, 64), (64, 64), turned=(False, turned))
+    plan = Plan([product.value], (passes.native_products,))
+    assert is_code(plan) == by_code
+    product.assert_right(plan)
+
+
+@pytest.mark.parametrize(("rows", "turned"), [(1, False), (1, True), (20, False)])
+def test_a_huge_matrix_is_read_ahead(
+    rows: int, turned: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(MODULE, "HUGE", 64 * 64)
+    product = Product((rows, 64), (64, 64), turned=(False, turned))
+    plan = Plan([product.value], (passes.native_products,))
+    ((step, task),) = plan.parts
+    assert isinstance(task, ProductTask)
+    assert isinstance(getattr(step, "func", step), Job | FewRows)
+    product.assert_right(plan)
+
+
+def test_a_result_of_columns_is_that_of_rows() -> None:
+    """A few columns that lie side by side are left to numpy."""
+    product = Product((5, 300), (300, 70))
+    out = np.empty((70, 5), np.float32).T
+    rng = np.random.default_rng(0)
+    left, right = (rng.standard_normal(x.shape).astype(np.float32) for x in product.leaves)
+    multiplying(left, right, out)()
+    np.testing.assert_allclose(out, left @ right, rtol=1e-4, atol=1e-4)
 
 
 def test_operands_that_lie_irregularly_are_left_to_numpy() -> None:

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from runtime.diagram.files import stored
+from runtime.engine.plan.native import avx512
 from runtime.version import __version__
 
 _OLDEST = (0, 45)
@@ -99,12 +100,13 @@ def function(text: str, name: str, is_vector: bool = False) -> tuple[Callable[..
 def _function(text: str, name: str, is_vector: bool) -> tuple[Callable[..., None], Any]:
     import llvmlite.binding as llvm
 
-    target = _target(2)
-    key = stored.key([text, name, str(is_vector), *_versions(), *map(str, _host())])
+    target = target_machine(2)
+    text, added = avx512.announced(text), avx512.libraries(text)
+    key = stored.key([text, *added, name, str(is_vector), *_versions(), *map(str, _host())])
     code = stored.load(key)
     module = llvm.parse_assembly(text if code is None else "")
     if code is None and not is_vector:
-        _optimise(module, target)
+        optimise(module, target, added)
     engine = llvm.create_mcjit_compiler(module, target)
     engine.set_object_cache(
         notify_func=lambda _, made: stored.keep(key, made) if code is None else None,
@@ -132,7 +134,10 @@ def _versions() -> tuple[str, ...]:
     return __version__, str(llvmlite.__version__), str(llvmlite.binding.llvm_version_info)
 
 
-def _optimise(module: Any, target: Any) -> None:
+def optimise(module: Any, target: Any, added: Sequence[str]) -> None:
+    """Vectorise its loops, and then put the code of these modules where their functions are
+    called.
+    """
     import llvmlite.binding as llvm
 
     tuning = llvm.create_pipeline_tuning_options(speed_level=2)
@@ -140,6 +145,12 @@ def _optimise(module: Any, target: Any) -> None:
     tuning.slp_vectorization = False
     passes = llvm.create_pass_builder(target, tuning)
     passes.getModulePassManager().run(module, passes)
+    if added:
+        for text in added:
+            module.link_in(llvm.parse_assembly(text))
+        inlining = llvm.create_new_module_pass_manager()
+        inlining.add_always_inliner_pass()
+        inlining.run(module, passes)
 
 
 def straight_function(text: str, name: str) -> tuple[Callable[..., None], Any]:
@@ -152,12 +163,12 @@ def straight_function(text: str, name: str) -> tuple[Callable[..., None], Any]:
 
     with _compiling:
         _add_library()
-        engine = llvm.create_mcjit_compiler(llvm.parse_assembly(text), _target(0))
+        engine = llvm.create_mcjit_compiler(llvm.parse_assembly(text), target_machine(0))
         engine.finalize_object()
     return _owning(_QUICK_PROTOTYPE, engine, name), engine
 
 
-def _target(level: int) -> Any:
+def target_machine(level: int) -> Any:
     """A new target machine, as the engine that compiles for it also frees it."""
     import llvmlite.binding as llvm
 

@@ -8,11 +8,11 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from runtime.engine.plan.native import Operand, Operation, Recipe, compiled
+from runtime.engine.plan.native import Operand, Operation, Recipe, avx512, compiled
 
 pytest.importorskip("llvmlite")
 
@@ -38,9 +38,18 @@ EDGES = [0.0, 1e-45, 1e-39, 2.0**-126, 1e-20, 1e-7, 0.5, 1.0, 3.91, 3.92, 3.93, 
          np.nan]  # fmt: skip
 
 
-def run(name: str, x: Array) -> Array:
+@pytest.fixture(params=["any machine", "this machine"], autouse=True)
+def instructions(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Those that every machine has, and those for registers of AVX-512 where there are some."""
+    compiled.cache_clear()
+    if request.param == "any machine":
+        monkeypatch.setattr(avx512, "LANES", 0)
+
+
+def run(name: str, x: Array, is_short: bool = False) -> Array:
     """One function over a contiguous array, as one row."""
-    kernel = compiled(Recipe((Operand("float32", 1),), (Operation(name, "float32", (0,)),), (1,)))
+    operands, operations = (Operand("float32", 1),), (Operation(name, "float32", (0,)),)
+    kernel = compiled(Recipe(operands, operations, (1,), is_short=is_short))
     x, out = np.ascontiguousarray(x, np.float32), np.empty(x.shape, np.float32)
     frame = np.array([x.ctypes.data, 0, out.ctypes.data, 0])
     kernel.call(frame.ctypes.data, x.size, 0, 1)
@@ -85,12 +94,21 @@ def test_every_nan_stays_nan(name: str) -> None:
         assert np.isnan(run(name, x)).all()
 
 
-@given(st.sampled_from(sorted(EXACT)), st.lists(st.floats(width=32), min_size=1, max_size=40))
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(st.sampled_from(sorted(EXACT)), st.lists(st.floats(width=32), min_size=1, max_size=80))
 def test_functions_are_at_most_a_float32_off_for_any_number(
     name: str, numbers: list[float]
 ) -> None:
     """Whatever the length: the loop's rest is the loop."""
     check(name, np.array(numbers))
+
+
+@pytest.mark.parametrize("name", EXACT)
+def test_a_part_of_a_vector_is_computed_as_a_whole_one(name: str) -> None:
+    x = np.linspace(-3, 3, 64).astype(np.float32)
+    whole = run(name, x)
+    np.testing.assert_array_equal(run(name, x[:37]), whole[:37])
+    np.testing.assert_array_equal(run(name, x[:37], is_short=True), whole[:37])
 
 
 @pytest.mark.parametrize(("name", "low"), [("tanh", -1.0), ("erf", -1.0), ("sigmoid", 0.0)])

@@ -1,0 +1,43 @@
+"""Which functions of registers a module calls, and what it then needs."""
+
+from __future__ import annotations
+
+import pytest
+
+from runtime.engine.plan.native import Operand, Operation, Recipe, avx512, machine
+from runtime.engine.plan.native.loops import text
+
+llvm = pytest.importorskip("llvmlite.binding")
+
+
+def module(*functions: str) -> str:
+    operations = tuple(Operation(name, "float32", (i,)) for i, name in enumerate(functions))
+    return text(Recipe((Operand("float32", 1),), operations, (len(functions),)))
+
+
+def test_a_machine_without_them_calls_none(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(machine, "lanes", lambda: 8)
+    found = module("tanh", "erf")
+    assert "avx512" not in found
+    assert avx512.announced(found) == found
+    assert avx512.libraries(found) == []
+
+
+def test_a_machine_with_them_calls_each_by_name(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(machine, "lanes", lambda: 16)
+    found = module("tanh", "exp", "tanh", "negative")
+    assert [found.count(f"call float @avx512.{name}(") for name in ("tanh", "exp")] == [2, 1]
+    first, second = avx512.libraries(found)
+    assert "@avx512.exp.16" in first
+    assert "@avx512.tanh.16" in second
+    assert avx512.announced(found).endswith(found)
+
+
+@pytest.mark.skipif(machine.lanes() != 16, reason="the instructions of AVX-512 are needed")
+def test_their_code_takes_the_place_of_the_calls() -> None:
+    found = module("tanh", "sigmoid")
+    compiled = llvm.parse_assembly(avx512.announced(found))
+    machine.optimise(compiled, machine.target_machine(2), avx512.libraries(found))
+    (region,) = [f for f in compiled.functions if f.name == "region"]
+    assert "call" in str(region)
+    assert "@avx512" not in str(region)

@@ -30,12 +30,18 @@ _INTRINSICS = {
     "reciprocal": "llvm.x86.avx512.rcp14.ps.512",
     "one_of_16": "llvm.x86.avx512.permvar.sf.512",
     "one_of_32": "llvm.x86.avx512.vpermi2var.ps.512",
+    "exponent": "llvm.x86.avx512.mask.getexp.ps.512",
+    "mantissa": "llvm.x86.avx512.mask.getmant.ps.512",
+    "edges": "llvm.x86.avx512.mask.fixupimm.ps.512",
 }
 _DECLARATIONS = f"""
 declare {_SINGLES} @{_INTRINSICS["scalef"]}({_SINGLES}, {_SINGLES}, {_SINGLES}, i16, i32)
 declare {_SINGLES} @{_INTRINSICS["reciprocal"]}({_SINGLES}, {_SINGLES}, i16)
 declare {_SINGLES} @{_INTRINSICS["one_of_16"]}({_SINGLES}, {_BITS})
 declare {_SINGLES} @{_INTRINSICS["one_of_32"]}({_SINGLES}, {_BITS}, {_SINGLES})
+declare {_SINGLES} @{_INTRINSICS["exponent"]}({_SINGLES}, {_SINGLES}, i16, i32)
+declare {_SINGLES} @{_INTRINSICS["mantissa"]}({_SINGLES}, i32, {_SINGLES}, i16, i32)
+declare {_SINGLES} @{_INTRINSICS["edges"]}({_SINGLES}, {_SINGLES}, {_BITS}, i32, i16, i32)
 declare {_SINGLES} @llvm.fma.v16f32({_SINGLES}, {_SINGLES}, {_SINGLES})
 declare {_SINGLES} @llvm.fabs.v16f32({_SINGLES})
 declare {_SINGLES} @llvm.copysign.v16f32({_SINGLES}, {_SINGLES})
@@ -44,6 +50,9 @@ declare {_BITS} @llvm.smax.v16i32({_BITS}, {_BITS})
 
 _LOG2 = 0.693359375, -2.12194440e-4
 """log 2 as a sum; products of the first term with small multiples of 1/16 are exact."""
+
+_LOG_EDGES = 0x03530422
+"""Of log, by kinds of numbers, four bits each: NaN as it is, −∞ of 0, ∞ of ∞, NaN below 0."""
 
 _ROUNDING = 786432.0
 """1.5·2¹⁹: a number added to it is rounded to sixteenths, which are then in the low bits."""
@@ -186,6 +195,41 @@ class _Sixteen:
         tables = [f"{_SINGLES} {first}", second, f"{_SINGLES} {_table(row[16:])}"]
         return self._call(_INTRINSICS["one_of_32"], *tables)
 
+    def exponent(self, x: str) -> str:
+        """K with ``|x| = 2ᵏ·m`` and 1 ≤ m < 2."""
+        operands = [f"{_SINGLES} {a}" for a in (x, "zeroinitializer")]
+        return self._call(_INTRINSICS["exponent"], *operands, "i16 -1", "i32 4")
+
+    def mantissa(self, x: str) -> str:
+        """M of ``exponent``."""
+        operands = [f"{_SINGLES} {x}", "i32 0", f"{_SINGLES} zeroinitializer"]
+        return self._call(_INTRINSICS["mantissa"], *operands, "i16 -1", "i32 4")
+
+    def with_edges(self, found: str, x: str, edges: int) -> str:
+        """What was found, except where x is of a kind that has a result of its own."""
+        operands = [f"{_SINGLES} {found}", f"{_SINGLES} {x}", f"{_BITS} splat (i32 {edges})"]
+        return self._call(_INTRINSICS["edges"], *operands, "i32 0", "i16 -1", "i32 4")
+
+    def log(self, x: str, lost: str = "") -> str:
+        """``log(x + lost)``, where ``lost`` is far smaller than x.
+
+        With x = 2ᵏ·m and c near 1/m it is ``k·log 2 − log c + log(1 + r)``, r = c·m − 1.
+        """
+        reciprocals, high, low, coefficients = _log_table()
+        k, m = self.exponent(x), self.mantissa(x)
+        at = self.put(f"lshr {_BITS} {self.bits(m)}, splat (i32 18)")
+        c = self.look_up(reciprocals, at)
+        r = self.fused(m, c, _all(-1))
+        if lost:
+            r = self.fused(self.scaled(lost, self.negative(k)), c, r)
+        rest = _all(coefficients[0])
+        for coefficient in coefficients[1:]:
+            rest = self.fused(rest, r, _all(coefficient))
+        small = self.fused(k, _all(_LOG2[1]), self.look_up(low, at))
+        small = self.fused(self.multiply(r, r), rest, small)
+        large = self.fused(k, _all(_LOG2[0]), self.look_up(high, at))
+        return self.with_edges(self.add(large, self.add(r, small)), x, _LOG_EDGES)
+
     def split_exp(self, x: str) -> tuple[str, str, str]:
         """``T``, L and n with ``eˣ = 2ᵏ·(T + L)``, where k is n rounded down and |L| < T/32."""
         powers, rest, (square, cube) = _exp_table()
@@ -225,9 +269,44 @@ def _exp_table() -> tuple[Any, Any, tuple[float, float]]:
     return near, exact - near, (float(square), float(cube))
 
 
+@cache
+def _log_table() -> tuple[Any, Any, Any, list[float]]:
+    """Numbers c near 1/m on 32 intervals from 1 to 2, −log c as sums of two float32, of which the
+    first are short, and coefficients of ``(log(1 + r) − r) / r²``, the highest power first.
+
+    Next to 1 and 2 they are 1 and 1/2, so that all terms but r's vanish where x is near 1.
+    """
+    c = (1 / (1 + (np.arange(32) + 0.5) / 32)).astype(np.float32).astype(np.float64)
+    c[0], c[-1] = 1, 0.5
+    exact = -np.log(c)
+    high = np.round(exact * 2**12) / 2**12
+    high[-1] = _LOG2[0]
+    low = exact - high
+    low[-1] = _LOG2[1]
+    r = (np.cos(np.pi * (np.arange(32) + 0.5) / 32) * 1.5 + 0.5) / 64
+    return c, high, low, np.polyfit(r, (np.log1p(r) - r) / r**2, 3, w=np.abs(r)).tolist()
+
+
 def _exp(s: _Sixteen, x: str) -> str:
     high, low, n = s.split_exp(s.at_least(s.at_most(x, 89), -104))
     return s.scaled(s.add(high, low), n)
+
+
+def _log1p(s: _Sixteen, x: str) -> str:
+    """``log(1 + x)``, corrected for the rounding of 1 + x."""
+    u = s.add(x, _all(1))
+    found = s.log(u, s.subtract(x, s.subtract(u, _all(1))))
+    return s.choose("oeq", x, "zeroinitializer", x, found)  # −0 stays −0
+
+
+def _softplus(s: _Sixteen, x: str) -> str:
+    """``max(x, 0) + log(1 + e^−|x|)``, corrected for the roundings of the power and the sum."""
+    high, low, n = s.split_exp(s.at_least(s.negative(s.size(x)), -104))
+    near_one, unit = s.add(high, low), s.scaled(_all(1), n)
+    u = s.fused(near_one, unit, _all(1))
+    lost = s.fused(near_one, unit, s.subtract(_all(1), u))
+    near = s.log(u, s.fused(s.add(s.subtract(high, near_one), low), unit, lost))
+    return s.add(s.choose("ogt", x, "zeroinitializer", x, "zeroinitializer"), near)
 
 
 def _sigmoid(s: _Sixteen, x: str) -> str:
@@ -267,6 +346,9 @@ def _erf_pieces() -> Pieces:
 
 FUNCTIONS: dict[str, Callable[[_Sixteen, str], str]] = {
     "exp": _exp,
+    "log": lambda s, x: s.log(x),
+    "log1p": _log1p,
+    "softplus": _softplus,
     "sigmoid": _sigmoid,
     "tanh": lambda s, x: s.odd(x, _tanh_pieces()),
     "erf": lambda s, x: s.odd(x, _erf_pieces()),

@@ -288,10 +288,10 @@ decay = _by_register("exp", _decay)
 FUNCTIONS: dict[str, Callable[..., str]] = {
     "exp": _by_register("exp", _exp),
     "expm1": _expm1,
-    "log": _log,
-    "log1p": _log1p,
+    "log": _by_register("log", _log),
+    "log1p": _by_register("log1p", _log1p),
     "sigmoid": _by_register("sigmoid", _sigmoid),
-    "softplus": _softplus,
+    "softplus": _by_register("softplus", _softplus),
     "tanh": _by_register("tanh", _tanh),
     "erf": _by_register("erf", _erf),
     "power": power,

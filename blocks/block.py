@@ -5,7 +5,6 @@ from __future__ import annotations
 import inspect
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self, TypeAlias
 
@@ -20,7 +19,8 @@ from pydantic import (
 )
 from pydantic.json_schema import SkipJsonSchema
 
-from blocks.docstrings import field_docstrings
+from blocks.classes.dataclass import dataclass
+from blocks.classes.docstrings import field_docstrings
 from blocks.errors import BlockDefinitionError, BlockError
 from blocks.parameter_errors import parameter_error
 from blocks.terms import split_term

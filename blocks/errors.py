@@ -21,8 +21,10 @@ GradwireError
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Self
+
+from blocks.classes.dataclass import dataclass
 
 __all__ = [
     "BlockDefinitionError",

@@ -17,11 +17,11 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, suppress
-from dataclasses import dataclass
 from functools import wraps
 from queue import Empty, SimpleQueue
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
+from blocks.classes.dataclass import dataclass
 from blocks.errors import BlockError
 
 if TYPE_CHECKING:

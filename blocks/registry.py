@@ -9,7 +9,7 @@ from __future__ import annotations
 import importlib
 import pkgutil
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cache, cached_property, partial
 from threading import RLock
 from types import MappingProxyType, ModuleType
@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 from blocks import library
 from blocks.arguments import explained
 from blocks.block import Block
+from blocks.classes.dataclass import dataclass
 from blocks.errors import UnknownBlockError
 from blocks.importing.kinds import module_of
 from blocks.nearest import did_you_mean

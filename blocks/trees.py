@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
 from enum import Enum
 from functools import cached_property
 from typing import Any
 
+from blocks.classes.dataclass import dataclass
 from blocks.errors import LimitError, TraceError
 from blocks.limits import MAX_LEAF_PATH, MAX_NODES
 from blocks.nearest import did_you_mean

@@ -124,6 +124,15 @@ def test_no_room_is_named_after_nothing():
     assert [name_of(path) for path in MODULES if path.stem in nothing] == []
 
 
+def test_dataclasses_are_those_that_cost_little_to_define():
+    taken = [
+        name_of(path)
+        for path in MODULES
+        if re.search(r"from dataclasses import .*\bdataclass\b", path.read_text(encoding="utf-8"))
+    ]
+    assert taken == ["blocks.classes.dataclass"], "Import dataclass from blocks.classes.dataclass"
+
+
 @pytest.mark.parametrize(
     "name", ["blocks", "runtime.calculus", "runtime.diagram", "runtime.engine", "runtime.flow"]
 )

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from html import escape
 from typing import TYPE_CHECKING
 
@@ -11,6 +10,7 @@ from PySide6.QtCore import QObject
 
 from app.services.examples import ASSETS, SUFFIX
 from app.services.translation import editor
+from blocks.classes.dataclass import dataclass
 from blocks.library.gradient import StopGradient
 from runtime.diagram import Connect, PortName, SetParameters
 from runtime.diagram.model import same_meaning

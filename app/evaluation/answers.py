@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections import deque
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from blocks.classes.dataclass import dataclass
 from runtime.diagram.model import same_meaning
 from runtime.diagram.paths import InstancePath, PortPath
 from runtime.flow import Account, Dialects, Fix, account, dialects, fix

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING
 
+from blocks.classes.dataclass import dataclass
 from blocks.errors import GradwireError
 from runtime.flow import PASSING, Badge, State, badges, contracts_of
 from runtime.flow.badges import surrogate_badges

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from functools import partial
 from operator import is_
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from app.evaluation.badges import NONE, Badges, badges_of
+from blocks.classes.dataclass import dataclass
 from runtime.flow import ObservedFlow, State, Thresholds, Verdict
 from runtime.flow.words import sentences
 from runtime.flow.words.formatting import number, size

@@ -10,7 +10,7 @@ import base64
 import math
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, TypeAlias
 from xml.etree import ElementTree
 
@@ -19,6 +19,7 @@ from PySide6.QtGui import QFontMetricsF, QImage, QPainter, QPainterPath
 from PySide6.QtSvg import QSvgGenerator
 
 from app.services.theme import font
+from blocks.classes.dataclass import dataclass
 from runtime.publish.printable import xml_text
 
 if TYPE_CHECKING:

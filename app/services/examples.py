@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
 from enum import Enum
 from functools import cache
 from importlib.resources import files
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+from blocks.classes.dataclass import dataclass
 
 if TYPE_CHECKING:
     from runtime.diagram import Diagram

@@ -18,7 +18,6 @@ import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
-from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
@@ -26,6 +25,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from PySide6.QtCore import QSaveFile
 
 from app.services.process_lock import ProcessLock
+from blocks.classes.dataclass import dataclass
 from blocks.errors import FileError, GradwireError
 from runtime import diagram as files
 from runtime.diagram.files.data_paths import at_home

@@ -8,13 +8,13 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from PySide6.QtCore import QObject, Signal
 from PySide6.QtGui import QKeySequence
 
 from app.services.translation import editor
+from blocks.classes.dataclass import dataclass
 
 if TYPE_CHECKING:
     from app.services.settings import Settings

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
 from functools import cache, cached_property, lru_cache
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Protocol
@@ -14,6 +13,7 @@ from PySide6.QtGui import QColor, QFont, QFontMetricsF, QGuiApplication, QPalett
 
 from app.services import style_sheet, typeface
 from app.services.colours import oklch
+from blocks.classes.dataclass import dataclass
 from runtime.flow.words.states import ColourRole
 
 if TYPE_CHECKING:

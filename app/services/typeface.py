@@ -7,7 +7,6 @@ upright and slanted, letters above and below the line, and mathematical signs of
 from __future__ import annotations
 
 import importlib
-from dataclasses import dataclass
 from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
@@ -16,6 +15,7 @@ from threading import Thread
 from PySide6.QtCore import QByteArray
 from PySide6.QtGui import QFontDatabase, QGuiApplication
 
+from blocks.classes.dataclass import dataclass
 from runtime.diagram.files import stored
 
 PACKAGE = "pymupdf-fonts"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -11,6 +10,7 @@ from PySide6.QtGui import QAccessible, QAccessibleAnnouncementEvent, QKeyEvent
 from PySide6.QtWidgets import QMainWindow, QToolBar, QWidget
 
 from app.canvas.scene.geometry import Scene
+from blocks.classes.dataclass import dataclass
 from runtime.diagram import MAIN
 from runtime.diagram.pages import uses_of
 

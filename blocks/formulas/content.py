@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from blocks.block import RESERVED, Block, Source
+from blocks.classes.dataclass import dataclass
 from blocks.formulas.nodes import reached
 from blocks.formulas.places import FormulaError, span_of
 from blocks.formulas.reading import read

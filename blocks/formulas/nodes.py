@@ -6,9 +6,10 @@ import itertools
 import sys
 from collections.abc import Iterable, Mapping, Sequence
 from contextvars import ContextVar
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING
 
+from blocks.classes.dataclass import dataclass
 from blocks.errors import BuildError
 from blocks.library.views import ViewBlock
 from blocks.names import MAIN, NAME_RULE, is_name

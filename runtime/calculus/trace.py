@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, NamedTuple
 
+from blocks.classes.dataclass import dataclass
 from blocks.errors import TraceError
 from runtime.calculus.namespace import Namespace
 from runtime.calculus.sizes import require_size

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
 from functools import cache
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from blocks.classes.dataclass import dataclass
 from blocks.errors import DTypeError, ShapeError
 from blocks.plugins import contained
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import PureWindowsPath
 from typing import TYPE_CHECKING, ClassVar, Literal, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
+from blocks.classes.dataclass import dataclass
 from blocks.errors import RunError
 from runtime.data.columns import CHUNK, Array, Index, Preparation, Table, measured
 from runtime.data.order import EPOCH, SPLIT, permuted

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from importlib import import_module
 from typing import TYPE_CHECKING, NamedTuple, Protocol, TypeAlias, runtime_checkable
 
 from blocks.block import Block, Opaque
+from blocks.classes.dataclass import dataclass
 from blocks.library.pages import Page as PageBlock
 from blocks.library.pages import PageInput, PageOutput
 from blocks.names import MAIN as MAIN

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING, TypeAlias
 
 from blocks.block import Block, Opaque, Source
+from blocks.classes.dataclass import dataclass
 from blocks.errors import Location
 from blocks.library.formula import Formula
 from blocks.library.pages import Page as PageBlock

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from statistics import median
 from threading import get_ident
 from time import perf_counter, perf_counter_ns
@@ -12,6 +11,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from blocks.classes.dataclass import dataclass
 from runtime.calculus.dtypes import NUMPY
 from runtime.engine.compilation import listening
 from runtime.engine.lowering import lower

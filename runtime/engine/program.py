@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Hashable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from blocks.block import Block, Shape, Source
+from blocks.classes.dataclass import dataclass
 from blocks.importing.kinds import is_dataset
 from blocks.library.views import Display, ViewBlock
 from runtime.calculus import Trace, Value, passes_gradient

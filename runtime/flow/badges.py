@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator
-from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
+from blocks.classes.dataclass import dataclass
 from blocks.library.gradient import StopGradient
 from runtime.flow.structure.leaves import counted
 from runtime.flow.structure.surrogates import surrogates

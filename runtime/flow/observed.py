@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from blocks.arguments import explained
+from blocks.classes.dataclass import dataclass
 from blocks.errors import RunError
 from blocks.paths import path_text
 from runtime.diagram.paths import InstancePath, PortPath, WirePath

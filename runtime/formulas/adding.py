@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from blocks.classes.dataclass import dataclass
 from blocks.errors import BuildError
 from blocks.formulas.expressions import Expression
 from blocks.formulas.nodes import Node, reached

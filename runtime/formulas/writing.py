@@ -5,12 +5,12 @@ from __future__ import annotations
 import keyword
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from blocks.block import Opaque, Source
+from blocks.classes.dataclass import dataclass
 from blocks.formulas.array_syntax import is_function
 from blocks.formulas.reading import is_loss
 from blocks.library.formula import Formula

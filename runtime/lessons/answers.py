@@ -11,10 +11,11 @@ import hashlib
 import json
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
+from blocks.classes.dataclass import dataclass
 from blocks.errors import FileError, RunError
 from runtime.diagram.files.fields import only_fields, read_object, read_text, shown
 from runtime.diagram.files.parsing import Flaw, Path, parse

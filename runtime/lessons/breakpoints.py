@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
+from blocks.classes.dataclass import dataclass
 from blocks.errors import RunError
 from runtime.lessons.inside import PrimitiveBackward, PrimitiveForward
 from runtime.lessons.steps import Backward, Forward, Seed, Update

@@ -19,11 +19,11 @@ nothing and is neither larger nor smaller; arithmetic with it is an error.
 from __future__ import annotations
 
 import ast
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
+from blocks.classes.dataclass import dataclass
 from blocks.errors import FileError, GradwireError
 from runtime.flow.tools.contracts import REQUIREMENTS, Contract, parse_contracts
 from runtime.lessons.expressions.evaluation import Evaluation, Value

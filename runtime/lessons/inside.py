@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass
 from functools import cached_property, reduce
 from operator import add
 from typing import TYPE_CHECKING, Any
@@ -12,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from blocks.classes.dataclass import dataclass
 from runtime.calculus import passes_gradient
 from runtime.calculus.dtypes import is_float
 from runtime.calculus.primitives.base import LEAF, WIRE

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
+from blocks.classes.dataclass import dataclass
 from blocks.importing.kinds import is_kind
 from runtime.lessons.steps import Phase
 

@@ -7,10 +7,11 @@ what there is not, stays as it was written.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import islice
 from typing import TYPE_CHECKING
 
+from blocks.classes.dataclass import dataclass
 from blocks.errors import GradwireError, Location
 from runtime.diagram.checks.diagnostics import Diagnostic
 from runtime.engine import Session

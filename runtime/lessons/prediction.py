@@ -10,12 +10,13 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
+from blocks.classes.dataclass import dataclass
 from runtime.diagram.paths import InstancePath, PortPath, WirePath
 from runtime.flow.words.formatting import number
 from runtime.flow.words.states import State

@@ -7,10 +7,10 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
+from blocks.classes.dataclass import dataclass
 from runtime.lessons.conditions import Condition, parse_condition
 from runtime.lessons.expressions.evaluation import shown
 from runtime.lessons.expressions.grammar import ConditionError

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from enum import StrEnum
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from numpy.typing import ArrayLike, NDArray
 
 from blocks.arguments import explained
+from blocks.classes.dataclass import dataclass
 from blocks.errors import RunError
 from runtime.engine.flat import topological_order
 from runtime.engine.interruption import until_cancelled

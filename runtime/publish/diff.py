@@ -5,10 +5,10 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import zip_longest
 from typing import TYPE_CHECKING, Any
 
+from blocks.classes.dataclass import dataclass
 from runtime.diagram.diff import diff
 from runtime.diagram.files.records import type_of
 from runtime.engine import Session

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from blocks import Tensor
+from blocks.classes.dataclass import dataclass
 from runtime.flow.tools.causes import causes
 from runtime.publish.report import NO_LOSS
 from runtime.publish.text import Part, Table

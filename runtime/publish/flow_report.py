@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING, Any
 
+from blocks.classes.dataclass import dataclass
 from runtime.flow.lazy import MANY, known_length
 from runtime.publish.report import NO_LOSS, heading
 from runtime.publish.text import Part, Table

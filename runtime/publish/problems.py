@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Self
 
+from blocks.classes.dataclass import dataclass
 from blocks.errors import FileError, Location
 from runtime.diagram.checks.diagnostics import Diagnostic
 from runtime.publish.printable import visible

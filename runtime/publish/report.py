@@ -9,13 +9,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from numpy.typing import NDArray
 
 from blocks import Tensor
+from blocks.classes.dataclass import dataclass
 from blocks.library.views import ViewBlock
 from blocks.trees import Passive
 from runtime.diagram.paths import InstancePath, PortPath

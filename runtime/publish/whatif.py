@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from blocks import Tensor
+from blocks.classes.dataclass import dataclass
 from runtime.engine.norms import rms
 from runtime.flow.words.formatting import size
 from runtime.publish.text import Part, Table

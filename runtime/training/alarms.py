@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
 from blocks.block import Source
+from blocks.classes.dataclass import dataclass
 from runtime.diagram.paths import PortPath
 from runtime.flow.words.states import State
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
+from blocks.classes.dataclass import dataclass
 from blocks.errors import GradwireError, Location, RunError
 from blocks.nearest import did_you_mean
 from runtime.diagram.training import Average, Clip, OptimiserRule, Training

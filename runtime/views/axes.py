@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
+
+from blocks.classes.dataclass import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

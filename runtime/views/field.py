@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from blocks.classes.dataclass import dataclass
 from blocks.errors import GradwireError
 from blocks.library.pages import Page as PageBlock
 from blocks.library.sources import Input

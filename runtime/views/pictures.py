@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
+
+from blocks.classes.dataclass import dataclass
 
 if TYPE_CHECKING:
     from runtime.views.axes import Axis, Floats

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from app.services.translation import editor
+from blocks.classes.dataclass import dataclass
 
 
 @dataclass(frozen=True, slots=True)

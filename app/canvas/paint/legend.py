@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import Field, dataclass, fields, replace
+from dataclasses import Field, fields, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -24,6 +24,7 @@ from app.canvas.state.formatting import power_of_ten
 from app.services.palette import shades
 from app.services.theme import SMALL, Theme, font
 from app.services.translation import editor
+from blocks.classes.dataclass import dataclass
 from runtime.flow.badges import Mark
 from runtime.flow.numbers.rules import THRESHOLDS
 from runtime.flow.words.formatting import number

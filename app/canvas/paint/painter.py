@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
 from itertools import compress
 from typing import TYPE_CHECKING, TypeAlias
 
@@ -35,6 +34,7 @@ from app.canvas.scene.lane_paths import GAP, STEPS
 from app.canvas.scene.polylines import strokes
 from app.canvas.state.marks.route import Route
 from app.canvas.state.view_state import ViewState
+from blocks.classes.dataclass import dataclass
 
 if TYPE_CHECKING:
     from app.canvas.paint.blocks.face_cache import FaceCache

@@ -7,10 +7,12 @@ of its target port; 2 p numbers for p points.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
+
+from blocks.classes.dataclass import dataclass
 
 if TYPE_CHECKING:
     from app.canvas.scene.arrays import Flags, Floats, Indices

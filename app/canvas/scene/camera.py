@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
+
+from blocks.classes.dataclass import dataclass
 
 if TYPE_CHECKING:
     from app.canvas.scene.arrays import Floats

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import Enum, auto
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from app.canvas.scene.geometry import Bend
+from blocks.classes.dataclass import dataclass
 from runtime.diagram.paths import PortName
 
 if TYPE_CHECKING:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import TYPE_CHECKING
 
 from app.canvas.state.badge_labels import Status
@@ -10,6 +10,7 @@ from app.canvas.state.lanes import Lanes, following, lane_counts, lanes_of, side
 from app.canvas.state.look_cache import LookCache
 from app.canvas.state.page_result import PageResult
 from app.evaluation.outdated import outdated_blocks
+from blocks.classes.dataclass import dataclass
 from runtime.diagram.model import PLAIN
 from runtime.diagram.pages import resolve as address_of
 from runtime.diagram.paths import ROOT, InstancePath, PortName, PortPath

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import Enum, auto
 from typing import TYPE_CHECKING
 
 from app.services.translation import editor
+from blocks.classes.dataclass import dataclass
 from runtime.flow.badges import Mark
 
 if TYPE_CHECKING:

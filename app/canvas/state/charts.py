@@ -5,12 +5,13 @@ A chart is a value of at most some 1,300 bytes, so that equal faces share a pict
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import Enum, auto
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+
+from blocks.classes.dataclass import dataclass
 
 WIDTH, HEIGHT = 40, 32
 """Size of a chart, px at 100 %, and so the largest number of columns and rows."""

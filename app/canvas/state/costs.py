@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
+from blocks.classes.dataclass import dataclass
 from runtime.diagram.paths import InstancePath
 from runtime.engine.profile import BETWEEN_BLOCKS
 from runtime.publish.text import bytes_text, time_text

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import lru_cache, wraps
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from app.canvas.state.charts import Chart, chart
+from blocks.classes.dataclass import dataclass
 from runtime.flow.words.formatting import DIGITS, number
 
 if TYPE_CHECKING:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import time
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias, cast
 
@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from app.canvas.state.codes import CODES, NO_RESULT, STATE_OF
 from app.canvas.state.formatting import beside_wire, power_of_ten
 from app.evaluation.result import SHOWING_ZEROS
+from blocks.classes.dataclass import dataclass
 from runtime.diagram.paths import ROOT, InstancePath, WirePath
 from runtime.flow import State
 from runtime.flow.lazy import MANY

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
@@ -17,6 +17,7 @@ from app.canvas.state.looks import (
     summary_of,
 )
 from blocks.block import Source
+from blocks.classes.dataclass import dataclass
 from blocks.library.views import ViewBlock
 
 if TYPE_CHECKING:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import field, fields, replace
 from functools import lru_cache
 from operator import attrgetter
 from typing import TYPE_CHECKING, NamedTuple
@@ -24,6 +24,7 @@ from app.canvas.state.outlines import counted, outline
 from app.document.numbers import slider_of
 from app.services.translation import editor
 from blocks.block import Block, InputPort, Opaque, Source
+from blocks.classes.dataclass import dataclass
 from blocks.library.formula import Formula
 from blocks.library.pages import Composite, PageInput, Scan
 from blocks.library.pages import Page as PageBlock

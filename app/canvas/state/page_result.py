@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from app.evaluation.badges import NONE, Badges
 from blocks.block import Source
+from blocks.classes.dataclass import dataclass
 from blocks.library.pages import Composite
 from blocks.values import Tensor
 from runtime.diagram.model import same_meaning

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING, NamedTuple
 
 from app.canvas.state.wire_numbers import DEFAULT, WireNumbers
+from blocks.classes.dataclass import dataclass
 
 if TYPE_CHECKING:
     from app.canvas.scene.camera import Camera

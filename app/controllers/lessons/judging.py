@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from app.controllers.lessons.step_views import MOST_BRUSHES, USUAL
 from app.panels.lessons.outcomes import OutcomeRow
 from app.services.translation import editor
+from blocks.classes.dataclass import dataclass
 from runtime.diagram.paths import InstancePath, PortPath, WirePath
 from runtime.flow import State
 from runtime.lessons.expressions.facts import Facts

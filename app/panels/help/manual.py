@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING
 
 from markdown_it import MarkdownIt
 
 from app.services.examples import ASSETS
+from blocks.classes.dataclass import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

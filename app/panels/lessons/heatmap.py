@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -15,6 +14,7 @@ from app.canvas.paint.blocks.charts import draw_chart
 from app.canvas.state.charts import heatmap
 from app.panels import labels
 from app.services.theme import LIGHT, follow_theme
+from blocks.classes.dataclass import dataclass
 from runtime.flow.words.formatting import number
 
 if TYPE_CHECKING:

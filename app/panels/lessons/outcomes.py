@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import partial
 from html import escape
 from typing import TYPE_CHECKING
@@ -14,6 +13,7 @@ from PySide6.QtWidgets import QVBoxLayout, QWidget
 from app.panels import labels
 from app.panels.lessons.reading import line
 from app.services.translation import editor
+from blocks.classes.dataclass import dataclass
 from runtime.lessons.texts import unmarked
 
 if TYPE_CHECKING:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from enum import Enum, auto
 from math import isfinite
 from types import MappingProxyType
 from typing import Any
 
 from app.services.translation import editor
+from blocks.classes.dataclass import dataclass
 from blocks.nearest import did_you_mean
 from runtime.diagram.lesson import MAX_TEXT
 from runtime.lessons.conditions import parse_condition, parse_goal

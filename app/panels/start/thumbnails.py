@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
@@ -17,6 +17,7 @@ from app.canvas.state.view_state import ViewState
 from app.evaluation.evaluator import evaluate
 from app.services.examples import in_variant
 from app.services.theme import THEMES
+from blocks.classes.dataclass import dataclass
 from blocks.errors import GradwireError
 from runtime.diagram import MAIN, load
 

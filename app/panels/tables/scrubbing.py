@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from PySide6.QtCore import QRect, Qt, Signal
@@ -10,6 +9,7 @@ from PySide6.QtCore import QRect, Qt, Signal
 from app.canvas.input.gestures.scrubbing import PIXELS, factor_of
 from app.document.numbers import Scrub, Slider
 from app.panels.tables.lines import Table
+from blocks.classes.dataclass import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from enum import Enum
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -11,6 +10,7 @@ from PySide6.QtCore import Qt
 
 from app.services.colours import oklch
 from app.services.translation import editor
+from blocks.classes.dataclass import dataclass
 from runtime.diagram.paths import PortPath
 
 if TYPE_CHECKING:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from functools import cached_property
 from types import MappingProxyType
 from typing import TYPE_CHECKING, TypeAlias
@@ -11,6 +10,7 @@ from typing import TYPE_CHECKING, TypeAlias
 from PySide6.QtGui import QKeySequence
 
 from app.services.translation import editor
+from blocks.classes.dataclass import dataclass
 
 if TYPE_CHECKING:
     from PySide6.QtGui import QUndoStack

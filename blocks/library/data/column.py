@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any, Self
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 
+from blocks.classes.dataclass import dataclass
 from blocks.errors import ShapeError
 from blocks.library.data.sources import MAX_COLUMNS, MAX_PATH
 from blocks.values import DType

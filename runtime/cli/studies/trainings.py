@@ -8,12 +8,12 @@ import shlex
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import typer
 
+from blocks.classes.dataclass import dataclass
 from runtime.cli.engines import options_of
 from runtime.cli.interrupt import interruptible
 from runtime.cli.output import INTERRUPTED, say

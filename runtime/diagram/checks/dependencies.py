@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, TypeAlias, TypeVar
 
+from blocks.classes.dataclass import dataclass
 from blocks.library.pages import Page as PageBlock
 from blocks.library.pages import PageInput, PageOutput, Scan
 from runtime.diagram.paths import PortName

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
 
+from blocks.classes.dataclass import dataclass
 from blocks.errors import FileError, GradwireError, Location
 
 Severity: TypeAlias = Literal["error", "warning", "info"]

@@ -7,9 +7,10 @@ change; undo and redo are therefore exact and free.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, assert_never
 
+from blocks.classes.dataclass import dataclass
 from blocks.errors import ChangeError, Location, ParameterError
 from blocks.library.formula import Formula
 from runtime.diagram.edits.arranging import arrange_blocks

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING, Any, TypeAlias
 
+from blocks.classes.dataclass import dataclass
 from runtime.diagram.layout.graph import NOTHING_SHOWN, Shown
 from runtime.diagram.model import MAIN, Note, Page, Point, View
 

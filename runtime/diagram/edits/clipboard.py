@@ -9,8 +9,9 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Collection, Container, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
+from blocks.classes.dataclass import dataclass
 from blocks.errors import FileError
 from blocks.library.pages import Page as PageBlock
 from blocks.names import MAX_LENGTH, snake_case

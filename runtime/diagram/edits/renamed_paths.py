@@ -7,9 +7,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeAlias
 
+from blocks.classes.dataclass import dataclass
 from runtime.diagram.paths import InstancePath, PortPath, split_leaf
 
 if TYPE_CHECKING:

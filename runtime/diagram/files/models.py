@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Generic, TypeVar, get_args
 
 from pydantic import BaseModel, ValidationError
 
+from blocks.classes.dataclass import dataclass
 from blocks.errors import BuildError
 from blocks.names import NAME_RULE
 from blocks.nearest import did_you_mean

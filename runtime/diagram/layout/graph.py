@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple
 
+from blocks.classes.dataclass import dataclass
 from blocks.library.formula import Formula
 from runtime.diagram.layout.measures import (
     HEADER,

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING
 
+from blocks.classes.dataclass import dataclass
 from runtime.diagram.layout.folding import foldings
 from runtime.diagram.layout.layers import layers_of
 from runtime.diagram.layout.levels import tops_of

@@ -6,12 +6,13 @@ near side to places on its far side, on one track of its own where it turns.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from heapq import heappush, heapreplace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from blocks.classes.dataclass import dataclass
 from runtime.diagram.layout.sifting import sifted
 
 if TYPE_CHECKING:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, MutableMapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from blocks.classes.dataclass import dataclass
 from runtime.engine.norms import combined_rms_by_name, rms_of_each
 from runtime.engine.plan.sparse.reading import compact
 from runtime.engine.session.by_path import rows_among

@@ -7,7 +7,6 @@ contribution is not finite: 0 · ∞ is where systems differ that agree on each 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -15,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from blocks.block import Source
+from blocks.classes.dataclass import dataclass
 from blocks.errors import GradwireError
 from blocks.library.gradient import Gradient
 from blocks.values import PortLiteral

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 from zlib import crc32
 
@@ -11,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from blocks.arguments import explained
+from blocks.classes.dataclass import dataclass
 from blocks.errors import GradwireError
 from blocks.library.gradient import Gradient, StopGradient
 from runtime.calculus.dtypes import is_float

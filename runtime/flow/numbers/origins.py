@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from blocks.block import Source
+from blocks.classes.dataclass import dataclass
 from blocks.errors import Location
 from blocks.importing.kinds import is_kind
 from blocks.library.gradient import Gradient

@@ -9,12 +9,13 @@ What was measured is that of one wire or columns for all wires: a rule joins con
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import field
 from itertools import compress
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from blocks.classes.dataclass import dataclass
 from runtime.flow.words.states import State
 
 if TYPE_CHECKING:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from blocks.classes.dataclass import dataclass
 from blocks.importing.kinds import is_kind
 from blocks.library.gradient import StopGradient
 from blocks.paths import path_text

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from blocks.classes.dataclass import dataclass
 from blocks.library.gradient import StopGradient
 from runtime.flow.structure.neighbours import neighbours_of
 from runtime.flow.words import sentences

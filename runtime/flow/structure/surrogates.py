@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from blocks.classes.dataclass import dataclass
 from blocks.importing.kinds import is_kind
 from blocks.library.gradient import GradientReversal, GradientScale
 from blocks.library.losses import Loss

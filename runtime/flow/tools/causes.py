@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
+from blocks.classes.dataclass import dataclass
 from runtime.diagram.paths import PortPath
 from runtime.flow.words import sentences
 

@@ -23,12 +23,12 @@ A diagram states contracts in its field ``contracts``, or ``m.contracts`` beside
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, TypeAlias, get_args
 
 import numpy as np
 
 from blocks.arguments import explained
+from blocks.classes.dataclass import dataclass
 from blocks.errors import FileError
 from runtime.diagram.files.regular import read_regular
 from runtime.flow.tools.patterns import matches, names_loss, names_variable, no_match, owns

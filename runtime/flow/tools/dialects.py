@@ -8,7 +8,7 @@ the tests; those about TensorFlow and MXNet are from their source, named beside 
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from blocks.arguments import explained
+from blocks.classes.dataclass import dataclass
 from runtime.calculus import passes_gradient
 from runtime.calculus.choices import SYSTEMS
 from runtime.diagram.paths import PortPath

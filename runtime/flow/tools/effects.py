@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING, TypeAlias
 
+from blocks.classes.dataclass import dataclass
 from runtime.diagram.paths import InstancePath, WirePath
 from runtime.flow.observed import ObservedFlow
 from runtime.flow.tools.whatif import Difference

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from blocks.classes.dataclass import dataclass
 from runtime.diagram.paths import InstancePath, PortPath
 from runtime.flow.words.states import Complaint
 

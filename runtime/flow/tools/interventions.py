@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from typing import Any, TypeAlias, assert_never
 
+from blocks.classes.dataclass import dataclass
 from blocks.errors import ChangeError, Location, ParameterError
 from blocks.library.gradient import StopGradient, StraightThrough
 from blocks.library.sources import Variable

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from blocks.arguments import explained
+from blocks.classes.dataclass import dataclass
 from blocks.library.gradient import Gradient
 from runtime.calculus.primitives.base import WIRE
 from runtime.diagram.paths import PortPath, WirePath

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from blocks.arguments import explained
+from blocks.classes.dataclass import dataclass
 from blocks.errors import GradwireError
 from runtime.diagram import apply
 from runtime.diagram.paths import InstancePath, PortPath, WirePath

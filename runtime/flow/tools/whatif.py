@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from numpy.typing import ArrayLike, NDArray
 
 from blocks.arguments import explained
+from blocks.classes.dataclass import dataclass
 from runtime.diagram.paths import split_leaf
 from runtime.engine import Session
 from runtime.engine.session.copying import on_numpy

@@ -9,10 +9,12 @@ A new numeric state is a member of ``State``, its row in ``STATES``, and a rule 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from enum import Enum, StrEnum, auto
 from types import MappingProxyType
 from typing import TYPE_CHECKING
+
+from blocks.classes.dataclass import dataclass
 
 if TYPE_CHECKING:
     from runtime.diagram.paths import InstancePath, PortPath, WirePath

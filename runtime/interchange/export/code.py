@@ -5,11 +5,13 @@ from __future__ import annotations
 import keyword
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+
+from blocks.classes.dataclass import dataclass
 
 Array = NDArray[Any]
 

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from blocks.block import Source
+from blocks.classes.dataclass import dataclass
 from blocks.errors import Location
 from runtime.data.rows import Stream
 from runtime.interchange.export.rows import ExportError

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from blocks.classes.dataclass import dataclass
 from runtime.calculus.primitives.base import BROADCAST, CAST, CONSTANT, LEAF, RESHAPE, WIRE
 
 if TYPE_CHECKING:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import heapq
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING, TypeAlias
 
+from blocks.classes.dataclass import dataclass
 from runtime.diagram.paths import ROOT, InstancePath
 
 if TYPE_CHECKING:

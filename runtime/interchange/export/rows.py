@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING, TypeAlias
 
+from blocks.classes.dataclass import dataclass
 from blocks.errors import Location, RunError
 from runtime.interchange.export.code import Array, Code, shape_text
 

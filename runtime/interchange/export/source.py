@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from blocks.classes.dataclass import dataclass
 from blocks.nearest import did_you_mean
 from runtime.interchange.export.content import Content, content_of
 from runtime.interchange.export.rows import ExportError

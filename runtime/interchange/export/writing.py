@@ -5,11 +5,12 @@ from __future__ import annotations
 import builtins
 from collections import Counter
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from blocks.classes.dataclass import dataclass
 from blocks.errors import Location
 from runtime.calculus.primitives.base import CONSTANT, broadcast_shapes
 from runtime.diagram.paths import InstancePath

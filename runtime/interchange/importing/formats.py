@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from blocks.classes.dataclass import dataclass
 from blocks.errors import FileError
 from runtime.diagram.files.storage import system_errors
 

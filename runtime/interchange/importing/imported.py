@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
+from blocks.classes.dataclass import dataclass
 from blocks.errors import BuildError
 
 if TYPE_CHECKING:

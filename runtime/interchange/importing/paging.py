@@ -8,10 +8,11 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import TYPE_CHECKING
 
 from blocks.block import Source
+from blocks.classes.dataclass import dataclass
 from blocks.library.pages import Page as PageBlock
 from blocks.library.pages import PageInput, PageOutput
 from blocks.library.sources import Variable

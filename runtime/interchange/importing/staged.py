@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
+from blocks.classes.dataclass import dataclass
 from blocks.errors import LimitError
 from blocks.limits import MAX_CONSTANT
 from blocks.terms import term_name

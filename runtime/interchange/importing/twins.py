@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
+from blocks.classes.dataclass import dataclass
 from blocks.library.sources import Variable
 
 if TYPE_CHECKING:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Container, Iterator, Mapping
-from dataclasses import dataclass
 from functools import partial
 from itertools import islice, product
 from typing import TYPE_CHECKING, Any, Literal
 
 from numpy.typing import NDArray
 
+from blocks.classes.dataclass import dataclass
 from blocks.errors import GradwireError, Location
 from blocks.nearest import did_you_mean
 from runtime.diagram.checks.diagnostics import Diagnostic, Severity

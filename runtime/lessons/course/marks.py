@@ -5,11 +5,11 @@ from __future__ import annotations
 import unicodedata
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from blocks.classes.dataclass import dataclass
 from blocks.errors import FileError, GradwireError
 from runtime.diagram.lesson import ShowStep
 from runtime.lessons.answers import Sheet, lesson_digest, read_sheet

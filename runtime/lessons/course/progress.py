@@ -7,10 +7,10 @@ import os
 import sys
 from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from blocks.classes.dataclass import dataclass
 from blocks.errors import FileError
 from runtime.diagram.files.fields import read_object
 from runtime.diagram.files.parsing import Flaw, parse

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from blocks.block import Source
+from blocks.classes.dataclass import dataclass
 from blocks.errors import GradwireError
 from blocks.library.gradient import Gradient
 from runtime.calculus.dtypes import is_float

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from blocks.classes.dataclass import dataclass
 from runtime.calculus.primitives.base import CONSTANT
 from runtime.flow.words.formatting import number
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from numpy.typing import NDArray
 
+from blocks.classes.dataclass import dataclass
 from runtime.calculus import Trace, sweep
 from runtime.calculus.primitives.base import CAST, CONSTANT, LEAF, RESHAPE, WIRE
 from runtime.engine.plan.plan import Plan

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from numpy.typing import NDArray
 
+from blocks.classes.dataclass import dataclass
 from blocks.errors import GradwireError, RunError
 from runtime.diagram.lesson import CheckStep, PaintStep, PredictStep
 from runtime.lessons.conditions import parse_condition, parse_goal

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING
+
+from blocks.classes.dataclass import dataclass
 
 if TYPE_CHECKING:
     from random import Random

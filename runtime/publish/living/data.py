@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
+from blocks.classes.dataclass import dataclass
 from blocks.errors import RunError
 from blocks.values import PortLiteral
 from runtime.data.rows import Stream

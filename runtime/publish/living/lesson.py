@@ -13,9 +13,9 @@ from __future__ import annotations
 import ast
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeAlias
 
+from blocks.classes.dataclass import dataclass
 from blocks.errors import RunError
 from runtime.flow import analyse
 from runtime.flow.tools.contracts import Contract, meant_by

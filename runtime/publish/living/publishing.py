@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from blocks.arguments import explained
+from blocks.classes.dataclass import dataclass
 from blocks.errors import GradwireError, RunError
 from runtime.diagram.paths import ROOT, PortPath
 from runtime.engine import Session

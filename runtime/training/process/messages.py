@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from numpy.typing import NDArray
 
+from blocks.classes.dataclass import dataclass
 from runtime.engine.session.engines import EngineChoice
 
 if TYPE_CHECKING:

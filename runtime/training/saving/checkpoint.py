@@ -14,13 +14,14 @@ import math
 import re
 from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from blocks.classes.dataclass import dataclass
 from blocks.errors import FileError
 from runtime.diagram.files.regular import read_regular
 from runtime.diagram.files.storage import replace_file, system_errors

@@ -5,11 +5,11 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from blocks.classes.dataclass import dataclass
 from runtime.training.studies.folder import StudyFolder, key
 from runtime.training.studies.varying import SEED
 

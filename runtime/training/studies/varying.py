@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import product
 from typing import TYPE_CHECKING, Any
 
+from blocks.classes.dataclass import dataclass
 from blocks.errors import GradwireError, ParameterError
 from blocks.nearest import did_you_mean
 from runtime.diagram import MAIN

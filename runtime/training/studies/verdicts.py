@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from blocks.classes.dataclass import dataclass
 from runtime.training.studies.results import Results, carry_out, deviation, finite, mean
 from runtime.training.studies.task import Runner, Task, Work, in_this_process, require_runnable
 from runtime.training.studies.variants import with_variant

@@ -19,6 +19,7 @@ OWNERS = {
 JUSTIFIED = {
     "blocks/errors.py": "locations and places in files, as messages show them",
     "blocks/block.py": "names of modules, and places in a file's record",
+    "blocks/classes/dataclass.py": "attributes in source",
     "blocks/formulas/expressions.py": "methods of numpy's functions",
     "blocks/formulas/nodes.py": "lines of source files, and a port in a message",
     "blocks/library/convolution/convolutions.py": "a fraction",

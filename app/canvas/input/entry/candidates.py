@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from app.canvas.input.entry.layers import LAYERS
 from app.services.translation import editor
 from blocks.block import Block, Opaque
+from blocks.classes.dataclass import dataclass
 from blocks.library.pages import Page as PageBlock
 from blocks.library.pages import Scan
 from blocks.registry import registry

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import math
 import time
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QPointF, QRectF, QSizeF, Qt
 from PySide6.QtGui import QColor, QPainter, QPen, QPixmap
 
 from app.canvas.paint.blocks.faces import CORNER, draw_face, draw_numbers
+from blocks.classes.dataclass import dataclass
 
 if TYPE_CHECKING:
     from app.canvas.state.looks import Look

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
@@ -13,6 +12,7 @@ from app.canvas.paint.blocks.charts import draw_chart
 from app.canvas.paint.legible import LEAST, legible_size
 from app.canvas.state.charts import HEIGHT, WIDTH
 from app.services.theme import SMALL, Theme, font, text_width
+from blocks.classes.dataclass import dataclass
 from runtime.diagram.layout.measures import ROW
 
 if TYPE_CHECKING:

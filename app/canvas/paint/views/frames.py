@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -12,6 +11,7 @@ from PySide6.QtGui import QColor, QFontMetricsF, QPen
 from app.canvas.paint.legible import legible_size
 from app.services.colours import contrast
 from app.services.theme import SMALL, font
+from blocks.classes.dataclass import dataclass
 from runtime.flow.words.formatting import number
 
 if TYPE_CHECKING:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -12,6 +12,7 @@ from app.canvas.paint.wires.label_layout import LabelLayout
 from app.canvas.paint.wires.lane_labels import LaneMemo, place_lane_labels
 from app.canvas.paint.wires.wire_numbers import NumberMemo, place_wire_numbers
 from app.canvas.scene.camera import PLAIN
+from blocks.classes.dataclass import dataclass
 
 if TYPE_CHECKING:
     from app.canvas.paint.wires.label_layout import Label

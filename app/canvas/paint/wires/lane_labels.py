@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 import numpy as np
@@ -12,6 +12,7 @@ from app.canvas.paint.wires.spots import Spots
 from app.canvas.scene.camera import NUMBERS
 from app.canvas.state.codes import flags_of
 from app.services.palette import shades
+from blocks.classes.dataclass import dataclass
 from runtime.flow.words.states import Form, State
 
 if TYPE_CHECKING:

@@ -6,7 +6,6 @@ each state's lane, so that states differ by more than colour.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
@@ -20,6 +19,7 @@ from app.canvas.scene.arrays import distinct
 from app.canvas.scene.lane_paths import INSET, STEPS, lane_offset, lane_points
 from app.canvas.scene.polylines import Polylines, offset, strokes, touching
 from app.canvas.state.codes import STATE_OF
+from blocks.classes.dataclass import dataclass
 from runtime.flow.words.states import Form, State
 
 if TYPE_CHECKING:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import partial
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
@@ -13,6 +13,7 @@ from app.canvas.paint.wires.spots import Spots
 from app.canvas.scene.camera import NUMBERS
 from app.canvas.state.codes import STATE_OF
 from app.canvas.state.wire_numbers import value_texts
+from blocks.classes.dataclass import dataclass
 from runtime.flow.words.states import State
 
 if TYPE_CHECKING:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import chain, compress, count
 from operator import is_not, ne
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
+
+from blocks.classes.dataclass import dataclass
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
 from itertools import chain, repeat
 from typing import TYPE_CHECKING
@@ -11,6 +11,7 @@ import numpy as np
 
 from app.canvas.scene.geometry import Scene
 from app.document.diff import changed_keys
+from blocks.classes.dataclass import dataclass
 
 if TYPE_CHECKING:
     from app.canvas.scene.arrays import Floats

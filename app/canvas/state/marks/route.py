@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from blocks.classes.dataclass import dataclass
 from runtime.diagram.paths import ROOT, InstancePath, WirePath
 from runtime.flow.lazy import MANY
 

@@ -8,9 +8,10 @@ block comes to lie in a frame.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING, NamedTuple
 
+from blocks.classes.dataclass import dataclass
 from runtime.diagram.layout.drawn import DrawnPart
 from runtime.diagram.layout.folding import CANVAS, FOLD_GAIN, READABLE, busyness, zoom
 from runtime.diagram.layout.graph import Line, Node, parts_of

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING
 
+from blocks.classes.dataclass import dataclass
 from runtime.diagram.layout.placing import encloses, note_box
 
 if TYPE_CHECKING:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
+
+from blocks.classes.dataclass import dataclass
 
 if TYPE_CHECKING:
     from runtime.calculus import Value

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Hashable
-from dataclasses import dataclass
 from functools import lru_cache
 from math import inf
 from typing import Any, NamedTuple
 
+from blocks.classes.dataclass import dataclass
 from runtime.engine.plan.native import machine
 from runtime.engine.plan.native.operations import emit
 from runtime.engine.plan.native.writer import TYPES, Writer, number

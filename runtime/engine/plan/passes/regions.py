@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections import defaultdict, deque
 from collections.abc import Callable, Collection, Hashable, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+from blocks.classes.dataclass import dataclass
 
 if TYPE_CHECKING:
     from runtime.calculus import Value

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from math import prod
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
+
+from blocks.classes.dataclass import dataclass
 
 if TYPE_CHECKING:
     from blocks.block import Shape

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING
 
+from blocks.classes.dataclass import dataclass
 from runtime.diagram.paths import ROOT, InstancePath
 from runtime.interchange.export.code import Names, identifier, remark
 from runtime.interchange.export.regions import Region

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
+from blocks.classes.dataclass import dataclass
 from runtime.diagram.training import (
     AdadeltaMethod,
     AdagradMethod,

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING, Any
 
+from blocks.classes.dataclass import dataclass
 from runtime.interchange.importing.jax.jaxprs import evaluate, has_stop, is_literal, open_program
 from runtime.interchange.importing.jax.operands import array_of
 

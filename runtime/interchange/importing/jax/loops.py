@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from blocks.classes.dataclass import dataclass
 from runtime.interchange.importing.imported import UnsupportedError
 from runtime.interchange.importing.jax.jaxprs import dtype_of, function_of, open_program
 from runtime.interchange.importing.jax.known import KnownPart, known_part

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
+from blocks.classes.dataclass import dataclass
 from blocks.values import DTYPES
 from runtime.interchange.importing.imported import UnsupportedError
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from blocks.classes.dataclass import dataclass
 from runtime.interchange.importing.jax.jaxprs import dtype_of, evaluate, function_of
 
 if TYPE_CHECKING:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeAlias
 
+from blocks.classes.dataclass import dataclass
 from blocks.errors import FileError
 from runtime.interchange.importing.imported import UnsupportedError
 from runtime.interchange.importing.staged import Staged

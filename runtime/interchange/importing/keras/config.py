@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
+from blocks.classes.dataclass import dataclass
 from blocks.errors import FileError
 
 

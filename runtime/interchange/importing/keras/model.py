@@ -6,9 +6,10 @@ import itertools
 import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import Any, NamedTuple, TypeAlias
 
+from blocks.classes.dataclass import dataclass
 from blocks.errors import FileError
 from runtime.interchange.importing.imported import UnsupportedError
 from runtime.interchange.importing.keras.config import Config

@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 
+from blocks.classes.dataclass import dataclass
 from blocks.errors import FileError
 
 _TUPLE = re.compile(r"[\[(](.*)[\])]", re.DOTALL)

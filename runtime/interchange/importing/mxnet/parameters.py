@@ -5,12 +5,12 @@ from __future__ import annotations
 import math
 import struct
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from blocks.classes.dataclass import dataclass
 from blocks.errors import FileError
 from blocks.limits import MAX_AXES, MAX_ELEMENTS
 from runtime.diagram.files.regular import read_regular

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias
 
+from blocks.classes.dataclass import dataclass
 from blocks.errors import FileError
 from runtime.diagram.files.parsing import MAX_CHARACTERS, parse
 from runtime.diagram.files.regular import read_regular

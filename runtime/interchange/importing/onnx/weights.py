@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
+from blocks.classes.dataclass import dataclass
 from blocks.limits import MAX_INSTANCES
 
 if TYPE_CHECKING:

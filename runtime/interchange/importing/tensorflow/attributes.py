@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from blocks.classes.dataclass import dataclass
 from runtime.interchange.importing.tensorflow.tensors import array_of, dtype_of, shape_of
 
 if TYPE_CHECKING:

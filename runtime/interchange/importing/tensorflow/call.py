@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
 import numpy as np
 
+from blocks.classes.dataclass import dataclass
 from blocks.errors import FileError
 from runtime.interchange.importing.imported import UnsupportedError
 from runtime.interchange.importing.staged import Staged

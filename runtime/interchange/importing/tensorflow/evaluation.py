@@ -5,9 +5,10 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING
 
+from blocks.classes.dataclass import dataclass
 from blocks.errors import FileError
 from runtime.interchange.importing.imported import UnsupportedError
 from runtime.interchange.importing.progress import advanced

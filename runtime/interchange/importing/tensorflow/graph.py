@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
 
+from blocks.classes.dataclass import dataclass
 from blocks.errors import FileError
 from runtime.interchange.importing.tensorflow.attributes import Attributes
 

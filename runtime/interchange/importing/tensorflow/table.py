@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Iterator
-from dataclasses import dataclass
 
+from blocks.classes.dataclass import dataclass
 from blocks.errors import FileError
 
 _MAGIC = 0xDB4775248B80FB57

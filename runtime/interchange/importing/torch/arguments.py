@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any, TypeAlias
 
+from blocks.classes.dataclass import dataclass
 from runtime.interchange.importing.imported import UnsupportedError
 from runtime.interchange.importing.torch.operators.table import DTYPES
 

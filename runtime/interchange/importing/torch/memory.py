@@ -7,11 +7,11 @@ view takes its value anew from the tensor that it shows once that has been writt
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
+from blocks.classes.dataclass import dataclass
 from runtime.calculus.sizes import require_constant
 from runtime.interchange.importing.imported import UnsupportedError
 from runtime.interchange.importing.torch.operators.scattering import put_back

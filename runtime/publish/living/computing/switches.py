@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import product
 from typing import TYPE_CHECKING
 
+from blocks.classes.dataclass import dataclass
 from blocks.library.gradient import Gradient, StopGradient
 from runtime.engine.lowering import lower
 

@@ -10,9 +10,9 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Hashable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
+from blocks.classes.dataclass import dataclass
 from runtime.calculus import BackwardRules, Primitive, Value, passes_gradient, sweep
 from runtime.calculus.dtypes import is_float
 from runtime.calculus.primitives.base import CONSTANT, LEAF

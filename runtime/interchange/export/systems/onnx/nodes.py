@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
+
+from blocks.classes.dataclass import dataclass
 
 if TYPE_CHECKING:
     from runtime.calculus import Value

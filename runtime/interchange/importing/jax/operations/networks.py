@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from blocks.classes.dataclass import dataclass
 from runtime.interchange.importing.imported import UnsupportedError
 from runtime.interchange.importing.jax.operations.shapes import spread
 

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
+
+from blocks.classes.dataclass import dataclass
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

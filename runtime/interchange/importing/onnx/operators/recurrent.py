@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from blocks.classes.dataclass import dataclass
 from runtime.interchange.importing.onnx.operators.node import Node, rule
 
 if TYPE_CHECKING:

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from blocks.classes.dataclass import dataclass
 from runtime.interchange.importing.onnx.operators.indexing import last_to, to_last
 from runtime.interchange.importing.onnx.operators.node import Node, rule
 from runtime.interchange.importing.onnx.operators.shapes import require_small

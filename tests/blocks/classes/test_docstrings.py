@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import ClassVar
 
 from blocks.block import Block
-from blocks.docstrings import field_docstrings
+from blocks.classes.docstrings import field_docstrings
 
 
 class Base(Block):
@@ -55,5 +55,5 @@ def test_nothing_is_read_before_it_is_asked_for():
         "assert get('Conv2D').model_fields['kernel'].description is None\n"
         "assert get('Conv2D').parameters()['kernel'].description"
     )
-    root = Path(__file__).parents[2]
+    root = Path(__file__).parents[3]
     subprocess.run([sys.executable, "-c", code], cwd=root, check=True)

@@ -1,0 +1,1 @@
+"""How classes are made, and what their source says of them."""

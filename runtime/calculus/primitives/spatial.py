@@ -118,7 +118,7 @@ class SpatialOps(ConvolutionOps):
         dilation: Shape | None = None,
     ) -> Value:
         """Largest element of each window; padding never wins; ties share the gradient."""
-        how = _stride(window, stride, padding, dilation)
+        x, how = self.as_float(x), _stride(window, stride, padding, dilation)
         patches, shape = self._patches(x, how, "max_pool", -np.inf)
         return self.reshape(self.xp.max(patches, (0, 1), keepdims=True), shape)
 
@@ -132,16 +132,18 @@ class SpatialOps(ConvolutionOps):
         counts: Any = None,
     ) -> Value:
         """Mean of each window; padding counts as zeros, unless ``counts`` has what to divide by."""
-        how = _stride(window, stride, padding, dilation)
+        x, how = self.as_float(x), _stride(window, stride, padding, dilation)
+        if counts is None and _is_whole(x, how):
+            rows = self.reshape(x, (*x.shape[:2], math.prod(x.shape[2:])))
+            return self.reshape(self.xp.mean(rows, -1), (*x.shape[:2], *(1 for _ in window)))
         patches, shape = self._patches(x, how, "avg_pool", 0.0)
         if counts is None:
             return self.reshape(self.xp.mean(patches, (0, 1)), shape)
         total = self.reshape(self.xp.sum(patches, (0, 1)), shape)
         return self.xp.divide(total, self.astype(counts, total.dtype))
 
-    def _patches(self, x: Any, how: Stride, what: str, fill: float) -> tuple[Value, Shape]:
+    def _patches(self, x: Value, how: Stride, what: str, fill: float) -> tuple[Value, Shape]:
         """All windows, their elements along the first two axes; and the shape of the result."""
-        x = self.as_float(x)
         self._require_spatial(x, len(how.window) + 2, what)
         _require_fit(x, how)
         n, channels, *lengths = x.shape
@@ -165,6 +167,12 @@ class SpatialOps(ConvolutionOps):
                 expected=str(["batch", "channels", *["length"] * min(max(rank - 2, 1), 3)]),
                 got=str(list(x.shape)),
             )
+
+
+def _is_whole(x: Value, how: Stride) -> bool:
+    """Whether there is one window, which is all of a channel."""
+    none, each = ((0, 0),) * len(how.window), (1,) * len(how.window)
+    return x.shape[2:] == how.window and (how.padding, how.dilation) == (none, each)
 
 
 def _require_fit(x: Value, how: Stride) -> None:

@@ -53,6 +53,18 @@ def test_pooling_of_volumes(cls: type, reduce: object) -> None:
     np.testing.assert_allclose(out[0, 1, 1, 0, 1], reduce(X[1, 1:4:2, 0:3, 2:4]))
 
 
+@pytest.mark.parametrize(
+    ("cls", "lengths"), [(AvgPool1D, (5,)), (AvgPool2D, (6, 5)), (AvgPool3D, (2, 3, 5))]
+)
+def test_a_window_of_all_elements_gives_their_mean(cls: type, lengths: tuple[int, ...]) -> None:
+    x = np.random.default_rng(5).normal(size=(2, 4, *lengths))
+    pool = cls(window=lengths[0] if len(lengths) == 1 else lengths)
+    axes = tuple(range(2, 2 + len(lengths)))
+    np.testing.assert_allclose(value(pool, x=x), x.mean(axes, keepdims=True))
+    (dx,) = gradients(pool, x=x).values()
+    np.testing.assert_allclose(dx, np.full(x.shape, 1 / np.prod(lengths)))
+
+
 def test_padding_never_wins_and_counts_as_zeros() -> None:
     negative = -np.ones((1, 1, 2, 2))
     pad = {"window": (2, 2), "stride": (2, 2), "padding": (1, 1)}

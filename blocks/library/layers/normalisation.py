@@ -146,9 +146,14 @@ class GroupNorm(_Normalisation):
                 got=str(x.shape),
             )
         self._require_parameters(x, x.shape[1:2], weight=weight, bias=bias)
-        grouped = xp.reshape(x, (x.shape[0], self.groups, -1) if x.size else x.shape)
+        if not x.size:
+            return _scaled(xp, xp.as_float(x), weight, bias, (1,))
+        channels = (self.groups, x.shape[1] // self.groups)
+        behind = (-1,) if x.ndim > 2 else ()
+        grouped = xp.reshape(x, (x.shape[0], *channels, *behind))
         out = _standardised(xp, grouped, tuple(range(2, grouped.ndim)), self.epsilon)
-        return _scaled(xp, xp.reshape(out, x.shape), weight, bias, (1,))
+        weight, bias = (p if p is None else xp.reshape(p, channels) for p in (weight, bias))
+        return xp.reshape(_scaled(xp, out, weight, bias, (1, 2)), x.shape)
 
 
 class BatchNorm(_Normalisation):

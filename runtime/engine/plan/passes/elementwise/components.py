@@ -18,10 +18,12 @@ from numpy.typing import NDArray
 
 from runtime.engine.plan import native
 from runtime.engine.plan.native import compiles
-from runtime.engine.plan.native.row_loops import Place, RowRecipe
+from runtime.engine.plan.native.rows.row_recipe import Place, RowRecipe
 from runtime.engine.plan.passes.elementwise.exponents import Exponents, attributes_of
+from runtime.engine.plan.passes.elementwise.row_folds import ColumnSum
 from runtime.engine.plan.passes.elementwise.row_program import Program
-from runtime.engine.plan.passes.elementwise.rowwise import ColumnSum, RowwiseTask, narrowed
+from runtime.engine.plan.passes.elementwise.row_shapes import narrowed
+from runtime.engine.plan.passes.elementwise.rowwise import RowwiseTask
 from runtime.engine.plan.passes.elementwise.tiles import Fold, fold_of, in_regions
 from runtime.engine.plan.tasks import Arrays, PlainTask, Step, Task
 
@@ -140,13 +142,19 @@ def _sum(add: Callable[[int, int], int], parts: Sequence[int]) -> int:
 class ComponentsTask(RowwiseTask):
     """A region of components of rows, and folds of some of its values."""
 
-    column_axis = -2
+    axes = 2
+    """Of a row, the last one of which is its components."""
 
     def __init__(
         self, tasks: Sequence[PlainTask], values: Sequence[Value], folds: Sequence[Fold]
     ) -> None:
         super().__init__(tasks, values, folds)
         self.width = self.shape[-1]
+
+    @property
+    def columns(self) -> int:
+        """Columns of a row, each of some components."""
+        return self.shape[-2]
 
     def laid_out(self, arrays: Arrays) -> tuple[list[Step], list[Array]]:
         """Inputs, results, and sums of rows, in the shape of the rows or with one component; no
@@ -189,8 +197,7 @@ class ComponentsTask(RowwiseTask):
                 results += zip(sums, next(rows), strict=True)
             elif not isinstance(fold, ColumnSum):
                 totals.append(self._total(program, parts, fold))
-        columns = self.shape[-2]
-        return program.recipe(columns, tuple(results), tuple(totals), tuple(added))
+        return program.recipe(self.columns, tuple(results), tuple(totals), tuple(added))
 
     def _components(
         self,

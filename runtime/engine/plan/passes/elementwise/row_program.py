@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from runtime.engine.plan.native import Operation
-from runtime.engine.plan.native.row_loops import Place, RowRecipe
+from runtime.engine.plan.native.rows.row_recipe import Place, RowRecipe
 
 
 class Program:

@@ -7,6 +7,9 @@ bounds of ``runtime.engine.plan.native.functions``, and a softmax is within 8 un
 place, or 0 where it is no normal number; its logarithm within 3 of the larger one of it and the
 difference from the largest element.
 
+A row may have several axes, such as those of an image or of a group of channels; some arrays have
+one element for each place of the first of them, as a weight of each channel.
+
 The gradient of a cross-entropy with one class for each row is 0 but in one column: that column is
 compared with the class, and nothing is written out.
 """
@@ -22,20 +25,26 @@ import numpy as np
 from numpy.typing import NDArray
 
 from runtime.calculus.kernels.transposing import copy_transposed, is_transposed
-from runtime.calculus.primitives.base import BROADCAST
 from runtime.calculus.primitives.elementwise import EXP
 from runtime.calculus.primitives.gather import ADD_ALONG, TAKE_ALONG
 from runtime.calculus.primitives.reduce import LOG_SOFTMAX, LOGSUMEXP, SOFTMAX, SUM
 from runtime.engine.plan import native
 from runtime.engine.plan.jobs import ROOM, Call, Job, cuts
 from runtime.engine.plan.native import address, compiles
-from runtime.engine.plan.native.row_loops import Place, RowRecipe, compiled_rows, scratch_bytes
+from runtime.engine.plan.native.rows.row_loops import compiled_rows, scratch_bytes
+from runtime.engine.plan.native.rows.row_recipe import Place, RowRecipe
 from runtime.engine.plan.passes.elementwise.exponents import (
     Exponents,
     attributes_of,
     for_exponents,
 )
 from runtime.engine.plan.passes.elementwise.giving import laid_over
+from runtime.engine.plan.passes.elementwise.row_folds import (
+    ColumnSum,
+    PartSum,
+    add_columns,
+    folding,
+)
 from runtime.engine.plan.passes.elementwise.row_indices import (
     count_from_0,
     indices_of,
@@ -43,8 +52,17 @@ from runtime.engine.plan.passes.elementwise.row_indices import (
     is_one_for_each,
 )
 from runtime.engine.plan.passes.elementwise.row_program import Program
+from runtime.engine.plan.passes.elementwise.row_shapes import (
+    Lies,
+    axes_reduced,
+    length_of,
+    lies,
+    narrowed,
+    repeated_along,
+    row_axes,
+)
 from runtime.engine.plan.passes.elementwise.row_sheets import sheets_of
-from runtime.engine.plan.passes.elementwise.tiles import Fold, TiledTask, fold_of, in_regions
+from runtime.engine.plan.passes.elementwise.tiles import Fold, TiledTask, in_regions
 from runtime.engine.plan.tasks import Arrays, PlainTask, Step, Task
 
 if TYPE_CHECKING:
@@ -73,59 +91,43 @@ _NORMALISED = frozenset({SOFTMAX, LOG_SOFTMAX})
 
 
 def rowwise(tasks: list[Task], kept: Collection[Value]) -> list[Task]:
-    """Replace every region with a reduction along the last axis by one task, if a compiler is
+    """Replace every region with a reduction along the last axes by one task, if a compiler is
     installed.
     """
-    if not _may_have_rows(tasks) or not _kinds(tasks) or not native.installed():
+    axes = row_axes(task for task in tasks if _is_reduction(task))
+    if not _may_have_rows(tasks, axes) or not _kinds(tasks, axes) or not native.installed():
         return tasks
     tasks = narrowed(tasks, kept)
-    summed = {task.inputs[0] for task in tasks if _is_column_sum(task)}
+    fold = partial(folding, row_axes=axes)
+    summed = {
+        task.inputs[0]
+        for task in tasks
+        if isinstance(task, PlainTask) and isinstance(fold(task), ColumnSum)
+    }
 
     def is_worthwhile(members: Sequence[Task]) -> bool:
         return any(_is_reduction(task) or task.values[0] in summed for task in members)
 
-    return in_regions(tasks, kept, _kinds(tasks).get, is_worthwhile, RowwiseTask, folding)
+    return in_regions(tasks, kept, _kinds(tasks, axes).get, is_worthwhile, RowwiseTask, fold)
 
 
-def _kinds(tasks: Sequence[Task]) -> dict[Task, Hashable]:
+def _kinds(tasks: Sequence[Task], axes: Mapping[Shape, int]) -> dict[Task, Hashable]:
     """The kinds of the tasks that a region may consist of; none if nothing is reduced."""
     kinds: dict[Task, Hashable] = {}
     of_value: dict[Value, Hashable] = {}
     scores = {task.inputs[0].shape for task in tasks if _is_normalised(task)}
     scores = {shape for shape in scores if prod(shape) >= FEWEST and shape[-1] <= LONGEST}
     for task in tasks:
-        if isinstance(task, PlainTask) and (kind := _kind(task, of_value, scores)) is not None:
+        if isinstance(task, PlainTask) and (kind := _kind(task, of_value, scores, axes)):
             kinds[task] = of_value[task.value] = kind
     return kinds if any(map(_is_reduction, tasks)) else {}
 
 
-def _may_have_rows(tasks: Sequence[Task]) -> bool:
+def _may_have_rows(tasks: Sequence[Task], axes: Mapping[Shape, int]) -> bool:
     """Whether any rows are long enough; finding kinds takes ten times as long."""
     shapes = {task.values[0].shape for task in tasks}
     shapes |= {task.inputs[0].shape for task in tasks if task.inputs}
-    return any(map(_fits, shapes)) or any(map(_is_normalised, tasks))
-
-
-def narrowed(tasks: list[Task], kept: Collection[Value]) -> list[Task]:
-    """The tasks with one element of a row where it is repeated, if the arithmetic repeats it."""
-    sources = {
-        task.value: task.inputs[0]
-        for task in tasks
-        if isinstance(task, PlainTask)
-        and task.value.primitive is BROADCAST
-        and task.inputs[0].shape == (*task.value.shape[:-1], 1)
-    }
-    found: list[Task] = []
-    for task in tasks:
-        if isinstance(task, PlainTask) and task.value.primitive.elementwise:
-            inputs = [sources.get(x, x) for x in task.inputs]
-            narrowed = any(x in sources for x in task.inputs)
-            if narrowed and any(x.shape == task.value.shape for x in inputs):
-                task = PlainTask(task.value, inputs)
-        found.append(task)
-    read = {x for task in found for x in task.inputs}
-    unread = sources.keys() - read - set(kept)
-    return [task for task in found if task.values[0] not in unread]
+    return any(_fits(shape, axes) for shape in shapes) or any(map(_is_normalised, tasks))
 
 
 def _is_reduction(task: Task) -> bool:
@@ -138,59 +140,47 @@ def _is_normalised(task: Task) -> bool:
     return isinstance(task, PlainTask) and task.value.primitive in _NORMALISED and _reduces(task)
 
 
-def _is_column_sum(task: Task) -> bool:
-    return isinstance(task, PlainTask) and isinstance(folding(task), ColumnSum)
-
-
 def _kind(
-    task: PlainTask, known: dict[Value, Hashable], scores: Collection[Shape]
+    task: PlainTask,
+    known: dict[Value, Hashable],
+    scores: Collection[Shape],
+    axes: Mapping[Shape, int],
 ) -> Hashable | None:
     """The shape of the rows that a task reads or writes; of one element in each row, that of the
-    rows that it comes from. ``scores`` are shapes of softmaxes, whose rows may be short.
+    rows that it comes from. ``scores`` are shapes of softmaxes, whose rows may be short; ``axes``
+    are how many axes a row has, by shape.
     """
     value = task.value
     if _is_reduction(task) or is_alone(task):
         shape = task.inputs[0].shape
-        fits = _fits(shape) or shape in scores
-        return shape if fits and (is_alone(task) or _reduces(task)) else None
+        fits = _fits(shape, axes) or shape in scores
+        return shape if fits and (is_alone(task) or _reduces(task, axes.get(shape, 1))) else None
     if not value.primitive.elementwise or task.can_fail or not compiles(value, task.inputs):
         return None
     if value.shape and value.shape[-1] == 1:
         return next((known[x] for x in task.inputs if x in known and x.shape == value.shape), None)
-    return value.shape if _fits(value.shape) or value.shape in scores else None
+    return value.shape if _fits(value.shape, axes) or value.shape in scores else None
 
 
-def _reduces(task: PlainTask) -> bool:
-    """Whether a reduction or softmax is along the last axis, and of a dtype for which there is
-    code.
+def _reduces(task: PlainTask, axes: int = 1) -> bool:
+    """Whether a reduction or softmax is along so many of the last axes, and of a dtype for which
+    there is code.
     """
     value, source = task.value, task.inputs[0]
-    last = len(source.shape) - 1
-    if value.primitive in _NORMALISED:
-        return value.attributes["axis"] == last and value.dtype == "float32"
+    if axes_reduced(task) != axes:
+        return False
+    if value.primitive in _NORMALISED or value.primitive is LOGSUMEXP:
+        return value.dtype == "float32"
     if value.primitive is TAKE_ALONG:
         return is_one_for_each(task)
-    if value.primitive is LOGSUMEXP:
-        return value.attributes["axes"] == (last,) and value.dtype == "float32"
     dtypes = ("bool",) if value.primitive.name in ("any", "all") else ("float32", "float64")
-    return value.attributes["axes"] == (last,) and source.dtype in dtypes
+    return source.dtype in dtypes
 
 
-def _fits(shape: Shape) -> bool:
-    return len(shape) > 1 and SHORTEST <= shape[-1] <= LONGEST and prod(shape) >= LARGE
-
-
-class ColumnSum(Fold):
-    """The sum of all rows, column by column."""
-
-
-def folding(task: PlainTask) -> Fold | None:
-    """A fold over all elements, or over all but the last axis."""
-    value = task.value
-    if value.primitive.name == "sum" and task.inputs[0].dtype in ("float32", "float64"):
-        if len(value.shape) > 1 and value.attributes["axes"] == tuple(range(len(value.shape) - 1)):
-            return ColumnSum(task)
-    return fold_of(task)
+def _fits(shape: Shape, axes: Mapping[Shape, int]) -> bool:
+    count = axes.get(shape, 1)
+    is_long = len(shape) > count and SHORTEST <= length_of(shape, count) <= LONGEST
+    return is_long and shape[-1] > 1 and prod(shape) >= LARGE
 
 
 class RowwiseTask(TiledTask):
@@ -209,28 +199,36 @@ class RowwiseTask(TiledTask):
         more, whole = self.laid_out(arrays)
         steps += more
         sums = [fold for fold in self.folds if isinstance(fold, ColumnSum)]
-        totals = [fold for fold in self.folds if type(fold) is Fold]
-        sheets = sheets_of(whole, shape[: self.column_axis], ROWS if sums else prod(shape))
+        totals = [f for f in self.folds if isinstance(f, PartSum) or type(f) is Fold]
+        sheets = sheets_of(whole, self.lead, ROWS if sums else prod(shape))
         rows = max(sheet.rows for sheet in sheets)
-        parts = [np.zeros((len(sheets), rows)) for _ in totals]
+        parts = [
+            np.zeros((len(sheets), rows, fold.parts if isinstance(fold, PartSum) else 1))
+            for fold in totals
+        ]
         added = [
-            np.zeros((len(sheets), shape[self.column_axis]), fold.source.dtype)
+            np.zeros((len(sheets), self.columns), fold.source.dtype)
             for fold in sums
             for _ in range(self.width)
         ]
         frames = np.array(
             [
                 [*sheet.places]
-                + [(address(part[number]), part.itemsize) for part in parts]
+                + [(address(part[number]), part.strides[1]) for part in parts]
                 + [(address(row[number]), 0) for row in added]
                 for number, sheet in enumerate(sheets)
             ]
         )
         calls = [(address(frame), sheet.rows) for frame, sheet in zip(frames, sheets, strict=True)]
-        ends = [fold.end(arrays, part) for fold, part in zip(totals, parts, strict=True)]
+        ends = [
+            fold.adding(arrays, [x[: sheet.rows] for x, sheet in zip(part, sheets, strict=True)])
+            if isinstance(fold, PartSum)
+            else fold.end(arrays, part)
+            for fold, part in zip(totals, parts, strict=True)
+        ]
         for number, fold in enumerate(sums):
             some = added[number * self.width : (number + 1) * self.width]
-            ends.append(partial(_add_up, some, arrays[fold.task.value]))
+            ends.append(partial(add_columns, some, arrays[fold.task.value]))
         placed = self.given.placed(frames, [*self.inputs, *self.results])
 
         def job_for(exponents: Exponents) -> Job:
@@ -275,10 +273,29 @@ class RowwiseTask(TiledTask):
                     )
         return steps, laid_over(arrays, found)
 
-    column_axis = -1
-    """The axis along which a row lies; those before it are rows."""
     width = 1
     """Elements of a column in a row."""
+
+    @cached_property
+    def axes(self) -> int:
+        """How many axes a row has."""
+        found = [axes_reduced(task) for task in self.tasks if _is_reduction(task)]
+        found += [
+            len(fold.source.shape) - len(fold.task.value.attributes["axes"])
+            for fold in self.folds
+            if isinstance(fold, ColumnSum)
+        ]
+        return found[0] if found else 1
+
+    @property
+    def lead(self) -> Shape:
+        """The axes of which each place has a row."""
+        return self.shape[: -self.axes]
+
+    @property
+    def columns(self) -> int:
+        """Columns of a row."""
+        return length_of(self.shape, self.axes)
 
     @property
     def shape(self) -> Shape:
@@ -292,19 +309,21 @@ class RowwiseTask(TiledTask):
         steps: list[Step] = []
         found: list[Array] = []
         for x in (*self.inputs, *self.results):
-            array = arrays[x]
-            if is_transposed(array) or (array.ndim and array.strides[-1] not in (0, array.itemsize)
-                                        and array.shape[-1] > 1):  # fmt: skip
-                copy = np.empty(array.shape, array.dtype)
-                steps.append(_copying(array, copy))
-                array = copy
-            found.append(np.broadcast_to(array, self.shape))
+            array = np.broadcast_to(arrays[x], self.shape)
+            if is_transposed(arrays[x]) or lies(array, self.axes) is None:
+                source = repeated_along(arrays[x], self.shape, self.axes)
+                copy = np.empty(source.shape, source.dtype)
+                steps.append(_copying(source, copy))
+                array = np.broadcast_to(copy, self.shape)
+            found.append(array)
         return steps, found
 
     def recipe(self, whole: Sequence[Array], exponents: Exponents) -> RowRecipe:
         """What is computed of these arrays, of inputs and then of results."""
-        columns = self.shape[-1]
-        places = [Place(i, int(x.strides[-1] > 0)) for i, x in enumerate(whole)]
+        how = [lies(x, self.axes) for x in whole]
+        places = [
+            Place(i, int(x is Lies.ALONG), by_part=x is Lies.BY_PART) for i, x in enumerate(how)
+        ]
         program = Program()
         numbers = {
             x: program.read(array.dtype.name, place)
@@ -314,13 +333,21 @@ class RowwiseTask(TiledTask):
             numbers[task.value] = self._put(program, task, numbers, exponents)
         added = tuple(numbers[f.source] for f in self.folds if isinstance(f, ColumnSum))
         totals = [
-            program.total(numbers[f.source], f.squares, f.source.shape[-1] == columns)
+            program.total(numbers[f.source], f.squares, f.source.shape == self.shape)
             for f in self.folds
             if not isinstance(f, ColumnSum)
         ]
         written = [numbers[x] for x in self.results]
         results = tuple(zip(written, places[len(self.inputs) :], strict=True))
-        return program.recipe(columns, results, tuple(totals), added)
+        recipe = program.recipe(self.columns, results, tuple(totals), added)
+        rest = [fold for fold in self.folds if not isinstance(fold, ColumnSum)]
+        by_part = [
+            i for i, f in zip(totals, rest, strict=True) if isinstance(f, PartSum) and f.by_part
+        ]
+        if by_part or Lies.BY_PART in how:
+            parts = self.shape[-self.axes]
+            return recipe._replace(parts=parts, by_part=frozenset(by_part))
+        return recipe
 
     def _put(
         self,
@@ -347,7 +374,7 @@ class RowwiseTask(TiledTask):
             return program.without_sign(numbers[source.inputs[2]], dtype)
         if value.primitive is EXP and source is not None and source.value.primitive is LOG_SOFTMAX:
             return program.softmax(numbers[source.inputs[0]])
-        is_wide = name not in _FOLDS and value.shape[-1] == self.shape[-1]
+        is_wide = name not in _FOLDS and value.shape == self.shape
         attributes = attributes_of(value, exponents) if name not in _FOLDS else ()
         return program.put(name, dtype, *inputs, is_wide=is_wide, attributes=attributes)
 
@@ -363,13 +390,6 @@ def _parts(
     if by_sheets or len(some) >= len(rows):
         return [[Call(kernel, frame, ROOM, 0, n) for frame, n in sheets[a:b]] for a, b in some]
     return [[Call(kernel, frame, ROOM, *cut) for frame, _ in sheets] for cut in rows]
-
-
-def _add_up(parts: Sequence[Array], out: Array) -> None:
-    """Add the sums of sheets, of one part for each of the last elements of ``out``."""
-    for i, part in enumerate(parts):
-        target = out.reshape(-1, len(parts))[:, i]
-        np.add.reduce(part, axis=0, out=target)
 
 
 def _copying(array: Array, copy: Array) -> Step:

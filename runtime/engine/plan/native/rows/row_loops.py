@@ -7,13 +7,10 @@ again, computed again where that is cheap, or kept in a row of scratch memory.
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Callable
 from functools import lru_cache
-from typing import NamedTuple
 
 from runtime.engine.plan.native import machine
-from runtime.engine.plan.native.folds import FOLDS, ended, step
 from runtime.engine.plan.native.functions import FUNCTIONS, decay
 from runtime.engine.plan.native.loops import (
     INTERLEAVED,
@@ -22,11 +19,9 @@ from runtime.engine.plan.native.loops import (
     Operation,
 )
 from runtime.engine.plan.native.operations import emit
+from runtime.engine.plan.native.rows.folds import FOLDS, ended, step
+from runtime.engine.plan.native.rows.row_recipe import Order, Place, RowRecipe
 from runtime.engine.plan.native.writer import TYPES, Writer, number
-
-_CHEAP = frozenset({"add", "subtract", "multiply", "negative", "square", "where", "not_equal",
-                    "equal", "less", "greater", "at"})  # fmt: skip
-"""Operations that cost no more than reading their result."""
 
 _ON_STACK = 1 << 12
 """Columns up to which scratch rows lie on the stack, of which a thread may have little."""
@@ -45,43 +40,9 @@ in all others.
 """
 
 
-class Place(NamedTuple):
-    """Where a value is in memory: in which array of the frame, from which element on, and how many
-    elements it is from column to column; 0 where a row has one element.
-    """
-
-    array: int
-    step: int = 1
-    offset: int = 0
-
-
-class RowRecipe(NamedTuple):
-    """What a kernel computes of rows of ``columns`` elements; equal recipes share one kernel.
-
-    ``operands`` have a dtype and a place each. ``wide`` tells of each operation whether it has an
-    element for every column. ``results`` are numbers, as in ``Recipe``, with the place to which
-    they are written. ``totals`` are the numbers of what is written as one float64 for each row;
-    ``added`` are those of what is added to a row, so that it has the sum of each column.
-    """
-
-    columns: int
-    operands: tuple[tuple[str, Place], ...]
-    operations: tuple[Operation, ...]
-    wide: tuple[bool, ...]
-    results: tuple[tuple[int, Place], ...]
-    totals: tuple[int, ...] = ()
-    added: tuple[int, ...] = ()
-
-    @property
-    def arrays(self) -> int:
-        """The number of arrays of operands and results."""
-        places = [place for _, place in (*self.operands, *self.results)]
-        return 1 + max((place.array for place in places), default=-1)
-
-
 def scratch_bytes(recipe: RowRecipe) -> int:
     """Bytes of scratch memory whose address a kernel takes as its second argument."""
-    return _room(recipe) * len(_Order(recipe).stored) if recipe.columns > _ON_STACK else 0
+    return _room(recipe) * len(Order(recipe).stored) if recipe.columns > _ON_STACK else 0
 
 
 def _room(recipe: RowRecipe) -> int:
@@ -94,65 +55,12 @@ def compiled_rows(recipe: RowRecipe) -> Kernel:
     return Kernel(*machine.function(_Rows(recipe).text(), "rows"))
 
 
-class _Order:
-    """In which loops each operation is computed and needed, by its number.
-
-    Folds belong to the loop that reads them; what is not wide is computed between loops, before
-    that of its level.
-    """
-
-    def __init__(self, recipe: RowRecipe) -> None:
-        self._first = len(recipe.operands)
-        self._wide = recipe.wide
-        self._written = {i for i, _ in recipe.results}
-        self.level = [0] * self._first
-        for operation in recipe.operations:
-            levels = [self.level[i] for i in operation.operands]
-            self.level.append(max(levels, default=0) + (operation.name in FOLDS))
-        self.needed: dict[int, set[int]] = defaultdict(set)
-        self.computed: dict[int, set[int]] = {}
-        ends = {*(i for i, _ in recipe.results), *recipe.totals, *recipe.added}
-        for at in reversed(range(len(recipe.operations))):
-            i, operation = at + self._first, recipe.operations[at]
-            if operation.name in FOLDS:
-                self.computed[i] = {self.level[i] - 1}
-            elif not recipe.wide[at]:
-                continue
-            else:
-                needed = self.needed[i] or ({self.level[i]} if i in ends else set())
-                self.needed[i] = needed
-                again = operation.name in _CHEAP and i not in ends and self._at_hand(recipe, at)
-                self.computed[i] = set(needed) if again else {min(needed)} if needed else set()
-            for x in operation.operands:
-                self.needed[x] |= self.computed[i]
-        for i in recipe.added:
-            if i < self._first and not self.needed[i]:
-                self.needed[i] = {0}
-        self.count = 1 + max((k for some in self.computed.values() for k in some), default=0)
-
-    def _at_hand(self, recipe: RowRecipe, at: int) -> bool:
-        return all(
-            x < self._first or not recipe.wide[x - self._first]
-            for x in recipe.operations[at].operands
-        )
-
-    def adding(self, i: int) -> int:
-        """The loop in which a value is added to its row."""
-        return min(self.computed.get(i) or self.needed[i])
-
-    @property
-    def stored(self) -> list[int]:
-        """What a later loop reads of an earlier one that is no result."""
-        return [i for i in sorted(self.computed) if self._wide[i - self._first]
-                and self.computed[i] < self.needed[i] and i not in self._written]  # fmt: skip
-
-
 class _Rows:
     """Writes the function: the loop over rows, and in it loops over columns."""
 
     def __init__(self, recipe: RowRecipe) -> None:
         self._recipe = recipe
-        self._order = _Order(recipe)
+        self._order = Order(recipe)
         self._w = Writer()
         self._kept: dict[int, str] = {}
         """Names of what is not wide, by number."""
@@ -166,7 +74,7 @@ class _Rows:
         w, recipe, first = self._w, self._recipe, len(self._recipe.operands)
         self._begin()
         for i, (dtype, place) in enumerate(recipe.operands):
-            if place.step:
+            if place.step or place.by_part:
                 self._rooms[i] = f"%row{place.array}", place
             else:
                 self._kept[i] = self._loaded(self._one(dtype, place), dtype)
@@ -181,7 +89,8 @@ class _Rows:
             if i not in self._rooms:
                 self._store(self._one(self._dtypes[i], place), self._kept[i], self._dtypes[i])
         for at, i in enumerate(recipe.totals, start=recipe.arrays):
-            self._store(f"%row{at}", self._kept[i], "float64")
+            if i not in recipe.by_part:
+                self._store(f"%row{at}", self._kept[i], "float64")
         w.lines += [
             "%next = add nuw nsw i64 %number, 1",
             "%again = icmp slt i64 %next, %stop",
@@ -241,39 +150,80 @@ class _Rows:
                 self._kept[i] = self._emit(operation, self._kept)
 
     def _loop(self, loop: int) -> None:
-        """One loop over the columns; folds go on in the block behind it."""
+        """One loop over the columns of each part; folds go on in the block behind it."""
         w, recipe, first = self._w, self._recipe, len(self._recipe.operands)
         at = f"%column{loop}"
+        w.lines += [f"br label %part{loop}", f"part{loop}:"]
+        start, here = len(w.lines), dict(self._kept)
+        here |= self._of_part(loop)
         w.lines += [f"br label %loop{loop}", f"loop{loop}:"]
         head = len(w.lines)
-        here, phis, ends = dict(self._kept), [], []
+        phis, parts = list[str](), list[str]()
+        ends, totals = list[str](), list[str]()
         for i in range(first + len(recipe.operations)):
             operation = recipe.operations[i - first] if i >= first else None
             computes = loop in self._order.computed.get(i, ())
             if operation is not None and operation.name in FOLDS:
                 if computes:
-                    phi, end = self._fold(i, operation, here[operation.operands[0]], loop)
+                    part, phi, end = self._fold(i, operation, here[operation.operands[0]], loop)
+                    parts += part
                     phis.append(phi)
-                    ends += end
+                    (totals if i in recipe.by_part else ends).extend(end)
             elif computes and operation is not None:
                 here[i] = self._emit(operation, here, at)
                 if i in self._rooms:
                     self._store(self._element(i, at), here[i], self._dtypes[i], loop)
-            elif loop in self._order.needed[i] and i in self._rooms:
+            elif loop in self._order.needed[i] and i in self._rooms and i not in here:
                 here[i] = self._loaded(self._element(i, at), self._dtypes[i], loop)
         for place, i in enumerate(recipe.added, start=recipe.arrays + len(recipe.totals)):
             if self._order.adding(i) == loop:
                 self._add(f"%row{place}", here[i], self._dtypes[i], loop)
         back = f"[%column{loop}.next, %loop{loop}]"
-        w.lines[head:head] = [f"{at} = phi i64 [0, %row.{loop}], {back}", *phis]
+        w.lines[head:head] = [f"{at} = phi i64 [%first{loop}, %part{loop}], {back}", *phis]
+        w.lines[start:start] = self._part_head(loop, parts)
         w.lines += [
             f"{at}.next = add nuw nsw i64 {at}, 1",
-            f"{at}.more = icmp ult i64 {at}.next, {recipe.columns}",
-            f"br i1 {at}.more, label %loop{loop}, label %row.{loop + 1}, "
-            f"!llvm.loop !{2 * loop + 1}",
+            f"{at}.more = icmp ult i64 {at}.next, %last{loop}",
+            f"br i1 {at}.more, label %loop{loop}, label %done{loop}, !llvm.loop !{2 * loop + 1}",
+            f"done{loop}:",
+            *totals,
+        ]
+        self._leave_totals(loop)
+        w.lines += [
+            f"%part{loop}.next = add nuw nsw i64 %part{loop}.number, 1",
+            f"%part{loop}.more = icmp ult i64 %part{loop}.next, {recipe.parts}",
+            f"br i1 %part{loop}.more, label %part{loop}, label %row.{loop + 1}",
             f"row.{loop + 1}:",
             *ends,
         ]
+
+    def _part_head(self, loop: int, folds: list[str]) -> list[str]:
+        """The number of a part, the folds of those before, and its first and last column."""
+        length = self._recipe.columns // self._recipe.parts
+        number = f"%part{loop}.number"
+        return [
+            f"{number} = phi i64 [0, %row.{loop}], [%part{loop}.next, %done{loop}]",
+            *folds,
+            f"%first{loop} = mul nuw nsw i64 {number}, {length}",
+            f"%last{loop} = add nuw nsw i64 %first{loop}, {length}",
+        ]
+
+    def _of_part(self, loop: int) -> dict[int, str]:
+        """What has one element for each part, of what the loop needs."""
+        found = {}
+        for i, (dtype, place) in enumerate(self._recipe.operands):
+            if place.by_part and loop in self._order.needed[i]:
+                kind = _TYPES[dtype]
+                at = f"getelementptr {kind}, ptr %row{place.array}, i64 %part{loop}.number"
+                found[i] = self._loaded(self._w.put(at), dtype)
+        return found
+
+    def _leave_totals(self, loop: int) -> None:
+        """Write the totals of a part."""
+        for at, i in enumerate(self._recipe.totals, start=self._recipe.arrays):
+            if i in self._recipe.by_part and loop in self._order.computed[i]:
+                place = f"getelementptr double, ptr %row{at}, i64 %part{loop}.number"
+                self._store(self._w.put(place), self._kept[i], "float64")
 
     def _emit(self, operation: Operation, names: dict[int, str], column: str = "") -> str:
         given = [self._dtypes[i] for i in operation.operands]
@@ -288,13 +238,21 @@ class _Rows:
             return _OWN[operation.name](self._w, operation.dtype, *inputs)
         return emit(self._w, operation.name, operation.dtype, given, inputs, attributes)
 
-    def _fold(self, i: int, operation: Operation, name: str, loop: int) -> tuple[str, list[str]]:
-        """The first instruction of a fold, and the last ones; in between, a step for a column."""
+    def _fold(
+        self, i: int, operation: Operation, name: str, loop: int
+    ) -> tuple[list[str], str, list[str]]:
+        """The first instruction of a fold for each part, unless parts are folded apart; that for
+        each column, and the last ones; in between, a step for a column.
+        """
         given = self._dtypes[operation.operands[0]]
         kind, start, more = step(self._w, operation.name, name, given, f"%fold{i}")
-        phi = f"%fold{i} = phi {kind} [{start}, %row.{loop}], [{more}, %loop{loop}]"
+        before = []
+        if i not in self._recipe.by_part:
+            before = [f"%sofar{i} = phi {kind} [{start}, %row.{loop}], [{more}, %done{loop}]"]
+            start = f"%sofar{i}"
+        phi = f"%fold{i} = phi {kind} [{start}, %part{loop}], [{more}, %loop{loop}]"
         ends, self._kept[i] = ended(operation.name, operation.dtype, kind, more, f"%end{i}")
-        return phi, ends
+        return before, phi, ends
 
     def _add(self, row: str, name: str, dtype: str, loop: int) -> None:
         """Add to the element of a row in this column."""
@@ -329,7 +287,8 @@ class _Rows:
 
     def _metadata(self) -> list[str]:
         """Two entries for each loop, and then what all loops share."""
-        after, columns, lanes = 2 * self._order.count, self._recipe.columns, machine.lanes()
+        after, lanes = 2 * self._order.count, machine.lanes()
+        columns = self._recipe.columns // self._recipe.parts
         turns = next(n for n in (INTERLEAVED, 2, 1) if n == 1 or not columns % (n * lanes))
         masked = str(bool(columns % lanes)).lower()
         shared = ", ".join(f"!{after + i}" for i in range(5))

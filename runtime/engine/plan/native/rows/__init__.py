@@ -1,0 +1,1 @@
+"""Machine code for regions that go through memory row by row."""

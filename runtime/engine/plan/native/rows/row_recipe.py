@@ -1,0 +1,107 @@
+"""What a region of rows computes, and in which of its loops."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from typing import TYPE_CHECKING, NamedTuple
+
+from runtime.engine.plan.native.rows.folds import FOLDS
+
+if TYPE_CHECKING:
+    from runtime.engine.plan.native.loops import Operation
+
+_CHEAP = frozenset({"add", "subtract", "multiply", "negative", "square", "where", "not_equal",
+                    "equal", "less", "greater", "at"})  # fmt: skip
+"""Operations that cost no more than reading their result."""
+
+
+class Place(NamedTuple):
+    """Where a value is in memory: in which array of the frame, from which element on, and how many
+    elements it is from column to column; 0 where a row has one element, or one for each part.
+    """
+
+    array: int
+    step: int = 1
+    offset: int = 0
+    by_part: bool = False
+
+
+class RowRecipe(NamedTuple):
+    """What a kernel computes of rows of ``columns`` elements; equal recipes share one kernel.
+
+    ``operands`` have a dtype and a place each. ``wide`` tells of each operation whether it has an
+    element for every column. ``results`` are numbers, as in ``Recipe``, with the place to which
+    they are written. ``totals`` are the numbers of what is written as one float64 for each row;
+    ``added`` are those of what is added to a row, so that it has the sum of each column.
+
+    A row consists of ``parts`` of equal length; the totals in ``by_part`` are one float64 for each.
+    """
+
+    columns: int
+    operands: tuple[tuple[str, Place], ...]
+    operations: tuple[Operation, ...]
+    wide: tuple[bool, ...]
+    results: tuple[tuple[int, Place], ...]
+    totals: tuple[int, ...] = ()
+    added: tuple[int, ...] = ()
+    parts: int = 1
+    by_part: frozenset[int] = frozenset()
+
+    @property
+    def arrays(self) -> int:
+        """The number of arrays of operands and results."""
+        places = [place for _, place in (*self.operands, *self.results)]
+        return 1 + max((place.array for place in places), default=-1)
+
+
+class Order:
+    """In which loops each operation is computed and needed, by its number.
+
+    Folds belong to the loop that reads them; what is not wide is computed between loops, before
+    that of its level.
+    """
+
+    def __init__(self, recipe: RowRecipe) -> None:
+        self._first = len(recipe.operands)
+        self._wide = recipe.wide
+        self._written = {i for i, _ in recipe.results}
+        self.level = [0] * self._first
+        for operation in recipe.operations:
+            levels = [self.level[i] for i in operation.operands]
+            self.level.append(max(levels, default=0) + (operation.name in FOLDS))
+        self.needed: dict[int, set[int]] = defaultdict(set)
+        self.computed: dict[int, set[int]] = {}
+        ends = {*(i for i, _ in recipe.results), *recipe.totals, *recipe.added}
+        for at in reversed(range(len(recipe.operations))):
+            i, operation = at + self._first, recipe.operations[at]
+            if operation.name in FOLDS:
+                self.computed[i] = {self.level[i] - 1}
+            elif not recipe.wide[at]:
+                continue
+            else:
+                needed = self.needed[i] or ({self.level[i]} if i in ends else set())
+                self.needed[i] = needed
+                again = operation.name in _CHEAP and i not in ends and self._at_hand(recipe, at)
+                self.computed[i] = set(needed) if again else {min(needed)} if needed else set()
+            for x in operation.operands:
+                self.needed[x] |= self.computed[i]
+        for i in recipe.added:
+            if i < self._first and not self.needed[i]:
+                self.needed[i] = {0}
+        self.count = 1 + max((k for some in self.computed.values() for k in some), default=0)
+
+    def _at_hand(self, recipe: RowRecipe, at: int) -> bool:
+        return all(
+            x < self._first or not recipe.wide[x - self._first]
+            for x in recipe.operations[at].operands
+        )
+
+    def adding(self, i: int) -> int:
+        """The loop in which a value is added to its row."""
+        return min(self.computed.get(i) or self.needed[i])
+
+    @property
+    def stored(self) -> list[int]:
+        """What a later loop reads of an earlier one that is no result."""
+        return [i for i in sorted(self.computed) if self._wide[i - self._first]
+                and self.computed[i] < self.needed[i] and i not in self._written]  # fmt: skip

@@ -194,8 +194,8 @@ class Block(BaseModel):
 
     @classmethod
     def summary(cls) -> str:
-        """First line of the docstring."""
-        return (inspect.getdoc(cls) or "").split("\n", 1)[0]
+        """First line of the docstring, without marks of code."""
+        return (inspect.getdoc(cls) or "").split("\n", 1)[0].replace("``", "")
 
     @classmethod
     def from_record(cls, record: Mapping[str, Any]) -> Self:

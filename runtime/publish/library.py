@@ -46,7 +46,7 @@ def library_parts(families: Mapping[str, Sequence[type[Block]]]) -> list[Part]:
         Table(
             family,
             ("block", "symbol", "what it does"),
-            tuple((c.type_name(), c.symbol, _prose(c.summary())) for c in classes),
+            tuple((c.type_name(), c.symbol, c.summary()) for c in classes),
         )
         for family, classes in families.items()
     ]

@@ -11,7 +11,7 @@ from blocks.errors import BlockDefinitionError, ParameterError
 
 
 class Blend(Block):
-    """Mixes two values, ``out = share * a + (1 - share) * b``.
+    """Mixes two values, out = share * a + (1 - share) * b.
 
     More of it.
     """
@@ -45,7 +45,7 @@ def test_ports_by_name() -> None:
 
 def test_what_it_says_of_itself() -> None:
     assert Blend.type_name() == "Blend"
-    assert Blend.summary() == "Mixes two values, ``out = share * a + (1 - share) * b``."
+    assert Blend.summary() == "Mixes two values, out = share * a + (1 - share) * b."
     assert list(Blend.parameters()) == ["share"]
     assert Blend.parameters()["share"].description == "How much of a."
     assert Blend().label() == "%"

@@ -268,10 +268,10 @@ def _library_item(name: str, is_other: bool) -> QStandardItem:
 
 def tooltip(cls: type[Block]) -> str:
     """The summary of a block above its formula, as HTML."""
-    parts = [f"<p><b>{cls.type_name()}</b> — {_plain(cls.summary())}</p>"]
+    parts = [f"<p><b>{cls.type_name()}</b> — {escape(cls.summary())}</p>"]
     if cls.formula:
         picture = formula.data_uri(cls.formula, QToolTip.palette().toolTipText().color().name())
-        shown = f'<img src="{picture}">' if picture else f"<code>{_plain(cls.formula)}</code>"
+        shown = f'<img src="{picture}">' if picture else f"<code>{escape(cls.formula)}</code>"
         parts.append(f"<p>{shown}</p>")
     return "".join(parts)
 
@@ -295,11 +295,5 @@ def _layer_item(name: str) -> QStandardItem:
     item = _row(Scan.type_name())
     item.setText(name)
     item.setData(name, LAYER_ROLE)
-    item.setToolTip(f"<p><b>{name}</b> — {_plain(summary(name))}</p>")
+    item.setToolTip(f"<p><b>{name}</b> — {escape(summary(name))}</p>")
     return item
-
-
-def _plain(text: str) -> str:
-    """Docstring text as HTML, without markup."""
-    text = text.replace("``", "")
-    return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")

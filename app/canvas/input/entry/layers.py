@@ -26,7 +26,7 @@ _STEPS, _UNITS = 8, 4
 
 def summary(layer: str) -> str:
     """What a layer computes, in a line."""
-    return (LAYERS[layer].__doc__ or "").partition("\n")[0]
+    return (LAYERS[layer].__doc__ or "").partition("\n")[0].replace("``", "")
 
 
 def adding_layer(diagram: Diagram, page: str, layer: str, at: Point) -> tuple[str, Change]:

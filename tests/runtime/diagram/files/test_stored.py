@@ -145,8 +145,8 @@ def test_a_kernel_is_compiled_in_one_start_of_many(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     optimised = []
-    optimise = machine._optimise
-    monkeypatch.setattr(machine, "_optimise", lambda *given: optimised.append(optimise(*given)))
+    optimise = machine.optimise
+    monkeypatch.setattr(machine, "optimise", lambda *given: optimised.append(optimise(*given)))
     assert run("sqrt") == run("sqrt") == [0.5, 2, 3]
     assert len(optimised) == 1
     assert run("negative") == [-0.25, -4, -9]

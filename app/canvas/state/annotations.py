@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import field, replace
+from operator import is_
 from typing import TYPE_CHECKING
 
 from app.canvas.state.badge_labels import Status
@@ -27,6 +28,11 @@ if TYPE_CHECKING:
 
 _ON_LANES = ("states", "norms", "contributions", "zeros", "badges")
 """Parts of a result that lanes and their labels show."""
+_ON_FACES = (
+    "values", "gradients", "states", "diagnostics", "ports", "trees", "losses", "flow", "badges",
+    "pictures", "hidden",
+)  # fmt: skip
+"""Parts of a result that faces show."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,6 +53,8 @@ class Annotations:
     wire_keys: Sequence[str] = ()
     """The keys of the wires that the lanes belong to."""
     _cache: LookCache = field(default_factory=LookCache)
+    _faces: tuple[object, ...] = ()
+    """What looks depend on but for the result."""
     _looks: dict[int, Look] = field(default_factory=dict)
     _plain_looks: dict[int, Look] = field(default_factory=dict)
 
@@ -132,8 +140,10 @@ def resolve(
     outdated: frozenset[str] = frozenset()
     if (dimmed := dimmed and page.stale) and result is not None:
         outdated = outdated_blocks(result.diagram, scene.diagram, scene.page_name, use)
-    looks = LookCache() if cache is None else cache
-    return Annotations(page, dimmed, total, lanes, outdated, True, scene.wire_keys, _cache=looks)
+    return Annotations(
+        page, dimmed, total, lanes, outdated, True, scene.wire_keys,
+        _cache=LookCache() if cache is None else cache, _faces=_faces(scene),
+    )  # fmt: skip
 
 
 def _of_loss(scene: Scene, result: Result, use: InstancePath, *, stale: bool) -> Lanes:
@@ -145,7 +155,8 @@ def _of_loss(scene: Scene, result: Result, use: InstancePath, *, stale: bool) ->
 def _coloured(lanes: Lanes, diagram: Diagram) -> Lanes:
     """The lanes in the colour of their loss."""
     loss = PortPath("" if lanes.result is None else lanes.result.loss or "")
-    return replace(lanes, colour=loss_colour(diagram, loss))
+    colour = loss_colour(diagram, loss)
+    return lanes if colour == lanes.colour else replace(lanes, colour=colour)
 
 
 def _wires_since(before: Annotations, page: PageResult) -> Changes | None:
@@ -187,14 +198,33 @@ def _alike(one: Result, other: Result) -> bool:
 
 def _with_result(before: Annotations, page: PageResult, result: Result) -> Annotations:
     """The annotations with a result that differs in its diagram's layout and styles alone."""
-    total = replace(before.total, result=result)
+    total = before.total.with_result(result)
     lanes: tuple[Lanes, ...] = (total,)
     if result.apart:
         lanes = tuple(
-            _coloured(replace(lane, result=single), page.scene.diagram)
+            _coloured(lane.with_result(single), page.scene.diagram)
             for lane, single in zip(before.lanes, result.apart, strict=True)
         )
-    return replace(before, page=page, total=total, lanes=lanes, _looks={}, _plain_looks={})
+    now = replace(before, page=page, total=total, lanes=lanes, _faces=_faces(page.scene))
+    return now if _show_the_same(before, now) else replace(now, _looks={}, _plain_looks={})
+
+
+def _faces(scene: Scene) -> tuple[object, ...]:
+    """What the looks of a scene's blocks depend on but for the result; other objects after edits
+    that may change them.
+    """
+    page = scene.page
+    return scene.slots, scene.rows, scene.is_collapsed, page.blocks, page.styles, page.wires
+
+
+def _show_the_same(before: Annotations, after: Annotations) -> bool:
+    """Whether all faces show the same with two results."""
+    was, now = before.page.result, after.page.result
+    return (
+        len(before._faces) == len(after._faces)
+        and all(map(is_, before._faces, after._faces))
+        and all(getattr(was, part) is getattr(now, part) for part in _ON_FACES)
+    )
 
 
 def loss_colour(diagram: Diagram, loss: PortPath) -> str:

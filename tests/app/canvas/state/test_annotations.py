@@ -3,6 +3,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 import numpy as np
+import pytest
 
 from app.canvas.scene.geometry import Scene
 from app.canvas.state.annotations import Annotations, resolve
@@ -22,7 +23,7 @@ from runtime.diagram import (
     PortName,
     apply,
 )
-from runtime.diagram.model import same_meaning
+from runtime.diagram.model import Style, same_meaning
 from runtime.diagram.paths import ROOT, InstancePath
 from runtime.flow import Cutter, State, Verdict
 from tests.app.canvas.pages import block, diagram, page, seed, seed_result
@@ -311,6 +312,39 @@ def test_another_layout_keeps_the_lanes():
     assert np.array_equal(fresh.total.codes, after.total.codes)
     assert np.array_equal(fresh.total.widths, after.total.widths)
     assert after.look(0) == fresh.look(0)
+
+
+def test_looks_are_kept_while_faces_show_the_same():
+    shown = seed()
+    result = seed_result(shown)
+    before = annotations_of(shown, result)
+    scene, kept = before.scene, resolve(before.scene, result, before=before)
+    looks = [kept.look(i) for i in range(len(scene.names))]
+    words = [kept.total.words(wire) for wire in range(len(scene.wire_keys))]
+    scene.update(apply(shown, MoveBlocks({"a": Point(7, 9)})).after)
+    after = resolve(scene, replace(result, diagram=scene.diagram), before=kept)
+    assert [after._looks[i] for i in range(len(looks))] == looks
+    assert [after.total._words[wire] for wire in range(len(words))] == words
+
+
+@pytest.mark.parametrize("part", ["diagnostics", "gradients", "pictures", "styles"])
+def test_looks_are_found_anew_where_faces_may_show_something_else(part):
+    shown = seed()
+    result = seed_result(shown)
+    before = annotations_of(shown, result)
+    scene, kept = before.scene, resolve(before.scene, result, before=before)
+    kept.look(0)
+    if part == "styles":
+        changed = shown.with_page("main", replace(shown.main, styles={"a": Style(collapsed=True)}))
+        assert not scene.update(changed)
+        after = resolve(scene, result, before=kept)
+    else:
+        problem = Diagnostic("warning", Location("main", "a"), "Odd.", code="odd")
+        other = {"diagnostics": (problem,), "gradients": {"a": np.ones((1, 2))}, "pictures": {}}
+        after = resolve(scene, replace(result, **{part: other[part]}), before=kept)
+    assert after.total.codes is kept.total.codes
+    assert not after._looks
+    assert after.look(0) == resolve(scene, after.page.result).look(0)
 
 
 def test_other_states_wires_and_uses_are_resolved_anew():

@@ -77,14 +77,22 @@ class MiniMap(QWidget):
             left < 0 or top < 0 or right > self._canvas.width() or bottom > self._canvas.height()
         )
 
+    def follow(self) -> None:
+        """Show what an edit has changed of it."""
+        self._check_visibility()
+        bounds = self._canvas.view.scene.bounds()
+        area = None if bounds is None or self.isHidden() else self._outdated(bounds)
+        if area is None:
+            self.update()
+        else:
+            self.update(area)
+
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
         if event.type() == QEvent.Type.Resize:
             room = self._canvas.size()
             self.move(room.width() - SIZE[0] - _MARGIN, room.height() - SIZE[1] - _MARGIN)
-        elif event.type() == QEvent.Type.Paint and self.isHidden() == self._is_due():
-            QTimer.singleShot(
-                0, self, self._update_visibility
-            )  # not while the canvas is being painted
+        elif event.type() == QEvent.Type.Paint:
+            self._check_visibility()
         return super().eventFilter(watched, event)
 
     def paintEvent(self, event: QPaintEvent) -> None:
@@ -93,7 +101,7 @@ class MiniMap(QWidget):
         if bounds is None:
             return
         with QPainter(self) as painter:
-            painter.drawPixmap(0, 0, self._blocks(bounds))
+            painter.drawPixmap(0, 0, self._blocks(bounds, event.region()))
             shown = view.camera.area(0, 0, self._canvas.width(), self._canvas.height())
             low, high = self._to_map(shown.reshape(2, 2), bounds).tolist()
             frame = QRectF(QPointF(*low), QPointF(*high)) & QRectF(self.rect()).adjusted(
@@ -118,6 +126,11 @@ class MiniMap(QWidget):
     def _is_due(self) -> bool:
         return self._wanted and self.needed()
 
+    def _check_visibility(self) -> None:
+        """Show or hide it, if need be, but not while the canvas is being painted."""
+        if self.isHidden() == self._is_due():
+            QTimer.singleShot(0, self, self._update_visibility)
+
     def _update_visibility(self) -> None:
         self.setVisible(self._is_due())
 
@@ -133,25 +146,38 @@ class MiniMap(QWidget):
         camera = view.camera.panned(self._canvas.width() / 2 - x, self._canvas.height() / 2 - y)
         self._canvas.set_camera(camera)
 
-    def _blocks(self, bounds: Floats) -> QPixmap:
-        """The blocks, redrawn when the page, the theme or the screen changes."""
+    def _blocks(self, bounds: Floats, region: QRegion) -> QPixmap:
+        """The blocks, redrawn when the page, the theme or the screen changes; ``region`` of them
+        is being shown.
+        """
         view, ratio = self._canvas.view, self.devicePixelRatioF()
-        looks = view.scene.slots, view.scene.page.styles, view.theme.name
-        key = (view.scene, *looks, bounds.tolist(), ratio)
-        version = view.scene.version
-        if self._picture is None or (key, version) != (self._drawn, self._version):
-            rects, is_known = view.scene.rects, key == self._drawn and ratio.is_integer()
-            area = self._changed(rects, bounds) if is_known else None
+        drawn, version = self._depends(bounds), view.scene.version
+        if self._picture is None or (drawn, version) != (self._drawn, self._version):
+            area = self._outdated(bounds)
             if area is None or self._picture is None:
                 self._picture = QPixmap(round(SIZE[0] * ratio), round(SIZE[1] * ratio))
                 self._picture.setDevicePixelRatio(ratio)
                 area = QRegion(self.rect())
-            self._drawn, self._version, self._rects = key, version, rects.copy()
+            self._drawn, self._version, self._rects = drawn, version, view.scene.rects.copy()
             with QPainter(self._picture) as painter:
                 painter.setClipRegion(area)
                 painter.fillRect(self.rect(), QColor(view.theme.surface))
                 self._draw_blocks(painter, bounds, area.boundingRect())
+            if not (area - region).isEmpty():
+                self.update(area)
         return self._picture
+
+    def _depends(self, bounds: Floats) -> tuple[object, ...]:
+        """What the picture depends on, but for the places of blocks."""
+        view = self._canvas.view
+        looks = view.scene.slots, view.scene.page.styles, view.theme.name
+        return (view.scene, *looks, bounds.tolist(), self.devicePixelRatioF())
+
+    def _outdated(self, bounds: Floats) -> QRegion | None:
+        """The area in which the picture is of before; None if it is all of it."""
+        if not self.devicePixelRatioF().is_integer() or self._depends(bounds) != self._drawn:
+            return None
+        return self._changed(self._canvas.view.scene.rects, bounds)
 
     def _on_map(self, rects: Floats, bounds: Floats) -> Floats:
         """Left, top, width, height on the map (k, 4) of blocks at ``rects`` (k, 4)."""

@@ -113,7 +113,7 @@ class CanvasView(SelectingStage):
         self.trace(None)
         self.keyboard_focus.update()
         self.numbers.update()
-        self.update(self.minimap.geometry())
+        self.minimap.follow()
 
     def set_keys(self, keys: Mapping[str, tuple[str, ...]]) -> None:
         """Use other keys than those of the table; see :meth:`Keys.rebind`."""

@@ -1,14 +1,15 @@
 from __future__ import annotations
 
+import numpy as np
 from PySide6.QtCore import QPoint, Qt
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication
 
 from app.canvas.minimap import SIZE, MiniMap
 from app.services.theme import DARK
-from runtime.diagram import MoveBlocks, Point
+from runtime.diagram import AddBlock, MoveBlocks, Point
 from tests.app import mouse
-from tests.app.canvas.pages import LEFT, PLAIN, Shell, diagram
+from tests.app.canvas.pages import LEFT, PLAIN, Shell, block, diagram
 
 
 def settle(canvas) -> None:
@@ -65,6 +66,32 @@ def test_a_moved_block_is_drawn_as_in_a_map_of_its_own(canvas, shell):
         assert other.grab().toImage() == moved != before
         before = moved
         other.setParent(None)
+
+
+def test_a_block_that_was_dragged_over_the_map_is_shown_on_all_of_it(canvas, shell, qtbot):
+    """What is painted while it is dragged is only the part of the map that it passes."""
+    canvas.set_zoom(4.0)
+    qtbot.waitUntil(lambda: not canvas._travel.is_going_on, timeout=60_000)
+    settle(canvas)
+    scene, screen = canvas.view.scene, canvas.screen()
+    number = scene.index["a"]
+    corner = scene.rects[number, :2].copy()
+    scene.place(np.array([number]), corner[None] + 40.0)
+    canvas.update(canvas.minimap.geometry().adjusted(0, 0, -SIZE[0] + 5, 0))
+    for _ in range(3):
+        QApplication.processEvents()
+    shown = screen.grabWindow(canvas.winId()).copy(canvas.minimap.geometry()).toImage()
+    canvas.update()
+    QApplication.processEvents()
+    assert screen.grabWindow(canvas.winId()).copy(canvas.minimap.geometry()).toImage() == shown
+
+
+def test_it_appears_with_a_block_that_is_added_out_of_view(canvas, shell, qtbot):
+    canvas.zoom_to_fit()
+    settle(canvas)
+    assert not canvas.minimap.isVisible()
+    canvas.request(AddBlock("far", block("Tanh"), Point(1e4, 1e4)))
+    qtbot.waitUntil(canvas.minimap.isVisible)
 
 
 def test_it_can_be_turned_off(canvas, shell):

@@ -189,10 +189,12 @@ class Stage(Cameras):
             self._is_changed = True
             self._changed.emit()
 
-    def _remember(self) -> None:
-        """Know what is seen before it changes."""
+    def _remember(self, version: int | None = None) -> None:
+        """Know what is seen before it changes, or of what only wires have changed since a
+        ``version`` of the scene.
+        """
         if not (self._followed or self._is_changed):  # of which the old may still be seen
-            self._kept.remember(self.view, self.size())
+            self._kept.remember(self.view, self.size(), version)
 
     def _paint_changed(self) -> None:
         self._is_changed = False
@@ -307,9 +309,12 @@ class Stage(Cameras):
 
     def _refine(self) -> None:
         """Look for the next detours of wires while nothing else is to be done."""
-        if self.view.scene.refine(_REFINED):
-            self.update()
-        elif not (self.view.scene.is_refined() or self._travel.is_going_on):
+        scene = self.view.scene
+        before = scene.version
+        if scene.refine(_REFINED):
+            self._remember(before)
+            self._update_changed()
+        if not (scene.is_refined() or self._travel.is_going_on):
             self._refine_timer.start(0)
 
     def _dim(self) -> None:

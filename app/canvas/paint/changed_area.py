@@ -79,7 +79,7 @@ def changed_area(
             return None
         boxes += [
             view.camera.rows_to_widget(view.scene.moved.bounds_since(before.version)),
-            _dependent_faces(after, moved),
+            _dependent_faces(before, after, moved),
         ]
     region, found = QRegion(), np.concatenate(boxes)
     low, high = view.camera.to_widget(after.visible.reshape(2, 2))
@@ -159,13 +159,14 @@ def _changed_faces(before: Shown, after: Shown) -> Floats:
     return face_boxes(after.view, np.concatenate(places), MARGIN)
 
 
-def _dependent_faces(shown: Shown, moved: Indices) -> Floats:
-    """Boxes of blocks that have not moved, but where the marks in view or the types beside ports
-    may stand elsewhere now.
+def _dependent_faces(before: Shown, after: Shown, moved: Indices) -> Floats:
+    """Boxes of blocks that have not moved, but where the marks in view, if any block has, or the
+    types beside ports may stand elsewhere now.
     """
-    view, scene = shown.view, shown.view.scene
-    marked = [scene.index[name] for name in severities_in(view)]
-    sources = scene.wire_blocks[moved, 0] if view.camera.zoom >= MIN_ZOOM else marked[:0]
+    view, scene = after.view, after.view.scene
+    stay = [*before.looks] == [*after.looks] and np.array_equal(before.rects, after.rects)
+    marked = [] if stay else [scene.index[name] for name in severities_in(view)]
+    sources = scene.wire_blocks[moved, 0] if view.camera.zoom >= MIN_ZOOM else []
     blocks = distinct(np.array([*marked, *sources], np.intp))
     return face_boxes(view, scene.rects[blocks], MARGIN)
 
@@ -175,12 +176,15 @@ def _changed_wires(before: Annotations, after: Annotations, was: Indices, now: I
     numbered as ``was`` says (k,).
     """
     changed: Flags = np.zeros(len(now), bool)
-    pairs = zip(
-        (before.total, *before.lanes), (after.total, *after.lanes), strict=True
-    )  # as many as the legend lists
-    for one, other in pairs:
-        for name in ("codes", "drawn", "widths", "positions", "shared"):
-            changed |= getattr(one, name)[was] != getattr(other, name)[now]
+    lanes = zip((before.total, *before.lanes), (after.total, *after.lanes), strict=True)
+    pairs = (  # as many as the legend lists
+        (getattr(one, name), getattr(other, name))
+        for one, other in lanes
+        for name in ("codes", "drawn", "widths", "positions", "shared")
+    )
+    for old, new in pairs:
+        if was is not now or old is not new:
+            changed |= old[was] != new[now]
     return now[changed]
 
 

@@ -93,11 +93,14 @@ class Kept:
         before, self._placed = self._placed, labels.placed
         return [] if before is labels.placed else [*{*before} ^ {*labels.placed}]
 
-    def remember(self, view: ViewState, size: QSize) -> None:
-        """Know what is shown now, or about to be, before it changes."""
+    def remember(self, view: ViewState, size: QSize, version: int | None = None) -> None:
+        """Know what is shown now, or about to be, before it changes; with a ``version`` of the
+        scene, what was shown then, since which only wires have moved.
+        """
         self.resize(size)
         is_near = view.camera.zoom >= PLAIN
-        self._shown = shown_in(view, self.visible(view)) if is_near else None
+        shown = shown_in(view, self.visible(view)) if is_near else None
+        self._shown = shown if shown is None or version is None else shown._replace(version=version)
 
     def changed_area(self, view: ViewState, size: QSize, budget: float) -> QRegion | None:
         """The area that differs from what was shown when this was last asked; None for all.

@@ -25,7 +25,7 @@ from app.canvas.scene.members.slots import (
     is_collapsed,
     port_offsets,
 )
-from app.canvas.scene.moving.moved_wires import MovedWires
+from app.canvas.scene.moving.moved_wires import LastCourses, MovedWires
 from app.canvas.scene.moving.moves import Moves, have_others_changed, moves_of
 from app.canvas.scene.obstacles import clearance
 from app.canvas.scene.places import around, corners_of, crossing, note_rect, overlapping
@@ -305,6 +305,7 @@ class Scene(Members):
         self.wire_bounds: Floats = np.empty((len(self.wire_keys), 4))
         """Left, top, right, bottom of each wire with its lanes (m, 4)."""
         self._partings = Partings(self, self._is_forked)
+        self._last_courses = LastCourses()
         self._read_bends()
         self._routes = RouteArrays(self.page, self.wire_index, self._placed.copy())
         self._is_routed: Flags = np.zeros(len(self.wire_keys), bool)
@@ -354,6 +355,7 @@ class Scene(Members):
     def _renumber(self, edit: Edit) -> None:
         """Keep what is known of the blocks and wires that are still there, by their numbers now."""
         blocks, wires = edit.blocks, edit.wires
+        self._last_courses = LastCourses()
         self.moved.renumber(wires.now, self.wire_bounds[wires.gone])
         self.rows = blocks.rows(self.rows)
         new = np.flatnonzero(blocks.before < 0)
@@ -379,16 +381,18 @@ class Scene(Members):
 
     def _update_wires(self, wires: Indices) -> None:
         self._bounds = None
-        self.version = self.moved.add(wires, self.wire_bounds[wires])
-        ends = self._ports[self.wire_ports[wires]].reshape(-1, 4)
+        before, ends = self.wire_bounds[wires], self._ports[self.wire_ports[wires]].reshape(-1, 4)
         self.wire_ends[wires] = ends
-        self._partings.forget(wires)
         self._is_routed[wires] = self._routes.followed(
             wires, self.wire_blocks[wires], self.rects[:, :2]
         )
         around = self._detours.followed(wires, ends)
         self._detour_sizes[wires] = np.where(self._is_routed[wires], 0, around)
-        for group, courses in self.courses(wires):
+        groups = list(self.courses(wires))
+        for group, courses in groups:
             hull = courses.hull()
             self.wire_bounds[group, :2] = hull.min(axis=1) - LANE_MARGIN
             self.wire_bounds[group, 2:] = hull.max(axis=1) + LANE_MARGIN
+        moved = self._last_courses.moved(wires, groups)
+        self.version = self.moved.add(wires[moved], before[moved])
+        self._partings.forget(wires[moved])

@@ -1,4 +1,6 @@
-"""Remembers which wires have moved lately, so that what was found for the others is kept."""
+"""Remembers which wires have moved lately, and where, so that what was found for the others is
+kept.
+"""
 
 from __future__ import annotations
 
@@ -10,12 +12,17 @@ import numpy as np
 from app.canvas.scene.arrays import NO_INDICES
 
 if TYPE_CHECKING:
-    from app.canvas.scene.arrays import Floats, Indices
+    from collections.abc import Iterable
+
+    from app.canvas.scene.arrays import Flags, Floats, Indices
+    from app.canvas.scene.bezier import Courses
 
 _STEPS = 8
 """Steps that are remembered."""
 _FEW = 1024
 """Wires of a step, beyond which they all count as moved."""
+_FOLLOWED = 256
+"""Wires whose courses are known."""
 
 
 class MovedWires:
@@ -65,3 +72,25 @@ class MovedWires:
         if count > len(self._last) or any(len(wires) > _FEW for wires, _ in last):
             return None
         return last
+
+
+class LastCourses:
+    """The courses of wires that were followed lately, to know those that have not moved."""
+
+    def __init__(self) -> None:
+        self._known: dict[int, tuple[float | None, bytes]] = {}
+
+    def moved(self, wires: Indices, groups: Iterable[tuple[Indices, Courses]]) -> Flags:
+        """Which of ``wires`` (k,), whose courses in groups are these now, may have moved."""
+        if len(wires) > _FOLLOWED:
+            self._known = {}
+            return np.ones(len(wires), bool)
+        now = {
+            wire: (courses.radius, waypoints.tobytes())
+            for group, courses in groups
+            for wire, waypoints in zip(group.tolist(), courses.waypoints, strict=True)
+        }
+        moved = (self._known.get(wire) != now[wire] for wire in wires.tolist())
+        found = np.fromiter(moved, bool, len(wires))
+        self._known = {**self._known, **now} if len(self._known) < _FOLLOWED else now
+        return found

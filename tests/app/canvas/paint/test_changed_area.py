@@ -282,7 +282,10 @@ def test_a_page_of_which_blocks_were_moved_looks_as_if_it_were_painted_anew(
         with suppress(ChangeError):
             shown.request(change)
 
-    acts = (drop, drop, leave, nudge, undo, run, select, remove, add, connect)
+    def refine():
+        shown._refine()
+
+    acts = (drop, drop, leave, nudge, undo, run, select, remove, add, connect, refine, refine)
     before = [edited.diagram]
     for _ in range(12):
         acts[chance.integers(len(acts))]()
@@ -292,7 +295,9 @@ def test_a_page_of_which_blocks_were_moved_looks_as_if_it_were_painted_anew(
             settle(shown)
 
 
-def test_a_drop_and_its_undo_paint_hardly_more_than_the_wires(shown, edited, qtbot):
+def test_a_drop_paints_hardly_anything_and_its_undo_hardly_more_than_the_wires(
+    shown, edited, qtbot
+):
     shown.set_camera(Camera(0.7, -40.0, -200.0))
     rest(shown, qtbot)
     before, most = edited.diagram, shown.width() * shown.height()
@@ -303,11 +308,36 @@ def test_a_drop_and_its_undo_paint_hardly_more_than_the_wires(shown, edited, qtb
     QTest.mouseRelease(shown, Qt.MouseButton.LeftButton, pos=start + QPoint(30, 10))
     seen(shown)
     assert edited.diagram.main.layout != before.main.layout
-    assert 0 < painted.most < most / 2
-    painted.most = 0
+    dropped = painted.most
+    assert dropped < most / 5
     shown.set_diagram(before)
+    seen(shown)
+    assert dropped < painted.most < most / 2
     assert_all_is_painted(shown, SLANTED)
     shown.removeEventFilter(painted)
+
+
+def test_a_detour_that_is_found_paints_hardly_more_than_its_wire(shown, qtbot):
+    blocks = {name: block("Tanh") for name in ("a", "between", "b", "c")}
+    layout = {"a": (0, 0), "between": (300, 0), "b": (600, 0), "c": (0, 250)}
+    given = diagram(blocks, {"b.x": "a.out"}, layout)
+    Shell(shown, given)
+    shown.set_camera(Camera(0.7, 20.0, 40.0))
+    rest(shown, qtbot)
+    scene = shown.view.scene
+    shown._refine_timer.blockSignals(True)
+    scene._detours._pending[:], scene._detours._sizes[:] = True, 0
+    scene._update_wires(np.arange(1))
+    shown.update()
+    straight = pixels(seen(shown))
+    painted = Painted(shown)
+    shown._refine()
+    bent = pixels(seen(shown))
+    assert (bent != straight).any()
+    assert 0 < painted.most < shown.width() * shown.height() / 2
+    shown.removeEventFilter(painted)
+    shown._refine_timer.blockSignals(False)
+    assert_all_is_painted(shown, SLANTED)
 
 
 def test_a_number_that_has_made_way_for_a_block_stays_when_that_is_dropped(shown, qtbot):

@@ -2,7 +2,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from app.canvas.scene.moving.moved_wires import MovedWires
+from app.canvas.scene.bezier import CORNER, Courses
+from app.canvas.scene.moving.moved_wires import LastCourses, MovedWires
 
 
 def bounds(*left):
@@ -47,3 +48,24 @@ def test_wires_are_followed_to_other_numbers_until_all_are_read_anew():
     assert moved.bounds_since(first)[:, 0].tolist() == [10.0, 20.0, 30.0, 15.0]
     moved.forget()
     assert moved.since(first) is None
+
+
+def test_a_wire_has_not_moved_if_it_has_the_course_that_it_had_last():
+    last, wires = LastCourses(), np.array([4, 7])
+    ends = np.array([[0.0, 0.0, 9.0, 9.0], [0.0, 5.0, 9.0, 5.0]])
+    assert last.moved(wires, [(wires, Courses(ends))]).all()
+    assert not last.moved(wires, [(wires, Courses(ends))]).any()
+    assert last.moved(wires, [(wires, Courses(ends + np.array([[1.0], [0.0]])))]).tolist() == [
+        True,
+        False,
+    ]
+    square = [(wires[:1], Courses(ends[:1], CORNER)), (wires[1:], Courses(ends[1:]))]
+    assert last.moved(wires, square).tolist() == [True, False]
+
+
+def test_of_many_wires_all_have_moved_and_no_course_is_kept():
+    last, many = LastCourses(), np.arange(1000)
+    courses = [(many, Courses(np.zeros((1000, 4))))]
+    assert last.moved(many[:9], [(many[:9], Courses(np.zeros((9, 4))))]).all()
+    assert last.moved(many, courses).all()
+    assert last.moved(many[:9], [(many[:9], Courses(np.zeros((9, 4))))]).all()

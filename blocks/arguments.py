@@ -14,8 +14,6 @@ from functools import wraps
 from types import UnionType
 from typing import Any, Literal, ParamSpec, TypeVar, Union, get_args, get_origin
 
-import numpy.typing
-
 from blocks.errors import GradwireError, RunError
 
 P = ParamSpec("P")
@@ -57,6 +55,8 @@ def _first_wrong(
         given = signature.bind(*args, **kwargs).arguments
     except TypeError:
         return None  # Python says what is missing or unknown
+    import numpy.typing  # which takes long to import
+
     names = _Names(vars(builtins) | vars(collections.abc) | vars(typing) | vars(numpy.typing))
     names |= inspect.unwrap(function).__globals__
     for name, value in given.items():

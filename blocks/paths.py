@@ -12,9 +12,7 @@ import re
 from collections.abc import Iterable
 from functools import lru_cache
 from itertools import pairwise
-from typing import Annotated, Any, TypeAlias
-
-from pydantic import BeforeValidator
+from typing import TypeAlias
 
 from blocks.globs import Glob, Token, Wild
 
@@ -115,19 +113,3 @@ def _escape(match: re.Match[str]) -> str:
 
 def _unescaped(part: str) -> str:
     return _ESCAPE.sub(lambda match: chr(int(match[1], 16)), part)
-
-
-def listed(data: Any) -> Any:
-    """A tuple of paths from a list, or from text with commas such as ``a, b/c``."""
-    if isinstance(data, str):
-        inner = data[1:-1] if data.startswith("[") and data.endswith("]") else data
-        return tuple(part.strip(" ") for part in inner.split(",")) if inner.strip() else ()
-    if isinstance(data, int | float):
-        return (str(data),)
-    if isinstance(data, list | tuple):
-        return tuple(str(item) if type(item) is int else item for item in data)
-    return data
-
-
-PathList: TypeAlias = Annotated[tuple[str, ...], BeforeValidator(listed)]
-"""The type of parameters that are lists of paths or patterns."""

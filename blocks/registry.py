@@ -13,11 +13,10 @@ from dataclasses import field
 from functools import cache, cached_property, partial
 from threading import RLock
 from types import MappingProxyType, ModuleType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeGuard
 
 from blocks import library
 from blocks.arguments import explained
-from blocks.block import Block
 from blocks.classes.dataclass import dataclass
 from blocks.errors import UnknownBlockError
 from blocks.importing.kinds import module_of
@@ -26,6 +25,8 @@ from blocks.plugins import IMPORT_SECONDS, PluginError, contain, guarded
 
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoint, EntryPoints
+
+    from blocks.block import Block
 
 GROUP = "gradwire.blocks"
 
@@ -58,7 +59,7 @@ class Registry:
         one of the library.
         """
         for item in vars(module).values():
-            if isinstance(item, type) and issubclass(item, Block) and not item.abstract:
+            if _is_block(item) and not item.abstract:
                 if f"{item.__module__}.".startswith(f"{module.__name__}."):
                     if origin:
                         self.add(item, origin)
@@ -79,7 +80,7 @@ class Registry:
         found = entry.load()
         if isinstance(found, ModuleType):
             self.add_module(found, _origin(entry))
-        elif isinstance(found, type) and issubclass(found, Block) and not found.abstract:
+        elif _is_block(found) and not found.abstract:
             self.add(found, _origin(entry))
         else:
             self._problem(f"{_origin(entry)} is neither a block nor a module.")
@@ -213,9 +214,15 @@ class _Installed(Registry):
     def find(self, name: str) -> type[Block] | None:
         if "_classes" not in vars(self) and (module := module_of(name)):
             cls = getattr(_library_module(module), name, None)
-            if isinstance(cls, type) and issubclass(cls, Block) and cls.type_name() == name:
+            if _is_block(cls) and cls.type_name() == name:
                 return cls
         return super().find(name)
+
+
+def _is_block(item: object) -> TypeGuard[type[Block]]:
+    from blocks.block import Block  # brings pydantic
+
+    return isinstance(item, type) and issubclass(item, Block)
 
 
 @cache

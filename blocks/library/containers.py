@@ -11,7 +11,8 @@ from pydantic import BeforeValidator, Field, JsonValue, model_validator
 
 from blocks.block import Block, TreeUse
 from blocks.errors import Location, TraceError
-from blocks.paths import UNWRITTEN, Path, PathList, parse_path, path_text
+from blocks.path_lists import PathList
+from blocks.paths import UNWRITTEN, Path, parse_path, path_text
 from blocks.trees import Kind, Passive, Tree, joined, passive, shown
 
 

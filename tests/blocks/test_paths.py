@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from blocks.paths import effort, listed, matches, parse_path, path_text
+from blocks.paths import effort, matches, parse_path, path_text
 
 KEYS = st.text(max_size=4) | st.sampled_from(["", "%", "/", "*", "**", "?", ":", ",", " ", "%2F"])
 PATHS = st.lists(KEYS, max_size=4).map(tuple)
@@ -24,12 +24,6 @@ def test_a_path_as_a_pattern_selects_itself_and_what_lies_below(
     assert matches(path_text(path), path)
     assert matches(path_text(path), path + other)
     assert matches(path_text(path), other) == (other[: len(path)] == path)
-
-
-@given(st.lists(PATHS.filter(bool), max_size=4))
-def test_paths_of_any_keys_can_be_listed_with_commas(paths: list[tuple[str, ...]]) -> None:
-    texts = [path_text(path) for path in paths]
-    assert list(listed(", ".join(texts))) == texts
 
 
 @given(PATHS)
@@ -69,22 +63,6 @@ def test_a_key_of_a_sequence_is_its_number() -> None:
     assert path_text(("layers", 0, "w")) == "layers/0/w"
     assert matches("layers/0", ("layers", 0, "w"))
     assert not matches("layers/1", ("layers", 0, "w"))
-
-
-@pytest.mark.parametrize(
-    ("given", "paths"),
-    [
-        ("", ()),
-        ("[]", ()),
-        ("a", ("a",)),
-        (" a , b/c ", ("a", "b/c")),
-        ("[a, b]", ("a", "b")),
-        ([1, "b"], ("1", "b")),
-        (2, ("2",)),
-    ],
-)
-def test_what_is_typed_becomes_a_list(given: object, paths: tuple[str, ...]) -> None:
-    assert listed(given) == paths
 
 
 def test_a_hostile_pattern_takes_no_longer_than_its_length() -> None:

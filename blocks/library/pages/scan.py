@@ -11,7 +11,7 @@ from pydantic import BeforeValidator, Field, model_validator
 
 from blocks.library.pages.page import Page
 from blocks.limits import MAX_INSTANCES
-from blocks.paths import PathList
+from blocks.path_lists import PathList
 
 
 def _pairs(data: Any) -> Any:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from blocks.errors import RunError
 from runtime.engine.plan import native
+from runtime.engine.plan.passes.elementwise.columnwise import columnwise
 from runtime.engine.plan.passes.elementwise.components import components
 from runtime.engine.plan.passes.elementwise.fused import fused
 from runtime.engine.plan.passes.elementwise.groups import groups, groups_of_few
@@ -41,7 +42,7 @@ DEFAULT: tuple[Pass, ...] = (
 
 FAST: tuple[Pass, ...] = (
     native_lookups, native_convolutions, convolutions, poolings, joins, product_sums, parts, sums,
-    rowwise, components, softmaxes, groups, native_scalars, scalars, fused, tiles,
+    rowwise, columnwise, components, softmaxes, groups, native_scalars, scalars, fused, tiles,
     native_products, merges,
 )  # fmt: skip
 """The passes with machine code, for which the ``fast`` extra is needed."""

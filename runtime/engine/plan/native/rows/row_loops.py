@@ -23,10 +23,14 @@ from runtime.engine.plan.native.rows.folds import FOLDS, ended, step
 from runtime.engine.plan.native.rows.row_recipe import Order, Place, RowRecipe
 from runtime.engine.plan.native.writer import TYPES, Writer, number
 
+HEAD = "define void @rows(ptr %frame, i64 %scratch, i64 %start, i64 %stop) #0 {"
+"""The first line of the function."""
+
 _ON_STACK = 1 << 12
 """Columns up to which scratch rows lie on the stack, of which a thread may have little."""
 
-_TYPES = STORED_TYPES | {"int32": "i32"}
+ELEMENTS = STORED_TYPES | {"int32": "i32"}
+"""LLVM's type of an element in memory, by dtype."""
 
 _OWN: dict[str, Callable[..., str]] = {
     "decay": lambda w, dtype, x: decay(w, x),
@@ -52,10 +56,10 @@ def _room(recipe: RowRecipe) -> int:
 @lru_cache(maxsize=256)
 def compiled_rows(recipe: RowRecipe) -> Kernel:
     """The kernel of a recipe: its frame has the arrays, then totals, then what is added to."""
-    return Kernel(*machine.function(_Rows(recipe).text(), "rows"))
+    return Kernel(*machine.function(Rows(recipe).text(), "rows"))
 
 
-class _Rows:
+class Rows:
     """Writes the function: the loop over rows, and in it loops over columns."""
 
     def __init__(self, recipe: RowRecipe) -> None:
@@ -71,7 +75,7 @@ class _Rows:
 
     def text(self) -> str:
         """The module in LLVM's assembly language."""
-        w, recipe, first = self._w, self._recipe, len(self._recipe.operands)
+        recipe, first = self._recipe, len(self._recipe.operands)
         self._begin()
         for i, (dtype, place) in enumerate(recipe.operands):
             if place.step or place.by_part:
@@ -91,6 +95,11 @@ class _Rows:
         for at, i in enumerate(recipe.totals, start=recipe.arrays):
             if i not in recipe.by_part:
                 self._store(f"%row{at}", self._kept[i], "float64")
+        return self._whole(self._order.count, recipe.columns // recipe.parts)
+
+    def _whole(self, loops: int, columns: int) -> str:
+        """The module with the end of the function, which has so many loops over columns."""
+        w = self._w
         w.lines += [
             "%next = add nuw nsw i64 %number, 1",
             "%again = icmp slt i64 %next, %stop",
@@ -100,26 +109,29 @@ class _Rows:
             "}",
             'attributes #0 = { nounwind "prefer-vector-width"="512" "min-legal-vector-width"="512"'
             " }",
-            *self._metadata(),
+            *_metadata(loops, columns),
         ]
         return "\n".join([*sorted(w.declared), *w.lines])
 
     def _begin(self) -> None:
-        """The head of the function and of a row: addresses, and rows of scratch memory."""
+        """The head of the function, with rows of scratch memory, and of a row."""
         w, recipe = self._w, self._recipe
-        places = recipe.arrays + len(recipe.totals) + len(recipe.added)
-        w.lines += [
-            "define void @rows(ptr %frame, i64 %scratch, i64 %start, i64 %stop) #0 {",
-            "entry:",
-        ]
+        w.lines += [HEAD, "entry:"]
         for place, i in enumerate(self._order.stored):
             if recipe.columns > _ON_STACK:
                 room = w.put(f"add i64 %scratch, {place * _room(recipe)}")
                 room = w.put(f"inttoptr i64 {room} to ptr")
             else:
-                kind = _TYPES[self._dtypes[i]]
+                kind = ELEMENTS[self._dtypes[i]]
                 room = w.put(f"alloca {kind}, i64 {recipe.columns}, align 64")
             self._rooms[i] = room, Place(-1)
+        self._rows(f"row.{self._order.count}")
+        w.lines += ["br label %row.0", "row.0:"]
+
+    def _rows(self, last: str) -> None:
+        """The head of a row: addresses. The loop over rows ends in the block named ``last``."""
+        w, recipe = self._w, self._recipe
+        places = recipe.arrays + len(recipe.totals) + len(recipe.added)
         for i in range(places):
             w.lines += [
                 f"%base{i}.at = getelementptr i64, ptr %frame, i64 {2 * i}",
@@ -127,18 +139,16 @@ class _Rows:
                 f"%step{i}.at = getelementptr i64, ptr %frame, i64 {2 * i + 1}",
                 f"%step{i} = load i64, ptr %step{i}.at",
             ]
-        before = f"row.{self._order.count}"
         w.lines += [
             "br label %row",
             "row:",
-            f"%number = phi i64 [%start, %entry], [%next, %{before}]",
+            f"%number = phi i64 [%start, %entry], [%next, %{last}]",
         ]
         for i in range(places):
             w.lines += [
                 f"%away{i} = mul i64 %number, %step{i}",
                 f"%row{i} = getelementptr i8, ptr %base{i}, i64 %away{i}",
             ]
-        w.lines += ["br label %row.0", "row.0:"]
 
     def _between(self, level: int) -> None:
         """What has one element in a row and is known before the loop of this level."""
@@ -213,7 +223,7 @@ class _Rows:
         found = {}
         for i, (dtype, place) in enumerate(self._recipe.operands):
             if place.by_part and loop in self._order.needed[i]:
-                kind = _TYPES[dtype]
+                kind = ELEMENTS[dtype]
                 at = f"getelementptr {kind}, ptr %row{place.array}, i64 %part{loop}.number"
                 found[i] = self._loaded(self._w.put(at), dtype)
         return found
@@ -267,48 +277,48 @@ class _Rows:
             at = self._w.put(f"mul nsw i64 {at}, {place.step}")
         if place.offset:
             at = self._w.put(f"add nsw i64 {at}, {place.offset}")
-        return self._w.put(f"getelementptr {_TYPES[self._dtypes[i]]}, ptr {room}, i64 {at}")
+        return self._w.put(f"getelementptr {ELEMENTS[self._dtypes[i]]}, ptr {room}, i64 {at}")
 
     def _one(self, dtype: str, place: Place) -> str:
         """The address of the only element of a row."""
         row = f"%row{place.array}"
-        return self._w.put(f"getelementptr {_TYPES[dtype]}, ptr {row}, i64 {place.offset}")
+        return self._w.put(f"getelementptr {ELEMENTS[dtype]}, ptr {row}, i64 {place.offset}")
 
     def _loaded(self, place: str, dtype: str, loop: int | None = None) -> str:
         group = "" if loop is None else f", !llvm.access.group !{2 * loop}"
-        found = self._w.put(f"load {_TYPES[dtype]}, ptr {place}{group}")
+        found = self._w.put(f"load {ELEMENTS[dtype]}, ptr {place}{group}")
         return self._w.put(f"icmp ne i8 {found}, 0") if dtype == "bool" else found
 
     def _store(self, place: str, name: str, dtype: str, loop: int | None = None) -> None:
         group = "" if loop is None else f", !llvm.access.group !{2 * loop}"
         if dtype == "bool":
             name = self._w.put(f"zext i1 {name} to i8")
-        self._w.lines.append(f"store {_TYPES[dtype]} {name}, ptr {place}{group}")
+        self._w.lines.append(f"store {ELEMENTS[dtype]} {name}, ptr {place}{group}")
 
-    def _metadata(self) -> list[str]:
-        """Two entries for each loop, and then what all loops share."""
-        after, lanes = 2 * self._order.count, machine.lanes()
-        columns = self._recipe.columns // self._recipe.parts
-        turns = next(n for n in (INTERLEAVED, 2, 1) if n == 1 or not columns % (n * lanes))
-        masked = str(bool(columns % lanes)).lower()
-        shared = ", ".join(f"!{after + i}" for i in range(5))
-        lines = []
-        for loop in range(self._order.count):
-            group, own = 2 * loop, 2 * loop + 1
-            parallel = after + 5 + loop
-            lines += [
-                f"!{group} = distinct !{{}}",
-                f"!{own} = distinct !{{!{own}, !{parallel}, {shared}}}",
-                f'!{parallel} = !{{!"llvm.loop.parallel_accesses", !{group}}}',
-            ]
-        return [
-            *lines,
-            f'!{after} = !{{!"llvm.loop.vectorize.enable", i1 true}}',
-            f'!{after + 1} = !{{!"llvm.loop.vectorize.width", i32 {lanes}}}',
-            f'!{after + 2} = !{{!"llvm.loop.interleave.count", i32 {turns}}}',
-            f'!{after + 3} = !{{!"llvm.loop.vectorize.predicate.enable", i1 {masked}}}',
-            f'!{after + 4} = !{{!"llvm.loop.unroll.disable"}}',
+
+def _metadata(loops: int, columns: int) -> list[str]:
+    """Two entries for each loop over so many columns, and then what all loops share."""
+    after, lanes = 2 * loops, machine.lanes()
+    turns = next(n for n in (INTERLEAVED, 2, 1) if n == 1 or not columns % (n * lanes))
+    masked = str(bool(columns % lanes)).lower()
+    shared = ", ".join(f"!{after + i}" for i in range(5))
+    lines = []
+    for loop in range(loops):
+        group, own = 2 * loop, 2 * loop + 1
+        parallel = after + 5 + loop
+        lines += [
+            f"!{group} = distinct !{{}}",
+            f"!{own} = distinct !{{!{own}, !{parallel}, {shared}}}",
+            f'!{parallel} = !{{!"llvm.loop.parallel_accesses", !{group}}}',
         ]
+    return [
+        *lines,
+        f'!{after} = !{{!"llvm.loop.vectorize.enable", i1 true}}',
+        f'!{after + 1} = !{{!"llvm.loop.vectorize.width", i32 {lanes}}}',
+        f'!{after + 2} = !{{!"llvm.loop.interleave.count", i32 {turns}}}',
+        f'!{after + 3} = !{{!"llvm.loop.vectorize.predicate.enable", i1 {masked}}}',
+        f'!{after + 4} = !{{!"llvm.loop.unroll.disable"}}',
+    ]
 
 
 def _log_of_powers(w: Writer, x: str) -> str:

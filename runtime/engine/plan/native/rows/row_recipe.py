@@ -17,13 +17,15 @@ _CHEAP = frozenset({"add", "subtract", "multiply", "negative", "square", "where"
 
 class Place(NamedTuple):
     """Where a value is in memory: in which array of the frame, from which element on, and how many
-    elements it is from column to column; 0 where a row has one element, or one for each part.
+    elements it is from column to column; 0 where a row has one element, or one for each part. Of
+    levels, ``depth`` is how many elements it is from one to the next.
     """
 
     array: int
     step: int = 1
     offset: int = 0
     by_part: bool = False
+    depth: int = 0
 
 
 class RowRecipe(NamedTuple):

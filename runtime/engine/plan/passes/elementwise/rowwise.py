@@ -16,7 +16,7 @@ compared with the class, and nothing is written out.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Hashable, Mapping, Sequence
+from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
 from functools import cached_property, partial
 from math import prod
 from typing import TYPE_CHECKING, Any
@@ -86,7 +86,7 @@ FEWEST = 1 << 8
 ROWS = 64
 """Rows that are added up one after another; the sums of so many are added then."""
 
-_FOLDS = frozenset({"sum", "max", "min", "any", "all"})
+FOLDS = frozenset({"sum", "max", "min", "any", "all"})
 _NORMALISED = frozenset({SOFTMAX, LOG_SOFTMAX})
 
 
@@ -132,7 +132,7 @@ def _may_have_rows(tasks: Sequence[Task], axes: Mapping[Shape, int]) -> bool:
 
 def _is_reduction(task: Task) -> bool:
     primitive = task.values[0].primitive
-    return primitive.name in _FOLDS or primitive in {*_NORMALISED, LOGSUMEXP, TAKE_ALONG}
+    return primitive.name in FOLDS or primitive in {*_NORMALISED, LOGSUMEXP, TAKE_ALONG}
 
 
 def _is_normalised(task: Task) -> bool:
@@ -234,7 +234,7 @@ class RowwiseTask(TiledTask):
         def job_for(exponents: Exponents) -> Job:
             recipe = self.recipe(whole, exponents)
             return Job(
-                _parts(recipe, calls, bool(sums), prod(shape)),
+                shared(compiled_rows(recipe).call, calls, by_sheets=bool(sums), work=prod(shape)),
                 prod(shape),
                 scratch_bytes(recipe),
                 kept=(whole, parts, frames),  # only their addresses are used
@@ -313,7 +313,7 @@ class RowwiseTask(TiledTask):
             if is_transposed(arrays[x]) or lies(array, self.axes) is None:
                 source = repeated_along(arrays[x], self.shape, self.axes)
                 copy = np.empty(source.shape, source.dtype)
-                steps.append(_copying(source, copy))
+                steps.append(copying(source, copy))
                 array = np.broadcast_to(copy, self.shape)
             found.append(array)
         return steps, found
@@ -330,7 +330,7 @@ class RowwiseTask(TiledTask):
             for x, array, place in zip(self.inputs, whole, places, strict=False)
         }
         for task in self.tasks:
-            numbers[task.value] = self._put(program, task, numbers, exponents)
+            numbers[task.value] = self.put(program, task, numbers, exponents)
         added = tuple(numbers[f.source] for f in self.folds if isinstance(f, ColumnSum))
         totals = [
             program.total(numbers[f.source], f.squares, f.source.shape == self.shape)
@@ -349,7 +349,7 @@ class RowwiseTask(TiledTask):
             return recipe._replace(parts=parts, by_part=frozenset(by_part))
         return recipe
 
-    def _put(
+    def put(
         self,
         program: Program,
         task: PlainTask,
@@ -374,25 +374,25 @@ class RowwiseTask(TiledTask):
             return program.without_sign(numbers[source.inputs[2]], dtype)
         if value.primitive is EXP and source is not None and source.value.primitive is LOG_SOFTMAX:
             return program.softmax(numbers[source.inputs[0]])
-        is_wide = name not in _FOLDS and value.shape == self.shape
-        attributes = attributes_of(value, exponents) if name not in _FOLDS else ()
+        is_wide = name not in FOLDS and value.shape == self.shape
+        attributes = attributes_of(value, exponents) if name not in FOLDS else ()
         return program.put(name, dtype, *inputs, is_wide=is_wide, attributes=attributes)
 
 
-def _parts(
-    recipe: RowRecipe, sheets: Sequence[tuple[int, int]], by_sheets: bool, work: int
+def shared(
+    kernel: Callable[..., None], sheets: Sequence[tuple[int, int]], *, by_sheets: bool, work: int
 ) -> list[list[Call]]:
-    """The calls for sheets, given by their frames and rows: some sheets, or rows of all sheets, in
-    each part.
+    """The calls of a kernel for sheets, given by their frames and rows: some sheets, or rows of all
+    sheets, in each part.
     """
-    kernel = compiled_rows(recipe).call
     some, rows = cuts(len(sheets), work), cuts(sheets[0][1], work)
     if by_sheets or len(some) >= len(rows):
         return [[Call(kernel, frame, ROOM, 0, n) for frame, n in sheets[a:b]] for a, b in some]
     return [[Call(kernel, frame, ROOM, *cut) for frame, _ in sheets] for cut in rows]
 
 
-def _copying(array: Array, copy: Array) -> Step:
+def copying(array: Array, copy: Array) -> Step:
+    """A step that copies an array, in blocks if it is transposed."""
     if is_transposed(array):
         return lambda: copy_transposed(array, copy)
     return lambda: np.copyto(copy, array)

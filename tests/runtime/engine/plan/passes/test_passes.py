@@ -35,8 +35,8 @@ CHOICES: dict[str, tuple[passes.Pass, ...]] = {
     "all of numpy": passes.DEFAULT,
 }
 CODE = (
-    "fused", "rowwise", "components", "softmaxes", "native_convolutions", "native_products",
-    "poolings",
+    "fused", "rowwise", "columnwise", "components", "softmaxes", "native_convolutions",
+    "native_products", "poolings",
 )  # fmt: skip
 EAGER = {
     "native_convolutions": {"LARGE": 1, "SHORTEST": 1, "SHORT": 1},
@@ -44,6 +44,7 @@ EAGER = {
     "poolings": {"LARGE": 1, "SHORTEST": 2},
     "softmaxes": {"LARGE": 1, "SHORTEST": 1, "BLOCK": 40},
     "rowwise": {"LARGE": 8, "SHORTEST": 2},
+    "columnwise": {"LARGE": 8, "SHORTEST": 2, "FEWEST": 16, "CACHED": 64},
     "components": {"LARGE": 8, "SHORTEST": 2, "MOST": 8},
     "fused": {"LARGE": 64, "SMALLEST": 2, "COLUMNS": 48, "SHORTEST": 5, "LONG": 12},
     "tiles": {"TILE": 32, "LARGE": 64, "SMALLEST": 2},

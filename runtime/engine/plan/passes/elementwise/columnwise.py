@@ -1,0 +1,234 @@
+"""Compiles regions with reductions along an axis that is not the last, such as a softmax over the
+classes of each point of an image.
+
+Some columns go through all of the region, level by level of that axis, while they are in the cache.
+Results have the bounds of ``rowwise``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Hashable, Mapping, Sequence
+from functools import cached_property
+from itertools import accumulate
+from math import prod
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.lib.stride_tricks import as_strided
+from numpy.typing import NDArray
+
+from runtime.calculus.primitives.reduce import LOG_SOFTMAX, LOGSUMEXP, SOFTMAX
+from runtime.engine.plan import native
+from runtime.engine.plan.jobs import Job
+from runtime.engine.plan.native import address, compiles
+from runtime.engine.plan.native.rows.column_loops import column_scratch_bytes, compiled_columns
+from runtime.engine.plan.native.rows.row_recipe import Place, RowRecipe
+from runtime.engine.plan.passes.elementwise.exponents import Exponents, for_exponents
+from runtime.engine.plan.passes.elementwise.row_program import Program
+from runtime.engine.plan.passes.elementwise.row_shapes import Lies, lies, repeated_along
+from runtime.engine.plan.passes.elementwise.row_sheets import sheets_of
+from runtime.engine.plan.passes.elementwise.rowwise import FOLDS, RowwiseTask, copying, shared
+from runtime.engine.plan.passes.elementwise.tiles import in_regions
+from runtime.engine.plan.tasks import Arrays, PlainTask, Step, Task
+
+if TYPE_CHECKING:
+    from blocks.block import Shape
+    from runtime.calculus import Value
+
+Array = NDArray[Any]
+
+LARGE = 1 << 12
+"""Elements from which one call of machine code is faster than one call for each operation."""
+
+SHORTEST = 16
+"""Elements behind the axis from which vectors across it are full."""
+
+CACHED = 1 << 13
+"""Elements of some columns that are in the first-level cache."""
+
+FEWEST, MOST = 64, 512
+"""Columns at a time: fewer are read too irregularly, more gain nothing."""
+
+_SHIFTED = frozenset({SOFTMAX, LOG_SOFTMAX, LOGSUMEXP})
+
+
+def columnwise(tasks: list[Task], kept: Collection[Value]) -> list[Task]:
+    """Replace every region with a reduction along such an axis, of which something follows, by one
+    task, if a compiler is installed.
+    """
+    axes = _axes(tasks)
+    if not axes or not native.installed():
+        return tasks
+    kinds: dict[Task, Hashable] = {}
+    of_value: dict[Value, Hashable] = {}
+    for task in tasks:
+        if isinstance(task, PlainTask) and (kind := _kind(task, of_value, axes)):
+            kinds[task] = of_value[task.value] = kind
+    return in_regions(tasks, kept, kinds.get, _is_worthwhile, ColumnwiseTask, lambda task: None)
+
+
+def _axes(tasks: Sequence[Task]) -> dict[Shape, int]:
+    """The axis that is reduced, by the shape of what is."""
+    found: dict[Shape, int] = {}
+    for task in tasks:
+        axis = axis_reduced(task)
+        if axis is not None:
+            shape = task.inputs[0].shape
+            if shape[axis] > 1 and prod(shape[axis + 1 :]) >= SHORTEST and prod(shape) >= LARGE:
+                found.setdefault(shape, axis)
+    return found
+
+
+def axis_reduced(task: Task) -> int | None:
+    """The only axis that a task reduces or normalises, for which there is code; None if that is the
+    last.
+    """
+    if not isinstance(task, PlainTask) or not task.inputs:
+        return None
+    value, source = task.value, task.inputs[0]
+    if value.primitive in (SOFTMAX, LOG_SOFTMAX):
+        axis: int = value.attributes["axis"]
+    elif value.primitive.name in FOLDS or value.primitive is LOGSUMEXP:
+        if len(value.attributes["axes"]) != 1:
+            return None
+        (axis,) = value.attributes["axes"]
+    else:
+        return None
+    dtypes = ("bool",) if value.primitive.name in ("any", "all") else ("float32", "float64")
+    dtypes = ("float32",) if value.primitive in _SHIFTED else dtypes
+    return axis if axis < len(source.shape) - 1 and source.dtype in dtypes else None
+
+
+def _kind(
+    task: PlainTask, known: Mapping[Value, Hashable], axes: Mapping[Shape, int]
+) -> Hashable | None:
+    """The shape of the columns that a task reads or writes."""
+    value, axis = task.value, axis_reduced(task)
+    if axis is not None:
+        shape = task.inputs[0].shape
+        return shape if axes.get(shape) == axis else None
+    if not value.primitive.elementwise or task.can_fail or not compiles(value, task.inputs):
+        return None
+    if value.shape in axes:
+        return value.shape
+    return next((known[x] for x in task.inputs if x in known and x.shape == value.shape), None)
+
+
+def _is_worthwhile(tasks: Sequence[Task]) -> bool:
+    """Whether there is a softmax or its like, or a reduction of which the region reads something;
+    for others there are faster loops.
+    """
+    if any(task.values[0].primitive in _SHIFTED for task in tasks):
+        return True
+    read = {x for task in tasks for x in task.inputs}
+    return any(task.values[0] in read for task in tasks if axis_reduced(task) is not None)
+
+
+class ColumnwiseTask(RowwiseTask):
+    """A region of columns of one shape."""
+
+    @cached_property
+    def axis(self) -> int:
+        """The axis that is reduced."""
+        return next(axis for t in self.tasks if (axis := axis_reduced(t)) is not None)
+
+    @property
+    def lead(self) -> Shape:
+        """The axes before it."""
+        return self.shape[: self.axis]
+
+    def bind(self, arrays: Arrays) -> list[Step]:
+        """One step. Threads share the columns; results don't depend on the number of threads."""
+        steps, whole = self.laid_out(self.given.among(arrays))
+        blocks = _blocks(self.shape, self.axis)
+        cut = [[_cut(x, self.axis, *block) for x in whole] for block in blocks]
+        sheets = [sheets_of(x, (*self.lead, block[1]), prod(self.shape))
+                  for x, block in zip(cut, blocks, strict=True)]  # fmt: skip
+        frames = np.array([sheet.places for some in sheets for sheet in some])
+        ends = [0, *accumulate(map(len, sheets))]
+
+        def job_for(exponents: Exponents) -> Job:
+            recipes = [self.recipe(x, exponents) for x in cut]
+            parts = []
+            for recipe, some, first in zip(recipes, sheets, ends, strict=False):
+                calls = [(address(frames[first + i]), sheet.rows) for i, sheet in enumerate(some)]
+                kernel = compiled_columns(recipe).call
+                parts += shared(kernel, calls, by_sheets=False, work=prod(self.shape))
+            room = max(map(column_scratch_bytes, recipes))
+            return Job(parts, prod(self.shape), room, kept=(whole, frames))
+
+        job = for_exponents(self.tasks, self.inputs, arrays, job_for)
+        placed = self.given.placed(frames, [*self.inputs, *self.results])
+
+        def run() -> None:
+            new = [result.begin() for result in placed]
+            job()
+            for result, out in zip(placed, new, strict=True):
+                result.end(out)
+
+        return [*steps, run]
+
+    def laid_out(self, arrays: Arrays) -> tuple[list[Step], list[Array]]:
+        """Inputs and results in the shape of the columns, with copies of what has gaps across them,
+        and the steps that make these.
+        """
+        steps: list[Step] = []
+        found: list[Array] = []
+        behind = len(self.shape) - self.axis - 1
+        for x in (*self.inputs, *self.results):
+            array = np.broadcast_to(arrays[x], self.shape)
+            if lies(array, behind) not in (Lies.ALONG, Lies.ONCE):
+                source = repeated_along(arrays[x], self.shape, behind)
+                copy = np.empty(source.shape, source.dtype)
+                steps.append(copying(source, copy))
+                array = np.broadcast_to(copy, self.shape)
+            found.append(array)
+        return steps, found
+
+    def recipe(self, whole: Sequence[Array], exponents: Exponents) -> RowRecipe:
+        """What is computed of these arrays (…, blocks, levels, columns)."""
+        levels, columns = whole[0].shape[-2:]
+        places = [
+            Place(i, int(x.strides[-1] > 0), depth=x.strides[-2] // x.itemsize)
+            for i, x in enumerate(whole)
+        ]
+        program, results = self.program(whole, places, exponents)
+        return program.recipe(columns, results, (), ())._replace(parts=levels)
+
+    def program(
+        self, whole: Sequence[Array], places: Sequence[Place], exponents: Exponents
+    ) -> tuple[Program, tuple[tuple[int, Place], ...]]:
+        """The operations, and what is written where."""
+        program = Program()
+        numbers = {
+            x: program.read(array.dtype.name, place)
+            for x, array, place in zip(self.inputs, whole, places, strict=False)
+        }
+        for task in self.tasks:
+            numbers[task.value] = self.put(program, task, numbers, exponents)
+        written = [numbers[x] for x in self.results]
+        return program, tuple(zip(written, places[len(self.inputs) :], strict=True))
+
+
+def _blocks(shape: Shape, axis: int) -> list[tuple[int, int, int]]:
+    """Blocks of columns: the first column, how many blocks, and columns of each."""
+    length = prod(shape[axis + 1 :])
+    most = min(MOST, max(FEWEST, CACHED // shape[axis])) // 16 * 16
+    if length <= most:
+        return [(0, 1, length)]
+    each = next((n for n in range(most, most // 2, -16) if length % n == 0), most)
+    found = [(0, length // each, each)]
+    return [*found, (length - length % each, 1, length % each)] if length % each else found
+
+
+def _cut(x: Array, axis: int, first: int, blocks: int, columns: int) -> Array:
+    """A view of some blocks of columns: (…, blocks, levels, columns)."""
+    step = x.itemsize if any(x.strides[axis + 1 :]) else 0
+    last = first + blocks * columns
+    flat = as_strided(x, (*x.shape[: axis + 1], last), (*x.strides[: axis + 1], step))
+    return as_strided(
+        flat[..., first:],
+        (*x.shape[:axis], blocks, x.shape[axis], columns),
+        (*x.strides[:axis], columns * step, x.strides[axis], step),
+        writeable=False,
+    )

@@ -1,6 +1,7 @@
 """The cycle collector is off while something large is built, and as it was afterwards."""
 
 import gc
+import weakref
 from collections.abc import Callable, Iterator
 
 import pytest
@@ -9,7 +10,7 @@ from runtime.build import build, loss, variable
 from runtime.diagram import check, dumps, loads
 from runtime.engine import Session
 from runtime.flow import analyse
-from runtime.gc_pause import uncollected
+from runtime.gc_pause import MANY, uncollected
 
 
 @pytest.fixture(autouse=True)
@@ -18,6 +19,15 @@ def collecting() -> Iterator[None]:
     gc.enable()
     yield
     (gc.enable if was else gc.disable)()
+
+
+@pytest.fixture
+def thawed() -> Iterator[None]:
+    """Nothing is frozen, as the tests themselves are otherwise."""
+    gc.collect()
+    gc.unfreeze()
+    yield
+    gc.freeze()
 
 
 def collections_in(work: Callable[[], object]) -> int:
@@ -44,6 +54,39 @@ def test_pauses_nest_and_end_where_they_began() -> None:
             assert not gc.isenabled()
         assert not gc.isenabled()
     assert gc.isenabled()
+
+
+@pytest.mark.usefixtures("thawed")
+def test_many_new_objects_become_old_without_being_looked_at() -> None:
+    with uncollected():
+        new: list[list[int]] = [[] for _ in range(MANY + 1000)]
+    assert any(old is new[0] for old in gc.get_objects(generation=2))
+
+
+@pytest.mark.usefixtures("thawed")
+def test_what_became_old_is_collected_all_the_same() -> None:
+    class Node:
+        itself: object
+
+    with uncollected():
+        node = Node()
+        node.itself = node
+        gone = weakref.ref(node)
+        kept: list[list[int]] = [[] for _ in range(MANY + 1000)]
+    del node
+    gc.collect()
+    assert kept
+    assert gone() is None
+
+
+def test_what_a_program_has_frozen_stays_frozen() -> None:
+    gc.collect()
+    gc.freeze()
+    frozen = gc.get_freeze_count()
+    with uncollected():
+        kept: list[list[int]] = [[] for _ in range(MANY + 1000)]
+    assert kept
+    assert gc.get_freeze_count() == frozen
 
 
 def test_a_failure_ends_the_pause() -> None:

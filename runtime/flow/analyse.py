@@ -255,7 +255,7 @@ class Flow:
     def arriving(self) -> list[PortPath]:
         """The ports at which the gradient of any loss arrives."""
         reached = self._together.reach(Gate.OPEN).via
-        return [port for port, value in self.program.ports.items() if value in reached]
+        return [port for port, value in self.program.ports.items() if value.index in reached]
 
     def passes(self, wire: WirePath, loss: str | None = None) -> bool:
         """Whether the gradient of a loss, or of any, comes back over a wire, wherever it goes on
@@ -264,26 +264,26 @@ class Flow:
         return self._is_reached(self.program.wires.get(wire), loss)
 
     def _is_reached(self, value: Value | None, loss: str | None) -> bool:
-        return value is not None and value in self._losses(loss).reach(Gate.OPEN).via
+        return value in self._losses(loss).reach(Gate.OPEN)
 
     def comes_back(self, port: PortPath) -> bool:
         """Whether the gradient of any loss arrives at a port from what reads it."""
         value = self.program.ports.get(port)
-        edges = () if value is None else self._searches.graph.readers.get(value, ())
+        readers = self._searches.graph.readers[value.index] if value is not None else ()
         found = self._together.reach(Gate.OPEN).via
-        return any(edge.gate is Gate.OPEN and edge.value in found for edge in edges)
+        return any(place in found for place in readers)
 
     def connected(self, loss: str) -> list[str]:
         """The wires and variables that the gradient of a loss would reach if all slots were
         open.
         """
         losses = self._losses(loss)
-        leaves = [value for value in losses.reach(Gate.NO_RULE).via if value in self._variables]
+        leaves = [value for value in losses.reach(Gate.NO_RULE) if value in self._variables]
         return [*self._wire_states.reached(losses), *(self._variables[leaf] for leaf in leaves)]
 
     def trains(self, loss: PortPath) -> bool:
         """Whether any trained variable gets a gradient of a loss."""
-        return self.program.ports[loss] in self._searches.trained[Gate.OPEN].via
+        return self.program.ports[loss] in self._searches.trained[Gate.OPEN]
 
     def arrival(self, port: str, loss: str | None = None) -> State:
         """Whether gradient arrives at a port, regardless of the variables upstream, and what stops
@@ -297,7 +297,7 @@ class Flow:
 
     def trained_upstream(self, wire: WirePath) -> bool:
         """Whether a trained variable reaches a wire through slots that pass gradient."""
-        return self.program.wires.get(wire) in self._searches.trained[Gate.OPEN].via
+        return self.program.wires.get(wire) in self._searches.trained[Gate.OPEN]
 
     def cutters_downstream(self, port: PortPath) -> list[Cutter]:
         """The first closed slots on the routes from all losses to a port."""

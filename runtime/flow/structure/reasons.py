@@ -20,7 +20,7 @@ from runtime.flow.words.states import Cutter, State, Verdict
 from runtime.flow.words.sweeps import Nearby
 
 if TYPE_CHECKING:
-    from collections.abc import Container, Iterable, Iterator, Sequence
+    from collections.abc import Iterator, Sequence
 
     from runtime.calculus import Value
     from runtime.flow.structure.reachability import Reach
@@ -137,9 +137,9 @@ class Verdicts:
 
     def _reached_beyond(self, head: PortPath, value: Value) -> list[str]:
         """Trained variables that get gradient through a block that reads the value."""
-        edges = self._graph.readers
-        markers = [edge.value for edge in edges.get(value, ()) if edge.value.primitive is WIRE]
-        readers = [edge.value for v in markers or [value] for edge in edges.get(v, ())]
+        read_by = self._graph.read_by
+        markers = [reader for reader, _ in read_by(value) if reader.primitive is WIRE]
+        readers = [reader for v in markers or [value] for reader, _ in read_by(v)]
         names = (self._nearby.variables(r, Gate.OPEN, True, head) for r in dict.fromkeys(readers))
         found = {name for several in names for name in several}
         return [name for name in self._program.trainable if name in found] if found else []
@@ -159,30 +159,28 @@ class Verdicts:
     ) -> list[Cutter]:
         """All closed slots met first on the routes from the loss, then on those from ``value``."""
         found: list[Cutter] = []
-        opened = self._searches.from_loss(head).reach(Gate.OPEN).via
+        opened = self._searches.from_loss(head).reach(Gate.OPEN)
         if value not in opened:
-            found += self._cutters(opened, self._graph.forward([value], level).via, level)
+            found += self._cutters(opened, self._graph.forward([value], level), level)
         reaches = self._searches.trained if trained else self._searches.frozen
-        if value not in reaches[Gate.OPEN].via:
-            upstream = self._graph.backward([value], Gate.OPEN).via
-            found += self._cutters(upstream, reaches[level].via, level)
+        if value not in reaches[Gate.OPEN]:
+            upstream = self._graph.backward([value], Gate.OPEN)
+            found += self._cutters(upstream, reaches[level], level)
         return list(dict.fromkeys((*found, *further)))
 
-    def _cutters(
-        self, opened: Iterable[Value], towards: Container[Value], level: Gate
-    ) -> list[Cutter]:
+    def _cutters(self, opened: Reach, towards: Reach, level: Gate) -> list[Cutter]:
         """The closed slots on the border of the opened values that lead towards the others."""
         edges = {
             cause: None
-            for value in opened
-            for edge in self._graph.inputs.get(value, ())
+            for place in opened.via
+            for edge in self._graph.gated.get(place, ())
             if Gate.OPEN < edge.gate <= level and edge.source in towards
             for cause in self._causes(edge, towards)
         }
         ordered = sorted(edges, key=lambda edge: edge.value.index)
         return list({self._slots.cutter(edge): None for edge in ordered})
 
-    def _causes(self, edge: Edge, towards: Container[Value]) -> Iterator[Edge]:
+    def _causes(self, edge: Edge, towards: Reach) -> Iterator[Edge]:
         """The slot itself or, if it reads integers or booleans, the slots where floats ended."""
         found = False
         pending, seen = [edge.source], {edge.source}
@@ -190,7 +188,7 @@ class Verdicts:
             value = pending.pop()
             if is_float(value.dtype):
                 break
-            for behind in self._graph.inputs.get(value, ()):
+            for behind in self._graph.inputs(value):
                 if behind.source in towards and behind.source not in seen:
                     if behind.gate:
                         found = True

@@ -85,15 +85,15 @@ class LossSearches:
         self._searches = searches
         self._graph = searches.graph
         ports = searches.program.ports
-        self._starts = {ports[head]: head for head in reversed(heads)}
-        self._found: dict[Gate, tuple[Reach, dict[Value, Value]]] = {}
+        self._starts = {ports[head].index: head for head in reversed(heads)}
+        self._found: dict[Gate, tuple[Reach, dict[int, int]]] = {}
 
     def reach(self, level: Gate) -> Reach:
         """Values that the gradient of the losses reaches through slots up to ``level``."""
         return self._claimed(level)[0]
 
-    def owners(self, level: Gate) -> dict[Value, Value]:
-        """The value of the loss that each of these values belongs to."""
+    def owners(self, level: Gate) -> dict[int, int]:
+        """The place of the loss that each of these values belongs to, by place in the trace."""
         reach, owners = self._claimed(level)
         return dict.fromkeys(reach.via, *self._starts) if len(self.heads) == 1 else owners
 
@@ -101,16 +101,17 @@ class LossSearches:
         """The first loss whose gradient reaches a value through slots up to ``level``."""
         reach, owners = self._claimed(level)
         if len(self.heads) == 1:
-            return self.heads[0] if value in reach.via else None
-        owner = owners.get(value)
+            return self.heads[0] if value.index in reach.via else None
+        owner = owners.get(value.index)
         return None if owner is None else self._starts[owner]
 
-    def marks(self) -> dict[Value, tuple[int, ...]]:
-        """The places of the losses that each value is."""
+    def marks(self) -> dict[int, tuple[int, ...]]:
+        """The numbers of the losses that each value is, by place in the trace."""
         ports = self._searches.program.ports
-        found: dict[Value, tuple[int, ...]] = {}
-        for place, head in enumerate(self.heads):
-            found[ports[head]] = (*found.get(ports[head], ()), place)
+        found: dict[int, tuple[int, ...]] = {}
+        for number, head in enumerate(self.heads):
+            place = ports[head].index
+            found[place] = (*found.get(place, ()), number)
         return found
 
     def level(self, value: Value, head: PortPath | None = None) -> Gate | None:
@@ -129,29 +130,31 @@ class LossSearches:
         """The slots of step functions on the route from a head through a value to a variable;
         empty if the value can be reached without any.
         """
-        if value not in self.reach(Gate.OPEN).via or value in self._without_steps:
+        if value not in self.reach(Gate.OPEN) or value.index in self._without_steps:
             return []
         route = self.route(value, head)
         return [
             edge
             for reader, source in pairwise(route)
             if reader.primitive.name in STEPS
-            for edge in self._graph.inputs[reader]
+            for edge in self._graph.inputs(reader)
             if edge.source is source
         ]
 
     @cached_property
-    def _without_steps(self) -> set[Value]:
-        """Values that the gradient of a loss reaches without passing a step function."""
+    def _without_steps(self) -> set[int]:
+        """The places of values that the gradient of a loss reaches without passing a step
+        function.
+        """
         found = set(self._starts)
         pending = list(found)
+        values, sources = self._graph.values, self._graph.sources
         while pending:
-            value = pending.pop()
-            for edge in self._graph.inputs.get(value, ()):
-                passes = edge.gate is Gate.OPEN and value.primitive.name not in STEPS
-                if passes and edge.source not in found:
-                    found.add(edge.source)
-                    pending.append(edge.source)
+            place = pending.pop()
+            if values[place].primitive.name not in STEPS:
+                further = [source for source in sources[place] if source not in found]
+                found.update(further)
+                pending += further
         return found
 
     def repair(self, value: Value, head: PortPath) -> Sequence[Edge]:
@@ -194,7 +197,7 @@ class LossSearches:
             behind = self._searches.trained[trained]
         return None if ahead is None else self.reach(ahead), behind
 
-    def _claimed(self, level: Gate) -> tuple[Reach, dict[Value, Value]]:
+    def _claimed(self, level: Gate) -> tuple[Reach, dict[int, int]]:
         found = self._found.get(level)
         if found is None:
             same = self._graph.same_as(level)
@@ -207,6 +210,6 @@ class LossSearches:
 
 def _first(value: Value, reaches: Iterable[Reach]) -> Gate | None:
     for level, reach in zip(LEVELS, reaches, strict=False):
-        if value in reach.via:
+        if value.index in reach.via:
             return level
     return None

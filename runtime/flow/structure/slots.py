@@ -53,8 +53,8 @@ class Slots:
         self._openings: dict[Edge, Cutter] = {}
         self._ports: dict[str, dict[Value, tuple[int, str]]] = {}
         self._leaves: dict[str, dict[Value, str]] = {}
-        self.wire_of = {marker: key for key, marker in program.wires.items()}
-        """The wire of each marker."""
+        self.wire_of = {marker.index: key for key, marker in program.wires.items()}
+        """The wire of each marker, by its place in the trace."""
 
     def cutter(self, edge: Edge) -> Cutter:
         """The block and the input port that a closed edge belongs to."""
@@ -88,7 +88,7 @@ class Slots:
         if before is None or target is None:
             return sentences.unfit(cutter.block, "there is no float wire on both sides of it")
         sources = self.program.wire_sources
-        soft, key = sources[self.wire_of[before]], self.wire_of[target]
+        soft, key = sources[self.wire_of[before.index]], self.wire_of[target.index]
         shape = self.program.ports[soft].shape
         if shape != target.shape:
             chooses = is_kind(self.program.block(cutter.block), "ArgMax")
@@ -151,9 +151,9 @@ class Slots:
         """Whether float wires of equal shapes are nearest to a slot on both sides of it, where that
         can be seen with a few steps.
         """
-        inputs, readers = self._graph.inputs, self._graph.readers
-        above = _float_wires(edge.source, lambda at: [e.source for e in inputs.get(at, ())])
-        below = _float_wires(edge.value, lambda at: [e.value for e in readers.get(at, ())])
+        inputs, read_by = self._graph.inputs, self._graph.read_by
+        above = _float_wires(edge.source, lambda at: [e.source for e in inputs(at)])
+        below = _float_wires(edge.value, lambda at: [value for value, _ in read_by(at)])
         if above is None or below is None:
             return True
         shapes = {wire.shape for wire in above}

@@ -15,7 +15,7 @@ from runtime.flow.words.states import State
 from runtime.gc_pause import uncollected
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
 
     from runtime.calculus import Value
     from runtime.diagram.paths import InstancePath
@@ -41,34 +41,41 @@ class WireStates:
     def of_all(self, losses: LossSearches) -> Mapping[str, State]:
         """The states of all wires; they take memory for the wires that the losses reach."""
         opened, trained = losses.reach(Gate.OPEN).via, self._searches.trained[Gate.OPEN].via
+        wire_of = self._searches.slots.wire_of
         near: dict[str, State] = {}
-        for wire in self.reached(losses):
-            marker = self._program.wires.get(wire)
-            carries = marker in opened and marker in trained  # as of_wire finds, less quickly
-            near[wire] = State.CARRIES if carries else self.of_wire(losses, wire)
+        for place in losses.reach(Gate.NO_RULE).via:
+            if (wire := wire_of.get(place)) is not None:
+                carries = place in opened and place in trained  # as of_wire finds, less quickly
+                near[wire] = State.CARRIES if carries else self.of_wire(losses, wire)
+        for wire in self._trees_over(map(WirePath, [*near])) if self._program.wire_trees else ():
+            near[wire] = self.of_wire(losses, wire)
         return overlaid(self._far, near)
 
     @cached_property
     def _far(self) -> dict[str, State]:
         """The states of wires that no loss reaches."""
         program, broken = self._program, self.broken
-        return {
-            wire: State.NOTHING_TO_TRAIN
-            if wire in program.wire_trees and not program.leaf_wires(wire)
-            else State.UNKNOWN
-            if program.wire_targets[wire] in broken
-            or (wire not in program.wires and wire not in program.wire_trees)
-            else State.OFF_ROUTE
-            for wire in program.wire_sources
-        }
+        found: dict[str, State] = dict.fromkeys(program.wire_sources, State.OFF_ROUTE)
+        if broken or len(program.wires) < len(found):
+            for wire, target in program.wire_targets.items():
+                traced = wire in program.wires or wire in program.wire_trees
+                if target in broken or not traced:
+                    found[wire] = State.UNKNOWN
+        for wire in map(WirePath, program.wire_trees):
+            if not program.leaf_wires(wire):
+                found[wire] = State.NOTHING_TO_TRAIN
+        return found
 
     def reached(self, losses: LossSearches) -> list[WirePath]:
         """The wires that the gradient of losses would reach if all slots were open."""
-        found = losses.reach(Gate.NO_RULE).via
         wire_of = self._searches.slots.wire_of
-        wires = [wire_of[value] for value in found if value in wire_of]
+        wires = [wire_of[place] for place in losses.reach(Gate.NO_RULE).via if place in wire_of]
+        return [*wires, *self._trees_over(wires)]
+
+    def _trees_over(self, wires: Iterable[WirePath]) -> Iterable[WirePath]:
+        """The wires with trees that one of these leaves is in."""
         trees = (self._trees_of.get(wire, ()) for wire in wires)
-        return [*wires, *dict.fromkeys(tree for several in trees for tree in several)]
+        return dict.fromkeys(tree for several in trees for tree in several)
 
     @cached_property
     def _trees_of(self) -> dict[WirePath, list[WirePath]]:

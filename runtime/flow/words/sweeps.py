@@ -6,7 +6,7 @@ time whatever the diagram; the one more shows that there are others.
 
 from __future__ import annotations
 
-from collections.abc import Container, Mapping
+from collections.abc import Container, Mapping, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, TypeAlias
 
@@ -16,7 +16,7 @@ from runtime.flow.structure.reachability import Gate
 from runtime.gc_pause import uncollected
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Hashable, Sequence
+    from collections.abc import Callable, Hashable
 
     from runtime.calculus import Value
     from runtime.diagram.paths import PortPath
@@ -26,7 +26,8 @@ if TYPE_CHECKING:
     from runtime.flow.words.states import Cutter
 
 Found: TypeAlias = tuple[int, ...]
-Table: TypeAlias = Mapping["Value", Found]
+Table: TypeAlias = Sequence[Found]
+"""What is found of each value of the forward part, by its place in the trace."""
 
 
 class Sweeps:
@@ -34,8 +35,7 @@ class Sweeps:
 
     def __init__(self, graph: Graph, slots: Slots) -> None:
         self._graph = graph
-        self._values = list(graph.inputs)
-        closed = [edge for edges in graph.inputs.values() for edge in edges if edge.gate]
+        closed = [edge for edges in graph.gated.values() for edge in edges if edge.gate]
         cutters = [slots.cutter(edge) for edge in closed]
         self._cutters = list(dict.fromkeys(cutters))
         places = {cutter: (place,) for place, cutter in enumerate(self._cutters)}
@@ -46,55 +46,69 @@ class Sweeps:
         return [self._cutters[place] for place in found]
 
     @uncollected()
-    def behind(self, marked: Table, level: Gate) -> Table:
+    def behind(self, marked: Mapping[int, Found], level: Gate) -> Table:
         """The marked values that a value's gradient reaches with slots up to ``level`` opened."""
-        table = dict(marked)
-        for value in self._values:
-            found = table.get(value, ())
-            for edge in self._graph.inputs[value]:
-                if edge.gate <= level and (further := table.get(edge.source)):
+        table, gated = self._table(marked), self._graph.gated
+        for place, sources in enumerate(self._graph.sources):
+            if level and place in gated:
+                edges = gated[place]
+                sources = tuple(edge.source.index for edge in edges if edge.gate <= level)
+            found = table[place]
+            for source in sources:
+                if further := table[source]:
                     found = _joined(found, further) if found else further
-            if found:
-                table[value] = found
+            table[place] = found
         return table
 
     @uncollected()
-    def ahead(self, marked: Table, level: Gate) -> Table:
+    def ahead(self, marked: Mapping[int, Found], level: Gate) -> Table:
         """The marked values whose gradient reaches a value with slots up to ``level`` opened."""
-        table = dict(marked)
-        for value in reversed(self._values):
-            found = table.get(value, ())
-            for edge in self._graph.readers.get(value, ()):
-                if edge.gate <= level and (further := table.get(edge.value)):
+        table, gated = self._table(marked), self._graph.gated_readers
+        for place in range(len(table) - 1, -1, -1):
+            readers = self._graph.readers[place]
+            if level and place in gated:
+                edges = gated[place]
+                readers = tuple(edge.value.index for edge in edges if edge.gate <= level)
+            found = table[place]
+            for reader in readers:
+                if further := table[reader]:
                     found = _joined(found, further) if found else further
-            if found:
-                table[value] = found
+            table[place] = found
+        return table
+
+    def _table(self, marked: Mapping[int, Found]) -> list[Found]:
+        table: list[Found] = [()] * len(self._graph.values)
+        for place, found in marked.items():
+            table[place] = found
         return table
 
     @uncollected()
-    def cutters_behind(self, wanted: Container[Value], level: Gate) -> Table:
+    def cutters_behind(self, wanted: Container[int], level: Gate) -> Table:
         """The first closed slots on the routes from a value to the wanted ones behind it.
 
         ``wanted`` has all values that reach one with slots up to ``level`` opened.
         """
-        table: dict[Value, Found] = {}
-        for value in self._values:
+        table, gated = self._table({}), self._graph.gated
+        for place, sources in enumerate(self._graph.sources):
             found: Found = ()
-            for edge in self._graph.inputs[value]:
-                source = edge.source
+            if place not in gated:
+                for source in sources:
+                    if source in wanted:
+                        found = _joined(found, table[source])
+            for edge in gated.get(place, ()):
+                source = edge.source.index
                 if edge.gate > level or source not in wanted:
                     continue
-                further = table.get(source, ())
-                if edge.gate and (is_float(source.dtype) or not further):
+                further = table[source]
+                if edge.gate and (is_float(edge.source.dtype) or not further):
                     further = self._places[edge]
                 found = _joined(found, further)
-            if found:
-                table[value] = found
+            table[place] = found
         return table
 
     @uncollected()
     def cutters_ahead(
-        self, opened: Mapping[Value, object], owners: Mapping[Value, object], level: Gate
+        self, opened: Mapping[int, int], owners: Mapping[int, int], level: Gate
     ) -> Table:
         """The first closed slots from the losses on the routes to a value.
 
@@ -104,28 +118,35 @@ class Sweeps:
         where it left; ``entries`` are the slots where it would return, met on the way to an
         integer.
         """
-        table: dict[Value, Found] = {}
-        entries: dict[Value, Found] = {}
-        for value in sorted(owners, key=lambda value: value.index, reverse=True):
-            whole, owner = not is_float(value.dtype), owners[value]
+        table, gated = self._table({}), self._graph.gated_readers
+        entries: dict[int, Found] = {}
+        for place in sorted(owners, reverse=True):
+            owner = owners[place]
             found: Found = ()
             entered: Found = ()
-            for edge in self._graph.readers.get(value, ()):
-                if edge.gate > level or owners.get(edge.value) is not owner:
+            if place not in gated:
+                for reader in self._graph.readers[place]:
+                    if owners.get(reader) == owner:
+                        found = _joined(found, table[reader])
+                        entered = _joined(entered, entries.get(reader, ()))
+            for edge in gated.get(place, ()):
+                reader = edge.value.index
+                if edge.gate > level or owners.get(reader) != owner:
                     continue
-                found = _joined(found, table.get(edge.value, ()))
+                found = _joined(found, table[reader])
                 if not edge.gate:
-                    entered = _joined(entered, entries.get(edge.value, ()))
-                elif opened.get(edge.value) is owner or entries.get(edge.value):
-                    if whole:
-                        entered = _joined(entered, self._places[edge])
-                    else:
+                    entered = _joined(entered, entries.get(reader, ()))
+                elif opened.get(reader) == owner or entries.get(reader):
+                    if is_float(edge.source.dtype):
                         found = _joined(found, self._places[edge])
+                    else:
+                        entered = _joined(entered, self._places[edge])
             if entered:
-                entries[value] = entered
-            if found:
-                table[value] = found
-        return table | {value: _joined(table.get(value, ()), e) for value, e in entries.items()}
+                entries[place] = entered
+            table[place] = found
+        for place, entered in entries.items():
+            table[place] = _joined(table[place], entered)
+        return table
 
 
 class Nearby:
@@ -149,7 +170,7 @@ class Nearby:
         def marked() -> dict[Value, str]:
             leaves = self._searches.variables(trained)
             if head is not None:
-                reached = self._searches.from_loss(head).reach(Gate.OPEN).via
+                reached = self._searches.from_loss(head).reach(Gate.OPEN)
                 leaves = [leaf for leaf in leaves if leaf in reached]
             return {leaf: str(leaf.owner) for leaf in leaves}
 
@@ -162,7 +183,7 @@ class Nearby:
         key = losses, level
         if key not in self._tables:
             self._tables[key] = self._sweeps.ahead(losses.marks(), level), ()
-        return [losses.heads[place] for place in self._tables[key][0].get(value, ())]
+        return [losses.heads[place] for place in self._tables[key][0][value.index]]
 
     def integers(self, value: Value) -> list[str]:
         """Integer and boolean variables upstream of a value; they have no gradient."""
@@ -193,27 +214,27 @@ class Nearby:
         if key not in self._tables:
             opened, owners = losses.owners(Gate.OPEN), losses.owners(level)
             self._tables[key] = self._sweeps.cutters_ahead(opened, owners, level), ()
-        return self._sweeps.cutters(self._tables[key][0].get(value, ()))
+        return self._sweeps.cutters(self._tables[key][0][value.index])
 
     def cutters_downstream(self, losses: LossSearches, value: Value) -> list[Cutter]:
         """The first closed slots on the routes to a value from all losses that do not reach it."""
         key = "cutters downstream", losses
         if key not in self._tables:
             opened, reached = (losses.reach(g).via for g in (Gate.OPEN, Gate.NO_RULE))
-            of_all = dict.fromkeys(opened, losses), dict.fromkeys(reached, losses)
+            of_all = dict.fromkeys(opened, 0), dict.fromkeys(reached, 0)
             self._tables[key] = self._sweeps.cutters_ahead(*of_all, Gate.NO_RULE), ()
-        return self._sweeps.cutters(self._tables[key][0].get(value, ()))
+        return self._sweeps.cutters(self._tables[key][0][value.index])
 
     def cutters_behind(self, value: Value, level: Gate, trained: bool) -> list[Cutter]:
         """The first closed slots from a value on the routes to variables that it does not reach."""
         reaches = self._searches.trained if trained else self._searches.frozen
-        if value in reaches[Gate.OPEN].via:
+        if value in reaches[Gate.OPEN]:
             return []
         key = level, trained
         if key not in self._tables:
             wanted = reaches[level].via
             self._tables[key] = self._sweeps.cutters_behind(wanted, level), ()
-        return self._sweeps.cutters(self._tables[key][0].get(value, ()))
+        return self._sweeps.cutters(self._tables[key][0][value.index])
 
     @cached_property
     def _sweeps(self) -> Sweeps:
@@ -229,11 +250,11 @@ class Nearby:
     ) -> list[str]:
         if key not in self._tables:
             names = marked()
-            places = {leaf: (place,) for place, leaf in enumerate(names)}
+            places = {leaf.index: (number,) for number, leaf in enumerate(names)}
             sweep = self._sweeps.ahead if ahead else self._sweeps.behind
             self._tables[key] = sweep(places, level), [*names.values()]
         table, known = self._tables[key]
-        return [known[place] for place in table.get(value, ())]
+        return [known[number] for number in table[value.index]]
 
 
 def _joined(a: Found, b: Found) -> Found:

@@ -296,12 +296,12 @@ def test_what_is_gathered_for_all_wires_is_what_a_search_finds_for_each() -> Non
         for wire, marker in program.wires.items():
             place = studied.seed, wire
             for level in LEVELS:
-                upstream = searches.graph.backward([marker], level).via
+                upstream = searches.graph.backward([marker], level)
                 for trained in (True, False):
                     leaves = searches.variables(trained)
                     expected = [str(leaf.owner) for leaf in leaves if leaf in upstream]
                     assert nearby.variables(marker, level, trained) == expected, place
-                    reach = (searches.trained if trained else searches.frozen)[level].via
+                    reach = (searches.trained if trained else searches.frozen)[level]
                     if level is Gate.OPEN or marker not in reach:
                         continue
                     for head in flow.losses:

@@ -198,8 +198,8 @@ def _json(
         "edges": sorted(
             [edge.value.index, edge.source.index, int(edge.gate),
              rules.gates.get(edge.value, -1) if edge.gate is Gate.STOP else -1]
-            for edges in graph.inputs.values()
-            for edge in edges
+            for value in graph.values
+            for edge in graph.inputs(value)
         ),
         "heads": [program.ports[head].index for head in program.heads()],
         "trained": _variables(program, trained=True),

@@ -18,6 +18,7 @@ from math import inf, nan
 from runtime.calculus.kernels.erf import FAR_ERF, NEAR_ERF
 from runtime.engine.plan.native import avx512, machine
 from runtime.engine.plan.native.powers import power
+from runtime.engine.plan.native.sines import cosine, sine
 from runtime.engine.plan.native.writer import Writer, maximum, number
 
 _SHIFT = 12582912.0
@@ -294,6 +295,8 @@ FUNCTIONS: dict[str, Callable[..., str]] = {
     "softplus": _by_register("softplus", _softplus),
     "tanh": _by_register("tanh", _tanh),
     "erf": _by_register("erf", _erf),
+    "sin": _by_register("sin", sine),
+    "cos": _by_register("cos", cosine),
     "power": power,
 }
 """Functions of float32 that return float32, by primitive."""

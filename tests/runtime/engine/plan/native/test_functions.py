@@ -26,6 +26,8 @@ EXACT: dict[str, Callable[[Array], Array]] = {
     "sigmoid": lambda x: 1 / (1 + np.exp(-x)),
     "softplus": lambda x: np.logaddexp(x, 0),
     "tanh": np.tanh,
+    "sin": np.sin,
+    "cos": np.cos,
     "erf": np.vectorize(math.erf, otypes=[float]),
 }
 """The functions in float64."""

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from runtime.calculus import Value
     from runtime.engine.plan.native import Kernel
-    from runtime.engine.plan.tasks import Task
+    from runtime.engine.plan.tasks import Step, Task
 
 ROOM = sharing.ROOM
 """The argument of a call that stands for the room of the thread that makes it."""
@@ -69,8 +69,9 @@ class Job:
     def __init__(
         self, parts: Sequence[Sequence[Call]], work: int, room: int = 0, kept: object = None
     ) -> None:
-        calls = [call for part in parts for call in part]
-        self._kept = kept, [call.kernel for call in calls]
+        self.work = work
+        calls = self.calls = [call for part in parts for call in part]
+        self._kept = kept
         numbers = [(_place(kernel), *others) for kernel, *others in calls]
         self._calls = np.array(numbers, np.int64).reshape(-1, len(sharing.CALL))
         self._bounds = np.array([0, *itertools.accumulate(map(len, parts))], np.int64)
@@ -87,6 +88,11 @@ class Job:
         """The address of the job."""
         self._only = calls[0] if len(calls) == 1 else None
 
+    @property
+    def is_short(self) -> bool:
+        """Whether it is over soon, and only the caller works on it, without a room."""
+        return self.work < WAKE and self._helpers <= 0 and not self._room
+
     def __call__(self) -> None:
         """Make all calls."""
         if self._helpers > 0:
@@ -96,6 +102,30 @@ class Job:
             kernel(place, own_room(self._room) if argument == ROOM else argument, start, stop)
         else:
             sharing.share()(0, self.place, own_room(self._room), 0)
+
+
+def joined(steps: Sequence[Step]) -> list[tuple[Step, int]]:
+    """The steps, with how many each stands for: short jobs in a row, on which only the caller
+    works, are one. Calling from Python takes longer than what they compute.
+    """
+    found: list[tuple[Step, int]] = []
+    row: list[Job] = []
+    for step in (*steps, None):
+        if isinstance(step, Job) and step.is_short:
+            row.append(step)
+            if sum(job.work for job in row) < PLAN:
+                continue
+            step = None
+        if row:
+            found.append((row[0] if len(row) == 1 else _in_a_row(row), len(row)))
+            row = []
+        if step is not None:
+            found.append((step, 1))
+    return found
+
+
+def _in_a_row(jobs: list[Job]) -> Job:
+    return Job([[call for job in jobs for call in job.calls]], 0, kept=jobs)
 
 
 _is_alone: ContextVar[bool] = ContextVar("alone", default=False)

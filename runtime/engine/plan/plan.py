@@ -16,7 +16,7 @@ from blocks.plugins import PluginError
 from runtime.calculus.dtypes import NUMPY
 from runtime.calculus.primitives.base import CONSTANT, LEAF
 from runtime.engine.interruption import until_cancelled
-from runtime.engine.plan.jobs import planned
+from runtime.engine.plan.jobs import joined, planned
 from runtime.engine.plan.memory import BlockArrays, Memory, allocate
 from runtime.engine.plan.overwriting import free_places
 from runtime.engine.plan.passes import DEFAULT, Pass
@@ -127,6 +127,9 @@ class Plan:
                     task.release()
                     self._steps += steps
                     self._workers += [task] * len(steps)
+        rows = joined(self._steps)
+        self._joined = [step for step, _ in rows]
+        self._stand_for = [count for _, count in rows]
         self.bytes = memory.bytes
         """Bytes of memory for intermediate values and results."""
         self._forget_between(outputs)
@@ -139,7 +142,7 @@ class Plan:
         self._silent.run(self._execute)
 
     def _execute(self) -> None:
-        steps = iter(self._steps)
+        steps = iter(self._joined)
         try:
             for step in until_cancelled(steps):
                 step()
@@ -153,7 +156,9 @@ class Plan:
 
     def _failed(self, steps: Iterator[Step], why: str) -> RunError:
         """The error of the step that was taken last."""
-        owner = self._workers[-1 - length_hint(steps)].owner
+        left = length_hint(steps)
+        before = sum(self._stand_for[: len(self._joined) - left])
+        owner = self._workers[before - 1].owner
         place = Location(block=owner) if owner else None
         return RunError(f"The run failed: {why.rstrip('.')}.", location=place)
 

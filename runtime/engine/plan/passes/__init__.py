@@ -13,6 +13,7 @@ from runtime.engine.plan.passes.elementwise.components import components
 from runtime.engine.plan.passes.elementwise.fused import fused
 from runtime.engine.plan.passes.elementwise.groups import groups, groups_of_few
 from runtime.engine.plan.passes.elementwise.rowwise import rowwise
+from runtime.engine.plan.passes.elementwise.short import short
 from runtime.engine.plan.passes.elementwise.tiles import tiles
 from runtime.engine.plan.passes.joins import joins
 from runtime.engine.plan.passes.lookups import lookups, native_lookups
@@ -42,8 +43,8 @@ DEFAULT: tuple[Pass, ...] = (
 
 FAST: tuple[Pass, ...] = (
     native_lookups, native_convolutions, convolutions, poolings, joins, product_sums, parts, sums,
-    rowwise, columnwise, components, softmaxes, groups, native_scalars, scalars, fused, tiles,
-    native_products, merges,
+    rowwise, columnwise, components, softmaxes, groups, native_scalars, scalars, short, fused,
+    tiles, native_products, merges,
 )  # fmt: skip
 """The passes with machine code, for which the ``fast`` extra is needed."""
 

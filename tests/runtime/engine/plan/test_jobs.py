@@ -13,7 +13,7 @@ import pytest
 from runtime.calculus import Trace
 from runtime.calculus.primitives.base import LEAF
 from runtime.engine.plan import jobs, passes, threads
-from runtime.engine.plan.jobs import ROOM, Call, Job, cuts
+from runtime.engine.plan.jobs import ROOM, Call, Job, cuts, joined
 from runtime.engine.plan.plan import Plan
 from runtime.engine.plan.team import Team
 
@@ -44,6 +44,39 @@ def job(work: Callable[[int, int, int], object], parts: int, room: int = 0) -> J
     call = kernel(work)
     argument = ROOM if room else 7
     return Job([[Call(call, 0, argument, i, i + 1)] for i in range(parts)], 10**6, room)
+
+
+def test_short_jobs_in_a_row_are_one_and_the_others_stay(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(jobs, "PLAN", 1)
+    done: list[object] = []
+
+    def note(number: int) -> Job:
+        call = kernel(lambda _, start, stop: done.append((number, start)))
+        return Job([[Call(call, 0, 7, i, i + 1) for i in range(2)]], 0)
+
+    def other() -> None:
+        done.append("other")
+
+    steps = [other, note(1), note(2), note(3), other, note(4), job(lambda *_: None, 1, room=8)]
+    for step in steps:
+        step()
+    once, found = list(done), joined(steps)
+    done.clear()
+    for step, _ in found:
+        step()
+    assert done == once
+    assert [count for _, count in found] == [1, 3, 1, 1, 1]
+    assert [step for step, count in found if count == 1] == [other, *steps[4:]]
+
+
+def test_no_row_is_so_long_that_nobody_could_end_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(jobs, "PLAN", 100)
+    monkeypatch.setattr(jobs, "WAKE", 60)
+    call = kernel(lambda *_: None)
+    found = joined([Job([[Call(call, 0, 7, 0, 1)]], 50) for _ in range(5)])
+    assert [count for _, count in found] == [2, 2, 1]
+    assert [count for _, count in joined([Job([[Call(call, 0, 7, 0, 1)]], 60)] * 2)] == [1, 1]
+    assert joined([]) == []
 
 
 @pytest.mark.parametrize("number", [1, 2, 3, 9])

@@ -169,11 +169,26 @@ class Layout(NamedTuple):
     sheets: list[tuple[int, ...]]
 
 
+class Limits(NamedTuple):
+    """Elements of the shortest row that is worth a loop, of one that is worth several vectors at a
+    time, and of a sheet that is worth a call.
+    """
+
+    shortest: int
+    long: int
+    sheet: int
+
+
 class FusedTask(TiledTask):
     """A region as one loop, or as tiles if its arrays don't consist of rows."""
 
     writes_rows = True
     is_compiled = True
+
+    @property
+    def limits(self) -> Limits:
+        """Which rows and sheets are worth calls."""
+        return Limits(SHORTEST, LONG, LARGE)
 
     def bind(self, arrays: Arrays) -> list[Step]:
         """One step. Threads share the rows; results don't depend on the number of threads."""
@@ -182,9 +197,9 @@ class FusedTask(TiledTask):
         copies, straight = self.straightened(arrays)
         whole = [np.broadcast_to(straight[x], shape) for x in (*self.inputs, *self.results)]
         axes = {fold.axis for fold in self.folds if isinstance(fold, ChannelSum)}
-        layout = _layout(whole, len(self.inputs), *axes) if len(axes) < 2 else None
+        layout = self._layout(whole, *axes) if len(axes) < 2 else None
         if layout is None:
-            return [*super().bind(arrays), *self.given.copies()]
+            return [*self.without_rows(arrays), *self.given.copies()]
         rows = layout.rows + (layout.last > 0)
         parts = [np.zeros((len(layout.sheets), rows)) for _ in self.folds]
         frames = np.array(
@@ -205,7 +220,7 @@ class FusedTask(TiledTask):
 
         def job_for(exponents: Exponents) -> Job:
             recipe = self._recipe(steps, exponents)
-            kernel = compiled(recipe._replace(is_short=layout.columns < LONG))
+            kernel = compiled(recipe._replace(is_short=layout.columns < self.limits.long))
             return Job(_parts(kernel, places, layout), _work(layout), kept=kept)
 
         job = for_exponents(self.tasks, self.inputs, arrays, job_for)
@@ -221,6 +236,16 @@ class FusedTask(TiledTask):
                 end()
 
         return [*copies, run if ends or placed else job]
+
+    def without_rows(self, arrays: Arrays) -> list[Step]:
+        """The steps where the arrays don't consist of rows: tiles."""
+        return super().bind(arrays)
+
+    def _layout(self, whole: Sequence[Array], *axes: int) -> Layout | None:
+        found, limits = _layout(whole, len(self.inputs), *axes), self.limits
+        if found is None or found.columns < limits.shortest:
+            return None
+        return found if len(found.sheets) <= max(1, whole[0].size // limits.sheet) else None
 
     def straightened(self, arrays: Arrays) -> tuple[list[Step], Arrays]:
         """As of tiles, and with copies of inputs of which neighbours are far apart."""
@@ -253,8 +278,8 @@ def _is_far(x: Array) -> bool:
 
 
 def _layout(arrays: Sequence[Array], reads: int, channels: int | None = None) -> Layout | None:
-    """The layout of arrays of one shape, or None if their elements don't form contiguous rows, or
-    too many small sheets of them; the first ones, which are read, may have small gaps, or lie
+    """The layout of arrays of one shape, or None if their elements don't form contiguous rows; the
+    first ones, which are read, may have small gaps, or lie
     backwards. Along an axis of ``channels`` each is a row of every sheet.
     """
     lengths: list[int] = []
@@ -274,7 +299,7 @@ def _layout(arrays: Sequence[Array], reads: int, channels: int | None = None) ->
             sides.append(side)
     if channels is not None and sides[-2:] != [0, 1]:
         return None
-    if not lengths or prod(lengths[:-2]) > max(1, arrays[0].size // LARGE):
+    if not lengths:
         return None
     along = [
         (step // a.itemsize, step % a.itemsize) for step, a in zip(steps[-1], arrays, strict=True)
@@ -288,8 +313,6 @@ def _layout(arrays: Sequence[Array], reads: int, channels: int | None = None) ->
         down = tuple(step * COLUMNS for step in steps[0])
         first = (0,) * len(arrays)
         return Layout(rows, COLUMNS, last, list(zip(down, steps[0], strict=True)), [first])
-    if lengths[-1] < SHORTEST:
-        return None
     outer = np.array(steps[:-2], int).reshape(-1, len(arrays))
     sheets = [tuple((np.array(place, int) @ outer).tolist()) for place in np.ndindex(*lengths[:-2])]
     return Layout(lengths[-2], lengths[-1], 0, list(zip(*steps[-2:], strict=True)), sheets)

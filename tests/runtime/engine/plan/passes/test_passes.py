@@ -36,7 +36,7 @@ CHOICES: dict[str, tuple[passes.Pass, ...]] = {
 }
 CODE = (
     "fused", "rowwise", "columnwise", "components", "softmaxes", "native_convolutions",
-    "native_products", "poolings",
+    "native_products", "poolings", "short",
 )  # fmt: skip
 EAGER = {
     "native_convolutions": {"LARGE": 1, "SHORTEST": 1, "SHORT": 1},
@@ -46,6 +46,7 @@ EAGER = {
     "rowwise": {"LARGE": 8, "SHORTEST": 2},
     "columnwise": {"LARGE": 8, "SHORTEST": 2, "FEWEST": 16, "CACHED": 64},
     "components": {"LARGE": 8, "SHORTEST": 2, "MOST": 8},
+    "short": {"FEWEST": 2, "LARGE": 50, "FEW": 6},
     "fused": {"LARGE": 64, "SMALLEST": 2, "COLUMNS": 48, "SHORTEST": 5, "LONG": 12},
     "tiles": {"TILE": 32, "LARGE": 64, "SMALLEST": 2},
     "groups": {"FEWEST": 3, "FEWEST_SCALARS": 5, "FEWEST_UNCOMPILED": 5},

@@ -23,6 +23,12 @@ FEWEST = 8
 
 LARGE = 1 << 13
 
+WIDE = 16
+"""Elements behind an axis from which running sums are added level by level,"""
+
+LEVEL = 256
+"""if a level has as many elements: numpy adds up one column after another."""
+
 
 def total(x: Any, axes: tuple[int, ...], dtype: Any) -> Any:
     """``Σ x`` over axes that stay with length 1, added in ``dtype``."""
@@ -50,6 +56,18 @@ def adds_halves(shape: tuple[int, ...], axes: tuple[int, ...]) -> bool:
     if len(axes) != 1 or shape[axes[0]] < FEWEST or prod(shape) < LARGE:
         return False
     return 1 < prod(shape[axes[0] + 1 :]) <= NARROW
+
+
+def accumulate(x: Any, out: Any, axis: int) -> None:
+    """Running sums along an axis, in ``out`` of the same shape and dtype, which is other memory."""
+    behind = prod(x.shape[axis + 1 :])
+    if behind < WIDE or x.size < LEVEL * max(1, x.shape[axis]):
+        np.add.accumulate(x, axis, None, out)
+        return
+    levels, sums = np.moveaxis(x, axis, 0), np.moveaxis(out, axis, 0)
+    np.copyto(sums[0], levels[0])
+    for i in range(1, len(levels)):
+        np.add(sums[i - 1], levels[i], sums[i])
 
 
 def _is_sliced(x: Any, axes: tuple[int, ...]) -> bool:

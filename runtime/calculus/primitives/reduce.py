@@ -10,7 +10,7 @@ import numpy as np
 
 from blocks.errors import ShapeError
 from runtime.calculus.dtypes import FLOATS
-from runtime.calculus.kernels.summing import total
+from runtime.calculus.kernels.summing import accumulate, total
 from runtime.calculus.kernels.transposing import contiguous, is_transposed
 from runtime.calculus.primitives.base import YES_OR_NO, Axis, BaseOps, axes_of, axis_of
 from runtime.calculus.value import NoDerivative, Primitive, Value
@@ -110,7 +110,10 @@ def _log_softmax_kernel(x: Any, *, out: Any, axis: int) -> None:
 
 
 def _cumulative_kernel(x: Any, *, out: Any, axis: int) -> None:
-    np.copyto(out, np.cumsum(x, axis=axis, dtype=_wide(x.dtype)), casting="unsafe")
+    if x.dtype == np.float16:
+        np.copyto(out, np.cumsum(x, axis=axis, dtype=np.float32), casting="unsafe")
+    else:
+        accumulate(x, out, axis)
 
 
 def _extreme_rule(xp: Namespace, g: Value, out: Value, x: Value, *, axes: tuple[int, ...]) -> Value:

@@ -222,6 +222,26 @@ def test_erf_of_zeros_infinities_and_nan(dtype: str) -> None:
     np.testing.assert_array_equal(np.signbit(out[:2]), [False, True])
 
 
+@pytest.mark.parametrize("dtype", ["float16", "float32", "float64", "int64"])
+@pytest.mark.parametrize(
+    ("shape", "axis"),
+    [((5, 400), 0), ((20, 7, 40), 1), ((3, 5, 16, 30), 2), ((30, 300), 1), ((4, 12), 0),
+     ((0, 300), 0), ((300, 0), 1), ((1, 512), 0)],
+    ids=str,
+)  # fmt: skip
+def test_running_sums_level_by_level_have_the_same_bits(
+    shape: tuple[int, ...], axis: int, dtype: str
+) -> None:
+    x = _numbers(shape, dtype, 1)
+    wide = "float32" if dtype == "float16" else dtype
+    for turned in (x, np.flip(x, axis)):
+        found = np.empty(shape, dtype)
+        with np.errstate(all="ignore"):
+            reduce._cumulative_kernel(turned, out=found, axis=axis)
+            expected = np.cumsum(turned, axis, dtype=wide).astype(dtype)
+        np.testing.assert_array_equal(found, expected)
+
+
 @pytest.mark.parametrize("length", range(summing.SHORTEST, summing.LONGEST + 1))
 @pytest.mark.parametrize("dtype", ["float16", "float32", "float64", "int64"])
 def test_short_rows_are_added_in_the_order_of_numpy(dtype: str, length: int) -> None:

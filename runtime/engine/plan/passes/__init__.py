@@ -25,6 +25,7 @@ from runtime.engine.plan.passes.scalar.native_scalars import native_scalars
 from runtime.engine.plan.passes.scalar.scalars import scalars
 from runtime.engine.plan.passes.softmaxes import softmaxes
 from runtime.engine.plan.passes.sums import sums
+from runtime.engine.plan.passes.windows.column_products import column_products
 from runtime.engine.plan.passes.windows.convolutions import convolutions
 from runtime.engine.plan.passes.windows.native_convolutions import native_convolutions
 from runtime.engine.plan.passes.windows.poolings import poolings
@@ -42,9 +43,9 @@ DEFAULT: tuple[Pass, ...] = (
 """The passes that need only numpy."""
 
 FAST: tuple[Pass, ...] = (
-    native_lookups, native_convolutions, convolutions, poolings, joins, product_sums, parts, sums,
-    rowwise, columnwise, components, softmaxes, groups, native_scalars, scalars, short, fused,
-    tiles, native_products, merges,
+    native_lookups, native_convolutions, column_products, convolutions, poolings, joins,
+    product_sums, parts, sums, rowwise, columnwise, components, softmaxes, groups, native_scalars,
+    scalars, short, fused, tiles, native_products, merges,
 )  # fmt: skip
 """The passes with machine code, for which the ``fast`` extra is needed."""
 

@@ -1,13 +1,11 @@
-"""Maps the syntax of numpy arrays to blocks: method names, numpy functions and indices."""
+"""Maps the syntax of numpy arrays to blocks: method names and numpy functions."""
 
 from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Mapping, Sequence
 from keyword import iskeyword
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
-
-import numpy as np
+from typing import TYPE_CHECKING, Any
 
 from blocks.errors import BuildError
 from blocks.names import snake_case
@@ -16,9 +14,6 @@ from blocks.registry import registry
 
 if TYPE_CHECKING:
     from blocks.block import Block
-
-Index: TypeAlias = int | slice | tuple[int | slice, ...]
-"""The indices that ``x[...]`` accepts."""
 
 _NUMPY_NAMES = {
     "absolute": "Abs",
@@ -62,14 +57,6 @@ _OTHER_PARAMETERS = {
 }
 """Names of parameters for what numpy or PyTorch call them."""
 _ARRAY_ATTRIBUTES = ("shape", "dtype", "ndim", "size")
-
-
-class Part(NamedTuple):
-    """Parameters of the blocks for ``x[...]``: a Slice, then a Squeeze of each single axis."""
-
-    begin: list[int]
-    size: list[int]
-    single: list[int]
 
 
 def block_class(kind: str) -> type[Block] | None:
@@ -137,22 +124,6 @@ def bound_parameters(
     return dict(zip(names[inputs:], given[inputs:], strict=False))
 
 
-def parse_index(index: Index, operand: str) -> Part:
-    """The part of an array that ``x[0, 1:3]`` selects.
-
-    ``operand`` is the array's name in messages. Raises BuildError for steps and for negative or
-    computed indices.
-    """
-    part = Part([], [], [])
-    for axis, entry in enumerate(index if isinstance(index, tuple) else (index,)):
-        first, end = _bounds(entry, operand)
-        if not isinstance(entry, slice):
-            part.single.append(axis)
-        part.begin.append(first)
-        part.size.append(-1 if end is None else max(0, end - first))
-    return part
-
-
 _RUN = "Session(build(x)).run() computes it."
 _GRADIENTS = "Session(build(loss(x))).backward().gradients has those of all variables."
 _HERE = "Every array is on the processor; leave it out."
@@ -215,28 +186,6 @@ def missing_attribute(name: str) -> str:
         return f"An expression can't be changed in place, as {name!r} does. {instead}".strip()
     near = WRITE_INSTEAD.get(name) or nearest_functions(name, "named", "T") or ""
     return f"An expression has no attribute {name!r}. {near}".strip()
-
-
-def _bounds(entry: Any, operand: str) -> tuple[int, int | None]:
-    """The first index, and the index after the last one; None for the end of the axis."""
-    if isinstance(entry, slice):
-        given = [number for number in (entry.start, entry.stop) if number is not None]
-        step = entry.step
-    else:
-        given, step = [entry], None
-    if step not in (None, 1) or not all(
-        isinstance(number, int | np.integer) and not isinstance(number, bool) and number >= 0
-        for number in given
-    ):
-        raise BuildError(
-            f"{operand} can't be indexed like this.",
-            expected="the name of an output, or indices from 0 on, such as x[0] or x[1:3, 2]",
-            got=repr(entry),
-            next_step="Write gather(x, indices) for other indices, flip(x) to count from the end.",
-        )
-    if isinstance(entry, slice):
-        return int(entry.start or 0), None if entry.stop is None else int(entry.stop)
-    return int(entry), int(entry) + 1
 
 
 def _normalised(name: str) -> str:

@@ -15,7 +15,6 @@ from blocks.classes.dataclass import dataclass
 from blocks.errors import BuildError
 from blocks.formulas.array_syntax import (
     WRITE_INSTEAD,
-    Index,
     block_class,
     bound_parameters,
     is_in_place,
@@ -23,8 +22,8 @@ from blocks.formulas.array_syntax import (
     named_parameters,
     numpy_block,
     own_parameter_names,
-    parse_index,
 )
+from blocks.formulas.indices import Index, steps_of
 from blocks.formulas.nodes import Node, Output, make_node, valid_name
 from blocks.formulas.unevaluated import Unevaluated
 from blocks.library.views import ViewBlock
@@ -245,12 +244,10 @@ def _method(cls: type[Block], x: Expression, *given: Any, **parameters: Any) -> 
 
 
 def _part(x: Expression, index: Index) -> Expression:
-    """``x[0, 1:3]``: a Slice, and a Squeeze for each axis with a single index."""
-    begin, size, single = parse_index(index, repr(x))
-    part = block("Slice", x, begin=begin, size=size)
-    for axis in reversed(single):
-        part = block("Squeeze", part, axis=axis)
-    return part
+    """``x[0, 1:-1]``."""
+    for kind, parameters in steps_of(index, repr(x)):
+        x = block(kind, x, **parameters)
+    return x
 
 
 @explained

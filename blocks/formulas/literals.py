@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import ast
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from blocks.formulas.places import FormulaError, offset_of
+
+if TYPE_CHECKING:
+    from types import EllipsisType
 
 MAX_NUMBERS = 10_000
 """Numbers in the lists of a formula."""
@@ -18,12 +21,17 @@ class Literals:
         self.text = text
         self._numbers = 0
 
-    def index(self, node: ast.expr) -> int | slice:
-        """The index or slice in ``x[1]`` or ``x[:, 1:3]``; raises FormulaError."""
+    def index(self, node: ast.expr) -> int | slice | EllipsisType | None:
+        """The index or slice in ``x[1]`` or ``x[..., 1:-1]``; raises FormulaError."""
+        if isinstance(node, ast.Constant) and node.value in (None, ...):
+            return node.value
         if isinstance(node, ast.Slice):
             ends = (node.lower, node.upper, node.step)
-            first, last, step = (None if end is None else self.index(end) for end in ends)
+            first, last, step = (None if end is None else self._whole(end) for end in ends)
             return slice(first, last, step)
+        return self._whole(node)
+
+    def _whole(self, node: ast.expr) -> int:
         number = self.number(node)
         if not isinstance(number, int) or isinstance(number, bool):
             raise self.error(

@@ -14,7 +14,7 @@ from blocks.errors import ShapeError
 from blocks.requirements import require_axis, require_integer
 
 Length = Annotated[int, Field(ge=0)]
-LengthOrRest = Annotated[int, Field(ge=-1)]
+Step = Annotated[int, Field(ge=1)]
 
 
 class Concat(Block):
@@ -80,21 +80,37 @@ class Slice(Block):
     symbol: ClassVar[str] = "[:]"
     formula: ClassVar[str] = r"y_i = x_{b + i}, \quad 0 \le i < s"
 
-    begin: tuple[Length, ...] = ()
-    """Index of the first element by axis."""
-    size: tuple[LengthOrRest, ...] = ()
-    """Number of elements by axis; -1 for all from ``begin`` on."""
+    begin: tuple[int, ...] = ()
+    """Index of the first element by axis, negative from the end."""
+    size: tuple[int, ...] = ()
+    """Number of elements by axis; -1 for all from ``begin`` on, -2 for all but the last one, -3 for
+    all but the last two, and so on.
+    """
+    step: tuple[Step, ...] = ()
+    """Of so many elements in turn the first is taken, by axis; all of them by default."""
+    last: Length = 0
+    """How many entries at the end of the lists are for the last axes of x."""
 
     @model_validator(mode="after")
     def _equally_long(self) -> Self:
         if len(self.begin) != len(self.size):
             raise ValueError(f"begin has {len(self.begin)} entries, but size {len(self.size)}")
+        if self.step and len(self.begin) != len(self.step):
+            raise ValueError(f"begin has {len(self.begin)} entries, but step {len(self.step)}")
+        if self.last > len(self.begin):
+            raise ValueError(f"begin has {len(self.begin)} entries, but last is {self.last}")
         return self
 
     def label(self) -> str:
-        ends = ("" if n < 0 else str(b + n) for b, n in zip(self.begin, self.size, strict=True))
-        spans = (f"{b}:{end}" for b, end in zip(self.begin, ends, strict=True))
+        spans = [_span(*entry) for entry in self._entries]
+        if self.last:
+            spans.insert(len(spans) - self.last, "…")
         return f"[{', '.join(spans) or ':'}]"
+
+    @property
+    def _entries(self) -> list[tuple[int, int, int]]:
+        steps = self.step or (1,) * len(self.begin)
+        return list(zip(self.begin, self.size, steps, strict=True))
 
     def forward(self, xp: Any, x: Any) -> Any:
         if len(self.begin) > x.ndim:
@@ -103,11 +119,28 @@ class Slice(Block):
                 expected=f"rank {len(self.begin)} or more",
                 got=str(x.shape),
             )
-        rest = x.ndim - len(self.begin)
-        begin = (*self.begin, *[0] * rest)
-        size = (*self.size, *[-1] * rest)
-        whole = zip(x.shape, begin, size, strict=True)
-        return xp.slice_(x, begin, tuple(n - b if s < 0 else s for n, b, s in whole))
+        first = len(self.begin) - self.last
+        rest = [(0, -1, 1)] * (x.ndim - len(self.begin))
+        entries = [*self._entries[:first], *rest, *self._entries[first:]]
+        return x[tuple(self._taken(x.shape, axis, *entry) for axis, entry in enumerate(entries))]
+
+    def _taken(self, shape: Shape, axis: int, begin: int, size: int, step: int) -> slice:
+        length = shape[axis]
+        start = begin if begin >= 0 else length + begin
+        stop = start + size if size >= 0 else length + 1 + size
+        if not 0 <= start <= stop <= length:
+            raise ShapeError(
+                f"Elements {start} to {stop} of axis {axis} are outside shape {list(shape)}."
+            )
+        return slice(start, stop, step)
+
+
+def _span(begin: int, size: int, step: int) -> str:
+    """``1:-1`` as numpy writes it."""
+    end = begin + size if size >= 0 else size + 1
+    is_open = size == -1 or (size >= 0 and begin < 0 == end)
+    every = f":{step}" if step != 1 else ""
+    return f"{begin}:{'' if is_open else end}{every}"
 
 
 class Pad(Block):

@@ -120,6 +120,14 @@ def test_parts_are_slices():
     assert (list(part.begin), list(part.size)) == ([0, 1], [1, 2])
 
 
+def test_parts_are_taken_as_numpy_takes_them():
+    made = build(*read("y = x[..., None, 1:-1:2]").results).main
+    kinds = {type(block).type_name(): block for block in made.blocks.values()}
+    part = kinds["Slice"]
+    assert (part.begin, part.size, part.step, part.last) == ((1,), (-2,), (2,), 1)
+    assert kinds["ExpandDims"].axis == -2
+
+
 def test_known_names_are_not_made_anew():
     known = {"h": read("h = relu(a)").results[0]}
     assert read("y = h * w", known).free.keys() == {"w"}
@@ -148,7 +156,7 @@ def test_known_names_are_not_made_anew():
         ("y = x.__len__()", 6, "no block '__len__'"),
         ("y = 'text' * x", 4, "not part of a formula"),
         ("y = x[i]", 6, "An index is a whole number"),
-        ("y = x[::2]", 4, "can't be indexed like this"),
+        ("y = x[::0]", 4, "can't be indexed like this"),
         ("y = (a + b)(c)", 5, "This is not a function"),
         ("y = sum(*x)", 8, "not part of a formula"),
         ("y = sum(x, **x)", 13, "by its name"),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
@@ -295,3 +295,30 @@ def test_updates_that_do_not_fit_are_refused(
 ) -> None:
     with pytest.raises(GradwireError, match=message):
         value(block, x=X, indices=indices, updates=updates)
+
+
+@pytest.mark.parametrize(
+    ("parameters", "label"),
+    [
+        ({"begin": (1, 0), "size": (2, -1)}, "[1:3, 0:]"),
+        ({"begin": (1, -3), "size": (-2, 2)}, "[1:-1, -3:-1]"),
+        ({"begin": (-2, 0), "size": (2, 4), "step": (1, 2), "last": 1}, "[-2:, …, 0:4:2]"),
+        ({}, "[:]"),
+    ],
+)
+def test_a_slice_is_labelled_as_numpy_writes_it(parameters: Any, label: str) -> None:
+    assert Slice(**parameters).label() == label
+
+
+@pytest.mark.parametrize(
+    "parameters",
+    [
+        {"begin": (1,)},
+        {"begin": (1,), "size": (1,), "step": (1, 1)},
+        {"begin": (1,), "size": (1,), "step": (0,)},
+        {"begin": (1,), "size": (1,), "last": 2},
+    ],
+)
+def test_a_slice_whose_lists_disagree_is_refused(parameters: Any) -> None:
+    with pytest.raises(ParameterError, match="begin has|greater than"):
+        Slice(**parameters)

@@ -25,9 +25,9 @@ from runtime.engine.plan.native.rows.column_loops import column_scratch_bytes, c
 from runtime.engine.plan.native.rows.row_recipe import Place, RowRecipe
 from runtime.engine.plan.passes.elementwise.exponents import Exponents, for_exponents
 from runtime.engine.plan.passes.elementwise.row_program import Program
-from runtime.engine.plan.passes.elementwise.row_shapes import Lies, lies, repeated_along
-from runtime.engine.plan.passes.elementwise.row_sheets import sheets_of
-from runtime.engine.plan.passes.elementwise.rowwise import FOLDS, RowwiseTask, copying, shared
+from runtime.engine.plan.passes.elementwise.row_shapes import Lies, copying, lies, repeated_along
+from runtime.engine.plan.passes.elementwise.row_sheets import shared, sheets_of
+from runtime.engine.plan.passes.elementwise.rowwise import FOLDS, RowwiseTask
 from runtime.engine.plan.passes.elementwise.tiles import in_regions
 from runtime.engine.plan.tasks import Arrays, PlainTask, Step, Task
 

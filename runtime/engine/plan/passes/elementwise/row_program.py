@@ -16,6 +16,7 @@ class Program:
         self._operations: list[Operation] = []
         self._wide: list[bool] = []
         self._shifted: dict[int, tuple[int, int, int]] = {}
+        self._summed: dict[int, tuple[int, int]] = {}
 
     def read(self, dtype: str, place: Place) -> int:
         """Append an operand, before all operations; returns its number."""
@@ -50,7 +51,16 @@ class Program:
         log = self.put("log_of_powers", "float32", total, is_wide=False)
         found = self.put("add", "float32", top, log, is_wide=False)
         is_finite = self.put("isfinite", "bool", top, is_wide=False)
+        total = self.put("cast", "float32", total, is_wide=False)
+        total = self.put("where", "float32", is_finite, total, top, is_wide=False)
+        self._summed[x] = power, total
         return self.put("where", "float32", is_finite, found, top, is_wide=False)
+
+    def share(self, x: int) -> int:
+        """``exp(x − log Σ eˣ)`` for an x of ``logsumexp``, by its powers."""
+        power, total = self._summed[x]
+        factor = self.put("reciprocal", "float32", total, is_wide=False)
+        return self.put("multiply", "float32", power, factor, is_wide=True)
 
     def _powers(self, x: int) -> tuple[int, int, int]:
         """``x − max x``, e to the power of that, and its sum as float64; once for each x."""

@@ -1,13 +1,14 @@
-"""Where rows lie in arrays: sheets of rows that are equally far apart."""
+"""Where rows lie in arrays, in sheets of rows that are equally far apart; threads share them."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from runtime.engine.plan.jobs import ROOM, Call, cuts
 from runtime.engine.plan.native import address
 
 if TYPE_CHECKING:
@@ -59,3 +60,15 @@ def _merged(arrays: Sequence[Array], shape: Shape) -> tuple[list[int], list[list
             lengths.append(length)
             strides.append(step)
     return lengths, [list(each) for each in zip(*strides, strict=True)]
+
+
+def shared(
+    kernel: Callable[..., None], sheets: Sequence[tuple[int, int]], *, by_sheets: bool, work: int
+) -> list[list[Call]]:
+    """The calls of a kernel for sheets, given by their frames and rows: some sheets, or rows of all
+    sheets, in each part.
+    """
+    some, rows = cuts(len(sheets), work), cuts(sheets[0][1], work)
+    if by_sheets or len(some) >= len(rows):
+        return [[Call(kernel, frame, ROOM, 0, n) for frame, n in sheets[a:b]] for a, b in some]
+    return [[Call(kernel, frame, ROOM, *cut) for frame, _ in sheets] for cut in rows]

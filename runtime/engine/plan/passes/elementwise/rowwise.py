@@ -16,7 +16,7 @@ compared with the class, and nothing is written out.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
+from collections.abc import Collection, Hashable, Mapping, Sequence
 from functools import cached_property, partial
 from math import prod
 from typing import TYPE_CHECKING, Any
@@ -24,12 +24,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from runtime.calculus.kernels.transposing import copy_transposed, is_transposed
-from runtime.calculus.primitives.elementwise import EXP
+from runtime.calculus.kernels.transposing import is_transposed
+from runtime.calculus.primitives.elementwise import EXP, SUBTRACT
 from runtime.calculus.primitives.gather import ADD_ALONG, TAKE_ALONG
 from runtime.calculus.primitives.reduce import LOG_SOFTMAX, LOGSUMEXP, SOFTMAX, SUM
 from runtime.engine.plan import native
-from runtime.engine.plan.jobs import ROOM, Call, Job, cuts
+from runtime.engine.plan.jobs import Job
 from runtime.engine.plan.native import address, compiles
 from runtime.engine.plan.native.rows.row_loops import compiled_rows, scratch_bytes
 from runtime.engine.plan.native.rows.row_recipe import Place, RowRecipe
@@ -55,13 +55,14 @@ from runtime.engine.plan.passes.elementwise.row_program import Program
 from runtime.engine.plan.passes.elementwise.row_shapes import (
     Lies,
     axes_reduced,
+    copying,
     length_of,
     lies,
     narrowed,
     repeated_along,
     row_axes,
 )
-from runtime.engine.plan.passes.elementwise.row_sheets import sheets_of
+from runtime.engine.plan.passes.elementwise.row_sheets import shared, sheets_of
 from runtime.engine.plan.passes.elementwise.tiles import Fold, TiledTask, in_regions
 from runtime.engine.plan.tasks import Arrays, PlainTask, Step, Task
 
@@ -374,25 +375,19 @@ class RowwiseTask(TiledTask):
             return program.without_sign(numbers[source.inputs[2]], dtype)
         if value.primitive is EXP and source is not None and source.value.primitive is LOG_SOFTMAX:
             return program.softmax(numbers[source.inputs[0]])
+        if value.primitive is EXP and source is not None and self._is_share(source):
+            return program.share(numbers[source.inputs[0]])
         is_wide = name not in FOLDS and value.shape == self.shape
         attributes = attributes_of(value, exponents) if name not in FOLDS else ()
         return program.put(name, dtype, *inputs, is_wide=is_wide, attributes=attributes)
 
-
-def shared(
-    kernel: Callable[..., None], sheets: Sequence[tuple[int, int]], *, by_sheets: bool, work: int
-) -> list[list[Call]]:
-    """The calls of a kernel for sheets, given by their frames and rows: some sheets, or rows of all
-    sheets, in each part.
-    """
-    some, rows = cuts(len(sheets), work), cuts(sheets[0][1], work)
-    if by_sheets or len(some) >= len(rows):
-        return [[Call(kernel, frame, ROOM, 0, n) for frame, n in sheets[a:b]] for a, b in some]
-    return [[Call(kernel, frame, ROOM, *cut) for frame, _ in sheets] for cut in rows]
-
-
-def copying(array: Array, copy: Array) -> Step:
-    """A step that copies an array, in blocks if it is transposed."""
-    if is_transposed(array):
-        return lambda: copy_transposed(array, copy)
-    return lambda: np.copyto(copy, array)
+    def _is_share(self, task: PlainTask) -> bool:
+        """Whether a task is ``x − log Σ eˣ``, of which the power is a share of a sum at hand."""
+        if task.value.primitive is not SUBTRACT:
+            return False
+        taken = self._makers.get(task.inputs[1])
+        return (
+            taken is not None
+            and taken.value.primitive is LOGSUMEXP
+            and taken.inputs[0] is task.inputs[0]
+        )

@@ -123,6 +123,7 @@ def test_no_number_is_no_number_in_its_row_alone() -> None:
     x = leaf(trace, 8, 40)
     outputs = [trace.xp.softmax(x, -1), trace.xp.max(x, -1), trace.xp.min(x, -1)]
     outputs.append(trace.xp.logsumexp(x, -1))
+    outputs.append(trace.xp.exp(x - trace.xp.logsumexp(x, -1, keepdims=True)))
     case = np.random.default_rng(0).standard_normal((8, 40)).astype(np.float32)
     for row, odd in enumerate((np.nan, -np.nan, np.inf, -np.inf)):
         case[row, 7] = odd

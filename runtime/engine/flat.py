@@ -110,12 +110,8 @@ class Flat:
 
     def predecessors(self, instance: Instance) -> list[InstancePath]:
         """The blocks that an instance reads, in port order."""
-        found = []
-        for _, source in instance.wires.values():
-            block = self.source(source).block
-            if block in self.instances:
-                found.append(block)
-        return found
+        blocks = [self.source(source).block for _, source in instance.wires.values()]
+        return [block for block in blocks if block in self.instances]
 
 
 def topological_order(flat: Flat) -> tuple[list[Instance], list[InstancePath]]:
@@ -123,31 +119,34 @@ def topological_order(flat: Flat) -> tuple[list[Instance], list[InstancePath]]:
 
     Depth first, inputs in port order, like ``graph_order`` of arguments.
     """
-    done: dict[InstancePath, bool] = {}
-    result: list[Instance] = []
-    looped: list[InstancePath] = []
-    before = {instance.path: flat.predecessors(instance) for instance in flat.instances.values()}
-    for start in flat.instances:
-        stack = [(start, False)]
+    instances = list(flat.instances.values())
+    before = _sources(flat, instances)
+    if all(source < place for place, sources in enumerate(before) for source in sources):
+        return instances, []
+    done = bytearray(len(before))
+    result: list[int] = []
+    for start in range(len(before)):
+        stack = [start]
         while stack:
-            path, leaving = stack.pop()
-            if leaving:
-                done[path] = True
-                result.append(flat.instances[path])
-                continue
-            if path in done:
-                continue
-            done[path] = False
-            stack.append((path, True))
-            for source in reversed(before[path]):
-                if source not in done:
-                    stack.append((source, False))
-    position = {instance.path: i for i, instance in enumerate(result)}
-    dependent: set[InstancePath] = set()
-    for instance in result:
-        for source in before[instance.path]:
-            if position[source] >= position[instance.path] or source in dependent:
-                dependent.add(instance.path)
-                looped.append(instance.path)
-                break
-    return [i for i in result if i.path not in dependent], looped
+            place = stack.pop()
+            if place < 0:  # all that it reads is done
+                result.append(~place)
+            elif not done[place]:
+                done[place] = 1
+                stack.append(~place)
+                stack += [source for source in reversed(before[place]) if not done[source]]
+    position = [0] * len(before)
+    for i, place in enumerate(result):
+        position[place] = i
+    dependent: dict[int, None] = {}
+    for place in result:
+        if any(position[s] >= position[place] or s in dependent for s in before[place]):
+            dependent[place] = None
+    looped = [instances[place].path for place in dependent]
+    return [instances[place] for place in result if place not in dependent], looped
+
+
+def _sources(flat: Flat, instances: list[Instance]) -> list[list[int]]:
+    """The places of the blocks that each instance reads, in port order."""
+    places = {path: place for place, path in enumerate(flat.instances)}
+    return [[places[block] for block in flat.predecessors(each)] for each in instances]

@@ -160,6 +160,7 @@ def library_modules() -> Iterator[ModuleType]:
         yield _library_module(name)
 
 
+@cache
 def _library_module(name: str) -> ModuleType:
     return importlib.import_module(f"{library.__name__}.{name}")
 

@@ -10,8 +10,7 @@ from PySide6.QtGui import QColor, QMouseEvent, QPainter, QPaintEvent, QPen, QPix
 from PySide6.QtWidgets import QWidget
 
 from app.canvas.paint.drawing import draw_rects
-from app.canvas.scene.arrays import NO_INDICES
-from app.canvas.scene.places import overlapping
+from app.canvas.scene.arrays import NO_INDICES, distinct
 from app.services.palette import shades
 
 if TYPE_CHECKING:
@@ -191,10 +190,8 @@ class MiniMap(QWidget):
         """The area in which blocks have moved since the picture was drawn; None if many have."""
         if len(rects) != len(self._rects):
             return None
-        differ = np.zeros(len(rects), bool)
-        for now, before in zip(rects.T, self._rects.T, strict=True):
-            differ |= now != before
-        if np.count_nonzero(differ) > _FEW:
+        differ = distinct(np.flatnonzero(rects.ravel() != self._rects.ravel()) // 4)
+        if len(differ) > _FEW:
             return None
         region, both = QRegion(), np.concatenate([rects[differ], self._rects[differ]])
         for x, y, w, h in self._on_map(both, bounds).tolist():
@@ -210,7 +207,7 @@ class MiniMap(QWidget):
             self._families, self._family = np.unique(np.array(names, str), return_inverse=True)
         scale, corner = self._scale(bounds)
         sides = area.adjusted(-_AROUND, -_AROUND, _AROUND, _AROUND).getCoords()
-        near = overlapping(scene_rects, (np.array(sides) - np.tile(corner, 2)) / scale)
+        near = view.scene.blocks_in((np.array(sides) - np.tile(corner, 2)) / scale)
         rects = self._on_map(scene_rects[near], bounds)
         painter.setPen(Qt.PenStyle.NoPen)
         for number, family in enumerate(self._families):

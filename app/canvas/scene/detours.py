@@ -17,7 +17,7 @@ from app.canvas.scene.places import overlapping
 from app.canvas.scene.routes import ALIKE, square
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from app.canvas.scene.arrays import Flags, Floats, Indices, Ints
     from app.canvas.scene.members.changes import Changes
@@ -113,17 +113,21 @@ class Detours:
         self._check(np.flatnonzero(self._pending)[:AT_ONCE])
 
     def follow(
-        self, blocks: Indices, rects: Floats, wires: Indices, ends: Floats, free: Flags
-    ) -> Indices:
+        self, blocks: Indices, rects: Floats, wires: Indices, ends: Floats, free: Flags,
+        wires_in: Callable[[Floats], Indices],
+    ) -> Indices:  # fmt: skip
         """Follow a few ``blocks`` (k,) to ``rects`` (k, 4), and ``wires`` (w,), which are all of
         theirs, where wires have the ``ends`` (m, 4) now; otherwise as :meth:`settle`.
 
-        Returns the wires that have another detour now, or none.
+        ``wires_in`` finds the others in an area by its sides. Returns the wires that have another
+        detour now, or none.
         """
         changed = np.concatenate([_changed(self._rects[blocks], rects), self._gone])
         self._gone = self._gone[:0]
         changed = changed[~np.isnan(changed[:, 0])]
-        near = (_near(changed, ends) | self._dragged) & free
+        near = self._dragged & free
+        some = wires_in(_around(changed)) if 0 < len(changed) <= 2 * _FEW else np.arange(len(ends))
+        near[some] |= _near(changed, ends[some]) & free[some]
         self._dragged[:] = False
         self._rects[blocks] = rects
         if self._obstacles is not None:
@@ -255,6 +259,12 @@ def _first_change(before: Floats, after: Floats) -> int:
     both = min(len(before), len(after))
     differ = (before[:both] != after[:both]).any(axis=1)
     return int(differ.argmax()) if differ.any() else both
+
+
+def _around(rects: Floats) -> Floats:
+    """Left, top, right, bottom of what is near ``rects`` (k, 4)."""
+    low, high = rects[:, :2].min(axis=0), (rects[:, :2] + rects[:, 2:]).max(axis=0)
+    return np.concatenate([low - REACH, high + REACH])
 
 
 def _near(rects: Floats, ends: Floats) -> Flags:

@@ -17,7 +17,6 @@ from app.canvas.scene.bezier import CORNER, Courses
 from app.canvas.scene.detours import Detours
 from app.canvas.scene.forks import Partings
 from app.canvas.scene.lane_paths import LanePaths
-from app.canvas.scene.members.incidence import runs
 from app.canvas.scene.members.members import FEW, NO_PAGE, Members
 from app.canvas.scene.members.slots import (
     block_sizes,
@@ -27,8 +26,8 @@ from app.canvas.scene.members.slots import (
 )
 from app.canvas.scene.moving.moved_wires import LastCourses, MovedWires
 from app.canvas.scene.moving.moves import Moves, have_others_changed, moves_of
-from app.canvas.scene.obstacles import clearance
-from app.canvas.scene.places import around, corners_of, crossing, note_rect, overlapping
+from app.canvas.scene.nearby import near_blocks, near_wires
+from app.canvas.scene.places import around, corners_of, note_rect
 from app.canvas.scene.routes import RouteArrays, shrunk
 
 if TYPE_CHECKING:
@@ -60,6 +59,7 @@ class Scene(Members):
         self._detours = Detours()
         self._bounds: tuple[Page, Floats | None] | None = None
         self.moved = MovedWires()
+        self._near_blocks, self._near_wires = near_blocks(), near_wires()
         self.rows: Ints = self.least_rows
         """Number of text lines on each face (n,)."""
         self.are_counted: Flags = np.zeros(len(self.names), bool)
@@ -160,7 +160,8 @@ class Scene(Members):
 
     def _move(self, blocks: Indices, corners: Floats) -> None:
         self.rects[blocks, :2] = corners
-        ports = runs(self.first_port[blocks], self._ports_by_block.counts[blocks])
+        self._near_blocks.move(blocks)
+        ports = self.ports_of(blocks)
         self._ports[ports] = self.rects[self.port_block[ports], :2] + self._port_offset[ports]
 
     def _follow(self, moves: Moves, touched: Indices = NO_INDICES) -> None:
@@ -185,7 +186,8 @@ class Scene(Members):
         ends = self.wire_ends
         ends[wires] = self._ports[self.wire_ports[wires]].reshape(-1, 4)
         free = (self.bend_counts == 0) & (self._routes.sizes == 0)
-        others = self._detours.follow(blocks, self.rects[blocks], wires, ends, free)
+        rects, near = self.rects[blocks], self.wires_in
+        others = self._detours.follow(blocks, rects, wires, ends, free, near)
         self._update_wires(np.union1d(wires, others))
 
     def refine(self, most: int | None = None) -> bool:
@@ -201,11 +203,11 @@ class Scene(Members):
 
     def blocks_in(self, area: Floats) -> Indices:
         """Blocks that touch ``area`` (left, top, right, bottom), ports included."""
-        return overlapping(self.rects, area + _AROUND)
+        return self._near_blocks.of(self.rects, area + _AROUND)
 
     def wires_in(self, area: Floats) -> Indices:
         """Wires whose bounds touch ``area`` (left, top, right, bottom)."""
-        return crossing(self.wire_bounds, area)
+        return self._near_wires.of(self.wire_bounds, area)
 
     def courses(self, wires: Indices) -> Iterator[tuple[Indices, Courses]]:
         """``wires`` grouped by kind and by number of waypoints, each group with its courses."""
@@ -305,7 +307,7 @@ class Scene(Members):
         self.wire_bounds: Floats = np.empty((len(self.wire_keys), 4))
         """Left, top, right, bottom of each wire with its lanes (m, 4)."""
         self._partings = Partings(self, self._is_forked)
-        self._last_courses = LastCourses()
+        self._forget_places()
         self._read_bends()
         self._routes = RouteArrays(self.page, self.wire_index, self._placed.copy())
         self._is_routed: Flags = np.zeros(len(self.wire_keys), bool)
@@ -334,7 +336,7 @@ class Scene(Members):
         self._read_offsets()
         ends = self._ports[self.wire_ports].reshape(-1, 4)
         free = (self.bend_counts == 0) & (self._routes.sizes == 0)
-        self._detours.settle(self.rects, ends, self.wire_blocks, self._clearance(), free)
+        self._detours.settle(self.rects, ends, self.wire_blocks, self.clearance(), free)
         self._update_wires(np.arange(len(self.wire_keys)))
 
     def _measure_blocks(self, blocks: Indices) -> None:
@@ -342,20 +344,22 @@ class Scene(Members):
         names = [self.names[i] for i in blocks.tolist()]
         parts = self.port_rows[blocks], self.rows[blocks], self.is_collapsed[blocks]
         self.rects[blocks, 2:] = block_sizes(self.page, names, *parts)
+        self._near_blocks.move(blocks)
 
     def _read_offsets(self) -> None:
         collapsed = self.is_collapsed[self.port_block]
         self._port_offset = port_offsets(self.port_is_input, self._ports_by_block.places, collapsed)
         self._ports: Floats = self.rects[self.port_block, :2] + self._port_offset
 
-    def _clearance(self) -> Floats:
-        """The distance that the detour of each wire (m,) keeps from blocks."""
-        return clearance(self.groups[self.wire_blocks[:, 0]])
+    def _forget_places(self) -> None:
+        self._last_courses = LastCourses()
+        self._near_blocks.forget()
+        self._near_wires.forget()
 
     def _renumber(self, edit: Edit) -> None:
         """Keep what is known of the blocks and wires that are still there, by their numbers now."""
         blocks, wires = edit.blocks, edit.wires
-        self._last_courses = LastCourses()
+        self._forget_places()
         self.moved.renumber(wires.now, self.wire_bounds[wires.gone])
         self.rows = blocks.rows(self.rows)
         new = np.flatnonzero(blocks.before < 0)
@@ -364,10 +368,8 @@ class Scene(Members):
         self.are_counted[edit.touched] = False
         self.is_collapsed = blocks.rows(self.is_collapsed)
         self.is_collapsed[new] = is_collapsed(self.page, [self.names[i] for i in new.tolist()])
-        self.rects, self._placed = (
-            blocks.rows(self.rects, np.nan),
-            blocks.rows(self._placed, np.nan),
-        )
+        self.rects = blocks.rows(self.rects, np.nan)
+        self._placed = blocks.rows(self._placed, np.nan)
         self._measure_blocks(edit.touched)
         self._read_offsets()
         self.wire_ends = wires.rows(self.wire_ends, np.nan)
@@ -376,23 +378,22 @@ class Scene(Members):
         self._detour_sizes = wires.rows(self._detour_sizes)
         self._read_bends()
         self._routes.renumber(blocks, wires)
-        self._detours.renumber(blocks, wires, self.wire_keys, self.wire_blocks, self._clearance())
+        self._detours.renumber(blocks, wires, self.wire_keys, self.wire_blocks, self.clearance())
         self._partings.renumber(wires, self._is_forked)
 
     def _update_wires(self, wires: Indices) -> None:
         self._bounds = None
         before, ends = self.wire_bounds[wires], self._ports[self.wire_ports[wires]].reshape(-1, 4)
         self.wire_ends[wires] = ends
-        self._is_routed[wires] = self._routes.followed(
-            wires, self.wire_blocks[wires], self.rects[:, :2]
-        )
-        around = self._detours.followed(wires, ends)
-        self._detour_sizes[wires] = np.where(self._is_routed[wires], 0, around)
+        routed = self._routes.followed(wires, self.wire_blocks[wires], self.rects[:, :2])
+        self._is_routed[wires] = routed
+        self._detour_sizes[wires] = np.where(routed, 0, self._detours.followed(wires, ends))
         groups = list(self.courses(wires))
         for group, courses in groups:
             hull = courses.hull()
             self.wire_bounds[group, :2] = hull.min(axis=1) - LANE_MARGIN
             self.wire_bounds[group, 2:] = hull.max(axis=1) + LANE_MARGIN
+        self._near_wires.move(wires)
         moved = self._last_courses.moved(wires, groups)
         self.version = self.moved.add(wires[moved], before[moved])
         self._partings.forget(wires[moved])

@@ -8,7 +8,6 @@ import numpy as np
 
 from app.canvas.scene.camera import PLAIN, Camera
 from app.canvas.scene.lane_paths import STEPS, lane_offset
-from app.canvas.scene.places import overlapping
 from app.canvas.scene.polylines import offset
 
 if TYPE_CHECKING:
@@ -42,8 +41,10 @@ def port_at(
     if camera.zoom < PLAIN or not len(scene.port_block):
         return None
     (px, py), reach = camera.to_scene(np.array([x, y])).tolist(), (radius + 1.0) / camera.zoom
-    xs, ys = scene.port_points().T  # column by column, which is several times as fast
-    near = np.flatnonzero((np.abs(xs - px) <= reach) & (np.abs(ys - py) <= reach))
+    blocks = scene.blocks_in(np.array([px - reach, py - reach, px + reach, py + reach]))
+    near = scene.ports_of(blocks)
+    xs, ys = scene.port_points(near).T
+    near = near[(np.abs(xs - px) <= reach) & (np.abs(ys - py) <= reach)]
     near = near if among is None else near[among[near]]
     if not len(near):
         return None
@@ -64,7 +65,7 @@ def block_near(scene: Scene, camera: Camera, x: float, y: float, radius: float) 
         return None
     point, reach = camera.to_scene(np.array([x, y])), (radius + 1.0) / camera.zoom
     low, high = (point - reach).tolist(), (point + reach).tolist()
-    near = overlapping(scene.rects, np.array([*low, *high]))[::-1]
+    near = scene.blocks_in(np.array([*low, *high]))[::-1]
     if not len(near):
         return None
     corners, sizes = scene.rects[near, :2], scene.rects[near, 2:]

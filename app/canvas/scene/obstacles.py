@@ -11,7 +11,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from app.canvas.scene.arrays import distinct
 from app.canvas.scene.bezier import flatten
+from app.canvas.scene.members.incidence import runs
+from app.canvas.scene.places import crossing
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -49,6 +52,8 @@ _STEP = 20.0
 """Largest distance of the points of a wire that are looked at, scene units."""
 _STEPS = 24
 _MOST_PIECES = 64
+_MOST_COLUMNS = 64
+"""Columns of cells that blocks are looked up in."""
 _FARTHEST = 1e9
 
 
@@ -143,15 +148,24 @@ class Obstacles:
     def _near(self, ends: Floats, own: Ints, clear: float) -> Iterator[_Search]:
         """Searches among the blocks near by, at the wanted distance and at the least."""
         x0, y0, x1, y1 = ends.tolist()
-        left, top, right, bottom = self._sides.T
-        near = np.flatnonzero(
-            (left < max(x0, x1) + REACH) & (right > min(x0, x1) - REACH)
-            & (top < max(y0, y1) + REACH) & (bottom > min(y0, y1) - REACH)
-        )  # fmt: skip
+        (left, right), (top, bottom) = sorted([x0, x1]), sorted([y0, y1])
+        near = self._in(np.array([left - REACH, top - REACH, right + REACH, bottom + REACH]))
         begins, arrives = (self._numbers[near] == end for end in own.tolist())
         outwards = np.array([-1.0, -1.0, 1.0, 1.0])
         for distance in (clear, _TIGHT):
             yield _Search(self._sides[near] + distance * outwards, begins, arrives, ends)
+
+    def _in(self, area: Floats) -> Indices:
+        """The blocks that touch an area (left, top, right, bottom), in order."""
+        cells = np.floor(np.clip(area, -_FARTHEST, _FARTHEST) / _CELL).astype(np.int64)
+        left, top, right, bottom = cells.tolist()
+        if right - left > _MOST_COLUMNS:
+            return crossing(self._sides, area)
+        columns = _keys(np.column_stack([np.arange(left, right + 1), [top] * (right - left + 1)]))
+        begin = np.searchsorted(self._keys, columns)
+        end = np.searchsorted(self._keys, columns + (bottom - top), side="right")
+        some = distinct(self._blocks[runs(begin, end - begin)])
+        return some[crossing(self._sides[some], area)]
 
 
 def clearance(groups: Ints) -> Floats:

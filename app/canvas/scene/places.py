@@ -33,6 +33,11 @@ def around(*groups: Floats) -> Floats | None:
     return np.concatenate([sides[:, :2].min(axis=0), sides[:, 2:].max(axis=0)])
 
 
+def sides_of(rects: Floats) -> Floats:
+    """Left, top, right, bottom of rectangles (n, 4: left, top, width, height)."""
+    return np.concatenate([rects[:, :2], rects[:, :2] + rects[:, 2:]], axis=1)
+
+
 def _sides(rects: Floats) -> list[float]:
     x, y, w, h = rects.T  # column by column: numpy is slow along the first of two axes
     return [x.min(), y.min(), (x + w).max(), (y + h).max()]

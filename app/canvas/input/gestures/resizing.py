@@ -28,12 +28,13 @@ def view_grip_at(scene: Scene, camera: Camera, x: float, y: float) -> int | None
     """The view whose lower right corner is at widget (x, y); None below zoom :data:`PLAIN`."""
     if camera.zoom < PLAIN:
         return None
-    left, top, width, height = scene.rects.T  # column by column, several times as fast
     px, py = camera.to_scene(np.array([x, y])).tolist()
-    right, down = left + width - px, top + height - py
     inside, outside = GRIP / camera.zoom, 2.0 / camera.zoom
+    blocks = scene.blocks_in(np.array([px - outside, py - outside, px + inside, py + inside]))
+    left, top, width, height = scene.rects[blocks].T
+    right, down = left + width - px, top + height - py
     near = (right <= inside) & (right >= -outside) & (down <= inside) & (down >= -outside)
-    for block in reversed(np.flatnonzero(near).tolist()):
+    for block in reversed(blocks[near].tolist()):
         if isinstance(scene.blocks[block], ViewBlock) and not scene.is_collapsed[block]:
             return int(block)
     return None

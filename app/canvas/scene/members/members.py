@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple, cast
 import numpy as np
 
 from app.canvas.scene.members.changes import Changes, changes_of
-from app.canvas.scene.members.incidence import Incidence
+from app.canvas.scene.members.incidence import Incidence, runs
 from app.canvas.scene.members.slots import (
     add_named_ports,
     least_rows,
@@ -18,6 +18,7 @@ from app.canvas.scene.members.slots import (
     slots_of,
     slots_of_block,
 )
+from app.canvas.scene.obstacles import clearance
 from blocks.library.pages import Composite
 from blocks.library.pages import Page as PageBlock
 from runtime.diagram.model import Page
@@ -26,7 +27,7 @@ from runtime.diagram.paths import PortName
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from app.canvas.scene.arrays import Flags, Indices, Ints
+    from app.canvas.scene.arrays import Flags, Floats, Indices, Ints
     from app.canvas.scene.members.slots import Slots
     from blocks.block import Block
     from runtime.diagram.model import Diagram
@@ -57,6 +58,14 @@ class Members:
     def wires_of(self, blocks: Indices) -> Indices:
         """Wires that begin or end at one of ``blocks``."""
         return self._incidence.of(blocks)
+
+    def ports_of(self, blocks: Indices) -> Indices:
+        """The ports of ``blocks`` (k,), block by block."""
+        return runs(self.first_port[blocks], self._ports_by_block.counts[blocks])
+
+    def clearance(self) -> Floats:
+        """The distance that the detour of each wire (m,) keeps from blocks."""
+        return clearance(self.groups[self.wire_blocks[:, 0]])
 
     def port(self, block: str, port: str, *, is_input: bool | None = None) -> int | None:
         """Number of a port by name; of an input and an output of the same name, the input's."""

@@ -1,0 +1,89 @@
+"""Areas find the same rectangles by a grid as by looking at all."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from app.canvas.scene import nearby
+from app.canvas.scene.geometry import Scene
+from app.canvas.scene.nearby import near_blocks, near_wires
+from app.canvas.scene.places import crossing, overlapping
+from tests.benchmarks.diagrams import diagram_of
+
+OVERHANG = np.array([-12.0, -12.0, 12.0, 12.0])
+
+
+@pytest.fixture(autouse=True)
+def small(monkeypatch):
+    """A grid is made at once, also of few rectangles."""
+    monkeypatch.setattr(nearby, "_LARGE", 0)
+    monkeypatch.setattr(nearby, "_OFTEN", 0)
+
+
+def areas(chance, count=40):
+    corners = chance.uniform(-6000.0, 6000.0, (count, 2))
+    sizes = chance.choice([0.0, 10.0, 700.0, 4000.0, 40_000.0], (count, 2))
+    return np.concatenate([corners, corners + sizes], axis=1)
+
+
+def rects(chance, count):
+    sizes = chance.choice(
+        [0.0, 80.0, 160.0, 3000.0, 20_000.0], (count, 2), p=[0.1, 0.4, 0.3, 0.1, 0.1]
+    )
+    return np.concatenate(
+        [np.round(chance.uniform(-5000.0, 5000.0, (count, 2)), -1), sizes], axis=1
+    )
+
+
+@pytest.mark.parametrize("count", [1, 30, 800])
+def test_a_grid_finds_what_touches_an_area_also_after_some_have_moved(count):
+    chance = np.random.default_rng(count)
+    shown, found = rects(chance, count), near_blocks()
+    for _ in range(6):
+        for area in areas(chance):
+            assert found.of(shown, area).tolist() == overlapping(shown, area).tolist()
+        moved = chance.choice(count, max(1, count // 30))
+        shown[moved] = rects(chance, len(moved))
+        found.move(moved)
+    assert found._cells is not None or count == 1
+
+
+def test_what_is_nowhere_or_far_away_is_not_lost():
+    sides = np.array([[np.nan] * 4, [1e12, 0.0, 1e12 + 5.0, 5.0], [0.0, 0.0, 1.0, 1.0]])
+    found = near_wires()
+    for area in ((0.0, 0.0, 9.0, 9.0), (1e12 - 1.0, 0.0, 1e12 + 1.0, 9.0), (-9.0, -9.0, 0.0, 0.0)):
+        at = np.array(area)
+        assert found.of(sides, at).tolist() == crossing(sides, at).tolist()
+
+
+def test_a_grid_is_made_anew_once_many_have_moved():
+    chance = np.random.default_rng(1)
+    shown, found = rects(chance, 100), near_blocks()
+    area = np.array([0.0, 0.0, 500.0, 500.0])
+    found.of(shown, area)
+    first = found._cells
+    found.move(np.arange(3))
+    found.of(shown, area)
+    assert found._cells is first
+    found.move(np.arange(90))
+    found.of(shown, area)
+    assert found._cells is not first
+
+
+def test_a_scene_finds_blocks_and_wires_while_they_move():
+    scene, chance = Scene(diagram_of(300), "main"), np.random.default_rng(0)
+    for _ in range(12):
+        block = np.array([chance.integers(len(scene.names))])
+        scene.place(block, chance.uniform(0.0, 2500.0, (1, 2)))
+        scene.refine(20)
+        low = chance.uniform(0.0, 2500.0, 2)
+        area = np.array([*low, *(low + 400.0)])
+        beside = area + OVERHANG
+        assert scene.blocks_in(area).tolist() == overlapping(scene.rects, beside).tolist()
+        assert scene.wires_in(area).tolist() == crossing(scene.wire_bounds, area).tolist()
+    scene.set_rows(scene.rows + 3)
+    for area in areas(chance):
+        beside = area + OVERHANG
+        assert scene.blocks_in(area).tolist() == overlapping(scene.rects, beside).tolist()
+        assert scene.wires_in(area).tolist() == crossing(scene.wire_bounds, area).tolist()

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 LARGE = 1 << 16
-"""Elements from which blocks are faster."""
+"""Elements of a sheet from which blocks are faster."""
 
 _BLOCK = 8
 """Columns that are copied at a time: as many rows have room at one place in the cache."""
@@ -28,19 +28,40 @@ def contiguous(x: Any) -> Any:
 
 
 def is_transposed(x: Any) -> bool:
-    """Whether x is large, and neighbours along its last axis are far apart in memory, but those
-    along the axis before near each other.
+    """Whether sheets of x are large, and neighbours along its last axis are far apart in memory,
+    but those along the axis before near each other. Axes before that are one with it where they
+    go on in memory.
     """
     if x.size < LARGE or x.ndim < 2:
         return False
-    return bool(x.strides[-2] == x.itemsize and x.strides[-1] > _BLOCK * x.itemsize)
+    if x.strides[-2] != x.itemsize or x.strides[-1] <= _BLOCK * x.itemsize:
+        return False
+    return _rows(x) * int(x.shape[-1]) >= LARGE
+
+
+def _rows(x: Any) -> int:
+    """Elements that lie side by side along the axes before the last."""
+    rows = 1
+    for length, step in zip(x.shape[-2::-1], x.strides[-2::-1], strict=True):
+        if step != rows * x.itemsize:
+            break
+        rows *= length
+    return rows
 
 
 def copy_transposed(x: Any, out: Any) -> None:
     """Copy x to ``out`` of its shape, some columns of all its last two axes at a time."""
+    while x.ndim > 2 and _go_on(x) and _go_on(out):
+        shape = (*x.shape[:-3], x.shape[-3] * x.shape[-2], x.shape[-1])
+        x, out = x.reshape(shape), out.reshape(shape)
     sheets = prod(x.shape[:-2])
     for number in range(sheets):
         sheet = np.unravel_index(number, x.shape[:-2]) if x.ndim > 2 else ()
         source, target = x[sheet], out[sheet]
         for start in range(0, x.shape[-1], _BLOCK):
             target[:, start : start + _BLOCK] = source[:, start : start + _BLOCK]
+
+
+def _go_on(x: Any) -> bool:
+    """Whether the last axis but two goes on in memory where that behind it ends."""
+    return bool(x.strides[-3] == x.shape[-2] * x.strides[-2])

@@ -275,6 +275,21 @@ def test_transposed_arrays_are_copied_in_blocks(shape: tuple[int, ...], dtype: s
     assert transposing.contiguous(found) is found
 
 
+@pytest.mark.parametrize(
+    ("shape", "is_large"), [((2, 40, 48, 40), True), ((300, 30, 20, 20), False)]
+)
+def test_rows_of_images_are_one_axis_where_channels_go_last(
+    shape: tuple[int, ...], is_large: bool
+) -> None:
+    x = _numbers(shape, "float32", 1).transpose(0, 2, 3, 1)
+    assert transposing.is_transposed(x) == is_large
+    for out in (np.empty(x.shape, x.dtype), np.empty((*x.shape[:-1], 50), x.dtype)[..., :40]):
+        if out.shape == x.shape:
+            transposing.copy_transposed(x, out)
+            np.testing.assert_array_equal(out, x)
+    np.testing.assert_array_equal(transposing.contiguous(x), x)
+
+
 @pytest.mark.parametrize("kernel", [reduce._softmax_kernel, reduce._log_softmax_kernel])
 @pytest.mark.parametrize("axis", [0, 1, 2])
 def test_softmaxes_in_blocks_have_the_bits_of_the_whole(

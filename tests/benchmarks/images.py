@@ -1,4 +1,4 @@
-"""Convolutions, pools and norms of images beside PyTorch: forward and all gradients, one thread.
+"""Layers of images and a few others beside PyTorch: forward and all gradients, one thread.
 
     OMP_NUM_THREADS=1 python -m tests.benchmarks.images [NAME …] [--seconds 1]
 
@@ -59,6 +59,25 @@ def _norm(*x: int) -> Case:
                 (x, x[1:2], x[1:2]))  # fmt: skip
 
 
+def _groups(groups: int, *x: int) -> Case:
+    return Case("GroupNorm", {"groups": groups}, lambda f, x, w, b: f.group_norm(x, groups, w, b),
+                (x, x[1:2], x[1:2]))  # fmt: skip
+
+
+def _layer(axes: int, *x: int) -> Case:
+    return Case("LayerNorm", {"axes": list(range(-axes, 0))},
+                lambda f, x, w, b: f.layer_norm(x, x.shape[-axes:], w, b),
+                (x, x[-axes:], x[-axes:]))  # fmt: skip
+
+
+def _along(block: str, name: str, axis: int, *x: int) -> Case:
+    return Case(block, {"axis": axis}, lambda f, x: getattr(x, name)(axis), (x,))
+
+
+def _product(rows: int, terms: int, columns: int) -> Case:
+    return Case("MatMul", {}, lambda f, x, w: x @ w, ((rows, terms), (terms, columns)))
+
+
 CASES = {
     "stem": _conv((8, 3, 112, 112), (64, 3, 7, 7), stride=2, padding=3),
     "3x3-64": _conv((8, 64, 56, 56), (64, 64, 3, 3), padding=1),
@@ -80,6 +99,19 @@ CASES = {
     "avg-all": _pool("Avg", (8, 512, 7, 7), 7, 7),
     "norm-56": _norm(8, 64, 56, 56),
     "norm-7": _norm(8, 512, 7, 7),
+    "groups-56": _groups(32, 8, 64, 56, 56),
+    "groups-7": _groups(32, 8, 512, 7, 7),
+    "instances": _groups(64, 8, 64, 56, 56),
+    "layer-2": _layer(2, 64, 64, 64),
+    "classes": _along("Softmax", "softmax", 1, 8, 21, 128, 128),
+    "log-classes": _along("LogSoftmax", "log_softmax", 1, 8, 21, 128, 128),
+    "first": _along("Softmax", "softmax", 0, 512, 512),
+    "heads": _along("Softmax", "softmax", 2, 8, 8, 128, 128),
+    "running-0": _along("CumulativeSum", "cumsum", 0, 1024, 256),
+    "running-1": _along("CumulativeSum", "cumsum", 1, 1024, 256),
+    "rows-1": _product(1, 1024, 1024),
+    "rows-4": _product(4, 1024, 1024),
+    "rows-16": _product(16, 4096, 1000),
 }
 
 

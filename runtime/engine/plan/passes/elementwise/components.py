@@ -120,7 +120,7 @@ def _folding(task: PlainTask) -> Fold | None:
         if value.attributes["axes"] == (rank - 2,):
             return RowSum(task)
         if value.attributes["axes"] == tuple(range(rank - 2)):
-            return ColumnSum(task)
+            return ColumnSum(task, 2)
     return fold_of(task)
 
 

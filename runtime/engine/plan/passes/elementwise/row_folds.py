@@ -21,6 +21,11 @@ Array = NDArray[Any]
 class ColumnSum(Fold):
     """The sum of all rows, column by column."""
 
+    def __init__(self, task: PlainTask, axes: int) -> None:
+        super().__init__(task)
+        self.axes = axes
+        """How many axes a row has."""
+
 
 class PartSum(Fold):
     """Sums of whole rows, or of parts of rows, over some of the axes before: such as those of each
@@ -62,7 +67,7 @@ def folding(task: PlainTask, row_axes: Mapping[Shape, int]) -> Fold | None:
     behind = len(shape) - count
     lead, kept = {i for i in long if i < behind}, long - {*axes}
     if behind > 0 and lead and kept and kept == long - lead:
-        return ColumnSum(task)
+        return ColumnSum(task, count)
     first = {behind} if count > 1 else set()
     if shape in row_axes and kept and kept != lead and kept <= lead | first:
         return PartSum(task, count)

@@ -84,6 +84,9 @@ LONGEST = 1 << 17
 FEWEST = 1 << 8
 """Elements of softmaxes from which a region with them is faster, however short their rows."""
 
+PART = 8
+"""Elements of a part of a row from which a loop over them is faster."""
+
 ROWS = 64
 """Rows that are added up one after another; the sums of so many are added then."""
 
@@ -181,7 +184,8 @@ def _reduces(task: PlainTask, axes: int = 1) -> bool:
 def _fits(shape: Shape, axes: Mapping[Shape, int]) -> bool:
     count = axes.get(shape, 1)
     is_long = len(shape) > count and SHORTEST <= length_of(shape, count) <= LONGEST
-    return is_long and shape[-1] > 1 and prod(shape) >= LARGE
+    is_divided = count == 1 or length_of(shape, count - 1) >= PART
+    return is_long and is_divided and shape[-1] > 1 and prod(shape) >= LARGE
 
 
 class RowwiseTask(TiledTask):
@@ -281,11 +285,7 @@ class RowwiseTask(TiledTask):
     def axes(self) -> int:
         """How many axes a row has."""
         found = [axes_reduced(task) for task in self.tasks if _is_reduction(task)]
-        found += [
-            len(fold.source.shape) - len(fold.task.value.attributes["axes"])
-            for fold in self.folds
-            if isinstance(fold, ColumnSum)
-        ]
+        found += [fold.axes for fold in self.folds if isinstance(fold, ColumnSum)]
         return found[0] if found else 1
 
     @property

@@ -137,6 +137,23 @@ def test_an_axis_of_length_1_is_one_of_a_row() -> None:
     assert len(regions(plan)) == 1
 
 
+def test_rows_of_which_only_columns_are_added_up() -> None:
+    """Axes of length 1 are no part of a row."""
+    trace = Trace()
+    xp, x = trace.xp, leaf(trace, 1, 5, 1, 40)
+    weight = leaf(trace, 40)
+    gradients = [xp.sum(x * weight + i, 1, keepdims=True) for i in range(2)]
+    top = xp.max(leaf(trace, 1, 5, 1, 40), 3)
+    (only,) = regions(check(trace, [*gradients, top]))[:1]
+    assert only.axes == 1
+
+
+@pytest.mark.parametrize("length", [4, 8])
+def test_parts_that_are_short_have_no_loop(length: int) -> None:
+    trace, outputs = normalised(GroupNorm(groups=2), 4, 16, length, weight=(16,))
+    assert bool(regions(check(trace, outputs))) == (length >= 8)
+
+
 @pytest.mark.parametrize("groups", [1, 12])
 def test_the_number_of_threads_changes_no_bit(groups: int, limited: Callable[[int], None]) -> None:
     results = []

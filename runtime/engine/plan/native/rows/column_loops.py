@@ -69,7 +69,7 @@ class _Columns(Rows):
             self._levels(loop)
         self._between(self._order.count)
         self._open("row.last")
-        return self._whole(self._loops, recipe.columns)
+        return self._whole([recipe.columns] * self._loops)
 
     def _lines(self, count: int = 1) -> str:
         """The address of lines of scratch memory that nothing else takes."""

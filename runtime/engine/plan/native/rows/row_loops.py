@@ -7,7 +7,7 @@ again, computed again where that is cheap, or kept in a row of scratch memory.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import lru_cache
 
 from runtime.engine.plan.native import machine
@@ -70,6 +70,8 @@ class Rows:
         """Names of what is not wide, by number."""
         self._rooms: dict[int, tuple[str, Place]] = {}
         """Addresses of rows that later loops read, and how they lie there, by number."""
+        self._parts: list[int] = []
+        """Parts of a row, by loop."""
         self._dtypes = [dtype for dtype, _ in recipe.operands]
         self._dtypes += [x.dtype for x in recipe.operations]
 
@@ -95,10 +97,10 @@ class Rows:
         for at, i in enumerate(recipe.totals, start=recipe.arrays):
             if i not in recipe.by_part:
                 self._store(f"%row{at}", self._kept[i], "float64")
-        return self._whole(self._order.count, recipe.columns // recipe.parts)
+        return self._whole([recipe.columns // parts for parts in self._parts])
 
-    def _whole(self, loops: int, columns: int) -> str:
-        """The module with the end of the function, which has so many loops over columns."""
+    def _whole(self, lengths: Sequence[int]) -> str:
+        """The module with the end of the function, whose loops are over so many columns."""
         w = self._w
         w.lines += [
             "%next = add nuw nsw i64 %number, 1",
@@ -109,7 +111,7 @@ class Rows:
             "}",
             'attributes #0 = { nounwind "prefer-vector-width"="512" "min-legal-vector-width"="512"'
             " }",
-            *_metadata(loops, columns),
+            *_metadata(lengths),
         ]
         return "\n".join([*sorted(w.declared), *w.lines])
 
@@ -166,6 +168,7 @@ class Rows:
         w.lines += [f"br label %part{loop}", f"part{loop}:"]
         start, here = len(w.lines), dict(self._kept)
         here |= self._of_part(loop)
+        self._parts.append(recipe.parts if self._needs_parts(loop) else 1)
         w.lines += [f"br label %loop{loop}", f"loop{loop}:"]
         head = len(w.lines)
         phis, parts = list[str](), list[str]()
@@ -201,7 +204,7 @@ class Rows:
         self._leave_totals(loop)
         w.lines += [
             f"%part{loop}.next = add nuw nsw i64 %part{loop}.number, 1",
-            f"%part{loop}.more = icmp ult i64 %part{loop}.next, {recipe.parts}",
+            f"%part{loop}.more = icmp ult i64 %part{loop}.next, {self._parts[loop]}",
             f"br i1 %part{loop}.more, label %part{loop}, label %row.{loop + 1}",
             f"row.{loop + 1}:",
             *ends,
@@ -209,7 +212,7 @@ class Rows:
 
     def _part_head(self, loop: int, folds: list[str]) -> list[str]:
         """The number of a part, the folds of those before, and its first and last column."""
-        length = self._recipe.columns // self._recipe.parts
+        length = self._recipe.columns // self._parts[loop]
         number = f"%part{loop}.number"
         return [
             f"{number} = phi i64 [0, %row.{loop}], [%part{loop}.next, %done{loop}]",
@@ -217,6 +220,17 @@ class Rows:
             f"%first{loop} = mul nuw nsw i64 {number}, {length}",
             f"%last{loop} = add nuw nsw i64 %first{loop}, {length}",
         ]
+
+    def _needs_parts(self, loop: int) -> bool:
+        """Whether a loop reads or leaves something of each part; else it goes through all of them
+        as one.
+        """
+        order, recipe = self._order, self._recipe
+        reads = any(
+            place.by_part and loop in order.needed[i]
+            for i, (_, place) in enumerate(recipe.operands)
+        )
+        return reads or any(loop in order.computed[i] for i in recipe.by_part)
 
     def _of_part(self, loop: int) -> dict[int, str]:
         """What has one element for each part, of what the loop needs."""
@@ -296,28 +310,28 @@ class Rows:
         self._w.lines.append(f"store {ELEMENTS[dtype]} {name}, ptr {place}{group}")
 
 
-def _metadata(loops: int, columns: int) -> list[str]:
-    """Two entries for each loop over so many columns, and then what all loops share."""
-    after, lanes = 2 * loops, machine.lanes()
-    turns = next(n for n in (INTERLEAVED, 2, 1) if n == 1 or not columns % (n * lanes))
-    masked = str(bool(columns % lanes)).lower()
-    shared = ", ".join(f"!{after + i}" for i in range(5))
+def _metadata(lengths: Sequence[int]) -> list[str]:
+    """Two entries for each loop over so many columns, what else it has, and what all share."""
+    lanes, after = machine.lanes(), 2 * len(lengths)
+    shared = after + 3 * len(lengths)
     lines = []
-    for loop in range(loops):
-        group, own = 2 * loop, 2 * loop + 1
-        parallel = after + 5 + loop
+    for loop, columns in enumerate(lengths):
+        turns = next(n for n in (INTERLEAVED, 2, 1) if n == 1 or not columns % (n * lanes))
+        masked = str(bool(columns % lanes)).lower()
+        group, own, others = 2 * loop, 2 * loop + 1, after + 3 * loop
+        named = ", ".join(f"!{i}" for i in (*range(others, others + 3), *range(shared, shared + 3)))
         lines += [
             f"!{group} = distinct !{{}}",
-            f"!{own} = distinct !{{!{own}, !{parallel}, {shared}}}",
-            f'!{parallel} = !{{!"llvm.loop.parallel_accesses", !{group}}}',
+            f"!{own} = distinct !{{!{own}, {named}}}",
+            f'!{others} = !{{!"llvm.loop.parallel_accesses", !{group}}}',
+            f'!{others + 1} = !{{!"llvm.loop.interleave.count", i32 {turns}}}',
+            f'!{others + 2} = !{{!"llvm.loop.vectorize.predicate.enable", i1 {masked}}}',
         ]
     return [
         *lines,
-        f'!{after} = !{{!"llvm.loop.vectorize.enable", i1 true}}',
-        f'!{after + 1} = !{{!"llvm.loop.vectorize.width", i32 {lanes}}}',
-        f'!{after + 2} = !{{!"llvm.loop.interleave.count", i32 {turns}}}',
-        f'!{after + 3} = !{{!"llvm.loop.vectorize.predicate.enable", i1 {masked}}}',
-        f'!{after + 4} = !{{!"llvm.loop.unroll.disable"}}',
+        f'!{shared} = !{{!"llvm.loop.vectorize.enable", i1 true}}',
+        f'!{shared + 1} = !{{!"llvm.loop.vectorize.width", i32 {lanes}}}',
+        f'!{shared + 2} = !{{!"llvm.loop.unroll.disable"}}',
     ]
 
 

@@ -17,6 +17,7 @@ from runtime.engine.plan.passes.elementwise.short import short
 from runtime.engine.plan.passes.elementwise.tiles import tiles
 from runtime.engine.plan.passes.joins import joins
 from runtime.engine.plan.passes.lookups import lookups, native_lookups
+from runtime.engine.plan.passes.margins import margins, margins_shared
 from runtime.engine.plan.passes.merges import merges
 from runtime.engine.plan.passes.native_products import native_products
 from runtime.engine.plan.passes.parts import parts
@@ -44,8 +45,8 @@ DEFAULT: tuple[Pass, ...] = (
 
 FAST: tuple[Pass, ...] = (
     native_lookups, native_convolutions, column_products, convolutions, poolings, joins,
-    product_sums, parts, sums, rowwise, columnwise, components, softmaxes, groups, native_scalars,
-    scalars, short, fused, tiles, native_products, merges,
+    product_sums, margins, parts, sums, rowwise, columnwise, components, softmaxes, groups,
+    native_scalars, scalars, short, fused, tiles, native_products, merges, margins_shared,
 )  # fmt: skip
 """The passes with machine code, for which the ``fast`` extra is needed."""
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from runtime.engine.plan.passes.elementwise.stacks import in_order, stacked_values
+from runtime.engine.plan.passes.margins import MarginTask
 from runtime.engine.plan.tasks import Arrays, PlainTask, Step, Task
 
 if TYPE_CHECKING:
@@ -37,6 +38,7 @@ def sums(tasks: list[Task], kept: Collection[Value]) -> list[Task]:
             if x in readers:
                 readers[x] += 1
     inner = {value for value, count in readers.items() if count == 1 and value not in kept}
+    shifted = {x for task in tasks if isinstance(task, MarginTask) for x in task.values}
     chains: dict[Value, SumTask] = {}
     dropped: set[Value] = set()
     for end, task in links.items():
@@ -49,6 +51,8 @@ def sums(tasks: list[Task], kept: Collection[Value]) -> list[Task]:
                 parts.append(task.inputs[0])
                 break
             task = links[task.inputs[0]]
+        if shifted and not shifted.isdisjoint(parts):  # one loop with what is around it
+            continue
         if len(parts) >= (SHORTEST if end.shape else FEWEST_SCALARS):
             above = _links_above(end, links, inner)
             chains[end] = SumTask(end, parts[::-1], [*above, end])

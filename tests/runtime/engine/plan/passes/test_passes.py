@@ -27,7 +27,10 @@ from tests.golden.runner import cases, check
 from tests.runtime.calculus.tracing import compute
 from tests.runtime.engine.programs import FAMILIES, Array, Written, exact
 
-EXACT = ("convolutions", "sums", "groups", "groups_of_few", "joins", "parts")
+EXACT = (
+    "convolutions", "sums", "groups", "groups_of_few", "joins", "parts", "margins",
+    "margins_shared",
+)  # fmt: skip
 CHOICES: dict[str, tuple[passes.Pass, ...]] = {
     "none": (),
     **{task_pass.__name__: (task_pass,) for task_pass in (*passes.DEFAULT, *passes.FAST)},
@@ -53,6 +56,7 @@ EAGER = {
     "sums": {"SHORTEST": 3, "FEWEST_SCALARS": 5},
     "scalars": {"SMALLEST": 2, "WARM": 0},
     "joins": {"FEWEST": 2},
+    "margins": {"LEAST": 100},
     "product_sums": {"FEWEST": 2},
 }
 """Least sizes at which small arrays go through every pass."""

@@ -26,7 +26,15 @@ from runtime.engine.plan.simplify import Same, simplify
 from runtime.engine.plan.sparse.reading import rows_reader
 from runtime.engine.plan.sparse.sparse_rows import SparseRows, rows_of
 from runtime.engine.plan.sparse.task import SparseTask
-from runtime.engine.plan.tasks import CopyTask, FreshMemory, FreshTask, PlainTask, Step, Task
+from runtime.engine.plan.tasks import (
+    CopyTask,
+    FreshCopyTask,
+    FreshMemory,
+    FreshTask,
+    PlainTask,
+    Step,
+    Task,
+)
 
 if TYPE_CHECKING:
     from runtime.calculus import Value
@@ -226,6 +234,11 @@ class Plan:
             elif isinstance(task, TiledTask) and given:
                 task.give(given)
             result.append(task)
+        for value in large:
+            if value.primitive.view and value not in self._arrays:
+                self._fresh[value] = FreshMemory(value)
+                memory.reserve(value)
+                result.append(FreshCopyTask(value, self._fresh[value]))
         return result
 
     def _copies(self, places: Iterable[tuple[Value, Array]]) -> list[Task]:

@@ -15,6 +15,7 @@ from runtime.calculus.primitives.base import CAST, RESHAPE
 from runtime.calculus.primitives.elementwise import MULTIPLY
 from runtime.calculus.primitives.linear import MATMUL
 from runtime.calculus.primitives.reduce import SUM
+from runtime.engine.plan.copies.transposed import copying, filling
 from runtime.engine.plan.memory import Room, allocate
 from runtime.engine.plan.unshared import is_unshared
 
@@ -147,7 +148,7 @@ class CopyTask(GivenTask):
 
     def bind(self, arrays: Arrays) -> list[Step]:
         """One copy."""
-        return [partial(np.copyto, self._target, arrays[self.value])]
+        return [copying(arrays[self.value], self._target)]
 
 
 class FreshMemory:
@@ -210,6 +211,19 @@ class FreshTask(GivenTask):
         return [partial(self._memory.write, self._task.filling(arrays))]
 
 
+class FreshCopyTask(GivenTask):
+    """A result that may be a view, copied into new memory."""
+
+    def __init__(self, value: Value, memory: FreshMemory) -> None:
+        super().__init__(value, (value,))
+        self._memory = memory
+
+    def bind(self, arrays: Arrays) -> list[Step]:
+        """One step that finds or makes an array and copies to it."""
+        source = arrays[self.value]
+        return [partial(self._memory.write, filling(source, np.empty_like(source, order="C")))]
+
+
 def _copying(value: Value, x: Array, out: Array) -> Step:
     """Copies a view of x; of x in another shape, which may be none, from its own shape."""
     kernel, attributes = value.primitive.kernel, value.attributes
@@ -219,4 +233,4 @@ def _copying(value: Value, x: Array, out: Array) -> Step:
         view = kernel(x, **attributes)
     if not np.may_share_memory(view, x):
         return lambda: np.copyto(out, kernel(x, **attributes))
-    return partial(np.copyto, out, view)
+    return copying(view, out)

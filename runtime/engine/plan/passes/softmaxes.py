@@ -16,9 +16,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from runtime.calculus.kernels.transposing import copy_transposed, is_transposed
 from runtime.calculus.primitives.reduce import LOG_SOFTMAX, SOFTMAX
 from runtime.engine.plan import native
+from runtime.engine.plan.copies.transposed import copying
 from runtime.engine.plan.jobs import Call, Job, cuts
 from runtime.engine.plan.native import Operand, Operation, Recipe, address, compiled
 from runtime.engine.plan.native.logarithms import logarithms
@@ -111,9 +111,9 @@ class Rows:
     """
 
     def __init__(self, x: Array, is_logarithm: bool) -> None:
-        self._source = x
-        self._x = x if x.flags.c_contiguous else np.empty(x.shape, x.dtype)
-        rows = self._x.reshape(-1, x.shape[-1])
+        straight = x if x.flags.c_contiguous else np.empty(x.shape, x.dtype)
+        self._straighten = None if straight is x else copying(x, straight)
+        rows = straight.reshape(-1, x.shape[-1])
         count, columns = rows.shape
         largest, totals = np.empty((2, count))
         given, most, total = ((address(a), a.strides[0]) for a in (rows, largest, totals))
@@ -156,13 +156,6 @@ class Rows:
             for frame in self._frames:
                 frame[:, 0][frame[:, 0] == self._target] = target
             self._target = target
-        if self._x is not self._source:
-            _copy(self._x, self._source)
+        if self._straighten is not None:
+            self._straighten()
         self._job()
-
-
-def _copy(copy: Array, x: Array) -> None:
-    if is_transposed(x):
-        copy_transposed(x, copy)
-    else:
-        np.copyto(copy, x)

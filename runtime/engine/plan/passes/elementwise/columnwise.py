@@ -19,13 +19,14 @@ from numpy.typing import NDArray
 
 from runtime.calculus.primitives.reduce import LOG_SOFTMAX, LOGSUMEXP, SOFTMAX
 from runtime.engine.plan import native
+from runtime.engine.plan.copies.transposed import copying
 from runtime.engine.plan.jobs import Job
 from runtime.engine.plan.native import address, compiles
 from runtime.engine.plan.native.rows.column_loops import column_scratch_bytes, compiled_columns
 from runtime.engine.plan.native.rows.row_recipe import Place, RowRecipe
 from runtime.engine.plan.passes.elementwise.exponents import Exponents, for_exponents
 from runtime.engine.plan.passes.elementwise.row_program import Program
-from runtime.engine.plan.passes.elementwise.row_shapes import Lies, copying, lies, repeated_along
+from runtime.engine.plan.passes.elementwise.row_shapes import Lies, lies, repeated_along
 from runtime.engine.plan.passes.elementwise.row_sheets import shared, sheets_of
 from runtime.engine.plan.passes.elementwise.rowwise import FOLDS, RowwiseTask
 from runtime.engine.plan.passes.elementwise.tiles import in_regions

@@ -10,9 +10,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from runtime.calculus.kernels.transposing import copy_transposed, is_transposed
 from runtime.calculus.primitives.base import BROADCAST
-from runtime.engine.plan.tasks import PlainTask, Step, Task
+from runtime.engine.plan.tasks import PlainTask, Task
 
 if TYPE_CHECKING:
     from blocks.block import Shape
@@ -104,10 +103,3 @@ def narrowed(tasks: list[Task], kept: Collection[Value]) -> list[Task]:
     read = {x for task in found for x in task.inputs}
     unread = sources.keys() - read - set(kept)
     return [task for task in found if task.values[0] not in unread]
-
-
-def copying(array: Array, copy: Array) -> Step:
-    """A step that copies an array, in blocks if it is transposed."""
-    if is_transposed(array):
-        return lambda: copy_transposed(array, copy)
-    return lambda: np.copyto(copy, array)

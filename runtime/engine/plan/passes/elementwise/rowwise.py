@@ -29,6 +29,7 @@ from runtime.calculus.primitives.elementwise import EXP, SUBTRACT
 from runtime.calculus.primitives.gather import ADD_ALONG, TAKE_ALONG
 from runtime.calculus.primitives.reduce import LOG_SOFTMAX, LOGSUMEXP, SOFTMAX, SUM
 from runtime.engine.plan import native
+from runtime.engine.plan.copies.transposed import copying
 from runtime.engine.plan.jobs import Job
 from runtime.engine.plan.native import address, compiles
 from runtime.engine.plan.native.rows.row_loops import compiled_rows, scratch_bytes
@@ -55,7 +56,6 @@ from runtime.engine.plan.passes.elementwise.row_program import Program
 from runtime.engine.plan.passes.elementwise.row_shapes import (
     Lies,
     axes_reduced,
-    copying,
     length_of,
     lies,
     narrowed,

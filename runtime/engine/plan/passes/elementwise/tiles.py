@@ -18,9 +18,10 @@ from numpy.lib.stride_tricks import as_strided
 from numpy.typing import NDArray
 
 from runtime.calculus.dtypes import NUMPY
-from runtime.calculus.kernels.transposing import copy_transposed, is_transposed
+from runtime.calculus.kernels.transposing import is_transposed
 from runtime.engine.norms import RMS, SUM_OF_SQUARES, rms, sum_of_squares
 from runtime.engine.plan import threads
+from runtime.engine.plan.copies.transposed import copying
 from runtime.engine.plan.passes.elementwise.giving import Given
 from runtime.engine.plan.passes.regions import (
     Region,
@@ -250,7 +251,7 @@ class TiledTask(Task):
         for x in self.inputs:
             if is_transposed(arrays[x]):
                 found[x] = np.empty(x.shape, arrays[x].dtype)
-                steps.append(partial(copy_transposed, arrays[x], found[x]))
+                steps.append(copying(arrays[x], found[x]))
         return steps, found
 
     def _scratch(self, shape: tuple[int, ...]) -> dict[Value, Array]:

@@ -24,7 +24,7 @@ from runtime.calculus.primitives.convolution import (
     columns_shape,
     fill_columns,
 )
-from runtime.engine.plan.copies import copying
+from runtime.engine.plan.copies.images import copying
 from runtime.engine.plan.jobs import divided
 from runtime.engine.plan.memory import allocate
 from runtime.engine.plan.native import machine

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from runtime.calculus.dtypes import FLOATS
 from runtime.calculus.primitives.convolution import CONV2D, CONV2D_W, CONV2D_X, Geometry
 from runtime.engine.plan import native
-from runtime.engine.plan.copies import copying, interleaving
+from runtime.engine.plan.copies.images import copying, interleaving
 from runtime.engine.plan.correlations import EACH, correlate, rounding, wide
 from runtime.engine.plan.graph import Graph
 from runtime.engine.plan.jobs import divided

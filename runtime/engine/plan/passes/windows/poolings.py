@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from runtime.calculus.primitives.convolution import FOLD, WINDOWS, Geometry
 from runtime.calculus.primitives.reduce import MAX, SUM
 from runtime.engine.plan import native
-from runtime.engine.plan.copies import are_planes, on_planes
+from runtime.engine.plan.copies.images import are_planes, on_planes
 from runtime.engine.plan.graph import Graph
 from runtime.engine.plan.native.machine import frame, vector
 from runtime.engine.plan.native.windows.pooling import (

@@ -1,0 +1,1 @@
+"""Steps that copy arrays whose elements lie otherwise."""

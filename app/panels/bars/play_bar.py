@@ -53,5 +53,5 @@ class PlayBar(QFrame):
         """Draw all icons at the size of the text."""
         size = scaled(_ICON)
         for button, name in self.icons.items():
-            button.setIcon(tool_icon(name, self._theme, size))
+            button.setIcon(tool_icon(name, self._theme))
             button.setIconSize(QSize(size, size))

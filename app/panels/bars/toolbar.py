@@ -108,7 +108,7 @@ class ToolBar(QToolBar):
         self.setIconSize(QSize(size, size))
         for name, button in self.buttons.items():
             marked = name == "doctor" and self._count > 0
-            button.setIcon(tool_icon(TOOLS[name].icon, self._theme, size, marked=marked))
+            button.setIcon(tool_icon(TOOLS[name].icon, self._theme, marked=marked))
 
     def _button(self, action: QAction | None, menu: QMenu | None, tool: Tool) -> QToolButton:
         button = QToolButton(self)

@@ -40,10 +40,10 @@ def test_each_tool_has_a_label_an_icon_and_a_tip(window):
 @pytest.mark.parametrize("name", [tool.icon for tool in TOOLS.values()])
 def test_icons_have_the_ink_of_the_theme_and_are_drawn_for_every_screen(qapp, name, chosen):
     for ratio in (1.0, 1.5, 2.0):
-        picture, seen = colours(tool_icon(name, chosen, 17), ratio)
+        picture, seen = colours(tool_icon(name, chosen), ratio)
         assert picture.width() == round(17 * ratio)
         assert seen <= {chosen.ink_soft}
-    assert chosen.warning in colours(tool_icon(name, chosen, 17, marked=True), 2.0)[1]
+    assert chosen.warning in colours(tool_icon(name, chosen, marked=True), 2.0)[1]
 
 
 def test_a_click_does_the_action(opened, qtbot):

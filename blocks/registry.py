@@ -193,7 +193,10 @@ class _Installed(Registry):
 
     @cached_property
     def _has_plugins(self) -> bool:
-        return bool(_entries())
+        from importlib.metadata import distributions  # is slow to import
+
+        # Only what names the group is worth parsing.
+        return any(GROUP in (each.read_text("entry_points.txt") or "") for each in distributions())
 
     @property
     def _is_library(self) -> bool:

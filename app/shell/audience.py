@@ -11,6 +11,8 @@ from PySide6.QtWidgets import QWidget
 from app.services.theme import LIGHT, follow_theme
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from PySide6.QtGui import QCloseEvent
 
     from app.canvas.view import CanvasView
@@ -146,12 +148,15 @@ class Audience(QObject):
     """Whether the window is open, and whether it is frozen."""
 
     def __init__(
-        self, canvas: CanvasView, document: Document, lesson: LessonPlayer, parent: QObject
+        self,
+        canvas: CanvasView,
+        document: Document,
+        lesson: Callable[[], LessonPlayer | None],
+        parent: QObject,
     ) -> None:
         super().__init__(parent)
         self._canvas, self._document, self._lesson = canvas, document, lesson
         self.window: AudienceWindow | None = None
-        lesson.toggled.connect(self._choose)
 
     def toggle(self) -> None:
         """Open the window, or close it."""
@@ -161,7 +166,7 @@ class Audience(QObject):
         title = self.tr("{0} — for the audience").format(self._document.name)
         self.window = AudienceWindow(title)
         self.window.closed.connect(self._forget)
-        self._choose()
+        self.choose()
         self.window.show()
         self._report()
 
@@ -178,10 +183,11 @@ class Audience(QObject):
         if self.window is not None:
             self.window.close()
 
-    def _choose(self) -> None:
+    def choose(self) -> None:
         """Show the canvas, and beside it the step of a lesson while one is played."""
         if self.window is not None:
-            beside = (self._lesson.panel,) if self._lesson.is_on else ()
+            lesson = self._lesson()
+            beside = () if lesson is None else (lesson.panel,)
             self.window.follow(self._canvas, *beside)
 
     def _forget(self) -> None:

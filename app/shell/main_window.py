@@ -116,7 +116,8 @@ class MainWindow(WindowParts):
             event.ignore()
             return
         self.presentation.end()
-        self.lesson_room.end()
+        if self.lesson_room is not None:
+            self.lesson_room.end()
         self.settings.arrangement = (self.saveGeometry(), *self.docks.arrangement)
         self.evaluator.shutdown()
         self.welcome.shutdown()
@@ -203,17 +204,10 @@ class MainWindow(WindowParts):
         self.menus.bookmarkChosen.connect(self.bookmarks.go)
         self.menus.exampleChosen.connect(self.open_copy)
         self.menus.fileChosen.connect(self.open_path)
-        self.timeline.toggled.connect(self.actions_by_name["timeline"].setChecked)
-        self.timeline.toggled.connect(self.explanation.silence)
         self.training.toggled.connect(self.actions_by_name["train"].setChecked)
         self.training.curvesRequested.connect(partial(self.docks.bring_up, "curves"))
         self.comparison.toggled.connect(self.actions_by_name["train_compare"].setChecked)
-        self.predict.toggled.connect(self.actions_by_name["predict"].setChecked)
-        for learning in (self.predict, self.player):
-            learning.panelRequested.connect(partial(self._show_learning, learning.panel))
-        self.player.toggled.connect(self._show_lesson)
-        self.player.left.connect(self._leave_lesson)
-        self.player.advanced.connect(self.windows.remember_progress)
+        self.docks.by_name["learn"].visibilityChanged.connect(self._fill_learn)
         self.lessons.startRequested.connect(partial(self.windows.start_lesson_of, window=self))
         self.help.exampleRequested.connect(self.open_copy)
         for offer in (self.help.tourRequested, self.welcome.tourRequested):
@@ -236,7 +230,7 @@ class MainWindow(WindowParts):
         self.curtain.changed.connect(self._close_controls)
         for chosen in (
             self.losses.lossChosen, self.trial.changed, self.gradient_check.changed,
-            self.curtain.changed, self.timeline.changed,
+            self.curtain.changed,
         ):  # fmt: skip
             chosen.connect(presenter.show_result)
         for page_view in (
@@ -248,7 +242,6 @@ class MainWindow(WindowParts):
         for result_view in (
             self.canvas, self.inspector, self.why, self.explanation, self.find_bar,
             self.variables, self.problems, self.doctor, self.loss_matrix, self.derivative,
-            self.timeline, self.predict, self.player,
         ):  # fmt: skip
             presenter.resultShown.connect(result_view.set_result)
         presenter.resultShown.connect(self.losses.show_values)
@@ -306,20 +299,6 @@ class MainWindow(WindowParts):
         """Close the controls that would show what is hidden, and open the others."""
         self._states.close(self.curtain.closed_actions())
         self.trial.lock(locked=self.curtain.closes("what_if"))
-
-    def _show_lesson(self, is_on: bool) -> None:
-        """Close the free prediction while a lesson asks, and show its panel again afterwards."""
-        self.predict.end()
-        self.actions_by_name["predict"].setEnabled(not is_on)
-        if not is_on:
-            self.learn.setCurrentWidget(self.predict.panel)
-
-    def _leave_lesson(self) -> None:
-        """Go back to the window that the lesson came from, or to the start page."""
-        if len(self.windows.listed) > 1:
-            self.close()
-        else:
-            self.document.new()
 
     def _show_audience(self, is_open: bool, is_frozen: bool) -> None:
         self.actions_by_name["audience"].setChecked(is_open)

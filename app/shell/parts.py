@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from functools import cached_property, partial
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import Qt, Signal
-from PySide6.QtWidgets import QMainWindow, QVBoxLayout, QWidget
+from PySide6.QtCore import Qt
+from PySide6.QtWidgets import QVBoxLayout, QWidget
 
 from app.canvas.view import CanvasView
 from app.commands.bookmarks import BookmarkCommands
@@ -29,11 +28,8 @@ from app.controllers.explanation import Explanation
 from app.controllers.gradient_check import GradientCheck
 from app.controllers.lessons.curtain import Curtain
 from app.controllers.lessons.offering import LessonOffering
-from app.controllers.lessons.player import LessonPlayer
-from app.controllers.lessons.predict import PredictController
 from app.controllers.loss_matrix import LossMatrixController
 from app.controllers.reveal import Reveal
-from app.controllers.timeline import TimelineController
 from app.controllers.tour import Tour
 from app.controllers.training.comparison import Comparison
 from app.controllers.training.dock import CurvesDock
@@ -44,7 +40,6 @@ from app.document.autosave import Autosave
 from app.document.document import Document
 from app.document.navigation import Navigation
 from app.evaluation.evaluator import Evaluator
-from app.evaluation.worker import SessionWorker
 from app.panels.bars.breadcrumbs import Breadcrumbs
 from app.panels.bars.find_bar import FindBar
 from app.panels.bars.notice import Notice
@@ -74,7 +69,7 @@ from app.shell.actions.states import ActionStates
 from app.shell.audience import Audience
 from app.shell.docks import Docks
 from app.shell.laser import Laser
-from app.shell.lesson_room import LessonRoom
+from app.shell.late_parts import LateParts
 from app.shell.menus import Menus
 from app.shell.presentation import Presentation
 from app.shell.presenter import Presenter
@@ -83,24 +78,12 @@ from app.shell.windows import Windows
 from blocks.registry import registry
 
 if TYPE_CHECKING:
-    from app.commands.compare import CompareCommands
-    from app.commands.pictures import PictureCommands
-    from app.commands.sharing.exporting import ExportCommands
-    from app.commands.sharing.publishing import PublishCommands
-    from app.controllers.costs import CostController
-    from app.controllers.lessons.authoring import AuthoringController
     from app.evaluation.training import TrainingWorker
     from app.evaluation.worker import Worker
 
 
-class WindowParts(QMainWindow):
-    """Creates the parts of a window of one document, and leaves their connections to it.
-
-    Those that few windows need are made and connected when they are first asked for.
-    """
-
-    closed = Signal()
-    """The window was closed; its changes are saved or discarded."""
+class WindowParts(LateParts):
+    """Creates the parts of a window of one document, and leaves their connections to it."""
 
     def __init__(self, settings: Settings | None = None, windows: Windows | None = None) -> None:
         super().__init__()
@@ -158,16 +141,7 @@ class WindowParts(QMainWindow):
             document, self.settings, canvas, self.explanation, self.reveal, self
         )
         self.derivative = DerivativeController(canvas, self.losses, self)
-        self.timeline = TimelineController(
-            document, canvas, self.losses, self.trial, self.notice, self.settings, self
-        )
-        self.predict = PredictController(
-            document, canvas, self.curtain, self.timeline, self.losses, self.reveal, self
-        )
-        self.player = LessonPlayer(
-            document, canvas, self.curtain, self.timeline, self.reveal, self.settings, self
-        )
-        self.learn = Learn((self.predict.panel, self.player.panel), self)
+        self.learn = Learn(self)
         self.training = TrainingController(
             document, self.evaluator, self.reveal, self.settings, self
         )
@@ -175,14 +149,14 @@ class WindowParts(QMainWindow):
         self.loss_matrix = LossMatrixController(self.losses, self.explanation, self)
         self._controllers = (
             self.explanation, self.trial, self.gradient_check, self.doctor, self.loss_matrix,
-            self.derivative, self.timeline, self.predict, self.player, self.training,
+            self.derivative, self.training,
         )  # fmt: skip
         self._workers: list[Worker | TrainingWorker] = [
             controller.worker for controller in self._controllers
         ]
         overlays = (
             self.curtain.overlay, self.losses.overlay, self.trial.overlay,
-            self.gradient_check.overlay, self.timeline.overlay,
+            self.gradient_check.overlay,
         )  # fmt: skip
         self.presenter = Presenter(document, navigation, self.evaluator, overlays, self)
 
@@ -191,9 +165,9 @@ class WindowParts(QMainWindow):
         settings = self.settings
         palette, library = self.palette_panel, self.windows.library
         self.presentation = Presentation(
-            self, document, navigation, canvas, self.docks, self.breadcrumbs, self.player
+            self, document, navigation, canvas, self.docks, self.breadcrumbs, self._played
         )
-        self.audience = Audience(canvas, document, self.player, self)
+        self.audience = Audience(canvas, document, self._played, self)
         self.laser = Laser(canvas, settings, lambda: self.presentation.active)
         self.edit = EditCommands(document, navigation, canvas, self)
         self.view = ViewCommands(canvas, settings, self)
@@ -202,7 +176,7 @@ class WindowParts(QMainWindow):
         curves.runsRead.connect(self.training.runs.show)
         self.help = HelpCommands(lambda: self.menus.by_name, self.windows.keymap, settings, self)
         self.bookmarks = BookmarkCommands(document, navigation, canvas, self)
-        self.lessons = LessonOffering(document, canvas, self.player, self.lesson_offer, self)
+        self.lessons = LessonOffering(document, canvas, self._played, self.lesson_offer, self)
         self.presets = PresetCommands(document, navigation, canvas, self.windows.presets, self)
         self.clipboard = ClipboardCommands(document, navigation, canvas, self)
         self.pages = PageCommands(document, navigation, canvas, palette, self)
@@ -235,18 +209,18 @@ class WindowParts(QMainWindow):
                     canvas,
                     self.focus_ring,
                 ),
-                predict=self.predict,
                 presentation=self.presentation,
                 presets=self.presets,
                 run=RunCommands(document, self.evaluator, self._workers, settings, self),
                 targets=TargetCommands(canvas, self),
-                timeline=self.timeline,
                 training=self.training,
                 trial=self.trial,
                 view=self.view,
                 windows=self.windows,
                 make_authoring=lambda: self.authoring,
                 make_costs=lambda: self.costs,
+                make_predict=lambda: self.predict,
+                make_timeline=lambda: self.timeline,
                 make_compare=self._compare_commands,
                 make_exports=self._export_commands,
                 make_pictures=self._picture_commands,
@@ -269,73 +243,6 @@ class WindowParts(QMainWindow):
         self.evaluator.busyChanged.connect(canvas.computing.set_busy)
         canvas.computing.cancelRequested.connect(self.actions_by_name["cancel"].trigger)
 
-    def _compare_commands(self) -> CompareCommands:
-        from app.commands.compare import CompareCommands
-
-        return CompareCommands(self.document, self.navigation, self.background, self.settings, self)
-
-    def _export_commands(self) -> ExportCommands:
-        from app.commands.sharing.exporting import ExportCommands
-
-        return ExportCommands(
-            self.document, self.background, self.settings, self.reveal.location, self
-        )
-
-    def _picture_commands(self) -> PictureCommands:
-        from app.commands.pictures import PictureCommands
-
-        return PictureCommands(
-            self.document, self.navigation, self.canvas, self.background, self.settings, self
-        )
-
-    def _publish_commands(self) -> PublishCommands:
-        from app.commands.sharing.publishing import PublishCommands
-
-        return PublishCommands(self.document, self.background, self.settings, self)
-
-    @cached_property
-    def authoring(self) -> AuthoringController:
-        """Writes the lesson of the diagram."""
-        from app.controllers.lessons.authoring import AuthoringController
-
-        made = AuthoringController(self.document, self.canvas, self)
-        self.learn.addWidget(made.panel)
-        made.panelRequested.connect(partial(self._show_learning, made.panel))
-        made.panel.previewRequested.connect(self.lessons.play)
-        self._join(made)
-        return made
-
-    @cached_property
-    def costs(self) -> CostController:
-        """Shows what time and memory each block takes."""
-        from app.controllers.costs import CostController
-
-        made = CostController(self.document, self.canvas, self.notice, self)
-        self._column.insertWidget(self._column.indexOf(self.find_bar), made.bar)
-        made.ended.connect(self.actions_by_name["costs"].trigger)
-        self._join(made)
-        return made
-
-    def _join(self, made: AuthoringController | CostController) -> None:
-        """Show a part that is made now what the others have been shown, and what follows."""
-        self._connect_worker(made.worker)
-        self._workers.append(made.worker)
-        self.presenter.resultShown.connect(made.set_result)
-        if self.evaluator.result is not None:
-            made.set_result(self.evaluator.result, self.navigation.use)
-
-    def _connect_worker(self, worker: Worker | TrainingWorker) -> None:
-        """Let a worker compute as the window does, and end with it."""
-        self.closed.connect(worker.shutdown)
-        if isinstance(worker, SessionWorker):
-            worker.engines = self.windows.engines
-            worker.set_step(self.evaluator.step_number)
-            self.evaluator.stepChosen.connect(worker.set_step)
-
-    def _show_learning(self, panel: QWidget) -> None:
-        self.learn.setCurrentWidget(panel)
-        self.docks.bring_up("learn")
-
     def _arrange(self) -> None:
         self.files = FileCommands(self.document, self.background, self.settings, self)
         self.imports = ImportCommands(self.document, self.settings, self.reveal.close_up, self)
@@ -351,7 +258,6 @@ class WindowParts(QMainWindow):
         for bar in bars:
             column.addWidget(bar)
         column.addWidget(self.comparison.halves, 1)
-        column.addWidget(self.timeline.bar)
         column.addWidget(self.training.alarm)
         column.addWidget(self.training.bar)
         self._column = column
@@ -373,4 +279,3 @@ class WindowParts(QMainWindow):
             },
         )
         CurvesDock(self.docks.by_name["curves"], self.canvas, self.settings, self)
-        self.lesson_room = LessonRoom(self.player, self.canvas, self.docks)

@@ -15,7 +15,7 @@ from runtime.diagram import MAIN
 from runtime.diagram.pages import uses_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Callable, Iterator, Mapping
 
     from app.canvas.scene.arrays import Floats
     from app.canvas.scene.camera import Camera
@@ -77,7 +77,7 @@ class Presentation(QObject):
         canvas: CanvasView,
         docks: Docks,
         trail: QWidget,
-        lesson: LessonPlayer,
+        lesson: Callable[[], LessonPlayer | None],
     ) -> None:
         super().__init__(frame)
         self._frame = frame
@@ -125,12 +125,12 @@ class Presentation(QObject):
         if canvas.minimap.wanted:
             canvas.minimap.toggle()
         # A lesson speaks of the whole diagram, so that is shown even where it is small.
-        canvas.limit_fit(0.0 if self._lesson.is_on else LARGE, LARGEST)
+        canvas.limit_fit(0.0 if self._lesson() is not None else LARGE, LARGEST)
         frame.setWindowState(frame.windowState() | Qt.WindowState.WindowFullScreen)
         canvas.setFocus()
         here = [slide.use == self._navigation.use for slide in self.slides()]
         self.toggled.emit()
-        if self._lesson.is_on:
+        if self._lesson() is not None:
             self._docks.bring_up("learn")
             self._canvas.zoom_to_fit()
         else:
@@ -180,7 +180,7 @@ class Presentation(QObject):
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
         if not self.active:
             return False
-        if event.type() == QEvent.Type.Resize and self._lesson.is_on:
+        if event.type() == QEvent.Type.Resize and self._lesson() is not None:
             self._canvas.zoom_to_fit()
         elif event.type() == QEvent.Type.Resize:
             self.show_slide(self._number)
@@ -196,8 +196,8 @@ class Presentation(QObject):
         if key == Key.Key_Escape:
             if not self._canvas.leave_explanation():
                 self.end()
-        elif self._lesson.is_on:
-            return self._press_in_lesson(key)
+        elif (lesson := self._lesson()) is not None:
+            return self._press_in_lesson(lesson, key)
         elif key in _MOVES:
             self.show_slide(self._number + _MOVES[key])
         elif key in (Key.Key_Home, Key.Key_End):
@@ -206,12 +206,12 @@ class Presentation(QObject):
             return False
         return True
 
-    def _press_in_lesson(self, key: Key) -> bool:
+    def _press_in_lesson(self, lesson: LessonPlayer, key: Key) -> bool:
         """Go through the steps of a lesson, or show the answer; False for any other key."""
         does = {
-            Key.Key_PageDown: self._lesson.advance,
-            Key.Key_PageUp: self._lesson.back,
-            Key.Key_A: self._lesson.show_answer,
+            Key.Key_PageDown: lesson.advance,
+            Key.Key_PageUp: lesson.back,
+            Key.Key_A: lesson.show_answer,
         }.get(key)
         if does is not None:
             does()

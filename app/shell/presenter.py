@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from PySide6.QtCore import QObject, Signal
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterable
 
     from app.document.document import Document
     from app.document.navigation import Navigation
@@ -33,18 +33,22 @@ class Presenter(QObject):
         document: Document,
         navigation: Navigation,
         evaluator: Evaluator,
-        overlays: Sequence[Callable[[Result], Result]],
+        overlays: Iterable[Callable[[Result], Result]],
         parent: QObject,
     ) -> None:
         super().__init__(parent)
         self._document = document
         self._navigation = navigation
         self._evaluator = evaluator
-        self._overlays = overlays
+        self._overlays = [*overlays]
         document.opened.connect(lambda: navigation.go(()))
         document.diagramChanged.connect(self.show_diagram)
         navigation.changed.connect(self.show_page)
         evaluator.resultChanged.connect(self._show_result)
+
+    def overlay(self, overlay: Callable[[Result], Result]) -> None:
+        """Adjust results by one more from now on, after the others."""
+        self._overlays.append(overlay)
 
     def show_diagram(self, diagram: Diagram) -> None:
         """Show the document's diagram and evaluate it."""

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 from PySide6.QtCore import QObject, Signal
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from app.canvas.view import CanvasView
     from app.controllers.lessons.player import LessonPlayer
     from app.document.document import Document
@@ -23,19 +25,18 @@ class LessonOffering(QObject):
         self,
         document: Document,
         canvas: CanvasView,
-        player: LessonPlayer,
+        played: Callable[[], LessonPlayer | None],
         offer: Offer,
         parent: QObject,
     ) -> None:
         super().__init__(parent)
-        self._document, self._canvas, self._player = document, canvas, player
+        self._document, self._canvas, self._played = document, canvas, played
         self._offer = offer
-        player.toggled.connect(offer.withdraw)
 
     def play(self) -> None:
         """Play the lesson of the diagram on a copy, or leave the one that is played."""
-        if self._player.is_on:
-            self._player.leave()
+        if (player := self._played()) is not None:
+            player.leave()
         elif self._has_lesson():
             self.startRequested.emit(self._document.diagram)
         else:
@@ -45,7 +46,7 @@ class LessonOffering(QObject):
         """Offer to play the lesson of a diagram that was opened."""
         self._offer.withdraw()
         lesson = self._document.diagram.lesson
-        if lesson is None or not self._has_lesson() or self._player.is_on:
+        if lesson is None or not self._has_lesson() or self._played() is not None:
             return
         text = self.tr("This diagram has a lesson, {0} minutes. {1}")
         self._offer.ask(

@@ -115,12 +115,10 @@ class Owners:
     pages: PageCommands
     palette: Palette
     panels: PanelCommands
-    predict: PredictController
     presentation: Presentation
     presets: PresetCommands
     run: RunCommands
     targets: TargetCommands
-    timeline: TimelineController
     training: TrainingController
     trial: Trial
     view: ViewCommands
@@ -130,7 +128,9 @@ class Owners:
     make_compare: Callable[[], CompareCommands]
     make_exports: Callable[[], ExportCommands]
     make_pictures: Callable[[], PictureCommands]
+    make_predict: Callable[[], PredictController]
     make_publishing: Callable[[], PublishCommands]
+    make_timeline: Callable[[], TimelineController]
 
     @cached_property
     def authoring(self) -> AuthoringController:
@@ -156,6 +156,16 @@ class Owners:
     def pictures(self) -> PictureCommands:
         """Draws the diagram into files, and prints it."""
         return self.make_pictures()
+
+    @cached_property
+    def predict(self) -> PredictController:
+        """Asks for gradients and states before they are shown."""
+        return self.make_predict()
+
+    @cached_property
+    def timeline(self) -> TimelineController:
+        """Plays a training step on the canvas."""
+        return self.make_timeline()
 
     @cached_property
     def publishing(self) -> PublishCommands:

@@ -690,3 +690,29 @@ def test_a_first_window_fits_the_screen(qtbot, settings):
     room, size = made.screen().availableSize(), made.frameSize()
     assert size.width() <= room.width() and size.height() <= room.height()
     give_up(made)
+
+
+def test_the_panel_of_lessons_asks_for_a_prediction_where_it_is_opened_first(qtbot, settings):
+    window = MainWindow(settings)
+    window.resize(1300, 850)
+    window.show()
+    qtbot.waitExposed(window)
+    assert not window.learn.count()
+    window.docks.bring_up("learn")
+    qtbot.waitUntil(lambda: window.learn.currentWidget() is not None)
+    assert window.learn.currentWidget() is window.predict.panel
+    assert window.predict.panel.isVisible()
+    give_up(window)
+
+
+@pytest.mark.parametrize("size", theme.TEXT_SIZES)
+def test_the_panel_of_lessons_takes_the_same_room_before_it_is_filled(qtbot, settings, size):
+    settings.text = size
+    window = MainWindow(settings)
+    before = window.learn.sizeHint(), window.learn.minimumSizeHint()
+    assert window.predict.panel is not window.player.panel
+    after = window.learn.sizeHint(), window.learn.minimumSizeHint()
+    for taken, needed in zip(before, after, strict=True):
+        assert abs(taken.width() - needed.width()) <= 2
+        assert abs(taken.height() - needed.height()) <= 6
+    give_up(window)

@@ -21,7 +21,7 @@ from blocks.errors import BuildError, Location
 from blocks.formulas.array_syntax import block_class
 from blocks.formulas.expressions import Expression, Operand, OwnVariable, block
 from blocks.formulas.nodes import Node, Scope, reached, require_scope
-from blocks.library.data import Dataset
+from blocks.importing.kinds import is_dataset
 from blocks.names import fresh_names, snake_case
 from blocks.nearest import did_you_mean
 from blocks.registry import registry
@@ -152,7 +152,7 @@ def _data(pages: Mapping[str, Page]) -> Path | None:
     The files are allowed: it is the program, not a file, that names them.
     """
     blocks = (block for page in pages.values() for block in page.blocks.values())
-    paths = [block.path for block in blocks if isinstance(block, Dataset) and block.path]
+    paths = [block.path for block in blocks if is_dataset(block) and block.path]
     for path in paths:
         allow_data(path)
     return Path.cwd() if paths else None

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 from PySide6.QtCore import QObject
 from PySide6.QtWidgets import QInputDialog
 
-from app.panels.dialogs.bookmarks import BookmarksDialog
 from runtime.diagram import Batch, SetViews, View
 
 if TYPE_CHECKING:
@@ -19,6 +18,7 @@ if TYPE_CHECKING:
     from app.canvas.view import CanvasView
     from app.document.document import Document
     from app.document.navigation import Navigation
+    from app.panels.dialogs.bookmarks import BookmarksDialog
 
 
 class BookmarkCommands(QObject):
@@ -67,6 +67,8 @@ class BookmarkCommands(QObject):
     def edit(self) -> None:
         """Show the list of bookmarks beside the diagram."""
         if self._dialog is None:
+            from app.panels.dialogs.bookmarks import BookmarksDialog
+
             self._dialog = BookmarksDialog(self._parent)
             self._dialog.chosen.connect(self.go)
             self._dialog.edited.connect(self._set)

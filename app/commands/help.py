@@ -7,8 +7,6 @@ from typing import TYPE_CHECKING
 from PySide6.QtCore import QObject, Signal
 from PySide6.QtWidgets import QMessageBox
 
-from app.panels.dialogs.command_palette import CommandPalette
-from app.panels.dialogs.shortcuts import ShortcutSheet
 from runtime.version import __version__
 
 if TYPE_CHECKING:
@@ -16,6 +14,8 @@ if TYPE_CHECKING:
 
     from PySide6.QtWidgets import QMenu, QWidget
 
+    from app.panels.dialogs.command_palette import CommandPalette
+    from app.panels.dialogs.shortcuts import ShortcutSheet
     from app.panels.help.window import ManualWindow
     from app.services.keymap import Keymap
     from app.services.settings import Settings
@@ -48,6 +48,8 @@ class HelpCommands(QObject):
     def find_command(self) -> None:
         """Search all actions."""
         if self._palette is None:
+            from app.panels.dialogs.command_palette import CommandPalette
+
             palette = CommandPalette(self._menus(), self._settings.commands, self._parent)
             palette.ran.connect(self._settings.remember_command)
             palette.finished.connect(self._forget_palette)
@@ -58,6 +60,8 @@ class HelpCommands(QObject):
     def shortcuts(self) -> None:
         """Show all keyboard shortcuts beside the diagram, to be searched and changed."""
         if self._sheet is None:
+            from app.panels.dialogs.shortcuts import ShortcutSheet
+
             self._sheet = ShortcutSheet(self._keymap, self._parent)
         self._sheet.show()
         self._sheet.raise_()

@@ -11,8 +11,6 @@ from PySide6.QtWidgets import QFileDialog
 
 from app.commands.files import folder_of
 from app.panels.bars.offer import Offer
-from app.panels.dialogs.import_report import ImportReport, kind_text
-from app.panels.dialogs.import_sheet import ImportSheet
 from runtime.interchange.importing.formats import FORMATS, endings
 
 if TYPE_CHECKING:
@@ -21,6 +19,8 @@ if TYPE_CHECKING:
     from PySide6.QtWidgets import QWidget
 
     from app.document.document import Document
+    from app.panels.dialogs.import_report import ImportReport
+    from app.panels.dialogs.import_sheet import ImportSheet
     from app.services.settings import Settings
     from runtime.interchange.importing.imported import Imported
 
@@ -64,6 +64,8 @@ class ImportCommands(QObject):
 
     def ask(self, path: Path) -> None:
         """Ask how to import a model."""
+        from app.panels.dialogs.import_sheet import ImportSheet
+
         if self.sheet is not None:
             self.sheet.reject()
         self.sheet = sheet = ImportSheet(path, self._parent)
@@ -76,6 +78,8 @@ class ImportCommands(QObject):
         """Say that a model was imported, and offer its remarks."""
         if not imported.remarks:
             return
+        from app.panels.dialogs.import_report import kind_text
+
         kinds = Counter(remark.kind for remark in imported.remarks)
         counts = ", ".join(f"{kind_text(kind)}: {count}" for kind, count in kinds.items())
         self.offer.ask(
@@ -88,6 +92,8 @@ class ImportCommands(QObject):
 
     def show_report(self, name: str, imported: Imported) -> None:
         """Show what the import of a model has to say, beside the window."""
+        from app.panels.dialogs.import_report import ImportReport
+
         self._close_report()
         self.report = report = ImportReport(name, imported, self._parent)
         report.blockRequested.connect(self._show_block)

@@ -6,8 +6,6 @@ from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QObject, Signal
 
-from app.panels.dialogs.thresholds import ThresholdsDialog
-
 if TYPE_CHECKING:
     from PySide6.QtWidgets import QWidget
 
@@ -68,6 +66,8 @@ class ViewCommands(QObject):
 
     def thresholds(self) -> None:
         """Open the dialog of thresholds, which leaves the lanes visible."""
+        from app.panels.dialogs.thresholds import ThresholdsDialog
+
         dialog = ThresholdsDialog(self._settings.thresholds, self._parent)
         dialog.chosen.connect(self._take_thresholds)
         dialog.finished.connect(dialog.deleteLater)

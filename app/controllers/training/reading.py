@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from PySide6.QtCore import QObject, Signal
 
 from blocks.errors import FileError
-from blocks.library.data import Dataset
+from blocks.importing.kinds import is_dataset
 from runtime.data.progress import listening
 
 if TYPE_CHECKING:
@@ -82,5 +82,5 @@ class DataReading(QObject):
 def _names(document: Document) -> set[str]:
     """The names of the data files that a document reads."""
     blocks = [block for page in document.diagram.pages.values() for block in page.blocks.values()]
-    paths = (block.path for block in blocks if isinstance(block, Dataset))
+    paths = (block.path for block in blocks if is_dataset(block))
     return {PureWindowsPath(path).name for path in paths if path}  # with / or a backslash

@@ -31,7 +31,7 @@ from app.panels.inspector.slider import NumberSlider
 from app.panels.inspector.texts import carried, docs, gradient_text
 from app.services.plain_text import tooltip
 from blocks.block import REQUIRED, InputPort, Opaque
-from blocks.library.data import Dataset
+from blocks.importing.kinds import is_dataset
 from blocks.library.formula import Formula
 from blocks.library.pages import Scan
 from runtime.diagram import MAIN, Diagram, PortName, ports
@@ -41,6 +41,7 @@ if TYPE_CHECKING:
     from app.evaluation.result import Result
     from app.services.background import Runner
     from app.services.theme import Theme
+    from blocks.library.data import Dataset
     from runtime.diagram.model import Ports
     from runtime.diagram.paths import InstancePath
 
@@ -88,7 +89,7 @@ class BlockForm(QWidget):
         self._column.setContentsMargins(12, 2, 12, 12)
         self._column.setSpacing(4)
         self._add_head(theme)
-        if isinstance(self._block, Dataset):
+        if is_dataset(self._block):
             self._add_data(self._block, diagram, theme)
         self._add_parameters(diagram)
         self._add_inputs(diagram)
@@ -131,7 +132,7 @@ class BlockForm(QWidget):
         for source, label in self._sources.values():
             label.setText(carried(result, use.port_inside(source)))
         self._show_problems(result, use)
-        if self._data is not None and isinstance(self._block, Dataset):
+        if self._data is not None and is_dataset(self._block):
             self._data.show_result(result, use / self.name, self._block)
         labels.show_or_hide(self._gradient, gradient_text(result, use / self.name))
         labels.show_or_hide(self._shared, self._shared_text(result, use / self.name))

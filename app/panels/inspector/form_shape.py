@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from blocks.library.data import Dataset
+from blocks.importing.kinds import is_dataset
 from blocks.library.pages import Scan
 from blocks.library.views import Field as FieldBlock
 from runtime.diagram import Diagram, PortName, ports
@@ -28,7 +28,7 @@ def idle_parameters(diagram: Diagram, block: Block) -> Collection[str]:
     """Parameters without a field: of a Scan, those that the roles of its inputs stand for."""
     if isinstance(block, Scan) and block.page in diagram.pages:
         return ("carry", "over")
-    return block.idle_parameters if isinstance(block, Dataset) else ()
+    return block.idle_parameters if is_dataset(block) else ()
 
 
 def form_shape(diagram: Diagram, page: str, name: str) -> object:

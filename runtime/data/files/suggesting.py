@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from blocks.errors import FileError
-from blocks.library.data import Dataset
 from blocks.names import is_port
 from runtime.data.files.csv_file import Reader, number, reading
 from runtime.data.files.opening import headers
@@ -17,6 +16,8 @@ from runtime.diagram.files.storage import system_errors
 
 if TYPE_CHECKING:
     import numpy as np
+
+    from blocks.library.data import Dataset
 
 KINDS: Mapping[str, str] = {
     ".csv": "csv", ".tsv": "csv", ".npy": "npy", ".npz": "npz", ".safetensors": "safetensors",
@@ -62,6 +63,8 @@ def suggested(path: Path, folder: Path | None) -> Dataset:
         real, home = path.resolve(), None if folder is None else folder.resolve()
     inside = home is not None and real.is_relative_to(home)
     shown = real.relative_to(home).as_posix() if inside and home is not None else str(real)
+    from blocks.library.data import Dataset  # most programs need none
+
     return Dataset(source=kind, path=shown, columns=columns)
 
 

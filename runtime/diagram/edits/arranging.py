@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from runtime.diagram.edits.routes import settle_routes
-from runtime.diagram.layout.arranging import arrangement
 
 if TYPE_CHECKING:
     from collections.abc import Collection
@@ -20,6 +19,8 @@ def arrange_blocks(draft: Draft, name: str, names: Collection[str], shown: Shown
     Bends move by the mean of their wire's two ends; frames keep enclosing the same blocks, and
     notes stay beside them.
     """
+    from runtime.diagram.layout.arranging import arrangement  # is slow to import
+
     page = draft.page(name)
     places, routes, notes, bends = arrangement(draft, name, names, shown)
     for block, at in places.items():

@@ -31,7 +31,6 @@ from runtime.diagram.edits.changes import (
 from runtime.diagram.edits.routes import moved_route
 from runtime.diagram.files.migrations import FIELD, VERSION
 from runtime.diagram.files.storage import dumps, loads
-from runtime.diagram.layout.arranging import arrangement
 from runtime.diagram.layout.measures import WIDTH, block_height
 from runtime.diagram.model import MAIN, Diagram, Page, Point
 from runtime.diagram.paths import PortName
@@ -99,6 +98,8 @@ def inserted(
     aside: Point = Point(0.0, 0.0),
 ) -> Paste:
     """The change that adds the main page of ``source`` to a page, as :func:`pasted` does a text."""
+    from runtime.diagram.layout.arranging import arrangement  # is slow to import
+
     main = _without_dangling(source.main)
     pages = {name: source.pages[name] for name in pages_used(source.pages, main) if name != MAIN}
     new_pages = page_names(pages, diagram)

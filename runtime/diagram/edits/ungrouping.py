@@ -29,7 +29,6 @@ from runtime.diagram.edits.changes import (
 from runtime.diagram.edits.grouping import NewWire, centroid, use_of, uses
 from runtime.diagram.edits.routes import moved_route
 from runtime.diagram.files.records import changed_block
-from runtime.diagram.layout.arranging import arrange
 from runtime.diagram.model import MAIN, Diagram, Note, Page, Point, Route, Style
 from runtime.diagram.pages import inside
 from runtime.diagram.paths import PortName
@@ -68,6 +67,8 @@ def unfold(diagram: Diagram, page: str, name: str) -> Batch:
     if not isinstance(block, Formula):
         raise ChangeError(f"{name!r} is not a Formula block.", location=Location(page, name))
     inner = _with_literals(inside(block.expression), block)
+    from runtime.diagram.layout.arranging import arrange  # is slow to import
+
     arranged = arrange(Diagram({MAIN: inner}), MAIN).main
     return Batch(f"Unfold {name}", tuple(_unpacking(diagram, page, name, arranged)))
 

@@ -24,32 +24,26 @@ from app.panels.inspector.training.record import free_name, patterns_in, put, sh
 from blocks.names import NAME_RULE
 from blocks.parameter_errors import expected_text
 from runtime.diagram import Diagram, SetTraining
-from runtime.diagram.training import (
-    METHODS,
-    SCHEDULES,
-    Average,
-    Group,
-    OptimiserRule,
-    Training,
-)
-from runtime.training.recipe import Remark, examine, variables_of
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
+
+    from pydantic import BaseModel
 
     from app.evaluation.result import Result
+    from runtime.diagram.training import Group, OptimiserRule
     from runtime.engine.program import Program
+    from runtime.training.recipe import Remark
 
 _Path: TypeAlias = tuple[str | int, ...]
 _SHRINKS = QComboBox.SizeAdjustPolicy.AdjustToMinimumContentsLengthWithIcon
 _SHOWN = 6
 """Variables of an optimiser that are listed."""
-_METHODS = tuple(method.model_fields["kind"].default for method in METHODS)
-_SCHEDULES = tuple(schedule.model_fields["kind"].default for schedule in SCHEDULES)
 _LAST = ("weight_decay", "decoupled_weight_decay", "maximize")
 """Options that all methods have, and that come after their own."""
 _SHORT = {"decoupled_weight_decay": "decoupled", "initial_accumulator_value": "initial sum"}
 """Labels of options whose names are long."""
+# What recipes are made of is imported where one is shown: most diagrams have none.
 _LISTS = ("variables", "losses", "record")
 
 
@@ -103,12 +97,16 @@ class TrainingForm(QWidget):
 
     def add_optimiser(self) -> None:
         """Add an optimiser; the first owns all variables."""
+        from runtime.diagram.training import OptimiserRule, Training
+
         training = self._training or Training()
         name = free_name("opt", [rule.name for rule in training.optimisers])
         self._set(optimisers=(*training.optimisers, OptimiserRule(name=name)))
 
     def add_average(self) -> None:
         """Add an average, whose patterns are to be written."""
+        from runtime.diagram.training import Average, Training
+
         training = self._training or Training()
         name = free_name("average", [average.name for average in training.averages])
         self._set(averages=(*training.averages, Average(name=name, of="*", into="*_average")))
@@ -145,9 +143,11 @@ class TrainingForm(QWidget):
         self._show_values()
 
     def _optimiser(self, index: int, rule: OptimiserRule) -> QWidget:
+        from runtime.diagram.training import METHODS, SCHEDULES
+
         at: _Path = ("optimisers", index)
         card, grid = self._card(at)
-        self._row(grid, (*at, "method", "kind"), self.tr("method"), ChoiceField(_METHODS))
+        self._row(grid, (*at, "method", "kind"), self.tr("method"), ChoiceField(_kinds(METHODS)))
         for name in sorted(type(rule.method).model_fields, key=_place_of):
             if name != "kind":
                 self._row(grid, (*at, "method", name), _SHORT.get(name, name.replace("_", " ")))
@@ -161,7 +161,9 @@ class TrainingForm(QWidget):
         losses.line.setPlaceholderText(self.tr("all"))
         losses.empty = self.tr("all")
         self._row(grid, (*at, "losses"), self.tr("losses"), losses)
-        self._row(grid, (*at, "schedule", "kind"), self.tr("schedule"), ChoiceField(_SCHEDULES))
+        self._row(
+            grid, (*at, "schedule", "kind"), self.tr("schedule"), ChoiceField(_kinds(SCHEDULES))
+        )
         for name in type(rule.schedule).model_fields:
             if name != "kind":
                 self._row(grid, (*at, "schedule", name), name.replace("_", " "))
@@ -203,6 +205,8 @@ class TrainingForm(QWidget):
 
     def _add_group(self, index: int) -> None:
         """Add a group that has, as yet, all variables of its optimiser and its numbers."""
+        from runtime.diagram.training import Group
+
         rule = self._value(("optimisers", index))
         self._set_groups(index, (*rule.groups, Group(variables=rule.variables)))
 
@@ -290,6 +294,8 @@ class TrainingForm(QWidget):
             self._show_owned(index, None)
         if self._training is None or self._program is None:
             return
+        from runtime.training.recipe import examine
+
         said: dict[_Path, Remark] = {}
         for remark in examine(self._training, self._program):
             path = remark.field
@@ -315,6 +321,8 @@ class TrainingForm(QWidget):
             if any(len(pattern) > 1000 for pattern in patterns):
                 return
             rule = rule.model_copy(update={"variables": patterns})
+        from runtime.training.recipe import variables_of
+
         names = variables_of(rule, self._program)
         shown = ", ".join(names[:_SHOWN]) + (" …" if len(names) > _SHOWN else "")
         text = self.tr("{0} variables: {1}").format(len(names), shown)
@@ -329,7 +337,7 @@ class TrainingForm(QWidget):
         record = self._training.model_dump(mode="json")
         put(record, path, value)
         try:
-            training = Training.model_validate(record)
+            training = type(self._training).model_validate(record)
         except ValidationError as error:
             self._errors[path].setForegroundRole(labels.Role.BrightText)
             labels.show_or_hide(self._errors[path], self._reason(error))
@@ -354,8 +362,14 @@ class TrainingForm(QWidget):
         self.committed.emit(SetTraining(left if left.optimisers or left.averages else None))
 
     def _set(self, **fields: Sequence[Any]) -> None:
+        from runtime.diagram.training import Training
+
         training = self._training or Training()
         self.committed.emit(SetTraining(training.model_copy(update=fields)))
+
+
+def _kinds(models: Iterable[type[BaseModel]]) -> tuple[str, ...]:
+    return tuple(model.model_fields["kind"].default for model in models)
 
 
 def _grid(column: QVBoxLayout) -> QGridLayout:

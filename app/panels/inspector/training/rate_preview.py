@@ -9,7 +9,6 @@ from PySide6.QtGui import QPainter, QPalette, QPen, QPolygonF
 from PySide6.QtWidgets import QSizePolicy, QWidget
 
 from runtime.flow.words.formatting import number
-from runtime.training.optimisers import rate
 
 if TYPE_CHECKING:
     from runtime.diagram.training import AnySchedule
@@ -31,6 +30,8 @@ class RatePreview(QWidget):
 
     def show_rates(self, schedule: AnySchedule, lr: float, updates: int) -> None:
         """Draw the rates of this many updates."""
+        from runtime.training.optimisers import rate
+
         count = min(_POINTS, updates)
         at = [round(i * (updates - 1) / max(1, count - 1)) for i in range(count)]
         self.rates = [rate(schedule, lr, n) for n in at]

@@ -232,3 +232,10 @@ def test_what_cannot_be_recorded_says_why(opened, qtbot, monkeypatch):
     qtbot.waitUntil(lambda: not window.timeline.bar.isVisible())
     assert "The timeline can't be recorded" in window.notice.text()
     assert not window.actions_by_name["timeline"].isChecked()
+
+
+def test_a_presentation_has_its_keys_first(window, qtbot):
+    window.presentation.begin()
+    qtbot.keyClick(window.canvas, Qt.Key.Key_Escape)
+    assert not window.presentation.active
+    assert window.timeline.is_on

@@ -40,6 +40,8 @@ if TYPE_CHECKING:
 
 _FACE_BUDGET = 0.008
 """Seconds per frame for drawing new faces; the rest follow in the next frames."""
+_USUAL = 1600 * 1000
+"""Device px of a window, beyond which frames take longer and more faces are drawn in each."""
 _CUT_BUDGET = 0.004
 """Seconds per frame for finding out where gradient is cut; the rest follow as well."""
 _FOLLOW_AFTER = 30
@@ -237,9 +239,10 @@ class Stage(Cameras):
 
     def paintEvent(self, event: QPaintEvent) -> None:
         view, ratio, pans = self.view, self.devicePixelRatioF(), self._page.is_panning
-        most = round(12 * self.width() * self.height() * ratio**2)
+        pixels = self.width() * self.height() * ratio**2
         zooms = self._travel.is_going_on and not pans
-        self._faces.begin(view.camera.zoom, ratio, view.theme, most, hurried=pans, zooming=zooms)
+        self._faces.begin(view.camera.zoom, ratio, view.theme, round(12 * pixels),
+                          share=max(1.0, pixels / _USUAL), hurried=pans, zooming=zooms)  # fmt: skip
         self._kept.begin(event.region(), self.size(), ratio)
 
         def draw(to: QPainter, area: QRectF) -> bool:

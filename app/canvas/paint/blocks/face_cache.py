@@ -74,15 +74,18 @@ class FaceCache:
         theme: Theme,
         limit: int,
         *,
+        share: float = 1.0,
         hurried: bool = False,
         zooming: bool = False,
     ) -> None:
         """Start a frame; beyond ``limit`` bytes pictures that were not used lately are dropped.
 
-        A ``hurried`` frame has less time for drawing, since the view moves. One with a zoom that
-        will probably not stay has little for what has a picture of another zoom.
+        The frame may spend a ``share`` of the budget, which is above 1 in a window so large that
+        the frame takes longer anyway. A ``hurried`` frame has less time for drawing, since the
+        view moves. One with a zoom that will probably not stay has little for what has a picture
+        of another zoom.
         """
-        self._allowed = self.budget * (_HURRIED if hurried else 1.0)
+        self._allowed = self.budget * (_HURRIED if hurried else share)
         self._for_known = self._allowed * (_SHARPENED if zooming else 1.0)
         if theme is not self._theme:
             self._shrink(0.0)

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import count
 
 import numpy as np
 import pytest
@@ -276,6 +277,16 @@ class TestPlaces:
 
 
 class TestCache:
+    @pytest.mark.parametrize(("share", "drawn"), [(1.0, 9), (4.0, 33)])
+    def test_a_large_window_has_more_time_for_faces(self, qapp, monkeypatch, share, drawn):
+        clock = count()
+        monkeypatch.setattr(face_cache.time, "perf_counter", lambda: float(next(clock)))
+        cache = FaceCache(budget=8.0)  # of which each face takes one
+        cache.begin(1.0, 1.0, LIGHT, LIMIT, share=share)
+        looks = [replace(LOOK, name=f"mul{i}", sections=()) for i in range(60)]
+        assert sum(cache.picture(look) is not None for look in looks) == drawn
+        assert cache.behind and cache.blank
+
     def test_equal_looks_share_a_picture(self, qapp):
         cache = FaceCache()
         cache.begin(1.0, 1.0, LIGHT, LIMIT)

@@ -313,25 +313,26 @@ class Rows:
 def _metadata(lengths: Sequence[int]) -> list[str]:
     """Two entries for each loop over so many columns, what else it has, and what all share."""
     lanes, after = machine.lanes(), 2 * len(lengths)
-    shared = after + 3 * len(lengths)
+    shared = after + 4 * len(lengths)
     lines = []
     for loop, columns in enumerate(lengths):
         turns = next(n for n in (INTERLEAVED, 2, 1) if n == 1 or not columns % (n * lanes))
-        masked = str(bool(columns % lanes)).lower()
-        group, own, others = 2 * loop, 2 * loop + 1, after + 3 * loop
-        named = ", ".join(f"!{i}" for i in (*range(others, others + 3), *range(shared, shared + 3)))
+        masked, is_loop = (str(x).lower() for x in (bool(columns % lanes), columns > 2))
+        group, own, others = 2 * loop, 2 * loop + 1, after + 4 * loop
+        named = ", ".join(f"!{i}" for i in (*range(others, others + 4), shared, shared + 1))
         lines += [
             f"!{group} = distinct !{{}}",
             f"!{own} = distinct !{{!{own}, {named}}}",
             f'!{others} = !{{!"llvm.loop.parallel_accesses", !{group}}}',
             f'!{others + 1} = !{{!"llvm.loop.interleave.count", i32 {turns}}}',
             f'!{others + 2} = !{{!"llvm.loop.vectorize.predicate.enable", i1 {masked}}}',
+            # LLVM unrolls a loop over two columns first, and says that no loop is left.
+            f'!{others + 3} = !{{!"llvm.loop.vectorize.enable", i1 {is_loop}}}',
         ]
     return [
         *lines,
-        f'!{shared} = !{{!"llvm.loop.vectorize.enable", i1 true}}',
-        f'!{shared + 1} = !{{!"llvm.loop.vectorize.width", i32 {lanes}}}',
-        f'!{shared + 2} = !{{!"llvm.loop.unroll.disable"}}',
+        f'!{shared} = !{{!"llvm.loop.vectorize.width", i32 {lanes}}}',
+        f'!{shared + 1} = !{{!"llvm.loop.unroll.disable"}}',
     ]
 
 

@@ -212,14 +212,16 @@ class ColumnwiseTask(RowwiseTask):
 
 
 def _blocks(shape: Shape, axis: int) -> list[tuple[int, int, int]]:
-    """Blocks of columns: the first column, how many blocks, and columns of each."""
+    """Blocks of columns: the first column, how many blocks, and columns of each. The last block may
+    have some columns of the one before once more.
+    """
     length = prod(shape[axis + 1 :])
     most = min(MOST, max(FEWEST, CACHED // shape[axis])) // 16 * 16
     if length <= most:
         return [(0, 1, length)]
     each = next((n for n in range(most, most // 2, -16) if length % n == 0), most)
     found = [(0, length // each, each)]
-    return [*found, (length - length % each, 1, length % each)] if length % each else found
+    return [*found, (length - each, 1, each)] if length % each else found
 
 
 def _cut(x: Array, axis: int, first: int, blocks: int, columns: int) -> Array:

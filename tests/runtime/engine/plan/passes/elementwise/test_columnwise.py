@@ -169,6 +169,12 @@ def test_results_in_new_memory_stay_as_they_were(monkeypatch: pytest.MonkeyPatch
         np.testing.assert_allclose(a, b, rtol=1e-5)
 
 
+def test_a_last_block_that_is_short_takes_columns_of_the_one_before() -> None:
+    assert MODULE._blocks((3, 21, 70), 1) == [(0, 2, 32), (38, 1, 32)]
+    assert MODULE._blocks((3, 21, 6, 16), 1) == [(0, 3, 32)]
+    assert MODULE._blocks((40, 33), 0) == [(0, 1, 32), (1, 1, 32)]
+
+
 def test_sums_of_which_nothing_follows_are_left_to_others() -> None:
     trace = Trace()
     x = leaf(trace, 40, 50)

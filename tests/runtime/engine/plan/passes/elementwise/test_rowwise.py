@@ -12,6 +12,7 @@ from runtime.calculus import Trace, Value, sweep
 from runtime.calculus.primitives.base import LEAF
 from runtime.engine.norms import norm_of
 from runtime.engine.plan import jobs, passes, threads
+from runtime.engine.plan.native.rows.row_loops import compiled_rows
 from runtime.engine.plan.passes.elementwise.rowwise import RowwiseTask
 from runtime.engine.plan.plan import Plan
 
@@ -199,3 +200,16 @@ def test_sums_of_columns_are_added_on_the_way(shape: tuple[int, ...]) -> None:
     y = xp.divide(x - xp.mean(x, -1, keepdims=True), xp.max(x, -1, keepdims=True))
     lead = tuple(range(len(shape) - 1))
     check(trace, [y, xp.sum(y * g, lead), xp.sum(y, lead, keepdims=True)], steps=1)
+
+
+@pytest.mark.parametrize("columns", [2, 3])
+def test_the_compiler_says_nothing_of_short_rows(
+    columns: int, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("runtime.engine.plan.native.machine.stored.load", lambda key: None)
+    compiled_rows.cache_clear()
+    trace = Trace()
+    x, g = leaf(trace, 512, columns), leaf(trace, 512, columns)
+    y = trace.xp.softmax(x, -1)
+    check(trace, [y, sweep([(y, g)], [x])[x]])
+    assert capfd.readouterr().err == ""

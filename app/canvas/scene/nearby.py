@@ -22,8 +22,8 @@ _MOST_CELLS = 12
 """Cells that a rectangle may touch; those that touch more are looked at always."""
 _MOST_COLUMNS = 32
 """Columns of an area, beyond which all rectangles are looked at."""
-_LARGE = 4000
-"""Rectangles, up to which all are looked at."""
+_LARGE = 30_000
+"""Rectangles, up to which all are looked at, which takes no longer than to use a grid."""
 _OFTEN = 24
 """How often areas are asked for before a grid is made."""
 _LOOSE = 0.1

@@ -44,12 +44,12 @@ def _made(
     )
     fields = dataclasses.fields(made)
     methods: dict[str, Any] = {
-        "__init__": _Late("__init__", partial(_init, frozen=frozen, slots=slots)),
+        "__init__": _Late("__init__", made, partial(_init, frozen=frozen, slots=slots)),
         "__repr__": _repr(fields),
     }
     if eq:
-        methods["__eq__"] = _Late("__eq__", _eq)
-        methods["__hash__"] = _Late("__hash__", _hash) if frozen else None
+        methods["__eq__"] = _Late("__eq__", made, _eq)
+        methods["__hash__"] = _Late("__hash__", made, _hash) if frozen else None
     if frozen:
         methods |= _refusals(made, fields)
     if frozen and slots:
@@ -62,15 +62,18 @@ def _made(
 class _Late:
     """A method of a dataclass before it is compiled."""
 
-    def __init__(self, name: str, write: Callable[[type], _Method]) -> None:
+    def __init__(self, name: str, cls: type, write: Callable[[type], _Method]) -> None:
         self._name = name
+        self._cls = cls
         self._write = write
 
     def __get__(self, instance: object, owner: type) -> _Method:
-        """The method, which from then on stands in the place of this."""
-        cls = next(c for c in owner.__mro__ if vars(c).get(self._name) is self)
-        method = self._write(cls)
-        setattr(cls, self._name, method)
+        """The method, which from then on stands in the place of this.
+
+        Two threads may both compile it.
+        """
+        method = self._write(self._cls)
+        setattr(self._cls, self._name, method)
         return method if instance is None else partial(method, instance)
 
 

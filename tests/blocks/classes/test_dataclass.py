@@ -276,3 +276,15 @@ def test_nothing_is_compiled_before_it_is_needed(monkeypatch):
     assert ["__init__" in compiled[0], "__eq__" in compiled[1]] == [True, True]
     assert Late(2) != Late(1)
     assert len(compiled) == 2
+
+
+def test_threads_may_need_a_method_for_the_first_time_at_once():
+    @dataclass
+    class Point:
+        x: int
+
+    found = vars(Point)["__init__"]  # by two threads, before either has called it
+    points = [Point.__new__(Point) for _ in range(2)]
+    for x, point in enumerate(points):
+        found.__get__(point, Point)(x)
+    assert points == [Point(0), Point(1)]

@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from runtime.calculus.dtypes import FLOATS, NUMPY
-from runtime.calculus.primitives.shape import EMBED
+from runtime.calculus.primitives.shape import EMBED, SLICE
 from runtime.engine.plan import native
 from runtime.engine.plan.memory import Room, allocate
 from runtime.engine.plan.passes.chains import find_chains
@@ -40,14 +40,16 @@ with zeros in every run.
 
 
 def margins(tasks: list[Task], kept: Collection[Value]) -> list[Task]:
-    """Replace embedded slices of which sums consist, if they are most of the sum.
+    """Replace embedded slices of which sums consist, if they are most of the sum, and arrays that
+    are padded for the sake of their neighbours.
 
-    Does nothing without a compiler, which makes one loop of such a sum.
+    Does nothing without a compiler, which makes one loop of what reads them.
     """
     embeds = {t.value: t for t in tasks if isinstance(t, PlainTask) and _fits(t)}
     if not embeds or not native.installed():
         return tasks
     terms = {x for some, _ in find_chains(tasks, kept).values() for x in some}
+    terms |= _neighbourhoods(tasks, embeds)
     of_source: dict[Value, list[PlainTask]] = defaultdict(list)
     for value, task in embeds.items():
         if value in terms and value not in kept:
@@ -56,6 +58,22 @@ def margins(tasks: list[Task], kept: Collection[Value]) -> list[Task]:
     for some in of_source.values():
         found |= dict.fromkeys((task.value for task in some), MarginTask(some))
     return list(dict.fromkeys(found.get(task.values[0], task) for task in tasks))
+
+
+def _neighbourhoods(tasks: Sequence[Task], embeds: Collection[Value]) -> set[Value]:
+    """Those of some values of which slices are taken, and all that reads them is elementwise."""
+    sliced: set[Value] = set()
+    others: set[Value] = set()
+    for task in tasks:
+        for x in task.inputs:
+            if x not in embeds:
+                continue
+            primitive = task.values[0].primitive
+            if primitive is SLICE:
+                sliced.add(x)
+            elif not (isinstance(task, PlainTask) and primitive.elementwise):
+                others.add(x)
+    return sliced - others
 
 
 def margins_shared(tasks: list[Task], kept: Collection[Value]) -> list[Task]:

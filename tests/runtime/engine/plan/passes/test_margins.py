@@ -135,3 +135,20 @@ def test_without_a_compiler_parts_are_added_one_by_one(monkeypatch: pytest.Monke
     monkeypatch.setattr(native, "installed", lambda: False)
     Plan(fields((40,), 2)[0], (margins, seen))
     assert not any(isinstance(task, MarginTask) for task in TASKS)
+
+
+def test_what_is_padded_for_its_neighbours_is_computed_within_the_padding() -> None:
+    """As a field with a border that is 0, in each of its steps."""
+    trace = Trace()
+    u = leaf = trace.apply(LEAF, shape=(40, 50), dtype="float32")
+    for _ in range(3):
+        v = trace.xp.pad(u * u, [(1, 1), (1, 1)])
+        u = 0.3 * (v[:-2, 1:-1] + v[2:, 1:-1] - v[1:-1, 1:-1]) + u
+    numbers = {leaf: np.random.default_rng(0).standard_normal((40, 50)).astype("float32") / 2}
+    expected = run([u], numbers)
+    found = run([u], numbers, margins, margins_shared, seen)
+    assert sum(isinstance(task, MarginTask) for task in TASKS) == 3
+    np.testing.assert_array_equal(found[0], expected[0])
+    plan = Plan([u, trace.xp.matmul(v, trace.xp.permute_dims(v, (1, 0)))], (margins, seen))
+    assert sum(isinstance(task, MarginTask) for task in TASKS) == 2, "others want whole rows"
+    assert len(plan)

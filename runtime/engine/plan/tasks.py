@@ -36,6 +36,8 @@ _KEYWORD_OUT = (np.maximum, np.minimum)
 class Task:
     """Computes ``values`` from ``inputs``; passes replace tasks by equivalent ones."""
 
+    __slots__ = ()
+
     values: Sequence[Value]
     inputs: Sequence[Value]
     in_place: Sequence[Value] = ()
@@ -82,6 +84,9 @@ class PlainTask(Task):
     ``can_fail`` marks elementwise arithmetic that fails for some integers (a negative power, a
     division by 0): it runs on its own, so that the block that failed can be named.
     """
+
+    __slots__ = ("can_fail", "givable", "in_place", "inputs", "kernel", "operation", "value",
+                 "values", "writes_rows")  # fmt: skip
 
     def __init__(self, value: Value, inputs: Sequence[Value]) -> None:
         self.value = value

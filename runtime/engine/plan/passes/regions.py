@@ -85,12 +85,19 @@ def delayed(items: Sequence[Region | Task], kept: Collection[Value]) -> list[Reg
     value that would otherwise not leave its region.
     """
     tasks = [list(item.tasks) if isinstance(item, Region) else [item] for item in items]
-    home = {value: i for i, some in enumerate(tasks) for t in some for value in t.values}
-    reading: dict[Value, list[int]] = defaultdict(list)
+    home = {
+        value: i
+        for i, item in enumerate(items)
+        if isinstance(item, Region)
+        for task in item.tasks
+        for value in task.values
+    }
+    reading: dict[Value, list[int]] = {value: [] for value in home}  # no others can matter
     for i, some in enumerate(tasks):
         for task in some:
             for value in task.inputs:
-                reading[value].append(i)
+                if value in home:
+                    reading[value].append(i)
     for i, item in reversed(list(enumerate(items))):
         if not isinstance(item, Region):
             continue
@@ -110,8 +117,9 @@ def delayed(items: Sequence[Region | Task], kept: Collection[Value]) -> list[Reg
             moved[there].append(task)
             home[value] = there
             for x in task.inputs:
-                reading[x].remove(i)
-                reading[x].append(there)
+                if x in home:
+                    reading[x].remove(i)
+                    reading[x].append(there)
         for there, some in moved.items():
             tasks[there][:0] = reversed(some)
             gone = set(some)
@@ -161,14 +169,20 @@ def _by_need(tasks: Sequence[Task]) -> list[Task]:
 
 
 def readers_of(items: Sequence[Region | Task]) -> dict[Value, int]:
-    """The number of tasks that read each value outside the regions that compute it."""
-    count: dict[Value, int] = defaultdict(int)
+    """The number of tasks that read each value of a region outside of it."""
+    regions = [item for item in items if isinstance(item, Region)]
+    count = {value: 0 for item in regions for task in item.tasks for value in task.values}
     for item in items:
-        tasks = item.tasks if isinstance(item, Region) else (item,)
-        made = {value for task in tasks for value in task.values}
-        for task in tasks:
+        if not isinstance(item, Region):
+            for value in item.inputs:
+                if value in count:
+                    count[value] += 1
+            continue
+        made = {value for task in item.tasks for value in task.values}
+        for task in item.tasks:
             for value in task.inputs:
-                count[value] += value not in made
+                if value in count and value not in made:
+                    count[value] += 1
     return count
 
 

@@ -8,7 +8,7 @@ takes longer than computing them again.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from runtime.calculus.primitives.base import LEAF
@@ -49,13 +49,16 @@ def repeated(
     }
     if len(regions) < 2:
         return list(items)
-    reads: list[set[Value]] = []
+    reads: dict[int, set[Value]] = {}
     readers: dict[Value, set[int]] = defaultdict(set)
+    made = {t.values[0] for tasks in regions.values() for t in tasks}
     for i, item in enumerate(items):
-        members = item.tasks if isinstance(item, Region) else (item,)
-        reads.append({x for task in members for x in task.inputs})
-        for x in reads[-1]:
-            readers[x].add(i)
+        for task in item.tasks if isinstance(item, Region) else (item,):
+            for x in task.inputs:
+                if x in made:
+                    readers[x].add(i)
+        if i in regions:
+            reads[i] = {x for task in regions[i] for x in task.inputs}
     makers = {i: {t.values[0]: t for t in tasks} for i, tasks in regions.items()}
     first: dict[int, list[Task]] = {i: [] for i in regions}
     for i, tasks in regions.items():
@@ -92,7 +95,7 @@ def _are_alike(
 
 
 def _operations(
-    value: Value, made: dict[Value, Task], reads: Sequence[set[Value]], others: Collection[int]
+    value: Value, made: dict[Value, Task], reads: Mapping[int, set[Value]], others: Collection[int]
 ) -> list[Task]:
     """What computes a value from without its region, in order; nothing if that takes too long."""
     found: dict[Task, None] = {}

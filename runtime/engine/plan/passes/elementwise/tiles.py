@@ -89,19 +89,24 @@ def in_regions(
             folds.setdefault(fold.source, []).append(fold)
     result: list[Task] = []
     absorbed: set[Task] = set()
+    given: set[Value] = set()  # what a region computes again it does not give again
     for item in items:
         if not isinstance(item, Region):
             if item not in absorbed:
                 result.append(item)
         elif not is_worthwhile(item.tasks):
-            result += item.tasks
+            new = [task for task in item.tasks if given.isdisjoint(task.values)]
+            given.update(x for task in new for x in task.values)
+            result += new
         else:
             plain = [task for task in item.tasks if isinstance(task, PlainTask)]
             ours = [fold for task in plain for fold in folds.get(task.value, ())]
             absorbed |= {fold.task for fold in ours}
             for fold in ours:
                 readers[fold.source] -= 1
-            result.append(make(plain, results_of(item, readers, kept), ours))
+            results = [x for x in results_of(item, readers, kept) if x not in given]
+            given.update(results)
+            result.append(make(plain, results, ours))
     return result
 
 

@@ -98,3 +98,14 @@ def test_all_else_is_stored(compute: Any) -> None:
     assert set(first.values) & set(second.inputs)
     made = [{task.value for task in each.tasks} for each in (first, second)]
     assert not made[0] & made[1]
+
+
+def test_what_is_computed_again_is_given_once() -> None:
+    """Else it would lie in memory that is thought to be free in between."""
+    of = Pairs()
+    difference = of.column - of.row
+    away = of.xp.negative(difference)
+    first, second = of.run([*of.twice(away), of.xp.max(difference, 1)])
+    assert [names([each])[0][:2] for each in (first, second)] == [["subtract", "negative"]] * 2
+    assert difference in set(first.values)
+    assert difference not in set(second.values)

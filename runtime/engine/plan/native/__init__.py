@@ -1,9 +1,9 @@
 """Machine code for elementwise arithmetic and convolution, by llvmlite: the ``fast`` extra."""
 
+from runtime.engine.plan.native.functions.powers import is_simple
 from runtime.engine.plan.native.loops import Kernel, Operand, Operation, Recipe, compiled
 from runtime.engine.plan.native.machine import address, installed
 from runtime.engine.plan.native.operations import compiles
-from runtime.engine.plan.native.powers import is_simple
 from runtime.engine.plan.native.straight import compiled_straight, compiles_straight
 
 __all__ = [

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from runtime.diagram.files import stored
-from runtime.engine.plan.native import avx512
+from runtime.engine.plan.native.functions import avx512
 from runtime.version import __version__
 
 _OLDEST = (0, 45)

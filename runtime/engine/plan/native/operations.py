@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from runtime.engine.plan.native.functions import FUNCTIONS
+from runtime.engine.plan.native.functions.singles import FUNCTIONS
 from runtime.engine.plan.native.writer import TYPES, Writer, maximum, minimum, number
 
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from runtime.calculus.dtypes import FLOATS
 from runtime.engine.plan.native import machine
-from runtime.engine.plan.native.functions import FUNCTIONS
+from runtime.engine.plan.native.functions.singles import FUNCTIONS
 from runtime.engine.plan.native.loops import STORED_TYPES, Kernel, Recipe
 from runtime.engine.plan.native.operations import compiles, emit
 from runtime.engine.plan.native.writer import Writer, maximum, number

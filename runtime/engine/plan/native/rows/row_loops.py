@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from functools import lru_cache
 
 from runtime.engine.plan.native import machine
-from runtime.engine.plan.native.functions import FUNCTIONS, decay
+from runtime.engine.plan.native.functions.singles import FUNCTIONS, decay
 from runtime.engine.plan.native.loops import (
     INTERLEAVED,
     STORED_TYPES,

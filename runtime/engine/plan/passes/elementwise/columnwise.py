@@ -19,14 +19,13 @@ from numpy.typing import NDArray
 
 from runtime.calculus.primitives.reduce import LOG_SOFTMAX, LOGSUMEXP, SOFTMAX
 from runtime.engine.plan import native
-from runtime.engine.plan.copies.transposed import copying
 from runtime.engine.plan.jobs import Job
 from runtime.engine.plan.native import address, compiles
 from runtime.engine.plan.native.rows.column_loops import column_scratch_bytes, compiled_columns
 from runtime.engine.plan.native.rows.row_recipe import Place, RowRecipe
 from runtime.engine.plan.passes.elementwise.exponents import Exponents, for_exponents
 from runtime.engine.plan.passes.elementwise.row_program import Program
-from runtime.engine.plan.passes.elementwise.row_shapes import Lies, lies, repeated_along
+from runtime.engine.plan.passes.elementwise.row_shapes import Lies, lies
 from runtime.engine.plan.passes.elementwise.row_sheets import shared, sheets_of
 from runtime.engine.plan.passes.elementwise.rowwise import FOLDS, RowwiseTask
 from runtime.engine.plan.passes.elementwise.tiles import in_regions
@@ -169,22 +168,14 @@ class ColumnwiseTask(RowwiseTask):
 
         return [*steps, run]
 
-    def laid_out(self, arrays: Arrays) -> tuple[list[Step], list[Array]]:
-        """Inputs and results in the shape of the columns, with copies of what has gaps across them,
-        and the steps that make these.
-        """
-        steps: list[Step] = []
-        found: list[Array] = []
-        behind = len(self.shape) - self.axis - 1
-        for x in (*self.inputs, *self.results):
-            array = np.broadcast_to(arrays[x], self.shape)
-            if lies(array, behind) not in (Lies.ALONG, Lies.ONCE):
-                source = repeated_along(arrays[x], self.shape, behind)
-                copy = np.empty(source.shape, source.dtype)
-                steps.append(copying(source, copy))
-                array = np.broadcast_to(copy, self.shape)
-            found.append(array)
-        return steps, found
+    @property
+    def behind(self) -> int:
+        """The axes behind the one that is reduced."""
+        return len(self.shape) - self.axis - 1
+
+    def has_gaps(self, given: Array, whole: Array) -> bool:
+        """Whether elements along these axes lie apart."""
+        return lies(whole, self.behind) not in (Lies.ALONG, Lies.ONCE)
 
     def recipe(self, whole: Sequence[Array], exponents: Exponents) -> RowRecipe:
         """What is computed of these arrays (…, blocks, levels, columns)."""

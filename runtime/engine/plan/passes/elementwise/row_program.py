@@ -2,10 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
 
+from runtime.calculus.primitives.elementwise import SUBTRACT
+from runtime.calculus.primitives.reduce import LOGSUMEXP
 from runtime.engine.plan.native import Operation
 from runtime.engine.plan.native.rows.row_recipe import Place, RowRecipe
+
+if TYPE_CHECKING:
+    from runtime.calculus import Value
+    from runtime.engine.plan.tasks import PlainTask
 
 
 class Program:
@@ -102,3 +109,12 @@ class Program:
         """The whole."""
         operations, wide = tuple(self._operations), tuple(self._wide)
         return RowRecipe(columns, tuple(self._operands), operations, wide, results, totals, added)
+
+
+def is_share(task: PlainTask, makers: Mapping[Value, PlainTask]) -> bool:
+    """Whether a task is ``x − log Σ eˣ``, of which the power is a share of a sum at hand."""
+    if task.value.primitive is not SUBTRACT:
+        return False
+    x, log = task.inputs
+    taken = makers.get(log)
+    return taken is not None and taken.value.primitive is LOGSUMEXP and taken.inputs[0] is x

@@ -25,7 +25,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from runtime.calculus.kernels.transposing import is_transposed
-from runtime.calculus.primitives.elementwise import EXP, SUBTRACT
+from runtime.calculus.primitives.elementwise import EXP
 from runtime.calculus.primitives.gather import ADD_ALONG, TAKE_ALONG
 from runtime.calculus.primitives.reduce import LOG_SOFTMAX, LOGSUMEXP, SOFTMAX, SUM
 from runtime.engine.plan import native
@@ -52,7 +52,7 @@ from runtime.engine.plan.passes.elementwise.row_indices import (
     is_alone,
     is_one_for_each,
 )
-from runtime.engine.plan.passes.elementwise.row_program import Program
+from runtime.engine.plan.passes.elementwise.row_program import Program, is_share
 from runtime.engine.plan.passes.elementwise.row_shapes import (
     Lies,
     axes_reduced,
@@ -311,13 +311,22 @@ class RowwiseTask(TiledTask):
         found: list[Array] = []
         for x in (*self.inputs, *self.results):
             array = np.broadcast_to(arrays[x], self.shape)
-            if is_transposed(arrays[x]) or lies(array, self.axes) is None:
-                source = repeated_along(arrays[x], self.shape, self.axes)
+            if self.has_gaps(arrays[x], array):
+                source = repeated_along(arrays[x], self.shape, self.behind)
                 copy = np.empty(source.shape, source.dtype)
                 steps.append(copying(source, copy))
                 array = np.broadcast_to(copy, self.shape)
             found.append(array)
         return steps, found
+
+    @property
+    def behind(self) -> int:
+        """Of how many of the last axes the elements of an array lie side by side, or are one."""
+        return self.axes
+
+    def has_gaps(self, given: Array, whole: Array) -> bool:
+        """Whether an array is copied first, and better so, because of how its rows lie."""
+        return is_transposed(given) or lies(whole, self.axes) is None
 
     def recipe(self, whole: Sequence[Array], exponents: Exponents) -> RowRecipe:
         """What is computed of these arrays, of inputs and then of results."""
@@ -375,19 +384,8 @@ class RowwiseTask(TiledTask):
             return program.without_sign(numbers[source.inputs[2]], dtype)
         if value.primitive is EXP and source is not None and source.value.primitive is LOG_SOFTMAX:
             return program.softmax(numbers[source.inputs[0]])
-        if value.primitive is EXP and source is not None and self._is_share(source):
+        if value.primitive is EXP and source is not None and is_share(source, self._makers):
             return program.share(numbers[source.inputs[0]])
         is_wide = name not in FOLDS and value.shape == self.shape
         attributes = attributes_of(value, exponents) if name not in FOLDS else ()
         return program.put(name, dtype, *inputs, is_wide=is_wide, attributes=attributes)
-
-    def _is_share(self, task: PlainTask) -> bool:
-        """Whether a task is ``x − log Σ eˣ``, of which the power is a share of a sum at hand."""
-        if task.value.primitive is not SUBTRACT:
-            return False
-        taken = self._makers.get(task.inputs[1])
-        return (
-            taken is not None
-            and taken.value.primitive is LOGSUMEXP
-            and taken.inputs[0] is task.inputs[0]
-        )

@@ -1,9 +1,8 @@
 """Functions of sixteen float32 for AVX-512: with tables in registers, and without divisions.
 
 The loops of this engine are written for one element and vectorised by LLVM. In them a function is
-called by name: LLVM calls the one of a register instead, whose code ``link`` then puts in its
-place. Results are the float32 nearest to the exact number or a neighbour, as those of
-``functions`` are.
+called by name: LLVM calls the one of a register instead, and the code of ``libraries`` takes its
+place.
 """
 
 from __future__ import annotations
@@ -16,8 +15,8 @@ from typing import Any
 import numpy as np
 
 from runtime.calculus.kernels.erf import erf_kernel
-from runtime.engine.plan.native.piecewise import SHIFT, Pieces, pieces
-from runtime.engine.plan.native.sines import NEAR, Turning
+from runtime.engine.plan.native.functions.piecewise import SHIFT, Pieces, pieces
+from runtime.engine.plan.native.functions.sines import NEAR, Turning
 from runtime.engine.plan.native.writer import Writer, number
 
 LANES = 16

@@ -9,7 +9,7 @@ import pytest
 from numpy.typing import NDArray
 
 from runtime.engine.plan.native import Operand, Operation, Recipe, compiled, is_simple
-from tests.runtime.engine.plan.native.test_functions import ordered
+from tests.runtime.engine.plan.native.functions.test_singles import ordered
 
 pytest.importorskip("llvmlite")
 

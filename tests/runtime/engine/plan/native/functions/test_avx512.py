@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from runtime.engine.plan.native import Operand, Operation, Recipe, avx512, machine
+from runtime.engine.plan.native import Operand, Operation, Recipe, machine
+from runtime.engine.plan.native.functions import avx512
 from runtime.engine.plan.native.loops import text
 
 llvm = pytest.importorskip("llvmlite.binding")

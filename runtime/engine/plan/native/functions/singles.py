@@ -1,10 +1,6 @@
 """Functions of float32 as instructions that vectorise: without branches and tables.
 
-Every result is the float32 nearest to the exact number or a neighbour of it, so it is nearer than
-those of numpy's kernels, of which log and expm1 are up to three off, and exp and log1p two. Zeros,
-infinities and NaN have the results that IEEE 754 requires; tanh, erf and sigmoid stay within their
-range and reach its ends where float32 does. On a processor without a fused multiply-add some
-results are a float32 farther off. For AVX-512 some of them have instructions of their own.
+For AVX-512 some of them have instructions of their own.
 
 Sources: the polynomials of exp and log are Moshier's (Cephes); those of tanh and erf were fitted
 for the least relative error.
@@ -16,9 +12,10 @@ from collections.abc import Callable, Sequence
 from math import inf, nan
 
 from runtime.calculus.kernels.erf import FAR_ERF, NEAR_ERF
-from runtime.engine.plan.native import avx512, machine
-from runtime.engine.plan.native.powers import power
-from runtime.engine.plan.native.sines import cosine, sine
+from runtime.engine.plan.native import machine
+from runtime.engine.plan.native.functions import avx512
+from runtime.engine.plan.native.functions.powers import power
+from runtime.engine.plan.native.functions.sines import cosine, sine
 from runtime.engine.plan.native.writer import Writer, maximum, number
 
 _SHIFT = 12582912.0

@@ -83,7 +83,7 @@ def margins_shared(tasks: list[Task], kept: Collection[Value]) -> list[Task]:
     waiting = [task for task in tasks if isinstance(task, MarginTask)]
     if not waiting:
         return tasks
-    made, read = _times(tasks)
+    made, read = _times(tasks, kept)
     free: dict[Hashable, list[tuple[int, Array]]] = defaultdict(list)
     for task in sorted(waiting, key=lambda task: made.get(task.inputs[0], 0)):
         begin = made.get(task.inputs[0], 0)
@@ -113,8 +113,12 @@ def _holds(memory: Array, margin: Margin) -> bool:
     return prod(margin.shape) <= memory.size <= 2 * prod(margin.shape)
 
 
-def _times(tasks: Sequence[Task]) -> tuple[dict[Value, int], dict[Value, int]]:
-    """The places of the tasks that make and that last read each value, or a view of it."""
+def _times(
+    tasks: Sequence[Task], kept: Collection[Value]
+) -> tuple[dict[Value, int], dict[Value, int]]:
+    """The places of the tasks that make and that last read each value, or a view of it. Results
+    are read after all tasks.
+    """
     roots: dict[Value, Value] = {}
     made: dict[Value, int] = {}
     read: dict[Value, int] = defaultdict(int)
@@ -125,6 +129,8 @@ def _times(tasks: Sequence[Task]) -> tuple[dict[Value, int], dict[Value, int]]:
                 roots[value] = roots.get(task.inputs[0], task.inputs[0])
         for x in task.inputs:
             read[x] = read[roots.get(x, x)] = i
+    for x in kept:
+        read[x] = read[roots.get(x, x)] = len(tasks)
     return made, read
 
 
@@ -138,11 +144,12 @@ def _fits(task: PlainTask) -> bool:
 
 
 class Margin(NamedTuple):
-    """Memory for a slice and zeros around it, and where the slice is."""
+    """Memory for a slice and zeros around it, and where the slice begins and how long it is."""
 
     shape: tuple[int, ...]
     dtype: np.dtype[Any]
     starts: tuple[int, ...]
+    lengths: tuple[int, ...]
 
 
 class MarginTask(Task):
@@ -167,7 +174,7 @@ class MarginTask(Task):
         ]
         ends = tuple(map(max, *after, (0,) * len(source.shape)))
         shape = tuple(b + n + a for b, n, a in zip(starts, source.shape, ends, strict=True))
-        self.margin = Margin(shape, NUMPY[source.dtype], starts)
+        self.margin = Margin(shape, NUMPY[source.dtype], starts, source.shape)
 
     def _starts(self, value: Value) -> tuple[int, ...]:
         index: tuple[slice, ...] = value.attributes["index"]

@@ -152,3 +152,30 @@ def test_what_is_padded_for_its_neighbours_is_computed_within_the_padding() -> N
     plan = Plan([u, trace.xp.matmul(v, trace.xp.permute_dims(v, (1, 0)))], (margins, seen))
     assert sum(isinstance(task, MarginTask) for task in TASKS) == 2, "others want whole rows"
     assert len(plan)
+
+
+def test_memory_serves_no_slice_of_another_length() -> None:
+    """What lies behind a shorter one would be the end of the longer one."""
+    trace = Trace()
+    y = leaf = trace.apply(LEAF, shape=(12,), dtype="float32")
+    for n in (11, 9, 10, 8, 11):
+        first = trace.xp.embed(y[:n] * 0.5, (12,), (slice(0, n),))
+        last = trace.xp.embed(y[12 - n :] * 0.25, (12,), (slice(12 - n, 12),))
+        y = first + last + y * 0.125
+    numbers = {leaf: np.arange(1, 13, dtype=np.float32)}
+    expected = run([y], numbers)
+    found = run([y], numbers, margins, margins_shared, seen)
+    assert sum(isinstance(task, MarginTask) for task in TASKS) == 10
+    np.testing.assert_array_equal(found[0], expected[0])
+
+
+def test_results_that_are_views_of_a_margin_keep_it() -> None:
+    trace = Trace()
+    leaves = [trace.apply(LEAF, shape=(10,), dtype="float32") for _ in range(2)]
+    wide = [trace.xp.embed(x * 2, (12,), (slice(1, 11),)) for x in leaves]
+    outputs = [x[:10] for x in wide]
+    numbers = {leaf: np.full(10, i + 1, np.float32) for i, leaf in enumerate(leaves)}
+    expected = run(outputs, numbers)
+    found = run(outputs, numbers, margins, margins_shared, seen)
+    assert sum(isinstance(task, MarginTask) for task in TASKS) == 2
+    np.testing.assert_array_equal(found, expected)

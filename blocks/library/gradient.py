@@ -11,7 +11,7 @@ from blocks.block import Block, Shape, TreeUse
 from blocks.elementwise import Elementwise
 from blocks.errors import Location, TraceError
 from blocks.limits import MAX_COMPARISONS
-from blocks.path_lists import PathList  # noqa: TC001  # pydantic reads it
+from blocks.path_lists import PathList  # noqa: TC001  # pydantic needs it at run time
 from blocks.paths import Path, effort, matches, path_text
 from blocks.requirements import require_float
 from blocks.trees import Tree, shown, stacked

@@ -7,6 +7,7 @@ element has its terms added in an order of its own, the same whatever the number
 from __future__ import annotations
 
 import math
+from abc import ABC, abstractmethod
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -44,7 +45,7 @@ EACH = 16
 """Multiplications that take as long as what ``jobs`` counts as the work on one element."""
 
 
-class _Few:
+class _Few(ABC):
     """Computes a product of the same operands in any array of the result's shape, whose rows must
     lie contiguously.
     """
@@ -76,8 +77,9 @@ class _Few:
         self._aim(out)
         return partial(self, out) if self._copies else self._job
 
+    @abstractmethod
     def _parts(self) -> list[list[Call]]:
-        raise NotImplementedError  # rows and terms each have their own
+        """The calls, in parts that threads may share."""
 
     def _aim(self, out: Array) -> None:
         self._target = machine.address(out)

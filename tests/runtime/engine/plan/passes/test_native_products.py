@@ -126,7 +126,7 @@ def test_products_are_those_of_numpy(
     product.assert_right(plan, 2)
 
 
-@pytest.mark.skipif(sys.platform != "linux", reason="protects pages as Linux does")
+@pytest.mark.skipif(sys.platform != "linux", reason="calls mprotect of Linux's C library")
 @pytest.mark.parametrize("at_end", [False, True], ids=["start", "end"])
 @pytest.mark.parametrize("packed", [False, True], ids=["there", "packed"])
 @pytest.mark.parametrize("turned", TURNED, ids=["nn", "nt", "tn", "tt"])
@@ -157,7 +157,7 @@ def test_nothing_beyond_an_array_is_touched(
         np.testing.assert_allclose(out, numbers[0] @ numbers[1], rtol=1e-4, atol=1e-4)
 
 
-@pytest.mark.skipif(sys.platform != "linux", reason="protects pages as Linux does")
+@pytest.mark.skipif(sys.platform != "linux", reason="calls mprotect of Linux's C library")
 @pytest.mark.parametrize("at_end", [False, True], ids=["start", "end"])
 @pytest.mark.parametrize("turned", TURNED, ids=["nn", "nt", "tn", "tt"])
 @pytest.mark.parametrize("count", [1, 3])

@@ -34,7 +34,9 @@ def test_a_machine_with_them_calls_each_by_name(monkeypatch: pytest.MonkeyPatch)
     assert avx512.announced(found).endswith(found)
 
 
-@pytest.mark.skipif(machine.lanes() != 16, reason="the instructions of AVX-512 are needed")
+@pytest.mark.skipif(
+    machine.lanes() != 16, reason="compiles for this processor, which lacks AVX-512"
+)
 def test_their_code_takes_the_place_of_the_calls() -> None:
     found = module("tanh", "sigmoid")
     compiled = llvm.parse_assembly(avx512.announced(found))

@@ -24,7 +24,6 @@ from runtime.engine.plan.native import address, compiles
 from runtime.engine.plan.native.rows.column_loops import column_scratch_bytes, compiled_columns
 from runtime.engine.plan.native.rows.row_recipe import Place, RowRecipe
 from runtime.engine.plan.passes.elementwise.exponents import Exponents, for_exponents
-from runtime.engine.plan.passes.elementwise.row_program import Program
 from runtime.engine.plan.passes.elementwise.row_shapes import Lies, lies
 from runtime.engine.plan.passes.elementwise.row_sheets import shared, sheets_of
 from runtime.engine.plan.passes.elementwise.rowwise import FOLDS, RowwiseTask
@@ -184,22 +183,10 @@ class ColumnwiseTask(RowwiseTask):
             Place(i, int(x.strides[-1] > 0), depth=x.strides[-2] // x.itemsize)
             for i, x in enumerate(whole)
         ]
-        program, results = self.program(whole, places, exponents)
-        return program.recipe(columns, results, (), ())._replace(parts=levels)
-
-    def program(
-        self, whole: Sequence[Array], places: Sequence[Place], exponents: Exponents
-    ) -> tuple[Program, tuple[tuple[int, Place], ...]]:
-        """The operations, and what is written where."""
-        program = Program()
-        numbers = {
-            x: program.read(array.dtype.name, place)
-            for x, array, place in zip(self.inputs, whole, places, strict=False)
-        }
-        for task in self.tasks:
-            numbers[task.value] = self.put(program, task, numbers, exponents)
+        program, numbers = self.program(whole, places, exponents)
         written = [numbers[x] for x in self.results]
-        return program, tuple(zip(written, places[len(self.inputs) :], strict=True))
+        results = tuple(zip(written, places[len(self.inputs) :], strict=True))
+        return program.recipe(columns, results, (), ())._replace(parts=levels)
 
 
 def _blocks(shape: Shape, axis: int) -> list[tuple[int, int, int]]:

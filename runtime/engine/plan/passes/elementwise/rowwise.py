@@ -334,13 +334,7 @@ class RowwiseTask(TiledTask):
         places = [
             Place(i, int(x is Lies.ALONG), by_part=x is Lies.BY_PART) for i, x in enumerate(how)
         ]
-        program = Program()
-        numbers = {
-            x: program.read(array.dtype.name, place)
-            for x, array, place in zip(self.inputs, whole, places, strict=False)
-        }
-        for task in self.tasks:
-            numbers[task.value] = self.put(program, task, numbers, exponents)
+        program, numbers = self.program(whole, places, exponents)
         added = tuple(numbers[f.source] for f in self.folds if isinstance(f, ColumnSum))
         totals = [
             program.total(numbers[f.source], f.squares, f.source.shape == self.shape)
@@ -358,6 +352,19 @@ class RowwiseTask(TiledTask):
             parts = self.shape[-self.axes]
             return recipe._replace(parts=parts, by_part=frozenset(by_part))
         return recipe
+
+    def program(
+        self, whole: Sequence[Array], places: Sequence[Place], exponents: Exponents
+    ) -> tuple[Program, dict[Value, int]]:
+        """The operations of the tasks, and the numbers of all values."""
+        program = Program()
+        numbers = {
+            x: program.read(array.dtype.name, place)
+            for x, array, place in zip(self.inputs, whole, places, strict=False)
+        }
+        for task in self.tasks:
+            numbers[task.value] = self.put(program, task, numbers, exponents)
+        return program, numbers
 
     def put(
         self,

@@ -9,7 +9,9 @@ level of detail, and NodeGraphQt where it is installed. Each is measured in a pr
 which is given ``--limit`` seconds; a measurement that its system has no time left for shows a dash.
 
 A *zoom step* is one of the wheel between 50 and 100 %; *drop one* is the release of a block that
-was dragged, an edit that can be undone.
+was dragged, an edit that can be undone; *add one* a drop of a block from the palette, *connect* the
+release of a wire that was drawn to an input, *delete one* the key, all without the results that
+follow.
 *open* reads the file, checks it, and ends with the first frame, in all threads. *memory* is what
 the process has grown by since the empty window was shown. *save* and *load* are the file alone;
 of the others, *load* is the parsing of a file of their own.

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 from unittest.mock import patch
 
+import numpy as np
 from PySide6.QtCore import QPoint, QPointF, QRectF, QSettings, Qt, QThread
 from PySide6.QtGui import QColor, QPainter, QPainterPath, QPen, QUndoCommand, QUndoStack
 from PySide6.QtTest import QTest
@@ -25,18 +26,22 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
+from app.canvas.input.entry.candidates import type_candidate
 from app.canvas.scene.camera import Camera
 from app.evaluation.evaluator import Evaluator, Result, evaluate
+from app.services.garbage import GarbageCollector
 from app.services.settings import Settings
 from app.shell.windows import Windows
-from runtime.diagram import Diagram, load, save
+from runtime.diagram import Diagram, Point, load, save
 from tests.benchmarks.diagrams import ROWS, Drawing, result_of
 
 Act = Callable[[], object]
 SIZE = (1600, 1000)
 DROP, ZOOM = "drop one", "zoom step"
-MOVE, UNDO, SAVE, LOAD = "select all and move", "undo of delete all", "save", "load"
-ONCE = frozenset({DROP, MOVE, UNDO, SAVE, LOAD})
+ADD, CONNECT, DELETE, BACK = "add one", "connect", "delete one", "undo of delete one"
+SELECT, MOVE, UNDO = "select all", "select all and move", "undo of delete all"
+SAVE, LOAD = "save", "load"
+ONCE = frozenset({DROP, ADD, CONNECT, DELETE, BACK, SELECT, MOVE, UNDO, SAVE, LOAD})
 COLOURS = [Qt.GlobalColor.gray] * 8 + [Qt.GlobalColor.red, Qt.GlobalColor.lightGray]
 """By state."""
 GRABBED = ROWS + 5
@@ -71,8 +76,9 @@ class Gradwire:
 
     def __init__(self) -> None:
         self._application = QApplication.instance() or QApplication([])
+        self._garbage = GarbageCollector()
         self._folder = tempfile.TemporaryDirectory()
-        self._results: dict[int, list[Result]] = {}
+        self._results: dict[tuple[int, int], list[Result]] = {}
         store = QSettings(f"{self._folder.name}/settings.ini", QSettings.Format.IniFormat)
         with patch("app.shell.parts.Evaluator", partial(Evaluator, self._read)):
             self._window = Windows(Settings(store)).new()
@@ -99,6 +105,11 @@ class Gradwire:
             ZOOM: self._zoom,
             "drag one": self._drag,
             DROP: self._drop,
+            ADD: self._add,
+            CONNECT: self._connect,
+            DELETE: self._delete,
+            BACK: self._undo_delete,
+            SELECT: lambda: frames(self._canvas.select_all, lambda: self._canvas.select(())),
             "recolour all": self._recolour,
             MOVE: self._move_all,
             UNDO: self._undo,
@@ -108,10 +119,17 @@ class Gradwire:
 
     def _read(self, diagram: Diagram, superseded: object) -> Result:
         QThread.msleep(100)  # a run takes its time, and its result comes after the frame
-        known = self._results.setdefault(
-            len(diagram.main.blocks), [result_of(diagram), result_of(diagram, 1)]
-        )
-        return known[0]
+        return self._two_results(diagram)[0]
+
+    def _two_results(self, diagram: Diagram) -> list[Result]:
+        """The results of a diagram, which are those of another one of its size."""
+        size = len(diagram.main.blocks), len(diagram.main.wires)
+        if size not in self._results:
+            self._results[size] = self._computed(diagram)
+        return self._results[size]
+
+    def _computed(self, diagram: Diagram) -> list[Result]:
+        return [result_of(diagram), result_of(diagram, 1)]
 
     def _settle(self) -> None:
         for _ in range(2000):
@@ -175,10 +193,73 @@ class Gradwire:
             lambda: QTest.mouseRelease(canvas, Qt.MouseButton.LeftButton, pos=place), drag
         )
 
+    def _add(self) -> Iterator[Act]:
+        """A block from the palette is dropped where there is room."""
+        new, at = type_candidate("Tanh"), Point(20.0, -80.0)
+        return self._edits(lambda: self._canvas.add(new, at), self._start_over)
+
+    def _connect(self) -> Iterator[Act]:
+        """Releases of a wire that was drawn from one port to another."""
+        canvas, start, end = self._canvas, QPoint(), QPoint()
+
+        def draw() -> None:
+            nonlocal start, end
+            self._start_over()
+            scene = canvas.view.scene
+            wire = int(scene.wires_of(np.array([GRABBED]))[0])
+            ports = scene.port_points(scene.wire_ports[wire])
+            places = canvas.view.camera.to_widget(ports).astype(int).tolist()
+            start, end = (QPoint(*place) for place in places)
+            canvas.select_wire(scene.wire_keys[wire])
+            canvas.delete_selection()
+            canvas.select_wire(None)
+            self._settle()
+            QTest.mousePress(canvas, Qt.MouseButton.LeftButton, pos=start)
+            for step in (0.5, 1.0):
+                QTest.mouseMove(canvas, start + (end - start) * step)
+                turn()
+
+        return self._edits(
+            lambda: QTest.mouseRelease(canvas, Qt.MouseButton.LeftButton, pos=end), draw
+        )
+
+    def _delete(self) -> Iterator[Act]:
+        def select() -> None:
+            self._start_over()
+            self._canvas.select([f"b{GRABBED}"])
+            self._settle()
+
+        return self._edits(self._canvas.delete_selection, select)
+
+    def _undo_delete(self) -> Iterator[Act]:
+        def delete() -> None:
+            self._start_over()
+            self._canvas.select([f"b{GRABBED}"])
+            self._canvas.delete_selection()
+            self._settle()
+
+        return self._edits(self._window.document.undo_stack.undo, delete)
+
+    def _edits(self, act: Act, before: Act) -> Iterator[Act]:
+        """Frames of an act that changes the diagram."""
+
+        def edit() -> None:
+            known = self._window.document.diagram
+            act()
+            assert self._window.document.diagram is not known
+
+        return frames(edit, before)
+
+    def _start_over(self) -> None:
+        """Undo all edits."""
+        self._window.document.jump(0)
+        self._canvas.set_camera(Camera(1.0, -50.0, -50.0))
+        self._settle()
+
     def _recolour(self) -> Iterator[Act]:
         self._canvas.zoom_to_fit()
         self._settle()
-        results, turns = self._results[len(self._canvas.view.scene.names)], count()
+        results, turns = self._two_results(self._window.document.diagram), count()
         changed = self._window.evaluator.resultChanged
         return frames(lambda: changed.emit(results[next(turns) % 2]))
 
@@ -199,14 +280,12 @@ class Gradwire:
 
 
 class RealGradwire(Gradwire):
-    """The same window with the results of a run, computed before it is measured."""
+    """The same window with the results of runs, the first before anything is measured."""
 
-    def prepare(self, drawing: Drawing) -> None:
-        real = evaluate(drawing.diagram)
+    def _computed(self, diagram: Diagram) -> list[Result]:
+        real = evaluate(diagram)
         assert real is not None and not real.error
-        again = replace(real, values=dict(real.values))
-        self._results[len(drawing.diagram.main.blocks)] = [real, again]
-        super().prepare(drawing)
+        return [real, replace(real, values=dict(real.values))]
 
 
 class _Block(QGraphicsItem):

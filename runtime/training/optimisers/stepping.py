@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from inspect import Parameter, Signature
 from typing import Any, ClassVar, NamedTuple
 
@@ -27,6 +27,7 @@ from runtime.diagram.training import (
     SGDMethod,
 )
 from runtime.engine.plan.sparse.sparse_rows import SparseRows
+from runtime.training.optimisers.arithmetic import CHUNK
 from runtime.training.optimisers.methods import arithmetic_of
 
 Array = NDArray[Any]
@@ -38,7 +39,7 @@ class _Form(NamedTuple):
 
 
 class _Run(NamedTuple):
-    """Variables side by side that have had the same number of updates."""
+    """Variables side by side that have had the same number of updates: small ones, or one."""
 
     dtype: np.dtype[Any]
     names: tuple[str, ...]
@@ -119,10 +120,7 @@ class MethodOptimiser:
         moved = {name: self._moved(name, values[name], rows) for name, rows in tables.items()}
         for dtype, names, start, stop in self._runs:
             flat = np.concatenate([values[name].reshape(-1) for name in names])
-            gradient = np.empty_like(flat)
-            for name in names:
-                at, end = self._places[name]
-                gradient[at - start : end - start] = np.asarray(given[name]).reshape(-1)
+            gradient = _side_by_side([np.asarray(given[name], dtype) for name in names])
             count = self._counts[names[0]] + 1
             slots = {slot: array[start:stop] for slot, array in self._slots[dtype].items()}
             self._move(flat, gradient, slots, count)
@@ -213,6 +211,7 @@ class MethodOptimiser:
                     last is not None
                     and last.dtype == dtype
                     and last.stop == at
+                    and max(last.stop - last.start, end - at) <= CHUNK
                     and self._counts[last.names[0]] == self._counts[name]
                 ):
                     runs[-1] = last._replace(names=(*last.names, name), stop=end)
@@ -239,6 +238,12 @@ class MethodOptimiser:
         except ValidationError as error:
             first = error.errors(include_url=False)[0]
             raise _wrong(called, str(first["loc"][0]), given, expected_text(first)) from None
+
+
+def _side_by_side(arrays: Sequence[Array]) -> Array:
+    """The elements of all, which are only read."""
+    flat = [x.reshape(-1) for x in arrays]
+    return flat[0] if len(flat) == 1 else np.concatenate(flat)
 
 
 def _wrong(called: str, name: str, given: Mapping[str, Any], expected: str) -> RunError:

@@ -214,7 +214,9 @@ class AskedGradients(Asked):
         elif self._taken == self.version:
             leaves = self._leaves
         else:
-            leaves = self._leaves = self.executor.snapshot(self.program, feeds, self._late)
+            leaves = self._leaves = self.executor.snapshot(
+                self.program, feeds, self._late, self._leaves, self._taken
+            )
             self._taken = self.version
         kept = {head: seed.copy() for head, seed in seeds.items()} if seeds else seeds
         return Again(self, leaves, kept, step)

@@ -137,13 +137,23 @@ class Executor:
         return missing
 
     def snapshot(
-        self, program: Program, feeds: Mapping[str, Array], every: bool
+        self,
+        program: Program,
+        feeds: Mapping[str, Array],
+        every: bool,
+        before: Mapping[str, Array] | None = None,
+        since: int = 0,
     ) -> dict[str, Array]:
         """What leaves are bound to now, by path; raises FeedError if ``every`` one needs a value
-        and one has none.
+        and one has none. ``before`` is what they were bound to at the version ``since``.
         """
-        found = {}
-        for path, leaf in program.leaves.items():
+        found: dict[str, Array] = {}
+        leaves: Mapping[str, Leaf] = program.leaves
+        changed = self._store.changed_since(since) if before else None
+        if changed is not None:
+            found |= before or {}
+            leaves = {path: leaves[path] for path in changed if path in leaves}
+        for path, leaf in leaves.items():
             array = feeds.get(path)
             if array is None:
                 array = self._store.value(path, leaf)
@@ -151,6 +161,8 @@ class Executor:
                 found[path] = array
             elif every:
                 raise _unfed(program, path, leaf.value)
+            else:
+                found.pop(path, None)
         return found
 
     def _report_unfed(self, program: Program, path: str, value: Value) -> None:

@@ -97,6 +97,25 @@ def test_what_is_read_late_is_what_was_run(fast: bool) -> None:
     assert all(map(same, runs, wanted))
 
 
+def test_what_is_read_late_has_what_was_set_before_the_run_and_what_stayed() -> None:
+    late, at_once = Session(seed()), Session(seed())
+    runs, wanted = [], []
+    for sets in ({}, {"a": [[5, 6]]}, {"b": [[7, 8]]}, {}, {"a": [[1, 0]], "b": [[0, 2]]}):
+        for name, value in sets.items():
+            late.set(name, value)
+            at_once.set(name, value)
+        runs.append(late.backward())
+        wanted.append(at_once.backward(contributions=True))
+    late.update(apply(late.diagram, SetParameters("a", {"value": [[9.0, 9.0]]})).after)
+    late.set("b", [[3, 3]])
+    at_once.update(late.diagram)
+    at_once.set("b", [[3, 3]])
+    runs.append(late.backward())
+    wanted.append(at_once.backward(contributions=True))
+    assert all(map(same, runs, wanted))
+    assert [run.values["plus.out"].tolist() for run in runs[2:4]] == [[[26, 30]]] * 2
+
+
 def test_seeds_and_batches_of_the_run_count() -> None:
     session = Session(network())
     seeds = {"guess.out": np.ones((8, 2), np.float32)}

@@ -1,9 +1,9 @@
-"""Results of machine code in memory that is the caller's from then on: they need no copy."""
+"""Results of regions in memory that is the caller's from then on: they need no copy."""
 
 from __future__ import annotations
 
 from collections import ChainMap
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any, cast
 
@@ -15,6 +15,7 @@ from runtime.engine.plan.memory import allocate
 from runtime.engine.plan.native import address
 
 if TYPE_CHECKING:
+    from blocks.block import Shape
     from runtime.calculus import Value
     from runtime.engine.plan.tasks import Arrays, FreshMemory, Step
 
@@ -75,3 +76,32 @@ class Placed:
     def end(self, out: Array) -> None:
         """Machine code has written to this memory."""
         self._memory.keep(out)
+
+
+class Renewed:
+    """One result of a region that is computed tile by tile, in new memory in each run; the tiles
+    are cut from it in this shape.
+    """
+
+    def __init__(self, memory: FreshMemory, shape: Shape) -> None:
+        self._memory = memory
+        self._shape = shape
+        self._out: Array | None = None
+        self._whole: Array | None = None
+
+    def begin(self) -> None:
+        """Take new memory."""
+        self._out = self._whole = None  # a run that failed may have left them
+        self._out = self._memory.renew()
+        self._whole = self._out.reshape(self._shape)
+
+    def fill(self, place: Any, fill: Callable[[Array], object]) -> None:
+        """Compute one tile."""
+        assert self._whole is not None, "the run has begun"
+        fill(self._whole[place])
+
+    def end(self) -> None:
+        """Every tile is computed."""
+        assert self._out is not None, "the run has begun"
+        self._memory.keep(self._out)
+        self._out = self._whole = None

@@ -22,7 +22,7 @@ from runtime.calculus.kernels.transposing import is_transposed
 from runtime.engine.norms import RMS, SUM_OF_SQUARES, rms, sum_of_squares
 from runtime.engine.plan import threads
 from runtime.engine.plan.copies.transposed import copying
-from runtime.engine.plan.passes.elementwise.giving import Given
+from runtime.engine.plan.passes.elementwise.giving import Given, Renewed
 from runtime.engine.plan.passes.regions import (
     Region,
     delayed,
@@ -177,7 +177,7 @@ class TiledTask(Task):
     """A region of elementwise tasks of one shape, and folds of some of its values."""
 
     is_compiled = False
-    """Whether its results may lie in other memory in each run."""
+    """Whether it is machine code, which may read a result again that it has given away."""
 
     def __init__(
         self, tasks: Sequence[PlainTask], values: Sequence[Value], folds: Sequence[Fold]
@@ -187,7 +187,10 @@ class TiledTask(Task):
         self.results = values
         self.values = [*values, *(fold.task.value for fold in folds)]
         self.given = Given({})
-        self.givable = values if self.is_compiled else ()
+        self.fresh: Mapping[Value, FreshMemory] = {}
+        """Results of tiles that are given away."""
+        read = {x for task in tasks for x in task.inputs} | {fold.source for fold in folds}
+        self.givable = [x for x in values if self.is_compiled or x not in read]
         made = {task.value for task in tasks}
         self.inputs = list(dict.fromkeys(x for t in tasks for x in t.inputs if x not in made))
 
@@ -198,7 +201,10 @@ class TiledTask(Task):
 
     def give(self, memory: Mapping[Value, FreshMemory]) -> None:
         """Leave some ``givable`` values in this memory, and no longer in the plan's."""
-        self.given = Given(memory)
+        if self.is_compiled:
+            self.given = Given(memory)
+        else:
+            self.fresh = memory
         self.values = [x for x in self.values if x not in memory]
 
     @property
@@ -214,7 +220,7 @@ class TiledTask(Task):
         """
         shape = self.tasks[0].value.shape
         copies, straight = self.straightened(arrays)
-        whole = {x: _cut(straight[x], shape) for x in (*self.inputs, *self.results)}
+        whole = {x: _cut(array, shape) for x, array in straight.items()}
         flat = not any(fold.keeps_axes for fold in self.folds) and all(
             _is_scalar(a) or (a.shape == shape and a.flags.c_contiguous) for a in whole.values()
         )
@@ -224,6 +230,7 @@ class TiledTask(Task):
         rows = max(1, TILE // max(1, prod(shape[1:])))
         starts = range(0, shape[0], rows)
         parts = [fold.room(len(starts)) for fold in self.folds]
+        renewed = {x: Renewed(memory, shape) for x, memory in self.fresh.items()}
         shares: list[list[Step]] = []
         for number, start in enumerate(starts):
             if number * threads.count() >= len(shares) * len(starts):
@@ -234,16 +241,24 @@ class TiledTask(Task):
             tile = {x: a[start:stop] if _spans(a, shape) else a for x, a in whole.items()}
             tile |= {x: a[: stop - start] for x, a in scratch.items()}
             for task in self.tasks:
-                calls += task.bind(tile)
+                if task.value in renewed:
+                    fill = task.filling(tile)
+                    calls.append(partial(renewed[task.value].fill, slice(start, stop), fill))
+                else:
+                    calls += task.bind(tile)
             for fold, part in zip(self.folds, parts, strict=True):
                 calls.append(partial(fold.take, tile[fold.source], part, number))
         ends = [fold.end(arrays, part) for fold, part in zip(self.folds, parts, strict=True)]
 
         def run() -> None:
+            for result in renewed.values():
+                result.begin()
             if len(shares) == 1:
                 _go(shares[0])
             else:
                 threads.together([partial(_go, calls) for calls in shares])
+            for result in renewed.values():
+                result.end()
             for end in ends:
                 end()
 
@@ -252,7 +267,8 @@ class TiledTask(Task):
     def straightened(self, arrays: Arrays) -> tuple[list[Step], Arrays]:
         """The arrays with copies of transposed inputs, and the steps that make these."""
         steps: list[Step] = []
-        found = {x: arrays[x] for x in (*self.inputs, *self.results)}
+        ours = [x for x in self.results if x not in self.fresh]
+        found = {x: arrays[x] for x in (*self.inputs, *ours)}
         for x in self.inputs:
             if is_transposed(arrays[x]):
                 found[x] = np.empty(x.shape, arrays[x].dtype)

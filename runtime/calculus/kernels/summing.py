@@ -1,11 +1,17 @@
-"""Sums along one axis of which numpy would add only a few numbers at a time."""
+"""Sums of which numpy would add only a few numbers at a time.
+
+The library of matrix products multiplies a row by ones, which adds it up, two to five times as fast
+as numpy. Rows and columns are multiplied in parts: so errors are no larger than numpy's, a row has
+the same bits among any others, and no part is worth several threads, which might share it in
+another way each time.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import partial
+from functools import lru_cache, partial
 from math import prod
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -23,6 +29,17 @@ FEWEST = 8
 
 LARGE = 1 << 13
 
+ROW, ROW_PART = 32, 512
+"""Lengths of rows that are multiplied by ones, and of the parts of long ones: in large arrays."""
+
+COLUMN, WIDEST, COLUMN_PART = 8, 256, 9 << 10
+"""Lengths of columns that are, how many may be side by side, and elements of their parts."""
+
+_KNOWN = 1 << 12
+"""Shapes of which is remembered how they are summed."""
+
+_DTYPES = (np.dtype(np.float32), np.dtype(np.float64))
+
 WIDE = 16
 """Elements behind an axis from which running sums are added level by level,"""
 
@@ -32,30 +49,76 @@ LEVEL = 256
 
 def total(x: Any, axes: tuple[int, ...], dtype: Any) -> Any:
     """``Σ x`` over axes that stay with length 1, added in ``dtype``."""
-    if adds_halves(x.shape, axes):
+    if _adds_halves(x.shape, axes):
         return _halves(x, axes[0], dtype)
     if _is_sliced(x, axes):
         return _slices(x, dtype)
+    if x.dtype == dtype and (product := _product(x, axes)) is not None:
+        last = np.empty(product.last, dtype)
+        _multiply(x.reshape(product.whole), last)
+        return np.add.reduce(last, axis=product.before, keepdims=True) if product.before else last
     return np.add.reduce(x, axis=axes, keepdims=True, dtype=dtype)
 
 
 def bound_total(x: Any, axes: tuple[int, ...], out: Any) -> Callable[[], object] | None:
     """A call that leaves ``total`` of x, added in its own dtype, in ``out``, for arrays that stay
-    where they are; None if it takes more than one call, or may add in another order.
+    where they are; None if it takes more than one call.
     """
     in_order = x.flags.c_contiguous and out.flags.c_contiguous and x.dtype == out.dtype
-    if not in_order or x.dtype == np.float16 or adds_halves(x.shape, axes) or _is_sliced(x, axes):
+    if not in_order or x.dtype == np.float16 or _adds_halves(x.shape, axes) or _is_sliced(x, axes):
         return None
+    if (product := _product(x, axes)) is not None:
+        whole = x.reshape(product.whole)
+        if not product.before:
+            return partial(_multiply, whole, out)
+        return partial(_multiply_and_add, whole, np.empty(product.last, x.dtype), product, out)
     return partial(np.add.reduce, x, axes, x.dtype, out, True)
 
 
-def adds_halves(shape: tuple[int, ...], axes: tuple[int, ...]) -> bool:
-    """Whether one half of an axis is added to the other: in another order than numpy's, so that
-    sums that are stacked might have other bits.
+def has_order_of_its_own(shape: tuple[int, ...], axes: tuple[int, ...]) -> bool:
+    """Whether a sum may be added in another order than numpy's: so that sums that are stacked might
+    have other bits.
     """
+    return _adds_halves(shape, axes) or _multiplied(shape, axes) is not None
+
+
+@lru_cache(_KNOWN)
+def _adds_halves(shape: tuple[int, ...], axes: tuple[int, ...]) -> bool:
+    """Whether one half of an axis is added to the other."""
     if len(axes) != 1 or shape[axes[0]] < FEWEST or prod(shape) < LARGE:
         return False
     return 1 < prod(shape[axes[0] + 1 :]) <= NARROW
+
+
+class _Product(NamedTuple):
+    """How the last of the axes that are summed are added by a product."""
+
+    whole: tuple[int, int, int]
+    """Places, the elements that are added, and those behind;"""
+
+    last: tuple[int, ...]
+    """the shape once they are added;"""
+
+    before: tuple[int, ...]
+    """and the axes that are added up then."""
+
+
+@lru_cache(_KNOWN)
+def _multiplied(shape: tuple[int, ...], axes: tuple[int, ...]) -> _Product | None:
+    """How sums are products with ones; None if they are not."""
+    summed = [axis for axis in sorted(axes) if shape[axis] > 1]
+    if not summed or prod(shape) < LARGE:
+        return None
+    first, end = summed[-1], summed[-1] + 1
+    while first and (first - 1 in axes or shape[first - 1] == 1):
+        first -= 1
+    length, behind = prod(shape[first:end]), prod(shape[end:])
+    fits = length >= ROW if behind == 1 else length >= COLUMN and NARROW < behind <= WIDEST
+    if not fits:
+        return None
+    last = (*shape[:first], *(1 if i in axes else shape[i] for i in range(first, len(shape))))
+    before = tuple(axis for axis in summed if axis < first)
+    return _Product((prod(shape[:first]), length, behind), last, before)
 
 
 def accumulate(x: Any, out: Any, axis: int) -> None:
@@ -68,6 +131,63 @@ def accumulate(x: Any, out: Any, axis: int) -> None:
     np.copyto(sums[0], levels[0])
     for i in range(1, len(levels)):
         np.add(sums[i - 1], levels[i], sums[i])
+
+
+def _product(x: Any, axes: tuple[int, ...]) -> _Product | None:
+    """How the sums of an array are products; None if they are not."""
+    if x.dtype not in _DTYPES or not x.flags.c_contiguous:
+        return None
+    return _multiplied(x.shape, axes)
+
+
+@lru_cache(256)
+def _ones(length: int, dtype: Any) -> Any:
+    ones = np.ones((1, length), dtype)
+    ones.flags.writeable = False
+    return ones
+
+
+def _multiply_and_add(x: Any, last: Any, product: _Product, out: Any) -> None:
+    _multiply(x, last)
+    np.add.reduce(last, axis=product.before, out=out, keepdims=True)
+
+
+def _multiply(x: Any, out: Any) -> None:
+    """The sums along the middle axis in ``out``, as products with ones."""
+    places, _, behind = x.shape
+    if behind > 1:
+        _columns(x, out.reshape(places, 1, behind))
+    else:
+        _rows(x.reshape(places, -1), out.reshape(places))
+
+
+def _rows(x: Any, out: Any) -> None:
+    """The sum of each row; of long rows, of each part."""
+    count, length = x.shape
+    if length <= 2 * ROW_PART:
+        np.matmul(x[:, None, :], _ones(length, x.dtype).T, out[:, None, None])
+        return
+    parts = length // ROW_PART
+    whole = x[:, : parts * ROW_PART].reshape(count, parts, 1, ROW_PART)
+    sums = np.matmul(whole, _ones(ROW_PART, x.dtype).T).reshape(count, parts)
+    np.add.reduce(sums, 1, None, out)
+    if rest := length % ROW_PART:
+        np.add(out, np.add.reduce(x[:, -rest:], 1), out)
+
+
+def _columns(x: Any, out: Any) -> None:
+    """The sums along the middle axis; of long columns, of each part."""
+    places, length, behind = x.shape
+    most = COLUMN_PART // behind
+    if length <= most:
+        np.matmul(_ones(length, x.dtype), x, out)
+        return
+    each = next((n for n in range(most, most // 2, -1) if length % n == 0), most)
+    parts = length // each
+    whole = x[:, : parts * each].reshape(places, parts, each, behind)
+    np.add.reduce(np.matmul(_ones(each, x.dtype), whole), 1, None, out)
+    if rest := length % each:
+        np.add(out, np.add.reduce(x[:, -rest:], axis=1, keepdims=True), out)
 
 
 def _is_sliced(x: Any, axes: tuple[int, ...]) -> bool:

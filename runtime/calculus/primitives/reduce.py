@@ -89,8 +89,10 @@ def _in_blocks(kernel: Callable[..., None]) -> Callable[..., None]:
         if not axis or len(x) <= each:
             kernel(x, out=out, axis=axis)
             return
-        for start in range(0, len(x), each):
-            kernel(x[start : start + each], out=out[start : start + each], axis=axis)
+        count = math.ceil(len(x) / each)
+        for i in range(count):  # of almost the same size: sums of few are added in another order
+            block = slice(i * len(x) // count, (i + 1) * len(x) // count)
+            kernel(x[block], out=out[block], axis=axis)
 
     return call
 

@@ -257,11 +257,69 @@ def test_short_rows_are_added_in_the_order_of_numpy(dtype: str, length: int) -> 
 @pytest.mark.parametrize("length", [8, 9, 100, 127])
 def test_axes_before_a_narrow_one_are_added_half_to_half(length: int) -> None:
     x = np.random.default_rng(0).standard_normal((300, length, 4)).astype(np.float32)
-    assert summing.adds_halves(x.shape, (1,))
+    assert summing.has_order_of_its_own(x.shape, (1,))
     found = summing.total(x, (1,), x.dtype)
     np.testing.assert_allclose(found, x.sum(1, dtype=float, keepdims=True), atol=1e-4)
     turned = np.asfortranarray(x)
     np.testing.assert_array_equal(summing.total(turned, (1,), x.dtype), found)
+
+
+PRODUCTS = [
+    ((300, 40), (1,)), ((3, 70, 513), (2,)), ((9, 1024), (1,)), ((9, 1025), (1,)),
+    ((5, 3001), (1,)), ((20_001,), (0,)), ((4, 1, 60, 50), (2, 3)), ((9, 8, 20, 20), (0, 2, 3)),
+    ((50, 200), (0,)), ((512, 128), (0,)), ((521, 100), (0,)), ((2, 4, 900, 17), (0, 2)),
+    ((30, 20, 256), (0, 1)), ((7, 3, 5, 400), (0, 3)),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize(("shape", "axes"), PRODUCTS, ids=str)
+def test_sums_as_products_with_ones_are_as_near_as_those_of_numpy(
+    shape: tuple[int, ...], axes: tuple[int, ...], dtype: str
+) -> None:
+    assert summing.has_order_of_its_own(shape, axes)
+    x = np.random.default_rng(0).random(shape).astype(dtype)
+    exact = x.sum(axes, dtype=np.longdouble, keepdims=True)
+    found = summing.total(x, axes, x.dtype)
+    assert (found.dtype, found.shape) == (x.dtype, exact.shape)
+    near, plain = (np.abs(sums - exact).max() for sums in (found, x.sum(axes, keepdims=True)))
+    assert near <= max(plain, 8 * np.finfo(dtype).eps * np.abs(exact).max())
+    out = np.empty_like(found)
+    call = summing.bound_total(x, axes, out)
+    assert call is not None
+    call()
+    np.testing.assert_array_equal(out, found)
+
+
+def test_sums_as_products_know_infinity_and_nan() -> None:
+    x = np.ones((300, 64), np.float32)
+    x[0, 3], x[1, 3], x[2, 3:5] = np.inf, np.nan, (np.inf, -np.inf)
+    with np.errstate(invalid="ignore"):
+        np.testing.assert_array_equal(summing.total(x, (1,), x.dtype), x.sum(1, keepdims=True))
+        np.testing.assert_array_equal(summing.total(x, (0,), x.dtype), x.sum(0, keepdims=True))
+
+
+@pytest.mark.parametrize("length", [32, 77, 1024, 1100])
+def test_a_row_has_the_same_sum_among_any_others(length: int) -> None:
+    x = np.random.default_rng(0).standard_normal((600, length)).astype(np.float32)
+    whole = summing.total(x, (1,), x.dtype)
+    for rows in (slice(0, 300), slice(7, 307), slice(300, 600)):
+        np.testing.assert_array_equal(summing.total(x[rows], (1,), x.dtype), whole[rows])
+
+
+@pytest.mark.parametrize(
+    ("shape", "axes"),
+    [((400, 40), (0,)), ((300, 33), (1,)), ((4, 3000), (0,)), ((300, 300), (1,))],
+    ids=str,
+)
+def test_sums_of_what_lies_in_another_order_or_counts_are_those_of_numpy(
+    shape: tuple[int, ...], axes: tuple[int, ...]
+) -> None:
+    for x in (_numbers(shape[::-1], "float32", 1).T, _numbers(shape, "int64", 1)):
+        with np.errstate(all="ignore"):
+            expected = np.add.reduce(x, axis=axes, keepdims=True)
+            found = summing.total(x, axes, x.dtype)
+        np.testing.assert_array_equal(found, expected)
 
 
 @pytest.mark.parametrize("shape", [(256, 256), (2, 300, 257), (2, 1, 8, 8192)])
@@ -295,10 +353,10 @@ def test_rows_of_images_are_one_axis_where_channels_go_last(
 def test_softmaxes_in_blocks_have_the_bits_of_the_whole(
     kernel: Any, axis: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    x = np.random.default_rng(0).standard_normal((7, 30, 40)).astype(np.float32)
+    x = np.random.default_rng(0).standard_normal((13, 100, 40)).astype(np.float32)
     whole, found = np.empty_like(x), np.empty_like(x)
     kernel(x, out=whole, axis=axis)
-    monkeypatch.setattr(reduce, "_BLOCK", 3000)
+    monkeypatch.setattr(reduce, "_BLOCK", 5 * 4000)
     kernel(x, out=found, axis=axis)
     np.testing.assert_array_equal(found, whole)
 

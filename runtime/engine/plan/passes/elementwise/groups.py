@@ -12,7 +12,7 @@ from collections.abc import Collection, Hashable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
-from runtime.calculus.kernels.summing import adds_halves
+from runtime.calculus.kernels.summing import has_order_of_its_own
 from runtime.engine.plan.passes.elementwise.stacks import are_contiguous, in_order, stacked_values
 from runtime.engine.plan.simplify import attribute_key
 from runtime.engine.plan.tasks import PlainTask, Step, Task
@@ -147,7 +147,9 @@ class GroupTask(Task):
             if first.primitive.name == "sum" and (
                 not in_order(whole)
                 or not are_contiguous(self.inputs, arrays)
-                or adds_halves(whole.shape, tuple(axis + 1 for axis in first.attributes["axes"]))
+                or has_order_of_its_own(
+                    whole.shape, tuple(axis + 1 for axis in first.attributes["axes"])
+                )
             ):
                 return [step for task in self.tasks for step in task.bind(arrays)]
             lacking = rank + 1 - whole.ndim

@@ -14,13 +14,17 @@ if TYPE_CHECKING:
     from app.canvas.state.lanes import Lanes
     from app.canvas.state.view_state import ViewState
 
+_SMALL = 0.01
+"""Share of a widget for which no picture is made."""
+
 
 class Ground:
     """The picture of frames and wires. It is made when they stay the same for two frames.
 
-    So a page that is panned or zoomed, where it changes with every frame, costs nothing more.
-    When only lanes change, as with a number that is dragged, it is made at once: most numbers
-    that follow change no lane, and would have the same wires drawn a second time.
+    So a page that is panned or zoomed, where it changes with every frame, costs nothing more. When
+    only lanes change, as with a number that is dragged, it is made at once: most numbers that
+    follow change no lane, and would have the same wires drawn a second time. A small part that is
+    painted, as under the mini-map after an edit, is drawn without it, which takes far less.
     """
 
     def __init__(self) -> None:
@@ -39,14 +43,19 @@ class Ground:
         painter: QPainter,
         view: ViewState,
         area: QRectF,
+        share: float,
         draw: Callable[[QPainter, QRectF], None],
     ) -> None:
-        """Paint ``area``: from the picture if there is one, or else by ``draw``."""
+        """Paint ``area``: from the picture if there is one, or else by ``draw``.
+
+        ``share`` is how much of the widget is painted in it.
+        """
         key = ground_key(view)
         before, self._key = self._key, key
         if key != before:
             self._picture = None
-        if before is None or key.rest != before.rest:
+        is_new = before is None or key.rest != before.rest
+        if is_new or (self._picture is None and share < _SMALL):
             draw(painter, area)
             return
         if self._picture is None:

@@ -53,6 +53,8 @@ class Kept:
         """Whether all in view is painted."""
         self._shown: Shown | None = None
         self._size = 0.0, 0.0
+        self.share = 1.0
+        """How much of the widget is painted."""
         self._parts: Floats = np.zeros((0, 4))
         """Left, top, right and bottom of the rectangles of the region, widget px."""
 
@@ -66,6 +68,8 @@ class Kept:
         self._parts = np.array(corners, np.float64).reshape(-1, 4)
         bounds = region.boundingRect()
         self._is_whole = region.rectCount() == 1 and bounds.contains(QRect(QPoint(), size))
+        painted = (self._parts[:, 2:] - self._parts[:, :2]).prod(axis=1).sum()
+        self.share = float(painted) / max(size.width() * size.height(), 1)
 
     def resize(self, size: QSize) -> None:
         """Keep what is seen in a widget of this size."""

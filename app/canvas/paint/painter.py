@@ -138,7 +138,8 @@ class _PagePainter:
         wires = visible_wires(view, self.visible)
         is_near = view.camera.zoom >= PLAIN and self.faces is not None
         if self.kept is not None and is_near:
-            self.kept.ground.paint(painter, view, self.area, self._paint_ground)
+            ground = self.kept.ground
+            ground.paint(painter, view, self.area, self.kept.share, self._paint_ground)
         else:
             self._ground(wires, with_wires=is_near)
         if view.camera.zoom < PLAIN:

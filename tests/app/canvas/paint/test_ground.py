@@ -6,6 +6,8 @@ import math
 
 import numpy as np
 import pytest
+from PySide6.QtCore import QRect
+from PySide6.QtWidgets import QApplication
 
 from app.canvas.paint.ground import ground_key
 from app.canvas.paint.painter import Limits
@@ -106,6 +108,23 @@ def test_lanes_that_change_are_drawn_once(canvas, shell):
     assert picture is not None
     canvas.grab()
     assert canvas._kept.ground._picture is picture
+
+
+def picture_after(canvas, part):
+    """The picture after a part of the canvas was painted again."""
+    canvas.update(part)
+    QApplication.processEvents()
+    return canvas._kept.ground._picture
+
+
+def test_for_a_few_pixels_no_picture_is_made(canvas, shell):
+    canvas.set_reduced_motion(True)
+    cut(canvas, shell)
+    QApplication.processEvents()
+    fresh(canvas)
+    assert picture_after(canvas, QRect(600, 300, 6, 6)) is None
+    assert picture_after(canvas, canvas.rect().adjusted(0, 0, 0, -90)) is not None
+    assert canvas.grab().toImage() == fresh(canvas)
 
 
 def test_a_view_that_is_zoomed_makes_no_picture(canvas, shell):

@@ -5,8 +5,9 @@ from __future__ import annotations
 import inspect
 import re
 from collections.abc import Mapping
+from functools import cache
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self, TypeAlias
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self, TypeAlias, TypeVar
 
 from numpy.typing import NDArray
 from pydantic import (
@@ -19,8 +20,9 @@ from pydantic import (
 )
 from pydantic.json_schema import SkipJsonSchema
 
-from blocks.classes.dataclass import dataclass
 from blocks.classes.docstrings import field_docstrings
+from blocks.classes.ports import REQUIRED as REQUIRED
+from blocks.classes.ports import InputPort as InputPort
 from blocks.errors import BlockDefinitionError, BlockError
 from blocks.parameter_errors import parameter_error
 from blocks.terms import split_term
@@ -32,6 +34,7 @@ if TYPE_CHECKING:
 
 Shape: TypeAlias = tuple[int, ...]
 OpenShape: TypeAlias = tuple[int | None, ...]
+B = TypeVar("B", bound="Block")
 
 TreeUse: TypeAlias = Literal["refused", "by leaf", "whole"]
 """How a block treats a tree: it raises, runs forward for each leaf, or passes the whole tree."""
@@ -41,33 +44,6 @@ MAX_WRITTEN = 300
 """Maximum number of characters of the place in a program that a block comes from."""
 _OWN = "variable"
 """The key of a record that gives an input a variable of its own."""
-
-
-class _Required:
-    def __repr__(self) -> str:
-        return "REQUIRED"
-
-
-REQUIRED: Any = _Required()
-"""Default of an input port that must be wired or given a literal."""
-
-
-@dataclass(frozen=True, slots=True)
-class InputPort:
-    """One argument of ``forward``: its name, its default, and whether it repeats.
-
-    ``default`` is ``REQUIRED``, a scalar, or None (the port may stay open, and forward
-    gets None). A repeating port ``terms`` appears in a diagram as ``terms.0``, ``terms.1``, …
-    """
-
-    name: str
-    default: Any = REQUIRED
-    variadic: bool = False
-
-    @property
-    def required(self) -> bool:
-        """Whether it must be wired or given a literal."""
-        return self.default is REQUIRED
 
 
 class Block(BaseModel):
@@ -199,7 +175,14 @@ class Block(BaseModel):
 
     @classmethod
     def from_record(cls, record: Mapping[str, Any]) -> Self:
-        """The block that a file's record (without ``type``) describes; raises ParameterError."""
+        """The block that a file's record (without ``type``) describes; raises ParameterError.
+
+        Without parameters, all blocks of a class of the library are one: most blocks of large
+        diagrams are such, and no block ever changes.
+        """
+        if not record and cls.__module__.startswith("blocks."):
+            plain: Self = _plain(cls)
+            return plain
         return cls(**record)
 
     def to_record(self) -> dict[str, Any]:
@@ -298,6 +281,12 @@ class Block(BaseModel):
             _check(cls)
         if not cls.__module__.startswith(("blocks.", "runtime.")):  # which are built on first use
             cls.model_rebuild(raise_errors=False, _types_namespace={})
+
+
+@cache
+def _plain(cls: type[B]) -> B:
+    """The block of a class that has no parameters given."""
+    return cls()
 
 
 for _name in Block.__class_vars__:  # known as no fields, and else evaluated for each subclass

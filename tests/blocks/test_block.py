@@ -193,3 +193,11 @@ def test_where_a_block_was_written_is_a_part_of_its_record():
 def test_a_place_in_a_program_is_one_line_of_limited_length(text):
     with pytest.raises(ParameterError):
         registry().get("Add")(written=text)
+
+
+def test_blocks_of_the_library_without_parameters_are_one() -> None:
+    mul = registry().get("Mul")
+    assert mul.from_record({}) is mul.from_record({})
+    assert mul.from_record({}) == mul()
+    assert mul.from_record({"b": 2.0}) is not mul.from_record({"b": 2.0})
+    assert mul.from_record({}) is not registry().get("Add").from_record({})

@@ -10,7 +10,7 @@ import importlib
 import pkgutil
 from collections.abc import Iterator, Mapping
 from dataclasses import field
-from functools import cache, cached_property, partial
+from functools import cache, cached_property, lru_cache, partial
 from threading import RLock
 from types import MappingProxyType, ModuleType
 from typing import TYPE_CHECKING, Any, TypeGuard
@@ -216,11 +216,18 @@ class _Installed(Registry):
         return found
 
     def find(self, name: str) -> type[Block] | None:
-        if "_classes" not in vars(self) and (module := module_of(name)):
-            cls = getattr(_library_module(module), name, None)
-            if _is_block(cls) and cls.type_name() == name:
-                return cls
+        if "_classes" not in vars(self) and (cls := _library_class(name)) is not None:
+            return cls
         return super().find(name)
+
+
+@lru_cache(maxsize=1024)
+def _library_class(name: str) -> type[Block] | None:
+    """The class of the library with that type name, or None."""
+    if (module := module_of(name)) is None:
+        return None
+    cls = getattr(_library_module(module), name, None)
+    return cls if _is_block(cls) and cls.type_name() == name else None
 
 
 def _is_block(item: object) -> TypeGuard[type[Block]]:

@@ -184,9 +184,9 @@ def _page(name: str, nodes: Sequence[Node]) -> Page:
     return Page(
         {names[node]: node.block for node in nodes},
         {
-            PortName(names[node], port): PortName(names[value.node], value.port)
+            PortName(names[node], port): PortName(names[source], output)
             for node in nodes
-            for port, value in node.inputs.items()
+            for port, source, output in zip(node.ports, node.sources, node.read, strict=True)
         },
     )
 

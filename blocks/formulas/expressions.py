@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from functools import partial
+from functools import cache, partial
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
@@ -261,8 +260,8 @@ def block(
     BuildError, UnknownBlockError, ParameterError.
     """
     cls = block_class(kind) or registry().get(kind)
-    given = dict(_by_port(cls, _spread(cls, inputs)))
-    parameters = own_parameter_names(cls, parameters)
+    given = _by_port(cls, _spread(cls, inputs))
+    parameters = own_parameter_names(cls, parameters) if parameters else {}
     for key in [key for key in parameters if cls.port(key) and key not in cls.model_fields]:
         if key in given:
             raise BuildError(f"{cls.type_name()} got its input {key!r} twice.")
@@ -285,6 +284,8 @@ def _with_own_variables(
     cls: type[Block], given: Mapping[str, Operand | None]
 ) -> Mapping[str, Operand | None]:
     """The inputs, with own variables for those left out where a required one is left out."""
+    if not cls.ownable:
+        return given
     left = [port.name for port in cls.inputs if port.name in cls.ownable and port.name not in given]
     if not any(port.required for port in cls.inputs if port.name in left):
         return given
@@ -316,24 +317,28 @@ def _own_variable(cls: type[Block], port: str, own: OwnVariable) -> Source:
     return cls.ownable[port].with_parameters(**own.parameters)
 
 
-def _by_port(
-    cls: type[Block], inputs: Sequence[Operand | None]
-) -> Iterator[tuple[str, Operand | None]]:
+def _by_port(cls: type[Block], inputs: Sequence[Operand | None]) -> dict[str, Operand | None]:
     """Positional inputs with the names of their ports."""
-    rest = iter(inputs)
-    for port in cls.inputs:
-        if port.variadic:
-            yield from ((term_name(port.name, i), value) for i, value in enumerate(rest))
-        else:
-            yield from ((port.name, value) for value in itertools.islice(rest, 1))
-    if list(rest):
-        ports = ", ".join(port.name for port in cls.inputs)
+    names, repeated = _input_names(cls)
+    found = dict(zip(names, inputs, strict=False))
+    rest = inputs[len(names) :]
+    if repeated:
+        found |= {term_name(repeated, i): value for i, value in enumerate(rest)}
+    elif rest:
         raise BuildError(
             f"Too many inputs for {cls.type_name()}.",
-            expected=ports or "none",
+            expected=", ".join(names) or "none",
             got=f"{len(inputs)}",
             next_step="Pass parameters by name.",
         )
+    return found
+
+
+@cache
+def _input_names(cls: type[Block]) -> tuple[tuple[str, ...], str]:
+    """The inputs that positions stand for, and the repeating one behind them; empty without one."""
+    repeated = next((port.name for port in cls.inputs if port.variadic), "")
+    return tuple(port.name for port in cls.inputs if not port.variadic), repeated
 
 
 def as_literal(value: Any) -> PortLiteral:
@@ -354,8 +359,8 @@ def as_literal(value: Any) -> PortLiteral:
 
 def first_output(node: Node) -> Expression:
     """The first output of a block, or a view as a whole; raises BuildError if it has none."""
+    if node.outputs:
+        return Expression(node, node.outputs[0])
     if isinstance(node.block, ViewBlock):
         return Expression(node, "")
-    if not node.outputs:
-        raise BuildError(f"{node.kind} has no output to use as an expression.")
-    return Expression(node, node.outputs[0])
+    raise BuildError(f"{node.kind} has no output to use as an expression.")

@@ -7,6 +7,7 @@ import sys
 from collections.abc import Iterable, Mapping, Sequence
 from contextvars import ContextVar
 from dataclasses import field
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from blocks.classes.dataclass import dataclass
@@ -34,21 +35,37 @@ class Output:
     """One output of a block."""
 
     __slots__ = ("node", "port")
+    node: Node
+    port: str
 
     def __init__(self, node: Node, port: str) -> None:
-        self.node = node
-        self.port = port
+        _set_node(self, node)
+        _set_port(self, port)
 
     def __repr__(self) -> str:
         return f"{self.node.name or self.node.kind}.{self.port}".removesuffix(".")
 
 
-@dataclass(eq=False)
+# Past the refusals of Expression, which set no attribute.
+_set_node = vars(Output)["node"].__set__
+_set_port = vars(Output)["port"].__set__
+
+
+@dataclass(eq=False, slots=True)
 class Node:
-    """A block that belongs to no diagram yet; ``serial`` numbers nodes in order of creation."""
+    """A block that belongs to no diagram yet; ``serial`` numbers nodes in order of creation.
+
+    The collector visits it and its ``sources`` again and again while a large diagram is written:
+    all else that it refers to is shared or holds nothing.
+    """
 
     block: Block
-    inputs: Mapping[str, Output]
+    ports: tuple[str, ...]
+    """The inputs that read something."""
+    sources: tuple[Node, ...]
+    """What each of them reads."""
+    read: tuple[str, ...]
+    """The output that each of them reads."""
     outputs: tuple[str, ...]
     kind: str
     name: str | None
@@ -58,6 +75,14 @@ class Node:
     content: Scope | None = None
     """The page, if this is a use of one."""
     serial: int = field(default_factory=_serial.__next__)
+
+    @property
+    def inputs(self) -> Mapping[str, Output]:
+        """The outputs that it reads, by input."""
+        return {
+            port: Output(source, output)
+            for port, source, output in zip(self.ports, self.sources, self.read, strict=True)
+        }
 
 
 @dataclass(eq=False)
@@ -81,13 +106,22 @@ def make_node(
 ) -> Node:
     """Add a block to the current page; raises BuildError for inputs from another page."""
     scope = current_scope.get()
-    require_scope([value.node for value in inputs.values()], scope)
-    _require_outputs(inputs.values())
+    sources = tuple([value.node for value in inputs.values()])
+    require_scope(sources, scope)
+    read = _shared(tuple([value.port for value in inputs.values()]))
+    if not all(read):
+        _require_outputs(inputs.values())
     name = None if name is None else valid_name(name)
-    node = Node(made, inputs, outputs, kind, name, scope, caller())
+    node = Node(made, _shared(tuple(inputs)), sources, read, outputs, kind, name, scope, caller())
     if scope is not None and isinstance(made, ViewBlock):
         scope.ports.append(node)  # nothing reads it, and the page has it all the same
     return node
+
+
+@lru_cache(maxsize=1024)
+def _shared(names: tuple[str, ...]) -> tuple[str, ...]:
+    """The same names, as one tuple for all nodes."""
+    return names
 
 
 def _require_outputs(inputs: Iterable[Output]) -> None:
@@ -123,7 +157,13 @@ def caller() -> str:
     frame = sys._getframe(1)
     while frame.f_globals.get("__name__") in _OWN_MODULES and frame.f_back is not None:
         frame = frame.f_back
-    return f"{frame.f_code.co_filename}:{frame.f_lineno}"
+    return _place(frame.f_code.co_filename, frame.f_lineno)
+
+
+@lru_cache(maxsize=1024)
+def _place(file: str, line: int) -> str:
+    """``file:line``, one text for all nodes of a line."""
+    return f"{file}:{line}"
 
 
 def reached(ends: Sequence[Node]) -> list[Node]:
@@ -134,5 +174,5 @@ def reached(ends: Sequence[Node]) -> list[Node]:
         node = pending.pop()
         if node not in found:
             found[node] = None
-            pending += [value.node for value in node.inputs.values()]
+            pending += node.sources
     return sorted(found, key=lambda node: node.serial)

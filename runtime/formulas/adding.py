@@ -108,7 +108,7 @@ def _pages(diagram: Diagram, page: str) -> dict[str, PageUse]:
 def _output(diagram: Diagram, page: str, name: str) -> Expression | None:
     """An expression for a block that exists; None if it has no output."""
     made, outputs = diagram.pages[page].blocks[name], ports(diagram, page, name).outputs
-    node = Node(made, {}, tuple(outputs), type(made).type_name(), name, None, "")
+    node = Node(made, (), (), (), tuple(outputs), type(made).type_name(), name, None, "")
     return Expression(node, node.outputs[0]) if outputs else None
 
 

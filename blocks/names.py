@@ -27,6 +27,8 @@ _WORD_START = re.compile(r"(?<=[a-z0-9])(?=[A-Z][a-z])|(?<=[a-z])(?=[A-Z])")
 
 def is_name(text: str) -> bool:
     """Whether this is a valid name of a block, page or note; see ``NAME_RULE``."""
+    if text.isidentifier() and text.isascii():  # as most are
+        return len(text) <= MAX_LENGTH
     return (
         0 < len(text) <= MAX_LENGTH
         and text.isprintable()

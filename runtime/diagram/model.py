@@ -14,6 +14,7 @@ from blocks.library.pages import PageInput, PageOutput
 from blocks.names import MAIN as MAIN
 from blocks.terms import term_name
 from runtime.diagram.paths import PortName
+from runtime.diagram.plain import blocks_of
 from runtime.gc_pause import uncollected
 
 if TYPE_CHECKING:
@@ -281,10 +282,7 @@ def ports(diagram: DiagramView, page: str, name: str) -> Ports:
 
 def page_ports(page: PageView) -> Ports:
     """The ports of a page used as a block: the names of its PageInput and PageOutput blocks."""
-    return Ports(
-        tuple(name for name, block in page.blocks.items() if isinstance(block, PageInput)),
-        tuple(name for name, block in page.blocks.items() if isinstance(block, PageOutput)),
-    )
+    return Ports(tuple(blocks_of(page, PageInput)), tuple(blocks_of(page, PageOutput)))
 
 
 def own_ports(page: PageView, name: str) -> Ports:

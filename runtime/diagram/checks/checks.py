@@ -28,7 +28,7 @@ from runtime.diagram.files.records import strict_block
 from runtime.diagram.layout.later import waits
 from runtime.diagram.model import MAIN, Diagram, Page, Ports, page_ports
 from runtime.diagram.paths import PortName
-from runtime.diagram.plain import is_complete, is_joined
+from runtime.diagram.plain import blocks_of, classes_of, survey
 from runtime.gc_pause import uncollected
 
 if TYPE_CHECKING:
@@ -48,8 +48,8 @@ def check(diagram: Diagram) -> list[Diagnostic]:
     found = [*_check_pages(diagram, dependencies), *Expansion(diagram, dependencies).problems()]
     page_blocks = {name: page_ports(page) for name, page in diagram.pages.items()}
     for name in diagram.pages:
-        found += _PageCheck(diagram, name, page_blocks).all()
-        found += _check_cycles(dependencies, name)
+        page = _PageCheck(diagram, name, page_blocks)
+        found += [*page.all(), *(() if page.survey.in_order else _check_cycles(dependencies, name))]
         found += _check_layout(diagram.pages[name], name)
     return [*found, *_check_plugins(diagram)]
 
@@ -93,8 +93,9 @@ def _check_plugins(diagram: Diagram) -> Iterator[Diagnostic]:
     """Methods of plug-ins that failed and have a stand-in, once for each type of block."""
     places: dict[str, Location] = {}
     for page_name, page in diagram.pages.items():
-        for name, block in page.blocks.items():
-            if block.plugin:
+        foreign = {cls for cls in classes_of(page) if cls.plugin}
+        for name, block in page.blocks.items() if foreign else ():
+            if type(block) in foreign:
                 block.label()  # here, so that it is reported before a window shows it
                 places.setdefault(block.type_name(), Location(page_name, name))
     for type_name, place in places.items():
@@ -103,7 +104,7 @@ def _check_plugins(diagram: Diagram) -> Iterator[Diagnostic]:
 
 
 def _check_layout(page: Page, name: str) -> Iterator[Diagnostic]:
-    for block, at in () if waits(page.layout, page.blocks) else page.layout.items():
+    for block, at in () if _is_sound(page) else page.layout.items():
         if block not in page.blocks:
             what = "There is a position for a block that does not exist."
         elif not (math.isfinite(at.x) and math.isfinite(at.y)):
@@ -116,14 +117,21 @@ def _check_layout(page: Page, name: str) -> Iterator[Diagnostic]:
             yield _stray(Location(name, *target), "There are bends for a wire that does not exist.")
         elif not all(map(math.isfinite, chain.from_iterable(bends))):
             yield _stray(Location(name, *target), "A bend of the wire is not finite.")
+    what = "There is a route for a wire that does not exist."
     for target in () if waits(page.routes, page.wires) else page.routes:
         if target not in page.wires:
-            yield _stray(
-                Location(name, *target), "There is a route for a wire that does not exist."
-            )
+            yield _stray(Location(name, *target), what)
     for block in page.styles:
         if block not in page.blocks:
             yield _stray(Location(name, block), "There is a style for a block that does not exist.")
+
+
+def _is_sound(page: Page) -> bool:
+    """Whether all positions are finite, and those of blocks that exist."""
+    if waits(page.layout, page.blocks):
+        return True
+    numbers = chain.from_iterable(page.layout.values())
+    return page.layout.keys() <= page.blocks.keys() and all(map(math.isfinite, numbers))
 
 
 def _stray(location: Location, what: str) -> Diagnostic:
@@ -138,16 +146,18 @@ class _PageCheck:
         self._name = name
         self._page_blocks = page_blocks
         self._page = diagram.pages[name]
+        self.survey = survey(self._page)
 
     def all(self) -> Iterator[Diagnostic]:
-        for name, block in self._page.blocks.items():
+        blocks, wires = self._page.blocks, self._page.wires
+        suspect = {*self.survey.blocks, *blocks_of(self._page, Variable, Field)}
+        suspect |= {name for name in blocks if not is_name(name)}
+        for name in filter(suspect.__contains__, blocks) if suspect else ():
             if not is_name(name):
                 yield _bad_name(name, "block", Location(self._name, name))
-            if isinstance(block, Variable | Field) or not is_complete(self._page, name, block):
-                yield from self._check_block(name, block)
-        for target, source in self._page.wires.items():
-            if not is_joined(self._page, source, target):
-                yield from self._check_wire(source, target)
+            yield from self._check_block(name, blocks[name])
+        for target in self.survey.wires:
+            yield from self._check_wire(wires[target], target)
 
     def _wired(self, name: str) -> set[str]:
         """The inputs of a block that have wires."""

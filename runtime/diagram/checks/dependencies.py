@@ -11,6 +11,7 @@ from blocks.classes.dataclass import dataclass
 from blocks.library.pages import Page as PageBlock
 from blocks.library.pages import PageInput, PageOutput, Scan
 from runtime.diagram.paths import PortName
+from runtime.diagram.plain import blocks_of
 
 if TYPE_CHECKING:
     from runtime.diagram.model import DiagramView, PageView
@@ -45,8 +46,8 @@ class Dependencies:
             name: tuple(
                 dict.fromkeys(
                     block.page
-                    for block in page.blocks.values()
-                    if isinstance(block, PageBlock) and block.page in self._pages
+                    for block in blocks_of(page, PageBlock).values()
+                    if block.page in self._pages
                 )
             )
             for name, page in self._pages.items()

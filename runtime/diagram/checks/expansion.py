@@ -15,6 +15,7 @@ from runtime.diagram.checks.dependencies import Dependencies, strong_components
 from runtime.diagram.checks.diagnostics import Diagnostic
 from runtime.diagram.model import page_ports
 from runtime.diagram.paths import PortName
+from runtime.diagram.plain import blocks_of, classes_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -76,11 +77,15 @@ class Expansion:
 
     def _size(self, page: str, found: dict[str, Size]) -> Size:
         blocks = self._pages[page].blocks
-        own = (PortName(name, port) for name, block in blocks.items() for port in block.owned)
+        owners = [cls for cls in classes_of(self._pages[page]) if cls.ownable]
+        own = (
+            PortName(name, port)
+            for name, block in blocks_of(self._pages[page], *owners).items()
+            for port in block.owned
+        )
         inside = (
             PortName(name, part)
-            for name, block in blocks.items()
-            if isinstance(block, Formula)
+            for name, block in blocks_of(self._pages[page], Formula).items()
             for part in block.content.blocks
         )
         names = [*blocks, *map(str, own), *map(str, inside)]
@@ -106,9 +111,8 @@ class Expansion:
         return {
             title: {
                 name: block.page
-                for name, block in page.blocks.items()
-                if isinstance(block, PageBlock)
-                and block.page in self._pages
+                for name, block in blocks_of(page, PageBlock).items()
+                if block.page in self._pages
                 and not (title in group and group[title] == group.get(block.page))
             }
             for title, page in self._pages.items()

@@ -1,12 +1,14 @@
 """What is seen of a class alone is what each of its blocks says."""
 
+from dataclasses import replace
+
 import pytest
 
 from blocks import registry
-from blocks.block import Block
+from blocks.block import Block, Opaque, Source
 from runtime.diagram.model import Page
 from runtime.diagram.paths import PortName
-from runtime.diagram.plain import is_complete, is_joined, plain_ports
+from runtime.diagram.plain import blocks_of, plain_ports, survey
 
 
 @pytest.mark.parametrize("name", sorted(registry().classes))
@@ -37,15 +39,43 @@ def page_of(block: Block, *wires: tuple[str, str]) -> Page:
 
 def test_a_block_is_complete_with_a_wire_or_literal_for_each_required_input() -> None:
     mul = registry().get("Mul")
-    assert is_complete(page_of(mul(), ("a", "out"), ("b", "out")), "b", mul())
-    assert is_complete(page_of(mul(b=2.0), ("a", "out")), "b", mul(b=2.0))
-    assert not is_complete(page_of(mul(), ("a", "out")), "b", mul())
+    assert survey(page_of(mul(), ("a", "out"), ("b", "out"))) == ([], [], True)
+    assert not survey(page_of(mul(b=2.0), ("a", "out"))).blocks
+    assert survey(page_of(mul(), ("a", "out"))).blocks == ["b"]
+    assert survey(page_of(mul(a=2.0), ("a", "out"))).blocks == ["b"]
+    assert survey(page_of(mul(a=2.0, b=1.0), ("a", "out"))).blocks == []
+
+
+def test_blocks_that_are_not_plain_are_left_open() -> None:
+    get = registry().get
+    assert survey(page_of(get("AddN")(), ("terms.0", "out"))) == (["b"], [PortName("b", "terms.0")],
+                                                                  True)  # fmt: skip
+    assert survey(page_of(get("Mul")(bypassed=True), ("a", "out"), ("b", "out"))).blocks == ["b"]
 
 
 def test_a_wire_is_joined_if_both_of_its_ends_exist() -> None:
     page = page_of(registry().get("Mul")(), ("a", "out"), ("c", "out"), ("b", "no"))
-    assert is_joined(page, PortName("w", "out"), PortName("b", "a"))
-    assert not is_joined(page, PortName("w", "out"), PortName("b", "c"))
-    assert not is_joined(page, PortName("w", "no"), PortName("b", "b"))
-    assert not is_joined(page, PortName("gone", "out"), PortName("b", "a"))
-    assert not is_joined(page, PortName("w", "out"), PortName("gone", "a"))
+    assert survey(page).wires == [PortName("b", "c"), PortName("b", "b")]
+    joined = PortName("b", "a"), PortName("w", "out")
+    for target, source in (
+        (PortName("gone", "a"), PortName("w", "out")),
+        (PortName("b", "b"), PortName("gone", "out")),
+    ):
+        wires = dict([joined, (target, source)])
+        assert survey(replace(page, wires=wires)).wires == [target]
+
+
+def test_blocks_are_in_order_if_each_reads_earlier_ones() -> None:
+    page = page_of(registry().get("Mul")(), ("a", "out"), ("b", "out"))
+    assert survey(page).in_order
+    turned = dict(reversed(page.blocks.items()))
+    assert not survey(replace(page, blocks=turned)).in_order
+    itself = {**page.wires, PortName("b", "a"): PortName("b", "out")}
+    assert not survey(replace(page, wires=itself)).in_order
+
+
+def test_blocks_are_found_by_their_class_and_those_derived_from_it() -> None:
+    page = page_of(registry().get("Mul")())
+    assert blocks_of(page, Source) == {"w": page.blocks["w"]}
+    assert blocks_of(page, Source, Block) == page.blocks
+    assert blocks_of(page, Opaque) == {}

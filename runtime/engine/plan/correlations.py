@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from runtime.engine.plan import filterwise
 from runtime.engine.plan.jobs import divided
 from runtime.engine.plan.native.machine import frame
 from runtime.engine.plan.native.windows.convolution import CORRELATION, Tile, correlation, tile_for
@@ -40,6 +41,9 @@ def correlate(
     ``out``, is not above 0.
     """
     groups, filters, channels = weights.shape[:3]
+    if filterwise.suits(images.dtype, filters, along.positions):
+        given = images, rows, down, along, weights, out, bias, least, above
+        return filterwise.correlate(*given)
     offsets = rows.offsets(channels, down, along)
     positions = down.positions * along.positions
     tile = tile_for(images.dtype.name, along.positions, filters, positions, 16)

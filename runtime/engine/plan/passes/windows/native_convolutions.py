@@ -2,7 +2,9 @@
 
 No window is written out: the code reads the padded images themselves. The order of addition is
 its own, so results differ from those of the kernels by rounding; float16 is computed in float32
-and rounded once. Convolutions whose results have very short rows are left to the kernels.
+and rounded once. Vectors go along rows of results, or else across filters (see ``filterwise``):
+which of them leaves less of a register empty. Convolutions for which neither does well are left to
+the kernels.
 """
 
 from __future__ import annotations
@@ -17,7 +19,7 @@ from numpy.typing import NDArray
 
 from runtime.calculus.dtypes import FLOATS
 from runtime.calculus.primitives.convolution import CONV2D, CONV2D_W, CONV2D_X, Geometry
-from runtime.engine.plan import native
+from runtime.engine.plan import filterwise, native
 from runtime.engine.plan.copies.images import copying, interleaving
 from runtime.engine.plan.correlations import EACH, correlate, rounding, wide
 from runtime.engine.plan.graph import Graph
@@ -54,8 +56,10 @@ AT_ONCE = 1 << 19
 
 def native_convolutions(tasks: list[Task], kept: Collection[Value]) -> list[Task]:
     """Replace large convolutions by machine code, if a compiler is installed."""
+    if not native.installed():
+        return tasks
     chosen = [task for task in tasks if isinstance(task, PlainTask) and _fits(task.value)]
-    if not chosen or not native.installed():
+    if not chosen:
         return tasks
     graph = Graph(tasks, kept)
     chains = [Chain(task, graph) for task in chosen]
@@ -126,9 +130,13 @@ def _fits(value: Value) -> bool:
     if geometry.window == (1, 1) and groups == 1 and math.prod(weights) >= WIDE:
         return False
     if value.primitive is CONV2D_X:
-        few = groups > 1 or math.prod(weights) < MANY
-        return images[3] // geometry.stride[1] >= (SHORT if few else SHORTEST)
-    return places[1] >= (SHORT if groups > 1 else SHORTEST)
+        columns, filters = images[3] // geometry.stride[1], weights[1]
+    else:
+        columns, filters = places[1], weights[0] // groups
+    if filterwise.suits(value.dtype, filters, columns):
+        return True
+    few = groups > 1 or (value.primitive is CONV2D_X and math.prod(weights) < MANY)
+    return columns >= (SHORT if few else SHORTEST)
 
 
 class SharedRows:
@@ -303,6 +311,12 @@ class WeightGradientTask(_RowsTask):
             g = np.empty(other.shape, images.dtype)
             steps.append(partial(np.copyto, g, other))
         filters = out.shape[0] // groups
+        if filterwise.suits(images.dtype, filters, shared.along.positions):
+            is_plain = out.dtype == g.dtype and out.flags.c_contiguous
+            found = out if is_plain else np.empty(out.shape, g.dtype)
+            how = shared.rows, shared.down, shared.along
+            steps += filterwise.multiply(self.values[0], images, *how, g, found)
+            return steps if found is out else [*steps, rounding(out, found)]
         offsets = shared.rows.offsets(out.shape[1], shared.down, shared.along).ravel()
         tile = tile_for(images.dtype.name, shared.along.positions, filters, offsets.size, 24)
         blocks, chunks = -(-filters // tile.filters), -(-offsets.size // tile.width)

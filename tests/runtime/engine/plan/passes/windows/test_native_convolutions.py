@@ -194,8 +194,13 @@ def test_images_in_any_order_of_axes(eager: None) -> None:
      ((4096, 3), 2, [False, False, False])],
 )  # fmt: skip
 def test_only_what_pays_is_compiled(
-    image: tuple[int, int], groups: int, compiled: list[bool]
+    image: tuple[int, int],
+    groups: int,
+    compiled: list[bool],
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
+    """Where vectors don't go across filters."""
+    monkeypatch.setattr(machine, "lanes", lambda: 8)
     three = Three(2, 8, 8, image, Geometry((3, 3)), groups)
     for output, expected in zip(three.outputs, compiled, strict=True):
         plan = Plan([output], (passes.native_convolutions,))
@@ -367,8 +372,11 @@ def test_images_are_laid_out_by_whoever_comes_first(eager: None) -> None:
     np.testing.assert_allclose(found[0], expected[0], rtol=1e-5, atol=1e-5)
 
 
-def test_products_of_many_channels_are_left_to_the_library() -> None:
-    """Of single elements, whatever the step; and of short rows by many weights."""
+def test_products_of_many_channels_are_left_to_the_library(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Of single elements, whatever the step; and of short rows, where vectors go along them."""
+    monkeypatch.setattr(machine, "lanes", lambda: 8)
     pointwise = Geometry((1, 1)), Geometry((1, 1), (2, 2))
     for case in (*(Three(2, 64, 64, (28, 28), geometry) for geometry in pointwise),
                  Three(2, 64, 64, (7, 7), Geometry((3, 3), padding=((1, 1), (1, 1))))):  # fmt: skip

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Hashable, Sequence
 from functools import lru_cache
 from math import inf
 from typing import Any, NamedTuple
@@ -22,10 +22,14 @@ STORED_TYPES = {"float32": "float", "float64": "double", "bool": "i8"}
 class Operand(NamedTuple):
     """An array that is read; ``step`` is how many elements it is from column to column, 0 where it
     has one for a whole row.
+
+    Where a row has several axes along which the array lies differently, ``axes`` are the length of
+    each and the elements from place to place along it, the last axis first.
     """
 
     dtype: str
     step: int
+    axes: tuple[tuple[int, int], ...] = ()
 
 
 class Operation(NamedTuple):
@@ -80,7 +84,7 @@ def text(recipe: Recipe) -> str:
     before: list[str] = []
     for i, operand in enumerate(recipe.operands):
         lines = _load(f"%row{i}", f"%x{i}", operand)
-        (w.lines if operand.step else before).extend(lines)
+        (w.lines if operand.step or operand.axes else before).extend(lines)
         names.append(f"%x{i}")
     for name, dtype, operands, attributes in recipe.operations:
         given, inputs = [dtypes[i] for i in operands], [names[i] for i in operands]
@@ -103,7 +107,11 @@ def _load(row: str, name: str, operand: Operand) -> list[str]:
     kind = STORED_TYPES[operand.dtype]
     place = row
     lines = []
-    if operand.step:
+    if operand.axes:
+        place = f"{name}.at"
+        lines += _away(name, operand.axes)
+        lines.append(f"{place} = getelementptr {kind}, ptr {row}, i64 {name}.away")
+    elif operand.step:
         place, column = f"{name}.at", "%column"
         if operand.step != 1:
             column = f"{name}.column"
@@ -116,6 +124,26 @@ def _load(row: str, name: str, operand: Operand) -> list[str]:
         f"{name}.byte = load i8, ptr {place}, !llvm.access.group !0",
         f"{name} = icmp ne i8 {name}.byte, 0",
     ]
+
+
+def _away(name: str, axes: Sequence[tuple[int, int]]) -> list[str]:
+    """The elements from the start of a row to its column, as ``name.away``. Columns are counted in
+    int32, by which vectors are divided several times as fast.
+    """
+    rest, total = f"{name}.column", "0"
+    lines = [f"{rest} = trunc i64 %column to i32"]
+    for i, (length, step) in enumerate(axes):
+        place, before = rest, rest
+        if i < len(axes) - 1:
+            place, rest = f"{name}.place{i}", f"{name}.rest{i}"
+            lines.append(f"{place} = urem i32 {before}, {length}")
+            lines.append(f"{rest} = udiv i32 {before}, {length}")
+        if step:
+            lines.append(f"{name}.wide{i} = zext i32 {place} to i64")
+            lines.append(f"{name}.part{i} = mul nsw i64 {name}.wide{i}, {step}")
+            lines.append(f"{name}.sum{i} = add nsw i64 {total}, {name}.part{i}")
+            total = f"{name}.sum{i}"
+    return [*lines, f"{name}.away = add nsw i64 {total}, 0"]
 
 
 def _store(row: str, name: str, dtype: str, place: int) -> list[str]:

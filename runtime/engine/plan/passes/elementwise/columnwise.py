@@ -24,9 +24,10 @@ from runtime.engine.plan.native import address, compiles
 from runtime.engine.plan.native.rows.column_loops import column_scratch_bytes, compiled_columns
 from runtime.engine.plan.native.rows.row_recipe import Place, RowRecipe
 from runtime.engine.plan.passes.elementwise.exponents import Exponents, for_exponents
+from runtime.engine.plan.passes.elementwise.row_reductions import FOLDS
 from runtime.engine.plan.passes.elementwise.row_shapes import Lies, lies
 from runtime.engine.plan.passes.elementwise.row_sheets import shared, sheets_of
-from runtime.engine.plan.passes.elementwise.rowwise import FOLDS, RowwiseTask
+from runtime.engine.plan.passes.elementwise.rowwise import RowwiseTask
 from runtime.engine.plan.passes.elementwise.tiles import in_regions
 from runtime.engine.plan.tasks import Arrays, PlainTask, Step, Task
 

@@ -36,6 +36,7 @@ from runtime.engine.plan.passes.elementwise.exponents import (
     attributes_of,
     for_exponents,
 )
+from runtime.engine.plan.passes.elementwise.layouts import NEAR, Layout, layout_of
 from runtime.engine.plan.passes.elementwise.tiles import Fold, TiledTask, fold_of, in_regions
 from runtime.engine.plan.tasks import Arrays, PlainTask, Step, Task
 
@@ -65,12 +66,6 @@ SLOW = frozenset({
 
 WIDE = 1 << 15
 """Elements from which a product of a column and a row is worthwhile on its own."""
-
-COLUMNS = 1 << 14
-"""Elements of a row if all arrays of a region are contiguous."""
-
-NEAR = 4
-"""Elements that neighbours in an array that is read may be apart; copies are made of others."""
 
 SHORTEST = 16
 """Elements from which a row is long enough for the vectorised loop."""
@@ -155,20 +150,6 @@ def _folding(task: PlainTask) -> Fold | None:
     return fold_of(task)
 
 
-class Layout(NamedTuple):
-    """A region's arrays as rows of ``columns`` elements, and a row of ``last`` at the end if not 0.
-
-    ``steps`` are the bytes from row to row and from element to element, for each array. There may
-    be several such sheets: ``sheets`` are the bytes from the first one, for each sheet and array.
-    """
-
-    rows: int
-    columns: int
-    last: int
-    steps: list[tuple[int, int]]
-    sheets: list[tuple[int, ...]]
-
-
 class Limits(NamedTuple):
     """Elements of the shortest row that is worth a loop, of one that is worth several vectors at a
     time, and of a sheet that is worth a call.
@@ -206,20 +187,18 @@ class FusedTask(TiledTask):
             [
                 [
                     (address(array) + away, step)
-                    for array, away, (step, _) in zip(whole, sheet, layout.steps, strict=True)
+                    for array, away, step in zip(whole, sheet, layout.steps, strict=True)
                 ]
                 + [(address(part[number]), part.itemsize) for part in parts]
                 for number, sheet in enumerate(layout.sheets)
             ]
         )
-        steps = [
-            inner // array.itemsize for array, (_, inner) in zip(whole, layout.steps, strict=True)
-        ]
+        operands = layout.operands(whole[: len(self.inputs)])
         places = [address(frame) for frame in frames]
         kept = whole, parts, frames  # alive, since only their addresses are used
 
         def job_for(exponents: Exponents) -> Job:
-            recipe = self._recipe(steps, exponents)
+            recipe = self._recipe(operands, exponents)
             kernel = compiled(recipe._replace(is_short=layout.columns < self.limits.long))
             return Job(_parts(kernel, places, layout), _work(layout), kept=kept)
 
@@ -242,8 +221,9 @@ class FusedTask(TiledTask):
         return super().bind(arrays)
 
     def _layout(self, whole: Sequence[Array], *axes: int) -> Layout | None:
-        found, limits = _layout(whole, len(self.inputs), *axes), self.limits
-        if found is None or found.columns < limits.shortest:
+        limits = self.limits
+        found = layout_of(whole, len(self.inputs), limits.shortest, limits.long, *axes)
+        if found is None:
             return None
         return found if len(found.sheets) <= max(1, whole[0].size // limits.sheet) else None
 
@@ -254,11 +234,11 @@ class FusedTask(TiledTask):
         steps += [partial(np.copyto, copy, found[x]) for x, copy in copies.items()]
         return steps, {**found, **copies}
 
-    def _recipe(self, steps: Sequence[int], exponents: Exponents) -> Recipe:
+    def _recipe(self, operands: Sequence[Operand], exponents: Exponents) -> Recipe:
         numbers = {x: i for i, x in enumerate(self.inputs)}
         numbers |= {t.value: i for i, t in enumerate(self.tasks, start=len(numbers))}
         return Recipe(
-            tuple(Operand(x.dtype, s) for x, s in zip(self.inputs, steps, strict=False)),
+            tuple(operands),
             tuple(
                 Operation(
                     task.operation.name,
@@ -275,47 +255,6 @@ class FusedTask(TiledTask):
 
 def _is_far(x: Array) -> bool:
     return x.ndim > 0 and x.shape[-1] > 1 and abs(x.strides[-1]) > NEAR * x.itemsize
-
-
-def _layout(arrays: Sequence[Array], reads: int, channels: int | None = None) -> Layout | None:
-    """The layout of arrays of one shape, or None if their elements don't form contiguous rows; the
-    first ones, which are read, may have small gaps, or lie
-    backwards. Along an axis of ``channels`` each is a row of every sheet.
-    """
-    lengths: list[int] = []
-    steps: list[tuple[int, ...]] = []
-    sides: list[int] = []
-    for axis, length in enumerate(arrays[0].shape):
-        if length == 1:
-            continue
-        side = 0 if channels is None else (axis > channels) - (axis < channels)
-        step = tuple(array.strides[axis] for array in arrays)
-        if lengths and steps[-1] == tuple(s * length for s in step) and sides[-1] == side:
-            lengths[-1] *= length
-            steps[-1] = step
-        else:
-            lengths.append(length)
-            steps.append(step)
-            sides.append(side)
-    if channels is not None and sides[-2:] != [0, 1]:
-        return None
-    if not lengths:
-        return None
-    along = [
-        (step // a.itemsize, step % a.itemsize) for step, a in zip(steps[-1], arrays, strict=True)
-    ]
-    if any(rest or abs(step) > NEAR for step, rest in along):
-        return None
-    if any(step not in (0, 1) for step, _ in along[reads:]):
-        return None
-    if len(lengths) == 1:
-        rows, last = divmod(lengths[0], COLUMNS)
-        down = tuple(step * COLUMNS for step in steps[0])
-        first = (0,) * len(arrays)
-        return Layout(rows, COLUMNS, last, list(zip(down, steps[0], strict=True)), [first])
-    outer = np.array(steps[:-2], int).reshape(-1, len(arrays))
-    sheets = [tuple((np.array(place, int) @ outer).tolist()) for place in np.ndindex(*lengths[:-2])]
-    return Layout(lengths[-2], lengths[-1], 0, list(zip(*steps[-2:], strict=True)), sheets)
 
 
 def _work(layout: Layout) -> int:

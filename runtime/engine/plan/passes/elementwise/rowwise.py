@@ -50,9 +50,14 @@ from runtime.engine.plan.passes.elementwise.row_indices import (
     count_from_0,
     indices_of,
     is_alone,
-    is_one_for_each,
 )
 from runtime.engine.plan.passes.elementwise.row_program import Program, is_share
+from runtime.engine.plan.passes.elementwise.row_reductions import (
+    FOLDS,
+    is_reduction,
+    is_slow_if_short,
+    reduces,
+)
 from runtime.engine.plan.passes.elementwise.row_shapes import (
     Lies,
     axes_reduced,
@@ -82,7 +87,9 @@ LONGEST = 1 << 17
 """Elements up to which some rows fit into a second-level cache."""
 
 FEWEST = 1 << 8
-"""Elements of softmaxes from which a region with them is faster, however short their rows."""
+"""Elements from which a region with reductions that are slow in numpy is faster, however short its
+rows.
+"""
 
 PART = 8
 """Elements of a part of a row from which a loop over them is faster."""
@@ -90,15 +97,12 @@ PART = 8
 ROWS = 64
 """Rows that are added up one after another; the sums of so many are added then."""
 
-FOLDS = frozenset({"sum", "max", "min", "any", "all"})
-_NORMALISED = frozenset({SOFTMAX, LOG_SOFTMAX})
-
 
 def rowwise(tasks: list[Task], kept: Collection[Value]) -> list[Task]:
     """Replace every region with a reduction along the last axes by one task, if a compiler is
     installed.
     """
-    axes = row_axes(task for task in tasks if _is_reduction(task))
+    axes = row_axes(task for task in tasks if is_reduction(task))
     if not _may_have_rows(tasks, axes) or not _kinds(tasks, axes) or not native.installed():
         return tasks
     tasks = narrowed(tasks, kept)
@@ -110,7 +114,7 @@ def rowwise(tasks: list[Task], kept: Collection[Value]) -> list[Task]:
     }
 
     def is_worthwhile(members: Sequence[Task]) -> bool:
-        return any(_is_reduction(task) or task.values[0] in summed for task in members)
+        return any(is_reduction(task) or task.values[0] in summed for task in members)
 
     return in_regions(tasks, kept, _kinds(tasks, axes).get, is_worthwhile, RowwiseTask, fold)
 
@@ -119,29 +123,19 @@ def _kinds(tasks: Sequence[Task], axes: Mapping[Shape, int]) -> dict[Task, Hasha
     """The kinds of the tasks that a region may consist of; none if nothing is reduced."""
     kinds: dict[Task, Hashable] = {}
     of_value: dict[Value, Hashable] = {}
-    scores = {task.inputs[0].shape for task in tasks if _is_normalised(task)}
+    scores = {task.inputs[0].shape for task in tasks if is_slow_if_short(task)}
     scores = {shape for shape in scores if prod(shape) >= FEWEST and shape[-1] <= LONGEST}
     for task in tasks:
         if isinstance(task, PlainTask) and (kind := _kind(task, of_value, scores, axes)):
             kinds[task] = of_value[task.value] = kind
-    return kinds if any(map(_is_reduction, tasks)) else {}
+    return kinds if any(map(is_reduction, tasks)) else {}
 
 
 def _may_have_rows(tasks: Sequence[Task], axes: Mapping[Shape, int]) -> bool:
     """Whether any rows are long enough; finding kinds takes ten times as long."""
     shapes = {task.values[0].shape for task in tasks}
     shapes |= {task.inputs[0].shape for task in tasks if task.inputs}
-    return any(_fits(shape, axes) for shape in shapes) or any(map(_is_normalised, tasks))
-
-
-def _is_reduction(task: Task) -> bool:
-    primitive = task.values[0].primitive
-    return primitive.name in FOLDS or primitive in {*_NORMALISED, LOGSUMEXP, TAKE_ALONG}
-
-
-def _is_normalised(task: Task) -> bool:
-    """Whether a task is a softmax, or its logarithm, for which there is code."""
-    return isinstance(task, PlainTask) and task.value.primitive in _NORMALISED and _reduces(task)
+    return any(_fits(shape, axes) for shape in shapes) or any(map(is_slow_if_short, tasks))
 
 
 def _kind(
@@ -151,34 +145,19 @@ def _kind(
     axes: Mapping[Shape, int],
 ) -> Hashable | None:
     """The shape of the rows that a task reads or writes; of one element in each row, that of the
-    rows that it comes from. ``scores`` are shapes of softmaxes, whose rows may be short; ``axes``
+    rows that it comes from. ``scores`` are shapes whose rows may be short; ``axes``
     are how many axes a row has, by shape.
     """
     value = task.value
-    if _is_reduction(task) or is_alone(task):
+    if is_reduction(task) or is_alone(task):
         shape = task.inputs[0].shape
         fits = _fits(shape, axes) or shape in scores
-        return shape if fits and (is_alone(task) or _reduces(task, axes.get(shape, 1))) else None
+        return shape if fits and (is_alone(task) or reduces(task, axes.get(shape, 1))) else None
     if not value.primitive.elementwise or task.can_fail or not compiles(value, task.inputs):
         return None
     if value.shape and value.shape[-1] == 1:
         return next((known[x] for x in task.inputs if x in known and x.shape == value.shape), None)
     return value.shape if _fits(value.shape, axes) or value.shape in scores else None
-
-
-def _reduces(task: PlainTask, axes: int = 1) -> bool:
-    """Whether a reduction or softmax is along so many of the last axes, and of a dtype for which
-    there is code.
-    """
-    value, source = task.value, task.inputs[0]
-    if axes_reduced(task) != axes:
-        return False
-    if value.primitive in _NORMALISED or value.primitive is LOGSUMEXP:
-        return value.dtype == "float32"
-    if value.primitive is TAKE_ALONG:
-        return is_one_for_each(task)
-    dtypes = ("bool",) if value.primitive.name in ("any", "all") else ("float32", "float64")
-    return source.dtype in dtypes
 
 
 def _fits(shape: Shape, axes: Mapping[Shape, int]) -> bool:
@@ -284,7 +263,7 @@ class RowwiseTask(TiledTask):
     @cached_property
     def axes(self) -> int:
         """How many axes a row has."""
-        found = [axes_reduced(task) for task in self.tasks if _is_reduction(task)]
+        found = [axes_reduced(task) for task in self.tasks if is_reduction(task)]
         found += [fold.axes for fold in self.folds if isinstance(fold, ColumnSum)]
         return found[0] if found else 1
 

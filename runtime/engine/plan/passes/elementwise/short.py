@@ -12,7 +12,7 @@ from math import prod
 from typing import TYPE_CHECKING
 
 from runtime.engine.plan import native
-from runtime.engine.plan.native import Recipe, compiles
+from runtime.engine.plan.native import Operand, Recipe, compiles
 from runtime.engine.plan.passes.elementwise.fused import LARGE, FusedTask, Limits
 from runtime.engine.plan.passes.elementwise.tiles import Fold, in_regions
 from runtime.engine.plan.tasks import Arrays, PlainTask, Step, Task
@@ -72,7 +72,7 @@ class ShortTask(FusedTask):
 
     def pattern(self) -> Recipe:
         """What it computes, by which equal loops are found before anything is compiled."""
-        return self._recipe([1] * (len(self.inputs) + len(self.results)), {})
+        return self._recipe([Operand(x.dtype, 1) for x in self.inputs], {})
 
     def without_rows(self, arrays: Arrays) -> list[Step]:
         """One step for each operation."""

@@ -50,7 +50,7 @@ EAGER = {
     "columnwise": {"LARGE": 8, "SHORTEST": 2, "FEWEST": 16, "CACHED": 64},
     "components": {"LARGE": 8, "SHORTEST": 2, "MOST": 8},
     "short": {"FEWEST": 2, "LARGE": 50, "FEW": 6},
-    "fused": {"LARGE": 64, "SMALLEST": 2, "COLUMNS": 48, "SHORTEST": 5, "LONG": 12},
+    "fused": {"LARGE": 64, "SMALLEST": 2, "SHORTEST": 5, "LONG": 12},
     "tiles": {"TILE": 32, "LARGE": 64, "SMALLEST": 2},
     "groups": {"FEWEST": 3, "FEWEST_SCALARS": 5, "FEWEST_UNCOMPILED": 5},
     "sums": {"SHORTEST": 3, "FEWEST_SCALARS": 5},
@@ -81,6 +81,7 @@ def eager(monkeypatch):
     for name, values in EAGER.items():
         for constant, value in values.items():
             monkeypatch.setattr(MODULES[name], constant, value)
+    monkeypatch.setattr("runtime.engine.plan.passes.elementwise.layouts.COLUMNS", 48)
     monkeypatch.setattr("runtime.engine.plan.memory._SMALL", 0)
     monkeypatch.setattr("runtime.engine.plan.plan.WORTH_GIVING", 1)
 

@@ -17,6 +17,7 @@ from runtime.engine.norms import norm_of, rms
 from runtime.engine.plan import jobs, native, passes, threads
 from runtime.engine.plan.native import Kernel, Recipe, compiled
 from runtime.engine.plan.passes.elementwise import fused as fused_tasks
+from runtime.engine.plan.passes.elementwise import layouts
 from runtime.engine.plan.passes.elementwise.fused import FusedTask
 from runtime.engine.plan.passes.elementwise.tiles import TiledTask
 from runtime.engine.plan.plan import Plan
@@ -67,8 +68,9 @@ def test_small_arrays_are_never_compiled() -> None:
 @pytest.fixture
 def small(monkeypatch: pytest.MonkeyPatch) -> None:
     module = importlib.import_module("runtime.engine.plan.passes.elementwise.fused")
-    for name, size in {"LARGE": 64, "COLUMNS": 48, "SHORTEST": 5, "LONG": 20}.items():
+    for name, size in {"LARGE": 64, "SHORTEST": 5, "LONG": 20}.items():
         monkeypatch.setattr(module, name, size)
+    monkeypatch.setattr(layouts, "COLUMNS", 48)
     monkeypatch.setattr(jobs, "WAKE", 1)
     monkeypatch.setattr(jobs, "PART", 1)
     monkeypatch.setattr(jobs, "PLAN", 0)
@@ -129,6 +131,48 @@ def test_sheets_of_rows_need_no_tiles(
         threads.limit(None)
     np.testing.assert_array_equal(found[0], expected[0])
     np.testing.assert_allclose(found[1], expected[1], rtol=1e-12)
+
+
+SHORT_ROWS = {
+    "points and clusters": ((400, 8, 2), (400, 1, 2), (8, 2)),
+    "threes": ((90, 7, 3), (90, 1, 3), (7, 1)),
+    "cut": ((500, 3), (500, 1), (3,)),
+    "many axes": ((5, 4, 3, 2, 2), (5, 1, 3, 1, 2), (4, 1, 2, 1)),
+    "all in one row": ((3, 2, 2, 2, 3), (3, 1, 2, 1, 3), (2, 1, 2, 1)),
+    "a long axis before": ((1, 300, 2), (1, 300, 1), (1, 1, 2)),
+}
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("number", [1, 3])
+@pytest.mark.parametrize("name", SHORT_ROWS)
+def test_short_rows_are_joined_along_the_axis_before(
+    name: str, number: int, dtype: str, small: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    trace = Trace()
+    x, one, other = leaves = [trace.apply(LEAF, shape=s, dtype=dtype) for s in SHORT_ROWS[name]]
+    lying = trace.xp.flip(one, (len(one.shape) - 1,))
+    y = trace.xp.where(other > 0, (x - lying) * other, one) * 2
+    outputs = [y, trace.xp.sum(y), y > one]
+    rng = np.random.default_rng(0)
+    numbers = {v: rng.standard_normal(v.shape) for v in leaves}
+    expected = run(outputs, numbers)
+    monkeypatch.delattr(TiledTask, "bind")
+    threads.limit(number)
+    try:
+        assert FusedTask in tasks_of(Plan(outputs, (passes.fused,)))
+        found = run(outputs, numbers, passes.fused)
+    finally:
+        threads.limit(None)
+    np.testing.assert_array_equal(found[0], expected[0])
+    np.testing.assert_array_equal(found[2], expected[2])
+    np.testing.assert_allclose(found[1], expected[1], rtol=1e-5 if dtype == "float32" else 1e-12)
+
+
+def test_short_rows_of_results_that_lie_apart_are_left_to_tiles() -> None:
+    x, out = np.zeros((30, 4, 2)), np.zeros((30, 4, 4))[..., :2]
+    assert layouts.layout_of([x, x], 1, 5, 20) is not None
+    assert layouts.layout_of([x, out], 1, 5, 20) is None
 
 
 CHANNELS = {

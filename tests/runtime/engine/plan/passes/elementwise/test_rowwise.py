@@ -119,6 +119,23 @@ def test_logarithms_of_sums_of_powers_and_their_gradient(
     check(trace, [found, sweep([(found, g)], [x])[x]])
 
 
+@pytest.mark.parametrize("columns", [1, 2, 5, 10])
+@pytest.mark.parametrize("name", ["logsumexp", "max", "min"])
+def test_short_rows_too_where_numpy_is_slow(name: str, columns: int) -> None:
+    """As of the clusters that a point may be in, or what each of some actions is worth."""
+    trace = Trace()
+    x, other, g = (leaf(trace, 300, n) for n in (columns, columns, 1))
+    y = getattr(trace.xp, name)(x + other, 1, keepdims=True)
+    outputs = [y, sweep([(y, g)], [x])[x], x - y]
+    if columns > 1:
+        check(trace, outputs)
+    else:
+        numbers = numbers_for(trace)
+        found, expected = (run(outputs, numbers, *p) for p in ((passes.rowwise,), ()))
+        for a, b in zip(found, expected, strict=True):
+            np.testing.assert_allclose(a, b, rtol=4e-6, atol=1e-6)
+
+
 def test_no_number_is_no_number_in_its_row_alone() -> None:
     trace = Trace()
     x = leaf(trace, 8, 40)

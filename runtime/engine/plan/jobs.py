@@ -76,7 +76,8 @@ class Job:
         self._calls = np.array(numbers, np.int64).reshape(-1, len(sharing.CALL))
         self._bounds = np.array([0, *itertools.accumulate(map(len, parts))], np.int64)
         self._helpers = min(most(work), len(parts)) - 1
-        self._room = room
+        self.room = room
+        """Bytes for calls with the argument ``ROOM``."""
         self._job = frame(
             sharing.JOB,
             calls=self._calls,
@@ -90,18 +91,18 @@ class Job:
 
     @property
     def is_short(self) -> bool:
-        """Whether it is over soon, and only the caller works on it, without a room."""
-        return self.work < WAKE and self._helpers <= 0 and not self._room
+        """Whether it is over soon, and only the caller works on it."""
+        return self.work < WAKE and self._helpers <= 0
 
     def __call__(self) -> None:
         """Make all calls."""
         if self._helpers > 0:
-            team().share(self.place, self._helpers, self._room)
+            team().share(self.place, self._helpers, self.room)
         elif self._only is not None:
             kernel, place, argument, start, stop = self._only
-            kernel(place, own_room(self._room) if argument == ROOM else argument, start, stop)
+            kernel(place, own_room(self.room) if argument == ROOM else argument, start, stop)
         else:
-            sharing.share()(0, self.place, own_room(self._room), 0)
+            sharing.share()(0, self.place, own_room(self.room), 0)
 
 
 def joined(steps: Sequence[Step]) -> list[tuple[Step, int]]:
@@ -125,7 +126,8 @@ def joined(steps: Sequence[Step]) -> list[tuple[Step, int]]:
 
 
 def _in_a_row(jobs: list[Job]) -> Job:
-    return Job([[call for job in jobs for call in job.calls]], 0, kept=jobs)
+    calls = [call for job in jobs for call in job.calls]
+    return Job([calls], 0, max(job.room for job in jobs), jobs)
 
 
 _is_alone: ContextVar[bool] = ContextVar("alone", default=False)

@@ -24,6 +24,7 @@ from runtime.engine.plan.passes.parts import parts
 from runtime.engine.plan.passes.product_sums import product_sums
 from runtime.engine.plan.passes.scalar.native_scalars import native_scalars
 from runtime.engine.plan.passes.scalar.scalars import scalars
+from runtime.engine.plan.passes.small_products import small_products
 from runtime.engine.plan.passes.softmaxes import softmaxes
 from runtime.engine.plan.passes.sums import sums
 from runtime.engine.plan.passes.windows.column_products import column_products
@@ -46,7 +47,8 @@ DEFAULT: tuple[Pass, ...] = (
 FAST: tuple[Pass, ...] = (
     native_lookups, native_convolutions, column_products, convolutions, poolings, joins,
     product_sums, margins, parts, sums, rowwise, columnwise, components, softmaxes, groups,
-    native_scalars, scalars, short, fused, tiles, native_products, merges, margins_shared,
+    native_scalars, scalars, short, fused, tiles, native_products, small_products,
+    merges, margins_shared,
 )  # fmt: skip
 """The passes with machine code, for which the ``fast`` extra is needed."""
 

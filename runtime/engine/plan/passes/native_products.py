@@ -98,14 +98,14 @@ def _fits(task: PlainTask) -> bool:
         return False
     size = left[-2], left[-1], right[-1]
     if len(left) == len(right) == 2 and (_has_few_rows(*size) or _has_few_terms(*size)):
-        return _is_supported(task.value.dtype)
+        return is_supported(task.value.dtype)
     return may_be_faster(task.value.dtype, *size)
 
 
 def may_be_faster(dtype: str, rows: int, terms: int, columns: int) -> bool:
     """Whether machine code may be faster at a product: there is a compiler, and much to do."""
     is_large = _is_wide(rows, terms, columns) and rows * columns * terms >= LARGE
-    return is_large and _is_supported(dtype)
+    return is_large and is_supported(dtype)
 
 
 def _is_wide(rows: int, terms: int, columns: int) -> bool:
@@ -113,7 +113,8 @@ def _is_wide(rows: int, terms: int, columns: int) -> bool:
     return rows >= FEWEST and columns >= 8 and terms >= FEWEST
 
 
-def _is_supported(dtype: str) -> bool:
+def is_supported(dtype: str) -> bool:
+    """Whether there is machine code for a product of such matrices."""
     floats = dtype in ("float32", "float64")
     return floats and native.installed() and machine.lanes() >= WIDE
 
@@ -145,7 +146,11 @@ class ProductTask(PlainTask):
         out, left, right = arrays[self.value], *(arrays[x] for x in self.inputs)
         if any(np.may_share_memory(out, x) for x in (left, right)):
             return [partial(np.matmul, left, right, out)]
-        return [multiplying(left, right, out)]
+        return [self.multiplying(left, right, out)]
+
+    def multiplying(self, left: Array, right: Array, out: Array) -> Step:
+        """The step that computes them in other memory."""
+        return multiplying(left, right, out)
 
     def filling(self, arrays: Arrays) -> Callable[[Array], None]:
         """What computes the value in new memory."""
@@ -177,11 +182,15 @@ def _filling(
             return FewRows(left, right)
         if _has_few_terms(*size):
             return FewTerms(left, right)
-    regular = all(_is_along(x, -1) or _is_along(x, -2) for x in (left, right))
     is_quick = _is_along(right, -1) and not _is_worthwhile(left, right)
-    if not regular or not _is_wide(*size) or is_quick:
+    if not is_regular(left, right) or not _is_wide(*size) or is_quick:
         return partial(np.matmul, left, right)
     return Multiplication(left, right, shape)
+
+
+def is_regular(*operands: Array) -> bool:
+    """Whether rows or columns of each lie side by side."""
+    return all(_is_along(x, -1) or _is_along(x, -2) for x in operands)
 
 
 def _is_quick(left: Array, right: Array) -> bool:

@@ -15,6 +15,7 @@ from runtime.engine.plan import native
 from runtime.engine.plan.native import Operand, Recipe, compiles
 from runtime.engine.plan.passes.elementwise.fused import LARGE, FusedTask, Limits
 from runtime.engine.plan.passes.elementwise.tiles import Fold, in_regions
+from runtime.engine.plan.passes.small_products import is_small_product
 from runtime.engine.plan.tasks import Arrays, PlainTask, Step, Task
 
 if TYPE_CHECKING:
@@ -25,7 +26,9 @@ FEW = 24
 """Operations of one loop: a multiple of many numbers, so that repeated steps have equal loops."""
 
 FEWEST = 96
-"""Operations of a plan on short arrays from which compiling them is worthwhile."""
+"""Operations of a plan on short arrays, with small products, from which compiling the elementwise
+ones is worthwhile.
+"""
 
 DIFFERENT = 32
 """Loops that a plan may have: compiling each takes some milliseconds."""
@@ -36,7 +39,8 @@ def short(tasks: list[Task], kept: Collection[Value]) -> list[Task]:
 
     Does nothing without a compiler.
     """
-    if sum(_kind(task) is not None for task in tasks) < FEWEST or not native.installed():
+    few = sum(_kind(task) is not None or is_small_product(task) for task in tasks) < FEWEST
+    if few or not native.installed():
         return tasks
     found = in_regions(tasks, kept, _kind, _is_worthwhile, ShortTask, _no_fold, most=FEW)
     loops = {task.pattern() for task in found if isinstance(task, ShortTask)}

@@ -39,11 +39,12 @@ CHOICES: dict[str, tuple[passes.Pass, ...]] = {
 }
 CODE = (
     "fused", "rowwise", "columnwise", "components", "softmaxes", "native_convolutions",
-    "native_products", "column_products", "poolings", "short",
+    "native_products", "small_products", "column_products", "poolings", "short",
 )  # fmt: skip
 EAGER = {
     "native_convolutions": {"LARGE": 1, "SHORTEST": 1, "SHORT": 1},
     "native_products": {"LARGE": 1, "WIDE": 1, "NARROW": 1, "MOST": 1},
+    "small_products": {"FEWEST": 1, "DIFFERENT": 100},
     "poolings": {"LARGE": 1, "SHORTEST": 2},
     "softmaxes": {"LARGE": 1, "SHORTEST": 1, "BLOCK": 40},
     "rowwise": {"LARGE": 8, "SHORTEST": 2},

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 Array = NDArray[Any]
 
-LARGE = 1 << 12
+LARGE = 1 << 10
 """Elements from which one call of machine code is faster than one call for each operation."""
 
 MOST = 16
@@ -42,7 +42,7 @@ MOST = 16
 _LANES = 8
 """Sums that numpy adds the elements of a row to in turns."""
 
-SHORTEST = 32
+SHORTEST = 8
 """Columns from which the vectorised loop is faster."""
 
 

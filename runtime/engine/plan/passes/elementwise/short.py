@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 FEW = 24
 """Operations of one loop: a multiple of many numbers, so that repeated steps have equal loops."""
 
-FEWEST = 96
+FEWEST = 64
 """Operations of a plan on short arrays, with small products, from which compiling the elementwise
 ones is worthwhile.
 """

@@ -11,6 +11,7 @@ from blocks.errors import DTypeError, ShapeError
 from runtime.calculus.dtypes import INTEGERS, checked_dtype
 from runtime.calculus.kernels.adding import add_rows
 from runtime.calculus.kernels.ordering import stable_order
+from runtime.calculus.kernels.repeating import add_repeated, repeat, repeats
 from runtime.calculus.primitives.base import BaseOps, axis_of, lengths_of
 from runtime.calculus.value import NoDerivative, Primitive, Value
 
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
     from blocks.block import Shape
 
 _LARGE = 1 << 12
-"""Elements from which adding to those of a flat array is faster."""
+"""Elements from which adding to those of a flat array, or slices of repeats, are faster."""
 
 
 def _take_infer(x: Value, indices: Value, *, axis: int) -> tuple[Shape, str]:
@@ -34,7 +35,11 @@ def checked(indices: Any, length: int) -> Any:
 
 
 def _take_kernel(x: Any, indices: Any, *, out: Any, axis: int) -> None:
-    np.take(x, checked(indices, x.shape[axis]), axis=axis, out=out, mode="wrap")
+    count = repeats(indices, x.shape[axis]) if x.size >= _LARGE else 0
+    if count:
+        repeat(x, count, axis, out)
+    else:
+        np.take(x, checked(indices, x.shape[axis]), axis=axis, out=out, mode="wrap")
 
 
 def _scatter_infer(x: Value, indices: Value, updates: Value, *, axis: int) -> tuple[Shape, str]:
@@ -50,8 +55,12 @@ def _scatter_infer(x: Value, indices: Value, updates: Value, *, axis: int) -> tu
 
 def _scatter_kernel(x: Any, indices: Any, updates: Any, *, out: Any, axis: int) -> None:
     """Adds in the order of the indices, so that repeated ones are deterministic."""
-    out[...] = x
     length, rank = x.shape[axis], indices.ndim
+    count = repeats(indices, length) if x.size >= _LARGE else 0
+    if count:
+        add_repeated(x, updates, count, axis, out)
+        return
+    out[...] = x
     flat = checked(indices, length).reshape(-1).astype(np.intp) % max(1, length)
     rows = np.moveaxis(updates, range(axis, axis + rank), range(rank))
     add_rows(np.moveaxis(out, axis, 0), flat, rows.reshape(flat.size, *rows.shape[rank:]))

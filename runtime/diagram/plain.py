@@ -68,15 +68,16 @@ def survey(page: PageView) -> Survey:
     places = dict(zip(page.blocks, range(len(plain)), strict=True))
     lacking = [0 if kind is None else len(kind.required) for kind in plain]
     loose: list[PortName] = []
-    in_order, name, end = True, None, -1
+    in_order, name, end, behind = True, None, -1, None
     for target, source in page.wires.items():
         if target.block is not name:  # wires into a block mostly follow one another
             name = target.block
             end = places.get(name, -1)
+            behind = plain[end] if end >= 0 else None
         start = places.get(source.block, -1)
         if start >= end:
             in_order = False
-        before, behind = (plain[start], plain[end]) if min(start, end) >= 0 else (None, None)
+        before = plain[start] if start >= 0 else None
         if before is None or behind is None or source.port not in before.outputs:
             loose.append(target)
         elif target.port in behind.required:

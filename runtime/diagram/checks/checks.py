@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator
-from itertools import chain
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 from blocks.arguments import explained
@@ -24,9 +23,9 @@ from runtime.diagram.checks.dependencies import Dependencies
 from runtime.diagram.checks.diagnostics import Diagnostic
 from runtime.diagram.checks.expansion import Expansion
 from runtime.diagram.checks.scans import scan_problems
+from runtime.diagram.checks.stray import stray_layout
 from runtime.diagram.files.records import strict_block
-from runtime.diagram.layout.later import waits
-from runtime.diagram.model import MAIN, Diagram, Page, Ports, page_ports
+from runtime.diagram.model import MAIN, Diagram, Ports, page_ports
 from runtime.diagram.paths import PortName
 from runtime.diagram.plain import blocks_of, classes_of, survey
 from runtime.gc_pause import uncollected
@@ -50,7 +49,7 @@ def check(diagram: Diagram) -> list[Diagnostic]:
     for name in diagram.pages:
         page = _PageCheck(diagram, name, page_blocks)
         found += [*page.all(), *(() if page.survey.in_order else _check_cycles(dependencies, name))]
-        found += _check_layout(diagram.pages[name], name)
+        found += stray_layout(diagram.pages[name], name)
     return [*found, *_check_plugins(diagram)]
 
 
@@ -103,41 +102,6 @@ def _check_plugins(diagram: Diagram) -> Iterator[Diagnostic]:
             yield Diagnostic("warning", place, what, code="plugin-failed")
 
 
-def _check_layout(page: Page, name: str) -> Iterator[Diagnostic]:
-    for block, at in () if _is_sound(page) else page.layout.items():
-        if block not in page.blocks:
-            what = "There is a position for a block that does not exist."
-        elif not (math.isfinite(at.x) and math.isfinite(at.y)):
-            what = "The block's position is not finite."
-        else:
-            continue
-        yield _stray(Location(name, block), what)
-    for target, bends in page.bends.items():
-        if target not in page.wires:
-            yield _stray(Location(name, *target), "There are bends for a wire that does not exist.")
-        elif not all(map(math.isfinite, chain.from_iterable(bends))):
-            yield _stray(Location(name, *target), "A bend of the wire is not finite.")
-    what = "There is a route for a wire that does not exist."
-    for target in () if waits(page.routes, page.wires) else page.routes:
-        if target not in page.wires:
-            yield _stray(Location(name, *target), what)
-    for block in page.styles:
-        if block not in page.blocks:
-            yield _stray(Location(name, block), "There is a style for a block that does not exist.")
-
-
-def _is_sound(page: Page) -> bool:
-    """Whether all positions are finite, and those of blocks that exist."""
-    if waits(page.layout, page.blocks):
-        return True
-    numbers = chain.from_iterable(page.layout.values())
-    return page.layout.keys() <= page.blocks.keys() and all(map(math.isfinite, numbers))
-
-
-def _stray(location: Location, what: str) -> Diagnostic:
-    return Diagnostic("info", location, what, next_step="Arrange the page.", code="stray-layout")
-
-
 class _PageCheck:
     """Checks of the blocks, inputs and wires of one page."""
 
@@ -149,19 +113,24 @@ class _PageCheck:
         self.survey = survey(self._page)
 
     def all(self) -> Iterator[Diagnostic]:
-        blocks, wires = self._page.blocks, self._page.wires
-        suspect = {*self.survey.blocks, *blocks_of(self._page, Variable, Field)}
-        suspect |= {name for name in blocks if not is_name(name)}
-        for name in filter(suspect.__contains__, blocks) if suspect else ():
+        for name in self._wired:
             if not is_name(name):
                 yield _bad_name(name, "block", Location(self._name, name))
-            yield from self._check_block(name, blocks[name])
+            yield from self._check_block(name, self._page.blocks[name])
         for target in self.survey.wires:
-            yield from self._check_wire(wires[target], target)
+            yield from self._check_wire(self._page.wires[target], target)
 
-    def _wired(self, name: str) -> set[str]:
-        """The inputs of a block that have wires."""
-        return {target.port for target in self._page.ends.inward.get(name, ())}
+    @cached_property
+    def _wired(self) -> Mapping[str, set[str]]:
+        """The blocks to look at more closely, in order, with their inputs that have wires."""
+        blocks = self._page.blocks
+        unsure = {*self.survey.blocks, *blocks_of(self._page, Variable, Field)}
+        unsure |= {name for name in blocks if not is_name(name)}
+        found: dict[str, set[str]] = {name: set() for name in blocks if name in unsure}
+        for target in self._page.wires if found else ():
+            if (ports := found.get(target.block)) is not None:
+                ports.add(target.port)
+        return found
 
     def _check_block(self, name: str, block: Block) -> Iterator[Diagnostic]:
         if isinstance(block, Opaque):
@@ -188,7 +157,7 @@ class _PageCheck:
             )
             return
         inner = self._diagram.pages[block.page]
-        wired = self._wired(name)
+        wired = self._wired[name]
         for port in self._page_blocks[block.page].inputs:
             has_default = bool(inner.blocks[port].literals)
             if not (has_default or port in wired or port in block.literals):
@@ -229,7 +198,7 @@ class _PageCheck:
             if passing_input(self._page, name) is None:
                 yield _nothing_to_pass(Location(self._name, name))
             return
-        wired = self._wired(name)
+        wired = self._wired[name]
         driven_outside = isinstance(block, PageInput) and self._name != MAIN
         for port in block.input_ports():
             if port.variadic:
@@ -252,7 +221,7 @@ class _PageCheck:
                 )
 
     def _check_gaps(self, name: str, block: Block, port: str) -> Iterator[Diagnostic]:
-        given = (*self._wired(name), *block.literals)
+        given = (*self._wired[name], *block.literals)
         indices = (term_index(term, port) for term in given)
         terms = sorted({index for index in indices if index is not None})
         for index in sorted({*range(len(terms))} - {*terms})[:1]:

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 import runtime.build as b
 from blocks.errors import ChangeError
+from blocks.formulas.content import content_of
 from runtime.diagram import Diagram, PortName, SetParameters, apply, dumps, loads, unfold
 from runtime.engine import Session
 from runtime.flow import State, WhatIf, analyse, check_gradients, fix
@@ -37,9 +38,8 @@ def diagram_of(expression: str) -> Diagram:
         "x": b.input("x", [1.5, 0.3]),
         "b": b.variable("b", 0.4),
     }
-    block = b.block("Formula", expression=expression, name="f")
-    wires = {name: sources[name] for name in block.node.block.content.inputs}
-    block.node.inputs.update(wires)
+    wires = {name: sources[name] for name in content_of(expression).inputs}
+    block = b.block("Formula", expression=expression, name="f", **wires)
     return b.build(b.loss(b.sum(block), name="loss"))
 
 

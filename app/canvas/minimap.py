@@ -17,6 +17,9 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from app.canvas.scene.arrays import Floats, Indices
+    from app.canvas.scene.geometry import Scene
+    from app.canvas.scene.members.changes import Changes
+    from app.canvas.scene.members.slots import Slots
     from app.canvas.stage import Stage
 
 SIZE = (180, 120)
@@ -46,7 +49,10 @@ class MiniMap(QWidget):
         self._version = -1
         self._rects: Floats = np.zeros((0, 4))
         """Where the blocks (n, 4) are on the picture."""
-        self._slots: object = None
+        self._gone: Floats = self._rects
+        """Where blocks (k, 4) are on the picture that are gone from the page."""
+        self._scene: Scene | None = None
+        self._slots: list[Slots] = []
         self._families: NDArray[np.str_] = np.zeros(0, str)
         self._family: Indices = NO_INDICES
         """The number of the family of each block (n,)."""
@@ -150,6 +156,7 @@ class MiniMap(QWidget):
         is being shown.
         """
         view, ratio = self._canvas.view, self.devicePixelRatioF()
+        self._follow_members()
         drawn, version = self._depends(bounds), view.scene.version
         if self._picture is None or (drawn, version) != (self._drawn, self._version):
             area = self._outdated(bounds)
@@ -158,6 +165,7 @@ class MiniMap(QWidget):
                 self._picture.setDevicePixelRatio(ratio)
                 area = QRegion(self.rect())
             self._drawn, self._version, self._rects = drawn, version, view.scene.rects.copy()
+            self._gone = self._gone[:0]
             with QPainter(self._picture) as painter:
                 painter.setClipRegion(area)
                 painter.fillRect(self.rect(), QColor(view.theme.surface))
@@ -169,12 +177,40 @@ class MiniMap(QWidget):
     def _depends(self, bounds: Floats) -> tuple[object, ...]:
         """What the picture depends on, but for the places of blocks."""
         view = self._canvas.view
-        looks = view.scene.slots, view.scene.page.styles, view.theme.name
+        looks = view.scene.page.styles, view.theme.name
         return (view.scene, *looks, bounds.tolist(), self.devicePixelRatioF())
+
+    def _follow_members(self) -> None:
+        """Follow blocks to their numbers now, and know their families; all is drawn anew where it
+        is not known which have come or gone.
+        """
+        scene, known = self._canvas.view.scene, self._canvas.view.scene.renumbered
+        if scene is self._scene and scene.slots is self._slots:
+            return
+        is_followed = scene is self._scene and known is not None and known.slots is self._slots
+        self._scene, self._slots = scene, scene.slots
+        if not (is_followed and known is not None and self._renumber(known.edit.blocks)):
+            names = [type(block).family for block in scene.blocks]
+            self._families, self._family = np.unique(np.array(names, str), return_inverse=True)
+            self._picture = None
+
+    def _renumber(self, blocks: Changes) -> bool:
+        """Follow ``blocks`` to their numbers now; False if one is of a new family."""
+        names = [type(self._canvas.view.scene.blocks[i]).family for i in blocks.fresh]
+        numbers = {str(family): number for number, family in enumerate(self._families)}
+        if self._picture is None or not numbers.keys() >= {*names}:
+            return False
+        self._gone = np.concatenate([self._gone, self._rects[blocks.gone]])
+        self._rects = blocks.rows(self._rects, np.nan)
+        self._family = blocks.rows(self._family)
+        self._family[blocks.fresh] = [numbers[name] for name in names]
+        return True
 
     def _outdated(self, bounds: Floats) -> QRegion | None:
         """The area in which the picture is of before; None if it is all of it."""
-        if not self.devicePixelRatioF().is_integer() or self._depends(bounds) != self._drawn:
+        self._follow_members()
+        is_whole = self._picture is None or not self.devicePixelRatioF().is_integer()
+        if is_whole or self._depends(bounds) != self._drawn:
             return None
         return self._changed(self._canvas.view.scene.rects, bounds)
 
@@ -187,13 +223,14 @@ class MiniMap(QWidget):
         return found
 
     def _changed(self, rects: Floats, bounds: Floats) -> QRegion | None:
-        """The area in which blocks have moved since the picture was drawn; None if many have."""
-        if len(rects) != len(self._rects):
-            return None
+        """The area in which blocks have moved, come or gone since the picture was drawn; None if
+        many have.
+        """
         differ = distinct(np.flatnonzero(rects.ravel() != self._rects.ravel()) // 4)
         if len(differ) > _FEW:
             return None
-        region, both = QRegion(), np.concatenate([rects[differ], self._rects[differ]])
+        both = np.concatenate([rects[differ], self._rects[differ], self._gone])
+        region, both = QRegion(), both[~np.isnan(both[:, 0])]
         for x, y, w, h in self._on_map(both, bounds).tolist():
             region += QRectF(x, y, w, h).adjusted(-1.0, -1.0, 1.0, 1.0).toAlignedRect()
         return region
@@ -201,10 +238,6 @@ class MiniMap(QWidget):
     def _draw_blocks(self, painter: QPainter, bounds: Floats, area: QRect) -> None:
         """Draw the blocks that touch an area."""
         view, scene_rects = self._canvas.view, self._canvas.view.scene.rects
-        if view.scene.slots is not self._slots:  # whose blocks are of the same types
-            self._slots = view.scene.slots
-            names = [type(block).family for block in view.scene.blocks]
-            self._families, self._family = np.unique(np.array(names, str), return_inverse=True)
         scale, corner = self._scale(bounds)
         sides = area.adjusted(-_AROUND, -_AROUND, _AROUND, _AROUND).getCoords()
         near = view.scene.blocks_in((np.array(sides) - np.tile(corner, 2)) / scale)

@@ -135,9 +135,10 @@ def _kept_wires(before: Shown, after: Shown) -> tuple[Indices, Indices] | None:
     if before.wire_keys is scene.wire_keys:
         same = np.arange(len(scene.wire_keys))
         return same, same
-    keys, wires = scene.renumbered or (None, None)
-    if wires is None or keys is not before.wire_keys:
+    known = scene.renumbered
+    if known is None or known.wire_keys is not before.wire_keys:
         return None
+    wires = known.edit.wires
     now = np.flatnonzero(wires.before >= 0)
     return wires.before[now], now
 

@@ -17,7 +17,7 @@ from app.canvas.scene.bezier import CORNER, Courses
 from app.canvas.scene.detours import Detours
 from app.canvas.scene.forks import Partings
 from app.canvas.scene.lane_paths import LanePaths
-from app.canvas.scene.members.members import FEW, NO_PAGE, Members
+from app.canvas.scene.members.members import FEW, NO_PAGE, Members, Renumbered
 from app.canvas.scene.members.slots import (
     block_sizes,
     changed_parameters,
@@ -31,7 +31,6 @@ from app.canvas.scene.places import around, corners_of, note_rect
 from app.canvas.scene.routes import RouteArrays, shrunk
 
 if TYPE_CHECKING:
-    from app.canvas.scene.members.changes import Changes
     from app.canvas.scene.members.members import Edit
     from runtime.diagram.model import Diagram, Page
 
@@ -64,8 +63,7 @@ class Scene(Members):
         """Number of text lines on each face (n,)."""
         self.are_counted: Flags = np.zeros(len(self.names), bool)
         """Blocks (n,) whose lines were counted, and that have not changed since."""
-        self.renumbered: tuple[list[str], Changes] | None = None
-        """The keys of wires before the last small edit, and what it has changed of the wires."""
+        self.renumbered: Renumbered | None = None
         self._read_layout()
 
     def update(self, diagram: Diagram) -> bool:
@@ -97,12 +95,12 @@ class Scene(Members):
 
     def _follow_members(self, diagram: Diagram, moves: Moves) -> bool:
         """Follow an edit of a few blocks and wires; False, and nothing is done, if it is none."""
-        keys = self.wire_keys
+        keys, slots = self.wire_keys, self.slots
         has_others = have_others_changed(self.diagram, diagram, self.page_name)
         edit = None if self.has_pages and has_others else self._follow_edit(diagram)
         if edit is None:
             return False
-        self.renumbered = keys, edit.wires
+        self.renumbered = Renumbered(keys, slots, edit)
         self._renumber(edit)
         self._follow(moves, edit.touched)
         return True

@@ -164,9 +164,9 @@ def _wires_since(before: Annotations, page: PageResult) -> Changes | None:
     scene = page.scene
     if before.scene is not scene or before.page.use != page.use or scene.renumbered is None:
         return None
-    keys, wires = scene.renumbered
-    same = before.page.result is page.result and before.wire_keys is keys
-    return wires if same and before.page.result is not None else None
+    known = scene.renumbered
+    same = before.page.result is page.result and before.wire_keys is known.wire_keys
+    return known.edit.wires if same and before.page.result is not None else None
 
 
 def _differ_in_layout(before: Annotations, page: PageResult) -> bool:

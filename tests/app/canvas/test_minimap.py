@@ -7,7 +7,7 @@ from PySide6.QtWidgets import QApplication
 
 from app.canvas.minimap import SIZE, MiniMap
 from app.services.theme import DARK
-from runtime.diagram import AddBlock, MoveBlocks, Point
+from runtime.diagram import AddBlock, MoveBlocks, Point, RemoveBlocks
 from tests.app import mouse
 from tests.app.canvas.pages import LEFT, PLAIN, Shell, block, diagram
 
@@ -65,6 +65,31 @@ def test_a_moved_block_is_drawn_as_in_a_map_of_its_own(canvas, shell):
         other = MiniMap(canvas)
         assert other.grab().toImage() == moved != before
         before = moved
+        other.setParent(None)
+
+
+def test_blocks_that_come_and_go_are_drawn_as_in_a_map_of_its_own(canvas, shell):
+    """Those of the edges stay, so that only what comes and goes is drawn."""
+    canvas.set_zoom(4.0)
+    layout = canvas.view.scene.page.layout
+    at = Point((layout["a"].x + layout["loss"].x) / 2.0, layout["a"].y)
+    edits = [
+        AddBlock("new", block("Add"), at),
+        RemoveBlocks(("mul1",)),
+        AddBlock("other", block("Variable"), Point(at.x + 30.0, layout["b"].y)),
+        MoveBlocks({"new": layout["stop1"]}),
+        AddBlock("odd", block("Softmax"), at),
+        RemoveBlocks(("new", "stop1")),
+    ]
+    settle(canvas)
+    before = canvas.minimap.grab().toImage()
+    for edit in edits:
+        canvas.request(edit)
+        settle(canvas)
+        changed = canvas.minimap.grab().toImage()
+        other = MiniMap(canvas)
+        assert other.grab().toImage() == changed != before
+        before = changed
         other.setParent(None)
 
 

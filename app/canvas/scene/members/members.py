@@ -46,6 +46,15 @@ class Edit(NamedTuple):
     """Numbers of the blocks that are new, or may have other ports or another size."""
 
 
+class Renumbered(NamedTuple):
+    """The last small edit of a page, and what was numbered before it, by which it is known."""
+
+    wire_keys: list[str]
+    slots: list[Slots]
+    """Those of the blocks."""
+    edit: Edit
+
+
 class Members:
     """The blocks, ports and wires of a page."""
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -25,7 +25,9 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from app.canvas.scene.arrays import Ints
+    from app.canvas.scene.arrays import Flags, Ints
+    from app.canvas.scene.geometry import Scene
+    from app.canvas.scene.members.slots import Slots
     from app.canvas.state.looks import Look
     from app.canvas.state.page_result import PageResult
 
@@ -56,6 +58,7 @@ class LookCache:
     def __init__(self) -> None:
         self._page: PageResult | None = None
         self._key: Hashable = None
+        self._members: _Members | None = None
         self._known: dict[int, _Known] = {}
         self._shapes: Hashable = None
         """What the number of lines on faces depends on, when it was last counted."""
@@ -107,24 +110,64 @@ class LookCache:
         return known
 
     def _follow(self, page: PageResult) -> None:
-        """Forget all looks if more differs from the last page than numbers and blocks."""
+        """Forget all looks if more differs from the last page than numbers and blocks, or those of
+        the blocks that a small edit has touched.
+        """
         if page is self._page:
             return
-        self._page, before = page, self._key
-        self._key = _page_key(page)
-        if self._key != before:
+        self._page, before, key = page, self._key, _page_key(page)
+        members, self._key, self._members = self._members, key, _Members.of(page.scene)
+        if key != before or members is None:
             self._known = {}
+        elif not members.is_like(self._members):
+            self._renumber(page.scene, members)
+
+    def _renumber(self, scene: Scene, before: _Members) -> None:
+        """Follow blocks to their numbers now, where they are known."""
+        last, known = scene.renumbered, self._known
+        self._known = {}
+        if last is None or last.slots is not before.slots:
+            return
+        blocks, kept = last.edit.blocks, last.edit.blocks.before >= 0
+        kept &= blocks.rows(before.rows) == scene.rows
+        kept &= blocks.rows(before.is_collapsed) == scene.is_collapsed
+        kept[last.edit.touched] = False
+        for old, look in known.items():
+            now = int(blocks.now[old])
+            if now >= 0 and kept[now]:
+                self._known[now] = look
+
+
+class _Members(NamedTuple):
+    """What a scene's blocks are numbered by, and their heights."""
+
+    slots: list[Slots]
+    wires: object
+    rows: Ints
+    is_collapsed: Flags
+
+    @classmethod
+    def of(cls, scene: Scene) -> _Members:
+        return cls(scene.slots, scene.page.wires, scene.rows, scene.is_collapsed)
+
+    def is_like(self, other: _Members) -> bool:
+        return (
+            self.slots is other.slots
+            and self.wires is other.wires
+            and np.array_equal(self.rows, other.rows)
+            and np.array_equal(self.is_collapsed, other.is_collapsed)
+        )
 
 
 def _page_key(page: PageResult) -> Hashable:
-    """Equal for results of one page that differ in numbers and badges alone."""
+    """Equal for results of one page that differ in numbers, badges and blocks alone."""
     scene, result = page.scene, page.result
-    parts: list[object] = [scene, scene.slots, scene.page.styles, scene.page.wires]
+    parts: list[object] = [scene, scene.page.styles]
     if result is not None:
         parts += [result.ports, result.trees]
     return (
-        tuple(map(_Same, parts)), scene.rows.tobytes(), scene.is_collapsed.tobytes(),
-        page.use, frozenset(page.problems), result is None or (result.is_partial, result.losses),
+        tuple(map(_Same, parts)), page.use, frozenset(page.problems),
+        result is None or (result.is_partial, result.losses),
     )  # fmt: skip
 
 

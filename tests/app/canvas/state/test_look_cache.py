@@ -13,9 +13,22 @@ from app.canvas.state.looks import look_of, row_counts, summary_of
 from app.canvas.state.page_result import PageResult
 from app.evaluation.badges import Badges
 from blocks.errors import Location
-from runtime.diagram import Diagnostic, SetParameters, apply
+from runtime.diagram import (
+    AddBlock,
+    Batch,
+    Connect,
+    Diagnostic,
+    Disconnect,
+    Point,
+    PortName,
+    RemoveBlocks,
+    SetParameters,
+    StyleBlocks,
+    apply,
+)
+from runtime.diagram.model import Style
 from runtime.flow import Badge, Mark
-from tests.app.canvas.pages import seed, seed_result
+from tests.app.canvas.pages import block, seed, seed_result
 
 
 @pytest.fixture
@@ -94,6 +107,40 @@ def test_it_follows_the_blocks(scene, change):
     if scene.follow_numbers(edited) is None:
         scene.update(edited)
     assert_fresh(cache, shown(scene, replace(result, diagram=edited)))
+
+
+EDITS = [
+    AddBlock("new", block("Add"), Point(0.0, 500.0)),
+    Connect(PortName("new", "out"), PortName("add1", "a")),
+    RemoveBlocks(("a",)),
+    Disconnect(PortName("stop1", "x")),
+    Batch("two", (RemoveBlocks(("new",)), AddBlock("b2", block("Variable"), Point(0.0, 0.0)))),
+    StyleBlocks({"mul1": Style(collapsed=True)}),
+]
+
+
+@pytest.mark.parametrize("steps", [1, 2])
+def test_it_follows_blocks_that_come_and_go(scene, steps):
+    """Also where it is not asked between two edits."""
+    cache, result = LookCache(), seed_result(scene.diagram)
+    assert_fresh(cache, shown(scene, result))
+    for number, edit in enumerate(EDITS, 1):
+        scene.update(apply(scene.diagram, edit).after)
+        if number % steps == 0:
+            assert_fresh(cache, shown(scene, result))
+
+
+def test_blocks_that_an_edit_leaves_alone_keep_their_looks(scene):
+    cache, result = LookCache(), seed_result(scene.diagram)
+    scene.update(apply(scene.diagram, EDITS[0]).after)
+    before = PageResult(scene, result)
+    known = {name: cache.look(before, i, dimmed=False) for name, i in scene.index.items()}
+    scene.update(apply(scene.diagram, RemoveBlocks(("a",))).after)
+    after = PageResult(scene, result)
+    kept = {
+        name for name, i in scene.index.items() if cache.look(after, i, dimmed=False) is known[name]
+    }
+    assert kept == known.keys() - {"a", "add1"}  # it was wired to
 
 
 def test_one_that_shows_the_same_is_the_same_object(scene):

@@ -95,8 +95,10 @@ class Dependencies:
 
     def cycle_along(self, page: str, targets: Collection[PortName]) -> Cycle | None:
         """A cycle through one of these wires of the page, or None."""
-        graph = _PageGraph(self, page)
         wires = self._pages[page].wires
+        if not any(_may_lead(self._pages[page], to.block, wires[to].block) for to in targets):
+            return None
+        graph = _PageGraph(self, page)
         entered = [graph.node(target) for target in targets]
         components = strong_components(entered, graph.readers)
         component_of = {node: i for i, nodes in enumerate(components) for node in nodes}
@@ -155,6 +157,25 @@ class _PageGraph:
         through = self._dependencies.through if self._through is None else self._through
         once = through.get(block.page)
         return _over_steps(block, once) if isinstance(block, Scan) and once is not None else once
+
+
+def _may_lead(page: PageView, begin: str, end: str) -> bool:
+    """Whether wires lead from one block to another if all outputs of each block depend on all of
+    its inputs. Searched from both ends, so that it takes no longer than the smaller side does.
+    """
+    inward, outward = page.ends
+    ahead, behind, first, last = {begin}, {end}, {begin}, {end}
+    while first and last:
+        if ahead & last or behind & first:
+            return True
+        if len(first) <= len(last):
+            first = {to.block for name in first for to in outward.get(name, ())} - ahead
+            ahead |= first
+        else:
+            sources = (page.wires[to].block for name in last for to in inward.get(name, ()))
+            last = {*sources} - behind
+            behind |= last
+    return False
 
 
 def _is_acyclic(page: PageView) -> bool:

@@ -58,6 +58,16 @@ def test_each_cycle_is_one_and_each_knot_has_one(graph):
         assert any(set(numbers) <= knot for knot in knots)
 
 
+@given(GRAPHS)
+def test_a_wire_is_part_of_a_cycle_where_its_target_leads_to_its_source(graph):
+    readers = [(a, b) for a, heads in enumerate(graph) for b in heads]
+    wires = {f"n{b}.terms.{a}": f"n{a}.out" for a, b in readers}
+    dependencies = Dependencies(draw({f"n{i}": make("AddN") for i in range(len(graph))}, wires))
+    for a, b in readers:
+        found = dependencies.cycle_along("main", [PortName(f"n{b}", f"terms.{a}")])
+        assert (found is not None) == (a == b or a in reach(graph, b))
+
+
 def test_which_outputs_of_a_page_read_which_inputs():
     diagram = draw({"use": make("Page", page="scale")}, scale=scale())
     assert Dependencies(diagram).through["scale"] == {"x": ("y", "twice"), "factor": ("y",)}

@@ -141,12 +141,10 @@ class Flow:
         if self._prepared:
             return self
         self._prepared = True
-        for loss in (None, *self.losses):
-            seen = set()
-            for wire, state in self.states(loss).items():
-                if state not in seen:
-                    seen.add(state)
-                    self.verdict(wire, loss)
+        for loss in (None, *self.losses) if len(self.losses) > 1 else (None,):
+            items = self.states(loss).items()
+            for kind in dict.fromkeys(state for _, state in items):
+                self.verdict(next(wire for wire, state in items if state is kind), loss)
         return self
 
     def leaves(self, wire: str, loss: str | None = None) -> dict[str, Verdict]:

@@ -41,12 +41,16 @@ class WireStates:
     def of_all(self, losses: LossSearches) -> Mapping[str, State]:
         """The states of all wires; they take memory for the wires that the losses reach."""
         opened, trained = losses.reach(Gate.OPEN).via, self._searches.trained[Gate.OPEN].via
-        wire_of = self._searches.slots.wire_of
-        near: dict[str, State] = {}
-        for place in losses.reach(Gate.NO_RULE).via:
-            if (wire := wire_of.get(place)) is not None:
-                carries = place in opened and place in trained  # as of_wire finds, less quickly
-                near[wire] = State.CARRIES if carries else self.of_wire(losses, wire)
+        carrying, reached = opened.keys() & trained.keys(), losses.reach(Gate.NO_RULE).via
+        wires = self._searches.slots.wire_of.items()  # in order, since a table of texts is slow
+        near: dict[str, State] = dict.fromkeys(
+            [wire for place, wire in wires if place in carrying], State.CARRIES
+        )
+        if len(near) == len(self._program.wire_sources):
+            return near
+        for place, wire in wires:
+            if place not in carrying and place in reached:
+                near[wire] = self.of_wire(losses, wire)
         for wire in self._trees_over(map(WirePath, [*near])) if self._program.wire_trees else ():
             near[wire] = self.of_wire(losses, wire)
         return overlaid(self._far, near)

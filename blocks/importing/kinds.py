@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from functools import cache
+from functools import cache, lru_cache
 from typing import TYPE_CHECKING, TypeGuard
 
 from blocks import library
@@ -19,8 +19,16 @@ def is_kind(block: Block, name: str) -> bool:
 
     There is no such block as long as nothing has imported the type's module.
     """
+    return _is_kind(type(block), name)
+
+
+@lru_cache(maxsize=4096)
+def _is_kind(cls: type[Block], name: str) -> bool:
+    """Whether a class is that type of the library, or derived from it: that never changes, since
+    what a class is derived from has been imported before it.
+    """
     module = sys.modules.get(f"{library.__name__}.{module_of(name)}")
-    return module is not None and isinstance(block, getattr(module, name))
+    return module is not None and issubclass(cls, getattr(module, name))
 
 
 def is_dataset(block: Block) -> TypeGuard[Dataset]:

@@ -31,6 +31,8 @@ class Instance:
     block: Block
     inputs: tuple[str, ...]
     wires: dict[str, tuple[WirePath, PortPath]] = field(default_factory=dict)
+    outputs: tuple[PortPath, ...] = ()
+    """Its outputs as the wires from them name them; empty where they follow from what it uses."""
     owned: str = ""
     """The input of the block ``name`` whose own variable this is; empty for the block itself."""
     part: str = ""
@@ -74,6 +76,8 @@ class Flat:
     shared: dict[InstancePath, InstancePath] = field(default_factory=dict)
     folder: Path | None = None
     """Where the file of the diagram is."""
+    in_order: bool = False
+    """Whether it is known that each instance comes after those that it reads."""
 
     def canonical(self, name: str) -> str:
         """The path of a block or port, with that of an own or shared variable made canonical, and
@@ -120,6 +124,8 @@ def topological_order(flat: Flat) -> tuple[list[Instance], list[InstancePath]]:
     Depth first, inputs in port order, like ``graph_order`` of arguments.
     """
     instances = list(flat.instances.values())
+    if flat.in_order:
+        return instances, []
     before = _sources(flat, instances)
     if all(source < place for place, sources in enumerate(before) for source in sources):
         return instances, []

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Iterator, Mapping
 from dataclasses import field
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, TypeAlias, cast
 
 from blocks.block import Block, Opaque, Source
 from blocks.classes.dataclass import dataclass
@@ -46,22 +46,23 @@ class _Use:
 
 def flatten(diagram: Diagram, page: str = MAIN) -> Flat:
     """Expand all uses from ``page`` on, except where checks report recursion or an excess."""
-    flat = Flat(folder=diagram.folder)
+    flat = Flat(folder=diagram.folder, in_order=True)
     variables: dict[Hashable, dict[tuple[int, ...], InstancePath]] = {}
     expansion = Expansion(diagram)
     pending = [_Use(ROOT, page)] if page in diagram.pages else []
     while pending:
         use = pending.pop()
         flat.uses.setdefault(use.page, []).append(use.path)
-        for index, instance in enumerate(_instances(diagram, use)):
+        for index, instance in enumerate(_instances(flat, diagram, use)):
             block, identity = instance.block, (use.scope, use.page, instance.name)
-            if isinstance(block, Formula):
+            is_plain = plain_ports(type(block)) is not None  # asking for a class takes longer
+            if not is_plain and isinstance(block, Formula):
                 if expansion.sizes[use.page].fits:
                     _expand(flat, instance, block)
                 continue
-            if not isinstance(block, PageBlock):
+            if is_plain or not isinstance(block, PageBlock):
                 flat.instances[instance.path] = instance
-                if isinstance(block, Source) and block.kind == "variable":
+                if not instance.inputs and isinstance(block, Source) and block.kind == "variable":
                     uses = variables.setdefault((*identity, instance.owned), {})
                     uses[use.position] = instance.path
                 if instance.owned:
@@ -84,6 +85,7 @@ def flatten(diagram: Diagram, page: str = MAIN) -> Flat:
                 else:
                     pending.append(inner)
     _share(flat, variables.values())
+    flat.in_order &= not flat.aliases and len(flat.uses) == 1
     return flat
 
 
@@ -145,25 +147,42 @@ def _share(flat: Flat, variables: Iterable[Mapping[tuple[int, ...], InstancePath
             flat.aliases[path.port("out")] = first.port("out")
 
 
-def _instances(diagram: Diagram, use: _Use) -> Iterator[Instance]:
+_UNKNOWN: tuple[tuple[str, ...], tuple[PortPath, ...]] = (), ()
+"""The outputs of a block that comes later, or of which none is known."""
+
+
+def _instances(flat: Flat, diagram: Diagram, use: _Use) -> Iterator[Instance]:
     page = diagram.pages[use.page]
+    sources = cast("Mapping[tuple[str, str], PortName]", page.wires)  # a tuple is made sooner
+    known: dict[str, tuple[tuple[str, ...], tuple[PortPath, ...]]] = {}
     for name, block in page.blocks.items():
+        plain = plain_ports(type(block))
         inputs = _inputs(diagram, use.page, name, block)
         if block.bypassed:
+            flat.in_order = False
             yield from _bypassed(page, use, name, inputs)
             continue
         instance = Instance(use.path / name, use.page, name, block, inputs)
         for port in inputs:
-            source = page.wires.get(PortName(name, port))
+            source = sources.get((name, port))
             if source is not None:
-                instance.wires[port] = (instance.path.wire(port), use.path.port_inside(source))
+                names, paths = known.get(source.block, _UNKNOWN)
+                if source.port in names:
+                    path = paths[names.index(source.port)]
+                else:
+                    flat.in_order, path = False, use.path.port_inside(source)
+                instance.wires[port] = instance.path.wire(port), path
             elif port in block.owned:
                 variable = Instance(
                     instance.path / port, use.page, name, block.owned[port], (), owned=port
                 )
                 instance.wires[port] = (instance.path.wire(port), variable.port("out"))
                 yield variable
-        if isinstance(block, PageInput):
+        if plain is not None or not isinstance(block, Formula | Opaque | PageBlock):
+            names = block.output_names() if plain is None else plain.outputs
+            instance.outputs = tuple(map(instance.path.port, names))
+            known[name] = names, instance.outputs
+        if plain is None and isinstance(block, PageInput):
             if name in use.wires:
                 instance.wires["x"] = use.wires[name]
             elif name in use.literals:

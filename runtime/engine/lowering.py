@@ -93,7 +93,7 @@ class _Lowering:
                 self.program.blocked[instance.path] = culprit
                 continue
             try:
-                if not isinstance(instance.block, ViewBlock):
+                if instance.outputs or not isinstance(instance.block, ViewBlock):
                     self._require_room(instance)
                 self._trace(instance)
             except GradwireError as error:
@@ -184,13 +184,14 @@ class _Lowering:
 
     def _wire_up(self, instance: Instance) -> None:
         """Trace a marker for every wire whose source has a value."""
+        program = self.program
         for key, port in instance.wires.values():
-            source = self.program.flat.source(port)
-            self.program.wire_sources[key] = source
-            self.program.wire_targets[key] = instance.path
-            if source in self.program.trees and key not in self.program.wire_trees:
+            source = program.flat.source(port) if program.flat.aliases else port
+            program.wire_sources[key] = source
+            program.wire_targets[key] = instance.path
+            if source in program.trees and key not in program.wire_trees:
                 self._wire_tree(instance, key, source)
-            elif source in self.program.ports and key not in self.program.wires:
+            elif source in program.ports and key not in program.wires:
                 self._mark(key, source)
 
     def _wire_tree(self, instance: Instance, key: WirePath, source: PortPath) -> None:
@@ -210,7 +211,7 @@ class _Lowering:
 
     def _culprit(self, instance: Instance) -> InstancePath | None:
         """The block whose problem prevents this one from being traced, or None."""
-        if isinstance(instance.block, Opaque):
+        if not instance.outputs and isinstance(instance.block, Opaque):
             return instance.path
         for port in instance.inputs:
             if port in instance.wires:
@@ -229,17 +230,18 @@ class _Lowering:
         if is_dataset(block):
             self._trace_data(instance, block)
             return
-        if isinstance(block, Source):
+        if not instance.inputs and isinstance(block, Source):
             leaf = program.trace.xp.leaf(block, self.shapes.get(instance.path))
             program.leaves[instance.path] = Leaf(leaf, block)
             program.ports[instance.port("out")] = leaf
             return
         arguments = [self._argument(instance, port) for port in instance.inputs]
         results = results_of(block, program.trace.xp, instance.inputs, arguments, self.forward)
-        for name, result in zip(block.output_names(), results, strict=True):
+        outputs = instance.outputs or [instance.port(name) for name in block.output_names()]
+        for port, result in zip(outputs, results, strict=True):
             if instance.like is not None:
                 self._require_like(instance, result, instance.like)
-            self._record(instance.port(name), result)
+            self._record(port, result)
 
     def _require_like(self, instance: Instance, result: Any, before: InstancePath) -> None:
         """Raise ShapeError unless a carried value has the shape and dtype of the step before.

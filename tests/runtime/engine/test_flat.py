@@ -1,8 +1,13 @@
 """The order in which instances are traced, and those that depend on a cycle."""
 
+import pytest
+
+from blocks.block import Block
 from blocks.registry import registry
-from runtime.diagram.paths import InstancePath
+from runtime.diagram.model import Diagram, Page
+from runtime.diagram.paths import InstancePath, PortName
 from runtime.engine.flat import Flat, Instance, topological_order
+from runtime.engine.flatten import flatten
 
 
 def flat(**reads: str) -> Flat:
@@ -20,6 +25,10 @@ def flat(**reads: str) -> Flat:
 
 def enumerate_ports(sources: str) -> list[tuple[str, str]]:
     return [(f"terms.{i}", source) for i, source in enumerate(sources.split())]
+
+
+def block_of(kind: str, **parameters: float) -> Block:
+    return registry().get(kind)(**parameters)
 
 
 def order(found: Flat) -> tuple[str, str]:
@@ -41,3 +50,24 @@ def test_what_depends_on_a_cycle_is_left_out() -> None:
 
 def test_a_source_that_does_not_exist_is_no_obstacle() -> None:
     assert order(flat(a="gone", b="a")) == ("a b", "")
+
+
+def test_instances_in_order_are_kept_so_with_shared_paths_of_their_ports() -> None:
+    page = Page(
+        {"w": block_of("Variable", value=1.0), "t": block_of("Tanh"), "s": block_of("AddN")},
+        {PortName("t", "x"): PortName("w", "out"), PortName("s", "terms.0"): PortName("t", "out")},
+    )
+    found = flatten(Diagram({"main": page}))
+    first, second, third = found.instances.values()
+    assert found.in_order and topological_order(found) == ([first, second, third], [])
+    assert second.wires["x"][1] is first.outputs[0]
+    assert third.wires["terms.0"][1] is second.outputs[0] == "t.out"
+
+
+@pytest.mark.parametrize("blocks", [["t", "w"], ["t"]])
+def test_a_wire_from_a_later_or_missing_block_is_in_no_order(blocks: list[str]) -> None:
+    made = {"w": block_of("Variable", value=1.0), "t": block_of("Tanh")}
+    page = Page({n: made[n] for n in blocks}, {PortName("t", "x"): PortName("w", "out")})
+    found = flatten(Diagram({"main": page}))
+    order = [instance.name for instance in topological_order(found)[0]]
+    assert not found.in_order and order == sorted(blocks, reverse=True)

@@ -22,6 +22,7 @@ from runtime.engine.plan.passes.merges import merges
 from runtime.engine.plan.passes.native_products import native_products
 from runtime.engine.plan.passes.parts import parts
 from runtime.engine.plan.passes.product_sums import product_sums
+from runtime.engine.plan.passes.running_sums import running_sums
 from runtime.engine.plan.passes.scalar.native_scalars import native_scalars
 from runtime.engine.plan.passes.scalar.scalars import scalars
 from runtime.engine.plan.passes.small_products import small_products
@@ -47,7 +48,7 @@ DEFAULT: tuple[Pass, ...] = (
 FAST: tuple[Pass, ...] = (
     native_lookups, native_convolutions, column_products, convolutions, poolings, joins,
     product_sums, margins, parts, sums, rowwise, columnwise, components, softmaxes, groups,
-    native_scalars, scalars, short, fused, tiles, native_products, small_products,
+    native_scalars, scalars, short, fused, tiles, native_products, running_sums, small_products,
     merges, margins_shared,
 )  # fmt: skip
 """The passes with machine code, for which the ``fast`` extra is needed."""

@@ -29,7 +29,7 @@ from tests.runtime.engine.programs import FAMILIES, Array, Written, exact
 
 EXACT = (
     "convolutions", "sums", "groups", "groups_of_few", "joins", "parts", "margins",
-    "margins_shared",
+    "margins_shared", "running_sums",
 )  # fmt: skip
 CHOICES: dict[str, tuple[passes.Pass, ...]] = {
     "none": (),
@@ -59,6 +59,7 @@ EAGER = {
     "joins": {"FEWEST": 2},
     "margins": {"LEAST": 100},
     "product_sums": {"FEWEST": 2},
+    "running_sums": {"LARGE": 1, "ROWS": 1, "COLUMNS": 1},
 }
 """Least sizes at which small arrays go through every pass."""
 MODULES = {

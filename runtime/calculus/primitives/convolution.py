@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 import numpy as np
 
 from blocks.errors import ShapeError
+from runtime.calculus.kernels.windows import windows_back
 from runtime.calculus.primitives.base import BaseOps
 from runtime.calculus.value import Primitive, Value
 
@@ -207,17 +208,20 @@ def _conv_w_kernel(
 def _conv_x_kernel(
     g: Any, w: Any, *, out: Any, shape: Shape, geometry: Geometry, groups: int
 ) -> None:
-    channels, kh, kw, n, *places = columns_shape(shape, geometry)
-    each, filters = channels // groups, w.shape[0] // groups
-    for group in range(groups):
-        rows = slice(group * filters, (group + 1) * filters)
-        part = out[:, group * each : (group + 1) * each]
-        weights, gradients = _as_rows(w[rows]).T, _matrices(g[:, rows])
-        if geometry.is_pointwise and gradients.shape[2] >= LONG:
-            np.matmul(weights, gradients, out=_matrices(part))
-            continue
-        patches = np.matmul(weights, _beside(gradients)).reshape(each, kh, kw, n, *places)
-        _fold_into(patches.transpose(1, 2, 3, 0, 4, 5), part, geometry)
+    each, filters = shape[1] // groups, w.shape[0] // groups
+    if geometry.is_pointwise and math.prod(shape[2:]) >= LONG:
+        for group in range(groups):
+            rows = slice(group * filters, (group + 1) * filters)
+            part = out[:, group * each : (group + 1) * each]
+            np.matmul(_as_rows(w[rows]).T, _matrices(g[:, rows]), out=_matrices(part))
+    elif geometry.stride == (1, 1) and (filters == 1 or g.shape[3] < LONG):
+        windows_back(g, w, out, geometry, groups)
+    else:
+        weights = w.reshape(groups, filters, -1).swapaxes(1, 2)
+        gradients = _beside(_matrices(g)).reshape(groups, filters, -1)
+        patches = weights * gradients if filters == 1 else weights @ gradients
+        patches = patches.reshape(columns_shape(shape, geometry))
+        _fold_into(patches.transpose(1, 2, 3, 0, 4, 5), out, geometry)
 
 
 def _conv_infer(x: Value, w: Value, *, geometry: Geometry, groups: int) -> tuple[Shape, str]:

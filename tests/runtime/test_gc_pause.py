@@ -64,6 +64,20 @@ def test_many_new_objects_become_old_without_being_looked_at() -> None:
 
 
 @pytest.mark.usefixtures("thawed")
+def test_what_was_new_before_the_pause_does_not_count() -> None:
+    thresholds = gc.get_threshold()
+    gc.set_threshold(0)
+    try:
+        before: list[list[int]] = [[] for _ in range(MANY + 1000)]
+        with uncollected():
+            new: list[list[int]] = [[]]
+        assert not any(old is new[0] for old in gc.get_objects(generation=2))
+        assert before
+    finally:
+        gc.set_threshold(*thresholds)
+
+
+@pytest.mark.usefixtures("thawed")
 def test_what_became_old_is_collected_all_the_same() -> None:
     class Node:
         itself: object

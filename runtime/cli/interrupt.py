@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import os
 import signal
-import socket
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
+from typing import TYPE_CHECKING
 
 from runtime.cli.output import INTERRUPTED
+
+if TYPE_CHECKING:
+    import socket
 
 
 def exit_on_interrupt() -> None:
@@ -19,6 +22,8 @@ def exit_on_interrupt() -> None:
     Python calls handlers between two of its own instructions, so never inside a kernel. The system
     writes to the socket at once, and a thread waits there.
     """
+    import socket  # slow to import, and needed by no help and no window
+
     reading, writing = socket.socketpair()
     writing.setblocking(False)
     signal.set_wakeup_fd(writing.detach(), warn_on_full_buffer=False)

@@ -11,7 +11,6 @@ comes from anywhere else, such as beside a diagram.
 from __future__ import annotations
 
 import hashlib
-import logging
 import os
 import stat
 import tempfile
@@ -29,8 +28,6 @@ LARGEST = 1 << 24
 
 MOST_BYTES = 1 << 26
 """Bytes of all files from which the older half is removed."""
-
-_log = logging.getLogger(__name__)
 
 
 def key(parts: Sequence[str]) -> str:
@@ -105,7 +102,9 @@ def _is_own(found: os.stat_result) -> bool:
 
 @cache
 def _say_ignored(path: Path, why: str) -> None:
-    _log.warning("A file of the cache is ignored, because %s: %s", why, path)
+    import logging  # slow to import
+
+    logging.getLogger(__name__).warning("A file of the cache is ignored, because %s: %s", why, path)
 
 
 def _make_room(folder: Path) -> None:

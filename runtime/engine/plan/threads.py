@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from contextvars import ContextVar
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+
+if TYPE_CHECKING:
+    from concurrent.futures import ThreadPoolExecutor
 
 _own: ContextVar[int | None] = ContextVar("threads", default=None)
 _limit: int | None = None
@@ -53,6 +55,8 @@ def together(work: Sequence[Callable[[], Any]]) -> None:
     """Run all work in parallel, the first here; when all is done, raise the first error."""
     global _pool
     if _pool is None:
+        from concurrent.futures import ThreadPoolExecutor  # slow to import
+
         _pool = ThreadPoolExecutor(thread_name_prefix="gradwire")
     waiting = [_pool.submit(_silently, part) for part in work[1:]]
     try:

@@ -35,13 +35,13 @@ LIBRARY = {
 
 @cache
 def installed() -> bool:
-    """Whether a usable version of llvmlite is installed; does not import it."""
-    from importlib.metadata import PackageNotFoundError, version  # slow to import
-
+    """Whether a usable version of llvmlite is installed; does not load LLVM."""
     try:
-        found = version("llvmlite").split(".")
+        import llvmlite
+
+        found = llvmlite.__version__.split(".")
         return (int(found[0]), int(found[1])) >= _OLDEST
-    except (PackageNotFoundError, ValueError, IndexError):
+    except (ImportError, ValueError, IndexError):
         return False
 
 

@@ -272,6 +272,7 @@ class Block(BaseModel):
     @classmethod
     def __pydantic_init_subclass__(cls, **kwargs: Any) -> None:
         super().__pydantic_init_subclass__(**kwargs)
+        _forget_class_vars(cls)
         if "abstract" not in cls.__dict__:
             cls.abstract = False
         if not cls.abstract:
@@ -289,8 +290,13 @@ def _plain(cls: type[B]) -> B:
     return cls()
 
 
-for _name in Block.__class_vars__:  # known as no fields, and else evaluated for each subclass
-    Block.__annotations__.pop(_name, None)
+def _forget_class_vars(cls: type[Block]) -> None:
+    """Drop annotations that are known as no fields, and would be evaluated for each subclass."""
+    for name in cls.__class_vars__:
+        cls.__annotations__.pop(name, None)
+
+
+_forget_class_vars(Block)
 
 
 class Source(Block):

@@ -201,3 +201,15 @@ def test_blocks_of_the_library_without_parameters_are_one() -> None:
     assert mul.from_record({}) == mul()
     assert mul.from_record({"b": 2.0}) is not mul.from_record({"b": 2.0})
     assert mul.from_record({}) is not registry().get("Add").from_record({})
+
+
+def test_annotations_of_class_variables_are_not_evaluated_again_for_subclasses() -> None:
+    class Base(Block):
+        """A base."""
+
+        abstract: ClassVar[bool] = True
+        shade: ClassVar[str] = "dark"
+        size: int = 1
+
+    assert {*Base.__annotations__} == {"size"}
+    assert {"shade", "symbol"} <= Base.__class_vars__

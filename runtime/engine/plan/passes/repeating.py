@@ -139,12 +139,13 @@ def _drop_unread(
     kept: Collection[Value],
 ) -> None:
     """Remove the tasks of a region whose results nobody reads any more."""
-    read = {
-        x for x in makers[i] for j in readers[x] if j != i and x not in makers.get(j, ())
-    } | set(kept)
-    for task in tuple(reversed(tasks)):
-        if task.values[0] in read:
+    read = {x for x in makers[i] for j in readers[x] if j != i and x not in makers.get(j, ())}
+    needed: list[Task] = []
+    for task in reversed(tasks):
+        value = task.values[0]
+        if value in read or value in kept:
             read.update(task.inputs)
+            needed.append(task)
         else:
-            tasks.remove(task)
-            del makers[i][task.values[0]]
+            del makers[i][value]
+    tasks[:] = reversed(needed)

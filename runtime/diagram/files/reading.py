@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Container, Iterable, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -63,6 +63,7 @@ MAX_VIEWS = 1_000
 FARTHEST = 1e9
 """Largest coordinate of a stretch of a route, px."""
 _BLOCKS_PER_PULSE = 64
+_NUMBERS = frozenset({int, float})
 
 
 def read(
@@ -160,11 +161,7 @@ class _Reader:
         return Page(
             {},
             dict(read(t, s, (*path, "wires", t)) for t, s in sections["wires"].items()),
-            dict(
-                _place(block, value, (*layout, block))
-                for block, value in sections["layout"].items()
-                if not _is_bends(value)
-            ),
+            _places(sections["layout"], self._records[name], layout),
             read_each(sections["notes"], "note", _note, (*path, "notes")),
             bends,
             {target: route for target, route in routes.items() if target not in bends},
@@ -172,17 +169,13 @@ class _Reader:
         )
 
     def record(self, page: str, name: str, value: Any) -> tuple[str, dict[str, Any]]:
+        if isinstance(value, dict) and isinstance(type_name := value.pop("type", None), str):
+            return type_name, value
         path: Path = ("pages", page, "blocks", name)
-        record = read_object(value, path)
-        type_name = record.pop("type", None)
-        if not isinstance(type_name, str):
-            raise Flaw(
-                path,
-                f"Block {name!r} has no type.",
-                location=Location(page, name),
-                expected='a field "type" with the name of a block type',
-            )
-        return type_name, record
+        read_object(value, path)
+        expected = 'a field "type" with the name of a block type'
+        where = Location(page, name)
+        raise Flaw(path, f"Block {name!r} has no type.", location=where, expected=expected)
 
     def blocks(self, page: str) -> dict[str, Block]:
         made = {}
@@ -239,17 +232,21 @@ class _Reader:
 
 
 class _Ports:
-    """Reads the wires of a page. Equal names become one string, also of the ``blocks``: that takes
-    less memory, and look-ups compare nothing but addresses.
+    """Reads the wires of a page. Equal names become one string, also of the ``blocks``, and equal
+    sources one port: that takes less memory, and look-ups compare nothing but addresses.
     """
 
     def __init__(self, blocks: Iterable[str]) -> None:
         self._blocks = {name: name for name in blocks}
         self._ports: dict[str, str] = {}
+        self._sources: dict[str, PortName] = {}
 
     def wire(self, target: str, source: Any, path: Path) -> tuple[PortName, PortName]:
         try:
-            return self._port(target, path), self._port(read_text(source, path), path)
+            end, text = self._port(target, path), read_text(source, path)
+            if (start := self._sources.get(text)) is None:
+                start = self._sources[text] = self._port(text, path)
+            return end, start
         except ValueError as error:
             raise Flaw(path, f"A wire joins two ports: {error}.", expected="block.port") from None
 
@@ -271,9 +268,19 @@ def _port(text: str, path: Path) -> PortName:
     return port
 
 
-def _place(block: str, value: Any, path: Path) -> tuple[str, Point]:
-    at = read_point(value, path)
-    return read_name(block, path, "block"), at
+def _places(entries: Mapping[str, Any], blocks: Container[str], path: Path) -> dict[str, Point]:
+    """The positions in a layout."""
+    found: dict[str, Point] = {}
+    for block, value in entries.items():
+        if type(value) is list and len(value) == 2 and block in blocks:
+            x, y = value
+            if type(x) in _NUMBERS and type(y) in _NUMBERS and abs(x) + abs(y) < FARTHEST:
+                found[block] = Point(float(x), float(y))
+                continue
+        if not _is_bends(value):
+            at = read_point(value, (*path, block))
+            found[read_name(block, (*path, block), "block")] = at
+    return found
 
 
 def _is_bends(value: Any) -> bool:

@@ -205,6 +205,7 @@ def test_equal_names_are_one_string() -> None:
     ports = [port for wire in page.wires.items() for port in wire]
     assert all(names[port.block] is port.block for port in ports)
     assert len({id(port.port) for port in ports if port.port == "out"}) == 1
+    assert page.wires[PortName("t1", "x")] is page.wires[PortName("t2", "x")]
 
 
 @pytest.mark.parametrize("wire", ['"a": "b.out"', '"a.x": "b"', '"a.": "b.out"', '".x": "b.out"'])

@@ -28,7 +28,6 @@ from runtime.engine.plan.passes.scalar.scalars import scalars
 from runtime.engine.plan.passes.small_products import small_products
 from runtime.engine.plan.passes.softmaxes import softmaxes
 from runtime.engine.plan.passes.sums import sums
-from runtime.engine.plan.passes.windows.column_products import column_products
 from runtime.engine.plan.passes.windows.convolutions import convolutions
 from runtime.engine.plan.passes.windows.native_convolutions import native_convolutions
 from runtime.engine.plan.passes.windows.poolings import poolings
@@ -46,7 +45,7 @@ DEFAULT: tuple[Pass, ...] = (
 """The passes that need only numpy."""
 
 FAST: tuple[Pass, ...] = (
-    native_lookups, native_convolutions, column_products, convolutions, poolings, joins,
+    native_lookups, native_convolutions, convolutions, poolings, joins,
     product_sums, margins, parts, sums, rowwise, columnwise, components, softmaxes, groups,
     native_scalars, scalars, short, fused, tiles, native_products, running_sums, small_products,
     merges, margins_shared,

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 Array = NDArray[Any]
 
-LARGE = 1 << 19
+LARGE = 1 << 18
 """Multiplications from which compiling a convolution is worthwhile."""
 
 SHORTEST = 8

@@ -15,6 +15,11 @@ from runtime.engine.plan.native.writer import TYPES, Writer, number
 INTERLEAVED = 4
 """Vectors per iteration: while one waits for the result of an operation, the others go on."""
 
+MANY = 64
+"""Operations of a loop from which one vector keeps a processor busy; more only take longer to
+compile.
+"""
+
 STORED_TYPES = {"float32": "float", "float64": "double", "bool": "i8"}
 """LLVM's type of an element in memory, by dtype."""
 
@@ -100,7 +105,9 @@ def text(recipe: Recipe) -> str:
         starts.append(start)
         ends.append(f"store double {end}, ptr %row{place}")
     places = count + len(recipe.folds)
-    return "\n".join(_frame(w, before, starts, ends, places, recipe.is_short))
+    is_narrow = recipe.is_short or len(recipe.operations) >= MANY
+    vectors = 1 if is_narrow else INTERLEAVED
+    return "\n".join(_frame(w, before, starts, ends, places, vectors, recipe.is_short))
 
 
 def _load(row: str, name: str, operand: Operand) -> list[str]:
@@ -178,7 +185,13 @@ def _wide(w: Writer, name: str, dtype: str) -> str:
 
 
 def _frame(
-    w: Writer, before: list[str], starts: list[str], ends: list[str], places: int, is_short: bool
+    w: Writer,
+    before: list[str],
+    starts: list[str],
+    ends: list[str],
+    places: int,
+    vectors: int,
+    is_short: bool,
 ) -> list[str]:
     """The function around the body of the loop."""
     lines = [*sorted(w.declared)]
@@ -221,7 +234,7 @@ def _frame(
         "!1 = distinct !{!1, !2, !3, !4, !5, !6}",
         '!2 = !{!"llvm.loop.vectorize.enable", i1 true}',
         f'!3 = !{{!"llvm.loop.vectorize.width", i32 {machine.lanes()}}}',
-        f'!4 = !{{!"llvm.loop.interleave.count", i32 {1 if is_short else INTERLEAVED}}}',
+        f'!4 = !{{!"llvm.loop.interleave.count", i32 {vectors}}}',
         '!5 = !{!"llvm.loop.parallel_accesses", !0}',
         f'!6 = !{{!"llvm.loop.vectorize.predicate.enable", i1 {str(is_short).lower()}}}',
     ]

@@ -5,12 +5,17 @@ from __future__ import annotations
 from collections import defaultdict, deque
 from collections.abc import Callable, Collection, Hashable, Sequence
 from typing import TYPE_CHECKING
+from zlib import crc32
 
 from blocks.classes.dataclass import dataclass
 
 if TYPE_CHECKING:
     from runtime.calculus import Value
     from runtime.engine.plan.tasks import Task
+
+
+AROUND = 16
+"""Tasks by which a place is told from others."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,16 +137,49 @@ def delayed(items: Sequence[Region | Task], kept: Collection[Value]) -> list[Reg
 
 
 def split(items: Sequence[Region | Task], most: int) -> list[Region | Task]:
-    """Divide regions of more than ``most`` tasks: all parts but the last have so many."""
+    """Divide regions of more than ``most`` tasks into parts of at most so many, and at least half.
+
+    What repeats, such as the steps of a simulation, is cut at the same place each time, so that
+    parts are alike.
+    """
     found: list[Region | Task] = []
     for item in items:
         if isinstance(item, Region) and len(item.tasks) > most:
             tasks = _by_need(item.tasks)
-            starts = range(0, len(tasks), most)
-            found += [Region(item.kind, tuple(tasks[start : start + most])) for start in starts]
+            starts = _starts(tasks, most)
+            ends = [*starts[1:], len(tasks)]
+            found += [
+                Region(item.kind, tuple(tasks[start:end]))
+                for start, end in zip(starts, ends, strict=True)
+            ]
         else:
             found.append(item)
     return found
+
+
+def _starts(tasks: Sequence[Task], most: int) -> list[int]:
+    """Where parts begin: of the places where one may, at that with the smallest number of those
+    that follow from the tasks around it. A place that comes again has the same number again.
+    """
+    numbers = _numbers(tasks)
+    found = [0]
+    while len(tasks) - found[-1] > most:
+        first = found[-1] + most // 2
+        found.append(min(range(first, found[-1] + most + 1), key=numbers.__getitem__))
+    return found
+
+
+def _numbers(tasks: Sequence[Task]) -> list[int]:
+    """For each place between tasks a number made of those before it: what they compute, and how far
+    before them their operands are computed.
+    """
+    makers = {value: i for i, task in enumerate(tasks) for value in task.values}
+    marks = []
+    for i, task in enumerate(tasks):
+        away = [i - makers[x] if x in makers else 0 for x in task.inputs]
+        near = [n if n <= AROUND else -1 for n in away]
+        marks.append(f"{task.values[0].primitive.name}{near}")
+    return [crc32("".join(marks[max(0, i - AROUND) : i]).encode()) for i in range(len(tasks) + 1)]
 
 
 def _by_need(tasks: Sequence[Task]) -> list[Task]:

@@ -53,10 +53,7 @@ SMALLEST = 2
 """Operations from which compiling a region is worthwhile."""
 
 MOST = 240
-"""Operations of one region: compiling takes longer for each of them the more there are. It is a
-multiple of many numbers, so that parts of a network whose layers repeat are equal, and compiled
-once.
-"""
+"""Operations of one region: compiling takes longer for each of them the more there are."""
 
 SLOW = frozenset({
     "where", "exp", "expm1", "log", "log1p", "sigmoid", "softplus", "erf", "power", "relu", "sign",

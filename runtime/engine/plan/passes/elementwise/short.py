@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from runtime.calculus import Value
 
 FEW = 24
-"""Operations of one loop: a multiple of many numbers, so that repeated steps have equal loops."""
+"""Operations of one loop, at most: what repeats has few loops that are alike."""
 
 FEWEST = 64
 """Operations of a plan on short arrays, with small products, from which compiling the elementwise

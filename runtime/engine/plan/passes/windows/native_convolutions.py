@@ -19,15 +19,16 @@ from numpy.typing import NDArray
 
 from runtime.calculus.dtypes import FLOATS
 from runtime.calculus.primitives.convolution import CONV2D, CONV2D_W, CONV2D_X, Geometry
-from runtime.engine.plan import filterwise, native
+from runtime.engine.plan import native
 from runtime.engine.plan.copies.images import copying, interleaving
-from runtime.engine.plan.correlations import EACH, correlate, rounding, wide
 from runtime.engine.plan.graph import Graph
 from runtime.engine.plan.jobs import divided
 from runtime.engine.plan.native.machine import frame
 from runtime.engine.plan.native.windows.convolution import PRODUCTS, products, tile_for
-from runtime.engine.plan.rows import Phase, Rows, forward, transposed
 from runtime.engine.plan.tasks import Arrays, PlainTask, Step, Task
+from runtime.engine.plan.windows import filterwise
+from runtime.engine.plan.windows.correlations import EACH, correlate, rounding, wide
+from runtime.engine.plan.windows.rows import Phase, Rows, forward, transposed
 
 if TYPE_CHECKING:
     from runtime.calculus import Value

@@ -12,8 +12,8 @@ from runtime.engine.plan.memory import allocate
 from runtime.engine.plan.native.machine import frame, vector
 from runtime.engine.plan.native.windows.overlaps import AROUND, WINNERS, Around, around, winners
 from runtime.engine.plan.native.windows.pooling import Window, planes
-from runtime.engine.plan.rows import Axis, Phase, transposed
 from runtime.engine.plan.tasks import Arrays, Step, Task
+from runtime.engine.plan.windows.rows import Axis, Phase, transposed
 
 if TYPE_CHECKING:
     from runtime.calculus import Value

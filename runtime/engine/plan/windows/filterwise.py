@@ -26,8 +26,8 @@ from runtime.engine.plan.native.windows.filterwise import (
 
 if TYPE_CHECKING:
     from runtime.calculus import Value
-    from runtime.engine.plan.rows import Phase, Rows
     from runtime.engine.plan.tasks import Step
+    from runtime.engine.plan.windows.rows import Phase, Rows
 
 Array = NDArray[Any]
 

@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from runtime.engine.plan import native
+from runtime.engine.plan.copies.transposed import copying
 from runtime.engine.plan.native import compiles
 from runtime.engine.plan.native.rows.row_recipe import Place, RowRecipe
 from runtime.engine.plan.passes.elementwise.exponents import Exponents, attributes_of
@@ -38,6 +39,12 @@ LARGE = 1 << 10
 
 MOST = 16
 """Components up to which the loop is faster than one for each row."""
+
+MANY = 8
+"""Rows for which an input counts from which copying it takes no time beside reading it."""
+
+TURNED = 1 << 14
+"""Elements from which such a copy is worth a call."""
 
 _LANES = 8
 """Sums that numpy adds the elements of a row to in turns."""
@@ -107,6 +114,12 @@ def _fits(shape: Shape) -> bool:
     )
 
 
+def _side_by_side(x: Array) -> Array:
+    """Memory like that of ``x``, in which columns lie side by side, and components apart."""
+    turned: Array = np.empty((*x.shape[:-2], x.shape[-1], x.shape[-2]), x.dtype)
+    return turned.swapaxes(-1, -2)
+
+
 class RowSum(Fold):
     """The sum of each row, component by component."""
 
@@ -157,15 +170,28 @@ class ComponentsTask(RowwiseTask):
         return self.shape[-2]
 
     def laid_out(self, arrays: Arrays) -> tuple[list[Step], list[Array]]:
-        """Inputs, results, and sums of rows, in the shape of the rows or with one component; no
-        copies, since components may lie anywhere.
+        """Inputs, results, and sums of rows, in the shape of the rows or with one component. What
+        counts for many rows is copied so that each component lies side by side.
         """
         rows = [fold.task.value for fold in self.folds if isinstance(fold, RowSum)]
+        steps: list[Step] = []
+        turned: dict[Value, Array] = {}
+        for x in self.inputs:
+            if self._counts_for_many(x, arrays[x]):
+                turned[x] = _side_by_side(arrays[x])
+                steps.append(copying(arrays[x], turned[x]))
         found = []
         for x in (*self.inputs, *self.results, *rows):
             last = x.shape[-1] if x.shape else 1
-            found.append(np.broadcast_to(arrays[x], (*self.shape[:-1], last)))
-        return [], found
+            found.append(np.broadcast_to(turned.get(x, arrays[x]), (*self.shape[:-1], last)))
+        return steps, found
+
+    def _counts_for_many(self, x: Value, array: Array) -> bool:
+        """Whether an input has several components, which lie apart, and counts for many rows."""
+        if len(x.shape) < 2 or x.shape[-1] == 1 or x.shape[-2] == 1:
+            return False
+        lies_apart = array.strides[-2] != array.itemsize
+        return lies_apart and prod(self.shape) >= max(TURNED, MANY * x.size)
 
     def recipe(self, whole: Sequence[Array], exponents: Exponents) -> RowRecipe:
         """Each value of the region is as many as it has components."""

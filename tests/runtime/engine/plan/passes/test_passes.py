@@ -49,7 +49,7 @@ EAGER = {
     "softmaxes": {"LARGE": 1, "SHORTEST": 1, "BLOCK": 40},
     "rowwise": {"LARGE": 8, "SHORTEST": 2},
     "columnwise": {"LARGE": 8, "SHORTEST": 2, "FEWEST": 16, "CACHED": 64},
-    "components": {"LARGE": 8, "SHORTEST": 2, "MOST": 8},
+    "components": {"LARGE": 8, "SHORTEST": 2, "MOST": 8, "MANY": 2, "TURNED": 8},
     "short": {"FEWEST": 2, "LARGE": 50, "FEW": 6},
     "fused": {"LARGE": 64, "SMALLEST": 2, "SHORTEST": 5, "LONG": 12},
     "tiles": {"TILE": 32, "LARGE": 64, "SMALLEST": 2},

@@ -328,7 +328,7 @@ def _form(left: Array, right: Array, is_turned: bool, in_chunks: bool) -> Form:
     return Form(
         dtype=dtype.name,
         lanes=lanes,
-        rows=math.ceil(rows / math.ceil(rows / ROWS)),
+        rows=tile_rows(rows),
         left_is_deep=deep[0],
         left_is_packed=steps[0] % PAGE == 0,
         right_is_deep=deep[1],
@@ -337,6 +337,11 @@ def _form(left: Array, right: Array, is_turned: bool, in_chunks: bool) -> Form:
         ends_narrow=0 < columns % (VECTORS * lanes) <= lanes,
         in_chunks=in_chunks,
     )
+
+
+def tile_rows(rows: int) -> int:
+    """Rows of a tile of a result with so many."""
+    return math.ceil(rows / math.ceil(rows / ROWS))
 
 
 def _places(x: Array, batch: tuple[int, ...]) -> NDArray[np.int64]:

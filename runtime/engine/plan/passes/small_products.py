@@ -20,11 +20,13 @@ from runtime.calculus.primitives.linear import MATMUL
 from runtime.calculus.primitives.reduce import SUM
 from runtime.calculus.primitives.shape import PERMUTE
 from runtime.engine.plan.passes.native_products import (
+    WIDE,
     Multiplication,
     ProductTask,
     is_regular,
     is_supported,
     multiplying,
+    tile_rows,
 )
 from runtime.engine.plan.tasks import Arrays, PlainTask, Step, Task
 
@@ -84,8 +86,10 @@ def _is_small(task: PlainTask, work: int) -> bool:
 
 def _kind(task: PlainTask) -> Hashable:
     """What decides how a product is compiled, but for how operands lie that are other views."""
-    turned = (x.primitive is PERMUTE for x in task.inputs)
-    return task.value.dtype, *(x.shape for x in task.inputs), *turned
+    left, right = task.inputs
+    turned = left.primitive is PERMUTE, right.primitive is PERMUTE
+    ends_narrow = 0 < right.shape[-1] % (2 * WIDE) <= WIDE
+    return task.value.dtype, tile_rows(left.shape[-2]), ends_narrow, *turned
 
 
 class SmallProductTask(ProductTask):

@@ -37,7 +37,7 @@ Array = NDArray[Any]
 LARGE = 1 << 10
 """Elements from which one call of machine code is faster than one call for each operation."""
 
-MOST = 16
+MOST = 31
 """Components up to which the loop is faster than one for each row."""
 
 MANY = 8

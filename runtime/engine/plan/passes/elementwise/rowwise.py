@@ -91,6 +91,9 @@ FEWEST = 1 << 8
 rows.
 """
 
+MANY, FEWEST_OF_MANY = 32, 1 << 4
+"""Such reductions in a plan from which their regions are compiled even if they are small."""
+
 PART = 8
 """Elements of a part of a row from which a loop over them is faster."""
 
@@ -123,8 +126,9 @@ def _kinds(tasks: Sequence[Task], axes: Mapping[Shape, int]) -> dict[Task, Hasha
     """The kinds of the tasks that a region may consist of; none if nothing is reduced."""
     kinds: dict[Task, Hashable] = {}
     of_value: dict[Value, Hashable] = {}
-    scores = {task.inputs[0].shape for task in tasks if is_slow_if_short(task)}
-    scores = {shape for shape in scores if prod(shape) >= FEWEST and shape[-1] <= LONGEST}
+    slow = [task.inputs[0].shape for task in tasks if is_slow_if_short(task)]
+    fewest = FEWEST if len(slow) < MANY else FEWEST_OF_MANY
+    scores = {shape for shape in slow if prod(shape) >= fewest and shape[-1] <= LONGEST}
     for task in tasks:
         if isinstance(task, PlainTask) and (kind := _kind(task, of_value, scores, axes)):
             kinds[task] = of_value[task.value] = kind

@@ -136,6 +136,24 @@ def test_short_rows_too_where_numpy_is_slow(name: str, columns: int) -> None:
             np.testing.assert_allclose(a, b, rtol=4e-6, atol=1e-6)
 
 
+@pytest.mark.parametrize("steps", [5, 40])
+def test_small_rows_are_compiled_where_there_are_many(steps: int) -> None:
+    """As of the states that a hidden Markov model may be in, step by step."""
+    trace = Trace()
+    xp, change, start = trace.xp, leaf(trace, 6, 6), leaf(trace, 6)
+    x = start
+    for _ in range(steps):
+        x = xp.logsumexp(change + xp.reshape(x, (1, 6)), 1)
+    seed = xp.asarray(1.0, "float32")
+    outputs = [x, sweep([(xp.sum(x), seed)], [change])[change]]
+    numbers = numbers_for(trace)
+    plan = Plan(outputs, (passes.rowwise,))
+    assert any(isinstance(task, RowwiseTask) for _, task in plan.parts) == (steps > 32)
+    found, expected = run(outputs, numbers, passes.rowwise), run(outputs, numbers)
+    for a, b in zip(found, expected, strict=True):
+        np.testing.assert_allclose(a, b, rtol=2e-5, atol=1e-6)
+
+
 def test_no_number_is_no_number_in_its_row_alone() -> None:
     trace = Trace()
     x = leaf(trace, 8, 40)

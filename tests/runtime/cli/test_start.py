@@ -11,8 +11,8 @@ import pytest
 from tests.runtime.cli.test_process import ROOT
 
 SLOW = {
-    "asyncio", "concurrent.futures.process", "jax", "llvmlite", "multiprocessing", "numpy.ma",
-    "numpy.random", "onnx", "PySide6", "rich", "scipy", "torch", "unittest",
+    "asyncio", "concurrent.futures.process", "jax", "llvmlite.binding", "multiprocessing",
+    "numpy.ma", "numpy.random", "onnx", "PySide6", "rich", "scipy", "torch", "unittest",
 }  # fmt: skip
 """What a run of a small diagram needs nothing of."""
 OF_OTHER_DIAGRAMS = {

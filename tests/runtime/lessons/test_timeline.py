@@ -54,6 +54,12 @@ def equal(one, other):
     return np.array_equal(one, other, equal_nan=True)
 
 
+def assert_near(found, wanted):
+    """As plans of other requests give it: last digits may differ, also of what cancels."""
+    most = np.max(np.abs(wanted), initial=0, where=np.isfinite(wanted))
+    np.testing.assert_allclose(found, wanted, rtol=1e-5, atol=1e-6 * most)
+
+
 # ---- laws ---------------------------------------------------------------------------------------
 
 
@@ -79,7 +85,7 @@ def test_what_arrives_was_sent_before_and_adds_up(timeline):
                 by = ("loss", arrival.port) if entry.by == "loss" else entry.by
                 if entry.kind != "gradient block":
                     assert equal(entry.amount, sent[by])
-            np.testing.assert_allclose(arrival.total, adjoints[arrival.port], rtol=1e-5)
+            assert_near(arrival.total, adjoints[arrival.port])
         sent |= {back.wire: back.value for back in step.returns if back.value is not None}
     wanted = {w for w, a in timeline.steps.run.contributions.items() if a is not None}
     assert wanted <= sent.keys()
@@ -104,7 +110,7 @@ def test_updates_are_those_of_a_training_step(timeline):
     updates = {step.path: step for step in steps(timeline, Update)}
     assert updates.keys() == timeline.steps.run.gradients.keys()
     for name, step in updates.items():
-        assert equal(step.after, session.values[name])
+        assert_near(step.after, session.values[name])
         assert step.gradient is not None or equal(step.after, step.before)
 
 

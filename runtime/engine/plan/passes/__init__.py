@@ -40,7 +40,8 @@ Pass: TypeAlias = "Callable[[list[Task], Collection[Value]], list[Task]]"
 """Takes tasks in order and the values that must stay readable; returns tasks in order."""
 
 DEFAULT: tuple[Pass, ...] = (
-    lookups, convolutions, joins, parts, sums, groups_of_few, scalars, tiles,
+    lookups, convolutions, joins, product_sums, margins, parts, sums, groups_of_few, scalars, tiles,
+    merges, margins_shared,
 )  # fmt: skip
 """The passes that need only numpy."""
 

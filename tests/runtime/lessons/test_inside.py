@@ -18,6 +18,7 @@ from runtime.lessons.words import sentence, short
 from tests.blocks.examples import EXAMPLES
 from tests.examples.gallery import NAMES, diagram
 from tests.runtime.flow.tools.random_diagrams import Random
+from tests.runtime.lessons.near import assert_near
 from tests.runtime.lessons.squared import squared
 
 
@@ -56,7 +57,7 @@ def require_agreement(timeline):
         for name in program.block(path).output_names():
             if name in made:
                 expected = run.values[path.port(name)]
-                np.testing.assert_allclose(made[name].reshape(expected.shape), expected, rtol=1e-5)
+                assert_near(made[name].reshape(expected.shape), expected)
         back = {}
         for step in steps(timeline, PrimitiveBackward, path):
             for sent in step.returns:

@@ -19,6 +19,7 @@ from tests.benchmarks.flow import chain, ladder, wide
 from tests.benchmarks.lessons.timeline import scalars, tower
 from tests.examples.gallery import NAMES, diagram
 from tests.runtime.flow.tools.random_diagrams import Random
+from tests.runtime.lessons.near import assert_near
 
 
 def swapped():
@@ -52,12 +53,6 @@ def steps(timeline, kind):
 
 def equal(one, other):
     return np.array_equal(one, other, equal_nan=True)
-
-
-def assert_near(found, wanted):
-    """As plans of other requests give it: last digits may differ, also of what cancels."""
-    most = np.max(np.abs(wanted), initial=0, where=np.isfinite(wanted))
-    np.testing.assert_allclose(found, wanted, rtol=1e-5, atol=1e-6 * most)
 
 
 # ---- laws ---------------------------------------------------------------------------------------

@@ -40,6 +40,11 @@ LARGE = 1 << 10
 MOST = 31
 """Components up to which the loop is faster than one for each row."""
 
+NEAR = 8
+"""Components of arrays of all elements up to which that is so: more lie too far apart, and take
+seconds to compile. It does not matter of differences of pairs, which come from few points.
+"""
+
 MANY = 8
 """Rows for which an input counts from which copying it takes no time beside reading it."""
 
@@ -77,13 +82,19 @@ def _needs_components(task: Task) -> bool:
     if not isinstance(task, PlainTask) or not task.inputs:
         return False
     if _is_sum(task):
-        return _fits(task.inputs[0].shape)
+        shape = task.inputs[0].shape
+        return _fits(shape) and shape[-1] <= NEAR
     shape = task.value.shape
-    return (
-        task.value.primitive.elementwise
-        and _fits(shape)
-        and any(1 < x.size < prod(shape) for x in task.inputs)
-    )
+    if not task.value.primitive.elementwise or not _fits(shape):
+        return False
+    if shape[-1] > NEAR:
+        return all(_is_few(x, shape) for x in task.inputs)
+    return any(1 < x.size < prod(shape) for x in task.inputs)
+
+
+def _is_few(x: Value, shape: Shape) -> bool:
+    """Whether a value has far fewer elements than there are, or one for all components."""
+    return x.shape[-1:] in ((), (1,)) or MANY * x.size <= prod(shape)
 
 
 def _is_sum(task: PlainTask) -> bool:

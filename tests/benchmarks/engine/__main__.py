@@ -56,6 +56,9 @@ WORKS: dict[str, Callable[[], Workload]] = {
     "heat": simulations.heat,
     "pendulums": simulations.pendulums,
     "powers": simulations.powers,
+    "mixture": simulations.mixture,
+    "solver": simulations.solver,
+    "bodies": simulations.bodies,
 }
 TOLERANCE = 2e-4
 """The largest difference of gradients, as a share of their largest element."""

@@ -123,6 +123,9 @@ class TorchOperations(Operations):
     def stop_gradient(self, x: Any) -> Any:
         return x.detach()
 
+    def log_sum_exp(self, x: Any, axis: int) -> Any:
+        return self._torch.logsumexp(x, axis)
+
     def transpose(self, x: Any, axes: Any) -> Any:
         return x.permute(axes)
 
@@ -185,6 +188,9 @@ class JaxOperations(Operations):
     def gelu(self, x: Any) -> Any:
         return self._jax.nn.gelu(x, approximate=False)
 
+    def log_sum_exp(self, x: Any, axis: int) -> Any:
+        return self._jax.nn.logsumexp(x, axis)
+
     def cross_entropy(self, logits: Any, labels: Any) -> Any:
         scores = self._jax.nn.log_softmax(logits)
         return -self._jax.numpy.take_along_axis(scores, labels[:, None], 1).mean()
@@ -245,6 +251,10 @@ class AutogradOperations(Operations):
             x = x._value
         return x
 
+    def log_sum_exp(self, x: Any, axis: int) -> Any:
+        special: Any = importlib.import_module("autograd.scipy.special")
+        return special.logsumexp(x, axis)
+
     def stack(self, parts: Any) -> Any:
         return self._np.concatenate([self._np.reshape(part, (1,)) for part in parts])
 
@@ -285,6 +295,9 @@ class TensorFlowOperations(Operations):
 
     def gelu(self, x: Any) -> Any:
         return self._tf.nn.gelu(x, approximate=False)
+
+    def log_sum_exp(self, x: Any, axis: int) -> Any:
+        return self._tf.reduce_logsumexp(x, axis)
 
     def linear(self, x: Any, weight: Any) -> Any:
         return self._tf.tensordot(x, weight, ((-1,), (1,)))

@@ -60,8 +60,14 @@ class Server:
             threads, "tests.benchmarks.engine", name, "--serve", system, "--folder", folder,
             "--threads", str(threads), python=python,
         )  # fmt: skip
+        kept = str(Path(folder) / f"{system}-code")  # empty: nothing was compiled before
+        environment = processes.environment(threads) | {
+            "XDG_CACHE_HOME": kept,
+            "TORCHINDUCTOR_CACHE_DIR": kept,
+            "PYTENSOR_FLAGS": f"base_compiledir={kept}",
+        }
         self._process = subprocess.Popen(
-            command, env=processes.environment(threads), text=True, stdin=subprocess.PIPE,
+            command, env=environment, text=True, stdin=subprocess.PIPE,
             stdout=subprocess.PIPE, stderr=subprocess.PIPE,
         )  # fmt: skip
         self.ready = 0.0

@@ -19,7 +19,6 @@ from tests.benchmarks.flow import chain, ladder, wide
 from tests.benchmarks.lessons.timeline import scalars, tower
 from tests.examples.gallery import NAMES, diagram
 from tests.runtime.flow.tools.random_diagrams import Random
-from tests.runtime.lessons.near import assert_near
 
 
 def swapped():
@@ -43,7 +42,8 @@ def diagrams():
 
 @pytest.fixture(params=diagrams(), ids=lambda pair: pair[0])
 def timeline(request):
-    return record(Session(request.param[1]))
+    # Machine code is chosen by what a request has: two requests may differ in their last digits.
+    return record(Session(request.param[1], fast=False))
 
 
 def steps(timeline, kind):
@@ -70,7 +70,9 @@ def test_a_block_computes_after_what_it_reads(timeline):
 
 def test_what_arrives_was_sent_before_and_adds_up(timeline):
     sent = {}
-    adjoints = Session(timeline.steps.observed.diagram).backward(adjoints="all").adjoints
+    adjoints = (
+        Session(timeline.steps.observed.diagram, fast=False).backward(adjoints="all").adjoints
+    )
     for step in steps(timeline, Seed | Backward):
         if isinstance(step, Seed):
             sent["loss", step.port] = step.value
@@ -80,7 +82,7 @@ def test_what_arrives_was_sent_before_and_adds_up(timeline):
                 by = ("loss", arrival.port) if entry.by == "loss" else entry.by
                 if entry.kind != "gradient block":
                     assert equal(entry.amount, sent[by])
-            assert_near(arrival.total, adjoints[arrival.port])
+            np.testing.assert_allclose(arrival.total, adjoints[arrival.port], rtol=1e-5)
         sent |= {back.wire: back.value for back in step.returns if back.value is not None}
     wanted = {w for w, a in timeline.steps.run.contributions.items() if a is not None}
     assert wanted <= sent.keys()
@@ -100,12 +102,12 @@ def test_what_arrives_at_a_variable_is_its_gradient(timeline):
 
 
 def test_updates_are_those_of_a_training_step(timeline):
-    session = Session(timeline.steps.observed.diagram)
+    session = Session(timeline.steps.observed.diagram, fast=False)
     session.step(SGD())
     updates = {step.path: step for step in steps(timeline, Update)}
     assert updates.keys() == timeline.steps.run.gradients.keys()
     for name, step in updates.items():
-        assert_near(step.after, session.values[name])
+        assert equal(step.after, session.values[name])
         assert step.gradient is not None or equal(step.after, step.before)
 
 

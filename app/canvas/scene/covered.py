@@ -23,9 +23,7 @@ def covered_ports(scene: Scene, blocks: Indices) -> dict[int, int]:
     """
     if len(blocks) < 2 or not _touch(scene.rects[blocks]):
         return {}
-    is_meant = np.zeros(len(scene.names), bool)
-    is_meant[blocks] = True
-    ports = np.flatnonzero(is_meant[scene.port_block])
+    ports = scene.ports_of(blocks)
     points, own = scene.port_points(ports), scene.port_block[ports]
     above = Obstacles(scene.rects, blocks).topmost(points, own)
     hidden = np.flatnonzero(above >= 0)

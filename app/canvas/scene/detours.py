@@ -13,7 +13,6 @@ import numpy as np
 
 from app.canvas.scene.arrays import NO_INDICES
 from app.canvas.scene.obstacles import LONGEST, REACH, Obstacles
-from app.canvas.scene.places import overlapping
 from app.canvas.scene.routes import ALIKE, square
 
 if TYPE_CHECKING:
@@ -161,12 +160,18 @@ class Detours:
         """Whether all wires are checked, and ways searched for."""
         return not (self._pending.any() or self._stuck.any())
 
-    def recheck(self, rects: Floats, wires: Indices, ends: Floats, free: Flags) -> None:
-        """Check ``wires`` (k,) again, whose blocks have moved, unless there are many."""
+    def recheck(
+        self, rects: Floats, wires: Indices, ends: Floats, free: Flags,
+        blocks_in: Callable[[Floats], Indices],
+    ) -> None:  # fmt: skip
+        """Check ``wires`` (k,) again, whose blocks have moved, unless there are many.
+
+        ``blocks_in`` finds the blocks ``rects`` (n, 4) in an area by its sides.
+        """
         if len(wires) <= LIVE:
             wires, ends = wires[free], ends[free]
             self._ends[wires] = ends
-            self._check(wires, Obstacles(rects, _within(rects, ends)))
+            self._check(wires, Obstacles(rects, _near_ends(ends, blocks_in)))
             self._stuck[wires], self._dragged[wires] = False, True
 
     def followed(self, wires: Indices, ends: Floats) -> Ints:
@@ -232,12 +237,12 @@ def _common_shift(before: Floats, after: Floats) -> Floats | None:
     return shift[0, :2] if alike else None
 
 
-def _within(rects: Floats, ends: Floats) -> Indices:
+def _near_ends(ends: Floats, blocks_in: Callable[[Floats], Indices]) -> Indices:
     """The blocks near the wires with these ends (k, 4)."""
     if not len(ends):
         return NO_INDICES
     low, high = ends.reshape(-1, 2).min(axis=0) - REACH, ends.reshape(-1, 2).max(axis=0) + REACH
-    return overlapping(rects, np.concatenate([low, high]))
+    return blocks_in(np.concatenate([low, high]))
 
 
 def _changed(before: Floats, after: Floats) -> Floats:

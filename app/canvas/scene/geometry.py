@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from app.canvas.scene.areas.spatial_index import SpatialIndex
 from app.canvas.scene.arrays import NO_INDICES, NO_POINTS, Flags, Floats, Indices, Ints, distinct
 from app.canvas.scene.bezier import CORNER, Courses
 from app.canvas.scene.detours import Detours
@@ -26,13 +27,12 @@ from app.canvas.scene.members.slots import (
 )
 from app.canvas.scene.moving.moved_wires import LastCourses, MovedWires
 from app.canvas.scene.moving.moves import Moves, have_others_changed, moves_of
-from app.canvas.scene.nearby import near_blocks, near_wires
-from app.canvas.scene.places import around, corners_of, note_rect
+from app.canvas.scene.places import around, corners_of, note_rect, sides_of
 from app.canvas.scene.routes import RouteArrays, shrunk
 
 if TYPE_CHECKING:
     from app.canvas.scene.members.members import Edit
-    from runtime.diagram.model import Diagram, Page
+    from runtime.diagram.model import Diagram
 
 PORT_RADIUS = 4.0
 OVERHANG = 12.0
@@ -56,9 +56,8 @@ class Scene(Members):
         super().__init__(diagram, page)
         self.lane_paths = LanePaths(self)
         self._detours = Detours()
-        self._bounds: tuple[Page, Floats | None] | None = None
         self.moved = MovedWires()
-        self._near_blocks, self._near_wires = near_blocks(), near_wires()
+        self._places = SpatialIndex(self)
         self.rows: Ints = self.least_rows
         """Number of text lines on each face (n,)."""
         self.are_counted: Flags = np.zeros(len(self.names), bool)
@@ -153,12 +152,12 @@ class Scene(Members):
         free = (self.bend_counts[touched] == 0) & ~self._routes.followed(
             touched, self.wire_blocks[touched], self.rects[:, :2]
         )
-        self._detours.recheck(self.rects, touched, ends, free)
+        self._detours.recheck(self.rects, touched, ends, free, self._places.blocks_in)
         self._update_wires(np.union1d(touched, self.bend_wire[bends]))
 
     def _move(self, blocks: Indices, corners: Floats) -> None:
         self.rects[blocks, :2] = corners
-        self._near_blocks.move(blocks)
+        self._places.move_blocks(blocks)
         ports = self.ports_of(blocks)
         self._ports[ports] = self.rects[self.port_block[ports], :2] + self._port_offset[ports]
 
@@ -201,20 +200,19 @@ class Scene(Members):
 
     def blocks_in(self, area: Floats) -> Indices:
         """Blocks that touch ``area`` (left, top, right, bottom), ports included."""
-        return self._near_blocks.of(self.rects, area + _AROUND)
+        return self._places.blocks_in(area + _AROUND)
 
     def wires_in(self, area: Floats) -> Indices:
         """Wires whose bounds touch ``area`` (left, top, right, bottom)."""
-        return self._near_wires.of(self.wire_bounds, area)
+        return self._places.wires_in(area)
 
     def courses(self, wires: Indices) -> Iterator[tuple[Indices, Courses]]:
         """``wires`` grouped by kind and by number of waypoints, each group with its courses."""
-        if not (len(self.bends) or self._is_routed.any() or self._detour_sizes.any()):
+        routed, around = self._is_routed[wires], self._detour_sizes[wires]
+        if not (len(self.bends) or routed.any() or around.any()):
             yield wires, Courses(self.wire_ends[wires])
             return
-        routed = self._is_routed[wires]
         sizes = np.where(routed, self._routes.sizes[wires], 0)
-        around = self._detour_sizes[wires]
         yield from self._curves(wires[(sizes == 0) & (around == 0)])
         for size in distinct(sizes[sizes > 0]).tolist():
             alike = wires[sizes == size]
@@ -265,12 +263,12 @@ class Scene(Members):
         """Left, top, right, bottom of ``blocks``, or of the whole page; None if that is empty."""
         if blocks is not None:
             return around(self.rects[blocks])
-        if self._bounds is None or self._bounds[0] is not self.page:
-            bends = np.concatenate([self.bends, np.zeros_like(self.bends)], axis=1)
-            is_square = self._is_routed | (self._detour_sizes > 0)
-            routes = shrunk(self.wire_bounds[is_square], LANE_MARGIN)
-            self._bounds = self.page, around(self.rects, self.note_rects(), bends, routes)
-        return self._bounds[1]
+        return self._places.bounds()
+
+    def squares_in(self, some: slice) -> Floats:
+        """Left, top, right, bottom of the square wires among some (k, 4), without lanes."""
+        is_square = self._is_routed[some] | (self._detour_sizes[some] > 0)
+        return sides_of(shrunk(self.wire_bounds[some][is_square], LANE_MARGIN))
 
     def bounds_of(self, blocks: Collection[str], notes: Collection[str] = ()) -> Floats | None:
         """Left, top, right, bottom of blocks and notes by name; None if there are none."""
@@ -342,7 +340,7 @@ class Scene(Members):
         names = [self.names[i] for i in blocks.tolist()]
         parts = self.port_rows[blocks], self.rows[blocks], self.is_collapsed[blocks]
         self.rects[blocks, 2:] = block_sizes(self.page, names, *parts)
-        self._near_blocks.move(blocks)
+        self._places.move_blocks(blocks)
 
     def _read_offsets(self) -> None:
         collapsed = self.is_collapsed[self.port_block]
@@ -351,13 +349,13 @@ class Scene(Members):
 
     def _forget_places(self) -> None:
         self._last_courses = LastCourses()
-        self._near_blocks.forget()
-        self._near_wires.forget()
+        self._places.forget()
 
     def _renumber(self, edit: Edit) -> None:
         """Keep what is known of the blocks and wires that are still there, by their numbers now."""
         blocks, wires = edit.blocks, edit.wires
-        self._forget_places()
+        self._last_courses = LastCourses()
+        self._places.renumber(edit)
         self.moved.renumber(wires.now, self.wire_bounds[wires.gone])
         self.rows = blocks.rows(self.rows)
         new = np.flatnonzero(blocks.before < 0)
@@ -380,7 +378,6 @@ class Scene(Members):
         self._partings.renumber(wires, self._is_forked)
 
     def _update_wires(self, wires: Indices) -> None:
-        self._bounds = None
         before, ends = self.wire_bounds[wires], self._ports[self.wire_ports[wires]].reshape(-1, 4)
         self.wire_ends[wires] = ends
         routed = self._routes.followed(wires, self.wire_blocks[wires], self.rects[:, :2])
@@ -391,7 +388,7 @@ class Scene(Members):
             hull = courses.hull()
             self.wire_bounds[group, :2] = hull.min(axis=1) - LANE_MARGIN
             self.wire_bounds[group, 2:] = hull.max(axis=1) + LANE_MARGIN
-        self._near_wires.move(wires)
+        self._places.move_wires(wires)
         moved = self._last_courses.moved(wires, groups)
         self.version = self.moved.add(wires[moved], before[moved])
         self._partings.forget(wires[moved])

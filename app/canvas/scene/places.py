@@ -24,23 +24,22 @@ def corners_of(known: list[Point | None]) -> list[Point]:
     return [next(rows) if corner is None else corner for corner in known]
 
 
-def around(*groups: Floats) -> Floats | None:
-    """Left, top, right, bottom of all rectangles of all groups (k, 4); None without any."""
-    found = [_sides(rects) for rects in groups if len(rects)]
-    if not found:
+def around(rects: Floats) -> Floats | None:
+    """Left, top, right, bottom of all rectangles (k, 4: left, top, width, height); None without."""
+    return around_sides(sides_of(rects))
+
+
+def around_sides(sides: Floats) -> Floats | None:
+    """The sides of the bounds around all rectangles with these sides (k, 4); None without any."""
+    if not len(sides):
         return None
-    sides = np.array(found)
-    return np.concatenate([sides[:, :2].min(axis=0), sides[:, 2:].max(axis=0)])
+    left, top, right, bottom = sides.T  # one by one: numpy is slow along the first of two axes
+    return np.array([left.min(), top.min(), right.max(), bottom.max()])
 
 
 def sides_of(rects: Floats) -> Floats:
     """Left, top, right, bottom of rectangles (n, 4: left, top, width, height)."""
     return np.concatenate([rects[:, :2], rects[:, :2] + rects[:, 2:]], axis=1)
-
-
-def _sides(rects: Floats) -> list[float]:
-    x, y, w, h = rects.T  # column by column: numpy is slow along the first of two axes
-    return [x.min(), y.min(), (x + w).max(), (y + h).max()]
 
 
 def note_rect(note: Note) -> tuple[float, float, float, float]:

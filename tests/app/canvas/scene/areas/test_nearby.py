@@ -5,9 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from app.canvas.scene import nearby
+from app.canvas.scene.areas import nearby
+from app.canvas.scene.areas.nearby import near_blocks, near_wires
 from app.canvas.scene.geometry import Scene
-from app.canvas.scene.nearby import near_blocks, near_wires
+from app.canvas.scene.members.changes import changes_of
 from app.canvas.scene.places import crossing, overlapping
 from tests.benchmarks.diagrams import diagram_of
 
@@ -45,8 +46,8 @@ def test_a_grid_finds_what_touches_an_area_also_after_some_have_moved(count):
             assert found.of(shown, area).tolist() == overlapping(shown, area).tolist()
         moved = chance.choice(count, max(1, count // 30))
         shown[moved] = rects(chance, len(moved))
-        found.move(moved)
-    assert found._cells is not None or count == 1
+        found.move(moved, shown[moved])
+    assert found._grid is not None or count == 1
 
 
 def test_what_is_nowhere_or_far_away_is_not_lost():
@@ -62,13 +63,13 @@ def test_a_grid_is_made_anew_once_many_have_moved():
     shown, found = rects(chance, 100), near_blocks()
     area = np.array([0.0, 0.0, 500.0, 500.0])
     found.of(shown, area)
-    first = found._cells
-    found.move(np.arange(3))
+    first = found._grid
+    found.move(np.arange(3), shown[:3])
     found.of(shown, area)
-    assert found._cells is first
-    found.move(np.arange(90))
+    assert found._grid is first
+    found.move(np.arange(90), shown[:90])
     found.of(shown, area)
-    assert found._cells is not first
+    assert found._grid is not first
 
 
 def test_a_scene_finds_blocks_and_wires_while_they_move():
@@ -87,3 +88,25 @@ def test_a_scene_finds_blocks_and_wires_while_they_move():
         beside = area + OVERHANG
         assert scene.blocks_in(area).tolist() == overlapping(scene.rects, beside).tolist()
         assert scene.wires_in(area).tolist() == crossing(scene.wire_bounds, area).tolist()
+
+
+def test_a_grid_follows_what_comes_and_goes():
+    chance = np.random.default_rng(2)
+    shown, found, keys = rects(chance, 200), near_wires(), list(range(200))
+    shown[:, 2:] += shown[:, :2]
+    found.of(shown, areas(chance, 1)[0])
+    first, moved = found._grid, np.arange(0, 200, 50)
+    shown[moved] = np.sort(shown[moved] + 300.0, axis=1)
+    found.move(moved, shown[moved])
+    for step in range(6):
+        kept = [key for key in keys if chance.random() < 0.97]
+        kept.insert(int(chance.integers(len(kept) + 1)), 1000 + step)
+        changes = changes_of(dict.fromkeys(keys, 0), dict.fromkeys(kept, 0))
+        found.renumber(changes)
+        shown, keys = changes.rows(shown, np.nan), kept
+        new = np.flatnonzero(changes.before < 0)
+        shown[new] = np.sort(chance.uniform(-5000.0, 5000.0, (len(new), 4)), axis=1)
+        found.move(new, shown[new])
+        for area in areas(chance):
+            assert found.of(shown, area).tolist() == crossing(shown, area).tolist()
+    assert found._grid is first

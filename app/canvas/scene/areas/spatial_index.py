@@ -1,0 +1,75 @@
+"""Where the blocks and wires of a scene are, kept while a few of them move."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from app.canvas.scene.areas.extent import Extent
+from app.canvas.scene.areas.nearby import near_blocks, near_wires
+from app.canvas.scene.places import around_sides, sides_of
+
+if TYPE_CHECKING:
+    from app.canvas.scene.arrays import Floats, Indices
+    from app.canvas.scene.geometry import Scene
+    from app.canvas.scene.members.members import Edit
+    from runtime.diagram.model import Page
+
+
+class SpatialIndex:
+    """What lies in an area of a scene, and the bounds around all of it."""
+
+    def __init__(self, scene: Scene) -> None:
+        self._scene = scene
+        self._near_blocks, self._near_wires = near_blocks(), near_wires()
+        self._blocks = Extent(lambda some: sides_of(scene.rects[some]))
+        self._squares = Extent(scene.squares_in)
+        self._bounds: tuple[Page, Floats | None] | None = None
+
+    def forget(self) -> None:
+        """All may be elsewhere."""
+        for known in (self._near_blocks, self._near_wires, self._blocks, self._squares):
+            known.forget()
+        self._bounds = None
+
+    def renumber(self, edit: Edit) -> None:
+        """Follow blocks and wires to their numbers now; new ones are nowhere until they move."""
+        self._near_blocks.renumber(edit.blocks)
+        self._near_wires.renumber(edit.wires)
+        self._blocks.forget()
+        self._squares.forget()
+        self._bounds = None
+
+    def move_blocks(self, blocks: Indices) -> None:
+        """These (k,) have moved, or have another size."""
+        self._near_blocks.move(blocks, self._scene.rects[blocks])
+        self._blocks.move(blocks)
+        self._bounds = None
+
+    def move_wires(self, wires: Indices) -> None:
+        """These (k,) have moved."""
+        self._near_wires.move(wires, self._scene.wire_bounds[wires])
+        self._squares.move(wires)
+        self._bounds = None
+
+    def blocks_in(self, area: Floats) -> Indices:
+        """The blocks that touch an area (its four sides), in order."""
+        return self._near_blocks.of(self._scene.rects, area)
+
+    def wires_in(self, area: Floats) -> Indices:
+        """The wires whose bounds touch an area (its four sides), in order."""
+        return self._near_wires.of(self._scene.wire_bounds, area)
+
+    def bounds(self) -> Floats | None:
+        """Left, top, right, bottom of the whole page; None if it is empty."""
+        scene = self._scene
+        if self._bounds is None or self._bounds[0] is not scene.page:
+            parts = [
+                self._blocks.of(len(scene.rects)),
+                self._squares.of(len(scene.wire_keys)),
+                sides_of(scene.note_rects()),
+                np.tile(scene.bends, 2),
+            ]
+            self._bounds = scene.page, around_sides(np.concatenate(parts))
+        return self._bounds[1]

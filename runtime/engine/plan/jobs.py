@@ -105,27 +105,60 @@ class Job:
             sharing.share()(0, self.place, own_room(self.room), 0)
 
 
+class Joinable:
+    """A step of numpy's, for which there also is a ``job``, or None where its arrays don't suit.
+
+    Among jobs that are joined, machine code is faster; on its own, numpy is.
+    """
+
+    def __init__(self, step: Step, job: Callable[[], Job | None]) -> None:
+        self.step = step
+        self.job = job
+
+    def __call__(self) -> None:
+        """Do it by numpy."""
+        self.step()
+
+
 def joined(steps: Sequence[Step]) -> list[tuple[Step, int]]:
     """The steps, with how many each stands for: short jobs in a row, on which only the caller
     works, are one. Calling from Python takes longer than what they compute.
     """
     found: list[tuple[Step, int]] = []
-    row: list[Job] = []
+    row: list[Step] = []
     for step in (*steps, None):
-        if isinstance(step, Job) and step.is_short:
+        if isinstance(step, Joinable) or (isinstance(step, Job) and step.is_short):
             row.append(step)
-            if sum(job.work for job in row) < PLAN:
-                continue
-            step = None
-        if row:
-            found.append((row[0] if len(row) == 1 else _in_a_row(row), len(row)))
-            row = []
+            continue
+        found += _joined(row)
+        row = []
         if step is not None:
             found.append((step, 1))
     return found
 
 
+def _joined(steps: Sequence[Step]) -> list[tuple[Step, int]]:
+    """Steps of which each is or may be a short job, of which at least one is."""
+    are_jobs = any(isinstance(step, Job) for step in steps)
+    found: list[tuple[Step, int]] = []
+    row: list[Job] = []
+    work = 0
+    for step in steps:
+        job = step.job() if isinstance(step, Joinable) and are_jobs else step
+        if isinstance(job, Job):
+            row.append(job)
+            work += job.work
+        if row and (work >= PLAN or not isinstance(job, Job)):
+            found.append((_in_a_row(row), len(row)))
+            row, work = [], 0
+        if not isinstance(job, Job):
+            found.append((step.step if isinstance(step, Joinable) else step, 1))
+    return [*found, (_in_a_row(row), len(row))] if row else found
+
+
 def _in_a_row(jobs: list[Job]) -> Job:
+    if len(jobs) == 1:
+        return jobs[0]
     calls = [call for job in jobs for call in job.calls]
     return Job([calls], 0, max(job.room for job in jobs), jobs)
 

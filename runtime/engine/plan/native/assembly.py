@@ -72,20 +72,33 @@ class Assembly:
         place = self._at(address, index * self.bytes)
         return self.everywhere(self.element, self.put(f"load {self.element}, ptr {place}"))
 
+    def load_element(self, address: str) -> str:
+        """One element."""
+        return self.put(f"load {self.element}, ptr {self._at(address)}")
+
     def copy(self, source: str, target: str) -> None:
         """Copy one element from an address to another."""
-        found = self.put(f"load {self.element}, ptr {self._at(source)}")
-        self.store_element(found, target)
+        self.store_element(self.load_element(source), target)
 
-    def store_element(self, element: str, address: str) -> None:
-        """Write one element."""
-        self._lines.append(f"store {self.element} {element}, ptr {self._at(address)}")
+    def store_element(self, element: str, address: str, kind: str | None = None) -> None:
+        """Write one element, or a number of another LLVM type ``kind``."""
+        self._lines.append(f"store {kind or self.element} {element}, ptr {self._at(address)}")
+
+    def size(self, element: str) -> str:
+        """The absolute value of one element."""
+        name = f"llvm.fabs.{SUFFIXES[self._dtype]}"
+        return self._call(self.element, name, f"{self.element} {element}")
 
     def total(self, vector: str) -> str:
         """The sum of the elements of a vector, added in pairs."""
         name = f"llvm.vector.reduce.fadd.{self._suffix}"
         operands = f"{self.element} {number(-0.0, self._dtype)}", f"{self.vector} {vector}"
         return self._call(self.element, name, *operands, how="reassoc ")
+
+    def extreme(self, how: str, vector: str) -> str:
+        """The "max" or "min" of the elements of a vector; NaN where one is."""
+        name = f"llvm.vector.reduce.f{how}imum.{self._suffix}"
+        return self._call(self.element, name, f"{self.vector} {vector}")
 
     def everywhere(self, kind: str, number: str) -> str:
         """A vector of equal elements."""
@@ -148,8 +161,15 @@ class Assembly:
 
     def largest(self, a: str, b: str) -> str:
         """The larger of each pair; NaN where one is."""
-        larger, no_number = self.compare("ogt", b, a), self.compare("uno", b, b)
-        either = self.put(f"or <{self.lanes} x i1> {larger}, {no_number}")
+        return self._winner("ogt", a, b)
+
+    def smallest(self, a: str, b: str) -> str:
+        """The smaller of each pair; NaN where one is."""
+        return self._winner("olt", a, b)
+
+    def _winner(self, predicate: str, a: str, b: str) -> str:
+        wins, no_number = self.compare(predicate, b, a), self.compare("uno", b, b)
+        either = self.put(f"or <{self.lanes} x i1> {wins}, {no_number}")
         return self.choose(either, b, a)
 
     def compare(self, predicate: str, a: str, b: str) -> str:
@@ -225,14 +245,15 @@ class Assembly:
         stop: str | int,
         carried: Mapping[str, str] | None = None,
         further: Mapping[str, str] | None = None,
+        kind: str | None = None,
     ) -> Iterator[str]:
         """A loop over int64 from start to stop; the body follows.
 
-        ``carried`` are vectors with their first values: once the body has run, ``%x`` is what
-        ``further`` names, or else ``%x.next``, also after the loop.
+        ``carried`` are vectors, or of another LLVM type ``kind``, with their first values: once the
+        body has run, ``%x`` is what ``further`` names, or else ``%x.next``, also after the loop.
         """
         last = {x: f"{x}.next" for x in carried or {}} | dict(further or {})
-        before, kind = self._block, self.vector
+        before, kind = self._block, kind or self.vector
         self._lines += [
             f"br label %{name}.head", f"{name}.head:",
             f"%{name} = phi i64 [{start}, %{before}], [%{name}.next, %{name}.last]",

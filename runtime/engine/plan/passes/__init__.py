@@ -25,6 +25,8 @@ from runtime.engine.plan.passes.product_sums import product_sums
 from runtime.engine.plan.passes.running_sums import running_sums
 from runtime.engine.plan.passes.scalar.native_scalars import native_scalars
 from runtime.engine.plan.passes.scalar.scalars import scalars
+from runtime.engine.plan.passes.small.small_copies import small_copies
+from runtime.engine.plan.passes.small.small_folds import small_folds
 from runtime.engine.plan.passes.small_products import small_products
 from runtime.engine.plan.passes.softmaxes import softmaxes
 from runtime.engine.plan.passes.sums import sums
@@ -49,7 +51,7 @@ FAST: tuple[Pass, ...] = (
     native_lookups, native_convolutions, convolutions, poolings, joins,
     product_sums, margins, parts, sums, rowwise, columnwise, components, softmaxes, groups,
     native_scalars, scalars, short, fused, tiles, native_products, running_sums, small_products,
-    merges, margins_shared,
+    small_folds, small_copies, merges, margins_shared,
 )  # fmt: skip
 """The passes with machine code, for which the ``fast`` extra is needed."""
 

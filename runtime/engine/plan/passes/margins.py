@@ -14,17 +14,19 @@ from functools import partial
 from math import prod
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-import numpy as np
 from numpy.typing import NDArray
 
 from runtime.calculus.dtypes import FLOATS, NUMPY
 from runtime.calculus.primitives.shape import EMBED, SLICE
 from runtime.engine.plan import native
+from runtime.engine.plan.copies.small import small_copy
 from runtime.engine.plan.memory import Room, allocate
 from runtime.engine.plan.passes.chains import find_chains
 from runtime.engine.plan.tasks import Arrays, PlainTask, Step, Task
 
 if TYPE_CHECKING:
+    import numpy as np
+
     from runtime.calculus import Value
 
 Array = NDArray[Any]
@@ -207,10 +209,10 @@ class MarginTask(Task):
         (source,) = self.inputs
         steps = self._fills() if self.is_filled else []
         if not _is_same(arrays[source], places[source]):
-            steps.append(partial(np.copyto, places[source], arrays[source]))
+            steps.append(small_copy(places[source], arrays[source]))
         for value in self.values:
             if not _is_same(arrays[value], places[value]):
-                steps.append(partial(np.copyto, arrays[value], places[value]))
+                steps.append(small_copy(arrays[value], places[value]))
         return steps
 
     def _fills(self) -> list[Step]:

@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from runtime.calculus.primitives.shape import EMBED
+from runtime.engine.plan.copies.small import small_copy
 from runtime.engine.plan.memory import Room
 from runtime.engine.plan.passes.chains import find_chains
 from runtime.engine.plan.tasks import Arrays, PlainTask, Step, Task
@@ -100,7 +101,7 @@ class PartsTask(Task):
             elif _is_same(target, arrays[source]):
                 is_own = True
             else:
-                steps.append(partial(np.copyto, target, arrays[source]))
+                steps.append(small_copy(target, arrays[source]))
             written[place] = True
         has_gaps |= not written.all()
         if is_own:

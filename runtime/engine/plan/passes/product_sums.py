@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 from runtime.calculus.dtypes import NUMPY
 from runtime.calculus.primitives.linear import MATMUL
 from runtime.calculus.primitives.shape import PERMUTE
+from runtime.engine.plan.copies.small import small_copy
 from runtime.engine.plan.memory import Room, allocate
 from runtime.engine.plan.passes.chains import find_chains
 from runtime.engine.plan.passes.elementwise.stacks import as_view
@@ -120,7 +121,7 @@ class ProductSumTask(Task):
             whole = _joined(parts)
             if whole is None:
                 steps += [
-                    partial(np.copyto, place[side], part)
+                    small_copy(place[side], part)
                     for part, place in zip(parts, places, strict=True)
                     if not _is_same(part, place[side])
                 ]

@@ -13,7 +13,7 @@ import pytest
 from runtime.calculus import Trace
 from runtime.calculus.primitives.base import LEAF
 from runtime.engine.plan import jobs, passes, threads
-from runtime.engine.plan.jobs import ROOM, Call, Job, cuts, joined
+from runtime.engine.plan.jobs import ROOM, Call, Job, Joinable, cuts, joined
 from runtime.engine.plan.plan import Plan
 from runtime.engine.plan.team import Team
 
@@ -67,6 +67,34 @@ def test_short_jobs_in_a_row_are_one_and_the_others_stay(monkeypatch: pytest.Mon
     assert done == once
     assert [count for _, count in found] == [1, 3, 1, 1, 1]
     assert [step for step, count in found if count == 1] == [other, *steps[4:]]
+
+
+def test_steps_that_may_be_jobs_are_jobs_next_to_some(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(jobs, "PLAN", 1)
+    done: list[str] = []
+
+    def note(name: str) -> Job:
+        return Job([[Call(kernel(lambda *_: done.append(name)), 0, 7, 0, 1)]], 0)
+
+    def either(name: str, has_job: bool = True) -> Joinable:
+        job = note(f"{name} in a row")
+        return Joinable(lambda: done.append(name), lambda: job if has_job else None)
+
+    def other() -> None:
+        done.append("other")
+
+    steps = [either("a"), either("b"), other, either("c"), note("d"), either("e"),
+             either("f", has_job=False), either("g"), other, either("h")]  # fmt: skip
+    found = joined(steps)
+    assert [count for _, count in found] == [1, 1, 1, 3, 1, 1, 1, 1]
+    for step, _ in found:
+        step()
+    assert done == ["a", "b", "other", "c in a row", "d", "e in a row", "f", "g in a row", "other",
+                    "h"]  # fmt: skip
+    done.clear()
+    for step in steps[:2]:
+        step()
+    assert done == ["a", "b"]
 
 
 def test_no_row_is_so_long_that_nobody_could_end_it(monkeypatch: pytest.MonkeyPatch) -> None:

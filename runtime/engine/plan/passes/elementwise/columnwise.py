@@ -49,6 +49,12 @@ CACHED = 1 << 13
 FEWEST, MOST = 64, 512
 """Columns at a time: fewer are read too irregularly, more gain nothing."""
 
+SLOW = 1 << 8
+"""Elements from which machine code is faster for a softmax or its like."""
+
+MANY, FEWEST_OF_MANY = 16, 1 << 4
+"""Softmaxes and their like in a plan from which they are compiled even if they are smaller."""
+
 _SHIFTED = frozenset({SOFTMAX, LOG_SOFTMAX, LOGSUMEXP})
 
 
@@ -70,12 +76,15 @@ def columnwise(tasks: list[Task], kept: Collection[Value]) -> list[Task]:
 def _axes(tasks: Sequence[Task]) -> dict[Shape, int]:
     """The axis that is reduced, by the shape of what is."""
     found: dict[Shape, int] = {}
-    for task in tasks:
-        axis = axis_reduced(task)
-        if axis is not None:
-            shape = task.inputs[0].shape
-            if shape[axis] > 1 and prod(shape[axis + 1 :]) >= SHORTEST and prod(shape) >= LARGE:
-                found.setdefault(shape, axis)
+    reduced = [(task, axis) for task in tasks if (axis := axis_reduced(task)) is not None]
+    shifted = sum(task.values[0].primitive in _SHIFTED for task, _ in reduced)
+    fewest = SLOW if shifted < MANY else FEWEST_OF_MANY
+    for task, axis in reduced:
+        shape = task.inputs[0].shape
+        is_large = prod(shape[axis + 1 :]) >= SHORTEST and prod(shape) >= LARGE
+        is_slow = task.values[0].primitive in _SHIFTED and prod(shape) >= fewest
+        if shape[axis] > 1 and (is_large or is_slow):
+            found.setdefault(shape, axis)
     return found
 
 
@@ -159,6 +168,8 @@ class ColumnwiseTask(RowwiseTask):
 
         job = for_exponents(self.tasks, self.inputs, arrays, job_for)
         placed = self.given.placed(frames, [*self.inputs, *self.results])
+        if not placed:
+            return [*steps, job]
 
         def run() -> None:
             new = [result.begin() for result in placed]

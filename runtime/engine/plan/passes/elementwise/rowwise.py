@@ -229,6 +229,8 @@ class RowwiseTask(TiledTask):
             )
 
         job = for_exponents(self.tasks, self.inputs, arrays, job_for)
+        if not (placed or added or ends):
+            return [*steps, job]
 
         def run() -> None:
             new = [result.begin() for result in placed]

@@ -2,19 +2,23 @@
 
 One call of numpy takes longer than the arithmetic on some hundred elements. A region becomes loops
 of ``FEW`` operations, which machine code calls one after another: a step that is repeated compiles
-to the same few loops, wherever it stands. Numbers are those of ``fused``.
+to the same few loops, wherever it stands. One operation alone is machine code only next to other
+machine code. Numbers are those of ``fused``.
 """
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Collection, Sequence
+from functools import partial
 from math import prod
 from typing import TYPE_CHECKING
 
 from runtime.engine.plan import native
+from runtime.engine.plan.jobs import Job, Joinable
 from runtime.engine.plan.native import Operand, Recipe, compiles
 from runtime.engine.plan.passes.elementwise.fused import LARGE, FusedTask, Limits
-from runtime.engine.plan.passes.elementwise.tiles import Fold, in_regions
+from runtime.engine.plan.passes.elementwise.tiles import Fold, TiledTask, in_regions
 from runtime.engine.plan.passes.small_products import is_small_product
 from runtime.engine.plan.tasks import Arrays, PlainTask, Step, Task
 
@@ -26,12 +30,15 @@ FEW = 24
 """Operations of one loop, at most: what repeats has few loops that are alike."""
 
 FEWEST = 64
-"""Operations of a plan on short arrays, with small products, from which compiling the elementwise
-ones is worthwhile.
+"""Operations of a plan on short arrays, with small products and regions that are compiled, from
+which compiling the elementwise ones is worthwhile.
 """
 
 DIFFERENT = 32
-"""Loops that a plan may have: compiling each takes some milliseconds."""
+"""Loops that a plan may have, of those that come most often: compiling one takes milliseconds."""
+
+OFTEN = 4
+"""How often a loop of one operation must come to be compiled."""
 
 
 def short(tasks: list[Task], kept: Collection[Value]) -> list[Task]:
@@ -39,16 +46,32 @@ def short(tasks: list[Task], kept: Collection[Value]) -> list[Task]:
 
     Does nothing without a compiler.
     """
-    few = sum(_kind(task) is not None or is_small_product(task) for task in tasks) < FEWEST
-    if few or not native.installed():
+    if sum(map(_counts, tasks)) < FEWEST or not native.installed():
         return tasks
     found = in_regions(tasks, kept, _kind, _is_worthwhile, ShortTask, _no_fold, most=FEW)
-    loops = {task.pattern() for task in found if isinstance(task, ShortTask)}
-    return found if len(loops) <= DIFFERENT else tasks
+    loops = [task.pattern() if isinstance(task, ShortTask) else None for task in found]
+    chosen = _chosen(Counter(loop for loop in loops if loop is not None))
+    return [
+        each
+        for task, loop in zip(found, loops, strict=True)
+        for each in (task.tasks if isinstance(task, ShortTask) and loop not in chosen else [task])
+    ]
+
+
+def _counts(task: Task) -> bool:
+    """Whether a task is such an operation, or what machine code computes between some."""
+    is_region = isinstance(task, TiledTask) and task.is_compiled
+    return is_region or _kind(task) is not None or is_small_product(task)
+
+
+def _chosen(loops: Counter[Recipe]) -> set[Recipe]:
+    """The loops that are worth compiling."""
+    often = [(loop, n) for loop, n in loops.most_common() if n >= OFTEN or len(loop.operations) > 1]
+    return {loop for loop, _ in often[:DIFFERENT]}
 
 
 def _is_worthwhile(tasks: Sequence[Task]) -> bool:
-    return len(tasks) > 1
+    return len(tasks) > 0
 
 
 def _no_fold(task: PlainTask) -> Fold | None:
@@ -73,6 +96,18 @@ class ShortTask(FusedTask):
         worth the time to compile them.
         """
         return Limits(2, LARGE, 4)
+
+    def bind(self, arrays: Arrays) -> list[Step]:
+        """One step."""
+        if len(self.tasks) > 1 or len(self.results) > len(self.values):
+            return super().bind(arrays)
+        ours = {x: arrays[x] for x in (*self.inputs, *self.values)}
+        (step,) = self.tasks[0].bind(ours)
+        return [Joinable(step, partial(self._job, ours))]
+
+    def _job(self, arrays: Arrays) -> Job | None:
+        found = super().bind(arrays)
+        return found[0] if len(found) == 1 and isinstance(found[0], Job) else None
 
     def pattern(self) -> Recipe:
         """What it computes, by which equal loops are found before anything is compiled."""

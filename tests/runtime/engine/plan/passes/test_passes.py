@@ -29,7 +29,7 @@ from tests.runtime.engine.programs import FAMILIES, Array, Written, exact
 
 EXACT = (
     "convolutions", "sums", "groups", "groups_of_few", "joins", "parts", "margins",
-    "margins_shared", "running_sums",
+    "margins_shared", "running_sums", "small_copies",
 )  # fmt: skip
 CHOICES: dict[str, tuple[passes.Pass, ...]] = {
     "none": (),
@@ -39,7 +39,7 @@ CHOICES: dict[str, tuple[passes.Pass, ...]] = {
 }
 CODE = (
     "fused", "rowwise", "columnwise", "components", "softmaxes", "native_convolutions",
-    "native_products", "small_products", "poolings", "short",
+    "native_products", "small_products", "poolings", "short", "small_folds",
 )  # fmt: skip
 EAGER = {
     "native_convolutions": {"LARGE": 1, "SHORTEST": 1, "SHORT": 1},
@@ -48,9 +48,10 @@ EAGER = {
     "poolings": {"LARGE": 1, "SHORTEST": 2},
     "softmaxes": {"LARGE": 1, "SHORTEST": 1, "BLOCK": 40},
     "rowwise": {"LARGE": 8, "SHORTEST": 2},
-    "columnwise": {"LARGE": 8, "SHORTEST": 2, "FEWEST": 16, "CACHED": 64},
+    "columnwise": {"LARGE": 8, "SHORTEST": 2, "FEWEST": 16, "CACHED": 64, "SLOW": 2},
     "components": {"LARGE": 8, "SHORTEST": 2, "MOST": 8, "MANY": 2, "TURNED": 8},
-    "short": {"FEWEST": 2, "LARGE": 50, "FEW": 6},
+    "short": {"FEWEST": 2, "LARGE": 50, "FEW": 6, "OFTEN": 1},
+    "small_folds": {"LARGE": 1},
     "fused": {"LARGE": 64, "SMALLEST": 2, "SHORTEST": 5, "LONG": 12},
     "tiles": {"TILE": 32, "LARGE": 64, "SMALLEST": 2},
     "groups": {"FEWEST": 3, "FEWEST_SCALARS": 5, "FEWEST_UNCOMPILED": 5},

@@ -180,3 +180,21 @@ def test_sums_of_which_nothing_follows_are_left_to_others() -> None:
     x = leaf(trace, 40, 50)
     plan, _ = run(trace, [trace.xp.sum(x * x, 0)], passes.columnwise)
     assert not any(isinstance(task, ColumnwiseTask) for _, task in plan.parts)
+
+
+@pytest.mark.parametrize("shape", [(3, 8, 21), (8, 8), (9, 2), (16, 9, 9)])
+def test_many_small_ones_are_machine_code_too(
+    shape: tuple[int, ...], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As the steps of dynamic programming: each adds what a choice costs, over all before it."""
+    monkeypatch.setattr(MODULE, "LARGE", 1 << 12)
+    for steps in (20, 2):
+        trace = Trace()
+        cost, state = leaf(trace, *shape), leaf(trace, *shape[:-2], 1, shape[-1])
+        xp, axis = trace.xp, len(shape) - 2
+        found = state
+        for _ in range(steps):
+            found = xp.logsumexp(cost + found, axis, keepdims=True) * 0.9
+        gradients = sweep([(found, xp.ones_like(found))], [cost, state])
+        regions = check(trace, [found, *gradients.values()])
+        assert bool(regions) == (steps > 16 or np.prod(shape) >= 256)

@@ -10,7 +10,7 @@ import pytest
 from runtime.calculus import Trace, Value, sweep
 from runtime.calculus.primitives.base import LEAF
 from runtime.engine.plan import native, passes
-from runtime.engine.plan.jobs import joined
+from runtime.engine.plan.jobs import Job, Joinable, joined
 from runtime.engine.plan.native import compiled
 from runtime.engine.plan.passes.elementwise.short import FEW, ShortTask, short
 from runtime.engine.plan.plan import Plan
@@ -106,11 +106,35 @@ def test_few_operations_are_not_compiled() -> None:
     assert not any(isinstance(t, ShortTask) for _, t in Plan(outputs, passes.FAST).parts)
 
 
-def test_operations_that_do_not_repeat_are_not_compiled(monkeypatch: pytest.MonkeyPatch) -> None:
-    outputs, _ = swings((64,), 60)
-    assert any(isinstance(t, ShortTask) for _, t in Plan(outputs, (short,)).parts)
-    monkeypatch.setattr("runtime.engine.plan.passes.elementwise.short.DIFFERENT", 1)
-    assert not any(isinstance(t, ShortTask) for _, t in Plan(outputs, (short,)).parts)
+def test_of_loops_that_differ_those_that_come_often_are_compiled(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    outputs, numbers = swings((64,), 60)
+    expected = run(Plan(outputs, ()), outputs, numbers)
+    counts = []
+    for most in (32, 1, 0):
+        monkeypatch.setattr("runtime.engine.plan.passes.elementwise.short.DIFFERENT", most)
+        plan = Plan(outputs, (short,))
+        loops = [task.pattern() for _, task in plan.parts if isinstance(task, ShortTask)]
+        assert len(set(loops)) <= most
+        counts.append(len(loops))
+        for a, b in zip(run(plan, outputs, numbers), expected, strict=True):
+            np.testing.assert_allclose(a, b, rtol=4e-6, atol=4e-6 * np.abs(b).max())
+    assert counts[0] > counts[1] > counts[2] == 0
+
+
+def test_one_operation_is_numpys_unless_it_is_next_to_machine_code() -> None:
+    trace = Trace()
+    x, y = (trace.apply(LEAF, shape=(9, 5), dtype="float32") for _ in range(2))
+    xp, chain = trace.xp, x
+    for _ in range(70):  # what is sorted is no machine code
+        chain = xp.sort(chain * y, 1)
+    plan = Plan([chain], passes.FAST)
+    ours = [step for step, task in plan.parts if isinstance(task, ShortTask)]
+    assert ours and all(isinstance(step, Joinable) for step in ours)
+    assert len(joined([step for step, _ in plan.parts])) == len(plan.parts)
+    for step in ours:
+        assert isinstance(step.job(), Job)
 
 
 def test_without_a_compiler_all_stays(monkeypatch: pytest.MonkeyPatch) -> None:

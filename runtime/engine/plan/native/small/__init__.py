@@ -1,0 +1,1 @@
+"""Machine code for steps that are over sooner than a call of numpy."""

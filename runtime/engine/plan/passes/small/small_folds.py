@@ -1,0 +1,112 @@
+"""Compiles sums and extremes of which numpy takes only a few elements at a time: ``fast``.
+
+That is so along an axis in the middle with few elements behind it. Those of small arrays are
+compiled where they are next to other machine code. Elements that lie side by side are added a
+vector at a time, others in the order of numpy.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from functools import partial
+from typing import TYPE_CHECKING, Any, TypeGuard
+
+import numpy as np
+from numpy.typing import NDArray
+
+from runtime.calculus.primitives.reduce import MAX, MIN, SUM
+from runtime.engine.plan import native
+from runtime.engine.plan.copies.small import CALLS, LARGEST, merged, places
+from runtime.engine.plan.jobs import Call, Job, Joinable, cuts
+from runtime.engine.plan.native import machine
+from runtime.engine.plan.native.small.folding import FOLD, folded_across, folded_along
+from runtime.engine.plan.tasks import Arrays, PlainTask, Step, Task
+
+if TYPE_CHECKING:
+    from runtime.calculus import Value
+
+Array = NDArray[Any]
+
+FEW = 32
+"""Elements behind an axis up to which numpy takes longer."""
+
+LARGE = 1 << 9
+"""Elements from which machine code is faster even by itself."""
+
+
+def small_folds(tasks: list[Task], kept: Collection[Value]) -> list[Task]:
+    """Replace sums and extremes by tasks that may be machine code, if a compiler is installed."""
+    if not native.installed():
+        return tasks
+    return [FoldTask(task.value, task.inputs) if _fits(task) else task for task in tasks]
+
+
+def _fits(task: Task) -> TypeGuard[PlainTask]:
+    if type(task) is not PlainTask or task.value.primitive not in (SUM, MAX, MIN):
+        return False
+    source = task.inputs[0]
+    is_float = source.dtype == task.value.dtype and source.dtype in ("float32", "float64")
+    return is_float and source.size > 0
+
+
+class FoldTask(PlainTask):
+    """One sum or extreme."""
+
+    def bind(self, arrays: Arrays) -> list[Step]:
+        """One step, if numpy would not take long a job only among others."""
+        value, source, out = self.value, arrays[self.inputs[0]], arrays[self.value]
+        steps = super().bind(arrays)
+        axes = value.attributes["axes"]
+        if _is_slow(source.shape, axes) and (
+            job := folding(value.primitive.name, source, out, axes)
+        ):
+            return [job]
+        if source.size > LARGEST or len(steps) != 1:
+            return steps
+        return [Joinable(steps[0], partial(folding, value.primitive.name, source, out, axes))]
+
+
+def _is_slow(shape: Sequence[int], axes: Sequence[int]) -> bool:
+    """Whether one axis is folded with few elements behind it, and some before."""
+    lead, behind = (int(np.prod(part)) for part in (shape[: axes[0]], shape[axes[0] + 1 :]))
+    is_one = len(axes) == 1 and shape[axes[0]] > 1
+    return is_one and lead > 1 and 1 < behind <= FEW and int(np.prod(shape)) >= LARGE
+
+
+def folding(how: str, source: Array, out: Array, axes: Sequence[int]) -> Job | None:
+    """The job that folds some axes of an array, which ``out`` has with length 1; None if that is
+    no fold of one axis of elements of which neighbours, or those of others, lie side by side.
+    """
+    rest = [i for i in range(source.ndim) if i not in axes]
+    folded = merged([source.shape[i] for i in axes], source.transpose(*axes, *rest))
+    lines, over = source.transpose(*rest, *axes), out.transpose(*rest, *axes)
+    whole = merged([source.shape[i] for i in rest], lines, over)
+    levels, step = folded[-1]
+    if folded[-2][0] > 1 or int(np.prod([n for n, *_ in whole[:-2]])) > CALLS:
+        return None
+    size, lanes = source.itemsize, machine.lanes() * 4 // source.itemsize
+    if whole[-1][1:] == [size, size]:
+        kernel = folded_across(how, source.dtype.name, lanes)
+    elif step == size:
+        kernel = folded_along(how, source.dtype.name, lanes)
+    else:
+        return None
+    (rows, *row), (columns, *column) = whole[-2:]
+    frames = [
+        machine.frame(
+            FOLD,
+            source=place[0],
+            out=place[1],
+            source_row=row[0],
+            out_row=row[1],
+            levels=levels,
+            level=step,
+            columns=columns,
+            source_column=column[0],
+            out_column=column[1],
+        )
+        for place in places(whole[:-2], source, out)
+    ]
+    ranges = cuts(rows, source.size)
+    parts = [[Call(kernel.call, machine.address(f), 0, *each) for f in frames] for each in ranges]
+    return Job(parts, source.size, kept=(source, out, frames))

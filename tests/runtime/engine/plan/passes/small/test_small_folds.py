@@ -1,0 +1,90 @@
+"""Sums and extremes in machine code: any axes, any memory, and numpy where there is no code."""
+
+from __future__ import annotations
+
+from itertools import combinations, permutations
+
+import numpy as np
+import pytest
+
+from runtime.calculus import Trace
+from runtime.calculus.primitives.base import LEAF
+from runtime.engine.plan import passes
+from runtime.engine.plan.jobs import Job
+from runtime.engine.plan.passes.small.small_folds import FoldTask, folding
+from runtime.engine.plan.plan import Plan
+
+pytest.importorskip("llvmlite")
+
+NUMPY = {"sum": np.sum, "max": np.max, "min": np.min}
+SHAPES = [(7,), (40,), (3, 21), (70, 2), (4, 9, 5), (3, 1, 6), (2, 3, 4, 5), (1, 1)]
+
+
+def check(how: str, source: np.ndarray, axes: tuple[int, ...]) -> bool:
+    """Whether there is a job, which computes what numpy does."""
+    expected = NUMPY[how](source, axes, keepdims=True)
+    out = np.full_like(expected, 99)
+    job = folding(how, source, out, axes)
+    if job is None:
+        return False
+    job()
+    bound = 2e-6 if source.dtype == np.float32 else 1e-14
+    np.testing.assert_allclose(out, expected, rtol=bound, atol=bound * 10)
+    if how != "sum":
+        np.testing.assert_array_equal(out, expected)
+    return True
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("how", NUMPY)
+@pytest.mark.parametrize("shape", SHAPES, ids=str)
+def test_any_axes_of_arrays_in_any_order(shape: tuple[int, ...], how: str, dtype: str) -> None:
+    rng = np.random.default_rng(0)
+    some = 0
+    for order in permutations(range(len(shape))):
+        x = (
+            rng.standard_normal([shape[i] for i in order])
+            .astype(dtype)
+            .transpose(np.argsort(order))
+        )
+        for count in range(1, len(shape) + 1):
+            for axes in combinations(range(len(shape)), count):
+                some += check(how, x, axes)
+    assert some
+
+
+@pytest.mark.parametrize("how", NUMPY)
+def test_parts_of_arrays_and_arrays_that_are_repeated(how: str) -> None:
+    x = np.random.default_rng(0).standard_normal((6, 20, 8)).astype(np.float32)
+    for part in (x[:, 1:-2, 3:], x[::2, ::3], x[:, ::-1], x[1], x[..., ::2]):
+        for axis in range(part.ndim):
+            check(how, part, (axis,))
+    assert check(how, x[1:5, 3:, 2:7], (1,))
+    check(how, np.broadcast_to(x[:, :1], x.shape), (1,))
+
+
+@pytest.mark.parametrize("axis", [0, 1, 2])
+@pytest.mark.parametrize("how", ["max", "min"])
+def test_no_number_wins(how: str, axis: int) -> None:
+    x = np.random.default_rng(0).standard_normal((5, 19, 3)).astype(np.float32)
+    x[2, 17, 1], x[0, 0, 0], x[1, :, 2] = np.nan, np.nan, -np.inf
+    x[3, 4], x[4, 18, 2] = np.inf, np.nan
+    assert check(how, x, (axis,))
+
+
+def test_a_middle_axis_with_few_elements_behind_is_machine_code_by_itself() -> None:
+    trace = Trace()
+    x = trace.apply(LEAF, shape=(64, 12, 5), dtype="float32")
+    y = trace.apply(LEAF, shape=(12, 640), dtype="float32")
+    outputs = [trace.xp.sum(x, 1), trace.xp.max(x, 1), trace.xp.sum(y, 0)]
+    plan = Plan(outputs, (passes.small_folds,))
+    jobs = [isinstance(step, Job) for step, task in plan.parts if isinstance(task, FoldTask)]
+    assert jobs == [True, True, False]
+    rng = np.random.default_rng(0)
+    for _ in range(2):
+        numbers = [rng.standard_normal(v.shape).astype(np.float32) for v in (x, y)]
+        plan.leaves[x][...], plan.leaves[y][...] = numbers
+        plan.run()
+        np.testing.assert_array_equal(plan.read(outputs[0]), numbers[0].sum(1))
+        np.testing.assert_array_equal(plan.read(outputs[1]), numbers[0].max(1))
+        np.testing.assert_allclose(plan.read(outputs[2]), numbers[1].sum(0), rtol=1e-5)

@@ -21,25 +21,34 @@ if TYPE_CHECKING:
     from runtime.calculus.namespace import Namespace
 
 
+NO_INVERSE = "singular: it has no inverse"
+NO_SOLUTION = "singular: there is no one solution"
+"""Why matrices are refused."""
+
+
 def _wide(x: Any) -> Any:
     """In a dtype that LAPACK has."""
     return x.astype(np.float32) if x.dtype == np.float16 else x
+
+
+def refused(why: str, shape: Shape) -> ValueError:
+    """The error of a matrix, or of one of many, of which an array of this shape was to be made."""
+    return ValueError(f"{'a' if len(shape) > 2 else 'the'} matrix is {why}")
 
 
 def _or_refused(function: Callable[..., Any], why: str, *arrays: Any, out: Any) -> None:
     try:
         out[...] = function(*map(_wide, arrays))
     except np.linalg.LinAlgError:
-        batched = out.ndim > 2 and any(x.ndim > 2 for x in arrays)
-        raise ValueError(f"{'a' if batched else 'the'} matrix is {why}") from None
+        raise refused(why, out.shape) from None
 
 
 def _inverse_kernel(x: Any, *, out: Any) -> None:
-    _or_refused(np.linalg.inv, "singular: it has no inverse", x, out=out)
+    _or_refused(np.linalg.inv, NO_INVERSE, x, out=out)
 
 
 def _solve_kernel(a: Any, b: Any, *, out: Any) -> None:
-    _or_refused(np.linalg.solve, "singular: there is no one solution", a, b, out=out)
+    _or_refused(np.linalg.solve, NO_SOLUTION, a, b, out=out)
 
 
 def _cholesky_kernel(x: Any, *, out: Any) -> None:

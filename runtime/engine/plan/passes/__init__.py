@@ -27,6 +27,7 @@ from runtime.engine.plan.passes.scalar.native_scalars import native_scalars
 from runtime.engine.plan.passes.scalar.scalars import scalars
 from runtime.engine.plan.passes.small.small_copies import small_copies
 from runtime.engine.plan.passes.small.small_folds import small_folds
+from runtime.engine.plan.passes.small.solutions import solutions
 from runtime.engine.plan.passes.small_products import small_products
 from runtime.engine.plan.passes.softmaxes import softmaxes
 from runtime.engine.plan.passes.sums import sums
@@ -51,7 +52,7 @@ FAST: tuple[Pass, ...] = (
     native_lookups, native_convolutions, convolutions, poolings, joins,
     product_sums, margins, parts, sums, rowwise, columnwise, components, softmaxes, groups,
     native_scalars, scalars, short, fused, tiles, native_products, running_sums, small_products,
-    small_folds, small_copies, merges, margins_shared,
+    small_folds, small_copies, solutions, merges, margins_shared,
 )  # fmt: skip
 """The passes with machine code, for which the ``fast`` extra is needed."""
 

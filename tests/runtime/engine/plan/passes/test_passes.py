@@ -39,7 +39,7 @@ CHOICES: dict[str, tuple[passes.Pass, ...]] = {
 }
 CODE = (
     "fused", "rowwise", "columnwise", "components", "softmaxes", "native_convolutions",
-    "native_products", "small_products", "poolings", "short", "small_folds",
+    "native_products", "small_products", "poolings", "short", "small_folds", "solutions",
 )  # fmt: skip
 EAGER = {
     "native_convolutions": {"LARGE": 1, "SHORTEST": 1, "SHORT": 1},

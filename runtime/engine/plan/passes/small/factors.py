@@ -1,0 +1,136 @@
+"""Factors of small matrices, which all that is solved by a matrix shares."""
+
+from __future__ import annotations
+
+from functools import partial
+from math import prod
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from runtime.engine.plan.copies.small import APART, CALLS, merged, places
+from runtime.engine.plan.jobs import Call, Job
+from runtime.engine.plan.native import machine
+from runtime.engine.plan.native.small.solving import (
+    CONVERT,
+    FACTOR,
+    SUBSTITUTE,
+    converted,
+    factored,
+    substituted,
+)
+
+if TYPE_CHECKING:
+    from runtime.engine.plan.tasks import Step
+
+Array = NDArray[Any]
+
+PANEL = 4
+"""Vectors of right sides that are solved side by side."""
+
+
+class Factors:
+    """The factors of some matrices in float64, as numpy computes them, in memory of their own."""
+
+    def __init__(self) -> None:
+        self.signs: NDArray[np.float64] = np.ones(0)
+        """0 for each matrix that is singular, else 1 or −1 by changes of places."""
+
+    @property
+    def is_known(self) -> bool:
+        """Whether there are steps that compute them."""
+        return self.signs.size > 0
+
+    def steps(self, matrices: Array) -> list[Step]:
+        """The steps that compute them, of matrices (…, n, n)."""
+        *batch, size, _ = matrices.shape
+        self.batch, self._size, self._lanes = tuple(batch), size, machine.lanes() // 2
+        self._count = prod(batch)
+        self._rows = np.zeros((*batch, size, self._whole(size, 1)))
+        self._pivots = np.zeros((self._count, size), np.int64)
+        self.signs = np.ones(self._count)
+        frame = machine.frame(FACTOR, **self._numbers())
+        kernel = factored(self._lanes).call
+        call = Call(kernel, machine.address(frame), 0, 0, self._count)
+        work = self._count * size**3
+        copied = conversion(self._rows[..., :size], matrices)
+        return [copied, Job([[call]], work, kept=(self, frame))]
+
+    @property
+    def diagonals(self) -> Array:
+        """The diagonals of the upper factors."""
+        return self._rows[..., : self._size].diagonal(0, -2, -1)
+
+    def solutions(self, right: Array, out: Array, *, is_turned: bool) -> list[Step]:
+        """The steps that leave ``matrix⁻¹ @ right`` in ``out``, or that of the transposes."""
+        columns = out.shape[-1]
+        vectors = PANEL if columns > self._lanes else 1
+        sides = np.zeros((*self.batch, self._size, self._whole(columns, vectors)))
+        panels = sides.shape[-1] // (self._lanes * vectors)
+        numbers = self._numbers()
+        frame = machine.frame(
+            SUBSTITUTE, **numbers, right=sides, right_row=sides.strides[-2], panels=panels
+        )
+        kernel = substituted(self._lanes, vectors, is_turned).call
+        call = Call(kernel, machine.address(frame), 0, 0, self._count * panels)
+        work = self._count * self._size**2 * columns
+        inside = sides[..., :columns]
+        job = Job([[call]], work, kept=(self, sides, frame))
+        return [conversion(inside, right), job, conversion(out, inside)]
+
+    def _whole(self, columns: int, vectors: int) -> int:
+        each = self._lanes * vectors
+        return -(-columns // each) * each
+
+    def _numbers(self) -> dict[str, Any]:
+        return {
+            "rows": self._rows,
+            "signs": self.signs,
+            "pivots": self._pivots,
+            "size": self._size,
+            "row": self._rows.strides[-2],
+        }
+
+
+def conversion(target: Array, source: Array) -> Step:
+    """A step that copies an array to another, of a shape to which it is repeated: a job if it is
+    small.
+    """
+    source = np.broadcast_to(source, target.shape)
+    axes = merged(target.shape, target, source)
+    if target.size > APART or prod(n for n, *_ in axes[:-2]) > CALLS:
+        return partial(np.copyto, target, source, "same_kind")
+    (rows, *row), (columns, *column) = axes[-2:]
+    frames = [
+        machine.frame(
+            CONVERT,
+            source=place[1],
+            target=place[0],
+            source_row=row[1],
+            target_row=row[0],
+            columns=columns,
+            source_column=column[1],
+            target_column=column[0],
+        )
+        for place in places(axes[:-2], target, source)
+    ]
+    kernel = converted(source.dtype.name, target.dtype.name).call
+    calls = [Call(kernel, machine.address(frame), 0, 0, rows) for frame in frames]
+    return Job([calls], target.size, kept=(target, source, frames))
+
+
+def logarithms(diagonals: Array, out: Array) -> None:
+    """``ln |det|`` by the diagonals of the factors."""
+    np.copyto(out, np.log(np.abs(diagonals)).sum(-1), "same_kind")
+
+
+def determinants(diagonals: Array, signs: Array, out: Array) -> None:
+    """Determinants by the diagonals of the factors, and signs for changes of places."""
+    np.copyto(out, diagonals.prod(-1) * np.reshape(signs, diagonals.shape[:-1]), "same_kind")
+
+
+def determinant_signs(diagonals: Array, signs: Array, out: Array) -> None:
+    """−1, 0 or 1, as the determinants are."""
+    found = np.sign(diagonals).prod(-1) * np.reshape(signs, diagonals.shape[:-1])
+    np.copyto(out, found, "same_kind")

@@ -13,7 +13,7 @@ from runtime.calculus.dtypes import is_float
 from runtime.calculus.primitives.base import LEAF
 from runtime.diagram.paths import PortPath
 from runtime.engine.norms import norm_of
-from runtime.engine.plan.memory import no_room, require_room
+from runtime.engine.plan.allocation import no_room, require_room
 from runtime.engine.plan.numpy_engine import NumpyEngine
 from runtime.engine.plan.sparse.forms import form_of
 from runtime.engine.plan.sparse.reading import WholeOnRead

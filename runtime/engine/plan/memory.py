@@ -2,22 +2,16 @@
 
 from __future__ import annotations
 
-import math
-import os
-import sys
 from bisect import bisect_left, bisect_right, insort
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from contextlib import suppress
-from functools import cache
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from blocks.errors import Location, RunError
 from runtime.calculus.dtypes import NUMPY
 from runtime.calculus.primitives.base import LEAF, RESHAPE
+from runtime.engine.plan.allocation import HUGE, LINE, allocate, machine_bytes, not_enough
 
 if TYPE_CHECKING:
     from blocks.block import Shape
@@ -29,32 +23,11 @@ Array = NDArray[Any]
 _SMALL = 1 << 12
 """Bytes below which memory is not worth sharing."""
 
-HUGE = 1 << 21
-"""Bytes of a huge page; numpy asks the system for these in arrays of twice as many."""
-
 _REGION = 8 * HUGE
 """Bytes of memory that is taken at once; the system provides no page before it is used."""
 
-_LINE = 64
-"""Bytes of a line of the caches."""
-
 _LARGE = 1 << 16
 """Bytes from which an array is cut from a region."""
-
-
-@cache
-def machine_bytes() -> int:
-    """Bytes of memory that this process may use; the system grants more, and kills who uses it."""
-    found = [sys.maxsize]
-    if hasattr(os, "sysconf"):
-        found.append(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"))
-    with suppress(OSError, ValueError):  # ValueError: the word max
-        found.append(int(Path("/sys/fs/cgroup/memory.max").read_text(encoding="ascii")))
-    with suppress(ImportError):  # on Windows
-        import resource
-
-        found.append(resource.getrlimit(resource.RLIMIT_AS)[0])
-    return min(n for n in found if n > 0)  # RLIM_INFINITY is below 0
 
 
 class BlockArrays(dict["Value", "Array"]):
@@ -105,41 +78,6 @@ class BlockArrays(dict["Value", "Array"]):
         array: Array = block[row - start, ...]
         self[value] = array
         return array
-
-
-def allocate(value: Value, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Array:
-    """Memory for a value; raises RunError with its block where there is not enough."""
-    if math.prod(shape) * dtype.itemsize > machine_bytes():
-        raise not_enough(value)
-    try:
-        return np.empty(shape, dtype)
-    except (MemoryError, ValueError):  # ValueError: more bytes than an address can count
-        raise not_enough(value) from None
-
-
-def not_enough(value: Value, needed: int = 0, why: str = "") -> RunError:
-    """The error of a value for which there is no memory, where all in all ``needed`` bytes are."""
-    needed = needed or value.size * NUMPY[value.dtype].itemsize
-    return RunError(
-        f"There is not enough memory for {value.dtype} of shape {list(value.shape)}{why}.",
-        location=Location(block=None if value.owner is None else str(value.owner)),
-        expected=f"at most {machine_bytes() / 2**30:,.1f} GiB",
-        got=f"{needed / 2**30:,.1f} GiB",
-        next_step="Make the shape smaller.",
-    )
-
-
-def require_room(results: Collection[Value]) -> None:
-    """Raise RunError with the block of the largest of the results if copies of them don't fit."""
-    needed = sum(value.size * NUMPY[value.dtype].itemsize for value in results)
-    if needed > machine_bytes():
-        raise no_room(results, needed)
-
-
-def no_room(results: Iterable[Value], needed: int = 0) -> RunError:
-    """The error of results for copies of which there is no memory; the largest is named."""
-    largest = max(results, key=lambda value: (value.owner is not None, value.size))
-    return not_enough(largest, needed, ", with the other results" if needed else ", as a result")
 
 
 class Room(NamedTuple):
@@ -384,5 +322,5 @@ class Memory:
             region = allocate(value, (_REGION,), np.dtype(np.uint8))
             self._region = region[-region.ctypes.data % HUGE :]
         found, self._region = np.split(self._region, [size])
-        self._region = self._region[-size % _LINE :]
+        self._region = self._region[-size % LINE :]
         return found

@@ -16,8 +16,9 @@ from blocks.plugins import PluginError
 from runtime.calculus.dtypes import NUMPY
 from runtime.calculus.primitives.base import CONSTANT, LEAF
 from runtime.engine.interruption import until_cancelled
+from runtime.engine.plan.allocation import allocate
 from runtime.engine.plan.jobs import joined, planned
-from runtime.engine.plan.memory import BlockArrays, Memory, allocate
+from runtime.engine.plan.memory import BlockArrays, Memory
 from runtime.engine.plan.overwriting import free_places
 from runtime.engine.plan.passes import DEFAULT, Pass
 from runtime.engine.plan.passes.elementwise.tiles import TiledTask

@@ -15,12 +15,13 @@ from runtime.calculus.primitives.base import CAST, RESHAPE
 from runtime.calculus.primitives.elementwise import MULTIPLY
 from runtime.calculus.primitives.linear import MATMUL
 from runtime.calculus.primitives.reduce import SUM
+from runtime.engine.plan.allocation import allocate
 from runtime.engine.plan.copies.transposed import copying, filling
-from runtime.engine.plan.memory import Room, allocate
 from runtime.engine.plan.unshared import is_unshared
 
 if TYPE_CHECKING:
     from runtime.calculus import Value
+    from runtime.engine.plan.memory import Room
 
 Array = NDArray[Any]
 Arrays: TypeAlias = "Mapping[Value, Array]"

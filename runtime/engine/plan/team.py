@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from runtime.engine.plan import threads
-from runtime.engine.plan.memory import HUGE
+from runtime.engine.plan.allocation import HUGE
 from runtime.engine.plan.native import sharing
 from runtime.engine.plan.native.machine import address
 

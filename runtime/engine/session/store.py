@@ -14,7 +14,7 @@ from blocks.errors import FeedError, Location
 from blocks.nearest import did_you_mean
 from blocks.values import Tensor, fitted
 from runtime.data.rows import Phase, Stream
-from runtime.engine.plan.memory import machine_bytes, not_enough
+from runtime.engine.plan.allocation import machine_bytes, not_enough
 
 if TYPE_CHECKING:
     from blocks.values import PortLiteral

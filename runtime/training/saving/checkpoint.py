@@ -26,7 +26,7 @@ from blocks.errors import FileError
 from runtime.diagram.files.regular import read_regular
 from runtime.diagram.files.storage import replace_file, system_errors
 from runtime.diagram.files.tensors import SUFFIX
-from runtime.engine.plan.memory import machine_bytes
+from runtime.engine.plan.allocation import machine_bytes
 
 Array = NDArray[Any]
 

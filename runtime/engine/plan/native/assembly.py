@@ -58,6 +58,11 @@ class Assembly:
         """The greater of two int64."""
         return self._call("i64", "llvm.smax.i64", f"i64 {a}", f"i64 {b}")
 
+    def choose_number(self, condition: str, a: str, b: str) -> str:
+        """``a`` if an int64 is not 0, else ``b``."""
+        is_so = self.put(f"icmp ne i64 {condition}, 0")
+        return self.put(f"select i1 {is_so}, i64 {a}, i64 {b}")
+
     def entry(self, address: str, index: str | int) -> str:
         """The int64 of this index in the table at an address."""
         place = self._at(address, self.multiply(str(index), 8))

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from runtime.engine.plan.jobs import ROOM, Call, Job, cuts
 from runtime.engine.plan.native import Kernel, machine
-from runtime.engine.plan.native.few_rows import (
+from runtime.engine.plan.native.products.few_rows import (
     FEW_ROWS,
     MOST_ROWS,
     PANEL,

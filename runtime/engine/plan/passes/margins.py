@@ -19,8 +19,9 @@ from numpy.typing import NDArray
 from runtime.calculus.dtypes import FLOATS, NUMPY
 from runtime.calculus.primitives.shape import EMBED, SLICE
 from runtime.engine.plan import native
+from runtime.engine.plan.allocation import allocate
 from runtime.engine.plan.copies.small import small_copy
-from runtime.engine.plan.memory import Room, allocate
+from runtime.engine.plan.memory import Room
 from runtime.engine.plan.passes.chains import find_chains
 from runtime.engine.plan.tasks import Arrays, PlainTask, Step, Task
 

@@ -16,7 +16,8 @@ import numpy as np
 from runtime.calculus.dtypes import NUMPY
 from runtime.calculus.primitives.base import RESHAPE
 from runtime.calculus.primitives.shape import PERMUTE
-from runtime.engine.plan.memory import Room, allocate
+from runtime.engine.plan.allocation import allocate
+from runtime.engine.plan.memory import Room
 from runtime.engine.plan.tasks import PlainTask, Task
 
 if TYPE_CHECKING:

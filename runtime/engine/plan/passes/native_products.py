@@ -21,7 +21,8 @@ from runtime.calculus.primitives.linear import MATMUL
 from runtime.engine.plan import native
 from runtime.engine.plan.jobs import ROOM, Call, Job, cuts
 from runtime.engine.plan.native import machine
-from runtime.engine.plan.native.product import PRODUCT, VECTORS, Form, product, scratch_bytes
+from runtime.engine.plan.native.products.form import PRODUCT, VECTORS, Form, scratch_bytes
+from runtime.engine.plan.native.products.tiles import product
 from runtime.engine.plan.passes.few_rows import FewRows, FewTerms
 from runtime.engine.plan.tasks import Arrays, PlainTask, Step, Task
 
@@ -71,6 +72,9 @@ FEW = 128
 
 EACH = 16
 """Multiplications that take as long as what ``jobs`` counts as the work on one element."""
+
+SPARE = 1.05
+"""How much better vectors must be filled for a product to be computed turned."""
 
 TALL = 1
 """Rows for each column from which threads share the rows, so that each row is packed once."""
@@ -310,19 +314,32 @@ def _slabs(rows: int, most: int, ranges: Sequence[tuple[int, int]]) -> list[Slab
 
 
 def _is_turned(left: Array, right: Array) -> bool:
-    """Whether the transpose of a product is faster to compute: less is packed, or the smaller
-    operand is the left one, which stays in the cache.
+    """Whether the transpose of a product is faster to compute: less is packed, or less of the last
+    vectors is left over.
     """
     rows, columns = left.shape[-2], right.shape[-1]
     deep = _is_along(left, -1), not _is_along(right, -1)
     if deep == (False, False):
-        return bool(2 * columns <= rows)
+        if left.strides[-1] % PAGE == 0 and 2 * columns <= rows:
+            return True
+        is_narrow, lanes = columns < NARROW, _lanes(left.dtype)
+        return not is_narrow and _filled(rows, lanes) > SPARE * _filled(columns, lanes)
     return all(deep) and rows <= FEW and 2 * rows <= columns
+
+
+def _filled(columns: int, lanes: int) -> float:
+    """The part of its vectors that a row of so many columns fills."""
+    return columns / (math.ceil(columns / lanes) * lanes)
+
+
+def _lanes(dtype: np.dtype[Any]) -> int:
+    """Elements in a register."""
+    return machine.lanes() * 4 // dtype.itemsize
 
 
 def _form(left: Array, right: Array, is_turned: bool, in_chunks: bool) -> Form:
     dtype, rows, columns = left.dtype, left.shape[-2], right.shape[-1]
-    lanes = machine.lanes() * 4 // dtype.itemsize
+    lanes = _lanes(dtype)
     deep = _is_along(left, -1), not _is_along(right, -1)
     steps = left.strides[-2 if deep[0] else -1], right.strides[-2]
     return Form(
@@ -334,6 +351,7 @@ def _form(left: Array, right: Array, is_turned: bool, in_chunks: bool) -> Form:
         right_is_deep=deep[1],
         right_is_packed=deep[1] or steps[1] % PAGE == 0,
         is_turned=is_turned,
+        is_whole=columns % (VECTORS * lanes) == 0,
         ends_narrow=0 < columns % (VECTORS * lanes) <= lanes,
         in_chunks=in_chunks,
     )

@@ -20,8 +20,9 @@ from numpy.typing import NDArray
 from runtime.calculus.dtypes import NUMPY
 from runtime.calculus.primitives.linear import MATMUL
 from runtime.calculus.primitives.shape import PERMUTE
+from runtime.engine.plan.allocation import allocate
 from runtime.engine.plan.copies.small import small_copy
-from runtime.engine.plan.memory import Room, allocate
+from runtime.engine.plan.memory import Room
 from runtime.engine.plan.passes.chains import find_chains
 from runtime.engine.plan.passes.elementwise.stacks import as_view
 from runtime.engine.plan.passes.native_products import may_be_faster, multiplying

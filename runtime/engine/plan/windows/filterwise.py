@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from runtime.engine.plan.allocation import allocate
 from runtime.engine.plan.copies.transposed import copying
 from runtime.engine.plan.jobs import MULTIPLICATIONS as EACH
 from runtime.engine.plan.jobs import divided
-from runtime.engine.plan.memory import allocate
 from runtime.engine.plan.native import machine
 from runtime.engine.plan.native.windows.filterwise import (
     CORRELATION,

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from runtime.engine.plan.memory import allocate
+from runtime.engine.plan.allocation import allocate
 
 if TYPE_CHECKING:
     from runtime.calculus import Value

@@ -10,7 +10,7 @@ import pytest
 
 from runtime.calculus import Trace, Value
 from runtime.calculus.primitives.base import LEAF
-from runtime.engine.plan.memory import HUGE
+from runtime.engine.plan.allocation import HUGE
 from runtime.engine.plan.passes.elementwise.groups import GroupTask, groups
 from runtime.engine.plan.plan import Plan
 

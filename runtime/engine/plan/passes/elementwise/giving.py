@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from runtime.calculus.dtypes import NUMPY
-from runtime.engine.plan.memory import allocate
+from runtime.engine.plan.allocation import allocate
 from runtime.engine.plan.native import address
 
 if TYPE_CHECKING:

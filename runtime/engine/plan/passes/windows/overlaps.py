@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from runtime.engine.plan.allocation import allocate
 from runtime.engine.plan.copies.images import are_planes, copying, on_planes
-from runtime.engine.plan.memory import allocate
 from runtime.engine.plan.native.machine import frame, vector
 from runtime.engine.plan.native.windows.overlaps import AROUND, WINNERS, Around, around, winners
 from runtime.engine.plan.native.windows.pooling import Window, planes

@@ -204,6 +204,19 @@ def test_stacks_of_matrices_repeat_what_is_broadcast(b: tuple[int, ...]) -> None
     product.assert_right(Plan([product.value], (passes.native_products,)))
 
 
+@pytest.mark.parametrize("turned", TURNED, ids=["nn", "nt", "tn", "tt"])
+@pytest.mark.parametrize("columns", [64, 40, 75], ids=["whole", "narrow", "cut"])
+def test_a_product_does_not_disturb_the_one_before(
+    columns: int, turned: tuple[bool, bool], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Operands of the next one are fetched while one is computed, in blocks and chunks or not."""
+    product = Product((5, 45, 50), (5, 50, columns), turned=turned)
+    product.assert_right(Plan([product.value], (passes.native_products,)))
+    monkeypatch.setattr(MODULE, "CHUNK", 20)
+    monkeypatch.setattr(MODULE, "BLOCK", 2 * 16 * 20 * 4)
+    product.assert_right(Plan([product.value], (passes.native_products,)))
+
+
 @pytest.mark.parametrize(
     ("a", "b", "turned"),
     [

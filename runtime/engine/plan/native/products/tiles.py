@@ -2,62 +2,19 @@
 
 A tile of the result is held in registers, while it goes along rows of the left operand and across
 columns of the right one. They are read where they lie, or else packed by blocks, so that what a
-tile reads lies side by side. Nothing beyond the operands is read: vectors at edges are masked.
+tile reads lies side by side. What comes next is fetched into a cache while a tile is computed, as
+it lies too far apart for the processor to see it coming. Nothing beyond the operands is read:
+vectors at edges are masked.
 """
 
 from __future__ import annotations
 
 from functools import lru_cache
-from typing import NamedTuple
 
 from runtime.engine.plan.native import machine
 from runtime.engine.plan.native.assembly import Assembly
 from runtime.engine.plan.native.loops import Kernel
-
-PRODUCT = (
-    "matrices", "left_row", "left_next", "right_column", "right_next", "out_step", "rows",
-    "columns", "depth", "chunk", "block", "tiles", "full", "panels",
-)  # fmt: skip
-"""The frame of ``product``: an address, bytes and counts, all int64."""
-
-VECTORS = 2
-"""Vectors in a row of a tile."""
-
-
-class Form(NamedTuple):
-    """How a product is computed: in tiles of ``rows`` by ``VECTORS`` vectors of ``lanes`` elements.
-
-    Some tiles have a row less. Of a deep operand, elements along the sum lie side by side; of
-    others, those across it. A deep right operand is packed. Of a turned result, the elements of a
-    column lie side by side; of others, those of a row. With ``ends_narrow`` the last columns fit
-    into one vector; with ``in_chunks`` the terms are not all added at once.
-    """
-
-    dtype: str
-    lanes: int
-    rows: int
-    left_is_deep: bool
-    left_is_packed: bool
-    right_is_deep: bool
-    right_is_packed: bool
-    is_turned: bool
-    ends_narrow: bool
-    in_chunks: bool
-
-    @property
-    def columns(self) -> int:
-        """Columns of a tile."""
-        return VECTORS * self.lanes
-
-    @property
-    def board(self) -> int:
-        """Elements of a tile, in whole vectors of rows."""
-        return self.packed_rows * self.columns
-
-    @property
-    def packed_rows(self) -> int:
-        """Rows of a packed panel: whole vectors."""
-        return -(-self.rows // self.lanes) * self.lanes
+from runtime.engine.plan.native.products.form import PRODUCT, VECTORS, Form
 
 
 @lru_cache(maxsize=64)
@@ -73,22 +30,21 @@ def product(form: Form) -> Kernel:
     first = w.put("udiv i64 %start, %panels")
     last = w.put(f"udiv i64 {w.add(w.add('%stop', '%panels'), -1)}, %panels")
     with w.loop("n", first, last) as n:
-        matrices = [w.entry("%matrices", w.add(w.multiply(n, 3), x)) for x in range(3)]
         units = w.multiply(n, "%panels")
         begin = w.most(w.subtract("%start", units), 0)
         end = w.least(w.subtract("%stop", units), "%panels")
+        following = w.least(w.add(n, 1), w.add(last, -1))
+        is_followed = w.subtract(following, n)
+        now, then = (
+            [w.entry("%matrices", w.add(w.multiply(number, 3), x)) for x in range(3)]
+            for number in (n, following)
+        )
         with w.steps("first", "%tiles", "%block") as tiles:
             with w.steps("term", "%depth", "%chunk") as terms:
-                _Block(w, form, matrices, tiles, terms).write(begin, end)
+                block = _Block(w, form, now, tiles, terms)
+                block.follow(then, is_followed)
+                block.write(begin, end)
     return Kernel(*machine.function(w.text(), "product", is_vector=True))
-
-
-def scratch_bytes(form: Form, chunk: int, block: int) -> int:
-    """Bytes of memory that a call needs for itself."""
-    right = (chunk + form.lanes) * form.columns if form.right_is_packed else 0
-    left = (block * (chunk + 1) + form.lanes) * form.packed_rows if form.left_is_packed else 0
-    board = form.board if form.is_turned else 0
-    return (board + right + left) * int(form.dtype[5:]) // 8
 
 
 class _Block:
@@ -109,6 +65,7 @@ class _Block:
         left, right, self._out = matrices
         self._first, self._end = tiles[0], w.add(*tiles)
         self._term, self._count = terms
+        self._groups = w.put(f"udiv i64 {w.add(self._count, w.lanes - 1)}, {w.lanes}")
         self._left = w.add(left, w.multiply(self._term, "%left_next"))
         self._right = w.add(right, w.multiply(self._term, "%right_next"))
         board = form.board if form.is_turned else 0
@@ -117,12 +74,28 @@ class _Block:
             panel = w.multiply(w.add(self._count, form.lanes), form.columns * w.bytes)
             self._packed_left = w.add(self._packed_right, panel)
 
+    def follow(self, matrices: list[str], is_followed: str) -> None:
+        """Where another product follows, of these matrices, its operands are fetched with the last
+        panel of this one, if the block is all of it.
+        """
+        w = self._w
+        other_terms, other_tiles = (
+            w.subtract("%depth", self._count),
+            w.subtract("%tiles", w.subtract(self._end, self._first)),
+        )
+        is_part = w.least(w.add(other_terms, other_tiles), 1)
+        self._then = matrices
+        self._is_followed = w.multiply(is_followed, w.subtract(1, is_part))
+
     def write(self, begin: str, end: str) -> None:
         """The whole block, for the panels of columns from begin to end."""
         w, form = self._w, self._form
         if form.left_is_packed:
             self._pack_left()
         with w.loop("j", begin, end) as j:
+            is_last = w.subtract(1, w.least(w.subtract(w.add(end, -1), j), 1))
+            self._is_first = w.subtract(1, w.least(w.subtract(j, begin), 1))
+            self._is_left = w.multiply(is_last, self._is_followed)
             self._column = w.multiply(j, form.columns)
             self._left_over = w.subtract("%columns", self._column)
             self._masks = w.lanes_before(self._left_over, VECTORS)
@@ -202,14 +175,13 @@ class _Block:
         written.
         """
         w, vectors = self._w, -(-rows // self._w.lanes)
-        rounds = w.put(f"udiv i64 {w.add(self._count, w.lanes - 1)}, {w.lanes}")
         with w.loop(f"{name}.vector", 0, vectors) as v:
             first = w.multiply(v, w.lanes)
             places = [
                 w.add(source, w.multiply(w.least(w.add(first, a), last), step))
                 for a in range(min(rows, w.lanes))
             ]
-            with w.loop(f"{name}.k", 0, rounds) as some:
+            with w.loop(f"{name}.k", 0, self._groups) as some:
                 k = w.multiply(some, w.lanes)
                 (mask,) = w.lanes_before(w.subtract(self._count, k), 1)
                 away = w.multiply(k, w.bytes)
@@ -236,7 +208,7 @@ class _Block:
             self._sum(name, sums, i, firsts)
             for a in range(rows):
                 for v in range(vectors):
-                    w.store_where(self._masks[v], sums[a][v], places[a][v])
+                    self._write(v, sums[a][v], places[a][v])
 
     def _turned_tiles(self, wide: str | int) -> None:
         """Tiles one after another; each is left on a board first, and read from it turned."""
@@ -290,8 +262,8 @@ class _Block:
         firsts = {f"{x}.first": "zeroinitializer" for row in sums for x in row}
         with w.loop(f"{name}.before", 0, w.least(self._term, 1), firsts):
             for row, there in zip(sums, places, strict=True):
-                for x, mask, place in zip(row, self._masks, there, strict=False):
-                    w.name(w.load_where(mask, place), f"{x}.first.next")
+                for v, (x, place) in enumerate(zip(row, there, strict=True)):
+                    w.name(self._read(v, place), f"{x}.first.next")
         return {x: f"{x}.first" for row in sums for x in row}
 
     def _places(self, tile: str, rows: int, vectors: int) -> list[list[str]]:
@@ -305,21 +277,59 @@ class _Block:
         return found
 
     def _sum(self, name: str, sums: list[list[str]], tile: str, firsts: dict[str, str]) -> None:
-        """Add a panel of each operand to the sums of a tile."""
+        """Add a panel of each operand to the sums of a tile.
+
+        What is needed next is fetched between groups of terms, so that their own loop is of nothing
+        but products.
+        """
         w = self._w
         if self._form.left_is_packed:
             left = self._packed(tile)
         else:
             left = w.add(self._left, w.multiply(self._row(tile), "%left_row"))
-        ahead, stride = self._ahead(tile)
-        with w.loop(f"{name}.k", 0, self._count, firsts) as k:
-            if not self._form.right_is_deep:
-                w.fetch(w.add(ahead, w.multiply(k, stride)), for_writing=False)
-            found = [self._vector(k, v) for v in range(len(sums[0]))]
-            for a, row in enumerate(sums):
-                number = w.spread(*self._number(left, k, a))
-                for x, vector in zip(row, found, strict=True):
-                    w.name(w.fused(number, vector, x), f"{x}.next")
+        then = {x: f"{x}.then" for row in sums for x in row}
+        with w.loop(f"{name}.group", 0, self._groups, firsts, then) as group:
+            term = w.multiply(group, w.lanes)
+            self._fetch_right(f"{name}.right", tile, term)
+            self._fetch_left(f"{name}.left", tile, term)
+            stop = w.least(w.add(term, w.lanes), self._count)
+            with w.loop(f"{name}.k", term, stop, {y: x for x, y in then.items()}) as k:
+                found = [self._vector(k, v) for v in range(len(sums[0]))]
+                for a, row in enumerate(sums):
+                    number = w.spread(*self._number(left, k, a))
+                    for x, vector in zip(row, found, strict=True):
+                        w.name(w.fused(number, vector, then[x]), f"{then[x]}.next")
+
+    def _fetch_right(self, name: str, tile: str, term: str) -> None:
+        """With each of the first tiles, fetch a vector of columns of the next panel."""
+        w, form = self._w, self._form
+        number = w.subtract(tile, self._first)
+        is_early = w.most(w.least(w.subtract(VECTORS, number), 1), 0)
+        next_panel = w.add(self._panel, w.multiply("%right_column", form.columns))
+        panel = w.choose_number(self._is_left, self._then[1], next_panel)
+        column = w.multiply(w.multiply(number, w.lanes), "%right_column")
+        place = w.add(w.add(panel, column), w.multiply(term, "%right_next"))
+        self._fetch(name, is_early, place, "%right_column" if form.right_is_deep else "%right_next")
+
+    def _fetch_left(self, name: str, tile: str, term: str) -> None:
+        """With the first panel, fetch the rows of the next tile; with the last one, those of this
+        tile in the product that follows.
+        """
+        w, form = self._w, self._form
+        if form.left_is_packed:
+            return
+        left = w.choose_number(self._is_left, self._then[0], self._left)
+        row = self._row(w.add(tile, w.subtract(1, self._is_left)))
+        place = w.add(w.add(left, w.multiply(row, "%left_row")), w.multiply(term, "%left_next"))
+        times = w.most(self._is_first, self._is_left)
+        self._fetch(name, times, place, "%left_row" if form.left_is_deep else "%left_next")
+
+    def _fetch(self, name: str, times: str, place: str, step: str) -> None:
+        """Fetch lines at steps from each other, so many times: once or not at all."""
+        w = self._w
+        with w.loop(name, 0, times):
+            for i in range(w.lanes):
+                w.fetch(w.add(place, w.multiply(step, i)), for_writing=False)
 
     def _vector(self, k: str, number: int) -> str:
         """A vector of the right operand."""
@@ -328,18 +338,20 @@ class _Block:
             row = w.add(self._packed_right, w.multiply(k, self._form.columns * w.bytes))
             return w.load(w.add(row, away))
         row = w.add(self._panel, w.multiply(k, "%right_next"))
-        return w.load_where(self._masks[number], w.add(row, away))
+        return self._read(number, w.add(row, away))
 
-    def _ahead(self, tile: str) -> tuple[str, str]:
-        """Where a vector of the next panel begins, and the bytes to the next term's.
+    def _read(self, number: int, place: str) -> str:
+        """A vector of a panel's columns, of which the last ones may be missing."""
+        if self._form.is_whole:
+            return self._w.load(place)
+        return self._w.load_where(self._masks[number], place)
 
-        The first tiles of a panel fetch one vector of each term; others fetch no more.
-        """
-        w, number = self._w, self._w.subtract(tile, self._first)
-        is_early = w.most(w.least(w.subtract(VECTORS, number), 1), 0)
-        away = w.multiply(w.multiply(number, w.lanes * w.bytes), is_early)
-        ahead = w.add(self._panel, w.add(away, self._form.columns * w.bytes))
-        return ahead, w.multiply("%right_next", is_early)
+    def _write(self, number: int, vector: str, place: str) -> None:
+        """Write a vector of columns."""
+        if self._form.is_whole:
+            self._w.store(vector, place)
+        else:
+            self._w.store_where(self._masks[number], vector, place)
 
     def _number(self, left: str, k: str, a: int) -> tuple[str, int]:
         """Where the element of a row and term lies: an address, and an index from there on."""

@@ -1,0 +1,60 @@
+"""How matrix products are computed by machine code: what kernels exist, and what they take."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+PRODUCT = (
+    "matrices", "left_row", "left_next", "right_column", "right_next", "out_step", "rows",
+    "columns", "depth", "chunk", "block", "tiles", "full", "panels",
+)  # fmt: skip
+"""The frame of ``product``: an address, bytes and counts, all int64."""
+
+VECTORS = 2
+"""Vectors in a row of a tile."""
+
+
+class Form(NamedTuple):
+    """How a product is computed: in tiles of ``rows`` by ``VECTORS`` vectors of ``lanes`` elements.
+
+    Some tiles have a row less. Of a deep operand, elements along the sum lie side by side; of
+    others, those across it. A deep right operand is packed. Of a turned result, the elements of a
+    column lie side by side; of others, those of a row. With ``is_whole`` tiles make up all columns;
+    with ``ends_narrow`` the last ones fit into one vector; with ``in_chunks`` the terms are not all
+    added at once.
+    """
+
+    dtype: str
+    lanes: int
+    rows: int
+    left_is_deep: bool
+    left_is_packed: bool
+    right_is_deep: bool
+    right_is_packed: bool
+    is_turned: bool
+    is_whole: bool
+    ends_narrow: bool
+    in_chunks: bool
+
+    @property
+    def columns(self) -> int:
+        """Columns of a tile."""
+        return VECTORS * self.lanes
+
+    @property
+    def board(self) -> int:
+        """Elements of a tile, in whole vectors of rows."""
+        return self.packed_rows * self.columns
+
+    @property
+    def packed_rows(self) -> int:
+        """Rows of a packed panel: whole vectors."""
+        return -(-self.rows // self.lanes) * self.lanes
+
+
+def scratch_bytes(form: Form, chunk: int, block: int) -> int:
+    """Bytes of memory that a call needs for itself."""
+    right = (chunk + form.lanes) * form.columns if form.right_is_packed else 0
+    left = (block * (chunk + 1) + form.lanes) * form.packed_rows if form.left_is_packed else 0
+    board = form.board if form.is_turned else 0
+    return (board + right + left) * int(form.dtype[5:]) // 8

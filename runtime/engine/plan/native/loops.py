@@ -90,6 +90,9 @@ def text(recipe: Recipe) -> str:
     for i, operand in enumerate(recipe.operands):
         lines = _load(f"%row{i}", f"%x{i}", operand)
         (w.lines if operand.step or operand.axes else before).extend(lines)
+        for length in _powers(operand.axes):
+            w.declared.add(f"@below{length} = global i32 {length - 1}")
+            before.append(f"%x{i}.below{length} = load i32, ptr @below{length}")
         names.append(f"%x{i}")
     for name, dtype, operands, attributes in recipe.operations:
         given, inputs = [dtypes[i] for i in operands], [names[i] for i in operands]
@@ -143,7 +146,13 @@ def _away(name: str, axes: Sequence[tuple[int, int]]) -> list[str]:
         place, before = rest, rest
         if i < len(axes) - 1:
             place, rest = f"{name}.place{i}", f"{name}.rest{i}"
-            lines.append(f"{place} = urem i32 {before}, {length}")
+            is_power = length in _powers(axes)
+            how = (
+                f"and i32 {before}, {name}.below{length}"
+                if is_power
+                else f"urem i32 {before}, {length}"
+            )
+            lines.append(f"{place} = {how}")
             lines.append(f"{rest} = udiv i32 {before}, {length}")
         if step:
             lines.append(f"{name}.wide{i} = zext i32 {place} to i64")
@@ -151,6 +160,14 @@ def _away(name: str, axes: Sequence[tuple[int, int]]) -> list[str]:
             lines.append(f"{name}.sum{i} = add nsw i64 {total}, {name}.part{i}")
             total = f"{name}.sum{i}"
     return [*lines, f"{name}.away = add nsw i64 {total}, 0"]
+
+
+def _powers(axes: Sequence[tuple[int, int]]) -> set[int]:
+    """The lengths by whose remainders LLVM would not vectorise a loop, as it takes them for numbers
+    of a few bits that overflow: powers of 2. What is below them is read from memory, so that it
+    can't tell.
+    """
+    return {length for length, _ in axes[:-1] if length & (length - 1) == 0}
 
 
 def _store(row: str, name: str, dtype: str, place: int) -> list[str]:

@@ -5,12 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-pytest.importorskip("llvmlite")
-
-from llvmlite import binding as llvm
-
 from runtime.engine.plan.native import Operand, Operation, Recipe, address, compiled, machine
 from runtime.engine.plan.native.loops import text
+
+llvm = pytest.importorskip("llvmlite.binding")
 
 
 def sum_with_rows_of(lengths: tuple[int, ...], is_read: tuple[bool, ...]) -> Recipe:

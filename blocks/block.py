@@ -20,6 +20,7 @@ from pydantic import (
 )
 from pydantic.json_schema import SkipJsonSchema
 
+from blocks.classes.annotations import forget_class_vars
 from blocks.classes.docstrings import field_docstrings
 from blocks.classes.ports import REQUIRED as REQUIRED
 from blocks.classes.ports import InputPort as InputPort
@@ -269,10 +270,14 @@ class Block(BaseModel):
         except BlockError as error:
             raise ValueError(f"variable of input {port!r}: {error}") from None
 
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        forget_class_vars(cls)  # of its bases, before pydantic evaluates them
+
     @classmethod
     def __pydantic_init_subclass__(cls, **kwargs: Any) -> None:
         super().__pydantic_init_subclass__(**kwargs)
-        _forget_class_vars(cls)
+        forget_class_vars(cls)
         if "abstract" not in cls.__dict__:
             cls.abstract = False
         if not cls.abstract:
@@ -290,13 +295,7 @@ def _plain(cls: type[B]) -> B:
     return cls()
 
 
-def _forget_class_vars(cls: type[Block]) -> None:
-    """Drop annotations that are known as no fields, and would be evaluated for each subclass."""
-    for name in cls.__class_vars__:
-        cls.__annotations__.pop(name, None)
-
-
-_forget_class_vars(Block)
+forget_class_vars(Block)
 
 
 class Source(Block):

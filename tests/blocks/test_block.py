@@ -213,3 +213,43 @@ def test_annotations_of_class_variables_are_not_evaluated_again_for_subclasses()
 
     assert {*Base.__annotations__} == {"size"}
     assert {"shade", "symbol"} <= Base.__class_vars__
+
+
+class Noted:
+    """A type that notes what its subscripts are evaluated to."""
+
+    evaluated: ClassVar[list[str]] = []
+
+    def __class_getitem__(cls, name: str) -> type[str]:
+        cls.evaluated.append(name)
+        return str
+
+
+def test_nor_are_those_that_a_subclass_repeats() -> None:
+    class Own(Block):
+        """A block that names itself."""
+
+        symbol: ClassVar[Noted["symbol"]] = "o"
+        shade: ClassVar[Noted["shade"]] = "dark"
+        size: Noted["size"] = "1"
+
+        def forward(self, xp: Any, x: Any) -> Any:
+            return x
+
+    assert {*Noted.evaluated} == {"shade", "size"}
+    assert Own.parameter_names() == ("size",)
+    assert (Own.symbol, Own.shade) == ("o", "dark")
+
+
+def test_a_parameter_may_have_the_name_of_a_class_variable() -> None:
+    with pytest.warns(UserWarning, match="shadows"):
+
+        class Own(Block):
+            """A block with its symbol as a parameter."""
+
+            symbol: str = "o"
+
+            def forward(self, xp: Any, x: Any) -> Any:
+                return x
+
+    assert Own(symbol="p").symbol == "p"

@@ -12,6 +12,10 @@ if TYPE_CHECKING:
     from blocks.block import Block
     from blocks.library.data import Dataset
     from blocks.library.functions import Clip
+    from blocks.library.views import Field, ViewBlock
+
+_BASES = {"ViewBlock": "views"}
+"""Classes that are types of no block themselves, with their modules."""
 
 
 def is_kind(block: Block, name: str) -> bool:
@@ -27,8 +31,13 @@ def _is_kind(cls: type[Block], name: str) -> bool:
     """Whether a class is that type of the library, or derived from it: that never changes, since
     what a class is derived from has been imported before it.
     """
+    return issubclass(cls, imported(name))
+
+
+def imported(name: str) -> tuple[type[Block], ...]:
+    """The type of the library, or none as long as nothing has imported its module."""
     module = sys.modules.get(f"{library.__name__}.{module_of(name)}")
-    return module is not None and issubclass(cls, getattr(module, name))
+    return () if module is None else (getattr(module, name),)
 
 
 def is_dataset(block: Block) -> TypeGuard[Dataset]:
@@ -41,6 +50,16 @@ def is_clip(block: Block) -> TypeGuard[Clip]:
     return is_kind(block, "Clip")
 
 
+def is_field(block: Block) -> TypeGuard[Field]:
+    """Whether a block is a Field."""
+    return is_kind(block, "Field")
+
+
+def is_view(block: Block) -> TypeGuard[ViewBlock]:
+    """Whether a block draws its inputs on its face, and gives nothing out."""
+    return is_kind(block, "ViewBlock")
+
+
 def module_of(name: str) -> str | None:
     """The module of the library with a type of block; None for one that MODULES doesn't have."""
     return _modules().get(name)
@@ -48,4 +67,5 @@ def module_of(name: str) -> str | None:
 
 @cache
 def _modules() -> dict[str, str]:
-    return {name: module for module, names in library.MODULES.items() for name in names.split()}
+    of = {name: module for module, names in library.MODULES.items() for name in names.split()}
+    return of | _BASES

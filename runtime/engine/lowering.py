@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from blocks.block import Opaque, Shape, Source
 from blocks.errors import GradwireError, LimitError, Location, ShapeError
-from blocks.importing.kinds import is_dataset
-from blocks.library.views import ViewBlock
+from blocks.importing.kinds import is_dataset, is_view
 from blocks.limits import MAX_VALUES
 from blocks.paths import path_text
 from blocks.trees import Tree
@@ -93,7 +92,7 @@ class _Lowering:
                 self.program.blocked[instance.path] = culprit
                 continue
             try:
-                if instance.outputs or not isinstance(instance.block, ViewBlock):
+                if instance.outputs or not is_view(instance.block):
                     self._require_room(instance)
                 self._trace(instance)
             except GradwireError as error:
@@ -174,7 +173,7 @@ class _Lowering:
         error.at(self._location(instance.path))
         if instance.block.plugin and error.next_step is None:
             error.next_step = f"The block is from {instance.block.plugin}."
-        if isinstance(instance.block, ViewBlock):  # whatever it can't show, the rest is sound
+        if is_view(instance.block):  # whatever it can't show, the rest is sound
             found = Diagnostic.from_error(error, "not-shown")
             self.program.diagnostics.append(replace(found, severity="warning"))
             return

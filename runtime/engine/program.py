@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from blocks.block import Block, Shape, Source
 from blocks.classes.dataclass import dataclass
-from blocks.importing.kinds import is_dataset
-from blocks.library.views import Display, ViewBlock
+from blocks.importing.kinds import is_dataset, is_kind, is_view
 from runtime.calculus import Trace, Value, passes_gradient
 from runtime.calculus.dtypes import FLOATS
 from runtime.data.rows import Stream
@@ -143,7 +142,7 @@ class Program:
         read = {
             self.flat.source(source)
             for instance in self.flat.instances.values()
-            if not isinstance(instance.block, Display | ViewBlock)
+            if not (is_view(instance.block) or is_kind(instance.block, "Display"))
             for _, source in instance.wires.values()
         }
         return [
@@ -153,8 +152,8 @@ class Program:
             and not port.leaf
             and value.shape == ()
             and value.dtype in FLOATS
-            and not isinstance(block := self.block(port.block), Source | Display)
-            and not is_dataset(block)
+            and not isinstance(block := self.block(port.block), Source)
+            and not (is_dataset(block) or is_kind(block, "Display"))
         ]
 
     @cached_property
@@ -187,7 +186,7 @@ class Program:
         for wire, target in self.wire_targets.items():
             inward.setdefault(target, []).append(wire)
         heads = {head.block for head in self.heads()}
-        views = (path for path in inward if isinstance(self.block(path), ViewBlock))
+        views = (path for path in inward if is_view(self.block(path)))
         view_of = {path: path for path in views}
         found: dict[WirePath, InstancePath]
         pending, found = list(view_of), {}

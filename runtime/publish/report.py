@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from blocks import Tensor
 from blocks.classes.dataclass import dataclass
-from blocks.library.views import ViewBlock
+from blocks.importing.kinds import is_view
 from blocks.trees import Passive
 from runtime.diagram.paths import InstancePath, PortPath
 from runtime.flow.numbers.origins import Values
@@ -237,7 +237,7 @@ def run_report(
 def _pictures(session: Session, run: Run) -> Mapping[InstancePath, Picture]:
     """What the views of the diagram show, by their paths."""
     program = session.program
-    if not any(isinstance(program.block(path), ViewBlock) for path in program.instances):
+    if not any(is_view(program.block(path)) for path in program.instances):
         return {}
     from runtime.views.views import Views  # few diagrams have views
 

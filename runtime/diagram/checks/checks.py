@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING
 from blocks.arguments import explained
 from blocks.block import Block, Opaque
 from blocks.errors import BlockError, Location, UnknownBlockError
+from blocks.importing.kinds import imported, is_field
 from blocks.library.formula import Formula
 from blocks.library.pages import Page as PageBlock
 from blocks.library.pages import PageInput, Scan
 from blocks.library.sources import Variable
-from blocks.library.views import Field
 from blocks.names import NAME_RULE, is_name
 from blocks.nearest import did_you_mean
 from blocks.registry import registry
@@ -124,7 +124,7 @@ class _PageCheck:
     def _wired(self) -> Mapping[str, set[str]]:
         """The blocks to look at more closely, in order, with their inputs that have wires."""
         blocks = self._page.blocks
-        unsure = {*self.survey.blocks, *blocks_of(self._page, Variable, Field)}
+        unsure = {*self.survey.blocks, *blocks_of(self._page, Variable, *imported("Field"))}
         unsure |= {name for name in blocks if not is_name(name)}
         found: dict[str, set[str]] = {name: set() for name in blocks if name in unsure}
         for target in self._page.wires if found else ():
@@ -139,7 +139,7 @@ class _PageCheck:
             yield from self._check_page_block(name, block)
         else:
             yield from self._check_inputs(name, block)
-        if isinstance(block, Field) and block.page:
+        if is_field(block) and block.page:
             yield from self._check_field(name, block.page)
         yield from _untrainable(block, Location(self._name, name))
         for port, own in block.owned.items():

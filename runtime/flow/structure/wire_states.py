@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from blocks.library.views import ViewBlock
+from blocks.importing.kinds import is_view
 from runtime.diagram.paths import WirePath
 from runtime.flow.lazy import overlaid
 from runtime.flow.structure.leaves import best_state
@@ -137,9 +137,7 @@ class WireStates:
         program = self._program
         found = {path: path for path in program.failed} | program.blocked
         found = {
-            path: culprit
-            for path, culprit in found.items()
-            if not isinstance(program.block(path), ViewBlock)
+            path: culprit for path, culprit in found.items() if not is_view(program.block(path))
         }
         if not found:
             return found

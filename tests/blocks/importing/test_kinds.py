@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from blocks import registry
-from blocks.importing.kinds import is_clip, is_dataset, is_kind, module_of
+from blocks.importing.kinds import is_clip, is_dataset, is_field, is_kind, is_view, module_of
 from blocks.library.logic import Where
 
 
@@ -38,5 +38,22 @@ def test_asking_imports_nothing():
         "from blocks.importing.kinds import is_kind; from blocks import registry; import sys\n"
         "assert not is_kind(registry().get('Mul')(), 'Where')\n"
         "assert 'blocks.library.logic' not in sys.modules"
+    )
+    subprocess.run([sys.executable, "-c", code], cwd=Path(__file__).parents[3], check=True)
+
+
+def test_a_field_and_a_view_are_told_by_name():
+    get = registry().get
+    views = {name for name, cls in registry().classes.items() if is_view(cls())}
+    assert views == {"Plot", "Scatter", "Image", "Histogram", "Field"}
+    assert is_field(get("Field")()) and not is_field(get("Image")())
+
+
+def test_a_type_that_nothing_has_imported_is_none():
+    code = (
+        "from blocks.importing.kinds import imported\n"
+        "assert imported('Field') == () == imported('Nothing')\n"
+        "from blocks.library.views import Field\n"
+        "assert imported('Field') == (Field,)"
     )
     subprocess.run([sys.executable, "-c", code], cwd=Path(__file__).parents[3], check=True)

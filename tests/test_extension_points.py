@@ -19,7 +19,7 @@ import pytest
 import runtime.engine.plan.passes
 from blocks import Source, registry
 from runtime.cli import COMMANDS
-from runtime.engine.plan import passes
+from runtime.engine.plan.passes import late as passes
 from tests.blocks.examples import EXAMPLES
 from tests.runtime.calculus.cases import CASES
 from tests.runtime.calculus.test_primitives import table
@@ -172,7 +172,7 @@ GUIDES = {
         pass_modules,
         lambda: {each.__module__.rpartition(".")[2] for each in passes.FAST},
         "Pass {0} is never used: add it to FAST, and to DEFAULT if it needs no machine code, in "
-        "runtime/engine/plan/passes/__init__.py; the tests then force it on and off.",
+        "runtime/engine/plan/passes/late.py; the tests then force it on and off.",
     ),
     "pass, forced on": Guide(
         passes_with_a_size,

@@ -20,7 +20,8 @@ import numpy as np
 from blocks.registry import registry
 from runtime.calculus import Trace, sweep
 from runtime.calculus.primitives.base import LEAF
-from runtime.engine.plan import passes, threads
+from runtime.engine.plan import threads
+from runtime.engine.plan.passes import late as passes
 from runtime.engine.plan.plan import Plan
 
 TOLERANCE = 1e-4

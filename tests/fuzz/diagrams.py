@@ -52,6 +52,7 @@ def eager() -> Iterator[None]:
     places = [
         ("runtime.engine.plan.memory", "_SMALL", 0),
         ("runtime.engine.plan.plan", "WORTH_GIVING", 1),
+        ("runtime.engine.plan.passes.late", "FEW", 0),
     ]
     for name, values in EAGER.items():
         places += [(MODULES[name].__name__, key, n) for key, n in values.items()]

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 
 from numpy.typing import NDArray
 
-from runtime.engine.plan.passes.elementwise.tiles import TiledTask
 from runtime.engine.plan.tasks import PlainTask, Task
 
 if TYPE_CHECKING:
@@ -26,18 +25,11 @@ def free_places(
     there = {x: owners[id(array)] for x, array in placed.items() if id(array) in owners}
     if not there:
         return dict(placed)
-    order = [step for task in tasks for step in _parts(task)]
+    order = [part for task in tasks for part in task.elementwise_parts()]
     made = {value: at for at, task in enumerate(order) for value in task.values}
     last = _last_reads(order)
     taken = {x for x, leaf in there.items() if not _is_free(x, leaf, order, made, last)}
     return {value: array for value, array in placed.items() if value not in taken}
-
-
-def _parts(task: Task) -> Sequence[Task]:
-    """The tasks of a region that goes element by element, or else the task."""
-    if isinstance(task, TiledTask) and all(map(_is_elementwise, task.tasks)):
-        return task.tasks
-    return (task,)
 
 
 def _is_elementwise(task: Task) -> bool:

@@ -21,24 +21,14 @@ from runtime.engine.plan.jobs import joined, planned
 from runtime.engine.plan.memory import BlockArrays, Memory
 from runtime.engine.plan.overwriting import free_places
 from runtime.engine.plan.passes import DEFAULT, Pass
-from runtime.engine.plan.passes.elementwise.tiles import TiledTask
-from runtime.engine.plan.passes.lookups import sparse_lookups
 from runtime.engine.plan.simplify import Same, simplify
 from runtime.engine.plan.sparse.reading import rows_reader
 from runtime.engine.plan.sparse.sparse_rows import SparseRows, rows_of
-from runtime.engine.plan.sparse.task import SparseTask
-from runtime.engine.plan.tasks import (
-    CopyTask,
-    FreshCopyTask,
-    FreshMemory,
-    FreshTask,
-    PlainTask,
-    Step,
-    Task,
-)
+from runtime.engine.plan.tasks import CopyTask, FreshCopyTask, FreshMemory, PlainTask, Step, Task
 
 if TYPE_CHECKING:
     from runtime.calculus import Value
+    from runtime.engine.plan.sparse.task import SparseTask
 
 Array = NDArray[Any]
 
@@ -121,9 +111,9 @@ class Plan:
                 if not self._bound(value, inputs)
             ]
             if by_rows:
-                tasks = sparse_lookups(tasks, kept, by_rows)
-                found = [task for task in tasks if isinstance(task, SparseTask)]
-                self._by_rows = {task.value: task for task in found if task.value in by_rows}
+                from runtime.engine.plan.passes.lookups import rows_looked_up  # few plans need it
+
+                tasks, self._by_rows = rows_looked_up(tasks, kept, by_rows)
             for task_pass in passes:
                 tasks = task_pass(tasks, kept)
             placed = free_places(placed, self.leaves, tasks)
@@ -215,7 +205,7 @@ class Plan:
     def _given_away(self, tasks: list[Task], kept: Collection[Value], memory: Memory) -> list[Task]:
         """Compute large results that no task reads into new memory each run, to save a copy."""
         large = {value for value in kept if value.size >= WORTH_GIVING}
-        if not large and not any(isinstance(task, SparseTask) for task in tasks):
+        if not large and not any(task.settles for task in tasks):
             return tasks
         read = {x for task in tasks for x in task.inputs}
         result: list[Task] = []
@@ -228,13 +218,7 @@ class Plan:
             self._fresh |= given
             for value in given:
                 memory.reserve(value)
-            if isinstance(task, SparseTask):
-                task.settle(given.get(task.value))
-            elif isinstance(task, PlainTask) and given:
-                task = FreshTask(task, given[task.value])
-            elif isinstance(task, TiledTask) and given:
-                task.give(given)
-            result.append(task)
+            result.append(task.give(given) if given or task.settles else task)
         for value in large:
             if value.primitive.view and value not in self._arrays:
                 self._fresh[value] = FreshMemory(value)

@@ -51,6 +51,8 @@ class Task:
     """Whether values of one shape and dtype lie side by side in memory."""
     divides_products: bool = False
     """Whether threads of the engine's own take parts of a product of matrices."""
+    settles: bool = False
+    """Whether it must know what is given before memory is allotted."""
     givable: Sequence[Value] = ()
     """Values that it can leave in new memory in each run, which is the caller's from then on."""
 
@@ -71,6 +73,17 @@ class Task:
     def bind(self, arrays: Arrays) -> list[Step]:
         """The steps of the task on these arrays, which stay the same for all runs."""
         raise NotImplementedError  # every task has its own
+
+    def give(self, memory: Mapping[Value, FreshMemory]) -> Task:
+        """The task that leaves some ``givable`` values in this memory, and no longer in the plan's.
+
+        It is called before memory is allotted, of a task that ``settles`` even if nothing is given.
+        """
+        return self
+
+    def elementwise_parts(self) -> Sequence[Task]:
+        """The tasks that this one does element by element, each after the one before."""
+        return (self,)
 
     def release(self) -> None:
         """Forget what nobody needs once the task is bound, where that is much."""
@@ -117,6 +130,10 @@ class PlainTask(Task):
         if isinstance(kernel, np.ufunc) and kernel not in _KEYWORD_OUT:
             return [partial(kernel, *inputs, out)]
         return [partial(kernel, *inputs, out=out, **value.attributes)]
+
+    def give(self, memory: Mapping[Value, FreshMemory]) -> Task:
+        """A task that fills this memory, if the value is given."""
+        return FreshTask(self, memory[self.value]) if memory else self
 
     def filling(self, arrays: Arrays) -> Callable[[Array], Any]:
         """What computes the value in any array like it: for results in new memory."""

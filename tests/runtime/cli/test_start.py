@@ -60,6 +60,13 @@ def test_a_run_imports_nothing_that_the_diagram_does_not_hold(seed):
     assert families == {"arithmetic", "gradient", "losses"} | of_every_diagram
 
 
+def test_a_run_of_a_small_diagram_imports_no_pass_and_writes_no_machine_code(seed):
+    modules = loaded("run", seed)
+    passes = {name for name in modules if name.startswith("runtime.engine.plan.passes.")}
+    assert passes == {"runtime.engine.plan.passes.late"}
+    assert not {"llvmlite", "runtime.engine.plan.native.loops"} & modules
+
+
 @pytest.mark.parametrize("command", ["check", "flow", "doctor"])
 def test_other_commands_import_nothing_slow(seed, command):
     assert not loaded(command, seed) & SLOW

@@ -12,7 +12,6 @@ from numpy.typing import NDArray
 from runtime.calculus.kernels.transposing import copy_transposed, is_transposed
 from runtime.engine.plan.jobs import ROOM, Call, Job, cuts
 from runtime.engine.plan.native import installed, machine
-from runtime.engine.plan.native.transposing import COPY, transposed_copy
 
 if TYPE_CHECKING:
     from runtime.engine.plan.tasks import Step
@@ -60,6 +59,8 @@ class Transposition:
     """Copies an array to others of its shape that lie as ``like`` does."""
 
     def __init__(self, source: Array, like: Array) -> None:
+        from runtime.engine.plan.native.transposing import COPY, transposed_copy  # few need it
+
         row, column = _dense(source), _dense(like)
         assert row is not None and column is not None, "it suits"
         lanes = machine.lanes() * 4 // source.itemsize

@@ -1,10 +1,15 @@
 """Machine code for elementwise arithmetic and convolution, by llvmlite: the ``fast`` extra."""
 
-from runtime.engine.plan.native.functions.powers import is_simple
-from runtime.engine.plan.native.loops import Kernel, Operand, Operation, Recipe, compiled
+from typing import TYPE_CHECKING
+
+from blocks.importing.names import imported_on_use
 from runtime.engine.plan.native.machine import address, installed
-from runtime.engine.plan.native.operations import compiles
-from runtime.engine.plan.native.straight import compiled_straight, compiles_straight
+
+if TYPE_CHECKING:
+    from runtime.engine.plan.native.functions.powers import is_simple
+    from runtime.engine.plan.native.loops import Kernel, Operand, Operation, Recipe, compiled
+    from runtime.engine.plan.native.operations import compiles
+    from runtime.engine.plan.native.straight import compiled_straight, compiles_straight
 
 __all__ = [
     "Kernel",
@@ -19,3 +24,13 @@ __all__ = [
     "installed",
     "is_simple",
 ]
+
+__getattr__ = imported_on_use(
+    __name__,
+    {
+        "functions.powers": "is_simple",
+        "loops": "Kernel Operand Operation Recipe compiled",
+        "operations": "compiles",
+        "straight": "compiled_straight compiles_straight",
+    },
+)

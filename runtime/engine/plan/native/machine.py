@@ -13,7 +13,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from runtime.diagram.files import stored
-from runtime.engine.plan.native.functions import avx512
 from runtime.version import __version__
 
 _OLDEST = (0, 45)
@@ -99,6 +98,8 @@ def function(text: str, name: str, is_vector: bool = False) -> tuple[Callable[..
 
 def _function(text: str, name: str, is_vector: bool) -> tuple[Callable[..., None], Any]:
     import llvmlite.binding as llvm
+
+    from runtime.engine.plan.native.functions import avx512
 
     target = target_machine(2)
     text, added = avx512.announced(text), avx512.libraries(text)

@@ -110,6 +110,15 @@ def sparse_lookups(
     return _still_read(found, {v for form in forms.values() for v in inside(form)}, kept)
 
 
+def rows_looked_up(
+    tasks: list[Task], kept: Collection[Value], rows: Collection[Value]
+) -> tuple[list[Task], dict[Value, SparseTask]]:
+    """The tasks of ``sparse_lookups``, and those that find the ``rows`` of which there are any."""
+    tasks = sparse_lookups(tasks, kept, rows)
+    found = {task.value: task for task in tasks if isinstance(task, SparseTask)}
+    return tasks, {value: task for value, task in found.items() if value in rows}
+
+
 def _still_read(tasks: list[Task], inner: Collection[Value], kept: Collection[Value]) -> list[Task]:
     """The tasks without those of ``inner`` values that nobody reads any more."""
     read = set(kept)

@@ -27,8 +27,10 @@ Measure = Callable[[SparseRows], float]
 class SparseTask(Task):
     """The rows of a form; with ``whole`` the whole array of them too, and what is measured.
 
-    Passes take the form's value for one of its ``values`` in any case; ``settle`` ends that.
+    Passes take the form's value for one of its ``values`` in any case; ``give`` ends that.
     """
+
+    settles = True
 
     def __init__(self, form: Form, whole: bool, measures: Mapping[Value, Measure]) -> None:
         self.form = form
@@ -57,11 +59,12 @@ class SparseTask(Task):
         """The values of the form, and what is measured."""
         return [*inside(self.form), *self.measures]
 
-    def settle(self, fresh: FreshMemory | None) -> None:
-        """Leave the whole array, if it is wanted, in memory of the plan's, or in ``fresh`` one."""
-        self._fresh = fresh
-        if fresh is not None or not self._whole:
+    def give(self, memory: Mapping[Value, FreshMemory]) -> Task:
+        """This task, which leaves the whole array, if it is wanted, in the memory given for it."""
+        self._fresh = memory.get(self.value)
+        if self._fresh is not None or not self._whole:
             self.values = [*self.measures]
+        return self
 
     def bind(self, arrays: Arrays) -> list[Step]:
         """One step, as the rows are other ones in each run."""

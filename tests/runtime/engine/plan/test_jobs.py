@@ -12,8 +12,9 @@ import pytest
 
 from runtime.calculus import Trace
 from runtime.calculus.primitives.base import LEAF
-from runtime.engine.plan import jobs, passes, threads
+from runtime.engine.plan import jobs, threads
 from runtime.engine.plan.jobs import ROOM, Call, Job, Joinable, cuts, joined
+from runtime.engine.plan.passes import late as passes
 from runtime.engine.plan.plan import Plan
 from runtime.engine.plan.team import Team
 

@@ -11,8 +11,9 @@ import pytest
 
 from runtime.calculus import Trace
 from runtime.calculus.primitives.base import LEAF
-from runtime.engine.plan import passes, threads
+from runtime.engine.plan import threads
 from runtime.engine.plan.numpy_engine import NumpyEngine
+from runtime.engine.plan.passes import late as passes
 from runtime.engine.plan.plan import Plan
 from tests.runtime.engine.plan.passes.test_passes import MODULES
 

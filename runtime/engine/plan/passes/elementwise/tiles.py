@@ -199,13 +199,19 @@ class TiledTask(Task):
         """The block to name if the task fails."""
         return self.tasks[0].owner
 
-    def give(self, memory: Mapping[Value, FreshMemory]) -> None:
-        """Leave some ``givable`` values in this memory, and no longer in the plan's."""
-        if self.is_compiled:
-            self.given = Given(memory)
-        else:
-            self.fresh = memory
-        self.values = [x for x in self.values if x not in memory]
+    def give(self, memory: Mapping[Value, FreshMemory]) -> Task:
+        """This task; the values in this memory are no longer among its own."""
+        if memory:
+            if self.is_compiled:
+                self.given = Given(memory)
+            else:
+                self.fresh = memory
+            self.values = [x for x in self.values if x not in memory]
+        return self
+
+    def elementwise_parts(self) -> Sequence[Task]:
+        """All tasks of the region, if none computes an element from others."""
+        return self.tasks if all(t.value.primitive.elementwise for t in self.tasks) else (self,)
 
     @property
     def covers(self) -> Sequence[Value]:

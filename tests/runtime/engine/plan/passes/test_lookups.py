@@ -13,7 +13,8 @@ from runtime.calculus import Trace, Value, sweep
 from runtime.calculus.primitives.base import LEAF
 from runtime.engine.norms import norm_of, square_of
 from runtime.engine.plan.passes import DEFAULT, FAST
-from runtime.engine.plan.passes.lookups import AddedRowsTask, lookups, native_lookups
+from runtime.engine.plan.passes.late import lookups, native_lookups
+from runtime.engine.plan.passes.lookups import AddedRowsTask
 from runtime.engine.plan.plan import Plan
 from runtime.engine.plan.sparse.forms import form_of
 from runtime.engine.plan.sparse.task import SparseTask

@@ -10,7 +10,8 @@ import pytest
 
 from runtime.calculus import Trace, Value, sweep
 from runtime.calculus.primitives.base import LEAF
-from runtime.engine.plan import native, passes
+from runtime.engine.plan import native
+from runtime.engine.plan.passes import late as passes
 from runtime.engine.plan.passes.margins import MarginTask, margins, margins_shared
 from runtime.engine.plan.passes.parts import PartsTask
 from runtime.engine.plan.plan import Plan

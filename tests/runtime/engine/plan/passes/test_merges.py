@@ -10,7 +10,7 @@ import pytest
 
 from runtime.calculus import Trace, Value
 from runtime.calculus.primitives.base import LEAF
-from runtime.engine.plan import passes
+from runtime.engine.plan.passes import late as passes
 from runtime.engine.plan.passes.merges import MergeTask
 from runtime.engine.plan.passes.native_products import ProductTask
 from runtime.engine.plan.plan import Plan

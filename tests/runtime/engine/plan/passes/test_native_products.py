@@ -15,8 +15,9 @@ import pytest
 
 from runtime.calculus import Trace, Value
 from runtime.calculus.primitives.base import LEAF
-from runtime.engine.plan import jobs, passes, threads
+from runtime.engine.plan import jobs, threads
 from runtime.engine.plan.jobs import Job
+from runtime.engine.plan.passes import late as passes
 from runtime.engine.plan.passes.few_rows import FewRows, FewTerms
 from runtime.engine.plan.passes.native_products import Multiplication, ProductTask, multiplying
 from runtime.engine.plan.plan import Plan

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from runtime.calculus import Trace, Value, sweep
 from runtime.calculus.primitives.base import LEAF
-from runtime.engine.plan.passes import parts
+from runtime.engine.plan.passes.late import parts
 from runtime.engine.plan.passes.parts import PartsTask
 from runtime.engine.plan.plan import Plan
 from tests.runtime.calculus.tracing import compute

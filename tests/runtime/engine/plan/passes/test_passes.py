@@ -15,7 +15,8 @@ from runtime.calculus import Trace, Value, sweep
 from runtime.calculus.primitives.base import LEAF
 from runtime.diagram import MAIN, Diagram, Page, PortName
 from runtime.engine import Session
-from runtime.engine.plan import native, passes
+from runtime.engine.plan import native
+from runtime.engine.plan.passes import late as passes
 from runtime.engine.plan.passes.elementwise.fused import FusedTask
 from runtime.engine.plan.passes.elementwise.groups import GroupTask
 from runtime.engine.plan.passes.scalar.scalars import ScalarTask
@@ -84,6 +85,7 @@ def eager(monkeypatch):
     for name, values in EAGER.items():
         for constant, value in values.items():
             monkeypatch.setattr(MODULES[name], constant, value)
+    monkeypatch.setattr(passes, "FEW", 0)
     monkeypatch.setattr("runtime.engine.plan.passes.elementwise.layouts.COLUMNS", 48)
     monkeypatch.setattr("runtime.engine.plan.memory._SMALL", 0)
     monkeypatch.setattr("runtime.engine.plan.plan.WORTH_GIVING", 1)

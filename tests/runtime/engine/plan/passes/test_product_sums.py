@@ -10,8 +10,8 @@ import pytest
 
 from runtime.calculus import Trace, Value, sweep
 from runtime.calculus.primitives.base import LEAF
-from runtime.engine.plan import passes
 from runtime.engine.plan.jobs import Job
+from runtime.engine.plan.passes import late as passes
 from runtime.engine.plan.passes.product_sums import ProductSumTask
 from runtime.engine.plan.plan import Plan
 

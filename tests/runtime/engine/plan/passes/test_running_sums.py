@@ -9,8 +9,8 @@ import pytest
 
 from runtime.calculus import Trace, Value
 from runtime.calculus.primitives.base import LEAF
-from runtime.engine.plan import passes
 from runtime.engine.plan.native import machine
+from runtime.engine.plan.passes import late as passes
 from runtime.engine.plan.passes.running_sums import RunningSums, RunningSumsTask
 from runtime.engine.plan.plan import Plan
 

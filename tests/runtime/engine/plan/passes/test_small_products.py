@@ -10,7 +10,7 @@ import pytest
 
 from runtime.calculus import Trace, Value, sweep
 from runtime.calculus.primitives.base import LEAF
-from runtime.engine.plan import passes
+from runtime.engine.plan.passes import late as passes
 from runtime.engine.plan.passes.small_products import ColumnSumTask, SmallProductTask
 from runtime.engine.plan.plan import Plan
 

@@ -11,7 +11,8 @@ import pytest
 
 from runtime.calculus import Trace, Value, sweep
 from runtime.calculus.primitives.base import LEAF
-from runtime.engine.plan import jobs, passes, threads
+from runtime.engine.plan import jobs, threads
+from runtime.engine.plan.passes import late as passes
 from runtime.engine.plan.passes.elementwise.columnwise import ColumnwiseTask
 from runtime.engine.plan.plan import Plan
 

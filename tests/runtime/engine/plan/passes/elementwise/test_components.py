@@ -10,7 +10,8 @@ import pytest
 from runtime.calculus import Trace, Value, sweep
 from runtime.calculus.primitives.base import LEAF
 from runtime.engine.norms import norm_of
-from runtime.engine.plan import jobs, passes, threads
+from runtime.engine.plan import jobs, threads
+from runtime.engine.plan.passes import late as passes
 from runtime.engine.plan.passes.elementwise.components import ComponentsTask
 from runtime.engine.plan.plan import Plan
 

@@ -13,7 +13,8 @@ from runtime.calculus import Trace, Value, sweep
 from runtime.calculus.primitives.base import LEAF
 from runtime.diagram import MAIN, Diagram, Page, PortName
 from runtime.engine import Session
-from runtime.engine.plan import jobs, passes, threads
+from runtime.engine.plan import jobs, threads
+from runtime.engine.plan.passes import late as passes
 from runtime.engine.plan.passes.elementwise.rowwise import RowwiseTask
 from runtime.engine.plan.plan import Plan
 

@@ -14,8 +14,9 @@ from runtime.calculus import Trace, Value
 from runtime.calculus.primitives.base import LEAF
 from runtime.engine import Session
 from runtime.engine.norms import norm_of, rms
-from runtime.engine.plan import jobs, native, passes, threads
+from runtime.engine.plan import jobs, native, threads
 from runtime.engine.plan.native import Kernel, Recipe, compiled
+from runtime.engine.plan.passes import late as passes
 from runtime.engine.plan.passes.elementwise import fused as fused_tasks
 from runtime.engine.plan.passes.elementwise import layouts
 from runtime.engine.plan.passes.elementwise.fused import FusedTask

@@ -7,7 +7,7 @@ import pytest
 
 from runtime.calculus import Trace
 from runtime.calculus.primitives.base import LEAF
-from runtime.engine.plan import passes
+from runtime.engine.plan.passes import late as passes
 from runtime.engine.plan.passes.elementwise import fused as fused_tasks
 from runtime.engine.plan.passes.elementwise.fused import FusedTask
 from runtime.engine.plan.plan import Plan

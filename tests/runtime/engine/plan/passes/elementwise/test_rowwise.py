@@ -11,8 +11,9 @@ import pytest
 from runtime.calculus import Trace, Value, sweep
 from runtime.calculus.primitives.base import LEAF
 from runtime.engine.norms import norm_of
-from runtime.engine.plan import jobs, passes, threads
+from runtime.engine.plan import jobs, threads
 from runtime.engine.plan.native.rows.row_loops import compiled_rows
+from runtime.engine.plan.passes import late as passes
 from runtime.engine.plan.passes.elementwise.rowwise import RowwiseTask
 from runtime.engine.plan.plan import Plan
 

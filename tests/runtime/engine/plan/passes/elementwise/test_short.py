@@ -9,9 +9,10 @@ import pytest
 
 from runtime.calculus import Trace, Value, sweep
 from runtime.calculus.primitives.base import LEAF
-from runtime.engine.plan import native, passes
+from runtime.engine.plan import native
 from runtime.engine.plan.jobs import Job, Joinable, joined
 from runtime.engine.plan.native import compiled
+from runtime.engine.plan.passes import late as passes
 from runtime.engine.plan.passes.elementwise.short import FEW, ShortTask, short
 from runtime.engine.plan.plan import Plan
 

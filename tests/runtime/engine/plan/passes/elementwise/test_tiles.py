@@ -9,7 +9,8 @@ import pytest
 
 from runtime.calculus import Trace, Value
 from runtime.calculus.primitives.base import LEAF
-from runtime.engine.plan import passes, threads
+from runtime.engine.plan import threads
+from runtime.engine.plan.passes import late as passes
 from runtime.engine.plan.passes.elementwise import tiles
 from runtime.engine.plan.passes.elementwise.tiles import TiledTask
 from runtime.engine.plan.plan import WORTH_GIVING, Plan

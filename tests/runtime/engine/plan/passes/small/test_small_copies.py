@@ -10,10 +10,9 @@ from numpy.typing import NDArray
 
 from runtime.calculus import Trace
 from runtime.calculus.primitives.base import LEAF
-from runtime.engine.plan import passes
 from runtime.engine.plan.copies.small import copies, small_copy
 from runtime.engine.plan.jobs import Joinable
-from runtime.engine.plan.passes.small.small_copies import SmallCopyTask
+from runtime.engine.plan.passes.small.small_copies import SmallCopyTask, small_copies
 from runtime.engine.plan.plan import Plan
 
 pytest.importorskip("llvmlite")
@@ -77,7 +76,7 @@ def test_arrays_are_joined_and_embedded(dtype: str) -> None:
     ]
     rng = np.random.default_rng(0)
     numbers = {v: rng.standard_normal(v.shape) for v in (x, y)}
-    plan, reference = Plan(outputs, (passes.small_copies,)), Plan(outputs, ())
+    plan, reference = Plan(outputs, (small_copies,)), Plan(outputs, ())
     for each in (plan, reference):
         for value, array in numbers.items():
             each.leaves[value][...] = array

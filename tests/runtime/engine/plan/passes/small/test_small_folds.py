@@ -9,9 +9,8 @@ import pytest
 
 from runtime.calculus import Trace
 from runtime.calculus.primitives.base import LEAF
-from runtime.engine.plan import passes
 from runtime.engine.plan.jobs import Job
-from runtime.engine.plan.passes.small.small_folds import FoldTask, folding
+from runtime.engine.plan.passes.small.small_folds import FoldTask, folding, small_folds
 from runtime.engine.plan.plan import Plan
 
 pytest.importorskip("llvmlite")
@@ -91,7 +90,7 @@ def test_what_is_not_tiny_is_machine_code_by_itself() -> None:
     x = trace.apply(LEAF, shape=(64, 12, 5), dtype="float32")
     y = trace.apply(LEAF, shape=(12, 3), dtype="float32")
     outputs = [trace.xp.sum(x, 1), trace.xp.max(x, 2), trace.xp.sum(y, 0)]
-    plan = Plan(outputs, (passes.small_folds,))
+    plan = Plan(outputs, (small_folds,))
     jobs = [isinstance(step, Job) for step, task in plan.parts if isinstance(task, FoldTask)]
     assert jobs == [True, True, False]
     rng = np.random.default_rng(0)

@@ -10,7 +10,8 @@ import pytest
 from blocks.errors import RunError
 from runtime.calculus import Trace, Value, sweep
 from runtime.calculus.primitives.base import LEAF
-from runtime.engine.plan import native, passes
+from runtime.engine.plan import native
+from runtime.engine.plan.passes import late as passes
 from runtime.engine.plan.passes.small import factors
 from runtime.engine.plan.passes.small.solutions import CheckTask, SolutionTask
 from runtime.engine.plan.plan import Plan

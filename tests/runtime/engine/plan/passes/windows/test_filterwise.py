@@ -11,9 +11,10 @@ import pytest
 from runtime.calculus import Trace, Value, sweep
 from runtime.calculus.primitives.base import LEAF
 from runtime.calculus.primitives.convolution import Geometry
-from runtime.engine.plan import jobs, passes, threads
+from runtime.engine.plan import jobs, threads
 from runtime.engine.plan.native import machine
 from runtime.engine.plan.native.windows.filterwise import tap_tile_for, tile_for
+from runtime.engine.plan.passes import late as passes
 from runtime.engine.plan.passes.windows import native_convolutions
 from runtime.engine.plan.plan import Plan
 from runtime.engine.plan.windows import filterwise

@@ -11,8 +11,9 @@ import pytest
 from runtime.calculus import Trace, Value, sweep
 from runtime.calculus.primitives.base import LEAF
 from runtime.calculus.primitives.convolution import Geometry
-from runtime.engine.plan import jobs, passes, threads
+from runtime.engine.plan import jobs, threads
 from runtime.engine.plan.native import machine
+from runtime.engine.plan.passes import late as passes
 from runtime.engine.plan.passes.windows.overlaps import OverlapTask
 from runtime.engine.plan.passes.windows.poolings import PoolTask, SharesTask, SpreadTask
 from runtime.engine.plan.plan import Plan

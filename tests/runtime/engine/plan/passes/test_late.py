@@ -1,0 +1,106 @@
+"""Passes are imported for what they may replace; what they are not imported for, they leave."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from importlib import import_module
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from runtime.calculus import Trace, Value
+from runtime.diagram import load
+from runtime.engine import Session
+from runtime.engine.plan.jobs import Job
+from runtime.engine.plan.numpy_engine import NumpyEngine
+from runtime.engine.plan.passes import DEFAULT, FAST, late
+from runtime.engine.plan.tasks import PlainTask, Task
+from tests.runtime.engine.plan.passes.test_passes import SEEDS, leaf
+from tests.runtime.engine.programs import FAMILIES
+
+if TYPE_CHECKING:
+    from runtime.engine.plan.plan import Plan
+
+DIAGRAMS = sorted((Path(__file__).parents[5] / "assets" / "diagrams").glob("*.gradwire.json"))
+
+
+NEXT_TO_JOBS = ("small_folds", "small_copies")
+"""What these replace is computed as before, but next to machine code."""
+
+
+class Watched:
+    """A pass that is imported, and compared with what its sign says."""
+
+    def __init__(self, task_pass: late.LatePass) -> None:
+        self.late = task_pass
+        self._real = getattr(import_module(task_pass.__module__), task_pass.__name__)
+        self.left = 0
+        """Times that a few tasks are without a sign."""
+
+    def __call__(self, tasks: list[Task], kept: Collection[Value]) -> list[Task]:
+        found = self._real(list(tasks), kept)
+        if len(tasks) < late.FEW and not self.late.sign(tasks):
+            self.left += 1
+            assert found == tasks or self.late.__name__ in NEXT_TO_JOBS, self.late
+        return list(found)
+
+
+class WatchedEngine(NumpyEngine):
+    """Plans with passes that are watched."""
+
+    passes: tuple[Watched, ...]
+
+    def plan(self, *given: Any, **how: Any) -> Plan:
+        before = self._left()
+        found = super().plan(*given, **how)
+        if self._left() > before:
+            assert not any(isinstance(step, Job) for step, _ in found.parts)
+        return found
+
+    def _left(self) -> int:
+        return sum(each.left for each in self.passes if each.late.__name__ in NEXT_TO_JOBS)
+
+
+@pytest.fixture(params=[DEFAULT, FAST], ids=["default", "fast"])
+def engine(request: pytest.FixtureRequest) -> WatchedEngine:
+    return WatchedEngine([Watched(each) for each in request.param])
+
+
+def test_what_a_pass_is_not_imported_for_it_leaves_in_diagrams(engine: WatchedEngine) -> None:
+    assert len(DIAGRAMS) > 20
+    for path in DIAGRAMS:
+        session = Session(load(path), engine=engine, partial=True)
+        session.backward(session.losses[:1]) if session.losses else session.run()
+    assert all(each.left for each in engine.passes)
+
+
+def test_what_a_pass_is_not_imported_for_it_leaves_in_programs(engine: WatchedEngine) -> None:
+    for family in FAMILIES.values():
+        for seed in SEEDS:
+            outputs = family(seed).outputs
+            for some in (outputs[:1], outputs[-2:], outputs):
+                engine.plan(some)
+
+
+def test_the_least_sizes_are_not_above_those_of_the_passes() -> None:
+    rooms = {each.__module__.rpartition(".")[2]: each.__module__ for each in (*DEFAULT, *FAST)}
+    of = {name: vars(import_module(module)) for name, module in rooms.items()}
+    names = ("rowwise", "columnwise", "components", "fused", "tiles", "small_folds")
+    assert min(of[name]["LARGE"] for name in names) >= of["rowwise"]["FEWEST"] >= late.LARGE
+    assert of["columnwise"]["SLOW"] >= late.LARGE
+    assert of["short"]["FEWEST"] >= late.FEW
+    assert min(of["rowwise"]["MANY"], of["columnwise"]["MANY"]) == 16
+    assert (of["scalars"]["SMALLEST"], of["groups"]["FEWEST"]) == (4, 8)
+    assert (of["sums"]["SHORTEST"] - 1, of["product_sums"]["FEWEST"]) == (7, 3)
+    assert of["small_products"]["FEWEST"] == 32
+
+
+@pytest.mark.parametrize("times", [late.FEW - 1, late.FEW])
+def test_many_tasks_are_for_passes_to_look_at(times: int) -> None:
+    asked: list[int] = []
+    late_pass = late.LatePass("merges", "merges", lambda tasks: bool(asked.append(len(tasks))))
+    trace = Trace()
+    tasks: list[Task] = [PlainTask(trace.xp.sin(leaf(trace)), []) for _ in range(times)]
+    assert late_pass(tasks, ()) == tasks
+    assert asked == ([times] if times < late.FEW else [])

@@ -1,8 +1,10 @@
 """A suite in two runs: the first notes which tests have passed, the second runs all others.
 
-``python -m pytest -p tests.passed --passed-to FILE`` notes; with ``--but-passed FILE`` every test
+``python -m pytest -p tests.passed --passed-to=FILE`` notes; with ``--but-passed=FILE`` every test
 is collected, and those that are noted there are left out. What passed before is not run again,
 and what was skipped, failed, was not found or did not exist then runs.
+
+``=`` must stand before FILE: pytest looks for its settings beside every other word that is a path.
 """
 
 from __future__ import annotations

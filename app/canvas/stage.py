@@ -51,6 +51,8 @@ _FLOW_EVERY = 50
 _FLOW_STEP = 0.05
 _REFINED = 32
 """Wires for which detours are looked for between two frames."""
+_WAIT = 200
+"""Milliseconds until it is looked again whether a gesture has ended."""
 
 
 class Stage(Cameras):
@@ -261,7 +263,8 @@ class Stage(Cameras):
         if not complete:  # the next frame goes on, of a picture that pans where parts are missing
             QTimer.singleShot(0, self, super().update if pans else self.update)
         self._travel.shown()
-        if not (view.scene.is_refined() or self._travel.is_going_on):
+        is_done = view.scene.is_refined() or self._travel.is_going_on
+        if not (is_done or self._refine_timer.isActive()):
             self._refine_timer.start(0)
 
     def showEvent(self, event: QShowEvent) -> None:
@@ -310,11 +313,19 @@ class Stage(Cameras):
         x0, y0, x1, y1 = view.camera.rows_to_widget(bounds)[0].tolist()
         self.update(QRectF(x0, y0, x1 - x0, y1 - y0).toAlignedRect())
 
+    def is_held(self) -> bool:
+        """Whether a gesture is going on, which is to be followed at once."""
+        return False
+
     def _refine(self) -> None:
-        """Look for the next detours of wires while nothing else is to be done."""
-        scene = self.view.scene
-        before = scene.version
-        if scene.refine(_REFINED):
+        """Look for the next detours of wires while nothing else is to be done, first in view."""
+        scene, before = self.view.scene, self.view.scene.version
+        area = self.view.camera.area(0.0, 0.0, self.width(), self.height())
+        is_seen = not scene.is_refined(area)
+        if self.is_held() and not is_seen:
+            self._refine_timer.start(_WAIT)
+            return
+        if scene.refine(_REFINED, area if is_seen else None):
             self._remember(before)
             self._update_changed()
         if not (scene.is_refined() or self._travel.is_going_on):

@@ -233,6 +233,9 @@ class CanvasView(SelectingStage):
         """Request the context menu of the selection."""
         self.menuRequested.emit(at.toPoint())
 
+    def is_held(self) -> bool:
+        return self._mouse.gesture is not None
+
     def go_to_bookmark(self, number: int) -> None:
         """Request the view of a bookmark, given by its number from 1 on."""
         self.bookmarkRequested.emit(number)

@@ -145,20 +145,23 @@ class Detours:
         self._sizes[fresh[stays]] = before[0][stays]
         return np.union1d(fresh[self._differ(fresh, *before)], anew)
 
-    def refine(self, most: int | None = None) -> Indices:
+    def refine(self, most: int | None = None, among: Indices | None = None) -> Indices:
         """Check the next wires, at most so many; returns those that have found or lost a detour.
 
-        When all are checked, those without a short way are searched for a long one.
+        When all are checked, those without a short way are searched for a long one. Others than
+        those ``among`` which are left for later, if any are given.
         """
-        found = self._check(np.flatnonzero(self._pending)[:most])
-        if self._pending.any():
+        pending = _chosen(self._pending, among)
+        found = self._check(pending[:most])
+        if most is not None and len(pending) > most:
             return found
-        stuck = np.flatnonzero(self._stuck)[: None if most is None else SEARCHED]
+        stuck = _chosen(self._stuck, among)[: None if most is None else SEARCHED]
         return np.concatenate([found, self._search(stuck)])
 
-    def is_complete(self) -> bool:
-        """Whether all wires are checked, and ways searched for."""
-        return not (self._pending.any() or self._stuck.any())
+    def is_complete(self, among: Indices | None = None) -> bool:
+        """Whether all wires, or those ``among`` them, are checked, and ways searched for."""
+        some = slice(None) if among is None else among
+        return not (self._pending[some].any() or self._stuck[some].any())
 
     def recheck(
         self, rects: Floats, wires: Indices, ends: Floats, free: Flags,
@@ -235,6 +238,12 @@ def _common_shift(before: Floats, after: Floats) -> Floats | None:
     shift = after - before
     alike = (np.abs(shift - shift[0]) < ALIKE).all() and (before[:, 2:] == after[:, 2:]).all()
     return shift[0, :2] if alike else None
+
+
+def _chosen(flags: Flags, among: Indices | None) -> Indices:
+    """The wires with a flag (m,), or those ``among`` these, in order."""
+    found: Indices = np.flatnonzero(flags) if among is None else among[flags[among]]
+    return found
 
 
 def _near_ends(ends: Floats, blocks_in: Callable[[Floats], Indices]) -> Indices:

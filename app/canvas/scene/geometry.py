@@ -187,16 +187,18 @@ class Scene(Members):
         others = self._detours.follow(blocks, rects, wires, ends, free, near)
         self._update_wires(np.union1d(wires, others))
 
-    def refine(self, most: int | None = None) -> bool:
-        """Look for detours of the next wires, at most so many; True if one was found or lost."""
-        found = self._detours.refine(most)
+    def refine(self, most: int | None = None, area: Floats | None = None) -> bool:
+        """Look for detours of the next wires, at most so many, of those in an ``area`` if it is
+        given; True if one was found or lost.
+        """
+        found = self._detours.refine(most, None if area is None else self.wires_in(area))
         if len(found):
             self._update_wires(found)
         return len(found) > 0
 
-    def is_refined(self) -> bool:
-        """Whether it is known of all wires if they need a detour."""
-        return self._detours.is_complete()
+    def is_refined(self, area: Floats | None = None) -> bool:
+        """Whether it is known of all wires, or those in an ``area``, if they need a detour."""
+        return self._detours.is_complete(None if area is None else self.wires_in(area))
 
     def blocks_in(self, area: Floats) -> Indices:
         """Blocks that touch ``area`` (left, top, right, bottom), ports included."""

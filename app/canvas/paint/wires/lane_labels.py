@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from app.canvas.paint.wires.label_layout import Label, LabelLayout
     from app.canvas.scene.arrays import Flags, Indices, Ints
     from app.canvas.scene.polylines import Polylines
+    from app.canvas.state.lanes import Lanes
     from app.canvas.state.view_state import ViewState
 
 Place: TypeAlias = "tuple[float, float]"
@@ -43,6 +44,8 @@ class LaneMemo:
 
     count: int = 0
     """The number of losses."""
+    lanes: Lanes | None = None
+    """The lanes that were labelled last."""
     spots: Spots[_Spot] = field(default_factory=Spots)
     placed: dict[int, tuple[_Spot, _Said, tuple[Label, ...]]] = field(default_factory=dict)
     """By wire where its labels are, what they say, and the labels."""
@@ -97,6 +100,11 @@ class _Said(NamedTuple):
     colour: str
     """The colour that the user gave the loss."""
 
+    @property
+    def is_settled(self) -> bool:
+        """Whether the same lanes say this from now on: a cut may still be found."""
+        return bool(self.is_cut) or not self.state.row.cut
+
 
 class _LaneLabels:
     """Places the labels on the lanes of one loss, numbered from 0."""
@@ -116,14 +124,20 @@ class _LaneLabels:
         labelled = wires[self._have_labels(wires)]
         if memo.count != len(self.view.annotations.lanes):
             memo.count, memo.spots, memo.placed = len(self.view.annotations.lanes), Spots(), {}
+        same, memo.lanes = memo.lanes is self.lanes, self.lanes
         spots = memo.spots.of(labelled, self.lanes.positions[labelled], self._spots)
         numbered = self._are_numbered(np.array([spot.wire for spot in spots], np.intp))
         for spot, is_numbered in zip(spots, numbered.tolist(), strict=True):
-            said = self._said(spot.wire, str(self.number + 1) if is_numbered else "")
             known = memo.placed.get(spot.wire)
-            if known is not None and known[0] is spot and known[1] == said:
+            number = str(self.number + 1) if is_numbered else ""
+            if (
+                known is not None
+                and known[0] is spot
+                and ((same and known[1].is_settled) or known[1] == self._said(spot.wire, number))
+            ):
                 self.layout.add(known[2])
                 continue
+            said = self._said(spot.wire, number)
             before = self.layout.count
             self._place_all(spot, said)
             memo.placed[spot.wire] = spot, said, self.layout.placed_after(before)

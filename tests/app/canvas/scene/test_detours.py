@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from app.canvas import stage
 from app.canvas.scene import detours
 from app.canvas.scene.camera import Camera
 from app.canvas.scene.geometry import Scene
@@ -212,6 +213,31 @@ def test_a_detour_is_lost_when_it_is_known_that_none_is_needed(scene, monkeypatc
 def test_a_canvas_refines_until_all_is_known(canvas, shown, monkeypatch, qtbot):
     monkeypatch.setattr(detours, "AT_ONCE", 0)
     canvas.set_diagram(apply(shown, ONTO).after)
+    qtbot.waitUntil(canvas.view.scene.is_refined, timeout=5_000)
+    assert canvas.view.scene.course_of(KEY).radius is not None
+
+
+def test_wires_in_view_are_refined_first(shown, monkeypatch):
+    monkeypatch.setattr(detours, "AT_ONCE", 0)
+    scene = Scene(apply(shown, ONTO).after, "main")
+    left, top, right, bottom = scene.wire_bounds[scene.wire_index[KEY]].tolist()
+    elsewhere = np.array([left - 900.0, top - 900.0, left - 800.0, top - 800.0])
+    assert scene.is_refined(elsewhere) and not scene.refine(1, elsewhere)
+    assert scene.course_of(KEY).radius is None
+    assert scene.refine(None, np.array([left, top, right, bottom]))
+    assert scene.course_of(KEY).radius is not None
+
+
+def test_what_is_out_of_view_waits_for_a_gesture_to_end(canvas, shown, monkeypatch, qtbot):
+    monkeypatch.setattr(detours, "AT_ONCE", 0)
+    monkeypatch.setattr(stage, "_WAIT", 5)
+    held = True
+    monkeypatch.setattr(canvas, "is_held", lambda: held)
+    canvas.set_camera(Camera(1.0, 5_000.0, 0.0))
+    canvas.set_diagram(apply(shown, ONTO).after)
+    qtbot.wait(100)
+    assert not canvas.view.scene.is_refined()
+    held = False
     qtbot.waitUntil(canvas.view.scene.is_refined, timeout=5_000)
     assert canvas.view.scene.course_of(KEY).radius is not None
 

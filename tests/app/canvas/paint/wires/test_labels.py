@@ -18,6 +18,7 @@ from app.canvas.state.wire_numbers import WireNumbers
 from app.services.theme import LIGHT
 from runtime.diagram import Disconnect, MoveBlocks, Point, PortName, apply
 from tests.app.canvas.pages import seed, seed_result
+from tests.benchmarks.diagrams import diagram_of, result_of
 
 SIZE = (1200.0, 500.0)
 EVERYWHERE = WireNumbers(value=True, gradient=True, everywhere=True)
@@ -74,6 +75,27 @@ def test_only_wires_that_moved_are_looked_at(view, sought):
     scene.place(blocks, scene.rects[blocks, :2] + 10.0)
     labels.of(view, SIZE, math.inf)
     assert set(sought) <= set(scene.wires_of(blocks).tolist())
+
+
+def test_what_the_labels_of_other_wires_say_is_not_asked_again(monkeypatch):
+    diagram = diagram_of(100)
+    scene, labels, asked = Scene(diagram, "main"), WireLabels(), []
+    view = ViewState(scene, resolve(scene, result_of(diagram)), Camera(), LIGHT)
+    true = _LaneLabels._said
+
+    def said(placer, wire, number):
+        asked.append(wire)
+        return true(placer, wire, number)
+
+    monkeypatch.setattr(_LaneLabels, "_said", said)
+    labels.of(view, (2400.0, 2400.0), math.inf)
+    assert len(asked) > 5
+    asked.clear()
+    block = np.array([scene.index["b30"]])
+    scene.place(block, scene.rects[block, :2] + 10.0)
+    labels.of(view, (2400.0, 2400.0), math.inf)
+    cut = {wire for wire in asked if view.annotations.total.words(wire).state.row.cut}
+    assert set(asked) - cut <= set(scene.wires_of(block).tolist())
 
 
 def test_more_moves_than_are_remembered_are_seen(view):

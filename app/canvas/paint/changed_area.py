@@ -14,7 +14,7 @@ from app.canvas.paint.legend import legend_content
 from app.canvas.paint.notes import heights_depend_on_blocks
 from app.canvas.paint.port_types import MIN_ZOOM, ROOM
 from app.canvas.paint.problems import severities_in
-from app.canvas.scene.arrays import distinct
+from app.canvas.scene.arrays import NO_INDICES, distinct
 from app.canvas.scene.camera import NUMBERS
 
 if TYPE_CHECKING:
@@ -176,6 +176,8 @@ def _changed_wires(before: Annotations, after: Annotations, was: Indices, now: I
     """The wires whose lanes are drawn differently, among those numbered ``now`` (k,) that were
     numbered as ``was`` says (k,).
     """
+    if before is after and was is now:
+        return NO_INDICES
     changed: Flags = np.zeros(len(now), bool)
     lanes = zip((before.total, *before.lanes), (after.total, *after.lanes), strict=True)
     pairs = (  # as many as the legend lists

@@ -6,14 +6,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from app.canvas.scene.obstacles import Obstacles
+from app.canvas.scene.obstacles import INSET, Obstacles
 
 if TYPE_CHECKING:
-    from app.canvas.scene.arrays import Floats, Indices
+    from app.canvas.scene.arrays import Floats, Indices, Ints
     from app.canvas.scene.geometry import Scene
 
-_FEW = 256
-"""Blocks up to which all pairs are compared before anything else."""
+_FEW = 50_000
+"""Pairs of a port and a block, up to which all are looked at."""
 
 
 def covered_ports(scene: Scene, blocks: Indices) -> dict[int, int]:
@@ -21,25 +21,23 @@ def covered_ports(scene: Scene, blocks: Indices) -> dict[int, int]:
 
     Of two blocks the one with the higher number is drawn on the other.
     """
-    if len(blocks) < 2 or not _touch(scene.rects[blocks]):
-        return {}
     ports = scene.ports_of(blocks)
     points, own = scene.port_points(ports), scene.port_block[ports]
-    above = Obstacles(scene.rects, blocks).topmost(points, own)
+    if len(ports) * len(blocks) <= _FEW:
+        above = _topmost(scene.rects[blocks], blocks, points, own)
+    else:
+        above = Obstacles(scene.rects, blocks).topmost(points, own)
     hidden = np.flatnonzero(above >= 0)
     return dict(zip(ports[hidden].tolist(), above[hidden].tolist(), strict=True))
 
 
-def _touch(rects: Floats) -> bool:
-    """Whether any two of ``rects`` (k, 4: left, top, width, height) may touch; with many, they may.
-
-    A port lies on the edge of its block, so that what hides it touches that block.
-    """
-    if len(rects) > _FEW:
-        return True
-    low, high = rects[:, :2], rects[:, :2] + rects[:, 2:]
-    both = ((low[:, None] <= high) & (low <= high[:, None])).all(axis=2)
-    return bool(both.sum() > len(rects))
+def _topmost(rects: Floats, blocks: Indices, points: Floats, own: Ints) -> Ints:
+    """As :meth:`Obstacles.topmost`, among ``blocks`` (k,) at ``rects`` (k, 4), pair by pair."""
+    low, high = rects[:, :2] + INSET, rects[:, :2] + rects[:, 2:] - INSET
+    at = points[:, None]
+    inside = ((at > low) & (at < high)).all(axis=2) & (blocks > own[:, None])
+    found: Ints = np.where(inside, blocks, -1).max(axis=1, initial=-1).astype(np.int32)
+    return found
 
 
 def cover_of(scene: Scene, port: int) -> str:

@@ -35,7 +35,7 @@ REACH = 260.0
 """How far from the straight line between its ports a way may lead, scene units."""
 _STUB = 16.0
 """Least distance of a port from the first turn, scene units."""
-_INSET = 2.0
+INSET = 2.0
 """How far a wire may run inside the edge of a block, scene units."""
 LONGEST = 11
 """Most stretches of a way."""
@@ -109,8 +109,8 @@ class Obstacles:
         block = self._blocks[begin[run[at]] + number]
         left, top, right, bottom = self._sides[block].T
         (x, y), wire = points[at].T, wire[at]
-        inside = (x > left + _INSET) & (x < right - _INSET)
-        inside &= (y > top + _INSET) & (y < bottom - _INSET)
+        inside = (x > left + INSET) & (x < right - INSET)
+        inside &= (y > top + INSET) & (y < bottom - INSET)
         block = self._numbers[block]
         inside &= (block != own[wire, 0]) & (block != own[wire, 1])
         found = np.zeros(len(ends), bool)
@@ -126,7 +126,7 @@ class Obstacles:
         at, number = _repeated(np.searchsorted(self._keys, keys, side="right") - begin)
         block = self._blocks[begin[at] + number]
         low, high = np.split(self._sides[block], 2, axis=1)
-        inside = ((points[at] > low + _INSET) & (points[at] < high - _INSET)).all(axis=1)
+        inside = ((points[at] > low + INSET) & (points[at] < high - INSET)).all(axis=1)
         block = self._numbers[block]
         inside &= block > own[at]
         found = np.full(len(points), -1, np.int32)
@@ -202,7 +202,7 @@ class _Search:
     def _three_pieces(self) -> Route:
         """Along, across, along: as short as can be."""
         x0, y0, x1, y1 = self._ports
-        xs = np.union1d(self._outs, self._ins)
+        xs = distinct(np.concatenate([self._outs, self._ins]))
         xs = xs[(xs >= max(x0 + _STUB, self._fence)) & (xs <= min(x1 - _STUB, self._wall))]
         xs = xs[~self._across(xs, np.array([y0]), y1)[0]]
         return (float(xs[np.abs(xs - (x0 + x1) / 2).argmin()]),) if len(xs) else ()
@@ -344,7 +344,7 @@ def _within(values: Floats, begin: float, end: float) -> Floats:
 
 def _nearest(values: Floats, low: float, high: float) -> Floats:
     """The few values that are nearest to the stretch from ``low`` to ``high``."""
-    values = np.unique(values)
+    values = distinct(values)
     away = np.maximum(np.maximum(low - values, values - high), 0.0)
     return values[np.argsort(away, kind="stable")[:_LINES]]
 

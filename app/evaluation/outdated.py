@@ -89,9 +89,13 @@ def _outdated(
     changed, cut = _edited(was, now, page)
     changed |= here.blocks.keys() & {*inputs}
     cut |= here.blocks.keys() & {*outputs}
-    values = _closure(changed, lambda name: (t.block for t in here.ends.outward.get(name, ())))
+    inward, outward, wires = here.ends.inward, here.ends.outward, here.wires
+    values = _closure(
+        changed, lambda names: {t.block for name in names for t in outward.get(name, ())}
+    )
     gradients = _closure(
-        values | cut, lambda name: (here.wires[t].block for t in here.ends.inward.get(name, ()))
+        values | cut,
+        lambda names: {wires[t].block for name in names for t in inward.get(name, ())},
     )
     return _Outdated(values, gradients)
 
@@ -145,7 +149,10 @@ def _edited(was: Diagram, now: Diagram, page: str) -> tuple[set[str], set[str]]:
 
 def _differs_inside(was: Diagram, now: Diagram, page: str) -> bool:
     """Whether a page, or one that it uses, has other blocks or wires."""
-    used = _closure({page}, lambda name: _used_by(now.pages.get(name)))
+    pages = now.pages
+    used = _closure(
+        {page}, lambda names: {use for name in names for use in _used_by(pages.get(name))}
+    )
     return any(_differs(was.pages.get(name), now.pages.get(name)) for name in used)
 
 
@@ -161,12 +168,10 @@ def _used_by(page: Page | None) -> Iterator[str]:
     return (block.page for block in page.blocks.values() if isinstance(block, PageBlock))
 
 
-def _closure(start: set[str], following: Callable[[str], Iterable[str]]) -> set[str]:
-    found = set(start)
-    waiting = list(start)
-    while waiting:
-        for name in following(waiting.pop()):
-            if name not in found:
-                found.add(name)
-                waiting.append(name)
+def _closure(start: set[str], following: Callable[[set[str]], set[str]]) -> set[str]:
+    """All that is reached from ``start``, step by step to what follows those of the last."""
+    found, last = set(start), set(start)
+    while last:
+        last = following(last) - found
+        found |= last
     return found

@@ -86,6 +86,11 @@ def overlaid(base: Mapping[K, V], changed: Mapping[K, V]) -> Mapping[K, V]:
     return {**base, **changed} if 4 * len(changed) > len(base) else _Overlay(base, changed)
 
 
+def looked_up(items: Mapping[K, V], times: int) -> Mapping[K, V]:
+    """The same entries, to be looked up so many times: where these are many, in a dict."""
+    return dict(items.items()) if isinstance(items, _Overlay) and 8 * times > len(items) else items
+
+
 class _Overlay(Mapping[K, V]):
     def __init__(self, base: Mapping[K, V], changed: Mapping[K, V]) -> None:
         self.base = base

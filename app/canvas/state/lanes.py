@@ -17,7 +17,7 @@ from app.evaluation.result import SHOWING_ZEROS
 from blocks.classes.dataclass import dataclass
 from runtime.diagram.paths import ROOT, InstancePath, WirePath
 from runtime.flow import State
-from runtime.flow.lazy import MANY
+from runtime.flow.lazy import MANY, looked_up
 from runtime.flow.words.formatting import number
 
 if TYPE_CHECKING:
@@ -223,7 +223,7 @@ def _drawn(result: Result | None, keys: Sequence[WirePath], *, stale: bool) -> t
     unknown = NO_RESULT if result.is_lossless else CODES[State.UNKNOWN]
     absent = NO_RESULT if stale or result.is_partial else unknown
     by_state = {**CODES, State.UNKNOWN: unknown}
-    states = map(result.states.get, keys)
+    states = map(looked_up(result.states, len(keys)).get, keys)
     found = [absent if state is None else by_state[state] for state in states]
     codes = np.array(found, np.int8)
     if shown := result.shown:

@@ -19,6 +19,7 @@ from app.canvas.state.looks import (
 from blocks.block import Source
 from blocks.classes.dataclass import dataclass
 from blocks.library.views import ViewBlock
+from runtime.diagram.paths import PortPath
 
 if TYPE_CHECKING:
     from collections.abc import Hashable
@@ -60,9 +61,11 @@ class LookCache:
         self._key: Hashable = None
         self._members: _Members | None = None
         self._known: dict[int, _Known] = {}
-        self._shapes: Hashable = None
-        """What the number of lines on faces depends on, when it was last counted."""
-        self._last_shapes: tuple[object, object, Hashable] = None, None, None
+        self._counted: Hashable = None
+        """What the number of lines on faces depends on but for shapes, when it was last counted."""
+        self._shapes: _Shapes | None = None
+        """The shapes at that time."""
+        self._last_shapes: tuple[object, object, _Shapes | None] = None, None, None
         """Values and gradients, and their shapes."""
 
     def row_counts(self, page: PageResult) -> Ints:
@@ -71,14 +74,19 @@ class LookCache:
         """
         scene, result = page.scene, page.result
         trees = [] if result is None or not result.trees else [result.trees, result.ports]
-        shapes = _Same(scene), tuple(map(_Same, trees)), page.use, self._shapes_of(page)
-        is_known, self._shapes = shapes == self._shapes, shapes
-        if not is_known:
+        counted = _Same(scene), tuple(map(_Same, trees)), page.use
+        before, shapes = self._shapes, self._shapes_of(page)
+        is_known, self._counted, self._shapes = counted == self._counted, counted, shapes
+        if not is_known or before is None or shapes is None:
             return row_counts(page)
-        fresh = np.flatnonzero(~scene.are_counted)
+        paths = () if before is shapes else _other_shapes(before, shapes)
+        names = {PortPath(path).block_below(page.use) or "" for path in paths}
+        anew = ~scene.are_counted
+        anew[[scene.index[name] for name in names & scene.index.keys()]] = True
+        fresh = np.flatnonzero(anew)
         return row_counts(page, fresh) if len(fresh) else scene.rows
 
-    def _shapes_of(self, page: PageResult) -> Hashable:
+    def _shapes_of(self, page: PageResult) -> _Shapes | None:
         result = page.result
         values, gradients = (None, None) if result is None else (result.values, result.gradients)
         if self._last_shapes[0] is not values or self._last_shapes[1] is not gradients:
@@ -171,16 +179,32 @@ def _page_key(page: PageResult) -> Hashable:
     )  # fmt: skip
 
 
-def _shapes(page: PageResult) -> Hashable:
-    """The shapes of all values and gradients, by path."""
+class _Shapes(NamedTuple):
+    """The shapes of all values and gradients, by path; None for a gradient that there is not."""
+
+    values: dict[str, object]
+    gradients: dict[str, object]
+
+
+def _shapes(page: PageResult) -> _Shapes | None:
     result = page.result
     if result is None:
         return None
-    values, gradients = result.values, result.gradients.values()
-    return (
-        tuple(values), tuple([array.shape for array in values.values()]),
-        tuple(result.gradients), tuple([g if g is None else g.shape for g in gradients]),
-    )  # fmt: skip
+    values, gradients = result.values.items(), result.gradients.items()
+    return _Shapes(
+        {path: array.shape for path, array in values},
+        {path: None if array is None else array.shape for path, array in gradients},
+    )
+
+
+def _other_shapes(before: _Shapes, after: _Shapes) -> set[str]:
+    """The paths of values and gradients that have other shapes, have come or gone."""
+    found: set[str] = set()
+    for was, now in zip(before, after, strict=True):
+        if was != now:
+            found.update(path for path, shape in now.items() if was.get(path, was) != shape)
+            found.update(was.keys() - now.keys())
+    return found
 
 
 @dataclass(frozen=True, eq=False)

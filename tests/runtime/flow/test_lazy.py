@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from runtime.flow.lazy import LazySequence, known_length
+from runtime.flow.lazy import LazySequence, known_length, looked_up, overlaid
 
 ITEMS = tuple("abcdefgh")
 
@@ -75,3 +75,13 @@ def test_it_equals_its_tuple_and_nothing_else(made):
     assert hash(items) == hash(ITEMS)
     assert repr(items) == repr(ITEMS)
     assert list(items) == list(ITEMS)
+
+
+def test_an_overlay_that_is_looked_up_often_has_the_same_entries_in_a_dict():
+    base = dict(zip(ITEMS, range(8), strict=True))
+    changed = overlaid(base, {"b": 20})
+    assert looked_up(base, 8) is base
+    assert looked_up(changed, 0) is changed
+    often = looked_up(changed, 8)
+    assert often == {**base, "b": 20}
+    assert isinstance(often, dict)

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from app.canvas.scene.geometry import Scene
+from app.canvas.state import look_cache
 from app.canvas.state.look_cache import LookCache
 from app.canvas.state.looks import look_of, row_counts, summary_of
 from app.canvas.state.page_result import PageResult
@@ -160,3 +161,36 @@ def test_a_look_without_numbers_is_made_once_and_for_one_look_alone(scene):
     other = replace(look, head=True)
     assert other.bare() == replace(bare, head=True) != bare
     assert hash(other) != hash(look) == hash(replace(other, head=False))
+
+
+@pytest.mark.parametrize("change", CHANGES)
+def test_lines_are_counted_as_anew_and_only_of_what_has_another_shape(scene, change, monkeypatch):
+    cache, result, counted = LookCache(), seed_result(scene.diagram), []
+
+    def count(page, among=None):
+        counted.append(page.scene.names if among is None else [page.scene.names[i] for i in among])
+        return row_counts(page, among)
+
+    monkeypatch.setattr(look_cache, "row_counts", count)
+    for now in (result, change(result), result):
+        page = PageResult(scene, now)
+        found = cache.row_counts(page)
+        assert found.tolist() == row_counts(page).tolist()
+        scene.set_rows(found)
+    assert counted[0] == scene.names
+    if change is shape:
+        assert counted[1:] == [["add1"], ["add1"]]
+    elif change is not nothing:
+        few = {name for names in counted[1:] for name in names}
+        assert few < {*scene.names}
+
+
+def test_lines_are_counted_anew_of_a_value_that_comes_or_goes(scene):
+    cache, result = LookCache(), seed_result(scene.diagram)
+    less = replace(result, values={k: v for k, v in result.values.items() if k != "mul1.out"})
+    tall = replace(less, values=less.values | {"mul1.out": np.zeros((5, 2), np.float32)})
+    for now in (less, tall, result, less, result):
+        page = PageResult(scene, now)
+        found = cache.row_counts(page)
+        assert found.tolist() == row_counts(page).tolist()
+        scene.set_rows(found)

@@ -47,7 +47,7 @@ class Factors:
         *batch, size, _ = matrices.shape
         self.batch, self._size, self._lanes = tuple(batch), size, machine.lanes() // 2
         self._count = prod(batch)
-        self._rows = np.zeros((*batch, size, self._whole(size, 1)))
+        self._rows = self._apart(size, 1)
         self._pivots = np.zeros((self._count, size), np.int64)
         self.signs = np.ones(self._count)
         frame = machine.frame(FACTOR, **self._numbers())
@@ -66,8 +66,8 @@ class Factors:
         """The steps that leave ``matrix⁻¹ @ right`` in ``out``, or that of the transposes."""
         columns = out.shape[-1]
         vectors = PANEL if columns > self._lanes else 1
-        sides = np.zeros((*self.batch, self._size, self._whole(columns, vectors)))
-        panels = sides.shape[-1] // (self._lanes * vectors)
+        sides = self._apart(columns, vectors)
+        panels = -(-columns // (self._lanes * vectors))
         numbers = self._numbers()
         frame = machine.frame(
             SUBSTITUTE, **numbers, right=sides, right_row=sides.strides[-2], panels=panels
@@ -79,9 +79,17 @@ class Factors:
         job = Job([[call]], work, kept=(self, sides, frame))
         return [conversion(inside, right), job, conversion(out, inside)]
 
-    def _whole(self, columns: int, vectors: int) -> int:
+    def _apart(self, columns: int, vectors: int) -> Array:
+        """Memory for matrices with so many columns, in groups of vectors. Where rows are an even
+        number of vectors one more is between them, or the same few lines of a cache would have
+        them all.
+        """
         each = self._lanes * vectors
-        return -(-columns // each) * each
+        length = -(-columns // each) * vectors
+        shape = (*self.batch, self._size, (length + (length % 2 == 0)) * self._lanes)
+        whole = np.zeros(prod(shape) + self._lanes)
+        first = -machine.address(whole) % (8 * self._lanes) // 8  # no vector is in two lines
+        return whole[first : first + prod(shape)].reshape(shape)
 
     def _numbers(self) -> dict[str, Any]:
         return {

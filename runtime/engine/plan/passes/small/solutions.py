@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 
 Array = NDArray[Any]
 
-LARGEST = 128
+LARGEST = 256
 """Rows of a matrix up to which this is faster than the library of numpy."""
 
 _NEEDED = {SOLVE: NO_SOLUTION, INVERSE: NO_INVERSE}

@@ -58,7 +58,7 @@ EAGER = {
     "groups": {"FEWEST": 3, "FEWEST_SCALARS": 5, "FEWEST_UNCOMPILED": 5},
     "sums": {"SHORTEST": 3, "FEWEST_SCALARS": 5},
     "scalars": {"SMALLEST": 2, "WARM": 0},
-    "joins": {"FEWEST": 2},
+    "joins": {"FEWEST": 2, "LARGE": 1, "ROW": 1},
     "margins": {"LEAST": 100},
     "product_sums": {"FEWEST": 2},
     "running_sums": {"LARGE": 1, "ROWS": 1, "COLUMNS": 1},

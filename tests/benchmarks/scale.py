@@ -15,6 +15,7 @@ import resource
 import statistics
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Callable
 from typing import Any
@@ -213,14 +214,17 @@ Prints how many of the visible widgets were painted. Without ``all`` it watches 
 since to watch all of them takes long itself."""
 
 
-def print_start(repeats: int = 7) -> dict[str, Any]:
+def print_start(state: str, repeats: int = 7) -> dict[str, Any]:
     """Medians: imports over Python and numpy, and whole processes of the command, of which the
     editor ends with its first frame, on a platform without a screen unless one is named.
+
+    ``state`` is an empty folder: of what a crash left there, the editor makes a dialog first.
     """
     seed = "assets/diagrams/mxnet_seed.gradwire.json"
     # As installed: byte code is written once and read from then on.
     environment = {k: v for k, v in os.environ.items() if k != "PYTHONDONTWRITEBYTECODE"}
     environment.setdefault("QT_QPA_PLATFORM", "offscreen")
+    environment["XDG_STATE_HOME"] = state
 
     def output(*arguments: str) -> str:
         command = [sys.executable, *arguments]
@@ -281,7 +285,8 @@ def main() -> None:
     every = not (options.scale or options.watch or options.start)
     found: dict[str, Any] = {}
     if options.start or every:
-        found["start"] = print_start()
+        with tempfile.TemporaryDirectory() as state:
+            found["start"] = print_start(state)
     if options.watch or every:
         found["watch"] = print_watch(["W4", "W5"])
     if options.scale or every:

@@ -83,7 +83,9 @@ def folding(how: str, source: Array, out: Array, axes: Sequence[int]) -> Job | N
     lines, over = source.transpose(*rest, *axes), out.transpose(*rest, *axes)
     whole = merged([source.shape[i] for i in rest], lines, over)
     levels, step = folded[-1]
-    if folded[-2][0] > 1 or int(np.prod([n for n, *_ in whole[:-2]])) > CALLS:
+    if folded[-2][0] > 1:
+        return _one_by_one(how, source, out, axes)
+    if int(np.prod([n for n, *_ in whole[:-2]])) > CALLS:
         return None
     size, lanes = source.itemsize, machine.lanes() * 4 // source.itemsize
     if whole[-1][1:] == [size, size] and (whole[-1][0] > 1 or step != size):
@@ -111,3 +113,14 @@ def folding(how: str, source: Array, out: Array, axes: Sequence[int]) -> Job | N
     ranges = cuts(rows, source.size)
     parts = [[Call(kernel.call, machine.address(f), 0, *each) for f in frames] for each in ranges]
     return Job(parts, source.size, kept=(source, out, frames))
+
+
+def _one_by_one(how: str, source: Array, out: Array, axes: Sequence[int]) -> Job | None:
+    """The last axis first, and then the others."""
+    *rest, last = sorted(axes)
+    inner = np.empty([1 if i == last else n for i, n in enumerate(source.shape)], source.dtype)
+    first = folding(how, source, inner, [last]) if source.shape[last] > 1 else None
+    second = folding(how, inner, out, rest)
+    if first is None or second is None:
+        return None
+    return Job([[*first.calls, *second.calls]], first.work, kept=(first, second))

@@ -62,6 +62,13 @@ def test_parts_of_arrays_and_arrays_that_are_repeated(how: str) -> None:
     check(how, np.broadcast_to(x[:, :1], x.shape), (1,))
 
 
+@pytest.mark.parametrize("how", NUMPY)
+def test_axes_with_others_between_are_folded_one_by_one(how: str) -> None:
+    x = np.random.default_rng(0).standard_normal((4, 6, 5, 9)).astype(np.float32)
+    for axes in [(0, 3), (0, 2), (1, 3), (0, 2, 3), (0, 1, 3)]:
+        assert check(how, x, axes)
+
+
 @pytest.mark.parametrize("axis", [0, 1, 2])
 @pytest.mark.parametrize("how", ["max", "min"])
 def test_no_number_wins(how: str, axis: int) -> None:

@@ -270,7 +270,7 @@ class Memory:
         root = self._roots.get(value, value)
         if heir is not None:
             self.arrays[value] = self.arrays[heir]
-            ((_, raw),) = self._owned.pop(heir)
+            ((_, raw),) = self._owned.pop(self._roots.get(heir, heir))
             self._owned.setdefault(root, []).append((value, raw))
             return
         dtype = NUMPY[value.dtype]
@@ -285,19 +285,27 @@ class Memory:
 
     def _heir(self, value: Value, task: Task, dying: set[Value]) -> Value | None:
         """An input that is last read here and whose memory the result may overwrite in place."""
+        roots = self._roots
         for source in task.in_place:
+            root = roots.get(source, source)
             if (
-                source in dying
-                and source in self._owned
-                and source not in self._roots
-                and len(self._owned[source]) == 1
-                and self._owned[source][0][0] is source  # else a copy of a view of it
+                root in dying
+                and root in self._owned
+                and len(self._owned[root]) == 1
+                and self._owned[root][0][0] is root  # else a copy of a view of it
                 and source.shape == value.shape
                 and source.dtype == value.dtype
-                and all(x is source or self._roots.get(x) is not source for x in task.inputs)
+                and self._is_whole(source, root)
+                and all(x is source or roots.get(x, x) is not root for x in task.inputs)
             ):
                 return source
         return None
+
+    def _is_whole(self, source: Value, root: Value) -> bool:
+        """Whether a value lies as another does that it is a view of, but for its shape."""
+        array, whole = self.arrays[source], self.arrays[root]
+        is_same = array.size == whole.size and array.flags.c_contiguous and whole.flags.c_contiguous
+        return source is root or (is_same and array.flags.writeable)  # numpy's broadcasts are not
 
     def _release(self, task: Task, position: int) -> None:
         for value in {*task.inputs, *task.values}:

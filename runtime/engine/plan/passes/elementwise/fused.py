@@ -36,6 +36,7 @@ from runtime.engine.plan.passes.elementwise.exponents import (
     attributes_of,
     for_exponents,
 )
+from runtime.engine.plan.passes.elementwise.giving import laid_over
 from runtime.engine.plan.passes.elementwise.layouts import NEAR, Layout, layout_of
 from runtime.engine.plan.passes.elementwise.tiles import Fold, TiledTask, fold_of, in_regions
 from runtime.engine.plan.tasks import Arrays, PlainTask, Step, Task
@@ -164,6 +165,11 @@ class FusedTask(TiledTask):
     is_compiled = True
 
     @property
+    def in_place(self) -> Sequence[Value]:  # type: ignore[override] # others set an attribute
+        """Inputs that lie as a result does: each element is read before it is written."""
+        return [x for x in self.inputs if x.shape == self.tasks[0].value.shape]
+
+    @property
     def limits(self) -> Limits:
         """Which rows and sheets are worth calls."""
         return Limits(SHORTEST, LONG, LARGE)
@@ -215,7 +221,20 @@ class FusedTask(TiledTask):
 
     def without_rows(self, arrays: Arrays) -> list[Step]:
         """The steps where the arrays don't consist of rows: tiles."""
-        return super().bind(arrays)
+        copies, arrays = self.apart(arrays)
+        return [*copies, *super().bind(arrays)]
+
+    def apart(self, arrays: Arrays) -> tuple[list[Step], Arrays]:
+        """The arrays with copies of inputs that results overwrite, and the steps that make these:
+        where one operation follows another, a later one may read them.
+        """
+        overwritten = {
+            x: np.empty_like(arrays[x])
+            for x in self.inputs
+            if any(np.may_share_memory(arrays[x], arrays[y]) for y in self.results)
+        }
+        steps: list[Step] = [partial(np.copyto, y, arrays[x]) for x, y in overwritten.items()]
+        return steps, laid_over(arrays, overwritten)
 
     def _layout(self, whole: Sequence[Array], *axes: int) -> Layout | None:
         limits = self.limits

@@ -115,5 +115,7 @@ class ShortTask(FusedTask):
 
     def without_rows(self, arrays: Arrays) -> list[Step]:
         """One step for each operation."""
+        copies, arrays = self.apart(arrays)
         inside = self._scratch(self.tasks[0].value.shape)
-        return [step for task in self.tasks for step in task.bind({**inside, **arrays})]
+        steps = [step for task in self.tasks for step in task.bind({**inside, **arrays})]
+        return [*copies, *steps]

@@ -296,6 +296,46 @@ def test_arrays_that_lie_in_no_rows_go_by_tiles(small: None) -> None:
         np.testing.assert_array_equal(run(outputs, needed, passes.fused), run(outputs, needed))
 
 
+@pytest.mark.parametrize("is_view", [False, True], ids=["itself", "view"])
+def test_a_region_takes_over_the_memory_of_what_it_reads_last(is_view: bool) -> None:
+    trace = Trace()
+    rows, columns = 300, 200
+    x = trace.apply(LEAF, shape=(rows, 4), dtype="float32")
+    w = trace.apply(LEAF, shape=(4, columns), dtype="float32")
+    h = trace.xp.matmul(x, w)
+    read = trace.xp.reshape(h, (3, rows // 3, columns)) if is_view else h
+    y = trace.xp.exp(read) * read + 1
+    end = trace.xp.matmul(y, trace.xp.permute_dims(w, (1, 0)))
+    numbers = {v: np.random.default_rng(1).standard_normal(v.shape) for v in (x, w)}
+    size = 4 * rows * columns
+    assert Plan([end], (passes.fused,)).bytes < 1.1 * size
+    assert Plan([end, h], (passes.fused,)).bytes > 1.9 * size
+    for outputs in ([end], [end, h]):
+        found, expected = run(outputs, numbers, passes.fused), run(outputs, numbers)
+        for a, b in zip(found, expected, strict=True):
+            np.testing.assert_allclose(a, b, rtol=1e-4, atol=1e-4)
+
+
+@pytest.mark.parametrize("lead", [1, 40], ids=["rows", "tiles"])
+def test_what_is_overwritten_is_read_before(
+    lead: int, small: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Also where one operation after another goes over tiles: the second one reads it again."""
+    monkeypatch.setattr("runtime.engine.plan.memory._SMALL", 0)
+    trace = Trace()
+    leaf = trace.apply(LEAF, shape=(40, 2, 24), dtype="float32")
+    other = trace.apply(LEAF, shape=(lead, 1, 24), dtype="float32")
+    x = trace.xp.matmul(leaf, trace.xp.permute_dims(leaf, (0, 2, 1)))
+    x = trace.xp.matmul(x, leaf)
+    first = x + other
+    second = first * x - other
+    outputs = [trace.xp.matmul(leaf, trace.xp.permute_dims(y, (0, 2, 1))) for y in (first, second)]
+    numbers = {v: np.random.default_rng(1).standard_normal(v.shape) for v in (leaf, other)}
+    plan = Plan(outputs, (passes.fused,))
+    assert FusedTask in tasks_of(plan)
+    np.testing.assert_array_equal(run(outputs, numbers, passes.fused), run(outputs, numbers))
+
+
 @pytest.mark.parametrize("task_pass", [passes.tiles, passes.fused])
 def test_norms_of_what_stays_inside_cost_no_memory(task_pass: Any) -> None:
     trace = Trace()

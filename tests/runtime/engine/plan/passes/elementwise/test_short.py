@@ -81,8 +81,10 @@ def test_arithmetic_is_equal_bit_for_bit_however_arrays_lie(dtype: str) -> None:
             np.testing.assert_array_equal(a, b)
 
 
-def test_without_rows_each_operation_is_a_call(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("least", [0, 1 << 30], ids=["in place", "apart"])
+def test_without_rows_each_operation_is_a_call(least: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(ShortTask, "_layout", lambda *_: None)
+    monkeypatch.setattr("runtime.engine.plan.memory._SMALL", least)
     outputs, numbers = layouts("float32")
     expected = run(Plan(outputs, ()), outputs, numbers)
     for a, b in zip(run(Plan(outputs, (short,)), outputs, numbers), expected, strict=True):

@@ -91,6 +91,11 @@ class ShortTask(FusedTask):
     """A few operations as one loop, or as calls of numpy if its arrays don't consist of rows."""
 
     @property
+    def in_place(self) -> Sequence[Value]:  # type: ignore[override] # others set an attribute
+        """Of one operation, which numpy may compute, what numpy reads before it writes."""
+        return self.tasks[0].in_place if len(self.tasks) == 1 else super().in_place
+
+    @property
     def limits(self) -> Limits:
         """As calls are cheap here, short rows are worth them; several vectors at a time are not
         worth the time to compile them.

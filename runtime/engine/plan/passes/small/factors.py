@@ -128,17 +128,29 @@ def conversion(target: Array, source: Array) -> Step:
     return Job([calls], target.size, kept=(target, source, frames))
 
 
-def logarithms(diagonals: Array, out: Array) -> None:
-    """``ln |det|`` by the diagonals of the factors."""
-    np.copyto(out, np.log(np.abs(diagonals)).sum(-1), "same_kind")
+def logarithms(diagonals: Array, signs: Array, out: Array) -> None:
+    """``ln |det|`` by the diagonals of the factors; −∞ of a singular matrix."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        found = np.log(np.abs(diagonals)).sum(-1)
+    _write(np.where(_is_singular(signs, found), -np.inf, found), out)
 
 
 def determinants(diagonals: Array, signs: Array, out: Array) -> None:
     """Determinants by the diagonals of the factors, and signs for changes of places."""
-    np.copyto(out, diagonals.prod(-1) * np.reshape(signs, diagonals.shape[:-1]), "same_kind")
+    found = diagonals.prod(-1)
+    _write(np.where(_is_singular(signs, found), 0, found * signs.reshape(found.shape)), out)
 
 
 def determinant_signs(diagonals: Array, signs: Array, out: Array) -> None:
     """−1, 0 or 1, as the determinants are."""
-    found = np.sign(diagonals).prod(-1) * np.reshape(signs, diagonals.shape[:-1])
+    determinants(np.sign(diagonals), signs, out)
+
+
+def _is_singular(signs: Array, found: Array) -> Array:
+    """Of which matrices: what follows a pivot of 0 in their factors is no number."""
+    singular: Array = signs.reshape(found.shape) == 0
+    return singular
+
+
+def _write(found: Array, out: Array) -> None:
     np.copyto(out, found, "same_kind")

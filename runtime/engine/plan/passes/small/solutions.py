@@ -112,7 +112,7 @@ class SolutionTask(PlainTask):
             right = arrays[self.inputs[1]] if primitive is SOLVE else np.eye(out.shape[-1])
             return [*steps, *factors.solutions(right, out, is_turned=self._is_turned)]
         if primitive is LOG_DETERMINANT:
-            return [*steps, partial(logarithms, factors.diagonals, out)]
+            return [*steps, partial(logarithms, factors.diagonals, factors.signs, out)]
         take = determinants if primitive is DETERMINANT else determinant_signs
         return [*steps, partial(take, factors.diagonals, factors.signs, out)]
 

@@ -140,6 +140,27 @@ def test_one_operation_is_numpys_unless_it_is_next_to_machine_code() -> None:
         assert isinstance(step.job(), Job)
 
 
+def test_what_numpy_computes_overwrites_only_what_it_has_read(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """``where`` writes one side before it reads the other."""
+    monkeypatch.setattr("runtime.engine.plan.memory._SMALL", 0)
+    trace = Trace()
+    mask = trace.apply(LEAF, shape=(9, 5), dtype="bool")
+    x, y = (trace.apply(LEAF, shape=(9, 5), dtype="float32") for _ in range(2))
+    xp, chain = trace.xp, x
+    for i in range(70):
+        sides = (xp.sort(chain, 1), y)
+        chain = xp.where(mask, *(sides if i % 2 else sides[::-1]))
+    rng = np.random.default_rng(0)
+    numbers = {v: rng.standard_normal(v.shape) for v in (x, y)} | {mask: rng.random((9, 5)) > 0.5}
+    plan = Plan([chain], passes.FAST)
+    assert any(isinstance(task, ShortTask) for _, task in plan.parts)
+    np.testing.assert_array_equal(
+        run(plan, [chain], numbers), run(Plan([chain], ()), [chain], numbers)
+    )
+
+
 def test_without_a_compiler_all_stays(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(native, "installed", lambda: False)
     outputs, _ = swings((64,), 60)

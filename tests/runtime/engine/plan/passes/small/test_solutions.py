@@ -71,6 +71,22 @@ def test_numbers_are_numpys(shape: tuple[int, ...], columns: int, dtype: str) ->
             np.testing.assert_allclose(found, expected, bound, bound * np.abs(expected).max())
 
 
+def test_determinants_of_singular_matrices_are_numpys() -> None:
+    """Also where the pivot of 0 is not the last one, and beside others that are not singular."""
+    trace = Trace()
+    a = trace.apply(LEAF, shape=(4, 3, 3), dtype="float32")
+    xp = trace.xp
+    outputs = [xp.determinant(a), xp.log_determinant(a), xp.determinant_sign(a)]
+    numbers = {a: np.stack([np.zeros((3, 3)), np.diag([2, 0, 3]), np.ones((3, 3)), -2 * np.eye(3)])}
+    plan = run(Plan(outputs, (passes.solutions,)), numbers)
+    for value, expected in zip(
+        outputs,
+        ([0, 0, 0, -8], [-np.inf, -np.inf, -np.inf, np.log(8)], [0, 0, 0, -1]),
+        strict=True,
+    ):
+        np.testing.assert_allclose(plan.read(value), expected, 1e-6)
+
+
 def test_a_matrix_is_factorised_once(monkeypatch: pytest.MonkeyPatch) -> None:
     calls = []
     steps = factors.Factors.steps

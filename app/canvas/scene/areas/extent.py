@@ -32,7 +32,7 @@ class Extent:
 
     def forget(self) -> None:
         """All may be others."""
-        self._pieces = self._pieces[:0]
+        self._pieces, self._stale = self._pieces[:0], set()
 
     def move(self, numbers: Indices) -> None:
         """Those with these numbers (k,) are elsewhere, or don't count as before."""

@@ -26,6 +26,15 @@ def test_bounds_are_those_around_all_while_some_move(monkeypatch):
     assert found.of(50).shape == found.of(0).shape == (0, 4)
 
 
+def test_what_moved_before_all_are_gone_is_forgotten():
+    """As the only wire of a page, moved and then deleted before anything asked for the bounds."""
+    found = Extent(lambda some: np.zeros((3, 4))[some])
+    assert len(found.of(3)) == 1
+    found.move(np.array([2]))
+    found.forget()
+    assert len(found.of(0)) == 0
+
+
 def test_a_moved_block_costs_a_look_at_its_piece_alone(monkeypatch):
     monkeypatch.setattr(extent, "_PIECE", 16)
     scene, looked = Scene(diagram_of(200), "main"), []

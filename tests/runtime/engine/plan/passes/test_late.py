@@ -62,6 +62,11 @@ class WatchedEngine(NumpyEngine):
         return sum(each.left for each in self.passes if each.late.__name__ in NEXT_TO_JOBS)
 
 
+@pytest.fixture(autouse=True)
+def imports() -> None:
+    """Passes are imported as they are for users."""
+
+
 @pytest.fixture(params=[DEFAULT, FAST], ids=["default", "fast"])
 def engine(request: pytest.FixtureRequest) -> WatchedEngine:
     return WatchedEngine([Watched(each) for each in request.param])

@@ -85,7 +85,6 @@ def eager(monkeypatch):
     for name, values in EAGER.items():
         for constant, value in values.items():
             monkeypatch.setattr(MODULES[name], constant, value)
-    monkeypatch.setattr(passes, "FEW", 0)
     monkeypatch.setattr("runtime.engine.plan.passes.elementwise.layouts.COLUMNS", 48)
     monkeypatch.setattr("runtime.engine.plan.memory._SMALL", 0)
     monkeypatch.setattr("runtime.engine.plan.plan.WORTH_GIVING", 1)

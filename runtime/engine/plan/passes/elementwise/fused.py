@@ -164,10 +164,12 @@ class FusedTask(TiledTask):
     writes_rows = True
     is_compiled = True
 
-    @property
-    def in_place(self) -> Sequence[Value]:  # type: ignore[override] # others set an attribute
-        """Inputs that lie as a result does: each element is read before it is written."""
-        return [x for x in self.inputs if x.shape == self.tasks[0].value.shape]
+    def __init__(
+        self, tasks: Sequence[PlainTask], values: Sequence[Value], folds: Sequence[Fold]
+    ) -> None:
+        super().__init__(tasks, values, folds)
+        # Each element of what lies as a result does is read before it is written.
+        self.in_place = [x for x in self.inputs if x.shape == tasks[0].value.shape]
 
     @property
     def limits(self) -> Limits:

@@ -90,10 +90,12 @@ def _kind(task: Task) -> Shape | None:
 class ShortTask(FusedTask):
     """A few operations as one loop, or as calls of numpy if its arrays don't consist of rows."""
 
-    @property
-    def in_place(self) -> Sequence[Value]:  # type: ignore[override] # others set an attribute
-        """Of one operation, which numpy may compute, what numpy reads before it writes."""
-        return self.tasks[0].in_place if len(self.tasks) == 1 else super().in_place
+    def __init__(
+        self, tasks: Sequence[PlainTask], values: Sequence[Value], folds: Sequence[Fold]
+    ) -> None:
+        super().__init__(tasks, values, folds)
+        if len(tasks) == 1:  # numpy may compute it
+            self.in_place = tasks[0].in_place
 
     @property
     def limits(self) -> Limits:

@@ -6,6 +6,7 @@ import gc
 import inspect
 import os
 from collections.abc import Iterator
+from typing import Any
 
 # Before Qt is imported anywhere; a user who wants to watch sets QT_QPA_PLATFORM.
 os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
@@ -38,6 +39,18 @@ def unarranged() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("runtime.build.arranged_later", lambda diagram: diagram)
         yield
+
+
+@pytest.fixture(scope="module")
+def jax_in_float64() -> Iterator[Any]:
+    """JAX with 64-bit numbers for a module that compares with them, or runs source that asks for
+    them; the next module of this process has it as users have it.
+    """
+    jax = pytest.importorskip("jax", reason="JAX is not installed", exc_type=ImportError)
+    before = jax.config.jax_enable_x64
+    jax.config.update("jax_enable_x64", True)
+    yield jax
+    jax.config.update("jax_enable_x64", before)
 
 
 def pytest_make_parametrize_id(val: object) -> str | None:

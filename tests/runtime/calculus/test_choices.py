@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
@@ -44,13 +44,8 @@ _ROUNDING = {"float16": 1e-2, "float64": 1e-10}
 
 
 @pytest.fixture(scope="module")
-def installed() -> Any:
+def installed(jax_in_float64: object) -> None:
     pytest.importorskip("torch", reason="PyTorch is not installed", exc_type=ImportError)
-    jax = pytest.importorskip("jax", reason="JAX is not installed", exc_type=ImportError)
-    before = jax.config.jax_enable_x64
-    jax.config.update("jax_enable_x64", True)
-    yield
-    jax.config.update("jax_enable_x64", before)
 
 
 def differ(ours: Array, theirs: Array) -> Array:

@@ -29,13 +29,8 @@ ROUNDING = {"float16": 1e-2}
 
 
 @pytest.fixture(scope="module", autouse=True)
-def installed() -> Any:
+def installed(jax_in_float64: object) -> None:
     pytest.importorskip("torch", reason="PyTorch is not installed", exc_type=ImportError)
-    jax = pytest.importorskip("jax", reason="JAX is not installed", exc_type=ImportError)
-    before = jax.config.jax_enable_x64
-    jax.config.update("jax_enable_x64", True)
-    yield
-    jax.config.update("jax_enable_x64", before)
 
 
 @pytest.mark.parametrize("part", FEWEST)

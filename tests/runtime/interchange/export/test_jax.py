@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 import pytest
 
@@ -16,14 +14,7 @@ from tests.runtime.interchange.export.comparing import compare
 from tests.runtime.interchange.export.examples import EXAMPLES, in_float64
 from tests.runtime.interchange.export.rows import written
 
-
-@pytest.fixture(scope="module", autouse=True)
-def installed() -> Any:
-    jax = pytest.importorskip("jax", reason="JAX is not installed", exc_type=ImportError)
-    before = jax.config.jax_enable_x64
-    jax.config.update("jax_enable_x64", True)
-    yield jax
-    jax.config.update("jax_enable_x64", before)
+pytestmark = pytest.mark.usefixtures("jax_in_float64")
 
 
 @pytest.mark.parametrize("name", EXAMPLES)
@@ -32,11 +23,11 @@ def test_an_example_is_the_same_in_jax(name, tmp_path):
 
 
 @pytest.mark.parametrize("case", CASES, ids=str)
-def test_a_primitive_is_the_same_in_jax(case: Case, installed):
+def test_a_primitive_is_the_same_in_jax(case: Case, jax_in_float64):
     from functools import partial
 
-    numpy = installed.numpy
-    names = {"jax": installed, "jnp": numpy, "lax": installed.lax, "partial": partial}
+    numpy = jax_in_float64.numpy
+    names = {"jax": jax_in_float64, "jnp": numpy, "lax": jax_in_float64.lax, "partial": partial}
     got, wanted = written(case, JAX, names, numpy.asarray)
     assert (got.shape, got.dtype) == (wanted.shape, wanted.dtype)
     np.testing.assert_allclose(got, wanted, rtol=1e-12, atol=1e-12)

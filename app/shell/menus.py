@@ -1,8 +1,11 @@
-"""The submenus that are filled at run time: panels, files, bookmarks, presets, losses, windows."""
+"""The submenus that are filled at run time: panels, files, examples, bookmarks, presets, losses,
+windows.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QObject, Qt, Signal
@@ -57,12 +60,9 @@ class Menus(QObject):
         self._windows = windows
         for dock in docks.values():
             by_name["panels"].addAction(dock.toggleViewAction())
-        for example in examples():
-            action = groups[example.group].addAction(unmarked(example.title))
-            action.setStatusTip(example.description.partition("\n")[0])
-            action.setData(example.path)
-        for group in groups.values():
-            group.triggered.connect(lambda act: self.exampleChosen.emit(act.data()))
+        for group, menu in groups.items():
+            menu.aboutToShow.connect(partial(self._fill_examples, group, menu))
+            menu.triggered.connect(lambda act: self.exampleChosen.emit(act.data()))
         by_name["bookmarks"].triggered.connect(self._choose_bookmark)
         by_name["bookmarks"].aboutToShow.connect(self._fill_bookmarks)
         by_name["presets"].triggered.connect(self._choose_preset)
@@ -80,6 +80,13 @@ class Menus(QObject):
         """Show the colours of blocks in the shades of ``theme``."""
         for action in self.by_name["colour"].actions():
             action.setIcon(colour_icon(theme, action.objectName().removeprefix("colour_")))
+
+    def _fill_examples(self, group: Group, menu: QMenu) -> None:
+        if menu.isEmpty():  # their files are read only now
+            for example in [each for each in examples() if each.group is group]:
+                action = menu.addAction(unmarked(example.title))
+                action.setStatusTip(example.description.partition("\n")[0])
+                action.setData(example.path)
 
     def _fill_bookmarks(self) -> None:
         menu = _emptied(self.by_name["bookmarks"])

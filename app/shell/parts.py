@@ -122,7 +122,7 @@ class WindowParts(LateParts):
         self.progress = Progress(self)
         self.find_bar = FindBar(self)
         self.tour_bar = TourBar(self)
-        self.welcome = Welcome(self.canvas, examples(), lessons())
+        self.welcome = Welcome(self.canvas, examples, lessons)
         self.focus_ring = FocusRing(self)
 
     def _make_controllers(self) -> None:

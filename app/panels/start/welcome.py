@@ -31,7 +31,7 @@ from app.services.plain_text import tooltip, unmarked
 from app.services.translation import editor
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
     from app.services.examples import LessonFile
     from runtime.lessons.course.progress import Progress
@@ -63,8 +63,12 @@ class Welcome(QScrollArea):
     """A formula to make a diagram of."""
 
     def __init__(
-        self, canvas: QWidget, examples: Sequence[Example], lessons: Sequence[LessonFile] = ()
+        self,
+        canvas: QWidget,
+        examples: Callable[[], Sequence[Example]],
+        lessons: Callable[[], Sequence[LessonFile]],
     ) -> None:
+        """Asks for ``examples`` and ``lessons`` when it is shown: that reads all their files."""
         super().__init__(canvas)
         self._canvas = canvas
         self._examples = examples
@@ -107,7 +111,7 @@ class Welcome(QScrollArea):
         files = [self._file_card(path) for path in recent]
         self._add_cards(self.tr("Recent files"), files)
         self._add_course()
-        for group, members in groupby(sorted(self._examples, key=_rank), key=_rank):
+        for group, members in groupby(sorted(self._examples(), key=_rank), key=_rank):
             self._add_cards(editor.tr(HEADINGS[Group(group)]), self._example_cards(members))
         self._column.addStretch(1)
         for card in self.cards:
@@ -159,13 +163,13 @@ class Welcome(QScrollArea):
     def _next(self) -> LessonFile | None:
         """The first lesson that is not done."""
         done = {title for title, progress in self.progress.items() if progress.done}
-        return next((lesson for lesson in self._lessons if lesson.title not in done), None)
+        return next((lesson for lesson in self._lessons() if lesson.title not in done), None)
 
     def _add_course(self) -> None:
         """The next lessons, and on request all of them, each with how far the user is."""
         self.course = None
-        if self._lessons:
-            course = self.course = Course(self._lessons, self.progress, self._columns)
+        if lessons := self._lessons():
+            course = self.course = Course(lessons, self.progress, self._columns)
             course.lessonRequested.connect(self.lessonRequested)
             course.toggled.connect(self._place)
             self._column.addWidget(course)

@@ -41,17 +41,31 @@ class Piece(NamedTuple):
 
 def pieces(text: str) -> Iterator[Piece]:
     """The parts of a text; escaped characters in strings are blanked out."""
-    start, inside = 0, np.uint8(0)
+    start, inside = 0, False
     while start < len(text):
         data = text[start : start + _PIECE].encode("latin-1", "replace")
         if (len(data) - len(data.rstrip(b"\\"))) % 2 and start + len(data) < len(text):
             data = data[:-1]  # a backslash stays with what it escapes
         length = len(data)
-        codes = np.frombuffer(data.replace(b"\\\\", b"__").replace(b'\\"', b"__"), np.uint8)
-        quoted = np.bitwise_xor.accumulate((codes == ord('"')).view(np.uint8)) ^ inside
+        if b"\\" in data:
+            data = data.replace(b"\\\\", b"__").replace(b'\\"', b"__")
+        codes = np.frombuffer(data, np.uint8)
+        quoted = _odd_so_far(codes == ord('"')) ^ inside
         inside = quoted[-1]
-        yield Piece(start, codes, quoted == 0)
+        yield Piece(start, codes, ~quoted)
         start += length
+
+
+def _odd_so_far(marks: NDArray[np.bool_]) -> NDArray[np.bool_]:
+    """Whether an odd number of marks is true up to each; 64 of them in a word at a time."""
+    words = np.zeros(-(-len(marks) // 64), "<u8")
+    packed = np.packbits(marks, bitorder="little")
+    words.view(np.uint8)[: len(packed)] = packed
+    for shift in (1, 2, 4, 8, 16, 32):
+        words ^= words << np.uint64(shift)
+    odd = np.bitwise_xor.accumulate(words >> np.uint64(63))
+    words[1:] ^= -odd[:-1]  # all bits of a word before which the number is odd
+    return np.unpackbits(words.view(np.uint8), count=len(marks), bitorder="little").view(np.bool_)
 
 
 class Limits(NamedTuple):
@@ -63,18 +77,23 @@ class Limits(NamedTuple):
 
 
 class Survey(NamedTuple):
-    """What a text holds: where it passes a limit, and whether a number may be infinite."""
+    """What a text holds: where it passes a limit, whether a number may be infinite, its objects
+    and how many members they have together, each key as often as it appears.
+    """
 
     excess: tuple[str, int] | None
     """The name of the first limit that is passed, and the offset where it is."""
     may_overflow: bool
+    objects: int
+    members: int
 
 
 def survey(text: str, limits: Limits) -> Survey:
     """Look through a text once; no further than the first limit that it passes."""
-    depth = entries = containers = 0
+    depth = entries = containers = objects = members = 0
     overflow = False
     for piece in pieces(text):
+        members += int(np.count_nonzero(piece.places(":")))
         places = np.flatnonzero(piece.places(*"[]{},"))
         if not len(places):
             overflow = overflow or _may_overflow(piece)
@@ -92,12 +111,13 @@ def survey(text: str, limits: Limits) -> Survey:
         passed = [(at, name) for name, at in found if at is not None]
         if passed:
             at, name = min(passed)
-            return Survey((name, piece.start + int(places[at])), overflow)
+            return Survey((name, piece.start + int(places[at])), overflow, objects, members)
         depth = int(depths[-1])
         containers += int(np.count_nonzero(opening))
+        objects += int(np.count_nonzero(codes == ord("{")))
         entries += int(np.count_nonzero(separating))
         overflow = overflow or _may_overflow(piece)
-    return Survey(None, overflow)
+    return Survey(None, overflow, objects, members)
 
 
 def _first(mask: NDArray[np.bool_]) -> int | None:
@@ -122,9 +142,17 @@ def _may_overflow(piece: Piece) -> bool:
     raised = exponents[:-1] & (digits[1:] | (codes[1:] == ord("+")))
     if raised.any() or exponents[-1]:
         return True
-    for shift in (1, 2, 4, 8, 16, 32, 64):  # so many times two digits in a row
-        digits = digits[:-shift] & digits[shift:]
-    return bool(digits.any())
+    # Of 128 digits in a row, each 16th is eight in a row: few texts have so many of those.
+    return _in_a_row(digits[::16], 8) and _in_a_row(digits, 128)
+
+
+def _in_a_row(marks: NDArray[np.bool_], count: int) -> bool:
+    """Whether so many neighbours are true, a power of two."""
+    shift = 1
+    while shift < count:
+        marks = marks[:-shift] & marks[shift:]
+        shift *= 2
+    return bool(marks.any())
 
 
 def first_outside(text: str, pattern: re.Pattern[str]) -> int:

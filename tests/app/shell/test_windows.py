@@ -115,7 +115,9 @@ def test_a_file_that_is_open_is_shown_where_it_is(window, files, qtbot):
 
 
 def test_examples_come_into_windows_of_their_own(window):
-    example, *_ = window.menus.by_name["examples_basics"].actions()
+    menu = window.menus.by_name["examples_basics"]
+    menu.aboutToShow.emit()
+    example, *_ = menu.actions()
     example.trigger()
     example.trigger()
     assert [each.document.path for each in window.windows.listed] == [None, None]

@@ -157,8 +157,9 @@ class TestPalette:
         assert QApplication.activeModalWidget() is None
 
     def test_examples_are_found_too(self, palette, window):
+        found = shown(palette)
         titles = [action.text() for action in window.menus.by_name["examples_basics"].actions()]
-        assert f"Basics: {titles[0]}" in shown(palette)
+        assert f"Basics: {titles[0]}" in found
 
     def test_undo_from_it_takes_back_the_last_change(self, window, qtbot):
         window.edit.change(AddBlock("c", Add()))

@@ -20,7 +20,7 @@ def page(window, tmp_path):
         made = taught(course=course)
         save(made.__class__(made.pages, title=name.title(), lesson=made.lesson), path)
         files.append(lesson_file(path))
-    window.welcome._lessons = tuple(files)
+    window.welcome._lessons = lambda: tuple(files)
     show(window)
     return window.welcome
 

@@ -79,6 +79,42 @@ def test_every_value_is_found_at_its_place(value, indent):
                 assert decoder.raw_decode(text, member.key)[0] == member.part
 
 
+ANYTHING = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(st.characters()),
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(), inner, max_size=4),
+)
+
+
+@given(ANYTHING, st.booleans(), st.sampled_from([None, 1]))
+def test_a_text_is_read_as_the_standard_library_reads_it(value, ascii_only, indent):
+    text = json.dumps(value, ensure_ascii=ascii_only, indent=indent)
+    try:
+        wanted = repr(json.loads(text, parse_constant=parsing._refuse))
+    except parsing._NotFinite:
+        with pytest.raises(FileError, match="is not a JSON number"):
+            parse(text)
+    else:
+        assert repr(parse(text)) == wanted  # also -0.0, and 1 is not 1.0
+
+
+@given(st.lists(ANYTHING, max_size=3), ANYTHING, ANYTHING)
+def test_a_key_that_appears_twice_is_found_anywhere(before, first, second):
+    twice = f'{{"k": {json.dumps(first)}, "\\u006b": {json.dumps(second)}}}'
+    text = f'{{"a": {json.dumps(before)}, "b": [[0], [1, {{"c": [{twice}]}}]]}}'
+    with pytest.raises(FileError, match=r"'k' appears twice|is not a JSON number"):
+        parse(text)
+
+
+@pytest.mark.parametrize("text", ['{"a": [1, 2.5, {"b": null}], "c": "é"}', "3", "[]", "{}", '""'])
+def test_what_is_well_formed_is_read_once(text, monkeypatch):
+    monkeypatch.delattr(parsing, "_explained")
+    assert parse(text) == json.loads(text)
+
+
+def test_half_a_pair_of_surrogates_is_a_text():
+    assert parse('{"a": "\\ud800"}') == {"a": "\ud800"}
+
+
 def test_a_path_that_leads_nowhere_ends_at_its_last_part_that_is_there():
     text = '{"a": {"b": 1}}'
     assert offset_of(text, ("a", "c", "d")) == text.index('"a"')

@@ -60,6 +60,13 @@ def counts(value):
     return entries, containers
 
 
+def objects_and_members(value):
+    inner = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
+    found = [objects_and_members(each) for each in inner]
+    objects, members = (1, len(value)) if isinstance(value, dict) else (0, 0)
+    return objects + sum(a for a, _ in found), members + sum(b for _, b in found)
+
+
 @pytest.mark.parametrize("size", [2, 4, 1 << 20])
 @given(value=VALUES)
 def test_strings_are_told_from_what_is_outside(size, value):
@@ -69,7 +76,9 @@ def test_strings_are_told_from_what_is_outside(size, value):
         found = [bool(each) for piece in pieces(text) for each in piece.outside]
         assert found == outside_of(text)
         entries, containers = counts(value)
-        assert survey(text, Limits(100, entries, containers)).excess is None
+        seen = survey(text, Limits(100, entries, containers))
+        assert seen.excess is None
+        assert (seen.objects, seen.members) == objects_and_members(value)
         if containers:
             assert survey(text, Limits(100, entries, containers - 1)).excess[0] == "containers"
             assert survey(text, Limits(100, entries - 1, containers)).excess[0] == "entries"

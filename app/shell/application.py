@@ -35,7 +35,7 @@ def run(path: Path | None) -> int:
         raise RunError(reason, next_step=f"Without the editor: gradwire run {path or 'FILE'}")
     gc.disable()  # until GarbageCollector takes over: nothing that is imported is garbage
     # Import Qt only now that it is known to be available.
-    from app.services import qt_import
+    from app.shell import qt_import
 
     qt_import.load()
     from app.services import typeface

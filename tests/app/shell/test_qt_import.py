@@ -15,16 +15,17 @@ def noted(source, filename, *rest, **more):
     compiled.append(str(filename))
     return usual(source, filename, *rest, **more)
 builtins.compile = noted
-from app.services import qt_import
+from app.shell import qt_import
 qt_import.load()
 assert builtins.compile is noted
 ours = [name for name in compiled if name.startswith("shibokensupport/")]
 print(len(ours), end=" ")
 """
 _SIGNATURES = """
-from PySide6.QtCore import QPointF
-from inspect import signature
-print(signature(QPointF.dotProduct), QPointF.__init__.__signature__, QPointF.isNull.__doc__)
+from PySide6.QtCore import QPointF, Qt
+from PySide6.support.signature import get_signature
+print(get_signature(QPointF), get_signature(QPointF.dotProduct), QPointF.isNull.__doc__)
+print(list(Qt.Axis), Qt.Axis.XAxis)
 try:
     QPointF("a")
 except TypeError as error:

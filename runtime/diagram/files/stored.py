@@ -1,11 +1,12 @@
 """What takes long to make, in the user's cache folder, so that a later start need not make it:
-machine code and unpacked fonts.
+machine code, unpacked fonts, and the Python part of PySide6.
 
 The name of a file is a digest of what it is made of: for machine code of the text that was
-compiled, of the versions of compiler and format, and of the processor with its features. Its
-content starts with a digest of the rest. A file or folder that belongs to somebody else, that
-others may write to, or whose content was changed is ignored, and a warning is logged once. No code
-comes from anywhere else, such as beside a diagram.
+compiled, of the versions of compiler and format, and of the processor with its features; for Python
+of its text and of the version of its byte code. Its content starts with a digest of the rest. A
+file or folder that belongs to somebody else, that others may write to, or whose content was changed
+is ignored, and a warning is logged once. No code comes from anywhere else, such as beside a
+diagram.
 """
 
 from __future__ import annotations

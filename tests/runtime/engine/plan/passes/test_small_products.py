@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import sys
 from typing import Any
 
@@ -17,6 +18,13 @@ from runtime.engine.plan.plan import Plan
 pytest.importorskip("llvmlite")
 
 MODULE = "runtime.engine.plan.passes.small_products"
+
+
+@pytest.fixture(autouse=True)
+def on_any_processor(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also where the library's products are faster."""
+    module = importlib.import_module("runtime.engine.plan.passes.native_products")
+    monkeypatch.setattr(module, "WIDE", 1)
 
 
 def leaf(trace: Trace, *shape: int, dtype: str = "float32") -> Value:

@@ -12,6 +12,7 @@ import marshal
 import sys
 from collections.abc import Callable
 from functools import partial
+from importlib import import_module
 from importlib.util import MAGIC_NUMBER
 from typing import TYPE_CHECKING, Any
 
@@ -34,7 +35,7 @@ def load() -> None:
     usual = builtins.compile
     builtins.compile = partial(_compile, usual)
     try:
-        import PySide6.QtCore  # noqa: F401  # for what its import does
+        import_module("PySide6.QtCore")
     finally:
         builtins.compile = usual
 

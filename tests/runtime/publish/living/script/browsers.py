@@ -73,8 +73,16 @@ class Browser:
         with contextlib.ExitStack() as undo:
             undo.callback(shutil.rmtree, self.folder, ignore_errors=True)
             address = self._start_firefox(undo) if name == "firefox" else self._start_chromium(undo)
+            # Pings would come from a thread that draws from `random`, while other tests run that
+            # must find it as they left it; and a busy machine would miss one.
             self._socket = undo.enter_context(
-                websockets.connect(address, open_timeout=_SILENCE, max_size=None, compression=None)
+                websockets.connect(
+                    address,
+                    open_timeout=_SILENCE,
+                    ping_interval=None,
+                    max_size=None,
+                    compression=None,
+                )
             )
             if name == "firefox":
                 self._ask("session.new", capabilities={})

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -220,10 +220,22 @@ class FreshMemory:
         return array
 
 
+class FillingTask(Protocol):
+    """A task that can compute its value in any array like it."""
+
+    value: Value
+    inputs: Sequence[Value]
+    divides_products: bool
+
+    def filling(self, arrays: Arrays) -> Callable[[Array], Any]:
+        """What computes the value in such an array."""
+        ...
+
+
 class FreshTask(GivenTask):
     """A result that no task reads, written into new memory."""
 
-    def __init__(self, task: PlainTask, memory: FreshMemory) -> None:
+    def __init__(self, task: FillingTask, memory: FreshMemory) -> None:
         super().__init__(task.value, task.inputs)
         self.divides_products = task.divides_products
         self._task = task

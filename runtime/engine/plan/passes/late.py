@@ -106,7 +106,7 @@ native_convolutions = LatePass("windows.native_convolutions", "native_convolutio
 convolutions = LatePass("windows.convolutions", "convolutions", _of_images)
 poolings = LatePass("windows.poolings", "poolings", computing("windows", "fold"))
 joins = LatePass("joins", "joins", computing("concat"))
-product_sums = LatePass("product_sums", "product_sums", computing("matmul", times=3))
+product_sums = LatePass("products.product_sums", "product_sums", computing("matmul", times=3))
 margins = LatePass("margins", "margins", _embedded)
 parts = LatePass("parts", "parts", _embedded)
 sums = LatePass("sums", "sums", computing("add", times=7))
@@ -121,12 +121,15 @@ scalars = LatePass("scalar.scalars", "scalars", _scalars)
 short = LatePass("elementwise.short", "short", _too_many)
 fused = LatePass("elementwise.fused", "fused", _large)
 tiles = LatePass("elementwise.tiles", "tiles", _large)
-native_products = LatePass("native_products", "native_products", computing("matmul"))
+native_products = LatePass("products.native_products", "native_products", computing("matmul"))
 running_sums = LatePass("running_sums", "running_sums", computing("cumulative_sum"))
 small_folds = LatePass("small.small_folds", "small_folds", _next_to_machine_code)
 small_copies = LatePass("small.small_copies", "small_copies", _next_to_machine_code)
 solutions = LatePass("small.solutions", "solutions", _of_matrices)
-small_products = LatePass("small_products", "small_products", computing("matmul", times=32))
+layers = LatePass("products.layers", "layers", computing("matmul"))
+small_products = LatePass(
+    "products.small_products", "small_products", computing("matmul", times=32)
+)
 merges = LatePass("merges", "merges", computing("permute_dims"))
 margins_shared = LatePass("margins", "margins_shared", _embedded)
 
@@ -139,7 +142,7 @@ DEFAULT: tuple[Pass, ...] = (
 FAST: tuple[Pass, ...] = (
     native_lookups, native_convolutions, convolutions, poolings, joins,
     product_sums, margins, parts, sums, rowwise, columnwise, components, softmaxes, groups,
-    native_scalars, scalars, short, fused, tiles, native_products, running_sums, small_products,
-    small_folds, small_copies, solutions, merges, margins_shared,
+    native_scalars, scalars, short, fused, tiles, native_products, layers, running_sums,
+    small_products, small_folds, small_copies, solutions, merges, margins_shared,
 )  # fmt: skip
 """The passes with machine code, for which the ``fast`` extra is needed."""

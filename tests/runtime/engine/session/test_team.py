@@ -15,7 +15,7 @@ import gradwire as gw
 from blocks.errors import RunError
 from runtime.engine.interruption import Interrupted, interruptible
 from runtime.engine.plan import jobs
-from runtime.engine.plan.passes.native_products import is_supported
+from runtime.engine.plan.passes.products.native_products import is_supported
 from runtime.engine.plan.team import team
 
 if TYPE_CHECKING:

@@ -6,9 +6,9 @@ from typing import NamedTuple
 
 PRODUCT = (
     "matrices", "left_row", "left_next", "right_column", "right_next", "out_step", "rows",
-    "columns", "depth", "chunk", "block", "tiles", "full", "panels",
+    "columns", "depth", "chunk", "block", "tiles", "full", "panels", "bias",
 )  # fmt: skip
-"""The frame of ``product``: an address, bytes and counts, all int64."""
+"""The frame of ``product``: an address, bytes, counts, and an address, all int64."""
 
 VECTORS = 2
 """Vectors in a row of a tile."""
@@ -21,7 +21,8 @@ class Form(NamedTuple):
     others, those across it. A deep right operand is packed. Of a turned result, the elements of a
     column lie side by side; of others, those of a row. With ``is_whole`` tiles make up all columns;
     with ``ends_narrow`` the last ones fit into one vector; with ``in_chunks`` the terms are not all
-    added at once.
+    added at once. With ``has_bias`` a row is added to each row of the result, and with ``has_relu``
+    what is less than 0 is 0 then.
     """
 
     dtype: str
@@ -35,11 +36,18 @@ class Form(NamedTuple):
     is_whole: bool
     ends_narrow: bool
     in_chunks: bool
+    has_bias: bool = False
+    has_relu: bool = False
 
     @property
     def columns(self) -> int:
         """Columns of a tile."""
         return VECTORS * self.lanes
+
+    @property
+    def has_ending(self) -> bool:
+        """Whether something is done to the sums before they are written."""
+        return self.has_bias or self.has_relu
 
     @property
     def board(self) -> int:

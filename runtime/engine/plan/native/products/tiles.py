@@ -15,6 +15,7 @@ from runtime.engine.plan.native import machine
 from runtime.engine.plan.native.assembly import Assembly
 from runtime.engine.plan.native.loops import Kernel
 from runtime.engine.plan.native.products.form import PRODUCT, VECTORS, Form
+from runtime.engine.plan.native.products.packing import DeepRows, copy_vectors, lay_across
 
 
 @lru_cache(maxsize=64)
@@ -24,7 +25,8 @@ def product(form: Form) -> Kernel:
     ``call(frame, scratch, start, stop)`` computes the units from start to stop, of which each is
     one of the ``panels`` of columns of one of the products. ``matrices`` has three addresses for
     each product: left, right and out. Of the ``tiles``, so many are ``full``, the first ones;
-    ``block`` of them are computed at once, of ``chunk`` terms. See ``scratch_bytes``.
+    ``block`` of them are computed at once, of ``chunk`` terms. ``bias`` is the address of a row,
+    where the form has one. See ``scratch_bytes``.
     """
     w = Assembly("product", form.dtype, form.lanes, PRODUCT)
     first = w.put("udiv i64 %start, %panels")
@@ -65,6 +67,9 @@ class _Block:
         left, right, self._out = matrices
         self._first, self._end = tiles[0], w.add(*tiles)
         self._term, self._count = terms
+        self._is_last = w.subtract(
+            1, w.least(w.subtract("%depth", w.add(self._term, self._count)), 1)
+        )
         self._groups = w.put(f"udiv i64 {w.add(self._count, w.lanes - 1)}, {w.lanes}")
         self._left = w.add(left, w.multiply(self._term, "%left_next"))
         self._right = w.add(right, w.multiply(self._term, "%right_next"))
@@ -140,7 +145,8 @@ class _Block:
                 row = self._row(i)
                 source = w.add(self._left, w.multiply(row, "%left_row"))
                 last = w.add(w.subtract("%rows", row), -1)
-                self._pack("left", source, "%left_row", last, self._packed(i), form.rows)
+                rows = DeepRows(source, "%left_row", last, form.rows)
+                lay_across(w, "left", rows, self._count, self._packed(i))
             return
         with w.loop("k", 0, self._count) as k:
             source = w.add(self._left, w.multiply(k, "%left_next"))
@@ -149,48 +155,19 @@ class _Block:
                 masks = w.lanes_before(w.subtract("%rows", row), form.packed_rows // w.lanes)
                 place = w.add(source, w.multiply(row, w.bytes))
                 target = w.add(self._packed(i), w.multiply(k, form.packed_rows * w.bytes))
-                for v, mask in enumerate(masks):
-                    away = v * w.lanes * w.bytes
-                    w.store(w.load_where(mask, w.add(place, away)), w.add(target, away))
+                copy_vectors(w, place, target, masks)
 
     def _pack_right(self) -> None:
         w, form = self._w, self._form
         if form.right_is_deep:
             last = w.add(self._left_over, -1)
-            self._pack(
-                "right", self._panel, "%right_column", last, self._packed_right, form.columns
-            )
+            rows = DeepRows(self._panel, "%right_column", last, form.columns)
+            lay_across(w, "right", rows, self._count, self._packed_right)
             return
         with w.loop("right.k", 0, self._count) as k:
             source = w.add(self._panel, w.multiply(k, "%right_next"))
             target = w.add(self._packed_right, w.multiply(k, form.columns * w.bytes))
-            for v, mask in enumerate(self._masks):
-                away = v * w.lanes * w.bytes
-                w.store(w.load_where(mask, w.add(source, away)), w.add(target, away))
-
-    def _pack(self, name: str, source: str, step: str, last: str, target: str, rows: int) -> None:
-        """Copy rows so that, for each term, their elements lie side by side, in whole vectors.
-
-        The last row stands also for those that are not there. Up to a vector of terms more is
-        written.
-        """
-        w, vectors = self._w, -(-rows // self._w.lanes)
-        with w.loop(f"{name}.vector", 0, vectors) as v:
-            first = w.multiply(v, w.lanes)
-            places = [
-                w.add(source, w.multiply(w.least(w.add(first, a), last), step))
-                for a in range(min(rows, w.lanes))
-            ]
-            with w.loop(f"{name}.k", 0, self._groups) as some:
-                k = w.multiply(some, w.lanes)
-                (mask,) = w.lanes_before(w.subtract(self._count, k), 1)
-                away = w.multiply(k, w.bytes)
-                found = [w.load_where(mask, w.add(x, away)) for x in places]
-                found += ["zeroinitializer"] * (w.lanes - len(found))
-                term = w.multiply(w.add(w.multiply(k, vectors), v), w.lanes * w.bytes)
-                place = w.add(target, term)
-                for a, vector in enumerate(w.transposed(found)):
-                    w.store(vector, w.add(place, a * vectors * w.lanes * w.bytes))
+            copy_vectors(w, source, target, self._masks)
 
     def _tiles(self, rows: int, vectors: int, start: str, length: str) -> None:
         """Tiles one after another, of so many rows and vectors."""
@@ -206,9 +183,10 @@ class _Block:
             if self._form.in_chunks:
                 firsts = self._before(name, sums, places)
             self._sum(name, sums, i, firsts)
+            found = self._ended(name, sums)
             for a in range(rows):
                 for v in range(vectors):
-                    self._write(v, sums[a][v], places[a][v])
+                    self._write(v, found[a][v], places[a][v])
 
     def _turned_tiles(self, wide: str | int) -> None:
         """Tiles one after another; each is left on a board first, and read from it turned."""
@@ -235,8 +213,8 @@ class _Block:
 
     def _write_turned(self, tile: str, rows: str) -> None:
         w, form = self._w, self._form
-        away = w.add(w.multiply(self._column, "%out_step"), w.multiply(self._row(tile), w.bytes))
-        place = w.add(self._out, away)
+        left = w.multiply(self._row(tile), w.bytes)
+        place = w.add(self._out, w.add(w.multiply(self._column, "%out_step"), left))
         with w.loop("turned", 0, VECTORS) as v:
             first = w.multiply(v, w.lanes)
             left_over = w.subtract(self._left_over, first)
@@ -247,6 +225,9 @@ class _Block:
                     w.load(w.add(board, (start + a) * form.columns * w.bytes))
                     for a in range(w.lanes)
                 ]
+                bias = ""
+                if form.has_bias:
+                    bias = w.load_where(mask, w.add("%bias", w.add(left, start * w.bytes)))
                 for lane, vector in enumerate(w.transposed(found)):
                     column = w.multiply(w.add(first, lane), "%out_step")
                     target = w.add(w.add(place, column), start * w.bytes)
@@ -254,7 +235,34 @@ class _Block:
                     if form.in_chunks:
                         before = w.load_where(w.if_more(there, self._term, 0), target)
                         vector = w.plus(before, vector)
-                    w.store_where(there, vector, target)
+                    ended = self._finished(vector, bias)
+                    if form.in_chunks:
+                        ended = w.choose(w.if_more(there, self._is_last, 0), ended, vector)
+                    w.store_where(there, ended, target)
+
+    def _finished(self, vector: str, bias: str) -> str:
+        """Sums with the ending of the form."""
+        w, form = self._w, self._form
+        if bias:
+            vector = w.plus(vector, bias)
+        return w.largest(vector, "zeroinitializer") if form.has_relu else vector
+
+    def _ended(self, name: str, sums: list[list[str]]) -> list[list[str]]:
+        """The sums of a tile; with the ending, if the last terms are among them."""
+        w, form = self._w, self._form
+        if not form.has_ending:
+            return sums
+        firsts = {f"{x}.ended": x for row in sums for x in row}
+        with w.loop(f"{name}.ending", 0, self._is_last, firsts):
+            place = w.add("%bias", w.multiply(self._column, w.bytes))
+            biases = [
+                self._read(v, w.add(place, v * w.lanes * w.bytes)) if form.has_bias else ""
+                for v in range(len(sums[0]))
+            ]
+            for row in sums:
+                for x, bias in zip(row, biases, strict=True):
+                    w.name(self._finished(f"{x}.ended", bias), f"{x}.ended.next")
+        return [[f"{x}.ended" for x in row] for row in sums]
 
     def _before(self, name: str, sums: list[list[str]], places: list[list[str]]) -> dict[str, str]:
         """The sums of the chunks before."""

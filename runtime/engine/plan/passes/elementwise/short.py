@@ -19,7 +19,7 @@ from runtime.engine.plan.jobs import Job, Joinable
 from runtime.engine.plan.native import Operand, Recipe, compiles
 from runtime.engine.plan.passes.elementwise.fused import LARGE, FusedTask, Limits
 from runtime.engine.plan.passes.elementwise.tiles import Fold, TiledTask, in_regions
-from runtime.engine.plan.passes.small_products import is_small_product
+from runtime.engine.plan.passes.products.small_products import is_small_product
 from runtime.engine.plan.tasks import Arrays, PlainTask, Step, Task
 
 if TYPE_CHECKING:

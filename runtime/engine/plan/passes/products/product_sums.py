@@ -25,7 +25,7 @@ from runtime.engine.plan.copies.small import small_copy
 from runtime.engine.plan.memory import Room
 from runtime.engine.plan.passes.chains import find_chains
 from runtime.engine.plan.passes.elementwise.stacks import as_view
-from runtime.engine.plan.passes.native_products import may_be_faster, multiplying
+from runtime.engine.plan.passes.products.native_products import may_be_faster, multiplying
 from runtime.engine.plan.tasks import Arrays, PlainTask, Step, Task
 
 if TYPE_CHECKING:

@@ -18,14 +18,16 @@ from runtime.calculus.primitives.base import LEAF
 from runtime.engine.plan import jobs, threads
 from runtime.engine.plan.jobs import Job
 from runtime.engine.plan.passes import late as passes
-from runtime.engine.plan.passes.few_rows import FewRows, FewTerms
-from runtime.engine.plan.passes.native_products import Multiplication, ProductTask, multiplying
+from runtime.engine.plan.passes.products.few_rows import FewRows, FewTerms
+from runtime.engine.plan.passes.products.multiplication import Multiplication
+from runtime.engine.plan.passes.products.native_products import ProductTask, multiplying
 from runtime.engine.plan.plan import Plan
 
 pytest.importorskip("llvmlite")
 
 Array = np.ndarray[Any, Any]
-MODULE = importlib.import_module("runtime.engine.plan.passes.native_products")
+MODULE = importlib.import_module("runtime.engine.plan.passes.products.native_products")
+TILING = importlib.import_module("runtime.engine.plan.passes.products.multiplication")
 BOUND = {"float32": 1e-6, "float64": 2e-15}
 """Of the sum of magnitudes."""
 
@@ -36,9 +38,10 @@ def eager(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(MODULE, "LARGE", 1)
     monkeypatch.setattr(MODULE, "WIDE", 1)
     monkeypatch.setattr(MODULE, "NARROW", 1)
+    monkeypatch.setattr(TILING, "NARROW", 1)
     monkeypatch.setattr(MODULE, "MOST", 1)
-    monkeypatch.setattr(MODULE, "CHUNK", 40)
-    monkeypatch.setattr(MODULE, "BLOCK", 2 * 16 * 40 * 4)
+    monkeypatch.setattr(TILING, "CHUNK", 40)
+    monkeypatch.setattr(TILING, "BLOCK", 2 * 16 * 40 * 4)
 
 
 @pytest.fixture
@@ -118,7 +121,7 @@ def test_products_are_those_of_numpy(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     if packed:
-        monkeypatch.setattr(MODULE, "PAGE", 1)
+        monkeypatch.setattr(TILING, "PAGE", 1)
     rows, terms, columns = size
     product = Product((rows, terms), (terms, columns), dtype, turned)
     plan = Plan([product.value], (passes.native_products,))
@@ -145,7 +148,7 @@ def test_nothing_beyond_an_array_is_touched(
     monkeypatch.setattr(jobs, "PLAN", 0)
     limited(count)
     if packed:
-        monkeypatch.setattr(MODULE, "PAGE", 1)
+        monkeypatch.setattr(TILING, "PAGE", 1)
     rng = np.random.default_rng(0)
     for rows, terms, columns in SIZES:
         shapes = [(rows, terms), (terms, columns), (rows, columns)]
@@ -213,8 +216,8 @@ def test_a_product_does_not_disturb_the_one_before(
     """Operands of the next one are fetched while one is computed, in blocks and chunks or not."""
     product = Product((5, 45, 50), (5, 50, columns), turned=turned)
     product.assert_right(Plan([product.value], (passes.native_products,)))
-    monkeypatch.setattr(MODULE, "CHUNK", 20)
-    monkeypatch.setattr(MODULE, "BLOCK", 2 * 16 * 20 * 4)
+    monkeypatch.setattr(TILING, "CHUNK", 20)
+    monkeypatch.setattr(TILING, "BLOCK", 2 * 16 * 20 * 4)
     product.assert_right(Plan([product.value], (passes.native_products,)))
 
 

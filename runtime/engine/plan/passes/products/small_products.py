@@ -19,14 +19,16 @@ from numpy.typing import NDArray
 from runtime.calculus.primitives.linear import MATMUL
 from runtime.calculus.primitives.reduce import SUM
 from runtime.calculus.primitives.shape import PERMUTE
-from runtime.engine.plan.passes.native_products import (
-    WIDE,
+from runtime.engine.plan.passes.products.multiplication import (
     Multiplication,
-    ProductTask,
     is_regular,
+    tile_rows,
+)
+from runtime.engine.plan.passes.products.native_products import (
+    WIDE,
+    ProductTask,
     is_supported,
     multiplying,
-    tile_rows,
 )
 from runtime.engine.plan.tasks import Arrays, PlainTask, Step, Task
 

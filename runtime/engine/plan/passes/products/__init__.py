@@ -1,0 +1,1 @@
+"""Products of matrices, by machine code or by fewer calls of a library."""

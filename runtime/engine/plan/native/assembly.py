@@ -152,6 +152,16 @@ class Assembly:
             f"store {self.vector} {vector}, ptr {self._at(address)}, align {self.bytes}"
         )
 
+    def stream(self, vector: str, address: str) -> None:
+        """Write a vector past the caches, to a multiple of its length; see ``wait``."""
+        length = self.lanes * self.bytes
+        place = f"ptr {self._at(address)}, align {length}, !nontemporal !0"
+        self._lines.append(f"store {self.vector} {vector}, {place}")
+
+    def wait(self) -> None:
+        """Let nothing that follows overtake what was streamed."""
+        self._lines.append("fence seq_cst")
+
     def plus(self, a: str, b: str) -> str:
         """``a + b`` of vectors."""
         return self.put(f"fadd {self.vector} {a}, {b}")
@@ -293,7 +303,7 @@ class Assembly:
         """The whole module."""
         return "\n".join(
             [*sorted(self._declared), *self._lines, "ret void", "}",
-             'attributes #0 = { nounwind "prefer-vector-width"="512" }']
+             'attributes #0 = { nounwind "prefer-vector-width"="512" }', "!0 = !{i32 1}"]
         )  # fmt: skip
 
     def _shuffled(self, a: str, b: str, chosen: Sequence[int]) -> str:

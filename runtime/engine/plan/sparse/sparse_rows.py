@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from math import prod
 from typing import TYPE_CHECKING, Any
 
@@ -52,9 +52,12 @@ class SparseRows:
         found[self.rows] = self.values
         return found
 
-    def fill(self, out: Array) -> None:
-        """Write the whole array."""
-        out.fill(0)
+    def fill(self, out: Array, clear: Callable[[Array], object] | None = None) -> None:
+        """Write the whole array, of which ``clear`` sets all elements to 0."""
+        if clear is None:
+            out.fill(0)
+        else:
+            clear(out)
         out[self.rows] = self.values
 
     def __array__(self, dtype: DTypeLike | None = None, copy: bool | None = None) -> Array:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from math import prod
 from typing import TYPE_CHECKING, Any
 
@@ -13,6 +14,7 @@ from runtime.calculus.dtypes import NUMPY
 from runtime.calculus.kernels.adding import sum_rows, sum_rows_by
 from runtime.calculus.primitives.gather import checked
 from runtime.engine.plan.native.adding import adder
+from runtime.engine.plan.native.clearing import clear
 from runtime.engine.plan.sparse.forms import Form, Lookup, Scaled, inside, read_by
 from runtime.engine.plan.sparse.sparse_rows import SparseRows, added
 from runtime.engine.plan.tasks import Arrays, FreshMemory, Step, Task
@@ -44,7 +46,7 @@ class SparseTask(Task):
         self._fresh: FreshMemory | None = None
         self._at: Value = form.value
         self.compiles = False
-        """Whether machine code may add the rows; the bits are the same."""
+        """Whether machine code may add the rows and clear the array; the bits are the same."""
         self._scratch: NDArray[np.intp] | None = None
         self.found: SparseRows
         """The rows of the last run."""
@@ -73,10 +75,11 @@ class SparseTask(Task):
 
         def run() -> None:
             found = self.found = self._rows(self.form, arrays)
+            fill = partial(found.fill, clear=clear if self.compiles else None)
             if self._fresh is not None:
-                self._fresh.write(found.fill)
+                self._fresh.write(fill)
             elif whole is not None:
-                found.fill(whole)
+                fill(whole)
             for out, measure in measured:
                 out[...] = measure(found)
 

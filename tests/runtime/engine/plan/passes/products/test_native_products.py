@@ -130,7 +130,6 @@ def test_products_are_those_of_numpy(
     product.assert_right(plan, 2)
 
 
-@pytest.mark.skipif(sys.platform != "linux", reason="calls mprotect of Linux's C library")
 @pytest.mark.parametrize("at_end", [False, True], ids=["start", "end"])
 @pytest.mark.parametrize("packed", [False, True], ids=["there", "packed"])
 @pytest.mark.parametrize("turned", TURNED, ids=["nn", "nt", "tn", "tt"])
@@ -161,7 +160,6 @@ def test_nothing_beyond_an_array_is_touched(
         np.testing.assert_allclose(out, numbers[0] @ numbers[1], rtol=1e-4, atol=1e-4)
 
 
-@pytest.mark.skipif(sys.platform != "linux", reason="calls mprotect of Linux's C library")
 @pytest.mark.parametrize("at_end", [False, True], ids=["start", "end"])
 @pytest.mark.parametrize("turned", TURNED, ids=["nn", "nt", "tn", "tt"])
 @pytest.mark.parametrize("count", [1, 3])
@@ -188,7 +186,11 @@ def test_nothing_beyond_few_rows_is_touched(
 
 
 def guarded(x: Array, at_end: bool) -> Array:
-    """A copy that begins after a page that may not be touched, or ends before one."""
+    """A copy that begins after a page that may not be touched, or ends before one: on Linux. Other
+    systems protect no pages here, and their tests compare numbers alone.
+    """
+    if sys.platform != "linux":
+        return x.copy()
     page = mmap.PAGESIZE
     inner = -(-x.nbytes // page) * page
     memory = mmap.mmap(-1, inner + 2 * page)

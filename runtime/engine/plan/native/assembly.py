@@ -58,6 +58,10 @@ class Assembly:
         """The greater of two int64."""
         return self._call("i64", "llvm.smax.i64", f"i64 {a}", f"i64 {b}")
 
+    def kept(self, number: str) -> str:
+        """An int64 that is held in a register, and not computed anew wherever it is used."""
+        return self.put(f'call i64 asm "", "=r,0"(i64 {number})')
+
     def choose_number(self, condition: str, a: str, b: str) -> str:
         """``a`` if an int64 is not 0, else ``b``."""
         is_so = self.put(f"icmp ne i64 {condition}, 0")
@@ -294,10 +298,11 @@ class Assembly:
             start = self.multiply(i, step)
             yield start, self.least(self.subtract(length, start), step)
 
-    def name(self, result: str, name: str) -> None:
-        """Give the result of the last instruction a name of its own."""
+    def name(self, result: str, name: str) -> str:
+        """Give the result of the last instruction a name of its own, and return that."""
         assert self._lines[-1].startswith(f"{result} ="), "that was the last instruction"
         self._lines[-1] = self._lines[-1].replace(result, name, 1)
+        return name
 
     def text(self) -> str:
         """The whole module."""

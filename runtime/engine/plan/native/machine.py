@@ -7,7 +7,7 @@ import os
 import threading
 from collections.abc import Callable, Sequence
 from functools import cache
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -44,9 +44,19 @@ def installed() -> bool:
         return False
 
 
+class _Host(NamedTuple):
+    """The processor: its name and features, the number of float32 that fit into a register, and
+    whether these are multiplied and added in one instruction.
+    """
+
+    name: str
+    features: str
+    lanes: int
+    fuses: bool
+
+
 @cache
-def _host() -> tuple[str, str, int]:
-    """The name of the processor, its features, and how many float32 fit into a register."""
+def _host() -> _Host:
     import llvmlite.binding as llvm
 
     llvm.initialize_native_target()
@@ -54,12 +64,18 @@ def _host() -> tuple[str, str, int]:
     features = llvm.get_host_cpu_features()
     present = {name for name, is_present in features.items() if is_present}
     lanes = 16 if "avx512f" in present else 8 if "avx" in present else 4
-    return llvm.get_host_cpu_name(), features.flatten(), lanes
+    fuses = lanes == 16 or "fma" in present
+    return _Host(llvm.get_host_cpu_name(), features.flatten(), lanes, fuses)
 
 
 def lanes() -> int:
     """The number of float32 that fit into a register of this machine."""
-    return _host()[2]
+    return _host().lanes
+
+
+def fuses() -> bool:
+    """Whether it multiplies and adds vectors in one instruction, where that is known."""
+    return _host().fuses
 
 
 def vector(dtype: str, length: int) -> int:
@@ -173,9 +189,9 @@ def target_machine(level: int) -> Any:
     """A new target machine, as the engine that compiles for it also frees it."""
     import llvmlite.binding as llvm
 
-    name, features, _ = _host()
+    host = _host()
     triple = llvm.Target.from_default_triple()
-    return triple.create_target_machine(cpu=name, features=features, opt=level)
+    return triple.create_target_machine(cpu=host.name, features=host.features, opt=level)
 
 
 @cache

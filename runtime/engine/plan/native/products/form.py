@@ -13,6 +13,14 @@ PRODUCT = (
 VECTORS = 2
 """Vectors in a row of a tile."""
 
+LINE = 64
+"""Bytes of a line of the caches."""
+
+FEW_BESIDE, MANY_BESIDE = 16, 64
+"""Panels of columns that are packed at once for short vectors: few stay in the second-level cache;
+many are worth it where rows are packed too, anew for each time.
+"""
+
 
 class Form(NamedTuple):
     """How a product is computed: in tiles of ``rows`` by ``VECTORS`` vectors of ``lanes`` elements.
@@ -40,6 +48,23 @@ class Form(NamedTuple):
     has_relu: bool = False
 
     @property
+    def bytes(self) -> int:
+        """Bytes of an element."""
+        return int(self.dtype[5:]) // 8
+
+    @property
+    def is_short(self) -> bool:
+        """Whether a vector is shorter than a line of the caches."""
+        return self.lanes * self.bytes < LINE
+
+    @property
+    def beside(self) -> int:
+        """Panels of columns that are packed at once."""
+        if not self.is_short:
+            return 1
+        return MANY_BESIDE if self.left_is_packed else FEW_BESIDE
+
+    @property
     def columns(self) -> int:
         """Columns of a tile."""
         return VECTORS * self.lanes
@@ -56,13 +81,17 @@ class Form(NamedTuple):
 
     @property
     def packed_rows(self) -> int:
-        """Rows of a packed panel: whole vectors."""
+        """Rows of a packed tile: whole vectors, or all that lie in one short vector."""
+        if self.is_short and self.rows <= self.lanes:
+            return self.rows
         return -(-self.rows // self.lanes) * self.lanes
 
 
-def scratch_bytes(form: Form, chunk: int, block: int) -> int:
+def scratch_bytes(form: Form, chunk: int, block: int, panels: int) -> int:
     """Bytes of memory that a call needs for itself."""
     right = (chunk + form.lanes) * form.columns if form.right_is_packed else 0
+    if form.right_is_packed and form.is_short:
+        right = (min(panels, form.beside) * (chunk + 1) + form.lanes) * form.columns
     left = (block * (chunk + 1) + form.lanes) * form.packed_rows if form.left_is_packed else 0
     board = form.board if form.is_turned else 0
-    return (board + right + left) * int(form.dtype[5:]) // 8
+    return (board + right + left) * form.bytes

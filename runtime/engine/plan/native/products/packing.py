@@ -20,7 +20,7 @@ class DeepRows(NamedTuple):
     number: int
 
 
-def lay_across(w: Assembly, name: str, rows: DeepRows, terms: str, target: str) -> None:
+def lay_across(w: Assembly, name: str, rows: DeepRows, terms: str, target: str, width: int) -> None:
     """Copy rows so that, for each term, their elements lie side by side, in whole vectors.
 
     The last row stands also for those that are not there. Up to a vector of terms more is written.
@@ -33,16 +33,21 @@ def lay_across(w: Assembly, name: str, rows: DeepRows, terms: str, target: str) 
             w.add(rows.place, w.multiply(w.least(w.add(first, a), rows.last), rows.step))
             for a in range(min(rows.number, w.lanes))
         ]
-        with w.loop(f"{name}.k", 0, groups) as some:
-            k = w.multiply(some, w.lanes)
-            (mask,) = w.lanes_before(w.subtract(terms, k), 1)
-            away = w.multiply(k, w.bytes)
-            found = [w.load_where(mask, w.add(x, away)) for x in places]
-            found += ["zeroinitializer"] * (w.lanes - len(found))
-            term = w.multiply(w.add(w.multiply(k, vectors), v), w.lanes * w.bytes)
-            place = w.add(target, term)
-            for a, vector in enumerate(w.transposed(found)):
-                w.store(vector, w.add(place, a * vectors * w.lanes * w.bytes))
+        whole = w.put(f"udiv i64 {terms}, {w.lanes}")
+        place = w.add(target, w.multiply(v, w.lanes * w.bytes))
+        for part, start, stop in (("whole", "0", whole), ("rest", whole, groups)):
+            with w.loop(f"{name}.{part}", start, stop) as some:
+                k = w.multiply(some, w.lanes)
+                away = w.multiply(k, w.bytes)
+                if part == "whole":
+                    found = [w.load(w.add(x, away)) for x in places]
+                else:
+                    (mask,) = w.lanes_before(w.subtract(terms, k), 1)
+                    found = [w.load_where(mask, w.add(x, away)) for x in places]
+                found += ["zeroinitializer"] * (w.lanes - len(found))
+                there = w.add(place, w.multiply(k, width * w.bytes))
+                for a, vector in enumerate(w.transposed(found)):
+                    w.store(vector, w.add(there, a * width * w.bytes))
 
 
 def copy_vectors(w: Assembly, source: str, target: str, masks: Sequence[str]) -> None:
@@ -50,3 +55,10 @@ def copy_vectors(w: Assembly, source: str, target: str, masks: Sequence[str]) ->
     for v, mask in enumerate(masks):
         away = v * w.lanes * w.bytes
         w.store(w.load_where(mask, w.add(source, away)), w.add(target, away))
+
+
+def copy_whole(w: Assembly, source: str, target: str, vectors: int) -> None:
+    """Copy so many vectors that lie side by side."""
+    for v in range(vectors):
+        away = v * w.lanes * w.bytes
+        w.store(w.load(w.add(source, away)), w.add(target, away))

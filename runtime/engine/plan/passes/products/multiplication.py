@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 
 from runtime.engine.plan.jobs import ROOM, Call, Job, cuts
 from runtime.engine.plan.native import machine
-from runtime.engine.plan.native.products.form import PRODUCT, VECTORS, Form, scratch_bytes
-from runtime.engine.plan.native.products.tiles import product
+from runtime.engine.plan.native.products.form import LINE, PRODUCT, VECTORS, Form, scratch_bytes
+from runtime.engine.plan.native.products.product import product
 
 if TYPE_CHECKING:
     from runtime.engine.plan.tasks import Step
@@ -21,12 +21,6 @@ Array = NDArray[Any]
 
 NARROW = 32
 """Columns below which a product is not computed turned only to fill vectors."""
-
-CHUNK = 512
-"""Terms that are added at once."""
-
-BLOCK = 640 << 10
-"""Bytes of the left operand that are used at once: they fit into the second-level cache."""
 
 PAGE = 1 << 12
 """Bytes between rows that share places in the first-level cache: a tile can't be read from there if
@@ -48,8 +42,23 @@ TALL = 1
 PARTS = 2
 """Parts for each thread: each packs anew what all of them read, if that is packed."""
 
-ROWS = 14
-"""The most rows of a tile: twice as many registers are sums."""
+
+class Cutting(NamedTuple):
+    """How products are cut: the most ``rows`` of a tile, where ``VECTORS`` times as many registers
+    are sums; terms in a ``chunk``, which are added at once; and bytes of the left operand in a
+    ``block``, which is used at once, and so fits into the second-level cache.
+    """
+
+    rows: int
+    chunk: int
+    block: int
+
+
+LONG = Cutting(14, 512, 640 << 10)
+"""For vectors as long as a line of the caches."""
+
+SHORT = Cutting(6, 256, 192 << 10)
+"""For shorter ones."""
 
 
 def is_regular(*operands: Array) -> bool:
@@ -60,6 +69,11 @@ def is_regular(*operands: Array) -> bool:
 def is_along(x: Array, axis: int) -> bool:
     """Whether neighbours along an axis lie side by side."""
     return bool(x.shape[axis] == 1 or x.strides[axis] == x.itemsize)
+
+
+def is_short() -> bool:
+    """Whether registers are shorter than a line of the caches."""
+    return machine.lanes() * 4 < LINE
 
 
 class Ending(NamedTuple):
@@ -80,15 +94,16 @@ class Multiplication:
         bias, has_relu = ending or Ending()
         rows, columns, terms = *shape[-2:], left.shape[-1]
         self._batch = shape[:-2]
-        is_turned = _is_turned(left, right)
+        is_turned = not is_short() and _is_turned(left, right)
         if is_turned:
             left, right = right.swapaxes(-1, -2), left.swapaxes(-1, -2)
             rows, columns = columns, rows
-        chunk = math.ceil(terms / math.ceil(terms / CHUNK))
+        cutting = _cutting()
+        chunk = math.ceil(terms / math.ceil(terms / cutting.chunk))
         form = _form(left, right, is_turned, chunk < terms)
         form = form._replace(has_bias=bias is not None, has_relu=has_relu)
         tiles = math.ceil(rows / form.rows)
-        most = max(1, BLOCK // (chunk * form.packed_rows * left.itemsize))
+        most = max(1, cutting.block // (chunk * form.packed_rows * left.itemsize))
         block = math.ceil(tiles / math.ceil(tiles / most))
         panels, work = -(-columns // form.columns), math.prod(shape) * terms // EACH
         count = math.prod(self._batch)
@@ -131,7 +146,7 @@ class Multiplication:
             for each in ranges
         ]
         kept = self._frames, self._matrices, left, right, bias
-        self._job = Job(parts, work, scratch_bytes(form, chunk, block), kept)
+        self._job = Job(parts, work, scratch_bytes(form, chunk, block, panels), kept)
         self._target = 0
 
     def __call__(self, out: Array) -> None:
@@ -199,19 +214,27 @@ def _lanes(dtype: np.dtype[Any]) -> int:
     return machine.lanes() * 4 // dtype.itemsize
 
 
+def _cutting() -> Cutting:
+    return SHORT if is_short() else LONG
+
+
 def _form(left: Array, right: Array, is_turned: bool, in_chunks: bool) -> Form:
     dtype, rows, columns = left.dtype, left.shape[-2], right.shape[-1]
     lanes = _lanes(dtype)
     deep = is_along(left, -1), not is_along(right, -1)
     steps = left.strides[-2 if deep[0] else -1], right.strides[-2]
+    packed = steps[0] % PAGE == 0, steps[1] % PAGE == 0
+    high = tile_rows(rows)
+    if is_short():  # what only one tile reads is packed in vain
+        packed = (packed[0] if deep[0] else columns > VECTORS * lanes), rows > high
     return Form(
         dtype=dtype.name,
         lanes=lanes,
-        rows=tile_rows(rows),
+        rows=high,
         left_is_deep=deep[0],
-        left_is_packed=steps[0] % PAGE == 0,
+        left_is_packed=packed[0],
         right_is_deep=deep[1],
-        right_is_packed=deep[1] or steps[1] % PAGE == 0,
+        right_is_packed=deep[1] or packed[1],
         is_turned=is_turned,
         is_whole=columns % (VECTORS * lanes) == 0,
         ends_narrow=0 < columns % (VECTORS * lanes) <= lanes,
@@ -221,7 +244,7 @@ def _form(left: Array, right: Array, is_turned: bool, in_chunks: bool) -> Form:
 
 def tile_rows(rows: int) -> int:
     """Rows of a tile of a result with so many."""
-    return math.ceil(rows / math.ceil(rows / ROWS))
+    return math.ceil(rows / math.ceil(rows / _cutting().rows))
 
 
 def _places(x: Array, batch: tuple[int, ...]) -> NDArray[np.int64]:

@@ -1,7 +1,8 @@
 """Compiles large matrix products to machine code: the ``fast`` extra.
 
-For processors with registers of 16 float32: there a library of products leaves time on the table,
-as it packs both operands, and cuts the result into tiles of one size. A product takes terms in an
+For processors with registers of 8 or 16 float32, which multiply and add at once: a library of
+products leaves time on the table, as it packs both operands, and cuts the result into tiles of one
+size. A product takes terms in an
 order of its own, the same for all elements and whatever the number of threads, so results differ
 from the library's by rounding. Where there are few rows, as of an example or some that go through a
 large layer, or few terms, as in the gradient of its weights then, see ``few_rows``.
@@ -24,6 +25,7 @@ from runtime.engine.plan.passes.products.multiplication import (
     Multiplication,
     is_along,
     is_regular,
+    is_short,
 )
 from runtime.engine.plan.tasks import Arrays, PlainTask, Step, Task
 
@@ -41,6 +43,9 @@ operand; where not, it takes more of them.
 FEWEST = 16
 """Rows, and terms, from which such machine code is faster."""
 
+FEW = range(1, FEWEST), range(2, 9)
+"""Rows, and terms, of which there is other code, for long and for short vectors."""
+
 MOST = 1 << 16
 """Elements of the largest matrix from which machine code for fewer rows or terms is faster; see
 also ``_is_quick``.
@@ -52,9 +57,11 @@ of them where nothing need be turned, as it fetches ahead.
 """
 
 NARROW = 32
-"""Columns from which machine code is faster where it need not turn the right operand."""
+"""Columns from which machine code is faster where it need not turn the right operand. With short
+vectors, half as many suffice, and are needed always.
+"""
 
-WIDE = 16
+WIDE = 8
 """Float32 in a register from which machine code is faster."""
 
 
@@ -92,18 +99,19 @@ def _is_wide(rows: int, terms: int, columns: int) -> bool:
 def is_supported(dtype: str) -> bool:
     """Whether there is machine code for a product of such matrices."""
     floats = dtype in ("float32", "float64")
-    return floats and native.installed() and machine.lanes() >= WIDE
+    return floats and native.installed() and machine.lanes() >= WIDE and machine.fuses()
 
 
 def _has_few_rows(rows: int, terms: int, columns: int) -> bool:
     """Whether the left operand has too few rows for tiles, and the right one is large."""
     least = HUGE if rows == 1 else MOST
-    return 0 < rows < FEWEST and columns >= FEWEST and terms * columns >= least
+    return rows in FEW[is_short()] and columns >= FEWEST and terms * columns >= least
 
 
 def _has_few_terms(rows: int, terms: int, columns: int) -> bool:
     """Whether few terms make up each element of a large result."""
-    return 0 < terms < FEWEST and rows >= FEWEST and columns >= FEWEST and rows * columns >= MOST
+    is_large = rows >= FEWEST and columns >= FEWEST and rows * columns >= MOST
+    return is_large and 0 < terms <= FEW[is_short()][-1]
 
 
 class ProductTask(PlainTask):
@@ -169,6 +177,7 @@ def _for_few(left: Array, right: Array) -> type[FewRows | FewTerms] | None:
         return None
     size = left.shape[-2], left.shape[-1], right.shape[-1]
     is_huge = right.size >= HUGE and len(left) <= 2 * FEWEST and is_along(right, -1)
+    is_huge = is_huge and not is_short()
     is_slow = _has_few_rows(*size) and not _is_quick(left, right)
     if (is_huge or is_slow) and (is_along(right, -1) or is_along(right, -2)):
         return FewRows
@@ -176,13 +185,21 @@ def _for_few(left: Array, right: Array) -> type[FewRows | FewTerms] | None:
 
 
 def _suits_tiles(left: Array, right: Array) -> bool:
-    size = left.shape[-2], left.shape[-1], right.shape[-1]
-    is_quick = is_along(right, -1) and not _is_worthwhile(left, right)
-    return is_regular(left, right) and _is_wide(*size) and not is_quick
+    columns: int = right.shape[-1]
+    rows, terms = left.shape[-2:]
+    if not is_regular(left, right) or not _is_wide(rows, terms, columns):
+        return False
+    if is_short():
+        return columns >= NARROW // 2
+    return not is_along(right, -1) or _is_worthwhile(left, right)
 
 
 def _is_quick(left: Array, right: Array) -> bool:
-    """Whether the library has quick code for few rows, as it has for matrices of such a size."""
+    """Whether the library has quick code for few rows, as it has for matrices of such a size with
+    long vectors.
+    """
+    if is_short():
+        return False
     return right.size < 2 * MOST and (is_along(right, -1) or len(left) < 6)
 
 

@@ -19,13 +19,13 @@ from numpy.typing import NDArray
 from runtime.calculus.primitives.linear import MATMUL
 from runtime.calculus.primitives.reduce import SUM
 from runtime.calculus.primitives.shape import PERMUTE
+from runtime.engine.plan.native import machine
 from runtime.engine.plan.passes.products.multiplication import (
     Multiplication,
     is_regular,
     tile_rows,
 )
 from runtime.engine.plan.passes.products.native_products import (
-    WIDE,
     ProductTask,
     is_supported,
     multiplying,
@@ -90,7 +90,7 @@ def _kind(task: PlainTask) -> Hashable:
     """What decides how a product is compiled, but for how operands lie that are other views."""
     left, right = task.inputs
     turned = left.primitive is PERMUTE, right.primitive is PERMUTE
-    ends_narrow = 0 < right.shape[-1] % (2 * WIDE) <= WIDE
+    ends_narrow = 0 < right.shape[-1] % (2 * machine.lanes()) <= machine.lanes()
     return task.value.dtype, tile_rows(left.shape[-2]), ends_narrow, *turned
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import itertools
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -32,11 +33,12 @@ SIZES = [(16, 16, 32), (27, 41, 33), (40, 97, 64), (50, 30, 10), (131, 200, 45)]
 
 
 @pytest.fixture(autouse=True)
-def eager(monkeypatch: pytest.MonkeyPatch) -> None:
+def eager(monkeypatch: pytest.MonkeyPatch, vectors: str, cut: Callable[[int], None]) -> None:
     """Small matrices are cut into many chunks and blocks, on any processor."""
+    cut(40)
     for module, sizes in (
         (PRODUCTS, {"LARGE": 1, "WIDE": 1, "NARROW": 1, "MOST": 1}),
-        (TILING, {"NARROW": 1, "CHUNK": 40, "BLOCK": 2 * 16 * 40 * 4}),
+        (TILING, {"NARROW": 1}),
         (FUSED, {"LARGE": 64, "SHORTEST": 5}),
     ):
         for name, size in sizes.items():

@@ -17,6 +17,7 @@ from runtime.calculus import Trace, Value
 from runtime.calculus.primitives.base import LEAF
 from runtime.engine.plan import jobs, threads
 from runtime.engine.plan.jobs import Job
+from runtime.engine.plan.native import machine
 from runtime.engine.plan.passes import late as passes
 from runtime.engine.plan.passes.products.few_rows import FewRows, FewTerms
 from runtime.engine.plan.passes.products.multiplication import Multiplication
@@ -28,20 +29,19 @@ pytest.importorskip("llvmlite")
 Array = np.ndarray[Any, Any]
 MODULE = importlib.import_module("runtime.engine.plan.passes.products.native_products")
 TILING = importlib.import_module("runtime.engine.plan.passes.products.multiplication")
+FEW_ROWS = MODULE.FEW
 BOUND = {"float32": 1e-6, "float64": 2e-15}
 """Of the sum of magnitudes."""
 
 
 @pytest.fixture(autouse=True)
-def eager(monkeypatch: pytest.MonkeyPatch) -> None:
+def eager(monkeypatch: pytest.MonkeyPatch, vectors: str, cut: Callable[[int], None]) -> None:
     """Small matrices are cut into many chunks and blocks, on any processor."""
-    monkeypatch.setattr(MODULE, "LARGE", 1)
-    monkeypatch.setattr(MODULE, "WIDE", 1)
-    monkeypatch.setattr(MODULE, "NARROW", 1)
+    for name in ("LARGE", "WIDE", "NARROW", "MOST"):
+        monkeypatch.setattr(MODULE, name, 1)
+    monkeypatch.setattr(MODULE, "FEW", (range(1, 16), range(1, 16)))
     monkeypatch.setattr(TILING, "NARROW", 1)
-    monkeypatch.setattr(MODULE, "MOST", 1)
-    monkeypatch.setattr(TILING, "CHUNK", 40)
-    monkeypatch.setattr(TILING, "BLOCK", 2 * 16 * 40 * 4)
+    cut(40)
 
 
 @pytest.fixture
@@ -103,7 +103,8 @@ def is_code(plan: Plan) -> bool:
 TURNED = [(False, False), (False, True), (True, False), (True, True)]
 
 
-SIZES = [(16, 16, 32), (16, 70, 150), (27, 41, 33), (40, 97, 64), (50, 30, 10), (131, 200, 45)]
+SIZES = [(16, 16, 32), (16, 70, 150), (25, 16, 70), (27, 41, 33), (40, 97, 64), (50, 30, 10),
+         (131, 200, 45)]  # fmt: skip
 FEW = [(2, 70, 150), (5, 600, 41), (8, 17, 1100), (15, 64, 1024), (13, 1024, 33), (200, 5, 45),
        (17, 1, 600), (20, 15, 512), (64, 7, 16)]  # fmt: skip
 """Few rows, or few terms."""
@@ -213,13 +214,12 @@ def test_stacks_of_matrices_repeat_what_is_broadcast(b: tuple[int, ...]) -> None
 @pytest.mark.parametrize("turned", TURNED, ids=["nn", "nt", "tn", "tt"])
 @pytest.mark.parametrize("columns", [64, 40, 75], ids=["whole", "narrow", "cut"])
 def test_a_product_does_not_disturb_the_one_before(
-    columns: int, turned: tuple[bool, bool], monkeypatch: pytest.MonkeyPatch
+    columns: int, turned: tuple[bool, bool], cut: Callable[[int], None]
 ) -> None:
     """Operands of the next one are fetched while one is computed, in blocks and chunks or not."""
     product = Product((5, 45, 50), (5, 50, columns), turned=turned)
     product.assert_right(Plan([product.value], (passes.native_products,)))
-    monkeypatch.setattr(TILING, "CHUNK", 20)
-    monkeypatch.setattr(TILING, "BLOCK", 2 * 16 * 20 * 4)
+    cut(20)
     product.assert_right(Plan([product.value], (passes.native_products,)))
 
 
@@ -313,6 +313,7 @@ def test_narrow_products_are_left_to_numpy(
 @pytest.mark.parametrize(("rows", "turned", "by_code"),
                          [(1, False, False), (1, True, False), (5, False, False), (5, True, False),
                           (6, True, True), (15, False, False), (20, False, True)])  # fmt: skip
+@pytest.mark.parametrize("vectors", ["long"], indirect=True)
 def test_few_rows_by_a_small_matrix_are_left_to_numpy(
     rows: int, turned: bool, by_code: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -323,6 +324,35 @@ def test_few_rows_by_a_small_matrix_are_left_to_numpy(
     product.assert_right(plan)
 
 
+@pytest.mark.parametrize("vectors", ["short"], indirect=True)
+@pytest.mark.parametrize(
+    ("size", "by_code"),
+    [
+        ((1, 64, 64), False),
+        ((2, 64, 63), False),
+        ((2, 64, 64), True),
+        ((8, 64, 64), True),
+        ((9, 64, 64), False),
+        ((64, 1, 64), True),
+        ((64, 8, 64), True),
+        ((64, 9, 64), False),
+    ],
+    ids=str,
+)
+@pytest.mark.parametrize("turned", [False, True], ids=["there", "turned"])
+def test_few_rows_or_terms_are_fewer_by_short_vectors(
+    size: tuple[int, int, int], by_code: bool, turned: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(MODULE, "FEW", FEW_ROWS)
+    monkeypatch.setattr(MODULE, "MOST", 64 * 64)
+    rows, terms, columns = size
+    product = Product((rows, terms), (terms, columns), turned=(False, turned))
+    plan = Plan([product.value], (passes.native_products,))
+    assert is_code(plan) == by_code
+    product.assert_right(plan)
+
+
+@pytest.mark.parametrize("vectors", ["long"], indirect=True)
 @pytest.mark.parametrize(("rows", "turned"), [(1, False), (1, True), (20, False)])
 def test_a_huge_matrix_is_read_ahead(
     rows: int, turned: bool, monkeypatch: pytest.MonkeyPatch
@@ -371,6 +401,7 @@ def test_operands_that_lie_irregularly_are_left_to_numpy() -> None:
     ],
     ids=str,
 )
+@pytest.mark.parametrize("vectors", ["long"], indirect=True)
 def test_products_that_numpy_packs_as_fast_are_left_to_it(
     size: tuple[int, int, int], turned: bool, by_code: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -380,4 +411,37 @@ def test_products_that_numpy_packs_as_fast_are_left_to_it(
     product = Product((rows, terms), (terms, columns), turned=(False, turned))
     plan = Plan([product.value], (passes.native_products,))
     assert is_code(plan) == by_code
+    product.assert_right(plan)
+
+
+@pytest.mark.parametrize("vectors", ["short"], indirect=True)
+@pytest.mark.parametrize(
+    ("columns", "turned", "by_code"),
+    [
+        (15, (False, False), False),
+        (16, (False, False), True),
+        (15, (False, True), False),
+        (16, (False, True), True),
+        (15, (True, False), False),
+        (16, (True, False), True),
+    ],
+    ids=str,
+)
+def test_narrow_products_by_short_vectors_are_left_to_numpy(
+    columns: int, turned: tuple[bool, bool], by_code: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(MODULE, "NARROW", 32)
+    product = Product((64, 70), (70, columns), turned=turned)
+    plan = Plan([product.value], (passes.native_products,))
+    assert is_code(plan) == by_code
+    product.assert_right(plan)
+
+
+def test_products_are_left_to_numpy_where_sums_of_products_take_two_instructions(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(machine, "fuses", lambda: False)
+    product = Product((64, 70), (70, 80))
+    plan = Plan([product.value], (passes.native_products,))
+    assert ProductTask not in tasks(plan)
     product.assert_right(plan)

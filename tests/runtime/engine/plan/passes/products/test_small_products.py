@@ -80,7 +80,7 @@ def test_steps_in_between_are_few_calls() -> None:
 def test_few_products_and_those_of_many_kinds_are_left_to_numpy() -> None:
     for sizes in ([5] * 10, range(1, 60)):
         trace = Trace()
-        pairs = [(leaf(trace, n, 3), leaf(trace, 3, 4)) for n in sizes]
+        pairs = [(leaf(trace, n, 3), leaf(trace, 3, m)) for n in sizes for m in (4, 30)]
         outputs = [trace.xp.matmul(*pair) for pair in pairs]
         plan = compare(outputs, [x for pair in pairs for x in pair], passes.small_products)
         assert not any(isinstance(task, SmallProductTask) for _, task in plan.parts)

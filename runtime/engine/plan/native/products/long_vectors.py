@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from runtime.engine.plan.native.products.form import VECTORS, Form
 from runtime.engine.plan.native.products.packing import copy_vectors
-from runtime.engine.plan.native.products.tiles import Matrices, Number, Sums, Tiles
+from runtime.engine.plan.native.products.tiles import Block, Matrices, Number, Sums, Tiles
 
 if TYPE_CHECKING:
     from runtime.engine.plan.native.assembly import Assembly
@@ -30,7 +30,7 @@ def by_long_vectors(
     """
     with w.steps("first", "%tiles", "%block") as tiles:
         with w.steps("term", "%depth", "%chunk") as terms:
-            block = _LongTiles(w, form, matrices, tiles, terms)
+            block = _LongTiles(w, form, matrices, Block(tiles, terms))
             block.follow(*then)
             block.write(*panels)
 
@@ -38,15 +38,8 @@ def by_long_vectors(
 class _LongTiles(Tiles):
     """Tiles for panels of columns, of which one at a time is packed, if at all."""
 
-    def __init__(
-        self,
-        w: Assembly,
-        form: Form,
-        matrices: Matrices,
-        tiles: tuple[str, str],
-        terms: tuple[str, str],
-    ) -> None:
-        super().__init__(w, form, matrices, tiles, terms)
+    def __init__(self, w: Assembly, form: Form, matrices: Matrices, block: Block) -> None:
+        super().__init__(w, form, matrices, block)
         self._groups = w.put(f"udiv i64 {w.add(self._count, w.lanes - 1)}, {w.lanes}")
         board = form.board if form.is_turned else 0
         self._packed_right = self._packed_left = w.add("%scratch", board * w.bytes)

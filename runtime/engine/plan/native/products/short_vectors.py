@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from runtime.engine.plan.native.products.form import VECTORS, Form
 from runtime.engine.plan.native.products.packing import copy_vectors, copy_whole
-from runtime.engine.plan.native.products.tiles import Matrices, Number, Sums, Tiles
+from runtime.engine.plan.native.products.tiles import Block, Matrices, Number, Sums, Tiles
 
 if TYPE_CHECKING:
     from runtime.engine.plan.native.assembly import Assembly
@@ -28,24 +28,19 @@ def by_short_vectors(w: Assembly, form: Form, matrices: Matrices, panels: tuple[
         with w.steps("beside", w.subtract(end, begin), str(form.beside)) as (number, count):
             some = w.add(begin, number), count
             if form.right_is_packed:
-                _ShortTiles(w, form, matrices, ("0", "%tiles"), terms, some).pack_right()
+                whole = Block(("0", "%tiles"), terms)
+                _ShortTiles(w, form, matrices, whole, some).pack_right()
             with w.steps("first", "%tiles", "%block") as tiles:
-                _ShortTiles(w, form, matrices, tiles, terms, some).write()
+                _ShortTiles(w, form, matrices, Block(tiles, terms), some).write()
 
 
 class _ShortTiles(Tiles):
     """Tiles for some panels of columns, start and count, which are packed one after another."""
 
     def __init__(
-        self,
-        w: Assembly,
-        form: Form,
-        matrices: Matrices,
-        tiles: tuple[str, str],
-        terms: tuple[str, str],
-        panels: tuple[str, str],
+        self, w: Assembly, form: Form, matrices: Matrices, block: Block, panels: tuple[str, str]
     ) -> None:
-        super().__init__(w, form, matrices, tiles, terms)
+        super().__init__(w, form, matrices, block)
         self._begin, self._stop = panels[0], w.add(*panels)
         row = form.columns * w.bytes
         self._each = w.multiply(w.add(self._count, 1), row)

@@ -33,24 +33,21 @@ class Number(NamedTuple):
     away: str | int
 
 
+class Block(NamedTuple):
+    """Rows of a product, of which some terms are added: each the start and count."""
+
+    tiles: tuple[str, str]
+    terms: tuple[str, str]
+
+
 class Tiles:
-    """Some tiles of a product and all of its columns, over some of the terms.
+    """The tiles of a block, for all columns."""
 
-    ``tiles`` and ``terms`` are start and count.
-    """
-
-    def __init__(
-        self,
-        w: Assembly,
-        form: Form,
-        matrices: Matrices,
-        tiles: tuple[str, str],
-        terms: tuple[str, str],
-    ) -> None:
+    def __init__(self, w: Assembly, form: Form, matrices: Matrices, block: Block) -> None:
         self._w, self._form = w, form
         self._out = matrices.out
-        self._first, self._end = tiles[0], w.add(*tiles)
-        self._term, self._count = terms
+        self._first, self._end = block.tiles[0], w.add(*block.tiles)
+        self._term, self._count = block.terms
         self._is_last = w.subtract(
             1, w.least(w.subtract("%depth", w.add(self._term, self._count)), 1)
         )

@@ -36,7 +36,7 @@ def lay_across(w: Assembly, name: str, rows: DeepRows, terms: str, target: str, 
         whole = w.put(f"udiv i64 {terms}, {w.lanes}")
         place = w.add(target, w.multiply(v, w.lanes * w.bytes))
         for part, start, stop in (("whole", "0", whole), ("rest", whole, groups)):
-            with w.loop(f"{name}.{part}", start, stop) as some:
+            with w.loop(f"{name}_{part}", start, stop) as some:
                 k = w.multiply(some, w.lanes)
                 away = w.multiply(k, w.bytes)
                 if part == "whole":

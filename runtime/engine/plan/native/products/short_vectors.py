@@ -109,7 +109,7 @@ class _ShortTiles(Tiles):
         there yet when the tile was begun.
         """
         w, numbers = self._w, self._numbers(self._left_rows(tile), len(sums))
-        many, then = ({x: f"{x}.{how}" for row in sums for x in row} for how in ("many", "then"))
+        many, then = ({x: f"{x}_{how}" for row in sums for x in row} for how in ("many", "then"))
         steps = w.put(f"udiv i64 {self._count}, {AT_ONCE}")
         with w.loop(f"{name}.many", 0, steps, dict.fromkeys(many.values(), "zeroinitializer")) as i:
             k, now = w.multiply(i, AT_ONCE), many

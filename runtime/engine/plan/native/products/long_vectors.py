@@ -77,11 +77,8 @@ class _LongTiles(Tiles):
             else:
                 self._write_panel()
 
-    def _pack_left(self) -> None:
+    def _pack_left_terms(self) -> None:
         w, form = self._w, self._form
-        if form.left_is_deep:
-            self._pack_deep_left()
-            return
         with w.loop("k", 0, self._count) as k:
             source = w.add(self._left, w.multiply(k, "%left_next"))
             with w.loop("packed", self._first, self._end) as i:

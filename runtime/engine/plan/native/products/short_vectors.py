@@ -83,12 +83,9 @@ class _ShortTiles(Tiles):
             self._aim(j)
             self._write_panel()
 
-    def _pack_left(self) -> None:
+    def _pack_left_terms(self) -> None:
         """Pack all rows; vectors that reach beyond a tile are overwritten by the next term."""
         w, form = self._w, self._form
-        if form.left_is_deep:
-            self._pack_deep_left()
-            return
         vectors = -(-form.packed_rows // w.lanes)
         beyond = -(-vectors * w.lanes // max(1, form.rows - 1))
         border = w.most(w.add(self._end, -beyond), self._first)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -40,7 +41,7 @@ class Block(NamedTuple):
     terms: tuple[str, str]
 
 
-class Tiles:
+class Tiles(ABC):
     """The tiles of a block, for all columns."""
 
     def __init__(self, w: Assembly, form: Form, matrices: Matrices, block: Block) -> None:
@@ -98,6 +99,17 @@ class Tiles:
         each = w.multiply(w.add(self._count, 1), high)  # not a power of two: see the caches' sets
         return w.add(self._packed_left, w.multiply(w.subtract(tile, self._first), each))
 
+    def _pack_left(self) -> None:
+        """Pack the rows of all tiles."""
+        if self._form.left_is_deep:
+            self._pack_deep_left()
+        else:
+            self._pack_left_terms()
+
+    @abstractmethod
+    def _pack_left_terms(self) -> None:
+        """Pack rows of which the elements of a term lie side by side."""
+
     def _pack_deep_left(self) -> None:
         w, form = self._w, self._form
         with w.loop("packed", self._first, self._end) as i:
@@ -129,9 +141,9 @@ class Tiles:
                 for v in range(vectors):
                     self._write(v, found[a][v], places[a][v])
 
+    @abstractmethod
     def _summed(self, name: str, sums: Sums, tile: str, places: Sums) -> Sums:
         """The names of the sums of a tile with those of the chunks before, which are there."""
-        raise NotImplementedError
 
     def _finished(self, vector: str, bias: str) -> str:
         """Sums with the ending of the form."""

@@ -2,10 +2,10 @@
 
 For processors with registers of 8 or 16 float32, which multiply and add at once: a library of
 products leaves time on the table, as it packs both operands, and cuts the result into tiles of one
-size. A product takes terms in an
-order of its own, the same for all elements and whatever the number of threads, so results differ
-from the library's by rounding. Where there are few rows, as of an example or some that go through a
-large layer, or few terms, as in the gradient of its weights then, see ``few_rows``.
+size. A product takes terms in an order of its own, the same for all elements and whatever the
+number of threads, so results differ from the library's by rounding. Where there are few rows, as
+of an example or some that go through a large layer, or few terms, as in the gradient of its weights
+then, see ``few_rows``.
 """
 
 from __future__ import annotations

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import threading
-from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QObject, Signal
 
+from runtime import extras
 from runtime.engine.session.engines import NAMES, EngineChoice
 
 if TYPE_CHECKING:
@@ -75,4 +75,4 @@ class Engines(QObject):
 
 def why_missing(name: str) -> str:
     """What to install for an engine; empty if that is there."""
-    return "" if name == "numpy" or find_spec(name) else f'pip install "gradwire[{name}]"'
+    return "" if name == "numpy" or extras.installed(name) else extras.command(name)

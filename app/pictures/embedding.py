@@ -5,11 +5,11 @@ from __future__ import annotations
 import base64
 from collections import defaultdict
 from functools import cache
-from importlib.util import find_spec
 from io import BytesIO
 from typing import TYPE_CHECKING
 
 from app.services import typeface
+from runtime import extras
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -24,7 +24,7 @@ FAMILIES = ", ".join(f"'{family}'" for family in typeface.FAMILIES) + ", sans-se
 
 def can_embed() -> bool:
     """Whether the typeface is carried, and what cuts it down is installed."""
-    return typeface.is_carried() and find_spec("fontTools") is not None
+    return typeface.is_carried() and extras.installed("fontTools")
 
 
 def font_faces(labels: Iterable[Label]) -> str:

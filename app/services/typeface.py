@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import importlib
 from functools import cache
-from importlib.util import find_spec
 from pathlib import Path
 from threading import Thread
 
@@ -16,6 +15,7 @@ from PySide6.QtCore import QByteArray
 from PySide6.QtGui import QFontDatabase, QGuiApplication
 
 from blocks.classes.dataclass import dataclass
+from runtime import extras
 from runtime.diagram.files import stored
 
 PACKAGE = "pymupdf-fonts"
@@ -36,7 +36,8 @@ class Face:
 
     def content(self) -> bytes:
         """The font file. It is unpacked while its module is imported, once for many starts."""
-        packed = Path(_folder() or "") / f"{self.module}.py"
+        package = extras.place("pymupdf_fonts") or Path()
+        packed = package.parent / f"{self.module}.py"
         name = _key(packed)
         content = stored.load(name) if name else None
         if content is None:
@@ -53,13 +54,6 @@ def _key(packed: Path) -> str:
     except OSError:
         return ""  # of another packaging
     return stored.key(["font", str(packed), str(found.st_size), str(found.st_mtime_ns)])
-
-
-def _folder() -> str | None:
-    """The folder of the package with the fonts; None where it is missing or has none."""
-    found = find_spec("pymupdf_fonts")
-    folders = found.submodule_search_locations if found is not None else None
-    return next(iter(folders), None) if folders else None
 
 
 FACES = (
@@ -91,7 +85,7 @@ def families() -> tuple[str, ...]:
 
 def is_carried() -> bool:
     """Whether the package with the fonts is installed."""
-    return find_spec("pymupdf_fonts") is not None
+    return extras.installed("pymupdf_fonts")
 
 
 def _contents() -> list[bytes]:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import ctypes
-import importlib.util
 import os
 import platform
 import socket
 import sys
 from collections.abc import Mapping
 from pathlib import Path
+
+from runtime import extras
 
 UNSEEN = frozenset({"offscreen", "minimal", "minimalegl"})
 """Qt platforms that show nothing to anybody."""
@@ -31,10 +32,11 @@ def why_no_window(*, unseen: bool = False) -> str | None:
     ``unseen`` also accepts a platform without a screen that was asked for by name in
     ``QT_QPA_PLATFORM``.
     """
-    qt = importlib.util.find_spec("PySide6")
-    if qt is None or qt.origin is None:
-        return 'The editor needs PySide6, which is not installed (pip install "gradwire[app]").'
-    libraries = Path(qt.origin).parent / "Qt"
+    qt = extras.place("PySide6")
+    if qt is None:
+        how = extras.command("PySide6")
+        return f"The editor needs PySide6, which is not installed ({how})."
+    libraries = qt.parent / "Qt"
     chosen = os.environ.get("QT_QPA_PLATFORM", "").partition(":")[0].partition(";")[0]
     if chosen in UNSEEN and not unseen:
         return f"QT_QPA_PLATFORM={chosen} shows no window."

@@ -10,6 +10,7 @@ from typing import Annotated, TypeAlias
 
 import typer
 
+from runtime import extras
 from runtime.cli.output import FAILED, UsageError, print_problems, say
 from runtime.engine.engine import LostProcessError
 from runtime.publish.problems import Problem
@@ -18,6 +19,8 @@ from runtime.training.saving.shared_runs import FollowingRun, LeadingRun
 
 MOST = 100_000
 """Processes that may train together."""
+
+_SEVERAL = "Training in several processes"
 
 Processes: TypeAlias = Annotated[
     int,
@@ -65,6 +68,7 @@ def run_of(processes: int) -> type[TrainingRun]:
     """How this process trains: alone, as the one of several that writes, or as another."""
     if processes == 1:
         return TrainingRun
+    extras.require("jax", _SEVERAL)
     from runtime.engine.jax.processes import leads
 
     return LeadingRun if leads() else FollowingRun
@@ -88,6 +92,7 @@ def joined(
         raise UsageError(
             "Only the engine jax computes in several processes.", next_step="Add --engine jax."
         )
+    extras.require("jax", _SEVERAL)
     from runtime.engine.jax.processes import join, leads
 
     with _own_output():

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import importlib
-import importlib.util
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -12,6 +11,7 @@ import typer
 
 from blocks.errors import Location, RunError
 from blocks.nearest import did_you_mean
+from runtime import extras
 from runtime.cli.arguments import DiagramFile
 from runtime.cli.output import UsageError, print_problems, problems_code
 from runtime.cli.sessions import has_errors, open_session
@@ -145,7 +145,7 @@ def _missing_fonts(output: Path) -> Iterator[Problem]:
         what = "No fonts can be embedded, so text is drawn as shapes: the typeface is missing."
     else:
         return
-    step = 'Reinstall it: pip install --force-reinstall "gradwire[app]".'
+    step = f"Install it: {extras.command('fontTools')}."
     warning = Diagnostic(
         "warning",
         Location(),
@@ -158,11 +158,7 @@ def _missing_fonts(output: Path) -> Iterator[Problem]:
 
 def drawing(module: str) -> Any:
     """A module of the editor's pictures. Raises RunError if Qt is missing."""
-    if importlib.util.find_spec("PySide6") is None:
-        raise RunError(
-            "Drawing needs PySide6, which is not installed.",
-            next_step='Install it: pip install "gradwire[app]". No screen is needed.',
-        )
+    extras.require("PySide6", "Drawing", note="No screen is needed.")
     try:
         # By name: the runtime does not import the floor above it.
         return importlib.import_module(f"app.pictures.{module}")

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from numpy.typing import NDArray
 
-from blocks.errors import RunError
+from runtime import extras
 from runtime.engine.plan import threads
 from runtime.engine.plan.looping import PlannedLoop, PlannedMemory
 from runtime.engine.plan.passes import DEFAULT
@@ -115,11 +115,7 @@ class _LimitedPlan(Plan):
 @cache
 def _products() -> ThreadpoolController:
     """What sets the threads of NumPy's matrix products; finding them takes milliseconds."""
-    try:
-        from threadpoolctl import ThreadpoolController
-    except ImportError:
-        raise RunError(
-            "A number of threads was given, but threadpoolctl is not installed.",
-            next_step='Install it: pip install "gradwire[fast]".',
-        ) from None
+    extras.require("threadpoolctl", "A given number of threads")
+    from threadpoolctl import ThreadpoolController
+
     return ThreadpoolController()

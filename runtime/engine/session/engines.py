@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from importlib.util import find_spec
 from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
 
 from blocks.errors import Location, RunError
 from blocks.nearest import did_you_mean
+from runtime import extras
 from runtime.diagram.checks.diagnostics import Diagnostic
 from runtime.engine.plan.numpy_engine import MOST_THREADS, NumpyEngine
 from runtime.engine.plan.passes import select_passes
@@ -70,11 +70,7 @@ def open_engine(
         _refuse("The NumPy engine", device=device, divide_weights=divide_weights)
         return NumpyEngine(select_passes(fast), threads)
     _refuse("The JAX engine", fast=fast)
-    if find_spec("jax") is None:
-        raise RunError(
-            "The JAX engine was asked for, but JAX is not installed.",
-            next_step='Install it: pip install "gradwire[jax]".',
-        )
+    extras.require("jax", "The JAX engine")
     from runtime.engine.jax.jax_engine import JaxEngine
 
     return JaxEngine(device, threads, divide_weights=bool(divide_weights))

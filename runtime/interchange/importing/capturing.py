@@ -6,6 +6,7 @@ import sys
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
+from runtime import extras
 from runtime.interchange.importing.options import ImportOptions
 
 if TYPE_CHECKING:
@@ -41,6 +42,7 @@ def capture(
         from runtime.interchange.importing.torch.capture.capturing import capture_torch
 
         return capture_torch(model, args, kwargs, options, check=check, optimizer=optimizer)
+    extras.require("jax", "Capturing a function that uses no PyTorch")
     from runtime.interchange.importing.jax.capturing import capture_jax
 
     return capture_jax(model, *args, options=options, check=check, **kwargs)

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from importlib import import_module
-from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from blocks.classes.dataclass import dataclass
 from blocks.errors import FileError
+from runtime import extras
 from runtime.diagram.files.storage import system_errors
 
 if TYPE_CHECKING:
@@ -37,7 +37,7 @@ class Format:
     recognise: str
     read: str
     needs: tuple[str, ...] = ()
-    """Packages of the extra ``interchange`` that it is read with."""
+    """Optional packages that it is read with."""
 
     def is_in(self, head: bytes, path: Path) -> bool:
         """Whether a file or folder has this format."""
@@ -45,21 +45,10 @@ class Format:
 
     def imported(self, path: Path, options: ImportOptions) -> Imported:
         """Import a file; raises GradwireError."""
-        if not all(map(_is_installed, self.needs)):
-            raise FileError(
-                f"{self.title} files are read with {' and '.join(self.needs)}, which is missing.",
-                path=str(path),
-                next_step='Install it: pip install "gradwire[interchange]".',
-            )
+        for package in self.needs:
+            extras.require(package, f"Reading {self.title} files", FileError, path=str(path))
         found: Imported = _named(self.read)(path, options)
         return found
-
-
-def _is_installed(package: str) -> bool:
-    try:
-        return find_spec(package) is not None
-    except ModuleNotFoundError:  # of the package around it
-        return False
 
 
 def _named(name: str) -> Callable[..., Any]:
@@ -69,7 +58,13 @@ def _named(name: str) -> Callable[..., Any]:
 
 
 FORMATS: tuple[Format, ...] = (
-    Format("ONNX", (".onnx",), "onnx.recognition:is_onnx", "onnx.importing:import_onnx", ("onnx",)),
+    Format(
+        "ONNX",
+        (".onnx",),
+        "onnx.recognition:is_onnx",
+        "onnx.importing:import_onnx",
+        ("google.protobuf", "onnx"),
+    ),
     Format("PyTorch", (".pt2",), "torch.recognition:is_pt2", "torch.program:import_pt2"),
     Format(
         "Keras", (".keras",), "keras.recognition:is_keras", "keras.importer:import_keras", ("h5py",)

@@ -15,6 +15,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from blocks.errors import RunError
+from runtime import extras
 from runtime.training.studies.task import Trained, train
 from runtime.version import __version__
 
@@ -44,10 +45,11 @@ def on_cluster(
     Raises RunError if Dask is not installed, if the scheduler does not answer, has no worker or is
     lost, and if its workers have another version of this package.
     """
-    with _client(scheduler, patience) as client:
-        _require_workers(client, scheduler, patience)
-        from distributed import Future, as_completed
+    extras.require("distributed", "Training on a cluster", note="Its workers need it too.")
+    from distributed import Client, Future, as_completed
 
+    with _connected(Client, scheduler, patience) as client:
+        _require_workers(client, scheduler, patience)
         # A task of its own, which is made again should the worker that has its result be lost.
         common = client.submit(_same, work, pure=False)
         waiting, running = deque(enumerate(tasks)), dict[Future, int]()
@@ -78,17 +80,10 @@ def _same(work: Work) -> Work:
     return work
 
 
-def _client(scheduler: str, patience: float) -> Client:
-    try:
-        from distributed import Client
-    except ImportError:
-        raise RunError(
-            "Dask is not installed, so nothing can be trained on a cluster.",
-            next_step='pip install "gradwire[cluster]", here and where its workers run.',
-        ) from None
+def _connected(kind: type[Client], scheduler: str, patience: float) -> Client:
     try:
         _require_answer(scheduler, patience)
-        return Client(scheduler, timeout=patience, set_as_default=False)
+        return kind(scheduler, timeout=patience, set_as_default=False)
     except (OSError, ValueError) as error:
         raise RunError(
             f"No scheduler of Dask answers at {scheduler!r}.",

@@ -85,7 +85,7 @@ def test_a_session_is_kept_where_its_engine_is_unfit(settings, monkeypatch):
 
 
 def test_numpy_takes_over_from_an_engine_that_can_not_be_opened(window, qtbot, monkeypatch):
-    monkeypatch.setattr(opening, "find_spec", lambda name: None)
+    monkeypatch.setattr("runtime.extras.find_spec", lambda name: None)
     show(window, qtbot, model())
     window.actions_by_name["engine_jax"].setEnabled(True)
     window.actions_by_name["engine_jax"].trigger()
@@ -116,7 +116,7 @@ def test_an_unknown_engine_in_the_settings_is_numpy(settings):
 
 
 def test_a_missing_engine_says_what_to_install(monkeypatch, window):
-    monkeypatch.setattr(choosing, "find_spec", lambda name: None)
+    monkeypatch.setattr("runtime.extras.find_spec", lambda name: None)
     assert why_missing("numpy") == "" and why_missing("jax") == 'pip install "gradwire[jax]"'
     window._states._close_missing("jax")
     action = window.actions_by_name["engine_jax"]

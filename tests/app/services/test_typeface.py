@@ -19,7 +19,7 @@ from runtime.flow.badges import Mark
 @pytest.fixture
 def missing(monkeypatch):
     """The package with the fonts is not installed."""
-    monkeypatch.setattr(typeface, "find_spec", lambda name: None)
+    monkeypatch.setattr("runtime.extras.find_spec", lambda name: None)
     typeface.install.cache_clear()
     yield
     typeface.install.cache_clear()

@@ -103,7 +103,10 @@ def test_it_opens_a_file_runs_it_and_ends_with_the_code_of_the_window(tmp_path):
 
 
 def test_without_its_typeface_it_starts_and_says_what_to_install(tmp_path):
-    without = "from app.services import typeface; typeface.find_spec = lambda name: None\n"
+    without = (
+        "from runtime import extras; find = extras.find_spec\n"
+        "extras.find_spec = lambda name: None if name == 'pymupdf_fonts' else find(name)\n"
+    )
     environment = {"QT_QPA_PLATFORM": "offscreen", "XDG_STATE_HOME": str(tmp_path)}
     ended = start(without + SHORT_LIFE, str(examples()[0].path), str(tmp_path), **environment)
     (problem,) = json.loads(ended.stdout)["problems"]
@@ -121,7 +124,7 @@ def test_without_a_display_it_points_to_the_headless_command(monkeypatch):
 
 
 def test_without_qt_it_says_what_to_install(monkeypatch):
-    monkeypatch.setattr("runtime.cli.display.importlib.util.find_spec", lambda name: None)
+    monkeypatch.setattr("runtime.extras.find_spec", lambda name: None)
     with pytest.raises(RunError, match=r"gradwire\[app\]"):
         run(None)
 

@@ -137,7 +137,7 @@ def test_without_a_display_the_editor_points_to_run(gradwire, monkeypatch, seed)
 
 
 def test_without_qt_the_editor_says_how_to_install_it(gradwire, monkeypatch):
-    monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
+    monkeypatch.setattr("runtime.extras.find_spec", lambda name: None)
     done = gradwire()
     assert done.code == 3 and 'pip install "gradwire[app]"' in done.err
 

@@ -41,7 +41,7 @@ def test_another_platform_asked_for_by_name_is_trusted(monkeypatch):
 
 
 def test_without_pyside(monkeypatch):
-    monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
+    monkeypatch.setattr("runtime.extras.find_spec", lambda name: None)
     assert 'pip install "gradwire[app]"' in (why_no_window() or "")
 
 

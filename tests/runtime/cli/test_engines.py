@@ -90,7 +90,7 @@ def test_trainings_of_a_study_use_the_engine(gradwire, regression, monkeypatch):
 def test_an_engine_that_can_not_be_opened_is_an_error(
     gradwire, regression, tmp_path, monkeypatch, command
 ):
-    monkeypatch.setattr(opening, "find_spec", lambda name: None)
+    monkeypatch.setattr("runtime.extras.find_spec", lambda name: None)
     more = {"train": ("--out", tmp_path / "out"), "study": ("--vary", "lr=0.1")}.get(command, ())
     done = gradwire(command, regression, *more, "--engine", "jax")
     assert done.code == 3 and done.out == ""

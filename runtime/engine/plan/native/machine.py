@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from runtime import extras
 from runtime.diagram.files import stored
 from runtime.version import __version__
 
@@ -35,13 +36,24 @@ LIBRARY = {
 @cache
 def installed() -> bool:
     """Whether a usable version of llvmlite is installed; does not load LLVM."""
-    try:
-        import llvmlite
+    if not extras.installed("llvmlite"):
+        return False
+    import llvmlite
 
+    try:
         found = llvmlite.__version__.split(".")
         return (int(found[0]), int(found[1])) >= _OLDEST
-    except (ImportError, ValueError, IndexError):
+    except (ValueError, IndexError):
         return False
+
+
+@cache
+def _llvmlite() -> Any:
+    """The package, with LLVM. Raises RunError if it is not installed."""
+    extras.require("llvmlite", "Machine code")
+    import llvmlite.binding
+
+    return llvmlite
 
 
 class _Host(NamedTuple):
@@ -57,8 +69,7 @@ class _Host(NamedTuple):
 
 @cache
 def _host() -> _Host:
-    import llvmlite.binding as llvm
-
+    llvm = _llvmlite().binding
     llvm.initialize_native_target()
     llvm.initialize_native_asmprinter()
     features = llvm.get_host_cpu_features()
@@ -113,11 +124,9 @@ def function(text: str, name: str, is_vector: bool = False) -> tuple[Callable[..
 
 
 def _function(text: str, name: str, is_vector: bool) -> tuple[Callable[..., None], Any]:
-    import llvmlite.binding as llvm
-
     from runtime.engine.plan.native.functions import avx512
 
-    target = target_machine(2)
+    llvm, target = _llvmlite().binding, target_machine(2)
     text, added = avx512.announced(text), avx512.libraries(text)
     key = stored.key([text, *added, name, str(is_vector), *_versions(), *map(str, _host())])
     code = stored.load(key)
@@ -146,8 +155,7 @@ def _owning(prototype: Any, engine: Any, name: str) -> Any:
 @cache
 def _versions() -> tuple[str, ...]:
     """What else the code depends on."""
-    import llvmlite
-
+    llvmlite = _llvmlite()
     return __version__, str(llvmlite.__version__), str(llvmlite.binding.llvm_version_info)
 
 
@@ -155,8 +163,7 @@ def optimise(module: Any, target: Any, added: Sequence[str]) -> None:
     """Vectorise its loops, and then put the code of these modules where their functions are
     called.
     """
-    import llvmlite.binding as llvm
-
+    llvm = _llvmlite().binding
     tuning = llvm.create_pipeline_tuning_options(speed_level=2)
     tuning.loop_vectorization = True
     tuning.slp_vectorization = False
@@ -176,8 +183,7 @@ def straight_function(text: str, name: str) -> tuple[Callable[..., None], Any]:
     It is not optimised: for thousands of operations that takes ten times as long as compiling, and
     they run no faster. The text may call the functions of ``LIBRARY``, as ``@library.exp``.
     """
-    import llvmlite.binding as llvm
-
+    llvm = _llvmlite().binding
     with _compiling:
         _add_library()
         engine = llvm.create_mcjit_compiler(llvm.parse_assembly(text), target_machine(0))
@@ -187,8 +193,7 @@ def straight_function(text: str, name: str) -> tuple[Callable[..., None], Any]:
 
 def target_machine(level: int) -> Any:
     """A new target machine, as the engine that compiles for it also frees it."""
-    import llvmlite.binding as llvm
-
+    llvm = _llvmlite().binding
     host = _host()
     triple = llvm.Target.from_default_triple()
     return triple.create_target_machine(cpu=host.name, features=host.features, opt=level)
@@ -196,8 +201,7 @@ def target_machine(level: int) -> Any:
 
 @cache
 def _add_library() -> None:
-    import llvmlite.binding as llvm
-
+    llvm = _llvmlite().binding
     for name in LIBRARY:
         llvm.add_symbol(f"library.{name}", library(name))
 

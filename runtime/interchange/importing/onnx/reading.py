@@ -17,7 +17,7 @@ MAX_BYTES = 2 << 30
 
 
 def read_model(path: Path) -> ModelProto:
-    """The model in a file. Raises FileError where there is none, or onnx is not installed."""
+    """The model in a file. Raises FileError where there is none."""
     with system_errors(path, "read"):
         if path.stat().st_size > MAX_BYTES:
             raise FileError("The file is too large.", path=str(path), expected="at most 2 GiB")
@@ -28,14 +28,9 @@ def read_model(path: Path) -> ModelProto:
 
 def parsed(data: bytes) -> ModelProto:
     """The model in bytes that are harmless. Raises FileError where there is none."""
-    try:
-        from google.protobuf.message import DecodeError
-        from onnx import ModelProto
-    except ImportError as error:
-        raise FileError(
-            "ONNX models are read by the package onnx, which is not installed.",
-            next_step='Install it: pip install "gradwire[interchange]".',
-        ) from error
+    from google.protobuf.message import DecodeError
+    from onnx import ModelProto
+
     model = ModelProto()
     try:
         model.ParseFromString(data)

@@ -142,14 +142,9 @@ def _inner_messages() -> Mapping[str, Mapping[int, str]]:
 
 @lru_cache
 def _classes() -> Mapping[str, Any]:
-    """The classes of all messages. Raises FileError where protobuf is not installed."""
-    try:
-        from google.protobuf import descriptor_pb2, descriptor_pool, message_factory
-    except ImportError as error:
-        raise FileError(
-            "Reading TensorFlow's files needs the package protobuf.",
-            next_step='Install it with pip install "gradwire[interchange]".',
-        ) from error
+    """The classes of all messages."""
+    from google.protobuf import descriptor_pb2, descriptor_pool, message_factory
+
     file = descriptor_pb2.FileDescriptorProto(
         name="gradwire_tensorflow.proto", package=_PACKAGE, syntax="proto3"
     )

@@ -104,10 +104,7 @@ def test_a_folder_that_is_missing_is_named(gradwire, seed, tmp_path):
 
 
 def test_without_pyside_the_message_says_what_to_install(gradwire, seed, tmp_path, monkeypatch):
-    find = importlib.util.find_spec
-    monkeypatch.setattr(
-        importlib.util, "find_spec", lambda name, *a: None if name == "PySide6" else find(name, *a)
-    )
+    monkeypatch.setattr("runtime.extras.find_spec", lambda name: None)
     done = gradwire("picture", seed, "-o", tmp_path / "out.svg")
     assert done.code == 3
     assert 'pip install "gradwire[app]"' in done.err

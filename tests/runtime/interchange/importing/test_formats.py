@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-import dataclasses
 import json
+from operator import attrgetter
 from pathlib import Path
 
 import pytest
 
 from blocks.errors import FileError
+from runtime import extras
 from runtime.interchange.importing import formats
 from runtime.interchange.importing.formats import FORMATS, MAX_BYTES, format_of, is_model
 from runtime.interchange.importing.options import DEFAULTS
 
 ROOT = Path(__file__).parents[4]
 SEED = ROOT / "assets/models/mxnet_seed.json"
+TITLE = attrgetter("title")
 
 
 def test_a_format_is_recognised_whatever_the_file_is_called(tmp_path: Path):
@@ -55,13 +57,18 @@ def test_a_file_that_is_too_large_is_not_read(tmp_path: Path):
         format_of(path)
 
 
-def test_a_missing_package_is_named_with_what_installs_it():
-    needy = dataclasses.replace(FORMATS[0], needs=("nowhere_to_be_found",))
-    with pytest.raises(FileError, match=r"nowhere_to_be_found[\s\S]*gradwire\[interchange\]"):
-        needy.imported(SEED, DEFAULTS)
+@pytest.mark.parametrize("known", [known for known in FORMATS if known.needs], ids=TITLE)
+def test_a_missing_package_is_named_with_what_installs_it(
+    known: formats.Format, monkeypatch: pytest.MonkeyPatch
+):
+    missing = known.needs[-1]
+    find = extras.find_spec
+    monkeypatch.setattr(extras, "find_spec", lambda name: None if name == missing else find(name))
+    with pytest.raises(FileError, match=rf"{missing}[\s\S]*gradwire\[interchange\]"):
+        known.imported(SEED, DEFAULTS)
 
 
-@pytest.mark.parametrize("known", FORMATS, ids=lambda known: known.title)
+@pytest.mark.parametrize("known", FORMATS, ids=TITLE)
 def test_the_functions_of_a_format_are_there(known: formats.Format):
     assert callable(formats._named(known.recognise)) and callable(formats._named(known.read))
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import builtins
 import os
 import signal
 import socket
@@ -113,13 +112,6 @@ def test_workers_with_another_version_are_refused(scheduler, monkeypatch):
 
 
 def test_without_dask_the_extra_is_named(monkeypatch):
-    original = builtins.__import__
-
-    def without(name, *more, **given):
-        if name.partition(".")[0] == "distributed":
-            raise ImportError(name)
-        return original(name, *more, **given)
-
-    monkeypatch.setattr(builtins, "__import__", without)
+    monkeypatch.setattr("runtime.extras.find_spec", lambda name: None)
     with pytest.raises(RunError, match=r"gradwire\[cluster\]"):
         list(on_cluster(Work.on(line()), [SHORT], "tcp://127.0.0.1:1"))

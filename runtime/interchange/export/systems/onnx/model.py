@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from blocks.library.views import ViewBlock
+from runtime import extras
 from runtime.interchange.export import module
 from runtime.interchange.export.graph import Graph
 from runtime.interchange.export.naming import Naming, Sources
@@ -77,15 +77,11 @@ def onnx_model(content: Content) -> bytes:
 
 def _package() -> Any:
     """The onnx package, which is an extra."""
-    try:
-        import_module("onnx.helper")
-        import_module("onnx.numpy_helper")
-        return import_module("onnx")
-    except ImportError as error:
-        raise ExportError(
-            "To write ONNX the package onnx is needed.",
-            next_step='Install it: pip install "gradwire[interchange]"',
-        ) from error
+    extras.require("onnx", "Writing ONNX", ExportError)
+    import onnx.helper
+    import onnx.numpy_helper
+
+    return onnx
 
 
 def _ends(content: Content) -> Iterable[Any]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 
 from blocks.errors import RunError
+from runtime import extras
 from runtime.engine.plan import native
 from runtime.engine.plan.passes.late import DEFAULT, FAST, Pass
 
@@ -20,8 +21,8 @@ def select_passes(fast: bool | None = None) -> tuple[Pass, ...]:
     if fast and not native.installed():
         raise RunError(
             "Machine code was requested, but no compiler is installed.",
-            next_step='Install llvmlite: pip install "gradwire[fast]".',
+            next_step=f"Install llvmlite: {extras.command('llvmlite')}.",
         )
     if fast is None:
         fast = os.environ.get("GRADWIRE_FAST", "1") != "0"
-    return FAST if fast else DEFAULT
+    return FAST if fast and extras.installed("llvmlite") else DEFAULT

@@ -11,6 +11,7 @@ from importlib import import_module
 from importlib.util import resolve_name
 from typing import TYPE_CHECKING, TypeAlias
 
+from runtime.engine.plan import native
 from runtime.engine.plan.tasks import PlainTask
 
 if TYPE_CHECKING:
@@ -41,14 +42,26 @@ class LatePass:
 
     def __call__(self, tasks: list[Task], kept: Collection[Value]) -> list[Task]:
         """The tasks that the pass returns."""
+        if not self.may_replace(tasks):
+            return tasks
         if self._imported is None:
-            if len(tasks) < FEW and not self.sign(tasks):
-                return tasks
             self._imported = getattr(import_module(self.__module__), self.__name__)
         return self._imported(tasks, kept)
 
+    def may_replace(self, tasks: list[Task]) -> bool:
+        """Whether the pass needs to look at the tasks."""
+        return self._imported is not None or len(tasks) >= FEW or self.sign(tasks)
+
     def __repr__(self) -> str:
         return f"<pass {self.__name__}>"
+
+
+class NativePass(LatePass):
+    """A pass that makes machine code: without a compiler it leaves all tasks alone."""
+
+    def may_replace(self, tasks: list[Task]) -> bool:
+        """Whether the pass needs to look at the tasks, and may."""
+        return super().may_replace(tasks) and native.installed()
 
 
 def computing(*primitives: str, times: int = 1) -> Sign:
@@ -102,32 +115,32 @@ _embedded = computing("embed")
 
 lookups = LatePass("lookups", "lookups", _rows_added)
 native_lookups = LatePass("lookups", "native_lookups", _sparse)
-native_convolutions = LatePass("windows.native_convolutions", "native_convolutions", _of_images)
+native_convolutions = NativePass("windows.native_convolutions", "native_convolutions", _of_images)
 convolutions = LatePass("windows.convolutions", "convolutions", _of_images)
-poolings = LatePass("windows.poolings", "poolings", computing("windows", "fold"))
+poolings = NativePass("windows.poolings", "poolings", computing("windows", "fold"))
 joins = LatePass("joins", "joins", computing("concat"))
 product_sums = LatePass("products.product_sums", "product_sums", computing("matmul", times=3))
-margins = LatePass("margins", "margins", _embedded)
+margins = NativePass("margins", "margins", _embedded)
 parts = LatePass("parts", "parts", _embedded)
 sums = LatePass("sums", "sums", computing("add", times=7))
-rowwise = LatePass("elementwise.rowwise", "rowwise", _along_axes)
-columnwise = LatePass("elementwise.columnwise", "columnwise", _along_axes)
-components = LatePass("elementwise.components", "components", _large)
-softmaxes = LatePass("softmaxes", "softmaxes", _softmax)
+rowwise = NativePass("elementwise.rowwise", "rowwise", _along_axes)
+columnwise = NativePass("elementwise.columnwise", "columnwise", _along_axes)
+components = NativePass("elementwise.components", "components", _large)
+softmaxes = NativePass("softmaxes", "softmaxes", _softmax)
 groups = LatePass("elementwise.groups", "groups", _many)
 groups_of_few = LatePass("elementwise.groups", "groups_of_few", _many)
-native_scalars = LatePass("scalar.native_scalars", "native_scalars", _scalars)
+native_scalars = NativePass("scalar.native_scalars", "native_scalars", _scalars)
 scalars = LatePass("scalar.scalars", "scalars", _scalars)
-short = LatePass("elementwise.short", "short", _too_many)
-fused = LatePass("elementwise.fused", "fused", _large)
+short = NativePass("elementwise.short", "short", _too_many)
+fused = NativePass("elementwise.fused", "fused", _large)
 tiles = LatePass("elementwise.tiles", "tiles", _large)
-native_products = LatePass("products.native_products", "native_products", computing("matmul"))
-running_sums = LatePass("running_sums", "running_sums", computing("cumulative_sum"))
-small_folds = LatePass("small.small_folds", "small_folds", _next_to_machine_code)
-small_copies = LatePass("small.small_copies", "small_copies", _next_to_machine_code)
-solutions = LatePass("small.solutions", "solutions", _of_matrices)
-layers = LatePass("products.layers", "layers", computing("matmul"))
-small_products = LatePass(
+native_products = NativePass("products.native_products", "native_products", computing("matmul"))
+running_sums = NativePass("running_sums", "running_sums", computing("cumulative_sum"))
+small_folds = NativePass("small.small_folds", "small_folds", _next_to_machine_code)
+small_copies = NativePass("small.small_copies", "small_copies", _next_to_machine_code)
+solutions = NativePass("small.solutions", "solutions", _of_matrices)
+layers = NativePass("products.layers", "layers", computing("matmul"))
+small_products = NativePass(
     "products.small_products", "small_products", computing("matmul", times=32)
 )
 merges = LatePass("merges", "merges", computing("permute_dims"))

@@ -18,7 +18,6 @@ from numpy.typing import NDArray
 
 from runtime.calculus.dtypes import FLOATS, NUMPY
 from runtime.calculus.primitives.shape import EMBED, SLICE
-from runtime.engine.plan import native
 from runtime.engine.plan.allocation import allocate
 from runtime.engine.plan.copies.small import small_copy
 from runtime.engine.plan.memory import Room
@@ -46,10 +45,10 @@ def margins(tasks: list[Task], kept: Collection[Value]) -> list[Task]:
     """Replace embedded slices of which sums consist, if they are most of the sum, and arrays that
     are padded for the sake of their neighbours.
 
-    Does nothing without a compiler, which makes one loop of what reads them.
+    A compiler makes one loop of what reads them.
     """
     embeds = {t.value: t for t in tasks if isinstance(t, PlainTask) and _fits(t)}
-    if not embeds or not native.installed():
+    if not embeds:
         return tasks
     terms = {x for some, _ in find_chains(tasks, kept).values() for x in some}
     terms |= _neighbourhoods(tasks, embeds)

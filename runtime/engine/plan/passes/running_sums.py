@@ -14,7 +14,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from runtime.calculus.primitives.reduce import CUMULATIVE_SUM
-from runtime.engine.plan import native
 from runtime.engine.plan.jobs import divided
 from runtime.engine.plan.native import machine
 from runtime.engine.plan.native.running_sums import RUNNING_SUMS
@@ -38,7 +37,7 @@ EACH = 2
 
 
 def running_sums(tasks: list[Task], kept: Collection[Value]) -> list[Task]:
-    """Replace running sums of many rows, if a compiler is installed."""
+    """Replace running sums of many rows."""
     return [
         RunningSumsTask(task.value, task.inputs)
         if isinstance(task, PlainTask) and _fits(task.value)
@@ -52,7 +51,7 @@ def _fits(value: Value) -> bool:
         return False
     columns = value.shape[-1]
     large = value.size >= LARGE and columns >= COLUMNS and value.size >= ROWS * columns
-    return large and value.dtype in ("float32", "float64") and native.installed()
+    return large and value.dtype in ("float32", "float64")
 
 
 class RunningSumsTask(PlainTask):

@@ -17,7 +17,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from runtime.calculus.primitives.reduce import LOG_SOFTMAX, SOFTMAX
-from runtime.engine.plan import native
 from runtime.engine.plan.copies.transposed import copying
 from runtime.engine.plan.jobs import Call, Job, cuts
 from runtime.engine.plan.native import Operand, Operation, Recipe, address, compiled
@@ -70,9 +69,9 @@ _DIFFERENCES = Recipe(
 
 
 def softmaxes(tasks: list[Task], kept: Collection[Value]) -> list[Task]:
-    """Replace large softmaxes by machine code, if a compiler is installed."""
+    """Replace large softmaxes by machine code."""
     chosen = [task for task in tasks if isinstance(task, PlainTask) and _fits(task)]
-    if not chosen or not native.installed():
+    if not chosen:
         return tasks
     replaced: dict[Task, Task] = {task: SoftmaxTask(task) for task in chosen}
     return [replaced.get(task, task) for task in tasks]

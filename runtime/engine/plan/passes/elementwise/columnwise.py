@@ -18,7 +18,6 @@ from numpy.lib.stride_tricks import as_strided
 from numpy.typing import NDArray
 
 from runtime.calculus.primitives.reduce import LOG_SOFTMAX, LOGSUMEXP, SOFTMAX
-from runtime.engine.plan import native
 from runtime.engine.plan.jobs import Job
 from runtime.engine.plan.native import address, compiles
 from runtime.engine.plan.native.rows.column_loops import column_scratch_bytes, compiled_columns
@@ -60,10 +59,10 @@ _SHIFTED = frozenset({SOFTMAX, LOG_SOFTMAX, LOGSUMEXP})
 
 def columnwise(tasks: list[Task], kept: Collection[Value]) -> list[Task]:
     """Replace every region with a reduction along such an axis, of which something follows, by one
-    task, if a compiler is installed.
+    task.
     """
     axes = _axes(tasks)
-    if not axes or not native.installed():
+    if not axes:
         return tasks
     kinds: dict[Task, Hashable] = {}
     of_value: dict[Value, Hashable] = {}

@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from runtime.engine.plan import native
 from runtime.engine.plan.copies.transposed import copying
 from runtime.engine.plan.native import compiles
 from runtime.engine.plan.native.rows.row_recipe import Place, RowRecipe
@@ -59,10 +58,8 @@ SHORTEST = 8
 
 
 def components(tasks: list[Task], kept: Collection[Value]) -> list[Task]:
-    """Replace regions with a short last axis that is summed, or along which arrays are repeated, if
-    a compiler is installed.
-    """
-    if not any(map(_needs_components, tasks)) or not native.installed():
+    """Replace regions with a short last axis that is summed, or along which arrays are repeated."""
+    if not any(map(_needs_components, tasks)):
         return tasks
     tasks = narrowed(tasks, kept)
     kinds: dict[Task, Hashable] = {}

@@ -20,7 +20,6 @@ from numpy.typing import NDArray
 
 from runtime.calculus.primitives.linear import MATMUL
 from runtime.calculus.primitives.reduce import SUM
-from runtime.engine.plan import native
 from runtime.engine.plan.jobs import Call, Job, cuts
 from runtime.engine.plan.native import (
     Kernel,
@@ -75,10 +74,8 @@ LONG = 64
 def fused(tasks: list[Task], kept: Collection[Value]) -> list[Task]:
     """Replace every region of at least ``SMALLEST`` large elementwise tasks by one, and single ones
     that are ``SLOW``.
-
-    Does nothing without a compiler.
     """
-    if all(_kind(task) is None for task in tasks) or not native.installed():
+    if all(_kind(task) is None for task in tasks):
         return tasks
     return in_regions(tasks, kept, _kind, _is_worthwhile, FusedTask, _folding, most=MOST)
 

@@ -28,7 +28,6 @@ from runtime.calculus.kernels.transposing import is_transposed
 from runtime.calculus.primitives.elementwise import EXP
 from runtime.calculus.primitives.gather import ADD_ALONG, TAKE_ALONG
 from runtime.calculus.primitives.reduce import LOG_SOFTMAX, LOGSUMEXP, SOFTMAX, SUM
-from runtime.engine.plan import native
 from runtime.engine.plan.copies.transposed import copying
 from runtime.engine.plan.jobs import Job
 from runtime.engine.plan.native import address, compiles
@@ -102,11 +101,9 @@ ROWS = 64
 
 
 def rowwise(tasks: list[Task], kept: Collection[Value]) -> list[Task]:
-    """Replace every region with a reduction along the last axes by one task, if a compiler is
-    installed.
-    """
+    """Replace every region with a reduction along the last axes by one task."""
     axes = row_axes(task for task in tasks if is_reduction(task))
-    if not _may_have_rows(tasks, axes) or not _kinds(tasks, axes) or not native.installed():
+    if not _may_have_rows(tasks, axes) or not _kinds(tasks, axes):
         return tasks
     tasks = narrowed(tasks, kept)
     fold = partial(folding, row_axes=axes)

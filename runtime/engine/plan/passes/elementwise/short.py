@@ -14,7 +14,6 @@ from functools import partial
 from math import prod
 from typing import TYPE_CHECKING
 
-from runtime.engine.plan import native
 from runtime.engine.plan.jobs import Job, Joinable
 from runtime.engine.plan.native import Operand, Recipe, compiles
 from runtime.engine.plan.passes.elementwise.fused import LARGE, FusedTask, Limits
@@ -42,11 +41,8 @@ OFTEN = 4
 
 
 def short(tasks: list[Task], kept: Collection[Value]) -> list[Task]:
-    """Replace regions of short elementwise tasks where there are many that are alike.
-
-    Does nothing without a compiler.
-    """
-    if sum(map(_counts, tasks)) < FEWEST or not native.installed():
+    """Replace regions of short elementwise tasks where there are many that are alike."""
+    if sum(map(_counts, tasks)) < FEWEST:
         return tasks
     found = in_regions(tasks, kept, _kind, _is_worthwhile, ShortTask, _no_fold, most=FEW)
     loops = [task.pattern() if isinstance(task, ShortTask) else None for task in found]

@@ -66,7 +66,7 @@ WIDE = 8
 
 
 def native_products(tasks: list[Task], kept: Collection[Value]) -> list[Task]:
-    """Replace large matrix products by machine code, if a compiler is installed."""
+    """Replace large matrix products by machine code."""
     replaced: dict[Task, Task] = {
         task: ProductTask(task)
         for task in tasks
@@ -105,7 +105,8 @@ def is_supported(dtype: str) -> bool:
 def _has_few_rows(rows: int, terms: int, columns: int) -> bool:
     """Whether the left operand has too few rows for tiles, and the right one is large."""
     least = HUGE if rows == 1 else MOST
-    return rows in FEW[is_short()] and columns >= FEWEST and terms * columns >= least
+    is_large = columns >= FEWEST and terms * columns >= least
+    return is_large and rows in FEW[is_short()]
 
 
 def _has_few_terms(rows: int, terms: int, columns: int) -> bool:

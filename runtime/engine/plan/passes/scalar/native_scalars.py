@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from runtime.engine.plan import native
 from runtime.engine.plan.native import (
     Operand,
     Operation,
@@ -23,12 +22,7 @@ if TYPE_CHECKING:
 
 
 def native_scalars(tasks: list[Task], kept: Collection[Value]) -> list[Task]:
-    """Replace every region of scalar tasks that machine code can compute.
-
-    Does nothing without a compiler.
-    """
-    if not native.installed():
-        return tasks
+    """Replace every region of scalar tasks that machine code can compute."""
     return in_scalar_regions(tasks, kept, NativeScalarTask, _fits)
 
 

@@ -10,7 +10,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from runtime.calculus.primitives.shape import CONCAT, EMBED
-from runtime.engine.plan import native
 from runtime.engine.plan.copies.small import LARGEST, copies
 from runtime.engine.plan.jobs import Joinable
 from runtime.engine.plan.tasks import Arrays, PlainTask, Step, Task
@@ -22,11 +21,7 @@ Array = NDArray[Any]
 
 
 def small_copies(tasks: list[Task], kept: Collection[Value]) -> list[Task]:
-    """Replace what copies small arrays by tasks that may be machine code, if a compiler is
-    installed.
-    """
-    if not native.installed():
-        return tasks
+    """Replace what copies small arrays by tasks that may be machine code."""
     return [SmallCopyTask(task.value, task.inputs) if _fits(task) else task for task in tasks]
 
 

@@ -15,7 +15,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from runtime.calculus.primitives.reduce import MAX, MIN, SUM
-from runtime.engine.plan import native
 from runtime.engine.plan.copies.small import CALLS, LARGEST, merged, places
 from runtime.engine.plan.jobs import Call, Job, Joinable, cuts
 from runtime.engine.plan.native import machine
@@ -38,9 +37,7 @@ LONGEST = 1 << 12
 
 
 def small_folds(tasks: list[Task], kept: Collection[Value]) -> list[Task]:
-    """Replace sums and extremes by tasks that may be machine code, if a compiler is installed."""
-    if not native.installed():
-        return tasks
+    """Replace sums and extremes by tasks that may be machine code."""
     return [FoldTask(task.value, task.inputs) if _fits(task) else task for task in tasks]
 
 

@@ -25,7 +25,6 @@ from runtime.calculus.primitives.matrices import (
     refused,
 )
 from runtime.calculus.primitives.shape import PERMUTE
-from runtime.engine.plan import native
 from runtime.engine.plan.passes.small.factors import (
     Factors,
     determinant_signs,
@@ -47,9 +46,9 @@ _OTHERS = (LOG_DETERMINANT, DETERMINANT, DETERMINANT_SIGN)
 
 
 def solutions(tasks: list[Task], kept: Collection[Value]) -> list[Task]:
-    """Replace what is computed of small matrices, if a compiler is installed."""
+    """Replace what is computed of small matrices."""
     ours = {task: task for task in tasks if isinstance(task, PlainTask) and _fits(task)}
-    if not ours or not native.installed():
+    if not ours:
         return tasks
     turned = {t.values[0]: t.inputs[0] for t in tasks if t.values and _is_transpose(t)}
     factors: dict[Value, Factors] = defaultdict(Factors)

@@ -19,7 +19,6 @@ from numpy.typing import NDArray
 
 from runtime.calculus.dtypes import FLOATS
 from runtime.calculus.primitives.convolution import CONV2D, CONV2D_W, CONV2D_X, Geometry
-from runtime.engine.plan import native
 from runtime.engine.plan.copies.images import copying, interleaving
 from runtime.engine.plan.graph import Graph
 from runtime.engine.plan.jobs import divided
@@ -56,9 +55,7 @@ AT_ONCE = 1 << 19
 
 
 def native_convolutions(tasks: list[Task], kept: Collection[Value]) -> list[Task]:
-    """Replace large convolutions by machine code, if a compiler is installed."""
-    if not native.installed():
-        return tasks
+    """Replace large convolutions by machine code."""
     chosen = [task for task in tasks if isinstance(task, PlainTask) and _fits(task.value)]
     if not chosen:
         return tasks

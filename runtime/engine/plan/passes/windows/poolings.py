@@ -18,7 +18,6 @@ from numpy.typing import NDArray
 
 from runtime.calculus.primitives.convolution import FOLD, WINDOWS, Geometry
 from runtime.calculus.primitives.reduce import MAX, SUM
-from runtime.engine.plan import native
 from runtime.engine.plan.copies.images import are_planes, on_planes
 from runtime.engine.plan.graph import Graph
 from runtime.engine.plan.native.machine import frame, vector
@@ -52,8 +51,8 @@ MOST = 25
 
 
 def poolings(tasks: list[Task], kept: Collection[Value]) -> list[Task]:
-    """Replace large poolings and their derivatives by machine code, if a compiler is installed."""
-    if not any(map(_is_of_windows, tasks)) or not native.installed():
+    """Replace large poolings and their derivatives by machine code."""
+    if not any(map(_is_of_windows, tasks)):
         return tasks
     graph = Graph(tasks, kept)
     replaced: dict[Task, Task | None] = {}

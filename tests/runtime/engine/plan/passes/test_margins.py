@@ -134,7 +134,7 @@ def test_others_stay_as_they_are(name: str) -> None:
 
 def test_without_a_compiler_parts_are_added_one_by_one(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(native, "installed", lambda: False)
-    Plan(fields((40,), 2)[0], (margins, seen))
+    Plan(fields((40,), 2)[0], (passes.margins, seen))
     assert not any(isinstance(task, MarginTask) for task in TASKS)
 
 

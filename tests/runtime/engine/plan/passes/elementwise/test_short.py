@@ -164,4 +164,4 @@ def test_what_numpy_computes_overwrites_only_what_it_has_read(
 def test_without_a_compiler_all_stays(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(native, "installed", lambda: False)
     outputs, _ = swings((64,), 60)
-    assert not any(isinstance(t, ShortTask) for _, t in Plan(outputs, (short,)).parts)
+    assert not any(isinstance(t, ShortTask) for _, t in Plan(outputs, (passes.short,)).parts)

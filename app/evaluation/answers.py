@@ -19,7 +19,7 @@ MAX_VARIABLES = 3
 """Variables upstream of a wire that are described in the terms of other systems."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Reasons:
     """Answers about one wire and its source port."""
 

@@ -36,7 +36,7 @@ def _no_verdict(name: str, loss: str | None = None) -> Verdict | None:
     return None
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Result:
     """The result of running ``diagram``. Keys are instance paths (``enc/mul1.out``).
 

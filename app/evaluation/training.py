@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from PySide6.QtCore import QObject, Signal
 
 from app.services.background import Cancelled
+from blocks.classes.identity import by_identity
 from blocks.errors import RunError
 from runtime.data.files.access import allowed_data
 from runtime.engine.session.engines import EngineChoice
@@ -47,6 +48,7 @@ class EndedError(RunError):
     """The process of the training has ended by itself."""
 
 
+@by_identity
 class Begun(NamedTuple):
     """Courses that were made, and what they show."""
 

@@ -11,6 +11,7 @@ from PySide6.QtWidgets import QMainWindow, QToolBar, QWidget
 
 from app.canvas.scene.geometry import Scene
 from blocks.classes.dataclass import dataclass
+from blocks.classes.identity import by_identity
 from runtime.diagram import MAIN
 from runtime.diagram.pages import uses_of
 
@@ -41,6 +42,7 @@ _MOVES = {
 }  # fmt: skip
 
 
+@by_identity
 class Slide(NamedTuple):
     """A use of a page, a part of it (left, top, right, bottom; scene units), and its title."""
 

@@ -27,7 +27,7 @@ MOST_BYTES = 8 << 20
 """Bytes of the values of a block of which the numbers are computed."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class PrimitiveForward:
     """A primitive computes ``result`` by a formula; ``value`` is None where it was not kept."""
 
@@ -37,7 +37,7 @@ class PrimitiveForward:
     value: Array | None
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class PrimitiveReturn:
     """What goes back to one input of a primitive, by the rule.
 
@@ -54,7 +54,7 @@ class PrimitiveReturn:
     """Whether a cut nearer the variables throws it away."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class PrimitiveBackward:
     """Gradient arrives at the result of a primitive and goes on to its inputs.
 

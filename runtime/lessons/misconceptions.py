@@ -121,7 +121,7 @@ class Backpropagation:
                 yield Misconception("one branch only", port, text)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Distractor:
     """A wrong answer with the misconception that gives it; a value of None is the answer None.
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from blocks.classes.identity import by_identity
 from runtime.flow.analyse import analyse
 from runtime.flow.observed import ObservedFlow
 
@@ -23,6 +24,7 @@ _OVERHEAD = 160
 K = TypeVar("K", bound=str)
 
 
+@by_identity
 class Recording(NamedTuple):
     """A run, what flows in it, and the values that its trained variables had."""
 

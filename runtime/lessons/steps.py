@@ -41,7 +41,7 @@ class Phase(StrEnum):
     UPDATE = "update"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Forward:
     """A block computes its outputs of its inputs, by wire, and its literals, by input. An array
     that was not kept is missing.
@@ -52,7 +52,7 @@ class Forward:
     outputs: Mapping[PortPath, Array]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Seed:
     """Backward starts: the gradient of the loss with respect to itself."""
 
@@ -61,7 +61,7 @@ class Seed:
     value: Array
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Arrival:
     """What arrives at an output: a term for each wire that brings something, and their sum.
 
@@ -74,7 +74,7 @@ class Arrival:
     total: Array | None
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Return:
     """What goes back over the wire into input ``port``: the incoming gradient times the local
     derivative.
@@ -92,7 +92,7 @@ class Return:
     is_discarded: bool = False
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Backward:
     """Gradient arrives at a block and goes on to its inputs, or ends here.
 
@@ -105,7 +105,7 @@ class Backward:
     absorbs: Mapping[WirePath, str]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Update:
     """The optimiser has its turn with a variable.
 

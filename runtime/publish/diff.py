@@ -40,7 +40,7 @@ _WORDS = {
 }
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class DiffReport:
     """What differs between two files, and what that does to gradients.
 

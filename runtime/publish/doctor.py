@@ -18,7 +18,7 @@ _MOST = 5
 """At most so many victims of a culprit have a row of their own."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class DoctorReport:
     """Findings about one diagram."""
 

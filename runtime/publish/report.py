@@ -35,7 +35,7 @@ Array = NDArray[Any]
 NO_LOSS = "No loss, so nothing is differentiated. Add a Loss block, or name a port with --loss."
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Variable:
     """A variable's value, its gradient (None where none arrives), and its verdict over all losses.
 
@@ -47,7 +47,7 @@ class Variable:
     verdict: Verdict | None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Contribution:
     """What a wire brings back over all losses; ``rms`` and ``gradient`` are None where nothing.
 
@@ -61,7 +61,7 @@ class Contribution:
     why: Callable[[], str]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class RunReport:
     """Values by port, variables by name, wires by target; or the problems that prevented a run.
 

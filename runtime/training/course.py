@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from blocks.classes.identity import by_identity
 from blocks.errors import RunError
 from blocks.library.pages import Page as PageBlock
 from blocks.library.sources import Variable
@@ -36,6 +37,7 @@ if TYPE_CHECKING:
 Array = NDArray[Any]
 
 
+@by_identity
 class _Kept(NamedTuple):
     """A state of the trainer, and the diagram whose numbers it was reached with."""
 

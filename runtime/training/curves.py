@@ -11,6 +11,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from blocks.classes.identity import by_identity
+
 Floats = NDArray[np.float64]
 _FIRST = 64
 """Points for which there is room at first."""
@@ -23,6 +25,7 @@ _FINE = 64
 """Curves with all of their points; further ones have the eighth part."""
 
 
+@by_identity
 class Points(NamedTuple):
     """The points of a curve, in the order of steps; arrays of one length.
 

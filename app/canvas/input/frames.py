@@ -11,6 +11,7 @@ from PySide6.QtCore import QPointF, Qt
 
 from app.canvas.input.gestures.base import GRID, Gesture, Host
 from app.canvas.scene.bends import moving_with, shifted
+from blocks.classes.identity import by_identity
 from runtime.diagram import MoveBlocks, SetNote
 from runtime.diagram.model import Note, Point
 
@@ -26,6 +27,7 @@ MIN_SIZE = (60.0, 30.0)
 """Smallest width and height of a note, scene units."""
 
 
+@by_identity
 class MoveSet(NamedTuple):
     """What moves together: blocks and bends by number, notes by name."""
 

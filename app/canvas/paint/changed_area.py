@@ -16,6 +16,7 @@ from app.canvas.paint.port_types import MIN_ZOOM, ROOM
 from app.canvas.paint.problems import severities_in
 from app.canvas.scene.arrays import NO_INDICES, distinct
 from app.canvas.scene.camera import NUMBERS
+from blocks.classes.identity import by_identity
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
@@ -31,6 +32,7 @@ PAD = 2.0
 """Around what has changed, for smoothed edges, widget px."""
 
 
+@by_identity
 class Shown(NamedTuple):
     """What is in view, and where; the scene itself follows edits."""
 

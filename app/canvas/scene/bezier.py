@@ -29,7 +29,7 @@ _CORNER_STEPS = 6
 """A corner of the usual radius has this many times fewer segments than a curve."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Courses:
     """The courses of wires with ``waypoints`` (m, 2 p), all of one kind.
 

@@ -18,6 +18,7 @@ from app.canvas.state.looks import (
 )
 from blocks.block import Source
 from blocks.classes.dataclass import dataclass
+from blocks.classes.identity import by_identity
 from blocks.library.views import ViewBlock
 from runtime.diagram.paths import PortPath
 
@@ -146,6 +147,7 @@ class LookCache:
                 self._known[now] = look
 
 
+@by_identity
 class _Members(NamedTuple):
     """What a scene's blocks are numbered by, and their heights."""
 

@@ -31,7 +31,7 @@ _CELL = 22.0
 """Size of a cell where there is room, px."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class JacobianTable:
     """A row for each element of the output, a column for each of the input.
 
@@ -57,7 +57,7 @@ class JacobianTable:
         return f"∂{output}/∂{given} = {number(self.table[row, column])}"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class GradientTable:
     """A gradient with its last axis as columns, and all others as rows."""
 

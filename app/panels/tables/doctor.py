@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 from PySide6.QtCore import QModelIndex, Qt, Signal
 from PySide6.QtGui import QBrush, QColor
@@ -16,9 +16,12 @@ if TYPE_CHECKING:
     from PySide6.QtWidgets import QWidget
 
     from runtime.flow import Cause
+    from runtime.flow.tools.causes import Victim
 
-_TARGET = Qt.ItemDataRole.UserRole
-"""Role of what a row leads to: a cause, or the key of a victim."""
+    _Row: TypeAlias = tuple[str, str, tuple[Victim, ...]]
+
+_VICTIM = Qt.ItemDataRole.UserRole
+"""Role of the key of a victim."""
 
 
 class Findings(QTreeWidget):
@@ -35,6 +38,7 @@ class Findings(QTreeWidget):
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self.causes: tuple[Cause, ...] = ()
+        self._rows: list[_Row] = []
         self._theme = LIGHT
         self.setColumnCount(2)
         self.setHeaderHidden(True)
@@ -53,13 +57,14 @@ class Findings(QTreeWidget):
         Rows that would be the same stay, so that a press on one is not lost and an open one not
         closed when another run finds what the last one did.
         """
-        if causes and tuple(causes) == self.causes:
+        before, self._rows = self._rows, [_row_of(cause) for cause in causes]
+        self.causes = tuple(causes)
+        if causes and self._rows == before:
             return
         self.clear()
-        self.causes = tuple(causes)
-        for cause in causes:
-            row = _row(f"{_mark(cause)} {cause.culprit}", cause.sentence, cause)
-            row.addChildren([_row(found.key, found.sentence, found.key) for found in cause.victims])
+        for name, sentence, victims in self._rows:
+            row = _item(name, sentence)
+            row.addChildren([_item(found.key, found.sentence, found.key) for found in victims])
             self.addTopLevelItem(row)
         if not causes and placeholder:
             self.addTopLevelItem(QTreeWidgetItem(["", placeholder]))
@@ -74,20 +79,20 @@ class Findings(QTreeWidget):
                 row.setForeground(0, QBrush(QColor(colour)))
 
     def _request(self, index: QModelIndex) -> None:
-        target = index.siblingAtColumn(0).data(_TARGET)
-        if isinstance(target, str):
-            self.victimRequested.emit(target)
-        elif target is not None:
-            self.causeRequested.emit(target)
+        key = index.siblingAtColumn(0).data(_VICTIM)
+        if key is not None:
+            self.victimRequested.emit(key)
+        elif self.causes:
+            self.causeRequested.emit(self.causes[index.row()])
 
 
-def _mark(cause: Cause) -> str:
-    return "✕" if cause.is_error else "△"
+def _row_of(cause: Cause) -> _Row:
+    return f"{'✕' if cause.is_error else '△'} {cause.culprit}", cause.sentence, cause.victims
 
 
-def _row(name: str, sentence: str, target: object) -> QTreeWidgetItem:
+def _item(name: str, sentence: str, victim: str | None = None) -> QTreeWidgetItem:
     row = QTreeWidgetItem([name, sentence])
-    row.setData(0, _TARGET, target)
+    row.setData(0, _VICTIM, victim)
     row.setToolTip(1, tooltip(sentence))
     row.setData(0, Qt.ItemDataRole.AccessibleTextRole, f"{name}: {sentence}")
     row.setData(1, Qt.ItemDataRole.AccessibleTextRole, sentence)

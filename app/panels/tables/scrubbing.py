@@ -26,7 +26,7 @@ _CLICK = 3.0
 """How far the pointer may move during a click, px."""
 
 
-@dataclass
+@dataclass(eq=False)
 class _Drag:
     """A drag of the number of one row; ``value_at`` is its value for an x and the held keys."""
 

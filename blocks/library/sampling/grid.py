@@ -7,6 +7,7 @@ from itertools import product
 from typing import Any, ClassVar, Literal, NamedTuple, TypeAlias
 
 from blocks.block import Block
+from blocks.classes.identity import by_identity
 from blocks.errors import ShapeError
 
 Mode: TypeAlias = Literal["linear", "nearest", "cubic"]
@@ -15,6 +16,7 @@ A = -0.75
 """The coefficient of cubic convolution."""
 
 
+@by_identity
 class _Tap(NamedTuple):
     """One element that counts along an axis, for each place of the grid."""
 

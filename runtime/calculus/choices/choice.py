@@ -19,7 +19,7 @@ Quantity = Literal["value", "dtype", "gradient", "second derivative"]
 SYSTEMS = ("PyTorch", "JAX", "TensorFlow", "MXNet")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Site:
     """A block in a run: the arrays of its inputs, and the gradient that arrives at its output.
 

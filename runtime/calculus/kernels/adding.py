@@ -8,6 +8,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from blocks.classes.identity import by_identity
+
 LONG = 64
 """Elements of a row from which adding whole rows is faster than one element after the other."""
 
@@ -123,6 +125,7 @@ def _sum_groups(out: Any, order: Any, starts: Any, lengths: Any, rows: Any) -> N
         at += many
 
 
+@by_identity
 class _Groups(NamedTuple):
     """Places in indices, those of one index side by side, and in the order they had."""
 

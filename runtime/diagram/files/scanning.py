@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from blocks.classes.identity import by_identity
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
@@ -24,6 +26,7 @@ _scan = json.JSONDecoder().raw_decode
 _space = re.compile(r"[ \t\n\r]*").match
 
 
+@by_identity
 class Piece(NamedTuple):
     """A part of a text, one code for each character, and which of them are outside strings."""
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from blocks.classes.identity import by_identity
 from runtime.calculus.dtypes import NUMPY
 from runtime.calculus.primitives.base import LEAF, RESHAPE
 from runtime.engine.plan.allocation import HUGE, LINE, allocate, machine_bytes, not_enough
@@ -80,6 +81,7 @@ class BlockArrays(dict["Value", "Array"]):
         return array
 
 
+@by_identity
 class Room(NamedTuple):
     """Where a value lies within another, at an index; or an array for it."""
 

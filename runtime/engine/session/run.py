@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 Array = NDArray[Any]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Run:
     """Results by path. None means no gradient, which is not the same as a gradient of zero.
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from blocks.classes.identity import by_identity
 from runtime.engine.norms import all_finite
 from runtime.engine.plan.sparse.reading import compact
 from runtime.flow.numbers.flat_spots import ZeroSpot
@@ -101,6 +102,7 @@ class RouteFactors(NamedTuple):
         )
 
 
+@by_identity
 class _Forks(NamedTuple):
     """Ports that several wires leave; the wires of each follow one another from ``starts`` on."""
 

@@ -56,7 +56,7 @@ class Mark:
         return modelled and defines(system, self.kind)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Answer:
     """The gradient of one port in one system, and why it is not ours; empty where it is.
 

@@ -68,7 +68,7 @@ def why_zero(
     return Zero.CANCELS if np.any(free) else Zero.FLAT
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class ZeroSpot:
     """An input of a block at which 0 comes back.
 

@@ -26,7 +26,7 @@ class Victim(NamedTuple):
     sentence: str
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Cause:
     """A block, wire or port at fault, with the findings that it explains, the gravest first."""
 

@@ -159,7 +159,7 @@ def _of_variable(
     return Dialects(variable, state, reports, {r.system: _fates(r) for r in reports})
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class _Claims:
     """The gradient of a connected port, which is ``ours`` here; None where nothing was run.
 

@@ -32,7 +32,7 @@ class Effect(StrEnum):
     SAME = "same"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class VariableEffect:
     """The verdicts on a variable before and after, trained in one; None where it does not exist.
 
@@ -71,7 +71,7 @@ class VariableEffect:
         return ""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Effects:
     """What a change does to gradients. Wires are those of both diagrams whose state differs."""
 

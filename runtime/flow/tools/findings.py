@@ -29,7 +29,7 @@ LEAK = Complaint("leak", "leak", 8)
 IDLE_STOP = Complaint("idle_stop", "idle stop", 9)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Finding:
     """One thing that is wrong: with which wire, variable, port or block, and why.
 

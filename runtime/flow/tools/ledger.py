@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 Array = NDArray[Any]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Entry:
     """One share of a gradient. ``by`` is a wire (its target); the loss itself, ``loss``; or a
     Gradient block that reads the value from inside another block, where no wire shows it.
@@ -34,7 +34,7 @@ class Entry:
     amount: Array
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Account:
     """The entries of one port, and their sum: the port's adjoint, or None where nothing arrives."""
 

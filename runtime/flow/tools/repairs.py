@@ -33,7 +33,7 @@ Array = NDArray[Any]
 REPAIRABLE = (State.STOPPED, State.NO_RULE, State.FROZEN)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Fix:
     """The cheapest repair of a wire or a variable, and what the repaired diagram gives there.
 

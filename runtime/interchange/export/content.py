@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from runtime.interchange.export.code import Array
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Content:
     """The parts of a diagram that source is made from."""
 

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 _SPREADS = (BROADCAST, RESHAPE)
 
 
-@dataclass
+@dataclass(eq=False)
 class Graph:
     """A program without what is only there for Gradwire.
 

@@ -25,7 +25,7 @@ TARGETS: Mapping[str, Callable[[Content, str], tuple[str, dict[str, Array]]]] = 
 """What writes a module for each system: from the content, and the name of the file of arrays."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Exported:
     """A module, and the large arrays that it loads from a file beside it; none is no file."""
 

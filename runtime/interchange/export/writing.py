@@ -45,7 +45,7 @@ BACK = "back through "
 """How a comment begins that is about a step of the backward pass."""
 
 
-@dataclass
+@dataclass(eq=False)
 class Writer:
     """Writes functions for one target; what they share is collected here.
 
@@ -221,7 +221,7 @@ class Called:
     outputs: Sequence[Value]
 
 
-@dataclass
+@dataclass(eq=False)
 class _Function:
     """Writes the statements of one function."""
 

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 Array = NDArray[Any]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class VectorJacobian:
     """A Jacobian that is too large to be shown, times the gradient that arrives in this run.
 
@@ -47,7 +47,7 @@ class VectorJacobian:
         return row
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class InputRule:
     """One input of a block.
 
@@ -65,7 +65,7 @@ class InputRule:
     product: VectorJacobian | None = None
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class DerivativeCard:
     """What there is to say about the derivative of a block at the values of a run.
 

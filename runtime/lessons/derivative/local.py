@@ -28,7 +28,7 @@ MOST_ELEMENTS = 4096
 """Elements of the largest Jacobian that is computed."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class LocalDerivative:
     """The derivative of an output with respect to an input.
 

@@ -30,7 +30,7 @@ _SUBSCRIPTS = str.maketrans("0123456789", "₀₁₂₃₄₅₆₇₈₉")
 _OTHER_FORM = {"broadcast_to": "repeated to", "reshape": "reshaped to"}
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Expression:
     """A formula over values that have names, and numbers where they are known."""
 

@@ -9,6 +9,7 @@ from typing import Any, ClassVar, Generic, NamedTuple, TypeAlias, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from blocks.classes.identity import by_identity
 from runtime.diagram.training import AnyMethod
 from runtime.engine.plan.recording import Number, Recording, record
 
@@ -24,6 +25,7 @@ Work: TypeAlias = Callable[[Sequence[Array], Sequence[Array]], None]
 """Changes the first arrays in place; then come arrays of the same size to work in."""
 
 
+@by_identity
 class Operands(NamedTuple):
     """What a move works on: arrays of one size."""
 

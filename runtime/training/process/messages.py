@@ -25,7 +25,7 @@ Edit: TypeAlias = "Sequence[tuple[Diagram, Diagram]]"
 # ---- to the process of the courses -----------------------------------------------------------
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Begin:
     """Make a course of each diagram, in place of those there are."""
 
@@ -107,7 +107,7 @@ class Refuse(NamedTuple):
 # ---- from the process of the courses ---------------------------------------------------------
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Lane:
     """What a frame shows of one course."""
 
@@ -126,7 +126,7 @@ class Lane:
     """Those since the frame before."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Frame:
     """All courses at one step, to be shown."""
 
@@ -188,7 +188,7 @@ class About:
     states: States
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Report:
     """What became of the courses since the report before, and what a job has to say."""
 

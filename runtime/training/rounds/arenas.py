@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from blocks.classes.identity import by_identity
 from runtime.calculus.dtypes import NUMPY
 
 if TYPE_CHECKING:
@@ -36,6 +37,7 @@ def forms(program: Program) -> dict[str, Form]:
     return {path: Form(path, NUMPY[v.dtype], v.shape) for path, v in leaves.items()}
 
 
+@by_identity
 class _Place(NamedTuple):
     block: Array
     start: int
@@ -75,6 +77,7 @@ class Arena:
         return self._places[path]
 
 
+@by_identity
 class Stretch(NamedTuple):
     """Variables that lie side by side in several arenas, in the same order."""
 

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from numpy.typing import NDArray
 
+from blocks.classes.identity import by_identity
+
 if TYPE_CHECKING:
     from contextlib import AbstractContextManager
 
@@ -35,6 +37,7 @@ class Part(Protocol):
         """Take over what ``state`` returned."""
 
 
+@by_identity
 class Sizes(NamedTuple):
     """The variables that an optimiser moves, as they are after a round, and the gradients that
     moved them.

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from blocks.classes.identity import by_identity
 from runtime.engine.norms import sum_of_squares
 from runtime.engine.plan.sparse.forms import form_of
 from runtime.engine.plan.sparse.sparse_rows import added
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
 Array = NDArray[Any]
 
 
+@by_identity
 class _Part(NamedTuple):
     """Variables of one rate that lie side by side: their values, and then their gradients."""
 

@@ -46,7 +46,7 @@ _DTYPES = frozenset(
 )
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class TrainerState:
     """Everything that decides how a training goes on: arrays by name, and plain JSON."""
 
@@ -60,7 +60,7 @@ class TrainerState:
         return sum(array.nbytes for array in self.arrays.values())
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Checkpoint:
     """A checkpoint that was read. ``notes`` tell of later ones that could not be."""
 

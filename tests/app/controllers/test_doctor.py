@@ -2,17 +2,18 @@
 
 import threading
 
+import pytest
 from PySide6.QtCore import Qt
 
 from app.canvas.scene.camera import NUMBERS
 from runtime.build import build, loss, sqrt, stop_gradient, variable
-from runtime.diagram import SetParameters, SetTitle
+from runtime.diagram import SetParameters, SetTitle, load
 from tests.app.mouse import LEFT
 
 
-def ill():
+def ill(w=(2.0,)):
     """NaN begins in a root; w gets no gradient."""
-    w, y, v = variable("w", [2.0]), variable("y", [0.0]), variable("v", [1.0])
+    w, y, v = variable("w", [*w]), variable("y", [0.0]), variable("v", [1.0])
     made = stop_gradient(w, name="sg") + sqrt(y, name="root") * 0.0 + v
     return build(loss(made, name="loss"), title="Ill")
 
@@ -82,14 +83,28 @@ def test_a_click_leads_to_the_culprit_and_lights_the_route_through_it(opened, qt
     assert window.canvas.route().wire == window.canvas.selected_wire() == "root.x"
 
 
-def test_rows_stay_while_runs_find_the_same(opened, qtbot):
-    window = opened(ill())
-    looked(qtbot, window)
-    row = window.doctor.panel.topLevelItem(0)
+@pytest.mark.parametrize("w", [[2.0], [2.0, 3.0]])
+def test_rows_stay_while_runs_find_the_same(opened, qtbot, w):
+    window = opened(ill(w))
+    rows = looked(qtbot, window)
+    panel = window.doctor.panel
+    causes, row = panel.causes, panel.topLevelItem(0)
     row.setExpanded(True)
+    assert any(finding.fix for cause in causes for finding in cause.findings)
     window.edit.change(SetParameters("v", {"value": [1.5]}))
-    looked(qtbot, window)
-    assert window.doctor.panel.topLevelItem(0) is row and row.isExpanded()
+    assert looked(qtbot, window) == rows
+    assert panel.topLevelItem(0) is row and row.isExpanded()
+    assert panel.causes is not causes  # those of the last run
+
+
+def test_each_edit_of_a_diagram_whose_fixes_are_arrays_is_diagnosed(opened, qtbot):
+    window = opened(load("assets/diagrams/mxnet_seed.gradwire.json"))
+    before = looked(qtbot, window)
+    causes = window.doctor.panel.causes
+    assert any(f.fix.gradient.size > 1 for cause in causes for f in cause.findings if f.fix)
+    window.edit.change(SetParameters("a", {"value": [[1.0, 2.5]]}))
+    assert looked(qtbot, window) == before
+    assert window.doctor.panel.causes is not causes
 
 
 def test_a_culprit_far_away_is_zoomed_to_and_stays_lit(opened, qtbot):

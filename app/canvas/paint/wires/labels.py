@@ -13,6 +13,7 @@ from app.canvas.paint.wires.lane_labels import LaneMemo, place_lane_labels
 from app.canvas.paint.wires.wire_numbers import NumberMemo, place_wire_numbers
 from app.canvas.scene.camera import PLAIN
 from blocks.classes.dataclass import dataclass
+from blocks.classes.identity import by_identity
 
 if TYPE_CHECKING:
     from app.canvas.paint.wires.label_layout import Label
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from runtime.diagram import Diagram
 
 
+@by_identity
 class Labels(NamedTuple):
     """Labels in the order in which they are painted, and whether they are all there."""
 
@@ -34,7 +36,7 @@ class Labels(NamedTuple):
 _NONE = Labels((), np.zeros((0, 4)), True)
 
 
-@dataclass
+@dataclass(eq=False)
 class _Memo:
     """What was placed for a view in which nothing but the result and a few wires have changed."""
 

@@ -42,7 +42,7 @@ _REACH = 40.0
 _SQUARE = Qt.PenCapStyle.SquareCap
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Bundle:
     """Wires with courses of one kind: these, in widget px, their codes (m,), and their lane widths
     (m,) in px at 100 %.
@@ -125,7 +125,7 @@ def draw_curves(
         _draw_lane(pen, lane, bundle.widths[chosen], parts, state, phase)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class _Pen:
     """Draws in the colour of one state. Sizes are px of style, of ``unit`` widget px each."""
 

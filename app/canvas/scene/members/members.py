@@ -19,6 +19,7 @@ from app.canvas.scene.members.slots import (
     slots_of_block,
 )
 from app.canvas.scene.obstacles import clearance
+from blocks.classes.identity import by_identity
 from blocks.library.pages import Composite
 from blocks.library.pages import Page as PageBlock
 from runtime.diagram.model import Page
@@ -37,6 +38,7 @@ FEW = 64
 NO_PAGE = Page()
 
 
+@by_identity
 class Edit(NamedTuple):
     """What an edit has changed of a page's blocks and wires."""
 
@@ -46,6 +48,7 @@ class Edit(NamedTuple):
     """Numbers of the blocks that are new, or may have other ports or another size."""
 
 
+@by_identity
 class Renumbered(NamedTuple):
     """The last small edit of a page, and what was numbered before it, by which it is known."""
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple, cast
 import numpy as np
 
 from blocks.block import Block, Opaque, Source
+from blocks.classes.identity import by_identity
 from blocks.library.formula import Formula
 from blocks.library.pages import Composite
 from blocks.library.views import ViewBlock
@@ -145,6 +146,7 @@ def _numbers_apart(block: Block) -> Block:
     return block.model_copy(update={"owned": owned})
 
 
+@by_identity
 class NumberedPorts(NamedTuple):
     """The ports of a page's blocks, block by block, inputs first."""
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 import jax.numpy as jnp
 from jax import lax
 
+from blocks.classes.identity import by_identity
 from runtime.calculus.dtypes import NUMPY, is_float
 from runtime.calculus.primitives.base import CONSTANT
 from runtime.engine.jax.repeats.parts import Joined, Loop, Span, Zeros
@@ -21,6 +22,7 @@ Apply: TypeAlias = "Callable[[Value, Sequence[Any]], Any]"
 """Computes a value from the arrays of its inputs; or says whether that fails, if it can."""
 
 
+@by_identity
 class Failure(NamedTuple):
     """Some values of one kind, and for each whether its arithmetic failed: an array (n,)."""
 

@@ -42,7 +42,7 @@ class Module:
     names: Names = field(default_factory=lambda: Names(set(TAKEN)))
 
 
-@dataclass
+@dataclass(eq=False)
 class ModuleWriter(Writer):
     """Writes the uses of pages that have variables as modules, others as functions.
 

@@ -12,7 +12,7 @@ import numpy as np
 from blocks.classes.dataclass import dataclass
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Leaf:
     """One array among the arguments."""
 
@@ -27,7 +27,7 @@ class Leaf:
         return "/".join(self.path)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Arguments:
     """Arrays to trace by, and how to call the function with others in their place."""
 

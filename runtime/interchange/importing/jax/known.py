@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from runtime.interchange.importing.jax.operands import Operand
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class KnownPart:
     """The values in a loop that depend on no input and no variable."""
 

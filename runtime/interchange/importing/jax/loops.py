@@ -24,7 +24,7 @@ FEW_STEPS = 4
 MAX_STEPS = 10_000
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class _Loop:
     """A loop over elements, as of ``lax.scan``."""
 

@@ -21,7 +21,7 @@ SIZES = (0.01, 1.0, 1000.0)
 """Of the gradients that rules are tried with."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Probe:
     """A function with a rule of its own, and points to try it at: an array for each input."""
 

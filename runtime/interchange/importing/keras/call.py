@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from runtime.interchange.importing.stage import Stage
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Call:
     """A layer with its stage and arguments, in which values stand for entries."""
 

@@ -32,7 +32,7 @@ class Entry(NamedTuple):
     output: int
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Node:
     """A call of a layer: its arguments, in which entries stand for the outputs of others."""
 
@@ -40,7 +40,7 @@ class Node:
     keywords: Mapping[str, Json]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Layer:
     """A layer, or a model that is used as one.
 
@@ -63,7 +63,7 @@ class Layer:
         return self.config.text("name", self.kind)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Model:
     """Layers by name, in order, with the entries that are its inputs and outputs."""
 

@@ -8,6 +8,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from blocks.classes.identity import by_identity
+
 _INTERVALS = 32
 _IN_OCTAVE = 4
 """Intervals from a power of two to the next: two bits of the mantissa tell them apart."""
@@ -29,6 +31,7 @@ _CANDIDATES = 128
 Array = NDArray[Any]
 
 
+@by_identity
 class Pieces(NamedTuple):
     """``values + t·p(t)`` with ``t = |x| − centres``, where ``coefficients`` are those of p, the
     constant one first. Below ``own`` the value is |x| itself. All are float32, in the order of the

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from blocks.classes.identity import by_identity
 from runtime.engine.plan.jobs import ROOM, Call, Job, cuts
 from runtime.engine.plan.native import machine
 from runtime.engine.plan.native.products.form import LINE, PRODUCT, VECTORS, Form, scratch_bytes
@@ -76,6 +77,7 @@ def is_short() -> bool:
     return machine.lanes() * 4 < LINE
 
 
+@by_identity
 class Ending(NamedTuple):
     """What is done to the elements of products before they are written: a row is added to each row
     of them, and what is less than 0 is 0.

@@ -42,7 +42,7 @@ def row_of(value: Value) -> Write:
     )
 
 
-@dataclass
+@dataclass(eq=False)
 class GraphWriter:
     """Writes the graph of a program; the functions that it calls are collected here."""
 
@@ -120,7 +120,7 @@ class Called:
     outputs: Sequence[Value]
 
 
-@dataclass
+@dataclass(eq=False)
 class _Scope:
     """Writes the values of one region; ``names`` has those that are there already."""
 

@@ -55,9 +55,9 @@ def _first_wrong(
         given = signature.bind(*args, **kwargs).arguments
     except TypeError:
         return None  # Python says what is missing or unknown
-    import numpy.typing  # which takes long to import
+    from numpy import typing as npt  # which takes long to import
 
-    names = _Names(vars(builtins) | vars(collections.abc) | vars(typing) | vars(numpy.typing))
+    names = _Names(vars(builtins) | vars(collections.abc) | vars(typing) | vars(npt))
     names |= inspect.unwrap(function).__globals__
     for name, value in given.items():
         parameter = signature.parameters[name]

@@ -9,7 +9,7 @@ from functools import cache
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self, TypeAlias, TypeVar
 
-from numpy.typing import NDArray
+from numpy import typing as npt
 from pydantic import (
     BaseModel,
     ConfigDict,
@@ -322,7 +322,7 @@ class Source(Block):
         """Whether this is a variable that training may update."""
         return False
 
-    def data(self, shape: Shape, path: str = "") -> NDArray[np.generic] | None:
+    def data(self, shape: Shape, path: str = "") -> npt.NDArray[np.generic] | None:
         """The initial value, of ``shape`` and ``leaf_dtype``; None if it must be fed.
 
         ``path`` is the block's path in the diagram (``encoder/W1``). Numbers drawn without a seed

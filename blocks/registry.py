@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import importlib
 import pkgutil
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import field
 from functools import cache, cached_property, lru_cache, partial
 from threading import RLock
@@ -66,24 +66,26 @@ class Registry:
                     else:
                         self._add(item, module.__name__)
 
-    def load_plugins(self) -> None:
-        """Load the plug-ins; one that fails is a problem and does not affect the others."""
-        for entry in sorted(_entries(), key=lambda e: (e.name, e.value)):
-            try:
-                guarded(partial(self._load, entry), IMPORT_SECONDS)
-            except Exception as error:  # a plug-in may fail in any way; the rest must work
-                why = error.what if isinstance(error, PluginError) else repr(error)
-                why = why.removesuffix(".")
-                self._problem(f"{_origin(entry)} failed: {why}. Its blocks are left out.")
+    def add_plugin(self, origin: str, found: object) -> None:
+        """Add the blocks of what a plug-in names; if it failed, the exception is a problem, and
+        does not affect the others.
+        """
+        try:
+            if isinstance(found, Exception):
+                raise found
+            guarded(partial(self._add_found, found, origin), IMPORT_SECONDS)
+        except Exception as error:  # a plug-in may fail in any way; the rest must work
+            why = error.what if isinstance(error, PluginError) else repr(error)
+            why = why.removesuffix(".")
+            self._problem(f"{origin} failed: {why}. Its blocks are left out.")
 
-    def _load(self, entry: EntryPoint) -> None:
-        found = entry.load()
+    def _add_found(self, found: object, origin: str) -> None:
         if isinstance(found, ModuleType):
-            self.add_module(found, _origin(entry))
+            self.add_module(found, origin)
         elif _is_block(found) and not found.abstract:
-            self.add(found, _origin(entry))
+            self.add(found, origin)
         else:
-            self._problem(f"{_origin(entry)} is neither a block nor a module.")
+            self._problem(f"{origin} is neither a block nor a module.")
 
     def _add(self, cls: type[Block], origin: str) -> bool:
         other = self._classes.setdefault(cls.type_name(), cls)
@@ -155,7 +157,9 @@ def _origin(entry: EntryPoint) -> str:
 
 def library_modules() -> Iterator[ModuleType]:
     """The modules of ``blocks.library``, in the order its ``MODULES`` gives, then the rest."""
-    names = {info.name for info in pkgutil.iter_modules(library.__path__)}
+    start = f"{library.__name__}."
+    found = pkgutil.walk_packages(library.__path__, start)
+    names = {info.name.removeprefix(start) for info in found if not info.ispkg}
     for name in [*library.MODULES, *sorted(names - set(library.MODULES))]:
         yield _library_module(name)
 
@@ -167,10 +171,28 @@ def _library_module(name: str) -> ModuleType:
 
 def discover() -> Registry:
     """A new registry of all blocks that are installed now."""
+    return _registry_of(*_imported())
+
+
+def _imported() -> tuple[list[ModuleType], list[tuple[str, object]]]:
+    """The modules of the library, and of each plug-in how it is called and what it names, or the
+    exception if it failed.
+    """
+    modules, plugins = [*library_modules()], list[tuple[str, object]]()
+    for entry in sorted(_entries(), key=lambda e: (e.name, e.value)):
+        try:
+            plugins.append((_origin(entry), guarded(entry.load, IMPORT_SECONDS)))
+        except Exception as error:  # a plug-in may fail in any way; the rest must work
+            plugins.append((_origin(entry), error))
+    return modules, plugins
+
+
+def _registry_of(modules: Iterable[ModuleType], plugins: Iterable[tuple[str, object]]) -> Registry:
     found = Registry()
-    for module in library_modules():
+    for module in modules:
         found.add_module(module)
-    found.load_plugins()
+    for origin, named in plugins:
+        found.add_plugin(origin, named)
     return found
 
 
@@ -186,9 +208,11 @@ class _Installed(Registry):
         """Discover what is not there yet."""
         if name not in Registry.__dataclass_fields__:
             raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+        # Without the lock: a plug-in that another thread imports may itself ask for the registry.
+        found = _imported()
         with self._lock:
             if name not in vars(self):
-                vars(self).update(vars(discover()))
+                vars(self).update(vars(_registry_of(*found)))
         return vars(self)[name]
 
     @cached_property
@@ -212,7 +236,8 @@ class _Installed(Registry):
             return super().names()
         found: dict[str, list[str]] = {}
         for module, names in library.MODULES.items():
-            found.setdefault(library.FAMILIES.get(module, module), []).extend(names.split())
+            family = library.FAMILIES.get(module, module.partition(".")[0])
+            found.setdefault(family, []).extend(names.split())
         return found
 
     def find(self, name: str) -> type[Block] | None:

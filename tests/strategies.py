@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from hypothesis import strategies as st
 
-from blocks import Opaque, PortLiteral, registry
+from blocks import Opaque, PortLiteral
 from blocks.library.pages import Page as PageBlock
 from blocks.library.pages import PageInput, PageOutput, Scan
+from blocks.registry import registry
 from runtime.diagram import (
     MAIN,
     AddBlock,

@@ -17,8 +17,9 @@ from pathlib import Path
 import pytest
 
 import runtime.engine.plan.passes
-from blocks import Source, registry
-from runtime.cli import COMMANDS
+from blocks import Source
+from blocks.registry import registry
+from runtime.cli.entry import COMMANDS
 from runtime.engine.plan.passes import late as passes
 from tests.blocks.examples import EXAMPLES
 from tests.runtime.calculus.cases import CASES

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 from blocks.classes.dataclass import dataclass
 from blocks.errors import GradwireError
-from runtime.flow import PASSING, Badge, State, badges, contracts_of
-from runtime.flow.badges import surrogate_badges
+from runtime.flow import PASSING, Badge, State, contracts_of
+from runtime.flow.badges import badges, surrogate_badges
 
 if TYPE_CHECKING:
     from runtime.diagram.paths import InstancePath, WirePath

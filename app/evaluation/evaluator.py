@@ -14,12 +14,13 @@ from app.evaluation.engines import Engines
 from app.evaluation.result import Result, numbered
 from app.evaluation.worker import Job, Superseded, Worker
 from app.services.background import Cancelled
-from blocks import registry
 from blocks.errors import GradwireError, Location
+from blocks.registry import registry
 from runtime.diagram import Diagnostic, Diagram
 from runtime.diagram.model import same_meaning
 from runtime.engine import Session
-from runtime.flow import ObservedFlow, Thresholds, analyse
+from runtime.flow import ObservedFlow, Thresholds
+from runtime.flow.analyse import analyse
 from runtime.flow.numbers.rules import THRESHOLDS
 from runtime.flow.observing import run_losses
 from runtime.lessons.notes import note_trials

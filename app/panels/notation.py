@@ -6,7 +6,7 @@ import json
 import re
 from typing import TYPE_CHECKING, Any
 
-from numpy.typing import NDArray
+from numpy import typing as npt
 
 from blocks.values import Tensor
 from runtime.flow.words.formatting import number
@@ -106,7 +106,7 @@ def _record(value: BaseModel) -> Any:
     return value.model_dump(mode="json", exclude_defaults=True)
 
 
-def glimpse(array: NDArray[Any], most: int = 6) -> str:
+def glimpse(array: npt.NDArray[Any], most: int = 6) -> str:
     """The array in one line: all of it up to ``most`` elements, or else its beginning."""
     if array.ndim == 0:
         return number(array[()])

@@ -1,8 +1,10 @@
-"""Whether a block is of a type of the library, without importing the module of that type."""
+"""Whether a block is of a type of the library, without importing the module of that type.
+
+The names of classes say it: whether a module is there depends on what other threads import.
+"""
 
 from __future__ import annotations
 
-import sys
 from functools import cache, lru_cache
 from typing import TYPE_CHECKING, TypeGuard
 
@@ -19,25 +21,15 @@ _BASES = {"ViewBlock": "views"}
 
 
 def is_kind(block: Block, name: str) -> bool:
-    """Whether a block is of a type of the library, or of one derived from it.
-
-    There is no such block as long as nothing has imported the type's module.
-    """
+    """Whether a block is of a type of the library, or of one derived from it."""
     return _is_kind(type(block), name)
 
 
 @lru_cache(maxsize=4096)
 def _is_kind(cls: type[Block], name: str) -> bool:
-    """Whether a class is that type of the library, or derived from it: that never changes, since
-    what a class is derived from has been imported before it.
-    """
-    return issubclass(cls, imported(name))
-
-
-def imported(name: str) -> tuple[type[Block], ...]:
-    """The type of the library, or none as long as nothing has imported its module."""
-    module = sys.modules.get(f"{library.__name__}.{module_of(name)}")
-    return () if module is None else (getattr(module, name),)
+    """Whether a class is that type of the library, or derived from it."""
+    wanted = f"{library.__name__}.{module_of(name)}", name
+    return any((base.__module__, base.__qualname__) == wanted for base in cls.__mro__)
 
 
 def is_dataset(block: Block) -> TypeGuard[Dataset]:

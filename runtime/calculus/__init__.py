@@ -5,10 +5,15 @@ evaluation, each the result of one primitive. ``Namespace`` (the ``xp`` of a blo
 trace; ``sweep`` appends the derivatives, which are primitives too and can be differentiated again.
 """
 
-from runtime.calculus.namespace import Namespace
-from runtime.calculus.reverse import BackwardRules, passes_gradient, sweep, unwrap
-from runtime.calculus.trace import Trace
-from runtime.calculus.value import Primitive, Value
+from typing import TYPE_CHECKING
+
+from blocks import imported_on_use
+
+if TYPE_CHECKING:
+    from runtime.calculus.namespace import Namespace
+    from runtime.calculus.reverse import BackwardRules, passes_gradient, sweep, unwrap
+    from runtime.calculus.trace import Trace
+    from runtime.calculus.value import Primitive, Value
 
 __all__ = [
     "BackwardRules",
@@ -20,3 +25,13 @@ __all__ = [
     "sweep",
     "unwrap",
 ]
+
+__getattr__ = imported_on_use(
+    __name__,
+    {
+        "namespace": "Namespace",
+        "reverse": "BackwardRules passes_gradient sweep unwrap",
+        "trace": "Trace",
+        "value": "Primitive Value",
+    },
+)

@@ -7,15 +7,8 @@ from pathlib import Path
 
 from blocks.errors import GradwireError
 from runtime.engine import Session
-from runtime.flow import (
-    Contract,
-    Outcome,
-    analyse,
-    check_contracts,
-    contracts_of,
-    needs_run,
-    observe,
-)
+from runtime.flow import Contract, Outcome, check_contracts, contracts_of, needs_run, observe
+from runtime.flow.analyse import analyse
 from runtime.flow.tools.contracts import beside, read_contracts
 
 

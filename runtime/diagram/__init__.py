@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from blocks.importing.names import imported_on_use
+from blocks import imported_on_use
 from blocks.names import NAME_RULE, fresh_names, is_name
 
 if TYPE_CHECKING:

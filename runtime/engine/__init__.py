@@ -1,10 +1,27 @@
 """Runs diagrams: lowers them to programs, plans those, and executes the plans in a Session."""
 
-from runtime.engine.lowering import lower
-from runtime.engine.optimisers import Optimiser
-from runtime.engine.plan.sparse.sparse_rows import SparseRows
-from runtime.engine.program import Program
-from runtime.engine.session.run import Run, Shapes
-from runtime.engine.session.session import Session
+from typing import TYPE_CHECKING
+
+from blocks import imported_on_use
+
+if TYPE_CHECKING:
+    from runtime.engine.lowering import lower
+    from runtime.engine.optimisers import Optimiser
+    from runtime.engine.plan.sparse.sparse_rows import SparseRows
+    from runtime.engine.program import Program
+    from runtime.engine.session.run import Run, Shapes
+    from runtime.engine.session.session import Session
 
 __all__ = ["Optimiser", "Program", "Run", "Session", "Shapes", "SparseRows", "lower"]
+
+__getattr__ = imported_on_use(
+    __name__,
+    {
+        "lowering": "lower",
+        "optimisers": "Optimiser",
+        "plan.sparse.sparse_rows": "SparseRows",
+        "program": "Program",
+        "session.run": "Run Shapes",
+        "session.session": "Session",
+    },
+)

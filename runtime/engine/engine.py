@@ -6,14 +6,14 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeAlias
 
-from numpy.typing import NDArray
+from numpy import typing as npt
 
 from blocks.errors import RunError
 
 if TYPE_CHECKING:
     from runtime.calculus import Value
 
-Array: TypeAlias = NDArray[Any]
+Array: TypeAlias = npt.NDArray[Any]
 Writer: TypeAlias = Callable[[Array], None]
 """Writes a leaf: copies an array of its shape, cast to its dtype."""
 Reader: TypeAlias = Callable[[], Array]

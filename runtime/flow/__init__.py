@@ -2,11 +2,11 @@
 
 from typing import TYPE_CHECKING
 
-from blocks.importing.names import imported_on_use
-from runtime.flow.analyse import Flow, analyse
-from runtime.flow.badges import Badge, Mark, badges
+from blocks import imported_on_use
 
 if TYPE_CHECKING:
+    from runtime.flow.analyse import Flow
+    from runtime.flow.badges import Badge, Mark
     from runtime.flow.numbers.gradient_check import Check, check_gradients
     from runtime.flow.numbers.origins import Origin
     from runtime.flow.numbers.rules import Thresholds
@@ -59,8 +59,6 @@ __all__ = [
     "Verdict",
     "WhatIf",
     "account",
-    "analyse",
-    "badges",
     "causes",
     "check_contracts",
     "check_gradients",
@@ -83,6 +81,8 @@ __all__ = [
 __getattr__ = imported_on_use(
     __name__,
     {
+        "analyse": "Flow",
+        "badges": "Badge Mark",
         "numbers.gradient_check": "Check check_gradients",
         "numbers.origins": "Origin",
         "numbers.rules": "Thresholds",

@@ -7,7 +7,7 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Literal
 
-from numpy.typing import ArrayLike
+from numpy import typing as npt
 
 from blocks.arguments import explained
 from runtime.flow.analyse import Flow, analyse
@@ -49,7 +49,7 @@ def observe(
     session: Session,
     losses: Sequence[str] | None = None,
     *,
-    feeds: Mapping[str, ArrayLike] | None = None,
+    feeds: Mapping[str, npt.ArrayLike] | None = None,
     thresholds: Thresholds = THRESHOLDS,
 ) -> ObservedFlow:
     """Run the sum of the losses and each loss on its own, and refine the flow by the numbers.
@@ -67,7 +67,7 @@ def run_losses(
     session: Session,
     flow: Flow,
     *,
-    feeds: Mapping[str, ArrayLike] | None = None,
+    feeds: Mapping[str, npt.ArrayLike] | None = None,
     most: int | None = None,
     superseded: Callable[[], bool] = lambda: False,
 ) -> dict[str, Run] | None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from numpy.typing import NDArray
+from numpy import typing as npt
 
 from runtime.lessons.amounts import amount, brief, is_written_out, term
 from runtime.lessons.inside import PrimitiveBackward, PrimitiveForward
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from runtime.lessons.derivative.primitives import Expression
     from runtime.lessons.inside import PrimitiveReturn
 
-Array = NDArray[Any]
+Array = npt.NDArray[Any]
 _LONGEST = 90
 """Characters of a formula in numbers; a longer one is left out."""
 _MOST_SENT = 2

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any, assert_never
 
-from numpy.typing import NDArray
+from numpy import typing as npt
 
 from blocks import Tensor
 from runtime.lessons.inside import PrimitiveBackward, PrimitiveForward
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from runtime.lessons.steps import Step
     from runtime.lessons.timeline import Event, Timeline
 
-Array = NDArray[Any]
+Array = npt.NDArray[Any]
 
 
 def rows(timeline: Timeline, events: Iterable[Event]) -> tuple[tuple[str, str, str], ...]:

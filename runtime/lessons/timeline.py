@@ -8,7 +8,7 @@ from enum import StrEnum
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from numpy.typing import ArrayLike, NDArray
+from numpy import typing as npt
 
 from blocks.arguments import explained
 from blocks.classes.dataclass import dataclass
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from runtime.engine.program import Program
     from runtime.lessons.steps import Step
 
-Array = NDArray[Any]
+Array = npt.NDArray[Any]
 _Event: TypeAlias = "tuple[Phase, InstancePath, PortPath | None, Value | None]"
 
 
@@ -200,7 +200,7 @@ def record(
     session: Session,
     losses: Sequence[str] | None = None,
     *,
-    feeds: Mapping[str, ArrayLike] | None = None,
+    feeds: Mapping[str, npt.ArrayLike] | None = None,
     optimiser: Optimiser | None = None,
     detail: Detail = Detail.BLOCK,
 ) -> Timeline:

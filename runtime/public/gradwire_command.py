@@ -19,7 +19,7 @@ def main() -> int:
     gc.disable()  # nothing that is imported is garbage
     try:
         import gradwire  # noqa: F401  # for its check: raises ImportError where another package hides one of ours
-        from runtime.cli import main as run
+        from runtime.cli.entry import main as run
     except ImportError as error:
         print(f"gradwire: error: {error}", file=sys.stderr)
         return FAILED

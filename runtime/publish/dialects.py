@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from runtime.calculus.choices import SYSTEMS
+from runtime.calculus.choices.choice import SYSTEMS
 from runtime.flow import dialects
 from runtime.publish.text import Table
 

@@ -12,7 +12,8 @@ from blocks.classes.dataclass import dataclass
 from runtime.diagram.diff import diff
 from runtime.diagram.files.records import type_of
 from runtime.engine import Session
-from runtime.flow import analyse, observe
+from runtime.flow import observe
+from runtime.flow.analyse import analyse
 from runtime.flow.tools.effects import Effect, effects
 from runtime.publish.problems import Problem
 from runtime.publish.text import Part, Table

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal, Union, get_args, get_origin
 
 from blocks.values import Tensor
-from runtime.calculus.choices import notes
+from runtime.calculus.choices.markdown import notes
 from runtime.publish.text import Part, Table
 
 if TYPE_CHECKING:

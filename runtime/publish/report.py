@@ -13,7 +13,7 @@ from dataclasses import field
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from numpy.typing import NDArray
+from numpy import typing as npt
 
 from blocks import Tensor
 from blocks.classes.dataclass import dataclass
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from runtime.publish.problems import Problem
     from runtime.views.pictures import Picture
 
-Array = NDArray[Any]
+Array = npt.NDArray[Any]
 NO_LOSS = "No loss, so nothing is differentiated. Add a Loss block, or name a port with --loss."
 
 

@@ -20,7 +20,7 @@ from tests.assets.examples import MANUAL, fences
 if TYPE_CHECKING:
     from PySide6.QtGui import QImage
 
-    from runtime.interchange.importing import Imported
+    from runtime.interchange.importing.imported import Imported
 
 WIDTH = 1200
 """Width of the window, px."""

@@ -86,7 +86,7 @@ def diagram():
 
 def headless() -> dict[str, object]:
     """What flow, sentences, doctor, reports and the command line make of it."""
-    from runtime.cli import main
+    from runtime.cli.entry import main
     from runtime.diagram import save
     from runtime.engine import Session
     from runtime.flow import Thresholds, diagnose, observe

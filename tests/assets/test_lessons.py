@@ -13,7 +13,7 @@ import pytest
 
 from blocks.library.gradient import StopGradient
 from blocks.library.views import Display
-from runtime.cli import main
+from runtime.cli.entry import main
 from runtime.diagram import Diagram, check, dumps
 from runtime.diagram.lesson import (
     BuildStep,

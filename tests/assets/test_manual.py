@@ -20,7 +20,7 @@ from app.panels.help.manual import anchor_of
 from app.services.examples import ASSETS, SUFFIX
 from app.shell.actions.rows import Command
 from app.shell.actions.table import TABLE
-from runtime import cli
+from runtime.cli import entry
 from runtime.flow.tools.contracts import REQUIREMENTS
 from runtime.flow.words.states import STATES
 from tests.assets import house
@@ -84,7 +84,7 @@ LINES = [
 @pytest.mark.parametrize("line", [line for line in LINES if "gradwire" in line.values[0]])
 def test_a_command_runs(line, place, capsys):
     command, _, target = line.partition(" > ")
-    assert cli.main(shlex.split(command)[1:]) == 0
+    assert entry.main(shlex.split(command)[1:]) == 0
     assert capsys.readouterr().out
     assert not target or "/" not in target
 
@@ -132,7 +132,7 @@ def test_the_page_of_commands_has_every_command_and_option():
     sections = {
         section.partition("\n")[0]: section for section in re.split(r"^## ", text, flags=re.M)
     }
-    click = typer.main.get_command(cli.application())
+    click = typer.main.get_command(entry.application())
     assert set(click.commands) == set(sections) - {"# Command line"}
     for name, command in click.commands.items():
         options = {opt for p in command.params for opt in p.opts if opt.startswith("--")}
@@ -226,11 +226,11 @@ def test_a_command_by_the_manual_runs(monkeypatch, capsys):
     module = types.ModuleType("runtime.cli.commands.count")
     module.count = names["count"]
     monkeypatch.setitem(sys.modules, module.__name__, module)
-    monkeypatch.setattr(cli, "COMMANDS", {**cli.COMMANDS, "count": "Count the blocks."})
+    monkeypatch.setattr(entry, "COMMANDS", {**entry.COMMANDS, "count": "Count the blocks."})
     path = str(ASSETS / "diagrams" / f"mxnet_seed{SUFFIX}")
-    assert cli.main(["count", path]) == 0
+    assert entry.main(["count", path]) == 0
     assert capsys.readouterr().out.strip() == str(len(gw.load(path).main.blocks))
-    assert cli.main(["count", path, "--pages"]) == 0
+    assert entry.main(["count", path, "--pages"]) == 0
     assert capsys.readouterr().out.startswith("main ")
 
 

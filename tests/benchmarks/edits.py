@@ -18,7 +18,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from app.evaluation.evaluator import Evaluation
-from blocks import registry
 from blocks.library.arithmetic import Add, Mul
 from blocks.library.containers import Pack, Unpack
 from blocks.library.gradient import StopGradient
@@ -26,6 +25,7 @@ from blocks.library.losses import Loss
 from blocks.library.pages import Page as PageBlock
 from blocks.library.pages import PageInput, PageOutput
 from blocks.library.sources import Variable
+from blocks.registry import registry
 from runtime.diagram import MAIN, Diagram, Page, PortName, SetParameters, apply
 
 if TYPE_CHECKING:

@@ -18,7 +18,7 @@ SIZE = 60 * 2**20
 PROBE = """
 import sys, time
 from runtime.diagram import load
-from blocks import registry
+from blocks.registry import registry
 from blocks.errors import FileError
 from pathlib import Path
 

@@ -24,8 +24,8 @@ from pathlib import Path
 from typing import Any
 
 from runtime.diagram import load
-from runtime.publish.living import published
 from runtime.publish.living.data import living_data
+from runtime.publish.living.publishing import published
 from tests.runtime.publish.living import chromium, node
 from tests.runtime.publish.living.oracle import in_dtype, swept, work_of
 

@@ -29,12 +29,12 @@ from app.evaluation.evaluator import evaluate
 from app.services.garbage import GarbageCollector
 from app.services.settings import Settings
 from app.shell import main_window, parts
-from blocks import registry
 from blocks.library.arithmetic import Mul
 from blocks.library.losses import Loss
 from blocks.library.pages import Page as PageBlock
 from blocks.library.pages import PageInput, PageOutput
 from blocks.library.sources import Variable
+from blocks.registry import registry
 from runtime.diagram import MAIN, Arrange, Diagram, apply
 from tests.benchmarks.edits import Drawing
 

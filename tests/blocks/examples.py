@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from blocks import Block, registry
+from blocks.registry import registry
+
+if TYPE_CHECKING:
+    from blocks import Block
 
 _DRAW = np.random.default_rng(7)
 

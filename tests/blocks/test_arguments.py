@@ -13,7 +13,8 @@ from blocks.arguments import explained
 from blocks.errors import FeedError, RunError
 from runtime.diagram import check, dumps, load, loads
 from runtime.engine import Session
-from runtime.flow import analyse, diagnose, fix, observe, parse_contracts
+from runtime.flow import diagnose, fix, observe, parse_contracts
+from runtime.flow.analyse import analyse
 
 if TYPE_CHECKING:
     from runtime.diagram import Diagram

@@ -6,8 +6,9 @@ from typing import Any, ClassVar
 
 import pytest
 
-from blocks import REQUIRED, Block, InputPort, Opaque, PortLiteral, registry
+from blocks import REQUIRED, Block, InputPort, Opaque, PortLiteral
 from blocks.errors import BlockDefinitionError, ParameterError
+from blocks.registry import registry
 
 
 class Blend(Block):

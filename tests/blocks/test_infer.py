@@ -7,10 +7,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 
-from blocks import Block, registry
 from blocks.library.activations import Relu, Softmax
 from blocks.library.arithmetic import Add, Mul
-from blocks.library.convolution import Conv2D
+from blocks.library.convolution.convolutions import Conv2D
 from blocks.library.gradient import Gradient, StopGradient
 from blocks.library.linear import Dot, Linear, MatMul
 from blocks.library.logic import Where
@@ -19,11 +18,13 @@ from blocks.library.parts import Concat, Pad, Stack
 from blocks.library.random import RandomNormal
 from blocks.library.shape import Cast, ExpandDims, OneHot, Squeeze, Transpose
 from blocks.library.sources import Input, Variable
+from blocks.registry import registry
 from runtime.diagram.model import MAIN, Diagram, Page
 from runtime.diagram.paths import PortName
 from runtime.engine import Session
 
 if TYPE_CHECKING:
+    from blocks import Block
     from blocks.block import Shape
 
 

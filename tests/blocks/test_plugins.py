@@ -16,11 +16,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pytest
 
-from blocks import plugins, registry
+from blocks import plugins
 from blocks.errors import GradwireError, ParameterError, UnknownBlockError
 from blocks.library.arithmetic import Add
 from blocks.plugins import BrokenOff, PluginError, breakable, guarded, interrupt
-from blocks.registry import Registry, discover
+from blocks.registry import Registry, discover, registry
 from runtime.diagram import MAIN, Diagram, Page, PortName, check, dumps
 from runtime.engine import Session
 from tests.blocks.installing import install, site

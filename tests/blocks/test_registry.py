@@ -10,10 +10,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 
-from blocks import registry
 from blocks.errors import UnknownBlockError
 from blocks.library import MODULES
-from blocks.registry import Registry, discover, library_modules
+from blocks.registry import Registry, discover, library_modules, registry
 from tests.blocks.installing import install, site
 from tests.blocks.single import gradients, value
 
@@ -45,22 +44,25 @@ class Add(Block):
 
 def test_the_library_loads_without_a_problem() -> None:
     assert registry().problems == []
-    modules = [module.__name__.rpartition(".")[2] for module in library_modules()]
-    assert modules == list(MODULES)
-    assert modules == [*registry().families(), "formula"]  # whose block is a page's
+    modules = [module.__name__.removeprefix("blocks.library.") for module in library_modules()]
+    assert modules[: len(MODULES)] == list(MODULES)
+    families = dict.fromkeys(module.partition(".")[0] for module in MODULES)
+    assert [*families] == [*registry().families(), "formula"]  # whose block is a page's
 
 
 @pytest.mark.parametrize("module", [*library_modules()], ids=lambda module: module.__name__)
 def test_the_index_has_the_blocks_of_a_module_in_order(module: ModuleType) -> None:
     found = Registry()
     found.add_module(module)
-    name = module.__name__.rpartition(".")[2]
-    assert MODULES[name].split() == [*found.classes], f"see MODULES[{name!r}] in blocks/library"
+    name = module.__name__.removeprefix("blocks.library.")
+    assert MODULES.get(name, "").split() == [*found.classes], (
+        f"see MODULES[{name!r}] in blocks/library"
+    )
 
 
 def test_a_block_of_the_library_is_imported_without_the_others() -> None:
     imported = run(
-        "from blocks import registry; assert registry().get('Mul').__name__ == 'Mul'\n"
+        "from blocks.registry import registry; assert registry().get('Mul').__name__ == 'Mul'\n"
         "import sys; print(*sys.modules)"
     )
     assert "blocks.library.arithmetic" in imported
@@ -69,7 +71,8 @@ def test_a_block_of_the_library_is_imported_without_the_others() -> None:
 
 def test_names_by_family_need_no_block() -> None:
     code = (
-        "from blocks import registry; names = registry().names(); assert not registry().left_out\n"
+        "from blocks.registry import registry\n"
+        "names = registry().names(); assert not registry().left_out\n"
         "import sys; loaded = {name for name in sys.modules if 'blocks.library.' in name}\n"
         "assert names == {f: [c.__name__ for c in cs] for f, cs in registry().families().items()}\n"
         "assert registry().names() == names; print(*loaded)"
@@ -81,7 +84,7 @@ def test_names_of_plug_ins_are_among_them(site: Path) -> None:
     install(site, "softsign_plugin", SOFTSIGN, "all = softsign_plugin")
     told = run(
         f"import sys; sys.path.insert(0, {str(site)!r})\n"
-        "from blocks import registry\n"
+        "from blocks.registry import registry\n"
         "print(len(registry().left_out), *registry().names()['softsign_plugin'])"
     )
     assert told == ["1", "Softsign"]
@@ -91,7 +94,7 @@ def test_all_are_found_after_one(site: Path) -> None:
     install(site, "softsign_plugin", SOFTSIGN, "all = softsign_plugin")
     told = run(
         f"import sys; sys.path.insert(0, {str(site)!r})\n"
-        "from blocks import registry; first = registry().get('Mul')\n"
+        "from blocks.registry import registry; first = registry().get('Mul')\n"
         "assert registry().get('Softsign').plugin and registry().get('Mul') is first\n"
         "assert registry().classes['Mul'] is first\n"
         "print(len(registry().problems), *registry().classes)"
@@ -102,7 +105,7 @@ def test_all_are_found_after_one(site: Path) -> None:
 def test_a_block_that_the_index_lacks_is_found() -> None:
     told = run(
         "from blocks import library; library.MODULES = {**library.MODULES, 'logic': ''}\n"
-        "from blocks import registry; print(registry().get('Where').family)"
+        "from blocks.registry import registry; print(registry().get('Where').family)"
     )
     assert told == ["logic"]
 

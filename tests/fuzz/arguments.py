@@ -13,11 +13,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 import runtime.build as b
-from blocks import registry
 from blocks.errors import GradwireError, Location
+from blocks.registry import registry
 from runtime import diagram as files
 from runtime import flow
 from runtime.engine import Session
+from runtime.flow.analyse import analyse
 from runtime.training.optimisers import SGD, Adam, RMSprop
 from tests.fuzz.runner import Program
 
@@ -71,13 +72,13 @@ CALLS: dict[str, Callable[..., Any]] = {
     "infer_shapes": lambda *a, **k: _session().infer_shapes(*a, **k),
     "arguments": lambda *a, **k: _session().arguments(*a, **k),
     "SGD": SGD, "Adam": Adam, "RMSprop": RMSprop,
-    "analyse": flow.analyse, "observe": flow.observe, "diagnose": flow.diagnose,
+    "analyse": analyse, "observe": flow.observe, "diagnose": flow.diagnose,
     "fix": flow.fix, "fixes": flow.fixes, "dialects": flow.dialects, "Thresholds": flow.Thresholds,
     "loss_matrix": flow.loss_matrix, "check_gradients": flow.check_gradients,
     "contracts_of": flow.contracts_of, "parse_contracts": flow.parse_contracts,
     "check_contracts": flow.check_contracts, "WhatIf": flow.WhatIf,
-    "verdict": lambda *a, **k: flow.analyse(_session().program).verdict(*a, **k),
-    "explain": lambda *a, **k: flow.analyse(_session().program).variable(*a, **k),
+    "verdict": lambda *a, **k: analyse(_session().program).verdict(*a, **k),
+    "explain": lambda *a, **k: analyse(_session().program).variable(*a, **k),
     "open": lambda *a, **k: flow.WhatIf(_session()).open(*a, **k).compare(),
     "load": files.load, "loads": files.loads, "dumps": files.dumps, "check": files.check,
     "arrange": files.arrange, "json_schema": files.json_schema,

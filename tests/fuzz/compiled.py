@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from blocks import registry
 from blocks.errors import RunError
 from blocks.library.losses import Loss
 from blocks.library.sources import Constant, Variable
+from blocks.registry import registry
 from runtime.diagram.model import MAIN, Page
 from runtime.diagram.paths import PortName
 from runtime.engine import Run, Session

@@ -17,7 +17,8 @@ from blocks.library.views import Display
 from runtime.engine import Run, Session
 from runtime.engine.plan import native
 from runtime.engine.plan.passes import DEFAULT, FAST, Pass
-from runtime.flow import State, analyse
+from runtime.flow import State
+from runtime.flow.analyse import analyse
 from tests.fuzz.drawing import drawn, hard
 from tests.fuzz.runner import Program
 from tests.runtime.calculus.tracing import compute

@@ -16,7 +16,8 @@ from blocks.library.sources import Constant, Variable
 from runtime.diagram import MAIN, Diagram, Page, dumps, load, loads, save
 from runtime.diagram.files.tensors import MAX_INLINE
 from runtime.engine import Session
-from runtime.flow import analyse, check_contracts, contracts_of, observe, parse_contracts
+from runtime.flow import check_contracts, contracts_of, observe, parse_contracts
+from runtime.flow.analyse import analyse
 from tests.fuzz.drawing import drawn
 from tests.fuzz.runner import Program
 

@@ -13,7 +13,7 @@ from blocks.library.pages import Page as PageBlock
 from runtime.diagram import Diagram, apply, dumps, loads, unfold
 from runtime.diagram.pages import inside
 from runtime.engine import Session
-from runtime.flow import analyse
+from runtime.flow.analyse import analyse
 from runtime.formulas.folding import fold
 from tests.fuzz.diagrams import assert_same
 from tests.fuzz.drawing import drawn

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from blocks.errors import RunError
-from runtime.publish.living import publish
 from runtime.publish.living.data import living_data
+from runtime.publish.living.publishing import publish
 from tests.fuzz.drawing import drawn
 from tests.fuzz.runner import Program
 from tests.runtime.flow.grafts import graft

@@ -15,7 +15,7 @@ from xml.etree import ElementTree
 
 from blocks.errors import FileError
 from blocks.names import is_name
-from runtime.cli import main
+from runtime.cli.entry import main
 from runtime.diagram import load
 from tests.fuzz.runner import Program
 

@@ -10,7 +10,7 @@ pytest.importorskip("jax")
 
 from blocks.errors import RunError
 from runtime.engine.jax import traced
-from runtime.engine.jax.rows import apply
+from runtime.engine.jax.rows.table import apply
 from tests.fuzz.compiled import PROGRAMS
 from tests.fuzz.runner import fuzz
 from tests.runtime.engine.jax.alike import compiled_quickly

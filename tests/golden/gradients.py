@@ -10,7 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from runtime.engine import Run, Session
-from runtime.flow import State, analyse
+from runtime.flow import State
+from runtime.flow.analyse import analyse
 from tests.golden.cases import Case, identified
 from tests.golden.comparison import Comparison
 from tests.golden.diagrams import diagram_of, out

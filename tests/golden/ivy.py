@@ -13,7 +13,8 @@ from blocks.paths import path_text
 from blocks.values import Tensor
 from runtime.build import Expression, block, build, constant, loss, variable
 from runtime.engine import Session
-from runtime.flow import State, analyse
+from runtime.flow import State
+from runtime.flow.analyse import analyse
 from tests.golden.cases import Case, choices, identified
 from tests.golden.comparison import Comparison
 

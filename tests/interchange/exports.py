@@ -10,8 +10,8 @@ import numpy as np
 
 import gradwire as gw
 from runtime.engine import Session
-from runtime.interchange.export import TARGETS
 from runtime.interchange.export.content import content_of
+from runtime.interchange.export.source import TARGETS
 from tests.interchange.rows import Row
 from tests.interchange.torch_models import NAMES, case
 from tests.runtime.interchange.export.examples import run

@@ -5,9 +5,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from blocks import PortLiteral, registry
+from blocks import PortLiteral
 from blocks.block import Block
 from blocks.errors import BuildError, ParameterError, UnknownBlockError
+from blocks.registry import registry
 from runtime import build as build_module
 from runtime.build import (
     and_,  # noqa: F401  a keyword's block: its name must be importable

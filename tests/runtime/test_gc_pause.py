@@ -9,7 +9,7 @@ import pytest
 from runtime.build import build, loss, variable
 from runtime.diagram import check, dumps, loads
 from runtime.engine import Session
-from runtime.flow import analyse
+from runtime.flow.analyse import analyse
 from runtime.gc_pause import MANY, uncollected
 
 

@@ -6,7 +6,7 @@ from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from numpy.typing import NDArray
+from numpy import typing as npt
 
 from app.evaluation.badges import NONE, Badges
 from blocks.block import Source
@@ -86,14 +86,14 @@ class PageResult:
         """Shapes and dtypes by port, those of the leaves of trees included."""
         return {} if self.result is None else self.result.ports
 
-    def value(self, block: str, port: str) -> NDArray[Any] | None:
+    def value(self, block: str, port: str) -> npt.NDArray[Any] | None:
         """The value of an output if it is known; of a page or formula, that of its inner output.
 
         A source shows what it is given, which may be newer than the result.
         """
         if self.result is None:
             return None
-        known: NDArray[Any] | None = self._output(self.result.values, block, port)
+        known: npt.NDArray[Any] | None = self._output(self.result.values, block, port)
         source = self.scene.page.blocks.get(block)
         given = getattr(source, "value", None) if isinstance(source, Source) else None
         if known is None or not isinstance(given, Tensor):
@@ -127,7 +127,7 @@ class PageResult:
         """The path of a variable, or of the own variable of an input."""
         return self.use / block / port if port else self.use / block
 
-    def gradient(self, block: str, port: str = "") -> NDArray[Any] | None:
+    def gradient(self, block: str, port: str = "") -> npt.NDArray[Any] | None:
         """The gradient of a variable, or of the own variable of an input."""
         path = self.variable(block, port)
         return None if self.result is None else self.result.gradients.get(path)

@@ -58,7 +58,7 @@ class ExportCommands(QObject):
                 return
 
     def _ask_for_file(self, system: str) -> Path | None:
-        from runtime.interchange.export import ENDINGS  # which few starts need
+        from runtime.interchange.export.files import ENDINGS  # which few starts need
 
         ending = ENDINGS[system]
         start = folder_of(self._document, self._settings) / (
@@ -110,6 +110,6 @@ def _files(diagram: Diagram, system: str, path: Path) -> Mapping[Path, bytes]:
                 got=problem.got,
                 next_step=problem.next_step,
             )
-    from runtime.interchange.export import exported_files
+    from runtime.interchange.export.files import exported_files
 
     return exported_files(session, system, path)

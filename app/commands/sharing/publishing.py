@@ -16,8 +16,8 @@ from app.pictures.files import write
 from app.services.background import Cancelled, Occupied
 from blocks.errors import GradwireError
 from runtime.publish.exercises import write_together
-from runtime.publish.living import ExercisePages, published
 from runtime.publish.living.lesson import Exercise
+from runtime.publish.living.publishing import ExercisePages, published
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from app.document.document import Document
     from app.services.background import Background
     from app.services.settings import Settings
-    from runtime.publish.living import Published
+    from runtime.publish.living.publishing import Published
 
 ENDINGS = (".html", ".htm")
 _NAMED = 5

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from app.canvas.state.formatting import dimensions
 from app.canvas.state.outlines import listed
 from app.panels import labels, notation
-from runtime.calculus.choices import notes
+from runtime.calculus.choices.markdown import notes
 from runtime.flow.lazy import MANY
 
 if TYPE_CHECKING:

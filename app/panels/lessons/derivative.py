@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from numpy.typing import NDArray
+from numpy import typing as npt
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import QFrame, QLabel, QScrollArea, QVBoxLayout, QWidget
 
@@ -17,7 +17,7 @@ from runtime.lessons.derivative.rules import port_name
 if TYPE_CHECKING:
     from runtime.lessons.derivative.card import DerivativeCard, InputRule, VectorJacobian
 
-Array = NDArray[Any]
+Array = npt.NDArray[Any]
 _WIDEST = 30.0
 """Width of a rule that is still legible when it is shrunk to a panel, in lines of text."""
 

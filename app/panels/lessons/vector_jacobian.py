@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from numpy.typing import NDArray
+from numpy import typing as npt
 from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QVBoxLayout, QWidget
 
@@ -14,7 +14,7 @@ from app.panels.lessons.heatmap import GradientTable, LabelledHeatmap, element
 if TYPE_CHECKING:
     from runtime.lessons.derivative.card import VectorJacobian
 
-Array = NDArray[Any]
+Array = npt.NDArray[Any]
 
 
 class ProductView(QWidget):

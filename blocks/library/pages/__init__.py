@@ -1,6 +1,19 @@
 """Pages: a diagram inside a block, run once or once per step."""
 
-from blocks.library.pages.page import Composite, Page, PageInput, PageOutput
-from blocks.library.pages.scan import Scan
+from typing import TYPE_CHECKING
+
+from blocks import imported_on_use
+
+if TYPE_CHECKING:
+    from blocks.library.pages.page import Composite, Page, PageInput, PageOutput
+    from blocks.library.pages.scan import Scan
 
 __all__ = ["Composite", "Page", "PageInput", "PageOutput", "Scan"]
+
+__getattr__ = imported_on_use(
+    __name__,
+    {
+        "page": "Composite Page PageInput PageOutput",
+        "scan": "Scan",
+    },
+)

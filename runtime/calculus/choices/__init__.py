@@ -5,22 +5,3 @@ stand the ``definitions``, which compute what the other systems compute. Tests r
 against both: a difference that no row describes fails, and so does a row that names a system which
 gives the same numbers, and a definition that does not give the system's numbers.
 """
-
-from runtime.calculus.choices.choice import SYSTEMS, Choice, Convention, Site
-from runtime.calculus.choices.markdown import choices_of, conventions, notes, table
-from runtime.calculus.choices.table import CHOICES, CONVENTIONS, OPTIMISERS, SUBNORMAL
-
-__all__ = [
-    "CHOICES",
-    "CONVENTIONS",
-    "OPTIMISERS",
-    "SUBNORMAL",
-    "SYSTEMS",
-    "Choice",
-    "Convention",
-    "Site",
-    "choices_of",
-    "conventions",
-    "notes",
-    "table",
-]

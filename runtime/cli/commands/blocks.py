@@ -6,8 +6,8 @@ from typing import Annotated
 
 import typer
 
-from blocks import registry
 from blocks.errors import Location, UnknownBlockError
+from blocks.registry import registry
 from runtime.cli.arguments import Json
 from runtime.cli.output import UsageError, print_json, print_problems
 from runtime.diagram import Diagnostic

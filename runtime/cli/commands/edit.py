@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from blocks.nearest import nearest
-from runtime.cli import COMMANDS
+from runtime.cli.entry import COMMANDS
 from runtime.cli.output import UsageError
 
 

@@ -10,7 +10,9 @@ import typer
 from runtime.cli.arguments import DiagramFile, Json, Losses, ThresholdOptions, parse_thresholds
 from runtime.cli.output import print_json_by_line, print_problems, problems_code
 from runtime.cli.sessions import choose_losses, choose_wires, has_errors, open_session
-from runtime.flow import ObservedFlow, analyse, badges, contracts_of, observe, with_fix
+from runtime.flow import ObservedFlow, contracts_of, observe, with_fix
+from runtime.flow.analyse import analyse
+from runtime.flow.badges import badges
 from runtime.publish.dialects import dialect_table, dialects_json
 from runtime.publish.flow_report import flow_report
 from runtime.publish.ledger import ledger_json, ledger_parts

@@ -11,7 +11,8 @@ from runtime.cli.arguments import DiagramFile
 from runtime.cli.output import UsageError, print_problems, problems_code
 from runtime.cli.sessions import has_errors, open_session
 from runtime.diagram.files.storage import replace_file, system_errors
-from runtime.interchange.export import ENDINGS, TARGETS, export_source, exported_files
+from runtime.interchange.export.files import ENDINGS, exported_files
+from runtime.interchange.export.source import TARGETS, export_source
 from runtime.publish.printable import visible
 
 

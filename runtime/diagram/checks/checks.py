@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from blocks.arguments import explained
 from blocks.block import Block, Opaque
 from blocks.errors import BlockError, Location, UnknownBlockError
-from blocks.importing.kinds import imported, is_field
+from blocks.importing.kinds import is_field
 from blocks.library.formula import Formula
 from blocks.library.pages import Page as PageBlock
 from blocks.library.pages import PageInput, Scan
@@ -124,8 +124,8 @@ class _PageCheck:
     def _wired(self) -> Mapping[str, set[str]]:
         """The blocks to look at more closely, in order, with their inputs that have wires."""
         blocks = self._page.blocks
-        unsure = {*self.survey.blocks, *blocks_of(self._page, Variable, *imported("Field"))}
-        unsure |= {name for name in blocks if not is_name(name)}
+        unsure = {*self.survey.blocks, *blocks_of(self._page, Variable)}
+        unsure |= {name for name, x in blocks.items() if is_field(x) or not is_name(name)}
         found: dict[str, set[str]] = {name: set() for name in blocks if name in unsure}
         for target in self._page.wires if found else ():
             if (ports := found.get(target.block)) is not None:

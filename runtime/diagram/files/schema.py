@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from pydantic.json_schema import GenerateJsonSchema, JsonSchemaValue
+from pydantic import json_schema as pydantic_schema
 
 from blocks.block import MAX_WRITTEN
 from blocks.library.pages import Composite
@@ -294,13 +294,13 @@ def _holds_array(schema: dict[str, Any]) -> bool:
     )
 
 
-class _ParameterSchema(GenerateJsonSchema):
+class _ParameterSchema(pydantic_schema.GenerateJsonSchema):
     """Schemas of parameters: floats may be non-finite; a type without a schema admits anything."""
 
-    def float_schema(self, schema: core_schema.FloatSchema) -> JsonSchemaValue:
+    def float_schema(self, schema: core_schema.FloatSchema) -> pydantic_schema.JsonSchemaValue:
         return {"anyOf": [super().float_schema(schema), _NONFINITE]}
 
     def handle_invalid_for_json_schema(
         self, schema: core_schema.CoreSchema, error_info: str
-    ) -> JsonSchemaValue:
+    ) -> pydantic_schema.JsonSchemaValue:
         return {}

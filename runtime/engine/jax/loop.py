@@ -7,9 +7,9 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import jax
-import jax.numpy as jnp
 import numpy as np
 from jax import lax
+from jax import numpy as jnp
 from numpy.typing import NDArray
 
 from runtime.calculus.dtypes import NUMPY

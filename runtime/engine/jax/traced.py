@@ -5,14 +5,16 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-import jax.numpy as jnp
 import numpy as np
+from jax import numpy as jnp
 from numpy.typing import NDArray
 
 from blocks.errors import Location, RunError
 from runtime.calculus.primitives.base import CONSTANT, LEAF
-from runtime.engine.jax.repeats import count_operations, evaluate, places, rolled
-from runtime.engine.jax.rows import ROWS, apply, failure
+from runtime.engine.jax.repeats.evaluating import evaluate
+from runtime.engine.jax.repeats.parts import count_operations, places
+from runtime.engine.jax.repeats.rolling import rolled
+from runtime.engine.jax.rows.table import ROWS, apply, failure
 from runtime.engine.plan.simplify import simplify
 
 if TYPE_CHECKING:

@@ -6,7 +6,7 @@ from contextvars import copy_context
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
-from numpy.typing import NDArray
+from numpy import typing as npt
 
 from runtime import extras
 from runtime.engine.plan import threads
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from runtime.engine.plan.passes import Pass
     from runtime.engine.plan.recording import Recording
 
-Array = NDArray[Any]
+Array = npt.NDArray[Any]
 
 MOST_THREADS = 1024
 """Threads that an engine may be given."""

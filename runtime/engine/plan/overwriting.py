@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from numpy.typing import NDArray
+from numpy import typing as npt
 
 from runtime.engine.plan.tasks import PlainTask, Task
 
 if TYPE_CHECKING:
     from runtime.calculus import Value
 
-Array = NDArray[Any]
+Array = npt.NDArray[Any]
 
 
 def free_places(

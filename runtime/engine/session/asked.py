@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
-from numpy.typing import NDArray
+from numpy import typing as npt
 
 from runtime.engine.compiled import Request, Table, with_zeros
 from runtime.engine.norms import with_tree_norms
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from runtime.engine.session.execution import Executor
     from runtime.engine.session.lookup import GradientRequests
 
-Array = NDArray[Any]
+Array = npt.NDArray[Any]
 
 
 class Wanted(NamedTuple):

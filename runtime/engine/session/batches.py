@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any
 
-from numpy.typing import NDArray
+from numpy import typing as npt
 
 if TYPE_CHECKING:
     from runtime.calculus import Value
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from runtime.engine.program import Program
     from runtime.engine.session.store import Store
 
-Array = NDArray[Any]
+Array = npt.NDArray[Any]
 
 
 class Batches:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from numpy.typing import NDArray
+from numpy import typing as npt
 
 from blocks.errors import FeedError, HeadError, Location, RunError
 from runtime.data.rows import Stream
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from runtime.engine.program import Leaf, Program
     from runtime.engine.session.store import Store
 
-Array = NDArray[Any]
+Array = npt.NDArray[Any]
 
 
 class Executor:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, MutableMapping
 from typing import Any, Generic, Protocol, TypeVar
 
-from numpy.typing import NDArray
+from numpy import typing as npt
 
-Array = NDArray[Any]
+Array = npt.NDArray[Any]
 T = TypeVar("T", bound="Array | None")
 
 

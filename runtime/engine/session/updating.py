@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from numpy.typing import NDArray
+from numpy import typing as npt
 
 from blocks.errors import FeedError, Location
 from runtime.engine.compiled import Derived, Request, derive
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from runtime.engine.program import Leaf, Program
     from runtime.engine.session.store import Store
 
-Array = NDArray[Any]
+Array = npt.NDArray[Any]
 
 
 class Pending:

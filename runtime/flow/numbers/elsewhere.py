@@ -19,9 +19,11 @@ from blocks.errors import GradwireError
 from blocks.library.gradient import Gradient
 from blocks.values import PortLiteral
 from runtime.calculus import Value
-from runtime.calculus.choices import SUBNORMAL, Choice, Site, choices_of
-from runtime.calculus.choices.definitions import defines, forward_in
+from runtime.calculus.choices.choice import Choice, Site
+from runtime.calculus.choices.definitions.systems import defines, forward_in
+from runtime.calculus.choices.markdown import choices_of
 from runtime.calculus.choices.points import subnormal
+from runtime.calculus.choices.table import SUBNORMAL
 from runtime.calculus.dtypes import is_float
 from runtime.diagram.paths import InstancePath, PortPath
 from runtime.engine.compiled import Request, compile_request

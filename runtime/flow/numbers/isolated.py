@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from numpy.typing import NDArray
+from numpy import typing as npt
 
 from blocks.library.sources import Constant, Variable
 from runtime.calculus.dtypes import is_float
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from blocks.block import Block, Source
     from runtime.calculus import Value
 
-Array = NDArray[Any]
+Array = npt.NDArray[Any]
 NAME = InstancePath("block")
 
 

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from blocks.arguments import explained
 from blocks.classes.dataclass import dataclass
 from runtime.calculus import passes_gradient
-from runtime.calculus.choices import SYSTEMS
+from runtime.calculus.choices.choice import SYSTEMS
 from runtime.diagram.paths import PortPath
 from runtime.engine.session.lookup import find_port
 from runtime.flow.words.formatting import size

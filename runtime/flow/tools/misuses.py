@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from itertools import islice
 from typing import TYPE_CHECKING
 
-from numpy.typing import ArrayLike
+from numpy import typing as npt
 
 from blocks.errors import GradwireError
 from runtime.flow.structure.misuses import moving_targets, weights_of_logarithms
@@ -26,7 +26,7 @@ NAMED = 2
 def leaks(
     session: Session,
     observed: ObservedFlow,
-    feeds: Mapping[str, ArrayLike] | None = None,
+    feeds: Mapping[str, npt.ArrayLike] | None = None,
     most: int = 4,
 ) -> Iterator[tuple[WirePath, str]]:
     """The wires by which advantages and targets are trained, with a sentence that says what a

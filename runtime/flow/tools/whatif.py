@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from numpy.typing import ArrayLike, NDArray
+from numpy import typing as npt
 
 from blocks.arguments import explained
 from blocks.classes.dataclass import dataclass
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from runtime.flow.observed import ObservedFlow
     from runtime.flow.words.states import State
 
-Array = NDArray[Any]
+Array = npt.NDArray[Any]
 
 
 @dataclass(frozen=True, eq=False)
@@ -104,7 +104,7 @@ class WhatIf:
         subject: Session | Diagram,
         losses: Sequence[str] | None = None,
         *,
-        feeds: Mapping[str, ArrayLike] | None = None,
+        feeds: Mapping[str, npt.ArrayLike] | None = None,
         thresholds: Thresholds = THRESHOLDS,
     ) -> None:
         self._session = on_numpy(subject if isinstance(subject, Session) else Session(subject))

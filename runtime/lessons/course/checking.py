@@ -7,7 +7,7 @@ from functools import partial
 from itertools import islice, product
 from typing import TYPE_CHECKING, Any, Literal
 
-from numpy.typing import NDArray
+from numpy import typing as npt
 
 from blocks.classes.dataclass import dataclass
 from blocks.errors import GradwireError, Location
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from runtime.diagram.lesson import Lesson, LessonStep, WrongAnswer
     from runtime.diagram.model import Diagram
 
-Array = NDArray[Any]
+Array = npt.NDArray[Any]
 MOST_VARIATIONS = 12
 """Combinations of varied numbers that are tried."""
 

@@ -6,12 +6,12 @@ from collections.abc import Sequence
 from dataclasses import field
 from typing import TYPE_CHECKING, Any
 
-from numpy.typing import NDArray
+from numpy import typing as npt
 
 from blocks.arguments import explained
 from blocks.classes.dataclass import dataclass
 from blocks.errors import GradwireError, RunError
-from runtime.calculus.choices import notes
+from runtime.calculus.choices.markdown import notes
 from runtime.diagram.paths import InstancePath
 from runtime.flow.analyse import analyse
 from runtime.flow.numbers.gradient_check import Check, check_gradients
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from runtime.engine import Session
     from runtime.lessons.derivative.local import LocalBlock
 
-Array = NDArray[Any]
+Array = npt.NDArray[Any]
 
 
 @dataclass(frozen=True, eq=False)

@@ -8,7 +8,7 @@ from collections.abc import Set as AbstractSet
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from numpy.typing import NDArray
+from numpy import typing as npt
 
 from blocks.classes.dataclass import dataclass
 from runtime.calculus import Trace, sweep
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from runtime.diagram.paths import InstancePath
     from runtime.engine.program import Program
 
-Array = NDArray[Any]
+Array = npt.NDArray[Any]
 _MOST = 400
 """Values of the largest block that is looked into."""
 _LONGEST_NAME = 12

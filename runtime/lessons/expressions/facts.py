@@ -7,7 +7,7 @@ from functools import cached_property
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
-from numpy.typing import NDArray
+from numpy import typing as npt
 
 from blocks.errors import RunError
 from blocks.library.gradient import StopGradient
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from runtime.lessons.misconceptions import Wrong
     from runtime.lessons.timeline import Timeline
 
-Array = NDArray[Any]
+Array = npt.NDArray[Any]
 NO_TRIALS: Mapping[Trial, ObservedFlow] = MappingProxyType({})
 
 

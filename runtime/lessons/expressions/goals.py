@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from numpy.typing import NDArray
+from numpy import typing as npt
 
 from blocks.classes.dataclass import dataclass
 from blocks.errors import GradwireError, RunError
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from runtime.diagram.lesson import BuildStep, ChangeStep, Control, LessonStep, WrongAnswer
     from runtime.lessons.expressions.facts import Facts
 
-Array = NDArray[Any]
+Array = npt.NDArray[Any]
 
 
 @dataclass(frozen=True)

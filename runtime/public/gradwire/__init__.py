@@ -16,7 +16,7 @@ from importlib.util import find_spec
 from pathlib import Path
 
 _NAMES = {
-    "blocks": ("Block", "InputPort", "registry"),
+    "blocks": ("Block", "InputPort"),
     "blocks.errors": (
         "BlockDefinitionError",
         "BlockError",
@@ -37,6 +37,7 @@ _NAMES = {
         "TraceError",
         "UnknownBlockError",
     ),
+    "blocks.registry": ("registry",),
     "runtime.build": (
         "Expression",
         "block",
@@ -101,7 +102,6 @@ _NAMES = {
         "Thresholds",
         "Verdict",
         "WhatIf",
-        "analyse",
         "check_contracts",
         "check_gradients",
         "contracts_of",
@@ -113,9 +113,11 @@ _NAMES = {
         "observe",
         "parse_contracts",
     ),
-    "runtime.interchange.importing": ("Imported", "Remark", "UnsupportedError", "import_model"),
+    "runtime.flow.analyse": ("analyse",),
     "runtime.interchange.importing.capturing": ("capture",),
-    "runtime.publish.living": ("publish",),
+    "runtime.interchange.importing.imported": ("Imported", "Remark", "UnsupportedError"),
+    "runtime.interchange.importing.process": ("import_model",),
+    "runtime.publish.living.publishing": ("publish",),
     "runtime.recurrent": ("gru", "lstm", "rnn"),
     "runtime.training.saving.checkpoint": ("TrainerState", "load_checkpoint", "save_checkpoint"),
     "runtime.training.diverged": ("DivergedError",),

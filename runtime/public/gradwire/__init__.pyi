@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 
-from blocks import Block, InputPort, registry
+from blocks import Block, InputPort
 from blocks.errors import (
     BlockDefinitionError,
     BlockError,
@@ -23,6 +23,7 @@ from blocks.errors import (
     TraceError,
     UnknownBlockError,
 )
+from blocks.registry import registry
 from runtime.build import (
     Expression,
     block,
@@ -93,7 +94,6 @@ from runtime.flow import (
     Thresholds,
     Verdict,
     WhatIf,
-    analyse,
     check_contracts,
     check_gradients,
     contracts_of,
@@ -105,9 +105,11 @@ from runtime.flow import (
     observe,
     parse_contracts,
 )
-from runtime.interchange.importing import Imported, Remark, UnsupportedError, import_model
+from runtime.flow.analyse import analyse
 from runtime.interchange.importing.capturing import capture
-from runtime.publish.living import publish
+from runtime.interchange.importing.imported import Imported, Remark, UnsupportedError
+from runtime.interchange.importing.process import import_model
+from runtime.publish.living.publishing import publish
 from runtime.recurrent import gru, lstm, rnn
 from runtime.training.diverged import DivergedError
 from runtime.training.history import History

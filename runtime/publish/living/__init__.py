@@ -46,9 +46,3 @@ scripts. ``publish`` makes it.
 ``thresholds``
     of the numeric states; see ``runtime.flow.numbers.rules``
 """
-
-from __future__ import annotations
-
-from runtime.publish.living.publishing import ExercisePages, Published, publish, published
-
-__all__ = ["ExercisePages", "Published", "publish", "published"]

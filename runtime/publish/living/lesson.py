@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from blocks.classes.dataclass import dataclass
 from blocks.errors import RunError
-from runtime.flow import analyse
+from runtime.flow.analyse import analyse
 from runtime.flow.tools.contracts import Contract, meant_by
 from runtime.flow.words.states import PASSING
 from runtime.lessons.answers import lesson_digest

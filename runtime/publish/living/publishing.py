@@ -10,7 +10,7 @@ from blocks.classes.dataclass import dataclass
 from blocks.errors import GradwireError, RunError
 from runtime.diagram.paths import ROOT, PortPath
 from runtime.engine import Session
-from runtime.flow import analyse
+from runtime.flow.analyse import analyse
 from runtime.flow.words.formatting import size
 from runtime.lessons.amounts import amount
 from runtime.lessons.notes import with_numbers

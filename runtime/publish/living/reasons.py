@@ -14,7 +14,7 @@ from blocks.block import Source
 from blocks.library.functions import Clip
 from blocks.library.losses import BinaryCrossEntropy
 from runtime.engine.lowering import lower
-from runtime.flow import analyse
+from runtime.flow.analyse import analyse
 from runtime.flow.lazy import MANY
 from runtime.flow.numbers.remedies import is_complement
 from runtime.flow.structure.exponentials import function_of

@@ -1,20 +1,25 @@
 """Optimisers: the arithmetic of each method, schedules, and classes for ``Session.step``."""
 
-from runtime.training.optimisers.methods import arithmetic_of
-from runtime.training.optimisers.schedules import rate
-from runtime.training.optimisers.stepping import (
-    SGD,
-    Adadelta,
-    Adagrad,
-    Adam,
-    Adamax,
-    AdamW,
-    Lion,
-    MethodOptimiser,
-    NAdam,
-    RAdam,
-    RMSprop,
-)
+from typing import TYPE_CHECKING
+
+from blocks import imported_on_use
+
+if TYPE_CHECKING:
+    from runtime.training.optimisers.methods import arithmetic_of
+    from runtime.training.optimisers.schedules import rate
+    from runtime.training.optimisers.stepping import (
+        SGD,
+        Adadelta,
+        Adagrad,
+        Adam,
+        Adamax,
+        AdamW,
+        Lion,
+        MethodOptimiser,
+        NAdam,
+        RAdam,
+        RMSprop,
+    )
 
 __all__ = [
     "SGD",
@@ -31,3 +36,13 @@ __all__ = [
     "arithmetic_of",
     "rate",
 ]
+
+__getattr__ = imported_on_use(
+    __name__,
+    {
+        "methods": "arithmetic_of",
+        "schedules": "rate",
+        "stepping": "SGD Adadelta Adagrad Adam Adamax AdamW Lion MethodOptimiser NAdam RAdam "
+        "RMSprop",
+    },
+)

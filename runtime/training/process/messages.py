@@ -7,7 +7,7 @@ from dataclasses import field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
-from numpy.typing import NDArray
+from numpy import typing as npt
 
 from blocks.classes.dataclass import dataclass
 from runtime.engine.session.engines import EngineChoice
@@ -116,7 +116,7 @@ class Lane:
     """Of the session: Random and Dataset blocks draw for it."""
     epoch: int | None
     """How often the data were seen; None without data."""
-    values: Mapping[Address, NDArray[Any]]
+    values: Mapping[Address, npt.NDArray[Any]]
     """All variables."""
     losses: Mapping[str, float]
     """Of the last step, by port; empty if none was made."""

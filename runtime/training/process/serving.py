@@ -12,9 +12,9 @@ from functools import partial
 from queue import SimpleQueue
 from typing import IO, TYPE_CHECKING
 
-from blocks import registry
 from blocks.errors import FileError
 from blocks.plugins import BrokenOff, breakable, interrupt
+from blocks.registry import registry
 from runtime.data.files.access import allow_data
 from runtime.data.progress import listening
 from runtime.engine import compilation

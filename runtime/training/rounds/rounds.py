@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
-from numpy.typing import NDArray
+from numpy import typing as npt
 
 from blocks.classes.identity import by_identity
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from runtime.training.diverged import DivergedError
     from runtime.training.records import StepRecord
 
-Array = NDArray[Any]
+Array = npt.NDArray[Any]
 
 
 class Part(Protocol):

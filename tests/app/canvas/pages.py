@@ -12,7 +12,7 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication
 
 from app.evaluation.result import Result
-from blocks import registry
+from blocks.registry import registry
 from runtime.diagram import Diagram, Note, Page, Point, PortName, apply
 from runtime.flow import State
 from tests.app import mouse

@@ -11,7 +11,8 @@ from PySide6.QtWidgets import QFileDialog, QLabel
 from app.panels.dialogs.import_report import ImportReport
 from app.panels.dialogs.import_sheet import ImportSheet
 from runtime.diagram.model import Diagram
-from runtime.interchange.importing import Imported, Remark, process
+from runtime.interchange.importing import process
+from runtime.interchange.importing.imported import Imported, Remark
 from tests.app.mouse import drop_file
 
 SEED = Path(__file__).parents[3] / "assets/models/mxnet_seed.json"

@@ -17,8 +17,8 @@ from app.document.numbers import (
     slider_of,
     step_of,
 )
-from blocks import registry
 from blocks.library.sources import Constant, Variable
+from blocks.registry import registry
 from runtime.diagram import Diagram, Page, apply
 
 MUL = registry().get("Mul")

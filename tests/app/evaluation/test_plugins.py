@@ -13,8 +13,9 @@ from app.canvas.state.looks import look_of
 from app.canvas.state.page_result import PageResult
 from app.evaluation.evaluator import Evaluation
 from app.evaluation.worker import Worker
-from blocks import Block, registry
+from blocks import Block
 from blocks.plugins import guarded
+from blocks.registry import registry
 from runtime.build import build, loss, variable
 from runtime.diagram import AddBlock, Connect, Point, PortName, RemoveBlocks, apply
 

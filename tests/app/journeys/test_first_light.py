@@ -6,7 +6,8 @@ from PySide6.QtWidgets import QFileDialog
 
 from runtime.diagram import load
 from runtime.engine import Session
-from runtime.flow import State, analyse
+from runtime.flow import State
+from runtime.flow.analyse import analyse
 from tests.app.mouse import LEFT, click_block, drop_block, retype, wire
 
 

@@ -14,7 +14,7 @@ from blocks.registry import registry
 from runtime.diagram import AddBlock, Connect, InsertPage, Point, PortName, RemoveBlocks, apply
 from runtime.diagram import SetParameters as Set
 from runtime.diagram.diff import diff
-from runtime.flow import analyse
+from runtime.flow.analyse import analyse
 from runtime.flow.tools.effects import effects
 from tests.app.canvas.pages import seed
 

@@ -19,7 +19,7 @@ from app.services.theme import (
     font,
     text_width,
 )
-from blocks import registry
+from blocks.registry import registry
 from runtime.flow import State
 
 each = pytest.mark.parametrize("shown", THEMES.values(), ids=lambda shown: shown.name)

@@ -10,7 +10,7 @@ from PySide6.QtGui import QFontInfo, QFontMetricsF, QGuiApplication, QRawFont
 
 from app.services import theme, typeface
 from app.services.theme import SMALL
-from blocks import registry
+from blocks.registry import registry
 from runtime.diagram.files import stored
 from runtime.flow import State
 from runtime.flow.badges import Mark

@@ -23,7 +23,7 @@ from typing import Any, TypeVar
 from runtime.diagram import load, save
 from runtime.diagram.checks.checks import check
 from runtime.engine import Session
-from runtime.flow import analyse
+from runtime.flow.analyse import analyse
 from runtime.gc_pause import uncollected
 from tests.benchmarks.growth.drawings import DRAWINGS, built
 

@@ -51,7 +51,7 @@ def test_a_class_without_source_has_none():
 
 def test_nothing_is_read_before_it_is_asked_for():
     code = (
-        "import blocks; get = blocks.registry().get; get('Conv2D')().to_record()\n"
+        "from blocks.registry import registry; get = registry().get; get('Conv2D')().to_record()\n"
         "assert get('Conv2D').model_fields['kernel'].description is None\n"
         "assert get('Conv2D').parameters()['kernel'].description"
     )

@@ -8,13 +8,14 @@ import numpy as np
 import pytest
 
 import gradwire as gw
-from blocks import registry
 from blocks.errors import BuildError, ShapeError
 from blocks.library.views import Field, ViewBlock, images_of
+from blocks.registry import registry
 from runtime.diagram.edits.applying import apply
 from runtime.diagram.edits.changes import RenameBlock, RenamePage
 from runtime.engine import Session
-from runtime.flow import State, analyse, diagnose
+from runtime.flow import State, diagnose
+from runtime.flow.analyse import analyse
 
 if TYPE_CHECKING:
     from runtime.diagram import Diagram

@@ -10,20 +10,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 
-from blocks import registry
 from blocks.errors import ShapeError
-from runtime.calculus.choices import (
-    CHOICES,
-    OPTIMISERS,
-    SYSTEMS,
-    Choice,
-    Site,
-    choices_of,
-    conventions,
-    notes,
-    table,
-)
-from runtime.calculus.choices.definitions import defines
+from blocks.registry import registry
+from runtime.calculus.choices.choice import SYSTEMS, Choice, Site
+from runtime.calculus.choices.definitions.systems import defines
+from runtime.calculus.choices.markdown import choices_of, conventions, notes, table
+from runtime.calculus.choices.table import CHOICES, OPTIMISERS
 from runtime.calculus.dtypes import SIGNED, UNSIGNED
 
 if TYPE_CHECKING:

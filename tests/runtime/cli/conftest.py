@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from runtime.cli import main
+from runtime.cli.entry import main
 from runtime.diagram import save
 from runtime.lessons.walk import Walk
 from tests.runtime.lessons.lessons import taught

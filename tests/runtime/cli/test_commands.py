@@ -6,8 +6,8 @@ import jsonschema
 import pytest
 import typer
 
-from blocks import registry
-from runtime.cli import COMMANDS, application, main
+from blocks.registry import registry
+from runtime.cli.entry import COMMANDS, application, main
 from runtime.version import __version__
 
 

@@ -10,7 +10,7 @@ from xml.etree import ElementTree
 
 import pytest
 
-from runtime.cli import COMMANDS
+from runtime.cli.entry import COMMANDS
 from runtime.lessons.answers import sealed
 from tests.fuzz.printing import POWERFUL
 from tests.runtime.lessons.test_answers import record

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from runtime.cli import COMMANDS
+from runtime.cli.entry import COMMANDS
 
 ROOT = Path(__file__).parents[3]
 
@@ -166,7 +166,7 @@ def test_what_was_mistyped_is_shown_as_symbols():
 
 
 def test_an_interrupted_command_ends_with_130(seed):
-    script = "import runtime.cli.sessions as s, signal, sys, runtime.cli as c\n" \
+    script = "import runtime.cli.sessions as s, signal, sys, runtime.cli.entry as c\n" \
              "s.load = lambda *a, **k: signal.raise_signal(signal.SIGINT)\n" \
              "sys.exit(c.main(['run', 'x']))"  # fmt: skip
     done = subprocess.run([sys.executable, "-c", script], cwd=ROOT, capture_output=True)

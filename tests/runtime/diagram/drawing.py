@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import TYPE_CHECKING
 
-from blocks import Block, registry
+from blocks.registry import registry
 from runtime.diagram import MAIN, Diagram, Page, PortName
+
+if TYPE_CHECKING:
+    from blocks import Block
 
 
 def make(kind: str, **record: object) -> Block:

@@ -4,8 +4,8 @@ from dataclasses import replace
 
 import pytest
 
-from blocks import registry
 from blocks.block import Block, Opaque, Source
+from blocks.registry import registry
 from runtime.diagram.model import Page
 from runtime.diagram.paths import PortName
 from runtime.diagram.plain import blocks_of, plain_ports, survey

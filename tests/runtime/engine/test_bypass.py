@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from blocks import registry
 from blocks.errors import ChangeError, ParameterError
+from blocks.registry import registry
 from runtime.build import add, build, loss, mul, stop_gradient, variable
 from runtime.diagram import (
     Diagram,
@@ -21,7 +21,8 @@ from runtime.diagram import (
     loads,
 )
 from runtime.engine import Session
-from runtime.flow import State, analyse, diagnose, observe
+from runtime.flow import State, diagnose, observe
+from runtime.flow.analyse import analyse
 from runtime.formulas.writing import formula_of, python_of
 
 

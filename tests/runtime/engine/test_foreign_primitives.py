@@ -11,9 +11,10 @@ import numpy as np
 import pytest
 
 import runtime.build as b
-from blocks import Block, registry
+from blocks import Block
 from blocks.errors import RunError
 from blocks.plugins import BrokenOff, breakable, interrupt
+from blocks.registry import registry
 from runtime.calculus import Primitive
 from runtime.calculus.primitives.elementwise import ADD
 from runtime.engine import Session

@@ -14,7 +14,8 @@ from blocks.errors import ChangeError
 from blocks.formulas.content import content_of
 from runtime.diagram import Diagram, PortName, SetParameters, apply, dumps, loads, unfold
 from runtime.engine import Session
-from runtime.flow import State, WhatIf, analyse, check_gradients, fix
+from runtime.flow import State, WhatIf, check_gradients, fix
+from runtime.flow.analyse import analyse
 
 NAMES = st.sampled_from(["w", "x", "b"])
 EXPRESSIONS = st.recursive(

@@ -25,7 +25,7 @@ from blocks.library.sources import Constant, Variable
 from runtime.diagram import SetParameters, apply
 from runtime.diagram.model import MAIN
 from runtime.engine import Session
-from runtime.flow import analyse
+from runtime.flow.analyse import analyse
 from tests.runtime.engine.drawing import draw, page
 
 if TYPE_CHECKING:

@@ -18,7 +18,8 @@ from blocks.library.sources import Variable
 from runtime.diagram.paths import PortPath
 from runtime.engine import Session
 from runtime.engine.flatten import flatten
-from runtime.flow import State, WhatIf, analyse, ledger, observe
+from runtime.flow import State, WhatIf, ledger, observe
+from runtime.flow.analyse import analyse
 from runtime.flow.tools.contracts import check_contracts, is_blocked, parse_contracts
 from runtime.flow.tools.dialects import dialects
 from runtime.flow.tools.ledger import account as account_of

@@ -9,13 +9,14 @@ from typing import Any
 
 import numpy as np
 
-from blocks import Block, registry
+from blocks import Block
 from blocks.library.gradient import Gradient, StopGradient, StraightThrough
 from blocks.library.losses import Loss
 from blocks.library.pages import Page as PageBlock
 from blocks.library.pages import PageInput, PageOutput
 from blocks.library.sources import Constant, Input, Variable
 from blocks.library.views import Display
+from blocks.registry import registry
 from runtime.diagram.model import MAIN, Diagram, Page
 from runtime.diagram.paths import PortName
 

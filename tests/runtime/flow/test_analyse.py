@@ -9,7 +9,8 @@ import pytest
 from blocks.errors import RunError
 from runtime.build import build, loss, variable
 from runtime.engine import Session
-from runtime.flow import State, analyse
+from runtime.flow import State
+from runtime.flow.analyse import analyse
 
 DIAGRAM = build(loss(variable("w", 1.0) * 2))
 

@@ -12,13 +12,13 @@ from runtime.flow import (
     ObservedFlow,
     State,
     WhatIf,
-    analyse,
     dialects,
     flow_of_run,
     ledger,
     observe,
     with_fix,
 )
+from runtime.flow.analyse import analyse
 from runtime.training.optimisers import SGD
 from tests.examples.gallery import diagram as example
 

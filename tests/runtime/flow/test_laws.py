@@ -16,7 +16,8 @@ from blocks.library.gradient import Gradient, StopGradient
 from runtime.calculus import passes_gradient
 from runtime.calculus.dtypes import is_float
 from runtime.engine import Run, Session
-from runtime.flow import Flow, State, analyse
+from runtime.flow import Flow, State
+from runtime.flow.analyse import analyse
 from runtime.flow.structure.reachability import Gate
 from runtime.flow.structure.reasons import Verdicts
 from runtime.flow.structure.searches import LEVELS

@@ -11,7 +11,8 @@ import pytest
 
 from runtime.build import add_n, build, loss, stop_gradient, sum, tanh, variable
 from runtime.engine import Session
-from runtime.flow import Flow, State, analyse, diagnose, fix, observe
+from runtime.flow import Flow, State, diagnose, fix, observe
+from runtime.flow.analyse import analyse
 from runtime.flow.lazy import MANY, LazySequence
 from runtime.publish.flow_report import flow_report
 from tests.benchmarks.flow import chain, ladder, wide

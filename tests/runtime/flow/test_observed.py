@@ -15,12 +15,12 @@ from runtime.flow import (
     State,
     Thresholds,
     WhatIf,
-    analyse,
-    badges,
     diagnose,
     flow_of_run,
     observe,
 )
+from runtime.flow.analyse import analyse
+from runtime.flow.badges import badges
 from tests.runtime.flow.specimens import specimen
 
 

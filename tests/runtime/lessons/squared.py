@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from blocks import registry
+from blocks.registry import registry
 from runtime.diagram.paths import PortName
 from tests.blocks.single import Single
 

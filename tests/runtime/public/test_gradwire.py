@@ -75,8 +75,8 @@ def run(code: str) -> str:
 
 def test_a_command_looks_for_no_garbage_in_what_it_imports():
     told = run(
-        "import gc, gradwire_command, runtime.cli\n"
-        "runtime.cli.main = lambda: print(gc.isenabled(), len(gc.get_objects()) < 1000)\n"
+        "import gc, gradwire_command, runtime.cli.entry\n"
+        "runtime.cli.entry.main = lambda: print(gc.isenabled(), len(gc.get_objects()) < 1000)\n"
         "gradwire_command.main()"
     )
     assert told == "True True"
@@ -132,8 +132,8 @@ def test_the_wheel_carries_it_beside_the_floors_and_no_screenshots():
         ("runtime", "import gradwire"),
         ("app", "import gradwire; gradwire.Session"),
         ("blocks", "import gradwire; gradwire.Session"),
-        ("app", "import runtime.cli"),
-        ("blocks", "import runtime.cli"),
+        ("app", "import runtime.cli.entry"),
+        ("blocks", "import runtime.cli.entry"),
     ],
 )
 def test_another_package_of_the_name_of_a_floor_is_named(floor, start, tmp_path):

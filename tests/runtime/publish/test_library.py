@@ -8,7 +8,8 @@ from typing import Annotated, Any, ClassVar, Literal
 import pytest
 from pydantic import Field
 
-from blocks import Block, registry
+from blocks import Block
+from blocks.registry import registry
 from runtime.publish.library import block_json, block_parts, parameter_type
 from runtime.publish.text import plain
 

@@ -4,20 +4,3 @@ A flat graph of a recurrent network or of a stack of layers repeats the same ope
 again, and the time to compile it grows with their number. ``rolled`` finds the repetitions by the
 structure of the graph, whatever they come from, and ``evaluate`` computes them by ``lax.scan``.
 """
-
-from runtime.engine.jax.repeats.evaluating import Failure, evaluate
-from runtime.engine.jax.repeats.parts import Joined, Loop, Part, count_operations, places
-from runtime.engine.jax.repeats.rolling import LIMITS, Limits, rolled
-
-__all__ = [
-    "LIMITS",
-    "Failure",
-    "Joined",
-    "Limits",
-    "Loop",
-    "Part",
-    "count_operations",
-    "evaluate",
-    "places",
-    "rolled",
-]

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
-import jax.numpy as jnp
 from jax import lax
+from jax import numpy as jnp
 
 from blocks.classes.identity import by_identity
 from runtime.calculus.dtypes import NUMPY, is_float

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-import jax.numpy as jnp
 import numpy as np
 from jax import lax
+from jax import numpy as jnp
 
 from runtime.calculus.dtypes import SIGNED, is_float
 from runtime.calculus.primitives.base import CONSTANT

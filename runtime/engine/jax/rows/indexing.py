@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import jax.numpy as jnp
 from jax import lax
+from jax import numpy as jnp
 
 from runtime.calculus.primitives.base import CONSTANT
 from runtime.calculus.primitives.gather import ARGSORT

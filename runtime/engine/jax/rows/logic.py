@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import jax.numpy as jnp
 from jax import lax
+from jax import numpy as jnp
 
 from runtime.engine.jax.rows.arithmetic import of_two
 from runtime.engine.jax.rows.base import Row, broadcast

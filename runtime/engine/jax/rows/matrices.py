@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import jax.numpy as jnp
 import numpy as np
 from jax import lax
+from jax import numpy as jnp
 
 from runtime.engine.jax.rows.base import Row, wide
 

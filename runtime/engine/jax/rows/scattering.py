@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-import jax.numpy as jnp
 import numpy as np
 from jax import lax
+from jax import numpy as jnp
 
 from runtime.engine.jax.rows.base import Row
 from runtime.engine.jax.rows.indexing import along, counted, inside, outside, why_outside

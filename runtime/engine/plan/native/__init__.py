@@ -2,12 +2,12 @@
 
 from typing import TYPE_CHECKING
 
-from blocks.importing.names import imported_on_use
-from runtime.engine.plan.native.machine import address, installed
+from blocks import imported_on_use
 
 if TYPE_CHECKING:
     from runtime.engine.plan.native.functions.powers import is_simple
     from runtime.engine.plan.native.loops import Kernel, Operand, Operation, Recipe, compiled
+    from runtime.engine.plan.native.machine import address, installed
     from runtime.engine.plan.native.operations import compiles
     from runtime.engine.plan.native.straight import compiled_straight, compiles_straight
 
@@ -30,6 +30,7 @@ __getattr__ = imported_on_use(
     {
         "functions.powers": "is_simple",
         "loops": "Kernel Operand Operation Recipe compiled",
+        "machine": "address installed",
         "operations": "compiles",
         "straight": "compiled_straight compiles_straight",
     },

@@ -6,11 +6,14 @@ would find nothing: a plan is the same whatever was imported before it.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Collection
 from importlib import import_module
 from importlib.util import resolve_name
 from typing import TYPE_CHECKING, TypeAlias
 
+from blocks.errors import RunError
+from runtime import extras
 from runtime.engine.plan import native
 from runtime.engine.plan.tasks import PlainTask
 
@@ -159,3 +162,19 @@ FAST: tuple[Pass, ...] = (
     small_products, small_folds, small_copies, solutions, merges, margins_shared,
 )  # fmt: skip
 """The passes with machine code, for which the ``fast`` extra is needed."""
+
+
+def select_passes(fast: bool | None = None) -> tuple[Pass, ...]:
+    """The passes of a session: with machine code if a compiler is installed and ``fast`` allows it.
+
+    None means True, or False if the environment has GRADWIRE_FAST=0. Raises RunError if ``fast``
+    is True and no compiler is installed.
+    """
+    if fast and not native.installed():
+        raise RunError(
+            "Machine code was requested, but no compiler is installed.",
+            next_step=f"Install llvmlite: {extras.command('llvmlite')}.",
+        )
+    if fast is None:
+        fast = os.environ.get("GRADWIRE_FAST", "1") != "0"
+    return FAST if fast and extras.installed("llvmlite") else DEFAULT

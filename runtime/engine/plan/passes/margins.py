@@ -14,7 +14,7 @@ from functools import partial
 from math import prod
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from numpy.typing import NDArray
+from numpy import typing as npt
 
 from runtime.calculus.dtypes import FLOATS, NUMPY
 from runtime.calculus.primitives.shape import EMBED, SLICE
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
     from runtime.calculus import Value
 
-Array = NDArray[Any]
+Array = npt.NDArray[Any]
 
 LEAST = 2
 """At least one element of so many of the whole is that of the slice."""

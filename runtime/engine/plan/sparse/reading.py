@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
-from numpy.typing import NDArray
+from numpy import typing as npt
 
 from runtime.engine.plan.sparse.sparse_rows import SparseRows
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-Array = NDArray[Any]
+Array = npt.NDArray[Any]
 
 
 class WholeOnRead(Mapping[str, "Array | None"]):

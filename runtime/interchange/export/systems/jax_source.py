@@ -43,7 +43,7 @@ def jax_module(content: Content, arrays_file: str) -> tuple[str, dict[str, Array
     first += ["from functools import partial"] if "@partial" in whole else []
     first += ["from pathlib import Path"] if writer.arrays else []
     first += [""] if first else []
-    imports = [*first, "import jax", "import jax.numpy as jnp"]
+    imports = [*first, "import jax", "from jax import numpy as jnp"]
     imports += ["from jax import lax"] if "lax." in whole else []
     imports += ["from safetensors.flax import load_file"] if writer.arrays else []
     top = module.heading(content, JAX.title) + "\n" + "\n".join(imports) + "\n\n"

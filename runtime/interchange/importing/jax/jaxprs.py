@@ -97,10 +97,10 @@ def is_literal(atom: Atom) -> bool:
 
 def function_of(program: ClosedJaxpr | Jaxpr) -> Callable[..., list[Any]]:
     """The program as a function of JAX."""
-    from jax.extend import core
+    from jax import extend
 
-    closed = program if hasattr(program, "consts") else core.ClosedJaxpr(program, ())
-    function: Callable[..., list[Any]] = core.jaxpr_as_fun(closed)
+    closed = program if hasattr(program, "consts") else extend.core.ClosedJaxpr(program, ())
+    function: Callable[..., list[Any]] = extend.core.jaxpr_as_fun(closed)
     return function
 
 

@@ -61,7 +61,7 @@ def known_part(
         following = [_read(values, jaxpr.outvars[i]) for i in carried]
         return following, [values[atom] for atom in read]
 
-    import jax.numpy as jnp
+    from jax import numpy as jnp
 
     initial = [_typed(jaxpr.invars[first + i], arrays[first + i]) for i in carried]
     rows = [arrays[i] for i in elements]
@@ -131,7 +131,7 @@ def _read(values: Mapping[Atom, Any], atom: Any) -> Any:
 
 
 def _typed(atom: Atom, array: Any) -> Any:
-    import jax.numpy as jnp
+    from jax import numpy as jnp
 
     dtype: Any = atom.aval.dtype
     return array if array.dtype == dtype else jnp.asarray(array, dtype)

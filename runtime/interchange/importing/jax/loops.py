@@ -159,7 +159,7 @@ def _element(walk: Walk, x: Operand, step: int) -> Operand:
 def _stacked(walk: Walk, parts: Sequence[Operand]) -> Operand:
     arrays = [array_of(part) for part in parts]
     if all(array is not None for array in arrays):
-        import jax.numpy as jnp
+        from jax import numpy as jnp
 
         return held(walk.stage, jnp.stack(arrays))
     values = [part.wide(walk.stage) for part in parts if isinstance(part, Wire)]

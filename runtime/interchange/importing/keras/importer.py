@@ -13,7 +13,7 @@ from runtime.interchange.importing.imported import Imported, UnsupportedError
 from runtime.interchange.importing.keras.archive import read_archive
 from runtime.interchange.importing.keras.call import Call
 from runtime.interchange.importing.keras.images import Layouts
-from runtime.interchange.importing.keras.layers import LAYERS, OPERATIONS
+from runtime.interchange.importing.keras.layers.table import LAYERS, OPERATIONS
 from runtime.interchange.importing.keras.model import Entry, Layer, Model, model_of
 from runtime.interchange.importing.keras.training import TARGET, put_up_loss, with_recipe
 from runtime.interchange.importing.keras.variables import Variables

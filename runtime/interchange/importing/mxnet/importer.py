@@ -13,7 +13,7 @@ from runtime.interchange.importing.imported import Imported, UnsupportedError
 from runtime.interchange.importing.mxnet.arguments import Arguments
 from runtime.interchange.importing.mxnet.call import Call, Operator
 from runtime.interchange.importing.mxnet.names import Place, Places
-from runtime.interchange.importing.mxnet.operators import ANY_SHAPE, KEEPING, OPERATORS
+from runtime.interchange.importing.mxnet.operators.table import ANY_SHAPE, KEEPING, OPERATORS
 from runtime.interchange.importing.mxnet.parameters import parameters_beside, read_parameters
 from runtime.interchange.importing.mxnet.shapes import Shapes
 from runtime.interchange.importing.mxnet.symbol import ARGUMENT, Entry, Node, Symbol, read_symbol

@@ -13,9 +13,10 @@ from blocks.limits import MAX_INSTANCES
 from runtime.interchange.importing.imported import UnsupportedError
 from runtime.interchange.importing.onnx.functions import Functions, with_attributes
 from runtime.interchange.importing.onnx.marks import marked
-from runtime.interchange.importing.onnx.operators.node import RULES, Item, Node
+from runtime.interchange.importing.onnx.operators.node import Item, Node
 from runtime.interchange.importing.onnx.operators.training import TRAINING_RULES
 from runtime.interchange.importing.onnx.places import calls_of, module_of, own_name, written_at
+from runtime.interchange.importing.onnx.rules import RULES
 from runtime.interchange.importing.onnx.tensors import array_of
 from runtime.interchange.importing.progress import counted
 from runtime.interchange.importing.scopes import Call

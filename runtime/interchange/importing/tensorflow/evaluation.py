@@ -16,7 +16,7 @@ from runtime.interchange.importing.scopes import Call as Use
 from runtime.interchange.importing.scopes import Part
 from runtime.interchange.importing.tensorflow.call import Call
 from runtime.interchange.importing.tensorflow.graph import MAX_NODES, Graph, Node, Reference
-from runtime.interchange.importing.tensorflow.operators import OPERATORS
+from runtime.interchange.importing.tensorflow.operators.table import OPERATORS
 
 if TYPE_CHECKING:
     from runtime.interchange.importing.stage import Stage

@@ -13,7 +13,7 @@ from blocks.errors import GradwireError
 from runtime.interchange.importing.imported import UnsupportedError
 from runtime.interchange.importing.staged import Staged
 from runtime.interchange.importing.torch.memory import Cut, Tensor
-from runtime.interchange.importing.torch.operators import find
+from runtime.interchange.importing.torch.operators.families import find
 from runtime.interchange.importing.torch.operators.shapes import VIEWS
 
 if TYPE_CHECKING:

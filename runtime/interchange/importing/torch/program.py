@@ -10,7 +10,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, TypeAlias
 
-from numpy.typing import ArrayLike
+from numpy import typing as npt
 
 from blocks.errors import FileError
 from runtime.interchange.importing.imported import Imported, UnsupportedError
@@ -60,7 +60,7 @@ _SHAPE_ERRORS = (AttributeError, KeyError, TypeError, ValueError, IndexError)
 def import_pt2(
     path: Path,
     options: ImportOptions = DEFAULTS,
-    examples: Mapping[str, ArrayLike] | None = None,
+    examples: Mapping[str, npt.ArrayLike] | None = None,
 ) -> Imported:
     """The diagram of an exported program, with examples for its inputs by name.
 
@@ -86,7 +86,7 @@ class _Program:
         archive: Archive,
         path: Path,
         options: ImportOptions,
-        examples: Mapping[str, ArrayLike],
+        examples: Mapping[str, npt.ArrayLike],
     ) -> None:
         self._module: Record = archive.program["graph_module"]
         self._options = options

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
-from numpy.typing import NDArray
+from numpy import typing as npt
 
 from blocks.errors import RunError
 from runtime.calculus.dtypes import INTEGERS, is_float
@@ -60,7 +60,7 @@ def _obstacles(tape: Tape) -> Iterator[str]:
             yield inexact(str(value.owner))
 
 
-def is_exact(array: NDArray[Any]) -> bool:
+def is_exact(array: npt.NDArray[Any]) -> bool:
     """Whether JavaScript's numbers have all integers of an array; floats are as they are."""
     if array.dtype.kind not in "iu" or not array.size:
         return True

@@ -16,7 +16,7 @@ from blocks.errors import RunError
 from runtime.calculus.primitives.base import CONSTANT, LEAF
 from runtime.engine import Session
 from runtime.engine.session.store import Store
-from runtime.flow import analyse
+from runtime.flow.analyse import analyse
 from runtime.flow.structure.reachability import Gate
 from runtime.publish.living.computing.tape import COLLECT, Condition, Tape
 

@@ -11,7 +11,7 @@ from app.commands.sharing.publishing import PublishCommands
 from app.panels.dialogs.class_sheet import ClassSheet
 from app.services.background import Cancelled
 from runtime.diagram import load
-from runtime.publish.living import publish
+from runtime.publish.living.publishing import publish
 from tests.examples.gallery import path
 
 LESSON = path("fan_out").parents[1] / "lessons" / "02_fan_out_adds.gradwire.json"

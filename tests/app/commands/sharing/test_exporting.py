@@ -11,7 +11,7 @@ from PySide6.QtWidgets import QFileDialog, QMessageBox
 from runtime.build import build, cast, loss, stop_gradient, variable
 from runtime.diagram import load, loads
 from runtime.engine import Session
-from runtime.interchange.export import exported_files
+from runtime.interchange.export.files import exported_files
 from tests.examples.gallery import path as example
 
 

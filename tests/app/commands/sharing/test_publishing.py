@@ -7,7 +7,7 @@ import pytest
 from PySide6.QtWidgets import QFileDialog
 
 from runtime.build import build, loss, stop_gradient, variable
-from runtime.publish.living import publish
+from runtime.publish.living.publishing import publish
 
 
 def diagram(dtype="float64"):

@@ -9,7 +9,7 @@ import pytest
 
 import runtime.build as b
 from blocks.errors import GradwireError
-from blocks.library.convolution import (
+from blocks.library.convolution.pooling import (
     AvgPool1D,
     AvgPool2D,
     AvgPool3D,

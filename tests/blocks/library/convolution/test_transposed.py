@@ -10,14 +10,8 @@ import pytest
 
 import runtime.build as b
 from blocks.errors import GradwireError
-from blocks.library.convolution import (
-    Conv1D,
-    Conv2D,
-    Conv3D,
-    ConvTranspose1D,
-    ConvTranspose2D,
-    ConvTranspose3D,
-)
+from blocks.library.convolution.convolutions import Conv1D, Conv2D, Conv3D
+from blocks.library.convolution.transposed import ConvTranspose1D, ConvTranspose2D, ConvTranspose3D
 from runtime.engine import Session
 from tests.blocks.single import value
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from blocks.errors import GradwireError
-from blocks.library.linear_algebra import Diagonal, DiagonalMatrix, Trace, Triangle
+from blocks.library.linear_algebra.diagonals import Diagonal, DiagonalMatrix, Trace, Triangle
 from tests.blocks.single import gradients, value
 
 if TYPE_CHECKING:

@@ -9,7 +9,13 @@ import pytest
 
 import runtime.build as b
 from blocks.errors import GradwireError, RunError
-from blocks.library.linear_algebra import Cholesky, Determinant, Inverse, LogDeterminant, Solve
+from blocks.library.linear_algebra.solutions import (
+    Cholesky,
+    Determinant,
+    Inverse,
+    LogDeterminant,
+    Solve,
+)
 from runtime.engine import Session
 from tests.blocks.single import Single, gradients, value
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from blocks.errors import GradwireError, ParameterError
-from blocks.library.sampling import Resize
+from blocks.library.sampling.resize import Resize
 from tests.blocks.single import gradients, value
 
 if TYPE_CHECKING:

@@ -17,10 +17,10 @@ import jax.numpy as jnp
 import numpy as np
 import torch
 
-from blocks import Block, registry
 from blocks.library.formula import Formula
+from blocks.registry import registry
 from runtime.calculus import sweep
-from runtime.calculus.choices.definitions import forward_in
+from runtime.calculus.choices.definitions.systems import forward_in
 from runtime.diagram.model import own_ports
 from runtime.diagram.pages import inside
 from runtime.diagram.paths import PortName
@@ -29,6 +29,7 @@ from tests.runtime.calculus.peers import pytorch
 from tests.runtime.calculus.tracing import Traced
 
 if TYPE_CHECKING:
+    from blocks import Block
     from tests.runtime.calculus.tracing import Array
 
 Function = Callable[..., Any]

@@ -6,7 +6,7 @@ import errno
 import os
 
 from runtime.diagram import load
-from runtime.publish.living import publish
+from runtime.publish.living.publishing import publish
 from tests.examples.gallery import path
 
 

@@ -9,7 +9,7 @@ import pytest
 
 from runtime.diagram import load
 from runtime.engine import Session
-from runtime.interchange.export import export_source
+from runtime.interchange.export.source import export_source
 from tests.examples.gallery import path
 
 

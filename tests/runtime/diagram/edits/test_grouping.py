@@ -5,10 +5,10 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from blocks import registry
 from blocks.errors import ChangeError
 from blocks.library.pages import Page as PageBlock
 from blocks.library.pages import PageInput, PageOutput
+from blocks.registry import registry
 from runtime.diagram import (
     Diagram,
     Note,

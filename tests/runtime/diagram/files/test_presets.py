@@ -6,10 +6,11 @@ import os
 import numpy as np
 import pytest
 
-from blocks import Opaque, Tensor, registry
+from blocks import Opaque, Tensor
 from blocks.errors import FileError, ParameterError
 from blocks.library.pages import Page
 from blocks.library.sources import Constant, Variable
+from blocks.registry import registry
 from runtime.diagram.files.presets import (
     MAX_BYTES,
     MAX_ELEMENTS,

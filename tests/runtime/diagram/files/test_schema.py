@@ -5,7 +5,7 @@ from pathlib import Path
 import jsonschema
 import pytest
 
-from blocks import registry
+from blocks.registry import registry
 from runtime.diagram import dumps, json_schema, loads, save
 from runtime.diagram.files.writing import large_arrays
 from runtime.diagram.lesson import Lesson

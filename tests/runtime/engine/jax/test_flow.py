@@ -18,7 +18,9 @@ from runtime.engine import Session
 from runtime.engine.compilation import Compilation, listening
 from runtime.engine.session.copying import on_numpy
 from runtime.engine.session.engines import open_engine
-from runtime.flow import WhatIf, analyse, badges, diagnose, fix, observe
+from runtime.flow import WhatIf, diagnose, fix, observe
+from runtime.flow.analyse import analyse
+from runtime.flow.badges import badges
 from tests.runtime.engine.jax.alike import compiled_quickly
 from tests.runtime.flow.specimens import specimen
 

@@ -6,7 +6,8 @@ import pytest
 
 import runtime.build as b
 from runtime.engine import Session
-from runtime.flow import analyse, diagnose
+from runtime.flow import diagnose
+from runtime.flow.analyse import analyse
 
 
 def session(function, value, weight=2.0):

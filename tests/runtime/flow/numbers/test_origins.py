@@ -7,8 +7,8 @@ import pytest
 
 import runtime.build as b
 from runtime.engine import Session
-from runtime.flow import State, badges, diagnose, observe, reassurance
-from runtime.flow.badges import Mark
+from runtime.flow import State, diagnose, observe, reassurance
+from runtime.flow.badges import Mark, badges
 from runtime.flow.tools.findings import MASKED_VALUE, NO_VARIABLE, VALUE
 
 INF = float("inf")

@@ -7,7 +7,8 @@ from functools import cache
 from blocks.library.gradient import StopGradient
 from blocks.library.sources import Variable
 from runtime.engine import Session
-from runtime.flow import State, WhatIf, analyse
+from runtime.flow import State, WhatIf
+from runtime.flow.analyse import analyse
 from tests.runtime.flow.specimens import Arrow, Walk, specimen
 
 COUNT = 1000

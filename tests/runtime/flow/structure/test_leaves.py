@@ -14,7 +14,6 @@ from runtime.flow import (
     ObservedFlow,
     State,
     WhatIf,
-    analyse,
     check_contracts,
     diagnose,
     fix,
@@ -22,6 +21,7 @@ from runtime.flow import (
     observe,
     parse_contracts,
 )
+from runtime.flow.analyse import analyse
 
 
 def flow_of(*outputs: Expression, **losses: Any) -> Flow:

@@ -10,7 +10,8 @@ import numpy as np
 
 import runtime.build as b
 from blocks.library.formula import Formula
-from runtime.calculus.choices import CHOICES, Choice, Site
+from runtime.calculus.choices.choice import Choice, Site
+from runtime.calculus.choices.table import CHOICES
 from runtime.diagram import load
 from tests.blocks.examples import EXAMPLES
 from tests.questions.test_questions import QUESTIONS, Names

@@ -6,7 +6,8 @@ import pytest
 
 import runtime.build as b
 from runtime.engine import Session
-from runtime.flow import WhatIf, analyse, diagnose
+from runtime.flow import WhatIf, diagnose
+from runtime.flow.analyse import analyse
 from runtime.flow.tools.findings import CONTRACT
 
 KEEPS = "A StopGradient on {} would block it. All others keep one."

@@ -14,8 +14,6 @@ from runtime.diagram.training import OptimiserRule, Training
 from runtime.engine import Session
 from runtime.flow import (
     State,
-    analyse,
-    badges,
     check_contracts,
     contracts_of,
     diagnose,
@@ -24,7 +22,8 @@ from runtime.flow import (
     parse_contracts,
     unowned,
 )
-from runtime.flow.badges import Mark
+from runtime.flow.analyse import analyse
+from runtime.flow.badges import Mark, badges
 from runtime.flow.tools.findings import CONTRACT, IDLE_STOP, UNOWNED
 from runtime.flow.tools.patterns import matches
 from runtime.flow.words.states import NO_GRADIENT

@@ -6,7 +6,8 @@ from runtime.build import build, loss, relu, stop_gradient, variable
 from runtime.diagram import Connect, PortName, RemoveBlocks, RenameBlock, SetParameters, apply
 from runtime.diagram.diff import diff
 from runtime.engine import Session
-from runtime.flow import State, analyse, observe
+from runtime.flow import State, observe
+from runtime.flow.analyse import analyse
 from runtime.flow.tools.effects import Effect, effects
 
 

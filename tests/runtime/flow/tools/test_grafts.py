@@ -10,7 +10,8 @@ import numpy as np
 
 from blocks.library.gradient import StopGradient
 from runtime.engine import Session
-from runtime.flow import Flow, State, WhatIf, analyse, fix, ledger
+from runtime.flow import Flow, State, WhatIf, fix, ledger
+from runtime.flow.analyse import analyse
 from tests.runtime.flow.grafts import Graft, graft
 from tests.runtime.flow.specimens import blocks_of
 

@@ -37,7 +37,8 @@ from runtime.build import (
 from runtime.diagram import apply, arrange, dumps
 from runtime.engine import Session
 from runtime.engine.plan.numpy_engine import NumpyEngine
-from runtime.flow import State, WhatIf, analyse, diagnose, fix, fixes, observe, with_fix
+from runtime.flow import State, WhatIf, diagnose, fix, fixes, observe, with_fix
+from runtime.flow.analyse import analyse
 from runtime.flow.tools import repairs
 from runtime.flow.tools.interventions import OpenStop, change_of
 from runtime.flow.tools.repairs import REPAIRABLE, trial

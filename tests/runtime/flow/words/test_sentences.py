@@ -7,16 +7,18 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from blocks import Block, registry
+from blocks import Block
 from blocks.errors import RunError
 from blocks.library.gradient import Gradient, StopGradient, StraightThrough
 from blocks.library.losses import Loss
 from blocks.library.pages import Page as PageBlock
 from blocks.library.pages import PageInput, PageOutput
 from blocks.library.sources import Constant, Variable
+from blocks.registry import registry
 from runtime.diagram.paths import InstancePath
 from runtime.engine import Session
-from runtime.flow import Cutter, Flow, State, analyse
+from runtime.flow import Cutter, Flow, State
+from runtime.flow.analyse import analyse
 from runtime.flow.words.sentences import names, route
 from tests.runtime.engine.drawing import draw, page, seed
 

@@ -11,7 +11,7 @@ import numpy as np
 import safetensors.numpy
 
 from runtime.diagram import Diagram, loads
-from runtime.interchange.export import export_source
+from runtime.interchange.export.source import export_source
 
 if TYPE_CHECKING:
     from runtime.engine import Session

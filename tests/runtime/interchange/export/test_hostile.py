@@ -10,8 +10,8 @@ import pytest
 
 from runtime.diagram import loads
 from runtime.engine import Session
-from runtime.interchange.export import TARGETS, export_source
 from runtime.interchange.export.code import Names, identifier, remark, string
+from runtime.interchange.export.source import TARGETS, export_source
 from tests.runtime.interchange.export.examples import run
 
 TEXTS = [

@@ -10,7 +10,7 @@ import pytest
 
 from runtime.diagram import load, loads
 from runtime.engine import Session
-from runtime.interchange.export import export_source
+from runtime.interchange.export.source import export_source
 from runtime.interchange.export.systems.numpy_rows import NUMPY
 from tests.runtime.calculus.cases import CASES, Case
 from tests.runtime.interchange.export.comparing import compare

@@ -15,7 +15,7 @@ import pytest
 from runtime.calculus.primitives.base import CONSTANT
 from runtime.diagram import load, loads
 from runtime.engine import Session
-from runtime.interchange.export import exported_files
+from runtime.interchange.export.files import exported_files
 from runtime.interchange.export.rows import ExportError
 from runtime.interchange.export.systems.onnx.messages import IR_VERSION, Messages
 from runtime.interchange.export.systems.onnx.nodes import Body

@@ -7,8 +7,8 @@ from collections.abc import Callable, Mapping
 import pytest
 
 from runtime.calculus import Primitive, Trace, Value
-from runtime.interchange.export import TARGETS
 from runtime.interchange.export.rows import ExportError, Refused, Target
+from runtime.interchange.export.source import TARGETS
 from runtime.interchange.export.systems.jax_rows import JAX
 from runtime.interchange.export.systems.numpy_rows import NUMPY
 from runtime.interchange.export.systems.onnx.rows import ROWS as ONNX_ROWS

@@ -8,7 +8,7 @@ import pytest
 
 import gradwire as gw
 from runtime.engine import Session
-from runtime.interchange.export import export_source
+from runtime.interchange.export.source import export_source
 from tests.runtime.interchange.export.comparing import compare, same_pass
 from tests.runtime.interchange.export.examples import run
 

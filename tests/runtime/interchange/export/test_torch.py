@@ -10,8 +10,8 @@ import pytest
 
 from runtime.diagram import load, loads
 from runtime.engine import Session
-from runtime.interchange.export import export_source
 from runtime.interchange.export.content import content_of
+from runtime.interchange.export.source import export_source
 from runtime.interchange.export.systems.torch_modules import TAKEN
 from runtime.interchange.export.systems.torch_rows import TORCH
 from runtime.training.trainer import Trainer

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from blocks import registry
+from blocks.registry import registry
 from runtime.flow.numbers.isolated import IsolatedBlock
 from runtime.lessons.derivative.notation import LONGEST
 from runtime.lessons.derivative.rules import rules

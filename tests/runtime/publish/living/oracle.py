@@ -10,7 +10,7 @@ import numpy as np
 
 from blocks import Source
 from runtime.engine import Session
-from runtime.flow import analyse
+from runtime.flow.analyse import analyse
 from runtime.flow.observed import ALL, ObservedFlow
 from runtime.publish.living.computing.numbers import numbers
 from tests.runtime.publish.living.rounding import has_float32, rounded_once, twin

@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from functools import lru_cache, reduce
 from typing import Any, NamedTuple
 
-from numpy.typing import NDArray
+from numpy import typing as npt
 
 from runtime.engine.plan.native import machine
 from runtime.engine.plan.native.assembly import Assembly
@@ -28,7 +28,7 @@ SPREAD = ("g", "tap_row", "tap_column", "g_plane", "g_row", "out", "out_plane", 
 """The frame of ``spread``: addresses, bytes and the lengths of ``g``, all int64."""
 
 
-def planes(**arrays: NDArray[Any]) -> dict[str, Any]:
+def planes(**arrays: npt.NDArray[Any]) -> dict[str, Any]:
     """What frames have of images: where each is, and bytes from plane to plane and row to row."""
     found: dict[str, Any] = {}
     for name, array in arrays.items():

@@ -25,8 +25,8 @@ from runtime.interchange.importing.torch.capture.arrays import (
 from runtime.interchange.importing.torch.capture.draws import drawn_by
 from runtime.interchange.importing.torch.capture.frames import user_place
 from runtime.interchange.importing.torch.memory import Cut, Tensor
-from runtime.interchange.importing.torch.operators import find
 from runtime.interchange.importing.torch.operators.creation import DRAWN
+from runtime.interchange.importing.torch.operators.families import find
 from runtime.interchange.importing.torch.performing import HANDLED, Performer, failed
 
 if TYPE_CHECKING:

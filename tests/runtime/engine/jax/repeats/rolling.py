@@ -13,8 +13,10 @@ import gradwire as gw
 from runtime.calculus.dtypes import NUMPY
 from runtime.diagram.paths import PortPath
 from runtime.engine.compiled import Request, derive
-from runtime.engine.jax.repeats import Failure, Limits, Loop, Part, evaluate, rolled
-from runtime.engine.jax.rows import apply, failure
+from runtime.engine.jax.repeats.evaluating import Failure, evaluate
+from runtime.engine.jax.repeats.parts import Loop, Part
+from runtime.engine.jax.repeats.rolling import Limits, rolled
+from runtime.engine.jax.rows.table import apply, failure
 from runtime.engine.plan.simplify import simplify
 
 if TYPE_CHECKING:

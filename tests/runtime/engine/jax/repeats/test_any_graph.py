@@ -9,7 +9,7 @@ import pytest
 
 pytest.importorskip("jax")
 
-from runtime.engine.jax.repeats import Limits
+from runtime.engine.jax.repeats.rolling import Limits
 from tests.runtime.engine.jax.repeats.rolling import assert_same, loops, of_values
 from tests.runtime.engine.programs import BINARY, FAMILIES, Writer, Written
 

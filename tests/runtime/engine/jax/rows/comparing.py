@@ -10,7 +10,7 @@ import numpy as np
 
 from runtime.calculus import Trace, Value
 from runtime.calculus.primitives.base import CONSTANT, LEAF
-from runtime.engine.jax.rows import apply, failure
+from runtime.engine.jax.rows.table import apply, failure
 from tests.runtime.calculus.tracing import Array, compute, leaf
 
 ROUNDED = {

@@ -11,7 +11,7 @@ import pytest
 pytest.importorskip("jax")
 
 from runtime.calculus.dtypes import INTEGERS, SIGNED
-from runtime.engine.jax.rows import ROWS
+from runtime.engine.jax.rows.table import ROWS
 from tests.runtime.engine.jax.rows.comparing import Sheet, failures, is_checked
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ import pytest
 pytest.importorskip("jax")
 
 from runtime.calculus import Primitive
-from runtime.engine.jax.rows import failure
+from runtime.engine.jax.rows.table import failure
 from tests.runtime.engine.jax.rows.comparing import Sheet, by_rows
 
 

@@ -13,7 +13,7 @@ import jax
 
 from runtime.calculus import Trace, sweep
 from runtime.calculus.primitives.base import LEAF
-from runtime.engine.jax.rows import ROWS, apply
+from runtime.engine.jax.rows.table import ROWS, apply
 from runtime.engine.norms import RMS, SUM_OF_SQUARES, square_of
 from tests.runtime.calculus.cases import CASES
 from tests.runtime.calculus.test_primitives import table

@@ -11,8 +11,8 @@ import pytest
 from runtime.engine import Session
 from runtime.interchange.importing.imported import UnsupportedError
 from runtime.interchange.importing.mxnet.importer import import_mxnet
-from runtime.interchange.importing.mxnet.operators import OPERATORS
 from runtime.interchange.importing.mxnet.operators.shapes import reshaped
+from runtime.interchange.importing.mxnet.operators.table import OPERATORS
 from tests.runtime.interchange.importing.mxnet.symbols import SymbolWriter
 
 X = np.linspace(-2, 3, 24, dtype=np.float32).reshape(2, 3, 4)

@@ -12,7 +12,7 @@ pytest.importorskip("onnx")
 from blocks.errors import GradwireError
 from runtime.diagram import check, load
 from runtime.engine import Session
-from runtime.interchange.export import exported_files
+from runtime.interchange.export.files import exported_files
 from runtime.interchange.importing.onnx.importing import import_model
 from runtime.interchange.importing.onnx.reading import parsed
 from tests.runtime.interchange.export.examples import EXAMPLES

@@ -17,9 +17,9 @@ from runtime.engine import Session
 from runtime.lessons.amounts import fixed
 from runtime.lessons.expressions.facts import Facts
 from runtime.lessons.notes import note_text, with_numbers
-from runtime.publish.living import publish
 from runtime.publish.living.computing.switches import switches_of
 from runtime.publish.living.drawn.views import shown_views
+from runtime.publish.living.publishing import publish
 from tests.runtime.publish.living.script.pages import ASSETS
 from tests.runtime.publish.living.script.test_page import assert_quiet, opened
 

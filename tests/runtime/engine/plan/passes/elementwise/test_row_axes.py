@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from blocks.library.layers import GroupNorm, LayerNorm
+from blocks.library.layers.normalisation import GroupNorm, LayerNorm
 from runtime.calculus import Trace, Value, sweep
 from runtime.calculus.primitives.base import LEAF
 from runtime.engine.plan import jobs, threads

@@ -1,0 +1,38 @@
+"""The operators of TensorFlow by name."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from runtime.interchange.importing.tensorflow.operators import (
+    choices,
+    constants,
+    control,
+    elementwise,
+    images,
+    lists,
+    losses,
+    products,
+    reductions,
+    resources,
+    shapes,
+    slices,
+)
+
+if TYPE_CHECKING:
+    from runtime.interchange.importing.tensorflow.call import Operator
+
+OPERATORS: dict[str, Operator] = {
+    **constants.OPERATORS,
+    **resources.OPERATORS,
+    **elementwise.OPERATORS,
+    **reductions.OPERATORS,
+    **products.OPERATORS,
+    **shapes.OPERATORS,
+    **slices.OPERATORS,
+    **choices.OPERATORS,
+    **images.OPERATORS,
+    **losses.OPERATORS,
+    **lists.OPERATORS,
+    **control.OPERATORS,
+}

@@ -1,1 +1,1 @@
-"""Data files of Gradwire, read through ``importlib.resources.files("assets")``."""
+"""Data files of Gradwire, read through ``importlib.resources.files("gradwire.assets")``."""

@@ -5,9 +5,9 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from blocks.block import REQUIRED, Block, InputPort, Opaque, Source
-    from blocks.elementwise import Elementwise
-    from blocks.values import DTYPES, PortLiteral, Tensor
+    from gradwire.blocks.block import REQUIRED, Block, InputPort, Opaque, Source
+    from gradwire.blocks.elementwise import Elementwise
+    from gradwire.blocks.values import DTYPES, PortLiteral, Tensor
 
 __all__ = [
     "DTYPES",

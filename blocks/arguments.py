@@ -14,7 +14,7 @@ from functools import wraps
 from types import UnionType
 from typing import Any, Literal, ParamSpec, TypeVar, Union, get_args, get_origin
 
-from blocks.errors import GradwireError, RunError
+from gradwire.blocks.errors import GradwireError, RunError
 
 P = ParamSpec("P")
 R = TypeVar("R")

@@ -20,14 +20,14 @@ from pydantic import (
 )
 from pydantic.json_schema import SkipJsonSchema
 
-from blocks.classes.annotations import forget_class_vars
-from blocks.classes.docstrings import field_docstrings
-from blocks.classes.ports import REQUIRED as REQUIRED
-from blocks.classes.ports import InputPort as InputPort
-from blocks.errors import BlockDefinitionError, BlockError
-from blocks.parameter_errors import parameter_error
-from blocks.terms import split_term
-from blocks.values import PortLiteral
+from gradwire.blocks.classes.annotations import forget_class_vars
+from gradwire.blocks.classes.docstrings import field_docstrings
+from gradwire.blocks.classes.ports import REQUIRED as REQUIRED
+from gradwire.blocks.classes.ports import InputPort as InputPort
+from gradwire.blocks.errors import BlockDefinitionError, BlockError
+from gradwire.blocks.parameter_errors import parameter_error
+from gradwire.blocks.terms import split_term
+from gradwire.blocks.values import PortLiteral
 
 if TYPE_CHECKING:
     import numpy as np
@@ -181,7 +181,7 @@ class Block(BaseModel):
         Without parameters, all blocks of a class of the library are one: most blocks of large
         diagrams are such, and no block ever changes.
         """
-        if not record and cls.__module__.startswith("blocks."):
+        if not record and cls.__module__.startswith("gradwire.blocks."):
             plain: Self = _plain(cls)
             return plain
         return cls(**record)
@@ -285,7 +285,7 @@ class Block(BaseModel):
                 cls.family = cls.__module__.rpartition(".")[2]
             cls.inputs = _ports_of(cls)
             _check(cls)
-        if not cls.__module__.startswith(("blocks.", "runtime.")):  # which are built on first use
+        if not cls.__module__.startswith("gradwire."):  # which are built on first use
             cls.model_rebuild(raise_errors=False, _types_namespace={})
 
 

@@ -7,7 +7,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from blocks.block import Block, Shape, TreeUse
+from gradwire.blocks.block import Block, Shape, TreeUse
 
 
 class Elementwise(Block):

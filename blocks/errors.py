@@ -24,7 +24,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Self
 
-from blocks.classes.dataclass import dataclass
+from gradwire.blocks.classes.dataclass import dataclass
 
 __all__ = [
     "BlockDefinitionError",

@@ -6,8 +6,8 @@ import re
 from collections.abc import Container, Iterator
 from itertools import count
 
-from blocks.limits import MAX_LEAF_PATH
-from blocks.paths import UNWRITTEN
+from gradwire.blocks.limits import MAX_LEAF_PATH
+from gradwire.blocks.paths import UNWRITTEN
 
 MAIN = "main"
 """The page that runs."""

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from blocks.errors import ParameterError
-from blocks.nearest import did_you_mean
+from gradwire.blocks.errors import ParameterError
+from gradwire.blocks.nearest import did_you_mean
 
 if TYPE_CHECKING:
     from pydantic_core import ErrorDetails

@@ -14,7 +14,7 @@ from functools import lru_cache
 from itertools import pairwise
 from typing import TypeAlias
 
-from blocks.globs import Glob, Token, Wild
+from gradwire.blocks.globs import Glob, Token, Wild
 
 Key: TypeAlias = str | int
 Path: TypeAlias = tuple[Key, ...]

@@ -21,13 +21,13 @@ from functools import wraps
 from queue import Empty, SimpleQueue
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
-from blocks.classes.dataclass import dataclass
-from blocks.errors import BlockError
+from gradwire.blocks.classes.dataclass import dataclass
+from gradwire.blocks.errors import BlockError
 
 if TYPE_CHECKING:
     from types import FrameType
 
-    from blocks.block import Block
+    from gradwire.blocks.block import Block
 
 R = TypeVar("R")
 Report: TypeAlias = Callable[[str], None]
@@ -333,7 +333,7 @@ def contain(cls: type[Block], origin: str, report: Report) -> None:
     setattr(cls, "to_record", _guarded_method(cls.to_record, HOOK_SECONDS))  # noqa: B010
 
 
-_OWN_MODULES = ("blocks.", "runtime.", "numpy")
+_OWN_MODULES = ("gradwire.", "numpy")
 
 
 def is_own(function: Callable[..., Any]) -> bool:
@@ -355,7 +355,7 @@ def contained(function: Callable[..., R]) -> Callable[..., R]:
 
 
 def _is_foreign(method: Any) -> bool:
-    return not str(method.__module__).startswith("blocks.")
+    return not str(method.__module__).startswith("gradwire.blocks.")
 
 
 def _guarded_method(method: Callable[..., Any], seconds: float | None = None) -> Callable[..., Any]:

@@ -15,18 +15,18 @@ from threading import RLock
 from types import MappingProxyType, ModuleType
 from typing import TYPE_CHECKING, Any, TypeGuard
 
-from blocks import library
-from blocks.arguments import explained
-from blocks.classes.dataclass import dataclass
-from blocks.errors import UnknownBlockError
-from blocks.importing.kinds import module_of
-from blocks.nearest import did_you_mean
-from blocks.plugins import IMPORT_SECONDS, PluginError, contain, guarded
+from gradwire.blocks import library
+from gradwire.blocks.arguments import explained
+from gradwire.blocks.classes.dataclass import dataclass
+from gradwire.blocks.errors import UnknownBlockError
+from gradwire.blocks.importing.kinds import module_of
+from gradwire.blocks.nearest import did_you_mean
+from gradwire.blocks.plugins import IMPORT_SECONDS, PluginError, contain, guarded
 
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoint, EntryPoints
 
-    from blocks.block import Block
+    from gradwire.blocks.block import Block
 
 GROUP = "gradwire.blocks"
 
@@ -46,7 +46,7 @@ class Registry:
     def add(self, cls: type[Block], origin: str) -> None:
         """Add a class of a plug-in; a name in use is a problem, not a replacement.
 
-        Its methods are guarded from then on: see ``blocks.plugins``.
+        Its methods are guarded from then on: see ``gradwire.blocks.plugins``.
         """
         name = cls.type_name()
         if self._add(cls, origin) and "plugin" not in vars(cls):
@@ -156,7 +156,9 @@ def _origin(entry: EntryPoint) -> str:
 
 
 def library_modules() -> Iterator[ModuleType]:
-    """The modules of ``blocks.library``, in the order its ``MODULES`` gives, then the rest."""
+    """The modules of ``gradwire.blocks.library``, in the order its ``MODULES`` gives, then the
+    rest.
+    """
     start = f"{library.__name__}."
     found = pkgutil.walk_packages(library.__path__, start)
     names = {info.name.removeprefix(start) for info in found if not info.ispkg}
@@ -256,7 +258,7 @@ def _library_class(name: str) -> type[Block] | None:
 
 
 def _is_block(item: object) -> TypeGuard[type[Block]]:
-    from blocks.block import Block  # brings pydantic
+    from gradwire.blocks.block import Block  # brings pydantic
 
     return isinstance(item, type) and issubclass(item, Block)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from blocks.errors import DTypeError, ShapeError
+from gradwire.blocks.errors import DTypeError, ShapeError
 
 
 def require_float(x: Any, port: str) -> None:

@@ -7,11 +7,11 @@ from enum import Enum
 from functools import cached_property
 from typing import Any
 
-from blocks.classes.dataclass import dataclass
-from blocks.errors import LimitError, TraceError
-from blocks.limits import MAX_LEAF_PATH, MAX_NODES
-from blocks.nearest import did_you_mean
-from blocks.paths import Path, parse_path, path_text
+from gradwire.blocks.classes.dataclass import dataclass
+from gradwire.blocks.errors import LimitError, TraceError
+from gradwire.blocks.limits import MAX_LEAF_PATH, MAX_NODES
+from gradwire.blocks.nearest import did_you_mean
+from gradwire.blocks.paths import Path, parse_path, path_text
 
 _SHOWN = 6
 

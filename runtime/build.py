@@ -16,25 +16,25 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from blocks.arguments import explained
-from blocks.errors import BuildError, Location
-from blocks.formulas.array_syntax import block_class
-from blocks.formulas.expressions import Expression, Operand, OwnVariable, block
-from blocks.formulas.nodes import Node, Scope, reached, require_scope
-from blocks.importing.kinds import is_dataset
-from blocks.names import fresh_names, snake_case
-from blocks.nearest import did_you_mean
-from blocks.registry import registry
-from runtime.data.files.access import allow_data
-from runtime.diagram.files.models import TRAINING
-from runtime.diagram.layout.later import arranged_later
-from runtime.diagram.model import MAIN, Diagram, Page
-from runtime.diagram.paths import PortName
-from runtime.gc_pause import uncollected
-from runtime.page_functions import PageFunction, cond, page, scan
+from gradwire.blocks.arguments import explained
+from gradwire.blocks.errors import BuildError, Location
+from gradwire.blocks.formulas.array_syntax import block_class
+from gradwire.blocks.formulas.expressions import Expression, Operand, OwnVariable, block
+from gradwire.blocks.formulas.nodes import Node, Scope, reached, require_scope
+from gradwire.blocks.importing.kinds import is_dataset
+from gradwire.blocks.names import fresh_names, snake_case
+from gradwire.blocks.nearest import did_you_mean
+from gradwire.blocks.registry import registry
+from gradwire.runtime.data.files.access import allow_data
+from gradwire.runtime.diagram.files.models import TRAINING
+from gradwire.runtime.diagram.layout.later import arranged_later
+from gradwire.runtime.diagram.model import MAIN, Diagram, Page
+from gradwire.runtime.diagram.paths import PortName
+from gradwire.runtime.gc_pause import uncollected
+from gradwire.runtime.page_functions import PageFunction, cond, page, scan
 
 if TYPE_CHECKING:
-    from runtime.diagram.training import Training
+    from gradwire.runtime.diagram.training import Training
 
 __all__ = [
     "Expression",

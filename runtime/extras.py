@@ -10,7 +10,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from blocks.errors import GradwireError, RunError
+from gradwire.blocks.errors import GradwireError, RunError
 
 EXTRA_OF = {
     "PySide6": "app",

@@ -7,23 +7,23 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any, overload
 
-from blocks.arguments import explained
-from blocks.errors import BuildError
-from blocks.formulas.expressions import (
+from gradwire.blocks.arguments import explained
+from gradwire.blocks.errors import BuildError
+from gradwire.blocks.formulas.expressions import (
     Expression,
     as_literal,
     block,
     first_output,
     split_operands,
 )
-from blocks.formulas.nodes import Scope, caller, current_scope, make_node, valid_name
-from blocks.library.pages import Page as PageBlock
-from blocks.library.pages import PageInput, PageOutput, Scan
-from runtime.diagram.model import MAIN
+from gradwire.blocks.formulas.nodes import Scope, caller, current_scope, make_node, valid_name
+from gradwire.blocks.library.pages import Page as PageBlock
+from gradwire.blocks.library.pages import PageInput, PageOutput, Scan
+from gradwire.runtime.diagram.model import MAIN
 
 if TYPE_CHECKING:
-    from blocks.block import Block
-    from blocks.formulas.expressions import Operand
+    from gradwire.blocks.block import Block
+    from gradwire.blocks.formulas.expressions import Operand
 
 _NO_PORTS = frozenset({"type", *PageBlock.model_fields})
 """Names of arguments that can't be ports: a use stores other things under them."""

@@ -10,12 +10,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from blocks.arguments import explained
-from blocks.formulas.expressions import Expression, block
-from runtime.page_functions import page, scan
+from gradwire.blocks.arguments import explained
+from gradwire.blocks.formulas.expressions import Expression, block
+from gradwire.runtime.page_functions import page, scan
 
 if TYPE_CHECKING:
-    from blocks.formulas.expressions import Operand
+    from gradwire.blocks.formulas.expressions import Operand
 
 
 @explained

@@ -18,7 +18,7 @@ os.environ.setdefault("JAX_ENABLE_COMPILATION_CACHE", "false")
 import pytest
 from hypothesis import HealthCheck, settings
 
-from blocks import Block
+from gradwire.blocks import Block
 
 # Tracing and running whole diagrams is slow to start on a busy machine: no deadline per example.
 settings.register_profile(
@@ -37,7 +37,7 @@ def unarranged() -> Iterator[None]:
     diagram. Folders whose tests are about numbers use it for all of them.
     """
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("runtime.build.arranged_later", lambda diagram: diagram)
+        patch.setattr("gradwire.runtime.build.arranged_later", lambda diagram: diagram)
         yield
 
 

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from hypothesis import strategies as st
 
-from blocks import Opaque, PortLiteral
-from blocks.library.pages import Page as PageBlock
-from blocks.library.pages import PageInput, PageOutput, Scan
-from blocks.registry import registry
-from runtime.diagram import (
+from gradwire.blocks import Opaque, PortLiteral
+from gradwire.blocks.library.pages import Page as PageBlock
+from gradwire.blocks.library.pages import PageInput, PageOutput, Scan
+from gradwire.blocks.registry import registry
+from gradwire.runtime.diagram import (
     MAIN,
     AddBlock,
     Arrange,
@@ -42,7 +42,7 @@ from runtime.diagram import (
     StyleBlocks,
     View,
 )
-from runtime.diagram.lesson import (
+from gradwire.runtime.diagram.lesson import (
     ChangeStep,
     CheckOption,
     CheckStep,
@@ -51,7 +51,7 @@ from runtime.diagram.lesson import (
     PredictStep,
     ShowStep,
 )
-from runtime.diagram.model import (
+from gradwire.runtime.diagram.model import (
     COLOURS,
     LEAST_SIZE,
     MOST_SIZE,
@@ -60,7 +60,7 @@ from runtime.diagram.model import (
     own_ports,
     page_ports,
 )
-from runtime.diagram.training import (
+from gradwire.runtime.diagram.training import (
     METHODS,
     SCHEDULES,
     Average,
@@ -73,7 +73,7 @@ from runtime.diagram.training import (
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from blocks import Block
+    from gradwire.blocks import Block
 
 FLOATS = st.floats(allow_nan=False, allow_infinity=False)
 COORDINATES = st.integers(-500, 500).map(float) | st.floats(-1e6, 1e6)

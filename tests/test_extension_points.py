@@ -16,11 +16,11 @@ from pathlib import Path
 
 import pytest
 
-import runtime.engine.plan.passes
-from blocks import Source
-from blocks.registry import registry
-from runtime.cli.entry import COMMANDS
-from runtime.engine.plan.passes import late as passes
+from gradwire.blocks import Source
+from gradwire.blocks.registry import registry
+from gradwire.runtime.cli.entry import COMMANDS
+from gradwire.runtime.engine.plan import passes as passes_room
+from gradwire.runtime.engine.plan.passes import late as passes
 from tests.blocks.examples import EXAMPLES
 from tests.runtime.calculus.cases import CASES
 from tests.runtime.calculus.test_primitives import table
@@ -55,7 +55,8 @@ def named_in(pattern: str, *paths: Path) -> set[str]:
 def modules(folder: str) -> set[str]:
     """Dotted names of the modules of a folder, however deep."""
     files = [path.relative_to(ROOT) for path in (ROOT / folder).rglob("*.py")]
-    return {".".join(file.with_suffix("").parts) for file in files if file.stem != "__init__"}
+    names = {".".join(file.with_suffix("").parts) for file in files if file.stem != "__init__"}
+    return {f"gradwire.{name}" for name in names}
 
 
 def imported(*folders: Path) -> set[str]:
@@ -83,7 +84,7 @@ def pass_modules() -> set[str]:
 
 def pass_files() -> dict[str, Path]:
     """The file of every module of a pass."""
-    package = runtime.engine.plan.passes
+    package = passes_room
     found = {}
     for each in pkgutil.walk_packages(package.__path__, f"{package.__name__}."):
         name = each.name.rpartition(".")[2]

@@ -28,7 +28,7 @@ def shell(tmp_path_factory):
     (place / "assets").symlink_to(ROOT / "assets")
     (place / "bin").mkdir()
     command = place / "bin" / "gradwire"
-    command.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m runtime.cli "$@"\n')
+    command.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m gradwire.runtime.cli "$@"\n')
     command.chmod(0o755)
     environment = os.environ | {
         "PATH": f"{place / 'bin'}{os.pathsep}{os.environ['PATH']}",

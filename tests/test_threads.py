@@ -16,7 +16,7 @@ import pytest
 
 ROOT = Path(__file__).parents[1]
 FLOORS = ("app", "runtime", "blocks")
-PUBLIC = "runtime.public."
+PUBLIC = "gradwire.runtime.public."
 """What the module ``gradwire`` stands in."""
 ENTANGLED = {"jax", "numpy", "onnx", "pydantic", "torch"}
 """Packages that import their own modules, and must come before them."""
@@ -124,12 +124,20 @@ print(failed); sys.exit(bool(failed))
 @pytest.mark.parametrize(
     ("package", "module", "used"),
     [
-        ("blocks", "blocks.registry", ["Block"]),
-        ("blocks.library.pages", "blocks.library.pages.page", ["Page", "Scan"]),
-        ("runtime.calculus", "runtime.calculus.trace", ["Trace"]),
-        ("runtime.engine", "runtime.engine.program", ["Session"]),
-        ("runtime.flow", "runtime.flow.structure.reachability", ["Flow", "diagnose"]),
-        ("runtime.training.optimisers", "runtime.training.optimisers.stepping", ["Adam"]),
+        ("blocks", "gradwire.blocks.registry", ["Block"]),
+        ("gradwire.blocks.library.pages", "gradwire.blocks.library.pages.page", ["Page", "Scan"]),
+        ("gradwire.runtime.calculus", "gradwire.runtime.calculus.trace", ["Trace"]),
+        ("gradwire.runtime.engine", "gradwire.runtime.engine.program", ["Session"]),
+        (
+            "gradwire.runtime.flow",
+            "gradwire.runtime.flow.structure.reachability",
+            ["Flow", "diagnose"],
+        ),
+        (
+            "gradwire.runtime.training.optimisers",
+            "gradwire.runtime.training.optimisers.stepping",
+            ["Adam"],
+        ),
     ],
 )
 def test_a_package_and_its_module_are_imported_by_two_threads(
@@ -147,7 +155,7 @@ def test_a_plug_in_that_another_thread_imports_asks_for_the_registry(tmp_path: P
     (about / "entry_points.txt").write_text("[gradwire.blocks]\nall = asking\n")
     (tmp_path / "asking.py").write_text(
         "import threading, sys, time\n"
-        "from blocks.registry import registry\n"
+        "from gradwire.blocks.registry import registry\n"
         "def waits(thread):\n"
         "    frame = sys._current_frames().get(thread.ident)\n"
         "    return frame is not None and frame.f_code.co_name == 'acquire'\n"
@@ -199,13 +207,12 @@ def train():
     gw.Trainer(gw.Session(gw.build(gw.loss(gw.sum(gw.variable("w", [1.0])))))).step()
 at_once(
     run, read, train, lambda: gw.loads(gw.dumps(gw.build(gw.loss(gw.exp(gw.variable("w", 1.0)))))),
-    load("blocks.library.data", "blocks.library.views"), load("blocks.library.views"),
-    lambda: gw.diagnose(gw.Session(gw.build(gw.loss(gw.stop_gradient(gw.variable("w", 1.0)))))),
-    lambda: gw.registry().classes, lambda: gw.registry().names(), lambda: dir(gw),
-    lambda: gw.check(gw.load("assets/diagrams/gan.gradwire.json")),
-    lambda: gw.publish(gw.load("assets/diagrams/mxnet_seed.gradwire.json")),
-)
-""",
+    load("gradwire.blocks.library.data", "gradwire.blocks.library.views"),
+    load("gradwire.blocks.library.views"), lambda:
+    gw.diagnose(gw.Session(gw.build(gw.loss(gw.stop_gradient(gw.variable("w", 1.0)))))), lambda:
+    gw.registry().classes, lambda: gw.registry().names(), lambda: dir(gw), lambda:
+    gw.check(gw.load("assets/diagrams/gan.gradwire.json")), lambda:
+    gw.publish(gw.load("assets/diagrams/mxnet_seed.gradwire.json")), ) """,
     "names": """
 import gradwire as gw
 def names():
@@ -214,7 +221,7 @@ at_once(*[names] * 8)
 """,
     "modules": """
 from pathlib import Path
-found = [".".join(path.with_suffix("").parts).removesuffix(".__init__")
+found = [".".join(("gradwire", *path.with_suffix("").parts)).removesuffix(".__init__")
          for floor in ("blocks", "runtime/calculus", "runtime/engine", "runtime/flow",
                        "runtime/diagram", "runtime/training", "runtime/interchange/importing/onnx")
          for path in Path(floor).rglob("*.py") if "jax" not in path.parts]
@@ -226,8 +233,8 @@ def run(engine):
     x = gw.variable("x", [[1.0, 2.0], [3.0, 4.0]])
     gw.Session(gw.build(gw.loss(gw.sum(gw.relu(x @ x)))), engine=engine).backward()
 at_once(*[lambda: run("jax"), lambda: run("numpy")] * 4,
-        load("runtime.engine.jax.rows.logic"), load("runtime.engine.jax.repeats.rolling"))
-""",
+        load("gradwire.runtime.engine.jax.rows.logic"),
+        load("gradwire.runtime.engine.jax.repeats.rolling")) """,
 }
 
 

@@ -20,15 +20,22 @@ from PySide6.QtGui import (
 )
 from PySide6.QtWidgets import QAccessibleWidget
 
-from app.canvas.scene.focus import Focus, FocusKind, exists, focus_bounds, port_focus, port_number
-from app.canvas.scene.geometry import Bend
-from app.canvas.scene.hits import bend_at, block_at, note_at, port_at, wire_at
-from app.canvas.stage import Stage
-from app.canvas.state.spoken import describe
-from app.services.translation import editor
+from gradwire.app.canvas.scene.focus import (
+    Focus,
+    FocusKind,
+    exists,
+    focus_bounds,
+    port_focus,
+    port_number,
+)
+from gradwire.app.canvas.scene.geometry import Bend
+from gradwire.app.canvas.scene.hits import bend_at, block_at, note_at, port_at, wire_at
+from gradwire.app.canvas.stage import Stage
+from gradwire.app.canvas.state.spoken import describe
+from gradwire.app.services.translation import editor
 
 if TYPE_CHECKING:
-    from app.canvas.state.view_state import ViewState
+    from gradwire.app.canvas.state.view_state import ViewState
 
 _ROLES = {
     FocusKind.BLOCK: QAccessible.Role.ListItem,

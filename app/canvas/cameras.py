@@ -7,18 +7,18 @@ from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QPointF, QRectF, Signal
 
-from app.canvas.positions import Positions
-from app.canvas.scene.camera import Camera
-from app.document.diff import renamed_pages
+from gradwire.app.canvas.positions import Positions
+from gradwire.app.canvas.scene.camera import Camera
+from gradwire.app.document.diff import renamed_pages
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from PySide6.QtWidgets import QWidget
 
-    from app.canvas.scene.arrays import Floats
-    from runtime.diagram import Diagram
-    from runtime.diagram.model import Point
+    from gradwire.app.canvas.scene.arrays import Floats
+    from gradwire.runtime.diagram import Diagram
+    from gradwire.runtime.diagram.model import Point
 
 
 class Cameras(Positions):

@@ -7,24 +7,24 @@ from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QPointF, QTimer, Signal
 
-from app.canvas.paint.blocks.faces import symbol_place
-from app.canvas.paint.guesses import paint_guesses
-from app.canvas.paint.trial import paint_trial
-from app.canvas.scene.camera import PLAIN
-from app.canvas.scene.hits import block_at
-from app.canvas.stage import Stage
-from blocks.library.gradient import StopGradient
-from runtime.diagram.model import MAIN
+from gradwire.app.canvas.paint.blocks.faces import symbol_place
+from gradwire.app.canvas.paint.guesses import paint_guesses
+from gradwire.app.canvas.paint.trial import paint_trial
+from gradwire.app.canvas.scene.camera import PLAIN
+from gradwire.app.canvas.scene.hits import block_at
+from gradwire.app.canvas.stage import Stage
+from gradwire.blocks.library.gradient import StopGradient
+from gradwire.runtime.diagram.model import MAIN
 
 if TYPE_CHECKING:
     from PySide6.QtGui import QPainter
     from PySide6.QtWidgets import QWidget
 
-    from app.canvas.scene.camera import Camera
-    from app.canvas.state.marks.guesses import GuessMarks
-    from app.canvas.state.marks.route import Route
-    from app.canvas.state.marks.trial import TrialMarks
-    from runtime.diagram import Diagram
+    from gradwire.app.canvas.scene.camera import Camera
+    from gradwire.app.canvas.state.marks.guesses import GuessMarks
+    from gradwire.app.canvas.state.marks.route import Route
+    from gradwire.app.canvas.state.marks.trial import TrialMarks
+    from gradwire.runtime.diagram import Diagram
 
 _TRACE_AFTER = 250
 """Milliseconds of hovering over a wire before it is traced."""

@@ -9,13 +9,13 @@ from PySide6.QtCore import QEvent, QObject, QPoint, QPointF, QRect, QSize, Qt, Q
 from PySide6.QtGui import QMouseEvent, QPainter, QPaintEvent
 from PySide6.QtWidgets import QWidget
 
-from app.canvas.input.mouse import CLICK_DISTANCE
-from app.canvas.paint.blocks.badges import HEIGHT
-from app.canvas.paint.legend import legend_content, legend_size, paint_legend
+from gradwire.app.canvas.input.mouse import CLICK_DISTANCE
+from gradwire.app.canvas.paint.blocks.badges import HEIGHT
+from gradwire.app.canvas.paint.legend import legend_content, legend_size, paint_legend
 
 if TYPE_CHECKING:
-    from app.canvas.scene.arrays import Floats
-    from app.canvas.stage import Stage
+    from gradwire.app.canvas.scene.arrays import Floats
+    from gradwire.app.canvas.stage import Stage
 
 _MARGIN = 12
 _BELOW_BADGE = round(HEIGHT) + 8

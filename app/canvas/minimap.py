@@ -9,18 +9,18 @@ from PySide6.QtCore import QEvent, QObject, QPointF, QRect, QRectF, Qt, QTimer
 from PySide6.QtGui import QColor, QMouseEvent, QPainter, QPaintEvent, QPen, QPixmap, QRegion
 from PySide6.QtWidgets import QWidget
 
-from app.canvas.paint.drawing import draw_rects
-from app.canvas.scene.arrays import NO_INDICES, distinct
-from app.services.palette import shades
+from gradwire.app.canvas.paint.drawing import draw_rects
+from gradwire.app.canvas.scene.arrays import NO_INDICES, distinct
+from gradwire.app.services.palette import shades
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from app.canvas.scene.arrays import Floats, Indices
-    from app.canvas.scene.geometry import Scene
-    from app.canvas.scene.members.changes import Changes
-    from app.canvas.scene.members.slots import Slots
-    from app.canvas.stage import Stage
+    from gradwire.app.canvas.scene.arrays import Floats, Indices
+    from gradwire.app.canvas.scene.geometry import Scene
+    from gradwire.app.canvas.scene.members.changes import Changes
+    from gradwire.app.canvas.scene.members.slots import Slots
+    from gradwire.app.canvas.stage import Stage
 
 SIZE = (180, 120)
 _MARGIN = 12

@@ -8,12 +8,12 @@ import numpy as np
 from PySide6.QtCore import QPoint, QRect, QRectF
 from PySide6.QtWidgets import QWidget
 
-from runtime.diagram.model import Point
-from runtime.diagram.paths import PortName
+from gradwire.runtime.diagram.model import Point
+from gradwire.runtime.diagram.paths import PortName
 
 if TYPE_CHECKING:
-    from app.canvas.scene.arrays import Floats
-    from app.canvas.state.view_state import ViewState
+    from gradwire.app.canvas.scene.arrays import Floats
+    from gradwire.app.canvas.state.view_state import ViewState
 
 
 class Positions(QWidget):

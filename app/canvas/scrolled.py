@@ -11,7 +11,7 @@ from PySide6.QtCore import QPoint, QPointF, QRect, QRectF, QSize, QSizeF
 from PySide6.QtGui import QPainter, QPixmap, QRegion
 
 if TYPE_CHECKING:
-    from app.canvas.state.view_state import ViewState
+    from gradwire.app.canvas.state.view_state import ViewState
 
 Draw: TypeAlias = Callable[[QPainter, QRectF], bool]
 """Paints an area of the widget; returns whether the painting is complete."""

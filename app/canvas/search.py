@@ -5,14 +5,14 @@ from __future__ import annotations
 from itertools import islice
 from typing import TYPE_CHECKING
 
-from blocks.block import Opaque
-from runtime.diagram.pages import all_blocks
-from runtime.diagram.paths import InstancePath, WirePath
+from gradwire.blocks.block import Opaque
+from gradwire.runtime.diagram.pages import all_blocks
+from gradwire.runtime.diagram.paths import InstancePath, WirePath
 
 if TYPE_CHECKING:
-    from app.evaluation.result import Result
-    from blocks.block import Block
-    from runtime.diagram import Diagram
+    from gradwire.app.evaluation.result import Result
+    from gradwire.blocks.block import Block
+    from gradwire.runtime.diagram import Diagram
 
 MAX_BLOCKS = 20_000
 """Largest number of blocks searched, since uses of pages multiply."""

@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING
 
 from PySide6.QtCore import Signal
 
-from app.canvas.explaining import ExplainingStage
-from app.canvas.state.view_state import Selection
+from gradwire.app.canvas.explaining import ExplainingStage
+from gradwire.app.canvas.state.view_state import Selection
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from app.canvas.input.numbers import Numbers
-    from app.canvas.scene.geometry import Bend
+    from gradwire.app.canvas.input.numbers import Numbers
+    from gradwire.app.canvas.scene.geometry import Bend
 
 
 class SelectingStage(ExplainingStage):

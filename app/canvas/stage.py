@@ -8,35 +8,35 @@ from typing import TYPE_CHECKING, Any
 from PySide6.QtCore import QPointF, QRectF, Qt, QTimer, Signal
 from PySide6.QtGui import QHideEvent, QImage, QPainter, QPaintEvent, QResizeEvent, QShowEvent
 
-from app.canvas.cameras import Cameras
-from app.canvas.computing import SHOWN_AFTER, Computing
-from app.canvas.paint.blocks.badges import HEIGHT, badge_width, draw_badges
-from app.canvas.paint.blocks.face_cache import FaceCache
-from app.canvas.paint.kept import Kept
-from app.canvas.paint.painter import Limits, paint, paint_fitted
-from app.canvas.scene.camera import Camera
-from app.canvas.scene.geometry import Scene
-from app.canvas.scrolled import ScrolledPage
-from app.canvas.state.annotations import resolve
-from app.canvas.state.badge_labels import badge_label
-from app.canvas.state.codes import STATE_OF
-from app.canvas.state.look_cache import LookCache
-from app.canvas.state.view_state import ViewState
-from app.canvas.travel import Travel
-from app.services.theme import Theme, system
-from runtime.diagram import Diagram
-from runtime.diagram.model import MAIN
-from runtime.diagram.paths import ROOT, InstancePath
-from runtime.flow.badges import Mark
+from gradwire.app.canvas.cameras import Cameras
+from gradwire.app.canvas.computing import SHOWN_AFTER, Computing
+from gradwire.app.canvas.paint.blocks.badges import HEIGHT, badge_width, draw_badges
+from gradwire.app.canvas.paint.blocks.face_cache import FaceCache
+from gradwire.app.canvas.paint.kept import Kept
+from gradwire.app.canvas.paint.painter import Limits, paint, paint_fitted
+from gradwire.app.canvas.scene.camera import Camera
+from gradwire.app.canvas.scene.geometry import Scene
+from gradwire.app.canvas.scrolled import ScrolledPage
+from gradwire.app.canvas.state.annotations import resolve
+from gradwire.app.canvas.state.badge_labels import badge_label
+from gradwire.app.canvas.state.codes import STATE_OF
+from gradwire.app.canvas.state.look_cache import LookCache
+from gradwire.app.canvas.state.view_state import ViewState
+from gradwire.app.canvas.travel import Travel
+from gradwire.app.services.theme import Theme, system
+from gradwire.runtime.diagram import Diagram
+from gradwire.runtime.diagram.model import MAIN
+from gradwire.runtime.diagram.paths import ROOT, InstancePath
+from gradwire.runtime.flow.badges import Mark
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from PySide6.QtWidgets import QWidget
 
-    from app.canvas.state.costs import PageCosts
-    from app.canvas.state.wire_numbers import WireNumbers
-    from app.evaluation.result import Result
+    from gradwire.app.canvas.state.costs import PageCosts
+    from gradwire.app.canvas.state.wire_numbers import WireNumbers
+    from gradwire.app.evaluation.result import Result
 
 _FACE_BUDGET = 0.008
 """Seconds per frame for drawing new faces; the rest follow in the next frames."""

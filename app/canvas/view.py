@@ -21,39 +21,39 @@ from PySide6.QtGui import (
     QWheelEvent,
 )
 
-from app.canvas import accessibility
-from app.canvas.input import changes
-from app.canvas.input.aligning import Alignment, alignment
-from app.canvas.input.dropping import DropTarget
-from app.canvas.input.entry.adding import BlockAdder
-from app.canvas.input.entry.inline_edit import InlineEditor
-from app.canvas.input.event_filter import EventFilter
-from app.canvas.input.keyboard_focus import KeyboardFocus
-from app.canvas.input.keys import Keys
-from app.canvas.input.mouse import Mouse
-from app.canvas.input.numbers import Numbers
-from app.canvas.input.previews import Previews
-from app.canvas.input.room import with_room
-from app.canvas.legend_box import LegendBox
-from app.canvas.minimap import MiniMap
-from app.canvas.scene.bends import surviving
-from app.canvas.scene.focus import Focus, FocusKind
-from app.canvas.selecting import SelectingStage
-from app.canvas.state.view_state import Selection
-from app.services.favourites import Favourites
-from runtime.diagram.model import MAIN, Point
-from runtime.diagram.paths import ROOT
+from gradwire.app.canvas import accessibility
+from gradwire.app.canvas.input import changes
+from gradwire.app.canvas.input.aligning import Alignment, alignment
+from gradwire.app.canvas.input.dropping import DropTarget
+from gradwire.app.canvas.input.entry.adding import BlockAdder
+from gradwire.app.canvas.input.entry.inline_edit import InlineEditor
+from gradwire.app.canvas.input.event_filter import EventFilter
+from gradwire.app.canvas.input.keyboard_focus import KeyboardFocus
+from gradwire.app.canvas.input.keys import Keys
+from gradwire.app.canvas.input.mouse import Mouse
+from gradwire.app.canvas.input.numbers import Numbers
+from gradwire.app.canvas.input.previews import Previews
+from gradwire.app.canvas.input.room import with_room
+from gradwire.app.canvas.legend_box import LegendBox
+from gradwire.app.canvas.minimap import MiniMap
+from gradwire.app.canvas.scene.bends import surviving
+from gradwire.app.canvas.scene.focus import Focus, FocusKind
+from gradwire.app.canvas.selecting import SelectingStage
+from gradwire.app.canvas.state.view_state import Selection
+from gradwire.app.services.favourites import Favourites
+from gradwire.runtime.diagram.model import MAIN, Point
+from gradwire.runtime.diagram.paths import ROOT
 
 if TYPE_CHECKING:
     from PySide6.QtWidgets import QWidget
 
-    from app.canvas.input.entry.candidates import Candidate
-    from app.canvas.scene.arrays import Floats
-    from app.canvas.scene.camera import Camera
-    from app.document.numbers import Number
-    from app.evaluation.result import Result
-    from runtime.diagram import Change, Diagram
-    from runtime.diagram.paths import InstancePath
+    from gradwire.app.canvas.input.entry.candidates import Candidate
+    from gradwire.app.canvas.scene.arrays import Floats
+    from gradwire.app.canvas.scene.camera import Camera
+    from gradwire.app.document.numbers import Number
+    from gradwire.app.evaluation.result import Result
+    from gradwire.runtime.diagram import Change, Diagram
+    from gradwire.runtime.diagram.paths import InstancePath
 
 
 class CanvasView(SelectingStage):

@@ -8,17 +8,17 @@ from typing import TYPE_CHECKING
 from PySide6.QtCore import QObject
 from PySide6.QtWidgets import QInputDialog
 
-from runtime.diagram import Batch, SetViews, View
+from gradwire.runtime.diagram import Batch, SetViews, View
 
 if TYPE_CHECKING:
     from collections.abc import Container
 
     from PySide6.QtWidgets import QWidget
 
-    from app.canvas.view import CanvasView
-    from app.document.document import Document
-    from app.document.navigation import Navigation
-    from app.panels.dialogs.bookmarks import BookmarksDialog
+    from gradwire.app.canvas.view import CanvasView
+    from gradwire.app.document.document import Document
+    from gradwire.app.document.navigation import Navigation
+    from gradwire.app.panels.dialogs.bookmarks import BookmarksDialog
 
 
 class BookmarkCommands(QObject):
@@ -67,7 +67,7 @@ class BookmarkCommands(QObject):
     def edit(self) -> None:
         """Show the list of bookmarks beside the diagram."""
         if self._dialog is None:
-            from app.panels.dialogs.bookmarks import BookmarksDialog
+            from gradwire.app.panels.dialogs.bookmarks import BookmarksDialog
 
             self._dialog = BookmarksDialog(self._parent)
             self._dialog.chosen.connect(self.go)

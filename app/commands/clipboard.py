@@ -8,26 +8,26 @@ from typing import TYPE_CHECKING
 from PySide6.QtCore import QObject
 from PySide6.QtGui import QCursor, QGuiApplication
 
-from app.canvas.input.entry.candidates import page_refusal
-from app.canvas.input.frames import with_frame_contents
-from app.canvas.input.room import in_vacancy, with_room
-from app.services.background import Cancelled
-from blocks.errors import GradwireError
-from blocks.formulas.reading import looks_like_formula
-from blocks.library.pages import Page as PageBlock
-from runtime.diagram import AddBlock, InsertPage, Point
-from runtime.diagram.edits.clipboard import STEP, Paste, copied, pasted
-from runtime.formulas.adding import add_formula
-from runtime.formulas.writing import formula_of, python_of
+from gradwire.app.canvas.input.entry.candidates import page_refusal
+from gradwire.app.canvas.input.frames import with_frame_contents
+from gradwire.app.canvas.input.room import in_vacancy, with_room
+from gradwire.app.services.background import Cancelled
+from gradwire.blocks.errors import GradwireError
+from gradwire.blocks.formulas.reading import looks_like_formula
+from gradwire.blocks.library.pages import Page as PageBlock
+from gradwire.runtime.diagram import AddBlock, InsertPage, Point
+from gradwire.runtime.diagram.edits.clipboard import STEP, Paste, copied, pasted
+from gradwire.runtime.formulas.adding import add_formula
+from gradwire.runtime.formulas.writing import formula_of, python_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection
 
-    from app.canvas.state.view_state import Selection
-    from app.canvas.view import CanvasView
-    from app.document.document import Document
-    from app.document.navigation import Navigation
-    from runtime.diagram import Diagram
+    from gradwire.app.canvas.state.view_state import Selection
+    from gradwire.app.canvas.view import CanvasView
+    from gradwire.app.document.document import Document
+    from gradwire.app.document.navigation import Navigation
+    from gradwire.runtime.diagram import Diagram
 
 LONG = 200_000
 """Length of a pasted text, in characters, from which it is parsed in the background."""

@@ -8,27 +8,27 @@ from typing import TYPE_CHECKING
 from PySide6.QtCore import QObject, Qt
 from PySide6.QtWidgets import QFileDialog
 
-from app.commands.files import folder_of
-from app.evaluation.evaluator import evaluate
-from app.panels.dialogs.comparison import Comparison
-from app.pictures.diff_picture import DiffPicture
-from app.services.background import Cancelled
-from app.services.examples import SUFFIX
-from blocks.errors import GradwireError
-from runtime.diagram import load
-from runtime.publish.diff import DiffReport, diff_report
-from runtime.publish.printable import visible
-from runtime.publish.text import plain
+from gradwire.app.commands.files import folder_of
+from gradwire.app.evaluation.evaluator import evaluate
+from gradwire.app.panels.dialogs.comparison import Comparison
+from gradwire.app.pictures.diff_picture import DiffPicture
+from gradwire.app.services.background import Cancelled
+from gradwire.app.services.examples import SUFFIX
+from gradwire.blocks.errors import GradwireError
+from gradwire.runtime.diagram import load
+from gradwire.runtime.publish.diff import DiffReport, diff_report
+from gradwire.runtime.publish.printable import visible
+from gradwire.runtime.publish.text import plain
 
 if TYPE_CHECKING:
     from PySide6.QtWidgets import QWidget
 
-    from app.document.document import Document
-    from app.document.navigation import Navigation
-    from app.evaluation.result import Result
-    from app.services.background import Background
-    from app.services.settings import Settings
-    from runtime.diagram import Diagram
+    from gradwire.app.document.document import Document
+    from gradwire.app.document.navigation import Navigation
+    from gradwire.app.evaluation.result import Result
+    from gradwire.app.services.background import Background
+    from gradwire.app.services.settings import Settings
+    from gradwire.runtime.diagram import Diagram
 
 
 class CompareCommands(QObject):

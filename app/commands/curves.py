@@ -8,16 +8,16 @@ from typing import TYPE_CHECKING
 from PySide6.QtCore import QObject, Signal
 from PySide6.QtWidgets import QFileDialog
 
-from app.commands.files import folder_of
-from app.document.loading import stem_of
-from blocks.errors import GradwireError
+from gradwire.app.commands.files import folder_of
+from gradwire.app.document.loading import stem_of
+from gradwire.blocks.errors import GradwireError
 
 if TYPE_CHECKING:
     from PySide6.QtWidgets import QWidget
 
-    from app.document.document import Document
-    from app.panels.training.curves import Curves
-    from app.services.settings import Settings
+    from gradwire.app.document.document import Document
+    from gradwire.app.panels.training.curves import Curves
+    from gradwire.app.services.settings import Settings
 
 
 class CurveCommands(QObject):
@@ -39,7 +39,7 @@ class CurveCommands(QObject):
 
     def open_runs(self) -> None:
         """Show the runs of files beside those of the window."""
-        from runtime.training.saving.reading import read_recordings
+        from gradwire.runtime.training.saving.reading import read_recordings
 
         start = str(folder_of(self._document, self._settings))
         kinds = self.tr("Runs (*.jsonl *.csv)")
@@ -54,7 +54,7 @@ class CurveCommands(QObject):
 
     def export_numbers(self) -> None:
         """Write all curves of the runs that are drawn."""
-        from runtime.training.curves import csv_of
+        from gradwire.runtime.training.curves import csv_of
 
         shown = [run.recording for run in self._curves.runs if run.shown]
         self._write(".csv", csv_of(shown).encode())
@@ -77,7 +77,7 @@ class CurveCommands(QObject):
         )
         if not name:
             return
-        from app.pictures.files import write
+        from gradwire.app.pictures.files import write
 
         path = Path(name) if Path(name).suffix else Path(name + kind)
         if reason := write(path, content):

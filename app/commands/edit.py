@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QObject
 
-from app.canvas.input.entry.candidates import type_candidate
-from app.canvas.input.room import with_room
-from blocks.errors import GradwireError
-from runtime.diagram import (
+from gradwire.app.canvas.input.entry.candidates import type_candidate
+from gradwire.app.canvas.input.room import with_room
+from gradwire.blocks.errors import GradwireError
+from gradwire.runtime.diagram import (
     AddBlock,
     Arrange,
     Batch,
@@ -20,18 +20,23 @@ from runtime.diagram import (
     SetParameters,
     StyleBlocks,
 )
-from runtime.diagram.edits.owning import move_out, own_variables, ownable_inputs, owned_inputs
-from runtime.diagram.layout.graph import Shown
-from runtime.diagram.model import PLAIN
-from runtime.formulas.adding import add_formula
+from gradwire.runtime.diagram.edits.owning import (
+    move_out,
+    own_variables,
+    ownable_inputs,
+    owned_inputs,
+)
+from gradwire.runtime.diagram.layout.graph import Shown
+from gradwire.runtime.diagram.model import PLAIN
+from gradwire.runtime.formulas.adding import add_formula
 
 if TYPE_CHECKING:
     from collections.abc import Collection
 
-    from app.canvas.view import CanvasView
-    from app.document.document import Document
-    from app.document.navigation import Navigation
-    from runtime.diagram import Page
+    from gradwire.app.canvas.view import CanvasView
+    from gradwire.app.document.document import Document
+    from gradwire.app.document.navigation import Navigation
+    from gradwire.runtime.diagram import Page
 
 
 class EditCommands(QObject):

@@ -8,20 +8,20 @@ from typing import TYPE_CHECKING
 from PySide6.QtCore import QObject, Qt, Signal
 from PySide6.QtWidgets import QFileDialog, QMessageBox
 
-from app.document.file_watch import FileWatch
-from app.document.loading import stem_of
-from app.panels.bars.offer import Offer
-from app.services.background import Occupied
-from app.services.examples import SUFFIX
-from runtime.interchange.importing.formats import endings
+from gradwire.app.document.file_watch import FileWatch
+from gradwire.app.document.loading import stem_of
+from gradwire.app.panels.bars.offer import Offer
+from gradwire.app.services.background import Occupied
+from gradwire.app.services.examples import SUFFIX
+from gradwire.runtime.interchange.importing.formats import endings
 
 if TYPE_CHECKING:
     from PySide6.QtGui import QDragEnterEvent, QDropEvent
     from PySide6.QtWidgets import QWidget
 
-    from app.document.document import Document
-    from app.services.background import Background
-    from app.services.settings import Settings
+    from gradwire.app.document.document import Document
+    from gradwire.app.services.background import Background
+    from gradwire.app.services.settings import Settings
 
 Answer = QMessageBox.StandardButton
 

@@ -7,18 +7,18 @@ from typing import TYPE_CHECKING
 from PySide6.QtCore import QObject, Signal
 from PySide6.QtWidgets import QMessageBox
 
-from runtime.version import __version__
+from gradwire.runtime.version import __version__
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from PySide6.QtWidgets import QMenu, QWidget
 
-    from app.panels.dialogs.command_palette import CommandPalette
-    from app.panels.dialogs.shortcuts import ShortcutSheet
-    from app.panels.help.window import ManualWindow
-    from app.services.keymap import Keymap
-    from app.services.settings import Settings
+    from gradwire.app.panels.dialogs.command_palette import CommandPalette
+    from gradwire.app.panels.dialogs.shortcuts import ShortcutSheet
+    from gradwire.app.panels.help.window import ManualWindow
+    from gradwire.app.services.keymap import Keymap
+    from gradwire.app.services.settings import Settings
 
 
 class HelpCommands(QObject):
@@ -48,7 +48,7 @@ class HelpCommands(QObject):
     def find_command(self) -> None:
         """Search all actions."""
         if self._palette is None:
-            from app.panels.dialogs.command_palette import CommandPalette
+            from gradwire.app.panels.dialogs.command_palette import CommandPalette
 
             palette = CommandPalette(self._menus(), self._settings.commands, self._parent)
             palette.ran.connect(self._settings.remember_command)
@@ -60,7 +60,7 @@ class HelpCommands(QObject):
     def shortcuts(self) -> None:
         """Show all keyboard shortcuts beside the diagram, to be searched and changed."""
         if self._sheet is None:
-            from app.panels.dialogs.shortcuts import ShortcutSheet
+            from gradwire.app.panels.dialogs.shortcuts import ShortcutSheet
 
             self._sheet = ShortcutSheet(self._keymap, self._parent)
         self._sheet.show()
@@ -70,7 +70,7 @@ class HelpCommands(QObject):
     def manual(self) -> None:
         """Show the manual at its last page."""
         if self._manual is None:
-            from app.panels.help.window import ManualWindow  # which few starts need
+            from gradwire.app.panels.help.window import ManualWindow  # which few starts need
 
             self._manual = ManualWindow(self._parent)
             self._manual.exampleRequested.connect(self.exampleRequested)

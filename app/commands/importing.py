@@ -9,20 +9,20 @@ from typing import TYPE_CHECKING
 from PySide6.QtCore import QObject, Signal
 from PySide6.QtWidgets import QFileDialog
 
-from app.commands.files import folder_of
-from app.panels.bars.offer import Offer
-from runtime.interchange.importing.formats import FORMATS, endings
+from gradwire.app.commands.files import folder_of
+from gradwire.app.panels.bars.offer import Offer
+from gradwire.runtime.interchange.importing.formats import FORMATS, endings
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from PySide6.QtWidgets import QWidget
 
-    from app.document.document import Document
-    from app.panels.dialogs.import_report import ImportReport
-    from app.panels.dialogs.import_sheet import ImportSheet
-    from app.services.settings import Settings
-    from runtime.interchange.importing.imported import Imported
+    from gradwire.app.document.document import Document
+    from gradwire.app.panels.dialogs.import_report import ImportReport
+    from gradwire.app.panels.dialogs.import_sheet import ImportSheet
+    from gradwire.app.services.settings import Settings
+    from gradwire.runtime.interchange.importing.imported import Imported
 
 
 class ImportCommands(QObject):
@@ -64,7 +64,7 @@ class ImportCommands(QObject):
 
     def ask(self, path: Path) -> None:
         """Ask how to import a model."""
-        from app.panels.dialogs.import_sheet import ImportSheet
+        from gradwire.app.panels.dialogs.import_sheet import ImportSheet
 
         if self.sheet is not None:
             self.sheet.reject()
@@ -78,7 +78,7 @@ class ImportCommands(QObject):
         """Say that a model was imported, and offer its remarks."""
         if not imported.remarks:
             return
-        from app.panels.dialogs.import_report import kind_text
+        from gradwire.app.panels.dialogs.import_report import kind_text
 
         kinds = Counter(remark.kind for remark in imported.remarks)
         counts = ", ".join(f"{kind_text(kind)}: {count}" for kind, count in kinds.items())
@@ -92,7 +92,7 @@ class ImportCommands(QObject):
 
     def show_report(self, name: str, imported: Imported) -> None:
         """Show what the import of a model has to say, beside the window."""
-        from app.panels.dialogs.import_report import ImportReport
+        from gradwire.app.panels.dialogs.import_report import ImportReport
 
         self._close_report()
         self.report = report = ImportReport(name, imported, self._parent)

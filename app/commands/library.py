@@ -8,26 +8,26 @@ from typing import TYPE_CHECKING, NamedTuple
 from PySide6.QtCore import QObject
 from PySide6.QtWidgets import QFileDialog, QMessageBox
 
-from app.canvas.input.room import in_vacancy
-from app.commands.clipboard import use_refusal
-from app.services.background import Cancelled
-from blocks.errors import GradwireError
-from blocks.library.pages import Page as PageBlock
-from runtime.diagram import MAIN, save
-from runtime.diagram.edits.clipboard import inserted
-from runtime.diagram.edits.sharing import differs, page_offered, shared_page, updated
+from gradwire.app.canvas.input.room import in_vacancy
+from gradwire.app.commands.clipboard import use_refusal
+from gradwire.app.services.background import Cancelled
+from gradwire.blocks.errors import GradwireError
+from gradwire.blocks.library.pages import Page as PageBlock
+from gradwire.runtime.diagram import MAIN, save
+from gradwire.runtime.diagram.edits.clipboard import inserted
+from gradwire.runtime.diagram.edits.sharing import differs, page_offered, shared_page, updated
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from PySide6.QtWidgets import QWidget
 
-    from app.canvas.view import CanvasView
-    from app.document.document import Document
-    from app.document.navigation import Navigation
-    from app.panels.palette.palette import Palette
-    from app.services.library import Library
-    from runtime.diagram import Diagram, Page
+    from gradwire.app.canvas.view import CanvasView
+    from gradwire.app.document.document import Document
+    from gradwire.app.document.navigation import Navigation
+    from gradwire.app.panels.palette.palette import Palette
+    from gradwire.app.services.library import Library
+    from gradwire.runtime.diagram import Diagram, Page
 
 
 class LibraryCommands(QObject):

@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QObject
 
-from app.canvas.input.entry.candidates import page_candidate, page_refusal, type_candidate
-from app.canvas.input.room import with_room
-from blocks.errors import ChangeError
-from blocks.library.formula import Formula
-from blocks.library.pages import Page as PageBlock
-from runtime.diagram import (
+from gradwire.app.canvas.input.entry.candidates import page_candidate, page_refusal, type_candidate
+from gradwire.app.canvas.input.room import with_room
+from gradwire.blocks.errors import ChangeError
+from gradwire.blocks.library.formula import Formula
+from gradwire.blocks.library.pages import Page as PageBlock
+from gradwire.runtime.diagram import (
     AddBlock,
     RemovePage,
     RenamePage,
@@ -22,17 +22,17 @@ from runtime.diagram import (
     unfold,
     ungroup,
 )
-from runtime.formulas.folding import fold
+from gradwire.runtime.formulas.folding import fold
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from app.canvas.view import CanvasView
-    from app.document.document import Document
-    from app.document.navigation import Navigation
-    from app.panels.palette.palette import Palette
-    from blocks.block import Block
-    from runtime.diagram import Batch
+    from gradwire.app.canvas.view import CanvasView
+    from gradwire.app.document.document import Document
+    from gradwire.app.document.navigation import Navigation
+    from gradwire.app.panels.palette.palette import Palette
+    from gradwire.blocks.block import Block
+    from gradwire.runtime.diagram import Batch
 
 
 class PageCommands(QObject):

@@ -12,8 +12,8 @@ from PySide6.QtWidgets import QAbstractButton, QApplication, QDockWidget, QMainW
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from app.canvas.view import CanvasView
-    from app.panels.focus_ring import FocusRing
+    from gradwire.app.canvas.view import CanvasView
+    from gradwire.app.panels.focus_ring import FocusRing
 
 STEP = 30
 """Change of a panel's size per key press, px."""

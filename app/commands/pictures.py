@@ -11,29 +11,29 @@ from PySide6.QtGui import QGuiApplication, QPageLayout, QPainter
 from PySide6.QtPrintSupport import QPrintDialog, QPrinter
 from PySide6.QtWidgets import QDialog, QFileDialog, QMessageBox
 
-from app.commands.files import folder_of
-from app.document.loading import stem_of
-from app.panels.dialogs.export_sheet import ExportSheet
-from app.pictures.files import KINDS, contents, image, targets, write
-from app.pictures.options import Extent, PictureOptions
-from app.pictures.page_picture import PagePicture, page_pictures, restricted
-from app.services.background import Cancelled, Occupied
-from app.services.theme import LIGHT
-from runtime.diagram.model import same_meaning
+from gradwire.app.commands.files import folder_of
+from gradwire.app.document.loading import stem_of
+from gradwire.app.panels.dialogs.export_sheet import ExportSheet
+from gradwire.app.pictures.files import KINDS, contents, image, targets, write
+from gradwire.app.pictures.options import Extent, PictureOptions
+from gradwire.app.pictures.page_picture import PagePicture, page_pictures, restricted
+from gradwire.app.services.background import Cancelled, Occupied
+from gradwire.app.services.theme import LIGHT
+from gradwire.runtime.diagram.model import same_meaning
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from PySide6.QtWidgets import QWidget
 
-    from app.canvas.view import CanvasView
-    from app.document.document import Document
-    from app.document.navigation import Navigation
-    from app.evaluation.result import Result
-    from app.services.background import Background
-    from app.services.settings import Settings
-    from app.services.theme import Theme
-    from runtime.diagram import Diagram, Pulse
+    from gradwire.app.canvas.view import CanvasView
+    from gradwire.app.document.document import Document
+    from gradwire.app.document.navigation import Navigation
+    from gradwire.app.evaluation.result import Result
+    from gradwire.app.services.background import Background
+    from gradwire.app.services.settings import Settings
+    from gradwire.app.services.theme import Theme
+    from gradwire.runtime.diagram import Diagram, Pulse
 
 _T = TypeVar("_T")
 Answer = QMessageBox.StandardButton

@@ -7,18 +7,23 @@ from typing import TYPE_CHECKING
 from PySide6.QtCore import QObject, Qt
 from PySide6.QtWidgets import QInputDialog, QMessageBox
 
-from blocks.errors import GradwireError
-from runtime.diagram import Batch, SetParameters
-from runtime.diagram.files.presets import PresetName, preset_type, preset_values, with_preset
+from gradwire.blocks.errors import GradwireError
+from gradwire.runtime.diagram import Batch, SetParameters
+from gradwire.runtime.diagram.files.presets import (
+    PresetName,
+    preset_type,
+    preset_values,
+    with_preset,
+)
 
 if TYPE_CHECKING:
     from PySide6.QtWidgets import QWidget
 
-    from app.canvas.view import CanvasView
-    from app.document.document import Document
-    from app.document.navigation import Navigation
-    from blocks.block import Block
-    from runtime.diagram.files.presets import Presets
+    from gradwire.app.canvas.view import CanvasView
+    from gradwire.app.document.document import Document
+    from gradwire.app.document.navigation import Navigation
+    from gradwire.blocks.block import Block
+    from gradwire.runtime.diagram.files.presets import Presets
 
 _ANSWER = QMessageBox.StandardButton
 

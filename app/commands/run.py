@@ -12,9 +12,9 @@ if TYPE_CHECKING:
 
     from PySide6.QtWidgets import QWidget
 
-    from app.document.document import Document
-    from app.evaluation.evaluator import Evaluator
-    from app.services.settings import Settings
+    from gradwire.app.document.document import Document
+    from gradwire.app.evaluation.evaluator import Evaluator
+    from gradwire.app.services.settings import Settings
 
 
 class Computing(Protocol):

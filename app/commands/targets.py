@@ -6,19 +6,19 @@ from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QObject
 
-from app.canvas.input import changes
-from app.canvas.input.entry.candidates import type_candidate
-from app.canvas.input.gestures.cutting import cut_change
-from app.canvas.input.room import with_room
-from app.canvas.scene.focus import port_number
-from blocks.library.formula import Formula
-from blocks.library.gradient import StopGradient
-from blocks.library.pages import Page as PageBlock
-from runtime.diagram import SetParameters
+from gradwire.app.canvas.input import changes
+from gradwire.app.canvas.input.entry.candidates import type_candidate
+from gradwire.app.canvas.input.gestures.cutting import cut_change
+from gradwire.app.canvas.input.room import with_room
+from gradwire.app.canvas.scene.focus import port_number
+from gradwire.blocks.library.formula import Formula
+from gradwire.blocks.library.gradient import StopGradient
+from gradwire.blocks.library.pages import Page as PageBlock
+from gradwire.runtime.diagram import SetParameters
 
 if TYPE_CHECKING:
-    from app.canvas.view import CanvasView
-    from blocks.block import Block
+    from gradwire.app.canvas.view import CanvasView
+    from gradwire.blocks.block import Block
 
 
 class TargetCommands(QObject):

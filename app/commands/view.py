@@ -9,9 +9,9 @@ from PySide6.QtCore import QObject, Signal
 if TYPE_CHECKING:
     from PySide6.QtWidgets import QWidget
 
-    from app.canvas.view import CanvasView
-    from app.services.settings import Settings
-    from runtime.flow import Thresholds
+    from gradwire.app.canvas.view import CanvasView
+    from gradwire.app.services.settings import Settings
+    from gradwire.runtime.flow import Thresholds
 
 
 class ViewCommands(QObject):
@@ -66,7 +66,7 @@ class ViewCommands(QObject):
 
     def thresholds(self) -> None:
         """Open the dialog of thresholds, which leaves the lanes visible."""
-        from app.panels.dialogs.thresholds import ThresholdsDialog
+        from gradwire.app.panels.dialogs.thresholds import ThresholdsDialog
 
         dialog = ThresholdsDialog(self._settings.thresholds, self._parent)
         dialog.chosen.connect(self._take_thresholds)

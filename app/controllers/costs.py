@@ -7,22 +7,22 @@ from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QObject, Signal
 
-from app.canvas.state.costs import page_costs
-from app.evaluation.worker import SessionWorker
-from app.panels.bars.cost_bar import CostBar
-from app.services.background import Cancelled
-from runtime.diagram.model import same_meaning
-from runtime.diagram.paths import ROOT, InstancePath
-from runtime.engine.profile import Profile, profile
+from gradwire.app.canvas.state.costs import page_costs
+from gradwire.app.evaluation.worker import SessionWorker
+from gradwire.app.panels.bars.cost_bar import CostBar
+from gradwire.app.services.background import Cancelled
+from gradwire.runtime.diagram.model import same_meaning
+from gradwire.runtime.diagram.paths import ROOT, InstancePath
+from gradwire.runtime.engine.profile import Profile, profile
 
 if TYPE_CHECKING:
     from PySide6.QtWidgets import QWidget
 
-    from app.canvas.view import CanvasView
-    from app.document.document import Document
-    from app.evaluation.result import Result
-    from app.panels.bars.notice import Notice
-    from runtime.diagram import Diagram
+    from gradwire.app.canvas.view import CanvasView
+    from gradwire.app.document.document import Document
+    from gradwire.app.evaluation.result import Result
+    from gradwire.app.panels.bars.notice import Notice
+    from gradwire.runtime.diagram import Diagram
 
 SECONDS = 0.5
 """For how long is measured; at least one call is."""

@@ -7,21 +7,21 @@ from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QObject
 
-from app.evaluation.worker import SessionWorker
-from app.panels import labels
-from app.panels.lessons.derivative import DerivativePanel
-from app.services.background import Cancelled
-from blocks.library.pages import Page as PageBlock
-from runtime.diagram.paths import ROOT, InstancePath
+from gradwire.app.evaluation.worker import SessionWorker
+from gradwire.app.panels import labels
+from gradwire.app.panels.lessons.derivative import DerivativePanel
+from gradwire.app.services.background import Cancelled
+from gradwire.blocks.library.pages import Page as PageBlock
+from gradwire.runtime.diagram.paths import ROOT, InstancePath
 
 if TYPE_CHECKING:
     from PySide6.QtWidgets import QWidget
 
-    from app.canvas.state.view_state import Selection
-    from app.canvas.view import CanvasView
-    from app.evaluation.result import Result
-    from app.panels.tables.losses import Losses
-    from runtime.lessons.derivative.card import VectorJacobian
+    from gradwire.app.canvas.state.view_state import Selection
+    from gradwire.app.canvas.view import CanvasView
+    from gradwire.app.evaluation.result import Result
+    from gradwire.app.panels.tables.losses import Losses
+    from gradwire.runtime.lessons.derivative.card import VectorJacobian
 
 _CARD, _ROW = "derivative", "row"
 
@@ -71,7 +71,7 @@ class DerivativeController(QObject):
         if isinstance(self._canvas.view.scene.page.blocks[name], PageBlock):
             self.panel.show_text(self.tr("This is a page: open it to see the derivatives inside."))
             return
-        from runtime.lessons.derivative.card import derivative_card
+        from gradwire.runtime.lessons.derivative.card import derivative_card
 
         loss = self._losses.chosen
         losses = None if loss is None else [loss]
@@ -82,7 +82,7 @@ class DerivativeController(QObject):
         self.worker.submit(_ROW, lambda _: (product, index, product.row(index)))
 
     def _take(self, kind: str, answer: object) -> None:
-        from runtime.lessons.derivative.card import DerivativeCard
+        from gradwire.runtime.lessons.derivative.card import DerivativeCard
 
         if kind == _ROW and isinstance(answer, tuple):
             self.panel.show_row(*answer)

@@ -7,29 +7,29 @@ from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QObject, QTimer, Signal
 
-from app.canvas.scene.camera import NUMBERS
-from app.evaluation.worker import SessionWorker
-from app.panels import labels
-from app.panels.tables.doctor import Findings
-from app.panels.why.answers import WIRE
-from app.services.background import Cancelled
-from runtime.diagram.model import same_meaning
-from runtime.diagram.paths import InstancePath, PortPath
-from runtime.flow import Cause, Thresholds, causes, contracts_of, diagnose, reassurance
+from gradwire.app.canvas.scene.camera import NUMBERS
+from gradwire.app.evaluation.worker import SessionWorker
+from gradwire.app.panels import labels
+from gradwire.app.panels.tables.doctor import Findings
+from gradwire.app.panels.why.answers import WIRE
+from gradwire.app.services.background import Cancelled
+from gradwire.runtime.diagram.model import same_meaning
+from gradwire.runtime.diagram.paths import InstancePath, PortPath
+from gradwire.runtime.flow import Cause, Thresholds, causes, contracts_of, diagnose, reassurance
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from PySide6.QtWidgets import QWidget
 
-    from app.canvas.view import CanvasView
-    from app.controllers.explanation import Explanation
-    from app.controllers.reveal import Reveal
-    from app.document.document import Document
-    from app.evaluation.result import Result
-    from app.services.settings import Settings
-    from runtime.diagram import Diagram
-    from runtime.engine import Session
+    from gradwire.app.canvas.view import CanvasView
+    from gradwire.app.controllers.explanation import Explanation
+    from gradwire.app.controllers.reveal import Reveal
+    from gradwire.app.document.document import Document
+    from gradwire.app.evaluation.result import Result
+    from gradwire.app.services.settings import Settings
+    from gradwire.runtime.diagram import Diagram
+    from gradwire.runtime.engine import Session
 
 
 _COUNT_AFTER = 400

@@ -7,26 +7,26 @@ from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QObject, QTimer, Signal
 
-from app.canvas.state.marks.route import route_of
-from app.canvas.state.view_state import Selection
-from app.evaluation.answers import Reasons, reasons
-from app.evaluation.worker import SessionWorker
-from app.panels.why.answers import WIRE
-from blocks.errors import Location
-from runtime.diagram import MAIN, PortName
-from runtime.diagram.edits.owning import owned_inputs
-from runtime.diagram.paths import InstancePath, WirePath
+from gradwire.app.canvas.state.marks.route import route_of
+from gradwire.app.canvas.state.view_state import Selection
+from gradwire.app.evaluation.answers import Reasons, reasons
+from gradwire.app.evaluation.worker import SessionWorker
+from gradwire.app.panels.why.answers import WIRE
+from gradwire.blocks.errors import Location
+from gradwire.runtime.diagram import MAIN, PortName
+from gradwire.runtime.diagram.edits.owning import owned_inputs
+from gradwire.runtime.diagram.paths import InstancePath, WirePath
 
 if TYPE_CHECKING:
-    from app.canvas.view import CanvasView
-    from app.controllers.reveal import Reveal
-    from app.document.document import Document
-    from app.document.navigation import Navigation
-    from app.evaluation.result import Result
-    from app.panels.why.card import Card
-    from app.panels.why.why import Why
-    from runtime.diagram.model import Page
-    from runtime.flow import Verdict
+    from gradwire.app.canvas.view import CanvasView
+    from gradwire.app.controllers.reveal import Reveal
+    from gradwire.app.document.document import Document
+    from gradwire.app.document.navigation import Navigation
+    from gradwire.app.evaluation.result import Result
+    from gradwire.app.panels.why.card import Card
+    from gradwire.app.panels.why.why import Why
+    from gradwire.runtime.diagram.model import Page
+    from gradwire.runtime.flow import Verdict
 
 REST = 150
 """Milliseconds without another result until a number that is being dragged is explained."""

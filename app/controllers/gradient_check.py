@@ -7,16 +7,16 @@ from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QObject, Signal
 
-from app.evaluation.worker import SessionWorker
-from runtime.diagram.model import same_meaning
-from runtime.flow import Check, check_gradients
+from gradwire.app.evaluation.worker import SessionWorker
+from gradwire.runtime.diagram.model import same_meaning
+from gradwire.runtime.flow import Check, check_gradients
 
 if TYPE_CHECKING:
-    from app.canvas.view import CanvasView
-    from app.document.document import Document
-    from app.evaluation.result import Result
-    from app.panels.bars.notice import Notice
-    from runtime.diagram import Diagram
+    from gradwire.app.canvas.view import CanvasView
+    from gradwire.app.document.document import Document
+    from gradwire.app.evaluation.result import Result
+    from gradwire.app.panels.bars.notice import Notice
+    from gradwire.runtime.diagram import Diagram
 
 
 class GradientCheck(QObject):

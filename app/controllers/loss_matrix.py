@@ -7,19 +7,19 @@ from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QObject
 
-from app.evaluation.worker import SessionWorker
-from app.panels import labels
-from app.panels.tables.matrix import Matrix
-from app.services.background import Cancelled
-from runtime.flow import LossMatrix, ObservedFlow, loss_matrix
+from gradwire.app.evaluation.worker import SessionWorker
+from gradwire.app.panels import labels
+from gradwire.app.panels.tables.matrix import Matrix
+from gradwire.app.services.background import Cancelled
+from gradwire.runtime.flow import LossMatrix, ObservedFlow, loss_matrix
 
 if TYPE_CHECKING:
     from PySide6.QtWidgets import QWidget
 
-    from app.controllers.explanation import Explanation
-    from app.evaluation.result import Result
-    from app.panels.tables.losses import Losses
-    from runtime.engine import Session
+    from gradwire.app.controllers.explanation import Explanation
+    from gradwire.app.evaluation.result import Result
+    from gradwire.app.panels.tables.losses import Losses
+    from gradwire.runtime.engine import Session
 
 
 class LossMatrixController(QObject):

@@ -7,19 +7,19 @@ from typing import TYPE_CHECKING
 import numpy as np
 from PySide6.QtCore import QObject
 
-from app.canvas.scene.camera import NUMBERS
-from app.canvas.state.view_state import Selection
-from app.document.diff import page_diff, renamed_pages
-from blocks.errors import Location
-from runtime.diagram import MAIN, Diagram, Point, PortName
-from runtime.diagram.layout.measures import HEADER, WIDTH
+from gradwire.app.canvas.scene.camera import NUMBERS
+from gradwire.app.canvas.state.view_state import Selection
+from gradwire.app.document.diff import page_diff, renamed_pages
+from gradwire.blocks.errors import Location
+from gradwire.runtime.diagram import MAIN, Diagram, Point, PortName
+from gradwire.runtime.diagram.layout.measures import HEADER, WIDTH
 
 if TYPE_CHECKING:
-    from app.canvas.scene.arrays import Floats
-    from app.canvas.view import CanvasView
-    from app.document.diff import PageDiff
-    from app.document.document import Document
-    from app.document.navigation import Navigation
+    from gradwire.app.canvas.scene.arrays import Floats
+    from gradwire.app.canvas.view import CanvasView
+    from gradwire.app.document.diff import PageDiff
+    from gradwire.app.document.document import Document
+    from gradwire.app.document.navigation import Navigation
 
 
 class Reveal(QObject):

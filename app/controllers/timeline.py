@@ -9,34 +9,39 @@ from typing import TYPE_CHECKING, Any, cast
 from PySide6.QtCore import QEvent, QObject, Qt, QTimer, Signal
 from PySide6.QtWidgets import QInputDialog
 
-from app.canvas.state.marks.trial import TrialMarks
-from app.canvas.state.wire_numbers import WireNumbers
-from app.controllers.lessons.spans import from_block, phases
-from app.evaluation.so_far import known, unknown
-from app.evaluation.worker import SessionWorker
-from app.panels.bars.timeline_bar import TimelineBar
-from app.services.background import Cancelled
-from runtime.diagram.model import same_meaning
-from runtime.diagram.paths import ROOT, InstancePath
-from runtime.lessons.breakpoints import Breakpoint, GradientExceeds, GradientReaches, NotFinite
-from runtime.lessons.timeline import Detail, Timeline, record
-from runtime.lessons.words import sentence, short
-from runtime.training.optimisers import SGD
+from gradwire.app.canvas.state.marks.trial import TrialMarks
+from gradwire.app.canvas.state.wire_numbers import WireNumbers
+from gradwire.app.controllers.lessons.spans import from_block, phases
+from gradwire.app.evaluation.so_far import known, unknown
+from gradwire.app.evaluation.worker import SessionWorker
+from gradwire.app.panels.bars.timeline_bar import TimelineBar
+from gradwire.app.services.background import Cancelled
+from gradwire.runtime.diagram.model import same_meaning
+from gradwire.runtime.diagram.paths import ROOT, InstancePath
+from gradwire.runtime.lessons.breakpoints import (
+    Breakpoint,
+    GradientExceeds,
+    GradientReaches,
+    NotFinite,
+)
+from gradwire.runtime.lessons.timeline import Detail, Timeline, record
+from gradwire.runtime.lessons.words import sentence, short
+from gradwire.runtime.training.optimisers import SGD
 
 if TYPE_CHECKING:
     from PySide6.QtGui import QKeyEvent
     from PySide6.QtWidgets import QWidget
 
-    from app.canvas.view import CanvasView
-    from app.controllers.trial import Trial
-    from app.document.document import Document
-    from app.evaluation.result import Result
-    from app.panels.bars.notice import Notice
-    from app.panels.tables.losses import Losses
-    from app.services.settings import Settings
-    from runtime.diagram import Diagram
-    from runtime.engine import Session
-    from runtime.lessons.steps import Phase
+    from gradwire.app.canvas.view import CanvasView
+    from gradwire.app.controllers.trial import Trial
+    from gradwire.app.document.document import Document
+    from gradwire.app.evaluation.result import Result
+    from gradwire.app.panels.bars.notice import Notice
+    from gradwire.app.panels.tables.losses import Losses
+    from gradwire.app.services.settings import Settings
+    from gradwire.runtime.diagram import Diagram
+    from gradwire.runtime.engine import Session
+    from gradwire.runtime.lessons.steps import Phase
 
 _RECORDING, _SEARCH = "timeline", "search"
 GRADIENTS = WireNumbers(value=False, gradient=True, everywhere=True)

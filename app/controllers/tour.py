@@ -8,24 +8,24 @@ from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QObject
 
-from app.services.examples import ASSETS, SUFFIX
-from app.services.translation import editor
-from blocks.classes.dataclass import dataclass
-from blocks.library.gradient import StopGradient
-from runtime.diagram import Connect, PortName, SetParameters
-from runtime.diagram.model import same_meaning
+from gradwire.app.services.examples import ASSETS, SUFFIX
+from gradwire.app.services.translation import editor
+from gradwire.blocks.classes.dataclass import dataclass
+from gradwire.blocks.library.gradient import StopGradient
+from gradwire.runtime.diagram import Connect, PortName, SetParameters
+from gradwire.runtime.diagram.model import same_meaning
 
 if TYPE_CHECKING:
     from PySide6.QtGui import QAction
 
-    from app.canvas.view import CanvasView
-    from app.controllers.explanation import Explanation
-    from app.controllers.trial import Trial
-    from app.document.document import Document
-    from app.evaluation.evaluator import Evaluator
-    from app.panels.bars.tour_bar import TourBar
-    from app.panels.tables.doctor import Findings
-    from app.services.settings import Settings
+    from gradwire.app.canvas.view import CanvasView
+    from gradwire.app.controllers.explanation import Explanation
+    from gradwire.app.controllers.trial import Trial
+    from gradwire.app.document.document import Document
+    from gradwire.app.evaluation.evaluator import Evaluator
+    from gradwire.app.panels.bars.tour_bar import TourBar
+    from gradwire.app.panels.tables.doctor import Findings
+    from gradwire.app.services.settings import Settings
 
 DIAGRAM = ASSETS / "tour" / f"line{SUFFIX}"
 """The diagram of the tour: a line w · x + b, in which the wire from b is missing."""

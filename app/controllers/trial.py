@@ -8,16 +8,16 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from PySide6.QtCore import QObject, Signal
 
-from app.canvas.state.marks.trial import TrialMarks
-from app.evaluation.badges import Badges, badges_of
-from app.evaluation.worker import SessionWorker
-from app.panels.bars.trial_bar import TrialBar
-from blocks.library.gradient import StopGradient
-from runtime.diagram import MAIN
-from runtime.diagram.model import same_meaning
-from runtime.diagram.paths import InstancePath, WirePath
-from runtime.flow import Comparison, Difference, Fix, Thresholds, WhatIf
-from runtime.flow.tools.interventions import (
+from gradwire.app.canvas.state.marks.trial import TrialMarks
+from gradwire.app.evaluation.badges import Badges, badges_of
+from gradwire.app.evaluation.worker import SessionWorker
+from gradwire.app.panels.bars.trial_bar import TrialBar
+from gradwire.blocks.library.gradient import StopGradient
+from gradwire.runtime.diagram import MAIN
+from gradwire.runtime.diagram.model import same_meaning
+from gradwire.runtime.diagram.paths import InstancePath, WirePath
+from gradwire.runtime.flow import Comparison, Difference, Fix, Thresholds, WhatIf
+from gradwire.runtime.flow.tools.interventions import (
     Bridge,
     CloseStop,
     CutWire,
@@ -27,21 +27,21 @@ from runtime.flow.tools.interventions import (
     Train,
     open_stops,
 )
-from runtime.flow.words.formatting import size
+from gradwire.runtime.flow.words.formatting import size
 
 if TYPE_CHECKING:
     from PySide6.QtWidgets import QWidget
 
-    from app.canvas.view import CanvasView
-    from app.document.document import Document
-    from app.document.navigation import Navigation
-    from app.evaluation.result import Result
-    from app.panels.tables.losses import Losses
-    from app.panels.why.card import Card
-    from app.panels.why.why import Why
-    from app.services.settings import Settings
-    from runtime.diagram import Diagram
-    from runtime.engine import Session
+    from gradwire.app.canvas.view import CanvasView
+    from gradwire.app.document.document import Document
+    from gradwire.app.document.navigation import Navigation
+    from gradwire.app.evaluation.result import Result
+    from gradwire.app.panels.tables.losses import Losses
+    from gradwire.app.panels.why.card import Card
+    from gradwire.app.panels.why.why import Why
+    from gradwire.app.services.settings import Settings
+    from gradwire.runtime.diagram import Diagram
+    from gradwire.runtime.engine import Session
 
 HOVER, TRIAL = "hover", "trial"
 

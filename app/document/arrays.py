@@ -13,7 +13,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from blocks.errors import FileError
+from gradwire.blocks.errors import FileError
 
 Array: TypeAlias = NDArray[Any]
 Index: TypeAlias = tuple[int | slice | EllipsisType, ...]

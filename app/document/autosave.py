@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 from PySide6.QtCore import QObject, QTimer, Signal
 
 if TYPE_CHECKING:
-    from app.document.document import Document
-    from app.services.journal import Journal
+    from gradwire.app.document.document import Document
+    from gradwire.app.services.journal import Journal
 
 DELAY = 300
 """Milliseconds from an unsaved change to its entry in the journal."""

@@ -8,7 +8,7 @@ from operator import is_not
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 if TYPE_CHECKING:
-    from runtime.diagram import Diagram, Page, Point
+    from gradwire.runtime.diagram import Diagram, Page, Point
 
 K = TypeVar("K")
 V = TypeVar("V")

@@ -11,16 +11,22 @@ from typing import TypeVar
 from PySide6.QtCore import QObject, Signal
 from PySide6.QtGui import QUndoStack
 
-from app.document.file_watch import Stamp, stamp
-from app.document.loading import Loaded, read_file, saved_diagram, stamp_of_equal, write_file
-from app.document.merging import Preview, Swap, continues, merge_key
-from app.services.background import Cancelled, Runner, at_once
-from blocks.errors import GradwireError
-from runtime import diagram as files
-from runtime.diagram import Arrange, Batch, Diagram
-from runtime.diagram.files.data_paths import at_home
-from runtime.diagram.model import same_meaning
-from runtime.interchange.importing.options import DEFAULTS, ImportOptions
+from gradwire.app.document.file_watch import Stamp, stamp
+from gradwire.app.document.loading import (
+    Loaded,
+    read_file,
+    saved_diagram,
+    stamp_of_equal,
+    write_file,
+)
+from gradwire.app.document.merging import Preview, Swap, continues, merge_key
+from gradwire.app.services.background import Cancelled, Runner, at_once
+from gradwire.blocks.errors import GradwireError
+from gradwire.runtime import diagram as files
+from gradwire.runtime.diagram import Arrange, Batch, Diagram
+from gradwire.runtime.diagram.files.data_paths import at_home
+from gradwire.runtime.diagram.model import same_meaning
+from gradwire.runtime.interchange.importing.options import DEFAULTS, ImportOptions
 
 _T = TypeVar("_T")
 

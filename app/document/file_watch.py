@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from PySide6.QtCore import QFileSystemWatcher, QObject, QTimer, Signal
 
-from blocks.errors import FileError
-from runtime.diagram.files.parsing import MAX_CHARACTERS
-from runtime.diagram.files.regular import read_regular
+from gradwire.blocks.errors import FileError
+from gradwire.runtime.diagram.files.parsing import MAX_CHARACTERS
+from gradwire.runtime.diagram.files.regular import read_regular
 
 if TYPE_CHECKING:
-    from app.document.document import Document
+    from gradwire.app.document.document import Document
 
 SETTLED = 200
 """Milliseconds to wait after the last event, since programs write in several steps."""

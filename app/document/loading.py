@@ -4,20 +4,20 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from app.document.file_watch import Stamp, stamp
-from blocks.errors import GradwireError
-from runtime import diagram as files
-from runtime.data.files.access import keep_allowed
-from runtime.diagram import Diagram
-from runtime.diagram.files.data_paths import home_of
-from runtime.interchange.importing.formats import is_model
-from runtime.interchange.importing.options import DEFAULTS, ImportOptions
-from runtime.interchange.importing.process import import_apart
+from gradwire.app.document.file_watch import Stamp, stamp
+from gradwire.blocks.errors import GradwireError
+from gradwire.runtime import diagram as files
+from gradwire.runtime.data.files.access import keep_allowed
+from gradwire.runtime.diagram import Diagram
+from gradwire.runtime.diagram.files.data_paths import home_of
+from gradwire.runtime.interchange.importing.formats import is_model
+from gradwire.runtime.interchange.importing.options import DEFAULTS, ImportOptions
+from gradwire.runtime.interchange.importing.process import import_apart
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from runtime.interchange.importing.imported import Imported
+    from gradwire.runtime.interchange.importing.imported import Imported
 
 
 class Loaded(NamedTuple):

@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from PySide6.QtGui import QUndoCommand
 
-from runtime.diagram import Change, MoveBlocks, SetParameters
+from gradwire.runtime.diagram import Change, MoveBlocks, SetParameters
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable
 
-    from runtime.diagram import Diagram
+    from gradwire.runtime.diagram import Diagram
 
 MERGE_SECONDS = 1.0
 """Successive nudges of the same blocks, or edits of the same field, within this time merge."""

@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QObject, Signal
 
-from app.document.diff import renamed_pages
-from blocks.library.pages import Scan
-from runtime.diagram import MAIN, Diagram
-from runtime.diagram.pages import first_use, page_at, resolve, used_by, uses_of
-from runtime.diagram.paths import ROOT, InstancePath
+from gradwire.app.document.diff import renamed_pages
+from gradwire.blocks.library.pages import Scan
+from gradwire.runtime.diagram import MAIN, Diagram
+from gradwire.runtime.diagram.pages import first_use, page_at, resolve, used_by, uses_of
+from gradwire.runtime.diagram.paths import ROOT, InstancePath
 
 if TYPE_CHECKING:
-    from blocks.errors import Location
+    from gradwire.blocks.errors import Location
 
 
 class Navigation(QObject):

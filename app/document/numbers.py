@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from blocks.block import Source
-from blocks.library.pages import Page as PageBlock
-from blocks.values import Tensor
-from runtime.diagram import MAIN, SetParameters
+from gradwire.blocks.block import Source
+from gradwire.blocks.library.pages import Page as PageBlock
+from gradwire.blocks.values import Tensor
+from gradwire.runtime.diagram import MAIN, SetParameters
 
 if TYPE_CHECKING:
-    from blocks.block import Block
+    from gradwire.blocks.block import Block
 
 FINE, COARSE = 0.1, 10.0
 """Factors of the step while Shift or Ctrl is held."""

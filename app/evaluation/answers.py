@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections import deque
 from typing import TYPE_CHECKING
 
-from blocks.classes.dataclass import dataclass
-from runtime.diagram.model import same_meaning
-from runtime.diagram.paths import InstancePath, PortPath
-from runtime.flow import Account, Dialects, Fix, account, dialects, fix
+from gradwire.blocks.classes.dataclass import dataclass
+from gradwire.runtime.diagram.model import same_meaning
+from gradwire.runtime.diagram.paths import InstancePath, PortPath
+from gradwire.runtime.flow import Account, Dialects, Fix, account, dialects, fix
 
 if TYPE_CHECKING:
-    from app.evaluation.result import Result
-    from runtime.engine import Session
-    from runtime.engine.program import Program
+    from gradwire.app.evaluation.result import Result
+    from gradwire.runtime.engine import Session
+    from gradwire.runtime.engine.program import Program
 
 MAX_VARIABLES = 3
 """Variables upstream of a wire that are described in the terms of other systems."""

@@ -6,16 +6,16 @@ from collections.abc import Mapping
 from dataclasses import field
 from typing import TYPE_CHECKING
 
-from blocks.classes.dataclass import dataclass
-from blocks.errors import GradwireError
-from runtime.flow import PASSING, Badge, State, contracts_of
-from runtime.flow.badges import badges, surrogate_badges
+from gradwire.blocks.classes.dataclass import dataclass
+from gradwire.blocks.errors import GradwireError
+from gradwire.runtime.flow import PASSING, Badge, State, contracts_of
+from gradwire.runtime.flow.badges import badges, surrogate_badges
 
 if TYPE_CHECKING:
-    from runtime.diagram.paths import InstancePath, WirePath
-    from runtime.engine.program import Program
-    from runtime.flow import Check, Flow, ObservedFlow
-    from runtime.flow.tools.contracts import Contract
+    from gradwire.runtime.diagram.paths import InstancePath, WirePath
+    from gradwire.runtime.engine.program import Program
+    from gradwire.runtime.flow import Check, Flow, ObservedFlow
+    from gradwire.runtime.flow.tools.contracts import Contract
 
 
 @dataclass(frozen=True)

@@ -5,17 +5,17 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from app.evaluation.badges import NONE
-from blocks.block import Source
-from runtime.diagram.pages import resolve
-from runtime.diagram.paths import PortPath
+from gradwire.app.evaluation.badges import NONE
+from gradwire.blocks.block import Source
+from gradwire.runtime.diagram.pages import resolve
+from gradwire.runtime.diagram.paths import PortPath
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from app.evaluation.result import Array, Result
-    from runtime.diagram import Diagram
-    from runtime.flow import State
+    from gradwire.app.evaluation.result import Array, Result
+    from gradwire.runtime.diagram import Diagram
+    from gradwire.runtime.flow import State
 
 NUMBERS = frozenset({"values", "gradients", "states"})
 """What can be concealed of a result."""

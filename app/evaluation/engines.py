@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QObject, Signal
 
-from runtime import extras
-from runtime.engine.session.engines import NAMES, EngineChoice
+from gradwire.runtime import extras
+from gradwire.runtime.engine.session.engines import NAMES, EngineChoice
 
 if TYPE_CHECKING:
-    from app.services.settings import Settings
-    from runtime.engine.engine import Engine
+    from gradwire.app.services.settings import Settings
+    from gradwire.runtime.engine.engine import Engine
 
 _NUMPY = EngineChoice()
 

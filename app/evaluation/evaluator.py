@@ -9,26 +9,26 @@ from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QObject, QTimer, Signal
 
-from app.evaluation.badges import badges_without_run
-from app.evaluation.engines import Engines
-from app.evaluation.result import Result, numbered
-from app.evaluation.worker import Job, Superseded, Worker
-from app.services.background import Cancelled
-from blocks.errors import GradwireError, Location
-from blocks.registry import registry
-from runtime.diagram import Diagnostic, Diagram
-from runtime.diagram.model import same_meaning
-from runtime.engine import Session
-from runtime.flow import ObservedFlow, Thresholds
-from runtime.flow.analyse import analyse
-from runtime.flow.numbers.rules import THRESHOLDS
-from runtime.flow.observing import run_losses
-from runtime.lessons.notes import note_trials
-from runtime.views.views import Views
+from gradwire.app.evaluation.badges import badges_without_run
+from gradwire.app.evaluation.engines import Engines
+from gradwire.app.evaluation.result import Result, numbered
+from gradwire.app.evaluation.worker import Job, Superseded, Worker
+from gradwire.app.services.background import Cancelled
+from gradwire.blocks.errors import GradwireError, Location
+from gradwire.blocks.registry import registry
+from gradwire.runtime.diagram import Diagnostic, Diagram
+from gradwire.runtime.diagram.model import same_meaning
+from gradwire.runtime.engine import Session
+from gradwire.runtime.flow import ObservedFlow, Thresholds
+from gradwire.runtime.flow.analyse import analyse
+from gradwire.runtime.flow.numbers.rules import THRESHOLDS
+from gradwire.runtime.flow.observing import run_losses
+from gradwire.runtime.lessons.notes import note_trials
+from gradwire.runtime.views.views import Views
 
 if TYPE_CHECKING:
-    from runtime.engine.engine import Engine
-    from runtime.views.plot import Recorded
+    from gradwire.runtime.engine.engine import Engine
+    from gradwire.runtime.views.plot import Recorded
 
 MAX_LOSSES = 8
 """Losses up to which each is run on its own as well; with more, only their sum is run."""

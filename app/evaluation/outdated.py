@@ -5,20 +5,20 @@ from __future__ import annotations
 from itertools import islice
 from typing import TYPE_CHECKING, NamedTuple
 
-from app.document.diff import changed_keys
-from blocks.block import Source
-from blocks.library.pages import Page as PageBlock
-from blocks.library.pages import Scan
-from blocks.library.views import Field
-from runtime.diagram.model import MAIN, same_meaning
-from runtime.diagram.pages import page_at, used_by, uses_of
+from gradwire.app.document.diff import changed_keys
+from gradwire.blocks.block import Source
+from gradwire.blocks.library.pages import Page as PageBlock
+from gradwire.blocks.library.pages import Scan
+from gradwire.blocks.library.views import Field
+from gradwire.runtime.diagram.model import MAIN, same_meaning
+from gradwire.runtime.diagram.pages import page_at, used_by, uses_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator
 
-    from blocks.block import Block
-    from runtime.diagram.model import Diagram, Page
-    from runtime.diagram.paths import InstancePath
+    from gradwire.blocks.block import Block
+    from gradwire.runtime.diagram.model import Diagram, Page
+    from gradwire.runtime.diagram.paths import InstancePath
 
 
 class _Outdated(NamedTuple):

@@ -11,19 +11,19 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from app.evaluation.badges import NONE, Badges, badges_of
-from blocks.classes.dataclass import dataclass
-from runtime.flow import ObservedFlow, State, Thresholds, Verdict
-from runtime.flow.words import sentences
-from runtime.flow.words.formatting import number, size
+from gradwire.app.evaluation.badges import NONE, Badges, badges_of
+from gradwire.blocks.classes.dataclass import dataclass
+from gradwire.runtime.flow import ObservedFlow, State, Thresholds, Verdict
+from gradwire.runtime.flow.words import sentences
+from gradwire.runtime.flow.words.formatting import number, size
 
 if TYPE_CHECKING:
-    from blocks.block import Block
-    from blocks.trees import Tree
-    from runtime.diagram import Diagnostic, Diagram
-    from runtime.diagram.paths import InstancePath, PortPath, WirePath
-    from runtime.lessons.expressions.trials import Trial
-    from runtime.views.pictures import Picture
+    from gradwire.blocks.block import Block
+    from gradwire.blocks.trees import Tree
+    from gradwire.runtime.diagram import Diagnostic, Diagram
+    from gradwire.runtime.diagram.paths import InstancePath, PortPath, WirePath
+    from gradwire.runtime.lessons.expressions.trials import Trial
+    from gradwire.runtime.views.pictures import Picture
 
 Array: TypeAlias = NDArray[np.generic]
 MAX_SIDE_BY_SIDE = 4

@@ -6,12 +6,12 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from app.evaluation.badges import NONE
-from runtime.diagram.paths import InstancePath, PortPath, WirePath
+from gradwire.app.evaluation.badges import NONE
+from gradwire.runtime.diagram.paths import InstancePath, PortPath, WirePath
 
 if TYPE_CHECKING:
-    from app.evaluation.result import Result
-    from runtime.lessons.timeline import Timeline
+    from gradwire.app.evaluation.result import Result
+    from gradwire.runtime.lessons.timeline import Timeline
 
 
 def unknown(result: Result) -> Result:

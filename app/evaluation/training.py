@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from PySide6.QtCore import QObject, Signal
 
-from app.services.background import Cancelled
-from blocks.classes.identity import by_identity
-from blocks.errors import RunError
-from runtime.data.files.access import allowed_data
-from runtime.engine.session.engines import EngineChoice
-from runtime.training.process.following import FollowedCourse
-from runtime.training.process.messages import (
+from gradwire.app.services.background import Cancelled
+from gradwire.blocks.classes.identity import by_identity
+from gradwire.blocks.errors import RunError
+from gradwire.runtime.data.files.access import allowed_data
+from gradwire.runtime.engine.session.engines import EngineChoice
+from gradwire.runtime.training.process.following import FollowedCourse
+from gradwire.runtime.training.process.messages import (
     Begin,
     Drop,
     Edit,
@@ -29,14 +29,14 @@ from runtime.training.process.messages import (
     Take,
     WantFrame,
 )
-from runtime.training.process.process import PROCESSES, Ended
+from gradwire.runtime.training.process.process import PROCESSES, Ended
 
 if TYPE_CHECKING:
-    from runtime.diagram import Diagram
-    from runtime.diagram.training import Training
-    from runtime.training.curves import Recording
-    from runtime.training.process.process import CourseProcess
-    from runtime.training.saving.checkpoint import TrainerState
+    from gradwire.runtime.diagram import Diagram
+    from gradwire.runtime.diagram.training import Training
+    from gradwire.runtime.training.curves import Recording
+    from gradwire.runtime.training.process.process import CourseProcess
+    from gradwire.runtime.training.saving.checkpoint import TrainerState
 
 
 _NUMPY = EngineChoice()

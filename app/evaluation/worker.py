@@ -9,17 +9,17 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from PySide6.QtCore import QObject, Signal
 
-from app.services.background import Cancelled
-from blocks.errors import RunError
-from blocks.plugins import breakable, interrupt
-from runtime.diagram.model import same_meaning
-from runtime.engine import Session
-from runtime.engine.interruption import interruptible
+from gradwire.app.services.background import Cancelled
+from gradwire.blocks.errors import RunError
+from gradwire.blocks.plugins import breakable, interrupt
+from gradwire.runtime.diagram.model import same_meaning
+from gradwire.runtime.engine import Session
+from gradwire.runtime.engine.interruption import interruptible
 
 if TYPE_CHECKING:
-    from app.evaluation.engines import Engines
-    from runtime.diagram import Diagram
-    from runtime.engine.engine import Engine
+    from gradwire.app.evaluation.engines import Engines
+    from gradwire.runtime.diagram import Diagram
+    from gradwire.runtime.engine.engine import Engine
 
 PATIENCE = 2.0
 """Seconds that ``shutdown`` waits for the job under way; a longer one is abandoned."""

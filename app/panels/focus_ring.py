@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING
 from PySide6.QtGui import QColor, QMoveEvent, QPainter, QPaintEvent, QRegion, QResizeEvent
 from PySide6.QtWidgets import QApplication, QDialog, QFocusFrame, QScrollArea, QWidget
 
-from app.services import theme
+from gradwire.app.services import theme
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from app.services.theme import Theme
+    from gradwire.app.services.theme import Theme
 
 WIDTH = 2
 """Width of the ring, px at the normal text size."""

@@ -10,15 +10,15 @@ from PySide6.QtCore import QEvent, Qt
 from PySide6.QtGui import QAccessible, QAccessibleAnnouncementEvent, QPalette
 from PySide6.QtWidgets import QLabel, QLayout, QSizePolicy, QWidget
 
-from app.services.translation import editor
-from runtime.flow.words.formatting import number
+from gradwire.app.services.translation import editor
+from gradwire.runtime.flow.words.formatting import number
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from app.evaluation.result import Result
-    from runtime.diagram.paths import PortPath
-    from runtime.flow.tools.dialects import Fate
+    from gradwire.app.evaluation.result import Result
+    from gradwire.runtime.diagram.paths import PortPath
+    from gradwire.runtime.flow.tools.dialects import Fate
 
 Role = QPalette.ColorRole
 _SPARE = 12

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 from numpy import typing as npt
 
-from blocks.values import Tensor
-from runtime.flow.words.formatting import number
+from gradwire.blocks.values import Tensor
+from gradwire.runtime.flow.words.formatting import number
 
 if TYPE_CHECKING:
     from pydantic import BaseModel

@@ -11,28 +11,28 @@ import numpy as np
 from PySide6.QtCore import QPointF, QRectF, QSizeF, Qt
 from PySide6.QtGui import QColor, QFontMetricsF, QPainter, QPen
 
-from app.canvas.paint.blocks.badges import badge_width, draw_badges
-from app.canvas.paint.blocks.faces import CORNER
-from app.canvas.scene.bezier import Courses
-from app.canvas.scene.geometry import Scene
-from app.canvas.scene.lane_paths import STEPS
-from app.canvas.state.badge_labels import BadgeLabel
-from app.pictures.page_picture import MARGIN, PagePicture, first_use
-from app.services.colours import oklch
-from app.services.theme import SMALL, Theme, font
-from app.services.translation import editor
-from runtime.diagram.diff import PageChanges
-from runtime.diagram.model import Point
-from runtime.flow.tools.effects import Effect
+from gradwire.app.canvas.paint.blocks.badges import badge_width, draw_badges
+from gradwire.app.canvas.paint.blocks.faces import CORNER
+from gradwire.app.canvas.scene.bezier import Courses
+from gradwire.app.canvas.scene.geometry import Scene
+from gradwire.app.canvas.scene.lane_paths import STEPS
+from gradwire.app.canvas.state.badge_labels import BadgeLabel
+from gradwire.app.pictures.page_picture import MARGIN, PagePicture, first_use
+from gradwire.app.services.colours import oklch
+from gradwire.app.services.theme import SMALL, Theme, font
+from gradwire.app.services.translation import editor
+from gradwire.runtime.diagram.diff import PageChanges
+from gradwire.runtime.diagram.model import Point
+from gradwire.runtime.flow.tools.effects import Effect
 
 if TYPE_CHECKING:
-    from app.canvas.scene.arrays import Floats
-    from app.canvas.scene.camera import Camera
-    from app.evaluation.result import Result
-    from app.pictures.options import PictureOptions
-    from runtime.diagram import Diagram, Page, PortName
-    from runtime.diagram.diff import DiagramChanges
-    from runtime.flow.tools.effects import Effects
+    from gradwire.app.canvas.scene.arrays import Floats
+    from gradwire.app.canvas.scene.camera import Camera
+    from gradwire.app.evaluation.result import Result
+    from gradwire.app.pictures.options import PictureOptions
+    from gradwire.runtime.diagram import Diagram, Page, PortName
+    from gradwire.runtime.diagram.diff import DiagramChanges
+    from gradwire.runtime.flow.tools.effects import Effects
 
 _KEY_HEIGHT = 26.0
 """Height of the line that explains the marks, px at 100 %."""

@@ -8,15 +8,15 @@ from functools import cache
 from io import BytesIO
 from typing import TYPE_CHECKING
 
-from app.services import typeface
-from runtime import extras
+from gradwire.app.services import typeface
+from gradwire.runtime import extras
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from fontTools.ttLib import TTFont
 
-    from app.pictures.marks import Label
+    from gradwire.app.pictures.marks import Label
 
 FAMILIES = ", ".join(f"'{family}'" for family in typeface.FAMILIES) + ", sans-serif"
 """The families of labels whose fonts are embedded; what the typeface lacks is the reader's."""

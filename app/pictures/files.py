@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING, TypeAlias
 from PySide6.QtCore import QBuffer, QByteArray, QIODevice, QMarginsF, QSaveFile, QSizeF
 from PySide6.QtGui import QImage, QImageWriter, QPageSize, QPainter, QPdfWriter
 
-from app.pictures.svg import svg
-from app.pictures.tikz import tikz
+from gradwire.app.pictures.svg import svg
+from gradwire.app.pictures.tikz import tikz
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from app.canvas.paint.painter import Pulse
-    from app.pictures.page_picture import PagePicture
+    from gradwire.app.canvas.paint.painter import Pulse
+    from gradwire.app.pictures.page_picture import PagePicture
 
 Draw: TypeAlias = "Callable[[Sequence[PagePicture], str, Pulse | None], bytes]"
 

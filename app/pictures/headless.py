@@ -8,21 +8,21 @@ from typing import TYPE_CHECKING
 
 from PySide6.QtWidgets import QApplication
 
-from app.evaluation.evaluator import evaluate
-from app.pictures.diff_picture import DiffPicture
-from app.pictures.files import contents, write
-from app.pictures.options import PictureOptions
-from app.pictures.page_picture import PagePicture, first_use, page_pictures, restricted
-from app.services import theme
-from blocks.errors import RunError
+from gradwire.app.evaluation.evaluator import evaluate
+from gradwire.app.pictures.diff_picture import DiffPicture
+from gradwire.app.pictures.files import contents, write
+from gradwire.app.pictures.options import PictureOptions
+from gradwire.app.pictures.page_picture import PagePicture, first_use, page_pictures, restricted
+from gradwire.app.services import theme
+from gradwire.blocks.errors import RunError
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
     from pathlib import Path
 
-    from runtime.diagram import Diagram
-    from runtime.diagram.diff import DiagramChanges
-    from runtime.flow.tools.effects import Effects
+    from gradwire.runtime.diagram import Diagram
+    from gradwire.runtime.diagram.diff import DiagramChanges
+    from gradwire.runtime.flow.tools.effects import Effects
 
 _applications: list[QApplication] = []
 """The application that this module made; Qt needs it for fonts until the process ends."""

@@ -18,17 +18,17 @@ from PySide6.QtCore import QBuffer, QRect, QSize, Qt
 from PySide6.QtGui import QFontMetricsF, QImage, QPainter, QPainterPath
 from PySide6.QtSvg import QSvgGenerator
 
-from app.services.theme import font
-from blocks.classes.dataclass import dataclass
-from runtime.publish.printable import xml_text
+from gradwire.app.services.theme import font
+from gradwire.blocks.classes.dataclass import dataclass
+from gradwire.runtime.publish.printable import xml_text
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from PySide6.QtGui import QFont
 
-    from app.canvas.paint.painter import Pulse
-    from app.pictures.page_picture import PagePicture
+    from gradwire.app.canvas.paint.painter import Pulse
+    from gradwire.app.pictures.page_picture import PagePicture
 
 Step: TypeAlias = tuple[str, tuple[float, ...]]
 """A step of a path: ``M`` or ``L`` with a point, ``C`` with three, or ``Z``."""

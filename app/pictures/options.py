@@ -7,8 +7,8 @@ from dataclasses import asdict
 from enum import StrEnum
 from typing import Self, TypeVar
 
-from app.services.theme import THEMES
-from blocks.classes.dataclass import dataclass
+from gradwire.app.services.theme import THEMES
+from gradwire.blocks.classes.dataclass import dataclass
 
 SMALLEST_WIDTH, LARGEST_WIDTH = 1.0, 200.0
 """Limits of the width of a picture on paper, cm."""

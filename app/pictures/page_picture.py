@@ -8,34 +8,34 @@ from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QPointF, QRectF, QSizeF
 
-from app.canvas.paint.legend import (
+from gradwire.app.canvas.paint.legend import (
     legend_content,
     legend_size,
     occurring_content,
     paint_legend,
 )
-from app.canvas.paint.painter import fitted_camera, paint_fitted
-from app.canvas.scene.camera import Camera
-from app.canvas.scene.geometry import Scene
-from app.canvas.state.annotations import resolve, without_numbers
-from app.canvas.state.looks import row_counts
-from app.canvas.state.view_state import ViewState
-from app.canvas.state.wire_numbers import DEFAULT, NO_NUMBERS, WireNumbers
-from app.pictures.options import LegendChoice, PictureOptions
-from app.services.theme import LIGHT, THEMES
-from runtime.diagram.pages import uses_of
-from runtime.diagram.paths import ROOT, InstancePath
+from gradwire.app.canvas.paint.painter import fitted_camera, paint_fitted
+from gradwire.app.canvas.scene.camera import Camera
+from gradwire.app.canvas.scene.geometry import Scene
+from gradwire.app.canvas.state.annotations import resolve, without_numbers
+from gradwire.app.canvas.state.looks import row_counts
+from gradwire.app.canvas.state.view_state import ViewState
+from gradwire.app.canvas.state.wire_numbers import DEFAULT, NO_NUMBERS, WireNumbers
+from gradwire.app.pictures.options import LegendChoice, PictureOptions
+from gradwire.app.services.theme import LIGHT, THEMES
+from gradwire.runtime.diagram.pages import uses_of
+from gradwire.runtime.diagram.paths import ROOT, InstancePath
 
 if TYPE_CHECKING:
     from collections.abc import Collection
 
     from PySide6.QtGui import QPainter
 
-    from app.canvas.paint.legend import LegendContent
-    from app.canvas.paint.painter import Pulse
-    from app.evaluation.result import Result
-    from app.services.theme import Theme
-    from runtime.diagram import Diagram
+    from gradwire.app.canvas.paint.legend import LegendContent
+    from gradwire.app.canvas.paint.painter import Pulse
+    from gradwire.app.evaluation.result import Result
+    from gradwire.app.services.theme import Theme
+    from gradwire.runtime.diagram import Diagram
 
 MARGIN = 24.0
 """Margin around the page, px at 100 %."""

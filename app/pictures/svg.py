@@ -6,17 +6,17 @@ from html import escape
 from itertools import groupby
 from typing import TYPE_CHECKING
 
-from app.pictures.embedding import FAMILIES, can_embed, font_faces
-from app.pictures.marks import Label, Raster, marks_of
-from app.pictures.options import Lettering
-from runtime.publish.printable import xml_text
+from gradwire.app.pictures.embedding import FAMILIES, can_embed, font_faces
+from gradwire.app.pictures.marks import Label, Raster, marks_of
+from gradwire.app.pictures.options import Lettering
+from gradwire.runtime.publish.printable import xml_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from app.canvas.paint.painter import Pulse
-    from app.pictures.marks import Ink, Mark, Step
-    from app.pictures.page_picture import PagePicture
+    from gradwire.app.canvas.paint.painter import Pulse
+    from gradwire.app.pictures.marks import Ink, Mark, Step
+    from gradwire.app.pictures.page_picture import PagePicture
 
 
 def svg(picture: PagePicture, title: str, pulse: Pulse | None = None) -> str:

@@ -5,15 +5,15 @@ from __future__ import annotations
 from itertools import chain
 from typing import TYPE_CHECKING
 
-from app.pictures.marks import Label, Outline, Raster, marks_of
-from app.pictures.tex import tex
+from gradwire.app.pictures.marks import Label, Outline, Raster, marks_of
+from gradwire.app.pictures.tex import tex
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from app.canvas.paint.painter import Pulse
-    from app.pictures.marks import Ink, Mark, Step
-    from app.pictures.page_picture import PagePicture
+    from gradwire.app.canvas.paint.painter import Pulse
+    from gradwire.app.pictures.marks import Ink, Mark, Step
+    from gradwire.app.pictures.page_picture import PagePicture
 
 _LONGEST = 500.0
 """Longest side of a picture, cm: TeX has no lengths over 575 cm."""

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
 
 from PySide6.QtCore import QEventLoop, QObject, QTimer, Signal
 
-from blocks.errors import GradwireError
+from gradwire.blocks.errors import GradwireError
 
 if TYPE_CHECKING:
-    from runtime.diagram.files.storage import Pulse
+    from gradwire.runtime.diagram.files.storage import Pulse
 
 _T = TypeVar("_T")
 

@@ -9,13 +9,13 @@ from importlib.resources import files
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from blocks.classes.dataclass import dataclass
+from gradwire.blocks.classes.dataclass import dataclass
 
 if TYPE_CHECKING:
-    from runtime.diagram import Diagram
+    from gradwire.runtime.diagram import Diagram
 
 SUFFIX = ".gradwire.json"
-ASSETS = Path(str(files("assets")))
+ASSETS = Path(str(files("gradwire.assets")))
 """The folder of all resources."""
 
 
@@ -151,7 +151,7 @@ def in_variant(diagram: Diagram, path: Path, variant: str) -> Diagram:
     """
     if not variant:
         return diagram
-    from runtime.training.studies.files import load_study
-    from runtime.training.studies.variants import with_variant
+    from gradwire.runtime.training.studies.files import load_study
+    from gradwire.runtime.training.studies.variants import with_variant
 
     return with_variant(diagram, load_study(study_path(path)).variants[variant])

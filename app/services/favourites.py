@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from PySide6.QtCore import QObject, Signal
 
 if TYPE_CHECKING:
-    from app.services.settings import Settings
+    from gradwire.app.services.settings import Settings
 
 _MAX_USED = 8
 

@@ -24,15 +24,15 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from PySide6.QtCore import QSaveFile
 
-from app.services.process_lock import ProcessLock
-from blocks.classes.dataclass import dataclass
-from blocks.errors import FileError, GradwireError
-from runtime import diagram as files
-from runtime.diagram.files.data_paths import at_home
-from runtime.diagram.files.regular import read_regular
+from gradwire.app.services.process_lock import ProcessLock
+from gradwire.blocks.classes.dataclass import dataclass
+from gradwire.blocks.errors import FileError, GradwireError
+from gradwire.runtime import diagram as files
+from gradwire.runtime.diagram.files.data_paths import at_home
+from gradwire.runtime.diagram.files.regular import read_regular
 
 if TYPE_CHECKING:
-    from runtime.diagram import Diagram
+    from gradwire.runtime.diagram import Diagram
 
 SUFFIX = ".gradwire.json"
 _ORIGIN = ".origin"

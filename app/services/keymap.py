@@ -13,11 +13,11 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from PySide6.QtCore import QObject, Signal
 from PySide6.QtGui import QKeySequence
 
-from app.services.translation import editor
-from blocks.classes.dataclass import dataclass
+from gradwire.app.services.translation import editor
+from gradwire.blocks.classes.dataclass import dataclass
 
 if TYPE_CHECKING:
-    from app.services.settings import Settings
+    from gradwire.app.services.settings import Settings
 
 FIELD = "gradwire shortcuts"
 """The field of a shortcut file that contains its version."""

@@ -6,13 +6,13 @@ from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QFileSystemWatcher, QObject, Signal
 
-from runtime.diagram import Diagram, load
-from runtime.diagram.files.storage import SUFFIX
+from gradwire.runtime.diagram import Diagram, load
+from gradwire.runtime.diagram.files.storage import SUFFIX
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from app.services.settings import Settings
+    from gradwire.app.services.settings import Settings
 
 _MOST = 500
 """Files of the folder that are listed."""

@@ -14,12 +14,12 @@ from typing import TYPE_CHECKING, NamedTuple
 from PySide6.QtCore import QRectF, Qt
 from PySide6.QtGui import QColor, QIcon, QPainter, QPen, QPixmap
 
-from app.services.colours import oklch
-from app.services.theme import Tone
-from app.services.translation import editor
+from gradwire.app.services.colours import oklch
+from gradwire.app.services.theme import Tone
+from gradwire.app.services.translation import editor
 
 if TYPE_CHECKING:
-    from app.services.theme import Theme
+    from gradwire.app.services.theme import Theme
 
 NAMES: Mapping[str, str] = MappingProxyType(
     {

@@ -10,8 +10,8 @@ from typing import Any
 
 from PySide6.QtCore import QByteArray, QSettings, QStandardPaths
 
-from runtime.flow import Thresholds
-from runtime.lessons.course.progress import user_file
+from gradwire.runtime.flow import Thresholds
+from gradwire.runtime.lessons.course.progress import user_file
 
 _MAX_RECENT = 8
 _MAX_COMMANDS = 20

@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING
 
 from PySide6.QtGui import QFontDatabase
 
-from app.services.examples import ASSETS
+from gradwire.app.services.examples import ASSETS
 
 if TYPE_CHECKING:
-    from app.services.theme import Theme
+    from gradwire.app.services.theme import Theme
 
 
 def sheet(theme: Theme, *, small: int, body: int, title: int) -> str:

@@ -11,15 +11,15 @@ from typing import TYPE_CHECKING, Protocol
 from PySide6.QtCore import QObject, Qt, Signal
 from PySide6.QtGui import QColor, QFont, QFontMetricsF, QGuiApplication, QPalette
 
-from app.services import style_sheet, typeface
-from app.services.colours import oklch
-from blocks.classes.dataclass import dataclass
-from runtime.flow.words.states import ColourRole
+from gradwire.app.services import style_sheet, typeface
+from gradwire.app.services.colours import oklch
+from gradwire.blocks.classes.dataclass import dataclass
+from gradwire.runtime.flow.words.states import ColourRole
 
 if TYPE_CHECKING:
     from PySide6.QtWidgets import QApplication
 
-    from runtime.flow import State
+    from gradwire.runtime.flow import State
 
 SMALL = 11
 """Size of port names, values and captions, px at 100 %."""

@@ -1,10 +1,11 @@
 """Translations of the editor, and the context for texts outside widget classes.
 
 A widget translates its own texts with its ``tr``; all other texts use that of :data:`editor`.
-``python -m app.services.translation gradwire_de.ts`` creates or updates the file to fill in with
-Qt Linguist. ``pyside6-lrelease`` compiles it to ``assets/translations/gradwire_de.qm``, which is
-loaded if it matches the language of the system. Sentences of the runtime and the blocks (reasons,
-problems, docs) stay in English; their words for states, thresholds and badges are translated.
+``python -m gradwire.app.services.translation gradwire_de.ts`` creates or updates the file to fill
+in with Qt Linguist. ``pyside6-lrelease`` compiles it to ``assets/translations/gradwire_de.qm``,
+which is loaded if it matches the language of the system. Sentences of the runtime and the blocks
+(reasons, problems, docs) stay in English; their words for states, thresholds and badges are
+translated.
 """
 
 from __future__ import annotations
@@ -19,10 +20,10 @@ from pathlib import Path
 import PySide6
 from PySide6.QtCore import QCoreApplication, QLibraryInfo, QLocale, QTranslator
 
-from app.services.examples import ASSETS
-from runtime.flow import Thresholds
-from runtime.flow.badges import Mark
-from runtime.flow.words.states import STATES
+from gradwire.app.services.examples import ASSETS
+from gradwire.runtime.flow import Thresholds
+from gradwire.runtime.flow.badges import Mark
+from gradwire.runtime.flow.words.states import STATES
 
 FOLDER = ASSETS / "translations"
 

@@ -14,9 +14,9 @@ from threading import Thread
 from PySide6.QtCore import QByteArray
 from PySide6.QtGui import QFontDatabase, QGuiApplication
 
-from blocks.classes.dataclass import dataclass
-from runtime import extras
-from runtime.diagram.files import stored
+from gradwire.blocks.classes.dataclass import dataclass
+from gradwire.runtime import extras
+from gradwire.runtime.diagram.files import stored
 
 PACKAGE = "pymupdf-fonts"
 """What to install if the typeface is missing."""

@@ -10,14 +10,14 @@ import traceback
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from blocks.errors import RunError
-from runtime.cli.display import why_no_window
+from gradwire.blocks.errors import RunError
+from gradwire.runtime.cli.display import why_no_window
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from types import TracebackType
 
-    from app.shell.windows import Windows
+    from gradwire.app.shell.windows import Windows
 
 BLAS_THREADS = ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS")
 """Environment variables that set the number of threads."""
@@ -35,10 +35,10 @@ def run(path: Path | None) -> int:
         raise RunError(reason, next_step=f"Without the editor: gradwire run {path or 'FILE'}")
     gc.disable()  # until GarbageCollector takes over: nothing that is imported is garbage
     # Import Qt only now that it is known to be available.
-    from app.shell import qt_import
+    from gradwire.app.shell import qt_import
 
     qt_import.load()
-    from app.services import typeface
+    from gradwire.app.services import typeface
 
     typeface.preload()
     from PySide6.QtGui import QIcon
@@ -48,12 +48,12 @@ def run(path: Path | None) -> int:
     QApplication.setDesktopFileName("gradwire")
     _import_plainly()
     application = QApplication(sys.argv[:1])
-    from app.services.examples import ASSETS
-    from app.services.garbage import GarbageCollector
-    from app.services.settings import Settings
-    from app.services.translation import install
-    from app.shell import main_window  # noqa: F401  # or what it imports is taken for new objects
-    from app.shell.windows import Windows
+    from gradwire.app.services.examples import ASSETS
+    from gradwire.app.services.garbage import GarbageCollector
+    from gradwire.app.services.settings import Settings
+    from gradwire.app.services.translation import install
+    from gradwire.app.shell import main_window  # noqa: F401  # or what it imports is taken for new objects
+    from gradwire.app.shell.windows import Windows
 
     install(application)
     QApplication.setWindowIcon(QIcon(str(ASSETS / "icons" / "gradwire.svg")))
@@ -78,8 +78,8 @@ def _import_plainly() -> None:
 
 def _without_typeface() -> str:
     """What to do about a typeface that is missing."""
-    from app.services.translation import editor
-    from app.services.typeface import PACKAGE, TEXT
+    from gradwire.app.services.translation import editor
+    from gradwire.app.services.typeface import PACKAGE, TEXT
 
     return editor.tr(
         "The typeface {0} is not installed, so text and pictures look different on each computer. "
@@ -91,7 +91,7 @@ def _spare_cores() -> None:
     """Use one thread for arithmetic unless the user chose a number: others starve the window."""
     from threadpoolctl import threadpool_limits
 
-    from runtime.engine.plan import threads
+    from gradwire.runtime.engine.plan import threads
 
     if not any(name in os.environ for name in BLAS_THREADS):
         threadpool_limits(1, user_api="blas")
@@ -108,7 +108,7 @@ def _hook(
             windows.close_all()
             return
         traceback.print_exception(kind, error, trace)
-        from app.services.translation import editor
+        from gradwire.app.services.translation import editor
 
         windows.active().document.problem.emit(
             editor.tr(

@@ -8,17 +8,17 @@ from PySide6.QtCore import QChildEvent, QEvent, QObject, QRectF, QSize, Qt, QTim
 from PySide6.QtGui import QColor, QKeyEvent, QPainter, QPaintEvent, QPixmap
 from PySide6.QtWidgets import QWidget
 
-from app.services.theme import LIGHT, follow_theme
+from gradwire.app.services.theme import LIGHT, follow_theme
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from PySide6.QtGui import QCloseEvent
 
-    from app.canvas.view import CanvasView
-    from app.controllers.lessons.player import LessonPlayer
-    from app.document.document import Document
-    from app.services.theme import Theme
+    from gradwire.app.canvas.view import CanvasView
+    from gradwire.app.controllers.lessons.player import LessonPlayer
+    from gradwire.app.document.document import Document
+    from gradwire.app.services.theme import Theme
 
 _EVERY = 40
 """Milliseconds between a change of the canvas and its picture, so that many changes are one."""

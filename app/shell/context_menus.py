@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QMenu
 
-from app.canvas.input.targets import Target
+from gradwire.app.canvas.input.targets import Target
 
 if TYPE_CHECKING:
     from PySide6.QtGui import QAction

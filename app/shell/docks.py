@@ -7,9 +7,9 @@ from typing import NamedTuple
 from PySide6.QtCore import QByteArray, QObject, Qt
 from PySide6.QtWidgets import QDockWidget, QMainWindow, QToolBar, QWidget
 
-from app.panels.bars.edge import Edge
-from app.services import theme
-from app.services.translation import editor
+from gradwire.app.panels.bars.edge import Edge
+from gradwire.app.services import theme
+from gradwire.app.services.translation import editor
 
 _Area = Qt.DockWidgetArea
 _SIDE, _BELOW, _UPPER = {"palette": 200, "inspector": 290}, 180, 330

@@ -8,13 +8,13 @@ from PySide6.QtCore import QEvent, QObject, QPointF, Qt, QTimer
 from PySide6.QtGui import QColor, QCursor, QKeyEvent, QMouseEvent, QPainter, QPaintEvent, QPen
 from PySide6.QtWidgets import QWidget
 
-from app.services.theme import LIGHT, follow_theme
+from gradwire.app.services.theme import LIGHT, follow_theme
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from app.services.settings import Settings
-    from app.services.theme import Theme
+    from gradwire.app.services.settings import Settings
+    from gradwire.app.services.theme import Theme
 
 KEY = Qt.Key.Key_L
 """Held down, it shows the pointer."""

@@ -8,47 +8,47 @@ from typing import TYPE_CHECKING, TypeAlias
 from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QMainWindow, QVBoxLayout, QWidget
 
-from app.evaluation.worker import SessionWorker
+from gradwire.app.evaluation.worker import SessionWorker
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from PySide6.QtGui import QAction
 
-    from app.canvas.view import CanvasView
-    from app.commands.compare import CompareCommands
-    from app.commands.pictures import PictureCommands
-    from app.commands.sharing.exporting import ExportCommands
-    from app.commands.sharing.publishing import PublishCommands
-    from app.controllers.costs import CostController
-    from app.controllers.explanation import Explanation
-    from app.controllers.lessons.authoring import AuthoringController
-    from app.controllers.lessons.curtain import Curtain
-    from app.controllers.lessons.offering import LessonOffering
-    from app.controllers.lessons.player import LessonPlayer
-    from app.controllers.lessons.predict import PredictController
-    from app.controllers.reveal import Reveal
-    from app.controllers.timeline import TimelineController
-    from app.controllers.training.training import TrainingController
-    from app.controllers.trial import Trial
-    from app.document.document import Document
-    from app.document.navigation import Navigation
-    from app.evaluation.evaluator import Evaluator
-    from app.evaluation.training import TrainingWorker
-    from app.evaluation.worker import Worker
-    from app.panels.bars.find_bar import FindBar
-    from app.panels.bars.notice import Notice
-    from app.panels.bars.offer import Offer
-    from app.panels.lessons.learn import Learn
-    from app.panels.tables.losses import Losses
-    from app.services.background import Background
-    from app.services.settings import Settings
-    from app.shell.audience import Audience
-    from app.shell.docks import Docks
-    from app.shell.lesson_room import LessonRoom
-    from app.shell.presentation import Presentation
-    from app.shell.presenter import Presenter
-    from app.shell.windows import Windows
+    from gradwire.app.canvas.view import CanvasView
+    from gradwire.app.commands.compare import CompareCommands
+    from gradwire.app.commands.pictures import PictureCommands
+    from gradwire.app.commands.sharing.exporting import ExportCommands
+    from gradwire.app.commands.sharing.publishing import PublishCommands
+    from gradwire.app.controllers.costs import CostController
+    from gradwire.app.controllers.explanation import Explanation
+    from gradwire.app.controllers.lessons.authoring import AuthoringController
+    from gradwire.app.controllers.lessons.curtain import Curtain
+    from gradwire.app.controllers.lessons.offering import LessonOffering
+    from gradwire.app.controllers.lessons.player import LessonPlayer
+    from gradwire.app.controllers.lessons.predict import PredictController
+    from gradwire.app.controllers.reveal import Reveal
+    from gradwire.app.controllers.timeline import TimelineController
+    from gradwire.app.controllers.training.training import TrainingController
+    from gradwire.app.controllers.trial import Trial
+    from gradwire.app.document.document import Document
+    from gradwire.app.document.navigation import Navigation
+    from gradwire.app.evaluation.evaluator import Evaluator
+    from gradwire.app.evaluation.training import TrainingWorker
+    from gradwire.app.evaluation.worker import Worker
+    from gradwire.app.panels.bars.find_bar import FindBar
+    from gradwire.app.panels.bars.notice import Notice
+    from gradwire.app.panels.bars.offer import Offer
+    from gradwire.app.panels.lessons.learn import Learn
+    from gradwire.app.panels.tables.losses import Losses
+    from gradwire.app.services.background import Background
+    from gradwire.app.services.settings import Settings
+    from gradwire.app.shell.audience import Audience
+    from gradwire.app.shell.docks import Docks
+    from gradwire.app.shell.lesson_room import LessonRoom
+    from gradwire.app.shell.presentation import Presentation
+    from gradwire.app.shell.presenter import Presenter
+    from gradwire.app.shell.windows import Windows
 
     _Joined: TypeAlias = (
         AuthoringController | CostController | LessonPlayer | PredictController | TimelineController
@@ -90,33 +90,33 @@ class LateParts(QMainWindow):
     _workers: list[Worker | TrainingWorker]
 
     def _compare_commands(self) -> CompareCommands:
-        from app.commands.compare import CompareCommands
+        from gradwire.app.commands.compare import CompareCommands
 
         return CompareCommands(self.document, self.navigation, self.background, self.settings, self)
 
     def _export_commands(self) -> ExportCommands:
-        from app.commands.sharing.exporting import ExportCommands
+        from gradwire.app.commands.sharing.exporting import ExportCommands
 
         return ExportCommands(
             self.document, self.background, self.settings, self.reveal.location, self
         )
 
     def _picture_commands(self) -> PictureCommands:
-        from app.commands.pictures import PictureCommands
+        from gradwire.app.commands.pictures import PictureCommands
 
         return PictureCommands(
             self.document, self.navigation, self.canvas, self.background, self.settings, self
         )
 
     def _publish_commands(self) -> PublishCommands:
-        from app.commands.sharing.publishing import PublishCommands
+        from gradwire.app.commands.sharing.publishing import PublishCommands
 
         return PublishCommands(self.document, self.background, self.settings, self)
 
     @cached_property
     def authoring(self) -> AuthoringController:
         """Writes the lesson of the diagram."""
-        from app.controllers.lessons.authoring import AuthoringController
+        from gradwire.app.controllers.lessons.authoring import AuthoringController
 
         made = AuthoringController(self.document, self.canvas, self)
         self.learn.addWidget(made.panel)
@@ -128,7 +128,7 @@ class LateParts(QMainWindow):
     @cached_property
     def costs(self) -> CostController:
         """Shows what time and memory each block takes."""
-        from app.controllers.costs import CostController
+        from gradwire.app.controllers.costs import CostController
 
         made = CostController(self.document, self.canvas, self.notice, self)
         self._column.insertWidget(self._column.indexOf(self.find_bar), made.bar)
@@ -139,7 +139,7 @@ class LateParts(QMainWindow):
     @cached_property
     def timeline(self) -> TimelineController:
         """Plays a training step on the canvas."""
-        from app.controllers.timeline import TimelineController
+        from gradwire.app.controllers.timeline import TimelineController
 
         made = TimelineController(
             self.document, self.canvas, self.losses, self.trial, self.notice, self.settings, self
@@ -156,7 +156,7 @@ class LateParts(QMainWindow):
     @cached_property
     def predict(self) -> PredictController:
         """Asks for gradients and states before they are shown."""
-        from app.controllers.lessons.predict import PredictController
+        from gradwire.app.controllers.lessons.predict import PredictController
 
         made = PredictController(
             self.document, self.canvas, self.curtain, self.timeline, self.losses, self.reveal, self
@@ -170,8 +170,8 @@ class LateParts(QMainWindow):
     @cached_property
     def player(self) -> LessonPlayer:
         """Plays a lesson."""
-        from app.controllers.lessons.player import LessonPlayer
-        from app.shell.lesson_room import LessonRoom
+        from gradwire.app.controllers.lessons.player import LessonPlayer
+        from gradwire.app.shell.lesson_room import LessonRoom
 
         made = LessonPlayer(
             self.document, self.canvas, self.curtain, self.timeline, self.reveal, self.settings,

@@ -7,15 +7,15 @@ from typing import TYPE_CHECKING
 from PySide6.QtCore import QEvent, QObject, QTimer
 from PySide6.QtWidgets import QApplication, QStyle
 
-from app.canvas.scene.camera import NUMBERS, Camera
-from app.controllers.training.dock import shows_all
-from runtime.diagram import MAIN
-from runtime.diagram.lesson import BuildStep
+from gradwire.app.canvas.scene.camera import NUMBERS, Camera
+from gradwire.app.controllers.training.dock import shows_all
+from gradwire.runtime.diagram import MAIN
+from gradwire.runtime.diagram.lesson import BuildStep
 
 if TYPE_CHECKING:
-    from app.canvas.view import CanvasView
-    from app.controllers.lessons.player import LessonPlayer
-    from app.shell.docks import Docks
+    from gradwire.app.canvas.view import CanvasView
+    from gradwire.app.controllers.lessons.player import LessonPlayer
+    from gradwire.app.shell.docks import Docks
 
 _SETTLED = 100
 """Milliseconds after which panels have moved to their places."""

@@ -7,16 +7,16 @@ from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QEvent, QSize, Qt, QTimer
 
-from app.canvas.input.targets import target_of
-from app.canvas.state.view_state import NOTHING
-from app.canvas.state.wire_numbers import WireNumbers
-from app.commands.files import dropped_files
-from app.services import theme
-from app.services.plain_text import window_title
-from app.shell.context_menus import context_menu
-from app.shell.parts import WindowParts
-from app.shell.windows import DECORATION
-from runtime.interchange.importing.options import DEFAULTS, ImportOptions
+from gradwire.app.canvas.input.targets import target_of
+from gradwire.app.canvas.state.view_state import NOTHING
+from gradwire.app.canvas.state.wire_numbers import WireNumbers
+from gradwire.app.commands.files import dropped_files
+from gradwire.app.services import theme
+from gradwire.app.services.plain_text import window_title
+from gradwire.app.shell.context_menus import context_menu
+from gradwire.app.shell.parts import WindowParts
+from gradwire.app.shell.windows import DECORATION
+from gradwire.runtime.interchange.importing.options import DEFAULTS, ImportOptions
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -24,10 +24,10 @@ if TYPE_CHECKING:
     from PySide6.QtCore import QPoint
     from PySide6.QtGui import QCloseEvent, QDragEnterEvent, QDropEvent
 
-    from app.evaluation.result import Result
-    from app.services.settings import Settings
-    from app.shell.windows import Windows
-    from runtime.diagram import Diagram
+    from gradwire.app.evaluation.result import Result
+    from gradwire.app.services.settings import Settings
+    from gradwire.app.shell.windows import Windows
+    from gradwire.runtime.diagram import Diagram
 
 
 _LARGE_ENOUGH = QSize(1600, 1000)

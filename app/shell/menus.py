@@ -11,24 +11,24 @@ from typing import TYPE_CHECKING
 from PySide6.QtCore import QObject, Qt, Signal
 from PySide6.QtGui import QKeySequence
 
-from app.canvas.paint.wires import swatches
-from app.panels.start.welcome import HEADINGS
-from app.services.examples import Group, examples
-from app.services.palette import colour_icon
-from app.services.plain_text import unmarked
-from app.services.theme import follow_theme
-from app.services.translation import editor
-from blocks.errors import GradwireError
+from gradwire.app.canvas.paint.wires import swatches
+from gradwire.app.panels.start.welcome import HEADINGS
+from gradwire.app.services.examples import Group, examples
+from gradwire.app.services.palette import colour_icon
+from gradwire.app.services.plain_text import unmarked
+from gradwire.app.services.theme import follow_theme
+from gradwire.app.services.translation import editor
+from gradwire.blocks.errors import GradwireError
 
 if TYPE_CHECKING:
     from PySide6.QtGui import QAction
     from PySide6.QtWidgets import QDockWidget, QMenu, QWidget
 
-    from app.commands.presets import PresetCommands
-    from app.document.document import Document
-    from app.panels.tables.losses import Losses
-    from app.services.theme import Theme
-    from app.shell.windows import Windows
+    from gradwire.app.commands.presets import PresetCommands
+    from gradwire.app.document.document import Document
+    from gradwire.app.panels.tables.losses import Losses
+    from gradwire.app.services.theme import Theme
+    from gradwire.app.shell.windows import Windows
 
 
 class Menus(QObject):

@@ -9,23 +9,23 @@ from PySide6.QtCore import QEvent, QObject, Qt, Signal
 from PySide6.QtGui import QAccessible, QAccessibleAnnouncementEvent, QKeyEvent
 from PySide6.QtWidgets import QMainWindow, QToolBar, QWidget
 
-from app.canvas.scene.geometry import Scene
-from blocks.classes.dataclass import dataclass
-from blocks.classes.identity import by_identity
-from runtime.diagram import MAIN
-from runtime.diagram.pages import uses_of
+from gradwire.app.canvas.scene.geometry import Scene
+from gradwire.blocks.classes.dataclass import dataclass
+from gradwire.blocks.classes.identity import by_identity
+from gradwire.runtime.diagram import MAIN
+from gradwire.runtime.diagram.pages import uses_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
-    from app.canvas.scene.arrays import Floats
-    from app.canvas.scene.camera import Camera
-    from app.canvas.view import CanvasView
-    from app.controllers.lessons.player import LessonPlayer
-    from app.document.document import Document
-    from app.document.navigation import Navigation
-    from app.shell.docks import Docks
-    from runtime.diagram.paths import InstancePath
+    from gradwire.app.canvas.scene.arrays import Floats
+    from gradwire.app.canvas.scene.camera import Camera
+    from gradwire.app.canvas.view import CanvasView
+    from gradwire.app.controllers.lessons.player import LessonPlayer
+    from gradwire.app.document.document import Document
+    from gradwire.app.document.navigation import Navigation
+    from gradwire.app.shell.docks import Docks
+    from gradwire.runtime.diagram.paths import InstancePath
 
 LARGE, LARGEST = 1.6, 4.0
 """The zoom stays between these while a part of a page is fitted, so that type is large."""

@@ -9,11 +9,11 @@ from PySide6.QtCore import QObject, Signal
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-    from app.document.document import Document
-    from app.document.navigation import Navigation
-    from app.evaluation.evaluator import Evaluator
-    from app.evaluation.result import Result
-    from runtime.diagram import Diagram
+    from gradwire.app.document.document import Document
+    from gradwire.app.document.navigation import Navigation
+    from gradwire.app.evaluation.evaluator import Evaluator
+    from gradwire.app.evaluation.result import Result
+    from gradwire.runtime.diagram import Diagram
 
 
 class Presenter(QObject):

@@ -16,7 +16,7 @@ from importlib import import_module
 from importlib.util import MAGIC_NUMBER
 from typing import TYPE_CHECKING, Any
 
-from runtime.diagram.files import stored
+from gradwire.runtime.diagram.files import stored
 
 if TYPE_CHECKING:
     from types import CodeType

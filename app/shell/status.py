@@ -8,17 +8,17 @@ from typing import TYPE_CHECKING
 from PySide6.QtCore import QObject, QTimer, Signal
 from PySide6.QtWidgets import QToolButton
 
-from app.panels import labels
-from runtime.engine.compilation import listening
-from runtime.publish.text import time_text
+from gradwire.app.panels import labels
+from gradwire.runtime.engine.compilation import listening
+from gradwire.runtime.publish.text import time_text
 
 if TYPE_CHECKING:
     from PySide6.QtWidgets import QStatusBar
 
-    from app.canvas.view import CanvasView
-    from app.evaluation.evaluator import Evaluator
-    from app.panels.tables.losses import Losses
-    from runtime.engine.compilation import Compilation
+    from gradwire.app.canvas.view import CanvasView
+    from gradwire.app.evaluation.evaluator import Evaluator
+    from gradwire.app.panels.tables.losses import Losses
+    from gradwire.runtime.engine.compilation import Compilation
 
 _BUSY_SHOWS_AFTER = 300
 """Milliseconds after which the status bar shows that a run is going on."""

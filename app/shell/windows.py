@@ -8,31 +8,31 @@ from typing import TYPE_CHECKING, cast
 from PySide6.QtCore import QObject, QPoint, QSize, Qt
 from PySide6.QtWidgets import QApplication
 
-from app.controllers.tour import DIAGRAM
-from app.document.loading import Loaded
-from app.evaluation.engines import Engines
-from app.services import theme
-from app.services.background import Cancelled
-from app.services.examples import in_variant
-from app.services.favourites import Favourites
-from app.services.journal import Journal
-from app.services.keymap import Keymap
-from app.services.library import Library
-from app.shell.actions.shortcuts import bindings
-from blocks.errors import FileError
-from runtime.diagram.files.presets import Presets
-from runtime.interchange.importing.options import DEFAULTS, ImportOptions
-from runtime.lessons.course.progress import ProgressFile
+from gradwire.app.controllers.tour import DIAGRAM
+from gradwire.app.document.loading import Loaded
+from gradwire.app.evaluation.engines import Engines
+from gradwire.app.services import theme
+from gradwire.app.services.background import Cancelled
+from gradwire.app.services.examples import in_variant
+from gradwire.app.services.favourites import Favourites
+from gradwire.app.services.journal import Journal
+from gradwire.app.services.keymap import Keymap
+from gradwire.app.services.library import Library
+from gradwire.app.shell.actions.shortcuts import bindings
+from gradwire.blocks.errors import FileError
+from gradwire.runtime.diagram.files.presets import Presets
+from gradwire.runtime.interchange.importing.options import DEFAULTS, ImportOptions
+from gradwire.runtime.lessons.course.progress import ProgressFile
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from app.panels.dialogs.recovery import Recovery
-    from app.services.journal import Entry
-    from app.services.settings import Settings
-    from app.shell.main_window import MainWindow
-    from runtime.diagram import Diagram
-    from runtime.lessons.course.progress import Progress
+    from gradwire.app.panels.dialogs.recovery import Recovery
+    from gradwire.app.services.journal import Entry
+    from gradwire.app.services.settings import Settings
+    from gradwire.app.shell.main_window import MainWindow
+    from gradwire.runtime.diagram import Diagram
+    from gradwire.runtime.lessons.course.progress import Progress
 
 
 DECORATION = QSize(8, 48)
@@ -77,7 +77,7 @@ class Windows(QObject):
 
     def new(self, path: Path | None = None) -> MainWindow:
         """Open a new window, empty or with a file."""
-        from app.shell.main_window import MainWindow  # imports this module
+        from gradwire.app.shell.main_window import MainWindow  # imports this module
 
         made = MainWindow(windows=self, path=path)
         made.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
@@ -199,7 +199,7 @@ class Windows(QObject):
             return None  # offered again at the next start
         if not entries or not self._windows:
             return None
-        from app.panels.dialogs.recovery import Recovery  # seldom needed
+        from gradwire.app.panels.dialogs.recovery import Recovery  # seldom needed
 
         dialog = Recovery(entries, self.active())
         dialog.recovered.connect(self.recover)

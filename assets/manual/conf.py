@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from runtime.version import __version__
+from gradwire.runtime.version import __version__
 
 if TYPE_CHECKING:
     from sphinx.application import Sphinx

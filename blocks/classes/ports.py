@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from blocks.classes.dataclass import dataclass
+from gradwire.blocks.classes.dataclass import dataclass
 
 
 class _Required:

@@ -7,13 +7,13 @@ from collections.abc import Callable, Mapping, Sequence
 from keyword import iskeyword
 from typing import TYPE_CHECKING, Any
 
-from blocks.errors import BuildError
-from blocks.names import snake_case
-from blocks.nearest import did_you_mean
-from blocks.registry import registry
+from gradwire.blocks.errors import BuildError
+from gradwire.blocks.names import snake_case
+from gradwire.blocks.nearest import did_you_mean
+from gradwire.blocks.registry import registry
 
 if TYPE_CHECKING:
-    from blocks.block import Block
+    from gradwire.blocks.block import Block
 
 _NUMPY_NAMES = {
     "absolute": "Abs",

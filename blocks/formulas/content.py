@@ -6,17 +6,17 @@ from collections.abc import Iterable, Mapping
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from blocks.block import RESERVED, Block, Source
-from blocks.classes.dataclass import dataclass
-from blocks.formulas.nodes import reached
-from blocks.formulas.places import FormulaError, span_of
-from blocks.formulas.reading import read
-from blocks.library.pages import Composite, PageInput, PageOutput
-from blocks.library.sources import Constant
-from blocks.names import fresh_names
+from gradwire.blocks.block import RESERVED, Block, Source
+from gradwire.blocks.classes.dataclass import dataclass
+from gradwire.blocks.formulas.nodes import reached
+from gradwire.blocks.formulas.places import FormulaError, span_of
+from gradwire.blocks.formulas.reading import read
+from gradwire.blocks.library.pages import Composite, PageInput, PageOutput
+from gradwire.blocks.library.sources import Constant
+from gradwire.blocks.names import fresh_names
 
 if TYPE_CHECKING:
-    from blocks.formulas.nodes import Node, Output
+    from gradwire.blocks.formulas.nodes import Node, Output
 
 MAX_EXPRESSION = 4_000
 """Characters of the expression of a Formula block."""

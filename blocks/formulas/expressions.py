@@ -1,4 +1,4 @@
-"""Expressions: blocks written as code. ``runtime.build`` turns them into diagrams."""
+"""Expressions: blocks written as code. ``gradwire.runtime.build`` turns them into diagrams."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from blocks.arguments import explained
-from blocks.classes.dataclass import dataclass
-from blocks.errors import BuildError
-from blocks.formulas.array_syntax import (
+from gradwire.blocks.arguments import explained
+from gradwire.blocks.classes.dataclass import dataclass
+from gradwire.blocks.errors import BuildError
+from gradwire.blocks.formulas.array_syntax import (
     WRITE_INSTEAD,
     block_class,
     bound_parameters,
@@ -22,16 +22,16 @@ from blocks.formulas.array_syntax import (
     numpy_block,
     own_parameter_names,
 )
-from blocks.formulas.indices import Index, steps_of
-from blocks.formulas.nodes import Node, Output, make_node, valid_name
-from blocks.formulas.unevaluated import Unevaluated
-from blocks.library.views import ViewBlock
-from blocks.registry import registry
-from blocks.terms import term_name
-from blocks.values import PortLiteral, Tensor
+from gradwire.blocks.formulas.indices import Index, steps_of
+from gradwire.blocks.formulas.nodes import Node, Output, make_node, valid_name
+from gradwire.blocks.formulas.unevaluated import Unevaluated
+from gradwire.blocks.library.views import ViewBlock
+from gradwire.blocks.registry import registry
+from gradwire.blocks.terms import term_name
+from gradwire.blocks.values import PortLiteral, Tensor
 
 if TYPE_CHECKING:
-    from blocks.block import Block, Source
+    from gradwire.blocks.block import Block, Source
 
 
 class Expression(Output, Unevaluated):

@@ -8,8 +8,8 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from blocks.classes.dataclass import dataclass
-from blocks.errors import BuildError
+from gradwire.blocks.classes.dataclass import dataclass
+from gradwire.blocks.errors import BuildError
 
 Entry: TypeAlias = int | slice | EllipsisType | None
 Index: TypeAlias = Entry | tuple[Entry, ...]

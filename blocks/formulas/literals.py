@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING, Any
 
-from blocks.formulas.places import FormulaError, offset_of
+from gradwire.blocks.formulas.places import FormulaError, offset_of
 
 if TYPE_CHECKING:
     from types import EllipsisType

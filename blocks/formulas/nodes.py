@@ -10,21 +10,21 @@ from dataclasses import field
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from blocks.classes.dataclass import dataclass
-from blocks.errors import BuildError
-from blocks.library.views import ViewBlock
-from blocks.names import MAIN, NAME_RULE, is_name
+from gradwire.blocks.classes.dataclass import dataclass
+from gradwire.blocks.errors import BuildError
+from gradwire.blocks.library.views import ViewBlock
+from gradwire.blocks.names import MAIN, NAME_RULE, is_name
 
 if TYPE_CHECKING:
-    from blocks.block import Block
+    from gradwire.blocks.block import Block
 
 _OWN_MODULES = (
     __name__,
-    "blocks.formulas.expressions",
-    "runtime.page_functions",
-    "runtime.build",
-    "runtime.recurrent",
-    "blocks.arguments",
+    "gradwire.blocks.formulas.expressions",
+    "gradwire.runtime.page_functions",
+    "gradwire.runtime.build",
+    "gradwire.runtime.recurrent",
+    "gradwire.blocks.arguments",
 )
 _serial = itertools.count()
 current_scope: ContextVar[Scope | None] = ContextVar("page being written", default=None)

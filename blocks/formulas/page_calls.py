@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
-from blocks.errors import BuildError
-from blocks.formulas.expressions import Expression, first_output, split_operands
-from blocks.formulas.nodes import make_node
-from blocks.library.pages import Page
-from blocks.nearest import did_you_mean
+from gradwire.blocks.errors import BuildError
+from gradwire.blocks.formulas.expressions import Expression, first_output, split_operands
+from gradwire.blocks.formulas.nodes import make_node
+from gradwire.blocks.library.pages import Page
+from gradwire.blocks.nearest import did_you_mean
 
 
 class PageUse(NamedTuple):

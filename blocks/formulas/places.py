@@ -6,7 +6,7 @@ import ast
 from collections.abc import Mapping
 from typing import Any
 
-from blocks.errors import BuildError
+from gradwire.blocks.errors import BuildError
 
 
 class FormulaError(BuildError):

@@ -13,18 +13,18 @@ from collections.abc import Callable, Iterable, Mapping
 from functools import partial, reduce
 from typing import TYPE_CHECKING, Any, cast
 
-from blocks.errors import GradwireError
-from blocks.formulas.array_syntax import block_class, is_function, nearest_functions
-from blocks.formulas.expressions import Expression, OwnVariable, block
-from blocks.formulas.literals import Literals
-from blocks.formulas.places import FormulaError, blamed, offset_of
-from blocks.library.pages import Page, Scan
-from blocks.names import is_name
+from gradwire.blocks.errors import GradwireError
+from gradwire.blocks.formulas.array_syntax import block_class, is_function, nearest_functions
+from gradwire.blocks.formulas.expressions import Expression, OwnVariable, block
+from gradwire.blocks.formulas.literals import Literals
+from gradwire.blocks.formulas.places import FormulaError, blamed, offset_of
+from gradwire.blocks.library.pages import Page, Scan
+from gradwire.blocks.names import is_name
 
 if TYPE_CHECKING:
-    from blocks.block import Block
-    from blocks.formulas.nodes import Node
-    from blocks.formulas.page_calls import PageUse
+    from gradwire.blocks.block import Block
+    from gradwire.blocks.formulas.nodes import Node
+    from gradwire.blocks.formulas.page_calls import PageUse
 
 MAX_CHARACTERS = 20_000
 """Length of a formula."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, NoReturn
 
-from blocks.errors import BuildError
+from gradwire.blocks.errors import BuildError
 
 _NUMBERS = "Session(build(x)).run() gives the numbers"
 

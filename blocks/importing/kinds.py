@@ -8,13 +8,13 @@ from __future__ import annotations
 from functools import cache, lru_cache
 from typing import TYPE_CHECKING, TypeGuard
 
-from blocks import library
+from gradwire.blocks import library
 
 if TYPE_CHECKING:
-    from blocks.block import Block
-    from blocks.library.data import Dataset
-    from blocks.library.functions import Clip
-    from blocks.library.views import Field, ViewBlock
+    from gradwire.blocks.block import Block
+    from gradwire.blocks.library.data import Dataset
+    from gradwire.blocks.library.functions import Clip
+    from gradwire.blocks.library.views import Field, ViewBlock
 
 _BASES = {"ViewBlock": "views"}
 """Classes that are types of no block themselves, with their modules."""

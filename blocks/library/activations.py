@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
 from pydantic import Field
 
-from blocks.elementwise import Elementwise
-from blocks.library.sources import Variable
+from gradwire.blocks.elementwise import Elementwise
+from gradwire.blocks.library.sources import Variable
 
 if TYPE_CHECKING:
-    from blocks.block import Shape, Source
+    from gradwire.blocks.block import Shape, Source
 
 _SELU_ALPHA, _SELU_SCALE = 1.6732632423543772848, 1.0507009873554804934
 

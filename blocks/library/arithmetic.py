@@ -6,8 +6,8 @@ from functools import reduce
 from operator import add
 from typing import Any, ClassVar
 
-from blocks.elementwise import Elementwise
-from blocks.errors import ShapeError
+from gradwire.blocks.elementwise import Elementwise
+from gradwire.blocks.errors import ShapeError
 
 
 class Add(Elementwise):

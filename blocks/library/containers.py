@@ -9,11 +9,11 @@ from typing import Annotated, Any, ClassVar, Literal, Self
 
 from pydantic import BeforeValidator, Field, JsonValue, model_validator
 
-from blocks.block import Block, TreeUse
-from blocks.errors import Location, TraceError
-from blocks.path_lists import PathList
-from blocks.paths import UNWRITTEN, Path, parse_path, path_text
-from blocks.trees import Kind, Passive, Tree, joined, passive, shown
+from gradwire.blocks.block import Block, TreeUse
+from gradwire.blocks.errors import Location, TraceError
+from gradwire.blocks.path_lists import PathList
+from gradwire.blocks.paths import UNWRITTEN, Path, parse_path, path_text
+from gradwire.blocks.trees import Kind, Passive, Tree, joined, passive, shown
 
 
 def _from_text(data: Any) -> Any:

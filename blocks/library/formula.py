@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from pydantic import field_validator, model_validator
 
-from blocks.block import InputPort
-from blocks.errors import ParameterError
-from blocks.library.pages import Composite
+from gradwire.blocks.block import InputPort
+from gradwire.blocks.errors import ParameterError
+from gradwire.blocks.library.pages import Composite
 
 if TYPE_CHECKING:
-    from blocks.formulas.content import Content
+    from gradwire.blocks.formulas.content import Content
 
 
 class Formula(Composite):
@@ -38,7 +38,7 @@ class Formula(Composite):
     @classmethod
     def port(cls, name: str) -> InputPort | None:
         """Any name of Python may be an input: which are, is known of a block."""
-        from blocks.formulas.content import NOT_INPUTS
+        from gradwire.blocks.formulas.content import NOT_INPUTS
 
         return InputPort(name) if name.isidentifier() and name not in NOT_INPUTS else None
 
@@ -52,26 +52,26 @@ class Formula(Composite):
 
     def label(self) -> str:
         """The expression as mathematics, in one line."""
-        from blocks.formulas.notation import plain
+        from gradwire.blocks.formulas.notation import plain
 
         return plain(self.expression)
 
     def latex(self) -> str:
         """The expression in LaTeX, without dollar signs."""
-        from blocks.formulas.notation import latex
+        from gradwire.blocks.formulas.notation import latex
 
         return latex(self.expression)
 
     @property
     def content(self) -> Content:
         """The blocks that run inside."""
-        from blocks.formulas.content import content_of
+        from gradwire.blocks.formulas.content import content_of
 
         return content_of(self.expression)
 
     def with_part(self, part: str, values: Mapping[str, Any]) -> str:
         """The expression with parameters of a block inside set; raises ParameterError."""
-        from blocks.formulas.places import with_keywords
+        from gradwire.blocks.formulas.places import with_keywords
 
         try:
             return with_keywords(self.expression, self.content.places[part], values)
@@ -84,8 +84,8 @@ class Formula(Composite):
     @field_validator("expression")
     @classmethod
     def _check_expression(cls, expression: str) -> str:
-        from blocks.formulas.content import content_of
-        from blocks.formulas.places import FormulaError
+        from gradwire.blocks.formulas.content import content_of
+        from gradwire.blocks.formulas.places import FormulaError
 
         try:
             content_of(expression)

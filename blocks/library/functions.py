@@ -8,7 +8,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from pydantic import model_validator
 
-from blocks.elementwise import Elementwise
+from gradwire.blocks.elementwise import Elementwise
 
 
 class Abs(Elementwise):

@@ -7,14 +7,14 @@ from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import Field
 
-from blocks.block import Block, Shape, TreeUse
-from blocks.elementwise import Elementwise
-from blocks.errors import Location, TraceError
-from blocks.limits import MAX_COMPARISONS
-from blocks.path_lists import PathList  # noqa: TC001  # pydantic needs it at run time
-from blocks.paths import Path, effort, matches, path_text
-from blocks.requirements import require_float
-from blocks.trees import Tree, shown, stacked
+from gradwire.blocks.block import Block, Shape, TreeUse
+from gradwire.blocks.elementwise import Elementwise
+from gradwire.blocks.errors import Location, TraceError
+from gradwire.blocks.limits import MAX_COMPARISONS
+from gradwire.blocks.path_lists import PathList  # noqa: TC001  # pydantic needs it at run time
+from gradwire.blocks.paths import Path, effort, matches, path_text
+from gradwire.blocks.requirements import require_float
+from gradwire.blocks.trees import Tree, shown, stacked
 
 
 class StopGradient(Elementwise):

@@ -7,10 +7,10 @@ from typing import Annotated, Any, ClassVar
 
 from pydantic import Field
 
-from blocks.block import Block, Shape, Source
-from blocks.elementwise import Elementwise
-from blocks.errors import ShapeError
-from blocks.library.sources import Variable
+from gradwire.blocks.block import Block, Shape, Source
+from gradwire.blocks.elementwise import Elementwise
+from gradwire.blocks.errors import ShapeError
+from gradwire.blocks.library.sources import Variable
 
 
 class MatMul(Block):

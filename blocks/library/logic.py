@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any, ClassVar, Literal
 
-from blocks.elementwise import Elementwise
+from gradwire.blocks.elementwise import Elementwise
 
 
 class Greater(Elementwise):

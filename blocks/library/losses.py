@@ -8,10 +8,10 @@ from typing import Annotated, Any, ClassVar, Literal
 import numpy as np
 from pydantic import Field
 
-from blocks.block import Block, Shape
-from blocks.elementwise import Elementwise, same_shape, sibling_shape
-from blocks.errors import DTypeError, ShapeError
-from blocks.requirements import require_axis, require_float
+from gradwire.blocks.block import Block, Shape
+from gradwire.blocks.elementwise import Elementwise, same_shape, sibling_shape
+from gradwire.blocks.errors import DTypeError, ShapeError
+from gradwire.blocks.requirements import require_axis, require_float
 
 Reduction = Literal["mean", "sum", "none"]
 

@@ -8,10 +8,10 @@ from typing import Annotated, Any, ClassVar, Literal, Self
 import numpy as np
 from pydantic import Field, model_validator
 
-from blocks.block import Block, Shape
-from blocks.elementwise import same_shape, sibling_shape
-from blocks.errors import ShapeError
-from blocks.requirements import require_axis, require_integer
+from gradwire.blocks.block import Block, Shape
+from gradwire.blocks.elementwise import same_shape, sibling_shape
+from gradwire.blocks.errors import ShapeError
+from gradwire.blocks.requirements import require_axis, require_integer
 
 Length = Annotated[int, Field(ge=0)]
 Step = Annotated[int, Field(ge=1)]

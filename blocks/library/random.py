@@ -7,9 +7,9 @@ from typing import Annotated, Any, ClassVar, Literal, Self
 
 from pydantic import Field, model_validator
 
-from blocks.block import Block, Shape
-from blocks.elementwise import Elementwise, same_shape
-from blocks.values import FloatDType
+from gradwire.blocks.block import Block, Shape
+from gradwire.blocks.elementwise import Elementwise, same_shape
+from gradwire.blocks.values import FloatDType
 
 Length = Annotated[int, Field(ge=0)]
 Seed = Annotated[int, Field(ge=0, lt=2**63)]

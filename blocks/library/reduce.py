@@ -6,9 +6,9 @@ from typing import Annotated, Any, ClassVar, TypeAlias
 
 from pydantic import Field
 
-from blocks.block import Block
-from blocks.elementwise import Elementwise
-from blocks.requirements import require_axis
+from gradwire.blocks.block import Block
+from gradwire.blocks.elementwise import Elementwise
+from gradwire.blocks.requirements import require_axis
 
 Axes: TypeAlias = int | Annotated[tuple[int, ...], Field(min_length=1)] | None
 

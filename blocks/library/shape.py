@@ -8,11 +8,11 @@ from typing import Annotated, Any, ClassVar, Self
 
 from pydantic import Field, model_validator
 
-from blocks.block import Block, Shape
-from blocks.elementwise import Elementwise, same_shape
-from blocks.errors import ShapeError
-from blocks.requirements import require_axis, require_integer
-from blocks.values import DType
+from gradwire.blocks.block import Block, Shape
+from gradwire.blocks.elementwise import Elementwise, same_shape
+from gradwire.blocks.errors import ShapeError
+from gradwire.blocks.requirements import require_axis, require_integer
+from gradwire.blocks.values import DType
 
 Length = Annotated[int, Field(ge=0)]
 LengthOrRest = Annotated[int, Field(ge=-1)]

@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import AfterValidator, Field, model_validator
 
-from blocks.block import OpenShape, Shape, Source
-from blocks.values import DType, Tensor, fitted
+from gradwire.blocks.block import OpenShape, Shape, Source
+from gradwire.blocks.values import DType, Tensor, fitted
 
 Length = Annotated[int, Field(ge=0)]
 Initialiser = Literal[

@@ -6,9 +6,9 @@ from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import Field as Bounds
 
-from blocks.block import Block
-from blocks.elementwise import Elementwise
-from blocks.errors import Location, ShapeError
+from gradwire.blocks.block import Block
+from gradwire.blocks.elementwise import Elementwise
+from gradwire.blocks.errors import Location, ShapeError
 
 Colours = Literal["sequential", "diverging"]
 Count = Annotated[int, Bounds(ge=1, le=500)]

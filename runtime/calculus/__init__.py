@@ -7,13 +7,13 @@ trace; ``sweep`` appends the derivatives, which are primitives too and can be di
 
 from typing import TYPE_CHECKING
 
-from blocks import imported_on_use
+from gradwire.blocks import imported_on_use
 
 if TYPE_CHECKING:
-    from runtime.calculus.namespace import Namespace
-    from runtime.calculus.reverse import BackwardRules, passes_gradient, sweep, unwrap
-    from runtime.calculus.trace import Trace
-    from runtime.calculus.value import Primitive, Value
+    from gradwire.runtime.calculus.namespace import Namespace
+    from gradwire.runtime.calculus.reverse import BackwardRules, passes_gradient, sweep, unwrap
+    from gradwire.runtime.calculus.trace import Trace
+    from gradwire.runtime.calculus.value import Primitive, Value
 
 __all__ = [
     "BackwardRules",

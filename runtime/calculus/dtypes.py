@@ -26,8 +26,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from blocks.errors import DTypeError
-from blocks.values import DTYPES, dtype_name
+from gradwire.blocks.errors import DTypeError
+from gradwire.blocks.values import DTYPES, dtype_name
 
 NUMPY = {name: np.dtype(name) for name in DTYPES}
 """The numpy dtype of each name."""

@@ -4,24 +4,24 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from blocks.errors import DTypeError
-from runtime.calculus.dtypes import is_float
-from runtime.calculus.primitives.elementwise import ElementwiseOps
-from runtime.calculus.primitives.gather import GatherOps
-from runtime.calculus.primitives.gradient import GradientOps
-from runtime.calculus.primitives.linear import LinearOps
-from runtime.calculus.primitives.logic import LogicOps
-from runtime.calculus.primitives.matrices import MatrixOps
-from runtime.calculus.primitives.random import RandomOps
-from runtime.calculus.primitives.reduce import ReduceOps
-from runtime.calculus.primitives.scatter import ScatterOps
-from runtime.calculus.primitives.shape import ShapeOps
-from runtime.calculus.primitives.spatial import SpatialOps
-from runtime.calculus.primitives.trigonometry import TrigonometryOps
-from runtime.calculus.reverse import sweep, unwrap
+from gradwire.blocks.errors import DTypeError
+from gradwire.runtime.calculus.dtypes import is_float
+from gradwire.runtime.calculus.primitives.elementwise import ElementwiseOps
+from gradwire.runtime.calculus.primitives.gather import GatherOps
+from gradwire.runtime.calculus.primitives.gradient import GradientOps
+from gradwire.runtime.calculus.primitives.linear import LinearOps
+from gradwire.runtime.calculus.primitives.logic import LogicOps
+from gradwire.runtime.calculus.primitives.matrices import MatrixOps
+from gradwire.runtime.calculus.primitives.random import RandomOps
+from gradwire.runtime.calculus.primitives.reduce import ReduceOps
+from gradwire.runtime.calculus.primitives.scatter import ScatterOps
+from gradwire.runtime.calculus.primitives.shape import ShapeOps
+from gradwire.runtime.calculus.primitives.spatial import SpatialOps
+from gradwire.runtime.calculus.primitives.trigonometry import TrigonometryOps
+from gradwire.runtime.calculus.reverse import sweep, unwrap
 
 if TYPE_CHECKING:
-    from runtime.calculus.value import Value
+    from gradwire.runtime.calculus.value import Value
 
 
 class Namespace(

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
-from blocks.errors import GradwireError, Location, RunError, ShapeError
-from blocks.plugins import PluginError
-from runtime.calculus.dtypes import FLOATS
-from runtime.calculus.primitives.base import WIRE
-from runtime.calculus.value import Value
+from gradwire.blocks.errors import GradwireError, Location, RunError, ShapeError
+from gradwire.blocks.plugins import PluginError
+from gradwire.runtime.calculus.dtypes import FLOATS
+from gradwire.runtime.calculus.primitives.base import WIRE
+from gradwire.runtime.calculus.value import Value
 
 if TYPE_CHECKING:
-    from runtime.calculus.namespace import Namespace
+    from gradwire.runtime.calculus.namespace import Namespace
 
 
 def passes_gradient(value: Value, slot: int) -> bool:

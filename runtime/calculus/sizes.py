@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
-from blocks.errors import LimitError
-from blocks.limits import MAX_AXES, MAX_CONSTANT, MAX_ELEMENTS
+from gradwire.blocks.errors import LimitError
+from gradwire.blocks.limits import MAX_AXES, MAX_CONSTANT, MAX_ELEMENTS
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

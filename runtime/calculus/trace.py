@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import field
 from typing import Any, NamedTuple
 
-from blocks.classes.dataclass import dataclass
-from blocks.errors import TraceError
-from runtime.calculus.namespace import Namespace
-from runtime.calculus.sizes import require_size
-from runtime.calculus.value import NO_ATTRIBUTES, Primitive, Value
+from gradwire.blocks.classes.dataclass import dataclass
+from gradwire.blocks.errors import TraceError
+from gradwire.runtime.calculus.namespace import Namespace
+from gradwire.runtime.calculus.sizes import require_size
+from gradwire.runtime.calculus.value import NO_ATTRIBUTES, Primitive, Value
 
 
 def kept_value() -> TraceError:

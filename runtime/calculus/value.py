@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from blocks.classes.dataclass import dataclass
-from blocks.errors import DTypeError, ShapeError
-from blocks.plugins import contained
+from gradwire.blocks.classes.dataclass import dataclass
+from gradwire.blocks.errors import DTypeError, ShapeError
+from gradwire.blocks.plugins import contained
 
 if TYPE_CHECKING:
-    from blocks.block import Shape
-    from runtime.calculus.trace import Trace
+    from gradwire.blocks.block import Shape
+    from gradwire.runtime.calculus.trace import Trace
 
 Attributes = Mapping[str, Any]
 NO_ATTRIBUTES: Attributes = MappingProxyType({})
@@ -50,7 +50,7 @@ class Primitive:
     ``no_derivative`` says why. ``transcendental`` marks functions that have no exact kernel:
     float32 scalars are computed in float64 and rounded (see ``Value.kernel``). ``scalar_kernel`` is
     that of scalars, where numpy's is off by more than a unit in the last place of float64. Kernels
-    and rules of plug-ins run guarded (see ``blocks.plugins``).
+    and rules of plug-ins run guarded (see ``gradwire.blocks.plugins``).
     """
 
     name: str

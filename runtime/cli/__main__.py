@@ -1,7 +1,7 @@
-"""``python -m runtime.cli``: the command without its entry point."""
+"""``python -m gradwire.runtime.cli``: the command without its entry point."""
 
 import sys
 
-from runtime.cli.entry import main
+from gradwire.runtime.cli.entry import main
 
 sys.exit(main())

@@ -8,11 +8,11 @@ from typing import Annotated, TypeAlias
 
 import typer
 
-from blocks.nearest import did_you_mean
-from runtime.cli.output import UsageError
-from runtime.engine.plan.numpy_engine import MOST_THREADS
-from runtime.engine.session.engines import NAMES
-from runtime.flow.numbers.rules import Thresholds
+from gradwire.blocks.nearest import did_you_mean
+from gradwire.runtime.cli.output import UsageError
+from gradwire.runtime.engine.plan.numpy_engine import MOST_THREADS
+from gradwire.runtime.engine.session.engines import NAMES
+from gradwire.runtime.flow.numbers.rules import Thresholds
 
 DiagramFile: TypeAlias = Annotated[
     Path, typer.Argument(metavar="FILE", help="A *.gradwire.json file.", show_default=False)

@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 import re
 
-from blocks import PortLiteral
-from runtime.cli.output import UsageError
+from gradwire.blocks import PortLiteral
+from gradwire.runtime.cli.output import UsageError
 
 _WORD = re.compile(r'(?<![\w."+-])([+-]?)(nan|inf|infinity|true|false)(?![\w."])', re.IGNORECASE)
 _EXAMPLE = "For example --set a=3, --set 'W=[[1, 2], [3, 4]]' or --set x=nan."

@@ -5,11 +5,18 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from blocks.errors import GradwireError
-from runtime.engine import Session
-from runtime.flow import Contract, Outcome, check_contracts, contracts_of, needs_run, observe
-from runtime.flow.analyse import analyse
-from runtime.flow.tools.contracts import beside, read_contracts
+from gradwire.blocks.errors import GradwireError
+from gradwire.runtime.engine import Session
+from gradwire.runtime.flow import (
+    Contract,
+    Outcome,
+    check_contracts,
+    contracts_of,
+    needs_run,
+    observe,
+)
+from gradwire.runtime.flow.analyse import analyse
+from gradwire.runtime.flow.tools.contracts import beside, read_contracts
 
 
 def contracts_for(session: Session, file: Path, given: Sequence[Path]) -> list[Contract]:

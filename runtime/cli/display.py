@@ -10,7 +10,7 @@ import sys
 from collections.abc import Mapping
 from pathlib import Path
 
-from runtime import extras
+from gradwire.runtime import extras
 
 UNSEEN = frozenset({"offscreen", "minimal", "minimalegl"})
 """Qt platforms that show nothing to anybody."""

@@ -7,14 +7,14 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from runtime.cli.output import say
-from runtime.engine.compilation import listening
-from runtime.engine.session.engines import EngineChoice
-from runtime.publish.text import time_text
+from gradwire.runtime.cli.output import say
+from gradwire.runtime.engine.compilation import listening
+from gradwire.runtime.engine.session.engines import EngineChoice
+from gradwire.runtime.publish.text import time_text
 
 if TYPE_CHECKING:
-    from runtime.engine.compilation import Compilation
-    from runtime.engine.engine import Engine
+    from gradwire.runtime.engine.compilation import Compilation
+    from gradwire.runtime.engine.engine import Engine
 
 
 @contextmanager

@@ -16,10 +16,10 @@ from typing import Annotated, Any
 
 import typer
 
-from blocks.errors import FileError, GradwireError, RunError
-from blocks.nearest import did_you_mean
-from runtime.cli.interrupt import exit_on_interrupt
-from runtime.cli.output import (
+from gradwire.blocks.errors import FileError, GradwireError, RunError
+from gradwire.blocks.nearest import did_you_mean
+from gradwire.runtime.cli.interrupt import exit_on_interrupt
+from gradwire.runtime.cli.output import (
     CLEAN,
     FAILED,
     INTERRUPTED,
@@ -28,9 +28,9 @@ from runtime.cli.output import (
     exit_code,
     print_problems,
 )
-from runtime.publish.printable import visible
-from runtime.publish.problems import Problem
-from runtime.version import __version__
+from gradwire.runtime.publish.printable import visible
+from gradwire.runtime.publish.problems import Problem
+from gradwire.runtime.version import __version__
 
 COMMANDS: Mapping[str, str] = {
     "run": "Run a diagram: values, gradients, wires.",
@@ -153,7 +153,7 @@ def application(loaded: Collection[str] = COMMANDS, *, alone: bool = False) -> t
 
 
 def _command(name: str) -> Callable[..., Any]:
-    room = f"runtime.cli.{_ROOMS.get(name, 'commands')}"
+    room = f"gradwire.runtime.cli.{_ROOMS.get(name, 'commands')}"
     named = f"{name}_" if keyword.iskeyword(name) else name
     command: Callable[..., Any] = getattr(importlib.import_module(f".{named}", room), named)
     return command

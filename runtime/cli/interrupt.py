@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING
 
-from runtime.cli.output import INTERRUPTED
+from gradwire.runtime.cli.output import INTERRUPTED
 
 if TYPE_CHECKING:
     import socket

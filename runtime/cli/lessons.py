@@ -5,18 +5,18 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from runtime.cli.places import placed
+from gradwire.runtime.cli.places import placed
 
 if TYPE_CHECKING:
-    from runtime.diagram import Diagram
-    from runtime.publish.problems import Problem
+    from gradwire.runtime.diagram import Diagram
+    from gradwire.runtime.publish.problems import Problem
 
 
 def lesson_problems(diagram: Diagram, file: Path) -> list[Problem]:
     """Everything wrong with the lesson of a diagram, each with the line of its step."""
     if diagram.lesson is None:
         return []
-    from runtime.lessons.course.checking import check_lesson  # few diagrams have a lesson
+    from gradwire.runtime.lessons.course.checking import check_lesson  # few diagrams have a lesson
 
     found = []
     for each in check_lesson(diagram):
@@ -29,7 +29,7 @@ def note_problems(diagram: Diagram, file: Path) -> list[Problem]:
     """The notes whose numbers can't be computed, each with its line."""
     if not any("{" in note.text for page in diagram.pages.values() for note in page.notes.values()):
         return []
-    from runtime.lessons.notes import check_notes  # few notes have numbers
+    from gradwire.runtime.lessons.notes import check_notes  # few notes have numbers
 
     return placed(
         [

@@ -14,7 +14,7 @@ import sys
 from collections.abc import Iterable, Mapping, Sequence
 from json import JSONEncoder
 
-from blocks.errors import (
+from gradwire.blocks.errors import (
     BlockError,
     DiagramError,
     FeedError,
@@ -25,8 +25,8 @@ from blocks.errors import (
     ParameterError,
     TraceError,
 )
-from runtime.publish.printable import visible
-from runtime.publish.problems import Problem
+from gradwire.runtime.publish.printable import visible
+from gradwire.runtime.publish.problems import Problem
 
 CLEAN, PROBLEMS, USAGE, FAILED = range(4)
 INTERRUPTED = 130

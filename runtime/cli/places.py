@@ -7,15 +7,15 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from blocks.errors import FileError
-from runtime.diagram.files.parsing import MAX_CHARACTERS
-from runtime.diagram.files.regular import read_regular
-from runtime.diagram.files.scanning import offset_of
-from runtime.publish.problems import Problem
+from gradwire.blocks.errors import FileError
+from gradwire.runtime.diagram.files.parsing import MAX_CHARACTERS
+from gradwire.runtime.diagram.files.regular import read_regular
+from gradwire.runtime.diagram.files.scanning import offset_of
+from gradwire.runtime.publish.problems import Problem
 
 if TYPE_CHECKING:
-    from runtime.diagram.checks.diagnostics import Diagnostic
-    from runtime.diagram.files.parsing import Path as Place
+    from gradwire.runtime.diagram.checks.diagnostics import Diagnostic
+    from gradwire.runtime.diagram.files.parsing import Path as Place
 
 
 def placed(found: Sequence[tuple[Diagnostic, Place]], file: Path) -> list[Problem]:

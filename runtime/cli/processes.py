@@ -10,12 +10,12 @@ from typing import Annotated, TypeAlias
 
 import typer
 
-from runtime import extras
-from runtime.cli.output import FAILED, UsageError, print_problems, say
-from runtime.engine.engine import LostProcessError
-from runtime.publish.problems import Problem
-from runtime.training.saving.runs import TrainingRun
-from runtime.training.saving.shared_runs import FollowingRun, LeadingRun
+from gradwire.runtime import extras
+from gradwire.runtime.cli.output import FAILED, UsageError, print_problems, say
+from gradwire.runtime.engine.engine import LostProcessError
+from gradwire.runtime.publish.problems import Problem
+from gradwire.runtime.training.saving.runs import TrainingRun
+from gradwire.runtime.training.saving.shared_runs import FollowingRun, LeadingRun
 
 MOST = 100_000
 """Processes that may train together."""
@@ -69,7 +69,7 @@ def run_of(processes: int) -> type[TrainingRun]:
     if processes == 1:
         return TrainingRun
     extras.require("jax", _SEVERAL)
-    from runtime.engine.jax.processes import leads
+    from gradwire.runtime.engine.jax.processes import leads
 
     return LeadingRun if leads() else FollowingRun
 
@@ -93,7 +93,7 @@ def joined(
             "Only the engine jax computes in several processes.", next_step="Add --engine jax."
         )
     extras.require("jax", _SEVERAL)
-    from runtime.engine.jax.processes import join, leads
+    from gradwire.runtime.engine.jax.processes import join, leads
 
     with _own_output():
         join(processes, coordinator, process)

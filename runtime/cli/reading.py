@@ -11,10 +11,10 @@ from typing import Annotated, TypeAlias
 
 import typer
 
-from runtime.cli.output import UsageError
-from runtime.data.files.access import allow_data
-from runtime.data.progress import listening
-from runtime.publish.printable import visible
+from gradwire.runtime.cli.output import UsageError
+from gradwire.runtime.data.files.access import allow_data
+from gradwire.runtime.data.progress import listening
+from gradwire.runtime.publish.printable import visible
 
 AllowedData: TypeAlias = Annotated[
     list[Path] | None,

@@ -6,18 +6,18 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
-from blocks.errors import Location
-from blocks.nearest import did_you_mean, nearest
-from runtime.cli.assignments import parse_assignment
-from runtime.cli.output import UsageError
-from runtime.diagram import load
-from runtime.diagram.checks.diagnostics import Diagnostic
-from runtime.diagram.paths import InstancePath, PortPath, WirePath
-from runtime.engine import Session
-from runtime.publish.problems import Problem
+from gradwire.blocks.errors import Location
+from gradwire.blocks.nearest import did_you_mean, nearest
+from gradwire.runtime.cli.assignments import parse_assignment
+from gradwire.runtime.cli.output import UsageError
+from gradwire.runtime.diagram import load
+from gradwire.runtime.diagram.checks.diagnostics import Diagnostic
+from gradwire.runtime.diagram.paths import InstancePath, PortPath, WirePath
+from gradwire.runtime.engine import Session
+from gradwire.runtime.publish.problems import Problem
 
 if TYPE_CHECKING:
-    from runtime.diagram import Diagram
+    from gradwire.runtime.diagram import Diagram
 
 PathT = TypeVar("PathT", PortPath, WirePath)
 

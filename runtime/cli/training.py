@@ -6,13 +6,13 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from blocks.errors import Location
-from runtime.cli.places import placed
-from runtime.diagram.checks.diagnostics import Diagnostic
+from gradwire.blocks.errors import Location
+from gradwire.runtime.cli.places import placed
+from gradwire.runtime.diagram.checks.diagnostics import Diagnostic
 
 if TYPE_CHECKING:
-    from runtime.engine import Session
-    from runtime.publish.problems import Problem
+    from gradwire.runtime.engine import Session
+    from gradwire.runtime.publish.problems import Problem
 
 _CODE = "training"
 
@@ -25,8 +25,8 @@ def training_problems(session: Session, file: Path) -> list[Problem]:
     training, program = session.diagram.training, session.program
     if training is None:
         return []
-    from runtime.flow.tools.contracts import unowned, unowned_sentence
-    from runtime.training.recipe import examine  # few diagrams have a recipe
+    from gradwire.runtime.flow.tools.contracts import unowned, unowned_sentence
+    from gradwire.runtime.training.recipe import examine  # few diagrams have a recipe
 
     found = []
     for remark in examine(training, program):

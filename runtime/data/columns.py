@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from blocks.errors import RunError
-from blocks.nearest import did_you_mean
+from gradwire.blocks.errors import RunError
+from gradwire.blocks.nearest import did_you_mean
 
 if TYPE_CHECKING:
-    from blocks.block import Shape
-    from blocks.library.data import Column
+    from gradwire.blocks.block import Shape
+    from gradwire.blocks.library.data import Column
 
 Array: TypeAlias = NDArray[Any]
 Index: TypeAlias = NDArray[np.int64]

@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from blocks.library.data.sources import FEATURES, TARGET
-from runtime.data.digits import digits
-from runtime.data.order import DRAW, bits
+from gradwire.blocks.library.data.sources import FEATURES, TARGET
+from gradwire.runtime.data.digits import digits
+from gradwire.runtime.data.order import DRAW, bits
 
 if TYPE_CHECKING:
-    from blocks.library.data import Dataset
+    from gradwire.blocks.library.data import Dataset
 
 Array: TypeAlias = NDArray[Any]
 Floats: TypeAlias = NDArray[np.floating[Any]]

@@ -9,15 +9,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from weakref import WeakValueDictionary
 
-from blocks.errors import FileError
-from runtime.data.columns import Arrays, Table
-from runtime.data.files.access import located
-from runtime.data.rows import Rows
-from runtime.diagram.files.storage import system_errors
+from gradwire.blocks.errors import FileError
+from gradwire.runtime.data.columns import Arrays, Table
+from gradwire.runtime.data.files.access import located
+from gradwire.runtime.data.rows import Rows
+from gradwire.runtime.diagram.files.storage import system_errors
 
 if TYPE_CHECKING:
-    from blocks.library.data import Dataset
-    from runtime.data.files.csv_file import Watch
+    from gradwire.blocks.library.data import Dataset
+    from gradwire.runtime.data.files.csv_file import Watch
 
 _DRAWN = ("source", "count", "classes", "noise", "turns", "seed")
 """The parameters that the rows of a generator depend on."""
@@ -67,7 +67,7 @@ def _table(block: Dataset, path: Path | None, version: str, watch: Watch) -> Tab
     key = version + json.dumps({name: record.get(name) for name in _READ})
     table: Table | None = _tables.get(key)
     if table is None:
-        from runtime.data.files.opening import open_table  # half of the time of an import
+        from gradwire.runtime.data.files.opening import open_table  # half of the time of an import
 
         table = _tables[key] = open_table(block, path, watch)
     return table
@@ -75,7 +75,7 @@ def _table(block: Dataset, path: Path | None, version: str, watch: Watch) -> Tab
 
 @lru_cache(maxsize=4)
 def _generated(**parameters: Any) -> Arrays:
-    from blocks.library.data import Dataset  # most programs have none
-    from runtime.data.generators import generate
+    from gradwire.blocks.library.data import Dataset  # most programs have none
+    from gradwire.runtime.data.generators import generate
 
     return Arrays(generate(Dataset(**parameters)))

@@ -10,15 +10,15 @@ from typing import TYPE_CHECKING, ClassVar, Literal, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from blocks.classes.dataclass import dataclass
-from blocks.errors import RunError
-from runtime.data.columns import CHUNK, Array, Index, Preparation, Table, measured
-from runtime.data.order import EPOCH, SPLIT, permuted
-from runtime.data.progress import report
+from gradwire.blocks.classes.dataclass import dataclass
+from gradwire.blocks.errors import RunError
+from gradwire.runtime.data.columns import CHUNK, Array, Index, Preparation, Table, measured
+from gradwire.runtime.data.order import EPOCH, SPLIT, permuted
+from gradwire.runtime.data.progress import report
 
 if TYPE_CHECKING:
-    from blocks.block import OpenShape, Shape
-    from blocks.library.data import Dataset
+    from gradwire.blocks.block import OpenShape, Shape
+    from gradwire.blocks.library.data import Dataset
 
 Phase: TypeAlias = Literal["training", "validation"]
 PHASES: tuple[Phase, ...] = ("training", "validation")

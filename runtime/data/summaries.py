@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from blocks.classes.dataclass import dataclass
-from runtime.data.columns import CHUNK
+from gradwire.blocks.classes.dataclass import dataclass
+from gradwire.runtime.data.columns import CHUNK
 
 if TYPE_CHECKING:
-    from blocks.block import Shape
-    from runtime.data.columns import Array, Table
-    from runtime.data.rows import Rows
+    from gradwire.blocks.block import Shape
+    from gradwire.runtime.data.columns import Array, Table
+    from gradwire.runtime.data.rows import Rows
 
 TEXT = "text"
 """The dtype of a column of texts."""

@@ -2,14 +2,14 @@
 
 from typing import TYPE_CHECKING
 
-from blocks import imported_on_use
-from blocks.names import NAME_RULE, fresh_names, is_name
+from gradwire.blocks import imported_on_use
+from gradwire.blocks.names import NAME_RULE, fresh_names, is_name
 
 if TYPE_CHECKING:
-    from runtime.diagram.checks.checks import check
-    from runtime.diagram.checks.diagnostics import Diagnostic, Severity
-    from runtime.diagram.edits.applying import Edit, apply, can_connect
-    from runtime.diagram.edits.changes import (
+    from gradwire.runtime.diagram.checks.checks import check
+    from gradwire.runtime.diagram.checks.diagnostics import Diagnostic, Severity
+    from gradwire.runtime.diagram.edits.applying import Edit, apply, can_connect
+    from gradwire.runtime.diagram.edits.changes import (
         AddBlock,
         Arrange,
         Batch,
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
         SetViews,
         StyleBlocks,
     )
-    from runtime.diagram.edits.grouping import (
+    from gradwire.runtime.diagram.edits.grouping import (
         copied_page,
         group,
         new_page,
@@ -39,11 +39,11 @@ if TYPE_CHECKING:
         page_of,
         uses,
     )
-    from runtime.diagram.edits.ungrouping import unfold, ungroup
-    from runtime.diagram.files.schema import json_schema
-    from runtime.diagram.files.storage import Pulse, dumps, load, loads, save
-    from runtime.diagram.layout.arranging import arrange
-    from runtime.diagram.model import (
+    from gradwire.runtime.diagram.edits.ungrouping import unfold, ungroup
+    from gradwire.runtime.diagram.files.schema import json_schema
+    from gradwire.runtime.diagram.files.storage import Pulse, dumps, load, loads, save
+    from gradwire.runtime.diagram.layout.arranging import arrange
+    from gradwire.runtime.diagram.model import (
         MAIN,
         Diagram,
         Note,
@@ -56,8 +56,8 @@ if TYPE_CHECKING:
         ports,
         same_meaning,
     )
-    from runtime.diagram.names import fresh_name
-    from runtime.diagram.paths import ROOT, InstancePath, PortName, PortPath, WirePath
+    from gradwire.runtime.diagram.names import fresh_name
+    from gradwire.runtime.diagram.paths import ROOT, InstancePath, PortName, PortPath, WirePath
 
 __all__ = [
     "MAIN",

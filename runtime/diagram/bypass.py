@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from blocks.block import Block, TreeUse
-from runtime.diagram.model import own_ports
-from runtime.diagram.paths import PortName
+from gradwire.blocks.block import Block, TreeUse
+from gradwire.runtime.diagram.model import own_ports
+from gradwire.runtime.diagram.paths import PortName
 
 if TYPE_CHECKING:
-    from blocks.block import Shape
-    from runtime.diagram.model import PageView
+    from gradwire.blocks.block import Shape
+    from gradwire.runtime.diagram.model import PageView
 
 
 def passing_input(page: PageView, name: str) -> str | None:

@@ -11,18 +11,18 @@ from collections.abc import Iterator, Mapping
 from dataclasses import field
 from typing import TYPE_CHECKING, Any
 
-from blocks.classes.dataclass import dataclass
-from blocks.library.pages import Page as PageBlock
-from blocks.library.pages import Scan
-from runtime.diagram.files.records import record_of
-from runtime.diagram.model import MAIN, Diagram, Page
-from runtime.diagram.paths import InstancePath, PortName, WirePath
+from gradwire.blocks.classes.dataclass import dataclass
+from gradwire.blocks.library.pages import Page as PageBlock
+from gradwire.blocks.library.pages import Scan
+from gradwire.runtime.diagram.files.records import record_of
+from gradwire.runtime.diagram.model import MAIN, Diagram, Page
+from gradwire.runtime.diagram.paths import InstancePath, PortName, WirePath
 
 if TYPE_CHECKING:
-    from blocks.block import Block
-    from runtime.diagram.lesson import Lesson
-    from runtime.diagram.model import Note
-    from runtime.diagram.training import Training
+    from gradwire.blocks.block import Block
+    from gradwire.runtime.diagram.lesson import Lesson
+    from gradwire.runtime.diagram.model import Note
+    from gradwire.runtime.diagram.training import Training
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, Strict, StringConstraints
 
-from blocks.classes.docstrings import field_docstrings
+from gradwire.blocks.classes.docstrings import field_docstrings
 
 if TYPE_CHECKING:
     from pydantic import GetJsonSchemaHandler

@@ -1,8 +1,8 @@
 """The lesson of a diagram: a goal, and steps that show, ask, and give something to try.
 
 Only form is checked here: fields, their types and their sizes. What a path or an expression means
-needs the diagram, and ``runtime.lessons.checking`` checks it, so that an author may save a lesson
-that is not finished.
+needs the diagram, and ``gradwire.runtime.lessons.checking`` checks it, so that an author may save a
+lesson that is not finished.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import Annotated, Any, Literal, TypeAlias
 
 from pydantic import Field, Strict, StringConstraints
 
-from runtime.diagram.document_types import (
+from gradwire.runtime.diagram.document_types import (
     MAX_ENTRIES,
     MAX_EXPRESSION,
     Characters,
@@ -29,7 +29,7 @@ MAX_TEXT = 4_000
 Text: TypeAlias = Annotated[Characters, StringConstraints(max_length=MAX_TEXT)]
 """Plain text with ``**bold**``, `` `code` `` and ``{expressions}``."""
 Expression: TypeAlias = Annotated[Characters, StringConstraints(max_length=MAX_EXPRESSION)]
-"""An expression of ``runtime.lessons.conditions``, or for goals a contract."""
+"""An expression of ``gradwire.runtime.lessons.conditions``, or for goals a contract."""
 Row: TypeAlias = Annotated[tuple[Number, ...], Field(max_length=MAX_ENTRIES)]
 Setting: TypeAlias = (
     Number | Literal["open", "closed"] | Row | Annotated[tuple[Row, ...], Field(max_length=16)]

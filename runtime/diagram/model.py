@@ -7,21 +7,21 @@ from dataclasses import field, replace
 from importlib import import_module
 from typing import TYPE_CHECKING, NamedTuple, Protocol, TypeAlias, runtime_checkable
 
-from blocks.block import Block, Opaque
-from blocks.classes.dataclass import dataclass
-from blocks.library.pages import Page as PageBlock
-from blocks.library.pages import PageInput, PageOutput
-from blocks.names import MAIN as MAIN
-from blocks.terms import term_name
-from runtime.diagram.paths import PortName
-from runtime.diagram.plain import blocks_of
-from runtime.gc_pause import uncollected
+from gradwire.blocks.block import Block, Opaque
+from gradwire.blocks.classes.dataclass import dataclass
+from gradwire.blocks.library.pages import Page as PageBlock
+from gradwire.blocks.library.pages import PageInput, PageOutput
+from gradwire.blocks.names import MAIN as MAIN
+from gradwire.blocks.terms import term_name
+from gradwire.runtime.diagram.paths import PortName
+from gradwire.runtime.diagram.plain import blocks_of
+from gradwire.runtime.gc_pause import uncollected
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from runtime.diagram.lesson import Lesson
-    from runtime.diagram.training import Training
+    from gradwire.runtime.diagram.lesson import Lesson
+    from gradwire.runtime.diagram.training import Training
 
 
 class Point(NamedTuple):
@@ -214,7 +214,7 @@ class Shown:
     def _repr_html_(self) -> str:
         """A page of the diagram that computes, or a picture, in a frame."""
         # By name: diagrams and sessions do not import the room that shows them.
-        html: str = import_module("runtime.publish.living.notebook").frame(self)
+        html: str = import_module("gradwire.runtime.publish.living.notebook").frame(self)
         return html
 
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from blocks.names import fresh_names
+from gradwire.blocks.names import fresh_names
 
 if TYPE_CHECKING:
-    from runtime.diagram.model import Page
+    from gradwire.runtime.diagram.model import Page
 
 
 def fresh_name(page: Page, type_name: str) -> str:

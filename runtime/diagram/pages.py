@@ -7,15 +7,15 @@ from functools import lru_cache
 from itertools import islice
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from blocks.library.formula import Formula
-from blocks.library.pages import Page as PageBlock
-from blocks.library.pages import PageInput, PageOutput, Scan
-from runtime.diagram.files.records import changed_block
-from runtime.diagram.model import MAIN, Diagram, DiagramView, Page
-from runtime.diagram.paths import ROOT, InstancePath, PortName
+from gradwire.blocks.library.formula import Formula
+from gradwire.blocks.library.pages import Page as PageBlock
+from gradwire.blocks.library.pages import PageInput, PageOutput, Scan
+from gradwire.runtime.diagram.files.records import changed_block
+from gradwire.runtime.diagram.model import MAIN, Diagram, DiagramView, Page
+from gradwire.runtime.diagram.paths import ROOT, InstancePath, PortName
 
 if TYPE_CHECKING:
-    from blocks.block import Block
+    from gradwire.blocks.block import Block
 
 MOST_USES = 10_000
 """Number of uses of pages after which a search stops; nested uses can grow exponentially."""
@@ -92,7 +92,7 @@ def _joins(diagram: DiagramView, scan: Scan, part: InstancePath) -> bool:
 @lru_cache(maxsize=256)
 def inside(expression: str) -> Page:
     """The blocks that run inside a Formula block, as a page. Raises FormulaError."""
-    from blocks.formulas.content import content_of  # few diagrams have Formula blocks
+    from gradwire.blocks.formulas.content import content_of  # few diagrams have Formula blocks
 
     content = content_of(expression)
     wires = {PortName(*target): PortName(*source) for target, source in content.wires.items()}

@@ -17,8 +17,8 @@ from __future__ import annotations
 
 from typing import NamedTuple, Self
 
-from blocks.errors import Location
-from blocks.paths import Path, parse_path, path_text
+from gradwire.blocks.errors import Location
+from gradwire.blocks.paths import Path, parse_path, path_text
 
 _OUT = "out"
 """The default port of a path that names a block: the output of blocks with one output."""

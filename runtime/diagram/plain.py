@@ -8,15 +8,15 @@ from __future__ import annotations
 from functools import cache
 from typing import TYPE_CHECKING, NamedTuple, TypeVar, cast
 
-from blocks.block import Block, Opaque
-from blocks.library.pages import Page as PageBlock
-from blocks.library.pages import PageInput
-from runtime.diagram.paths import PortName
+from gradwire.blocks.block import Block, Opaque
+from gradwire.blocks.library.pages import Page as PageBlock
+from gradwire.blocks.library.pages import PageInput
+from gradwire.runtime.diagram.paths import PortName
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from runtime.diagram.model import PageView
+    from gradwire.runtime.diagram.model import PageView
 
 B = TypeVar("B", bound=Block)
 _class_of = cast("Callable[[Block], type[Block]]", type)

@@ -1,8 +1,8 @@
 """How a diagram is trained: its optimisers, the variables each owns, and the losses it follows.
 
 Only form is checked here: fields, their types and their ranges. Which variables a pattern names
-needs the diagram, and ``runtime.training.recipe`` finds them, so that an author may save a recipe
-that is not finished.
+needs the diagram, and ``gradwire.runtime.training.recipe`` finds them, so that an author may save a
+recipe that is not finished.
 
 The defaults of the methods are PyTorch's, but for SGD, whose rate is 0.1.
 """
@@ -19,8 +19,8 @@ from pydantic import (
     model_serializer,
 )
 
-from blocks.names import is_name
-from runtime.diagram.document_types import (
+from gradwire.blocks.names import is_name
+from gradwire.runtime.diagram.document_types import (
     MAX_ENTRIES,
     Characters,
     Number,

@@ -2,15 +2,15 @@
 
 from typing import TYPE_CHECKING
 
-from blocks import imported_on_use
+from gradwire.blocks import imported_on_use
 
 if TYPE_CHECKING:
-    from runtime.engine.lowering import lower
-    from runtime.engine.optimisers import Optimiser
-    from runtime.engine.plan.sparse.sparse_rows import SparseRows
-    from runtime.engine.program import Program
-    from runtime.engine.session.run import Run, Shapes
-    from runtime.engine.session.session import Session
+    from gradwire.runtime.engine.lowering import lower
+    from gradwire.runtime.engine.optimisers import Optimiser
+    from gradwire.runtime.engine.plan.sparse.sparse_rows import SparseRows
+    from gradwire.runtime.engine.program import Program
+    from gradwire.runtime.engine.session.run import Run, Shapes
+    from gradwire.runtime.engine.session.session import Session
 
 __all__ = ["Optimiser", "Program", "Run", "Session", "Shapes", "SparseRows", "lower"]
 

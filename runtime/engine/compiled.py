@@ -7,24 +7,24 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from blocks.errors import HeadError
-from runtime.calculus import Value, sweep
-from runtime.calculus.dtypes import is_float
-from runtime.calculus.primitives.base import LEAF
-from runtime.diagram.paths import PortPath
-from runtime.engine.norms import norm_of
-from runtime.engine.plan.allocation import no_room, require_room
-from runtime.engine.plan.numpy_engine import NumpyEngine
-from runtime.engine.plan.sparse.forms import form_of
-from runtime.engine.plan.sparse.reading import WholeOnRead
-from runtime.gc_pause import uncollected
+from gradwire.blocks.errors import HeadError
+from gradwire.runtime.calculus import Value, sweep
+from gradwire.runtime.calculus.dtypes import is_float
+from gradwire.runtime.calculus.primitives.base import LEAF
+from gradwire.runtime.diagram.paths import PortPath
+from gradwire.runtime.engine.norms import norm_of
+from gradwire.runtime.engine.plan.allocation import no_room, require_room
+from gradwire.runtime.engine.plan.numpy_engine import NumpyEngine
+from gradwire.runtime.engine.plan.sparse.forms import form_of
+from gradwire.runtime.engine.plan.sparse.reading import WholeOnRead
+from gradwire.runtime.gc_pause import uncollected
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
 
-    from runtime.diagram.paths import WirePath
-    from runtime.engine.engine import Engine, Plan, Reader, Writer
-    from runtime.engine.program import Program
+    from gradwire.runtime.diagram.paths import WirePath
+    from gradwire.runtime.engine.engine import Engine, Plan, Reader, Writer
+    from gradwire.runtime.engine.program import Program
 
 
 Array = NDArray[Any]

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeAlias
 
 from numpy import typing as npt
 
-from blocks.errors import RunError
+from gradwire.blocks.errors import RunError
 
 if TYPE_CHECKING:
-    from runtime.calculus import Value
+    from gradwire.runtime.calculus import Value
 
 Array: TypeAlias = npt.NDArray[Any]
 Writer: TypeAlias = Callable[[Array], None]

@@ -6,14 +6,14 @@ from dataclasses import field
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from blocks.classes.dataclass import dataclass
-from runtime.diagram.paths import InstancePath, PortName, PortPath, WirePath
+from gradwire.blocks.classes.dataclass import dataclass
+from gradwire.runtime.diagram.paths import InstancePath, PortName, PortPath, WirePath
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from blocks.block import Block
-    from blocks.library.pages import Scan
+    from gradwire.blocks.block import Block
+    from gradwire.blocks.library.pages import Scan
 
 
 @dataclass(slots=True)

@@ -6,23 +6,23 @@ from collections.abc import Hashable, Iterable, Iterator, Mapping
 from dataclasses import field
 from typing import TYPE_CHECKING, TypeAlias, cast
 
-from blocks.block import Block, Opaque, Source
-from blocks.classes.dataclass import dataclass
-from blocks.errors import Location
-from blocks.library.formula import Formula
-from blocks.library.pages import Page as PageBlock
-from blocks.library.pages import PageInput, Scan
-from runtime.diagram.bypass import Bypassed, passing_input
-from runtime.diagram.checks.expansion import Expansion
-from runtime.diagram.checks.scans import scan_problems
-from runtime.diagram.model import MAIN, Diagram, Page, own_ports, page_ports, ports
-from runtime.diagram.pages import inside
-from runtime.diagram.paths import ROOT, InstancePath, PortName, PortPath, WirePath
-from runtime.diagram.plain import plain_ports
-from runtime.engine.flat import Flat, Instance
+from gradwire.blocks.block import Block, Opaque, Source
+from gradwire.blocks.classes.dataclass import dataclass
+from gradwire.blocks.errors import Location
+from gradwire.blocks.library.formula import Formula
+from gradwire.blocks.library.pages import Page as PageBlock
+from gradwire.blocks.library.pages import PageInput, Scan
+from gradwire.runtime.diagram.bypass import Bypassed, passing_input
+from gradwire.runtime.diagram.checks.expansion import Expansion
+from gradwire.runtime.diagram.checks.scans import scan_problems
+from gradwire.runtime.diagram.model import MAIN, Diagram, Page, own_ports, page_ports, ports
+from gradwire.runtime.diagram.pages import inside
+from gradwire.runtime.diagram.paths import ROOT, InstancePath, PortName, PortPath, WirePath
+from gradwire.runtime.diagram.plain import plain_ports
+from gradwire.runtime.engine.flat import Flat, Instance
 
 if TYPE_CHECKING:
-    from blocks.values import PortLiteral
+    from gradwire.blocks.values import PortLiteral
 
 Scope: TypeAlias = "tuple[Scope, str, str] | None"
 """The owner of the variables of a use: an independent use, identified by the scope of its page,
@@ -95,7 +95,7 @@ def _steps(flat: Flat, diagram: Diagram, instance: Instance, scan: Scan, whole: 
     inner = page_ports(page)
     if any(scan_problems(scan, inner, Location())):
         return []
-    from runtime.engine.unrolling import unroll  # few diagrams have a Scan
+    from gradwire.runtime.engine.unrolling import unroll  # few diagrams have a Scan
 
     return [
         _Use(

@@ -11,22 +11,22 @@ from heapq import heapify, heappop, heappush
 from itertools import islice
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from blocks.block import Opaque, OpenShape, Shape, Source
-from blocks.errors import GradwireError
-from blocks.importing.kinds import is_dataset
-from blocks.limits import MAX_VALUES
-from blocks.trees import Tree
-from runtime.calculus import Trace, Value
-from runtime.calculus.dtypes import scalar_dtype, strong
-from runtime.calculus.primitives.base import LEAF
-from runtime.data.opening import open_rows
-from runtime.diagram.paths import PortPath
-from runtime.engine.interruption import until_cancelled
-from runtime.engine.trees import results_of
+from gradwire.blocks.block import Opaque, OpenShape, Shape, Source
+from gradwire.blocks.errors import GradwireError
+from gradwire.blocks.importing.kinds import is_dataset
+from gradwire.blocks.limits import MAX_VALUES
+from gradwire.blocks.trees import Tree
+from gradwire.runtime.calculus import Trace, Value
+from gradwire.runtime.calculus.dtypes import scalar_dtype, strong
+from gradwire.runtime.calculus.primitives.base import LEAF
+from gradwire.runtime.data.opening import open_rows
+from gradwire.runtime.diagram.paths import PortPath
+from gradwire.runtime.engine.interruption import until_cancelled
+from gradwire.runtime.engine.trees import results_of
 
 if TYPE_CHECKING:
-    from blocks.library.data import Dataset
-    from runtime.engine.flat import Flat, Instance
+    from gradwire.blocks.library.data import Dataset
+    from gradwire.runtime.engine.flat import Flat, Instance
 
 Known: TypeAlias = tuple[Shape, str]
 KnownTree: TypeAlias = Known | Tree

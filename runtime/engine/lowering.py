@@ -6,30 +6,30 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from blocks.block import Opaque, Shape, Source
-from blocks.errors import GradwireError, LimitError, Location, ShapeError
-from blocks.importing.kinds import is_dataset, is_view
-from blocks.limits import MAX_VALUES
-from blocks.paths import path_text
-from blocks.trees import Tree
-from runtime.calculus import Trace, Value
-from runtime.calculus.primitives.base import LEAF
-from runtime.data.opening import open_rows
-from runtime.diagram.checks.checks import check
-from runtime.diagram.checks.diagnostics import Diagnostic
-from runtime.diagram.model import MAIN, Diagram
-from runtime.engine.flat import Instance, topological_order
-from runtime.engine.flatten import flatten
-from runtime.engine.infer import infer_shapes
-from runtime.engine.interruption import until_cancelled
-from runtime.engine.program import Leaf, Program
-from runtime.engine.trees import own_forward, results_of
-from runtime.gc_pause import uncollected
+from gradwire.blocks.block import Opaque, Shape, Source
+from gradwire.blocks.errors import GradwireError, LimitError, Location, ShapeError
+from gradwire.blocks.importing.kinds import is_dataset, is_view
+from gradwire.blocks.limits import MAX_VALUES
+from gradwire.blocks.paths import path_text
+from gradwire.blocks.trees import Tree
+from gradwire.runtime.calculus import Trace, Value
+from gradwire.runtime.calculus.primitives.base import LEAF
+from gradwire.runtime.data.opening import open_rows
+from gradwire.runtime.diagram.checks.checks import check
+from gradwire.runtime.diagram.checks.diagnostics import Diagnostic
+from gradwire.runtime.diagram.model import MAIN, Diagram
+from gradwire.runtime.engine.flat import Instance, topological_order
+from gradwire.runtime.engine.flatten import flatten
+from gradwire.runtime.engine.infer import infer_shapes
+from gradwire.runtime.engine.interruption import until_cancelled
+from gradwire.runtime.engine.program import Leaf, Program
+from gradwire.runtime.engine.trees import own_forward, results_of
+from gradwire.runtime.gc_pause import uncollected
 
 if TYPE_CHECKING:
-    from blocks.library.data import Dataset
-    from runtime.diagram.paths import InstancePath, PortPath, WirePath
-    from runtime.engine.trees import Forward
+    from gradwire.blocks.library.data import Dataset
+    from gradwire.runtime.diagram.paths import InstancePath, PortPath, WirePath
+    from gradwire.runtime.engine.trees import Forward
 
     _Kind: TypeAlias = tuple[Shape, str]
     """The shape and dtype of an array."""

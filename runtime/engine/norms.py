@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from runtime.calculus.value import Primitive
-from runtime.engine.plan.sparse.sparse_rows import SparseRows, numbers_of
+from gradwire.runtime.calculus.value import Primitive
+from gradwire.runtime.engine.plan.sparse.sparse_rows import SparseRows, numbers_of
 
 if TYPE_CHECKING:
-    from blocks.block import Shape
-    from runtime.calculus import Value
-    from runtime.engine.program import Program
+    from gradwire.blocks.block import Shape
+    from gradwire.runtime.calculus import Value
+    from gradwire.runtime.engine.program import Program
 
 Array = NDArray[Any]
 

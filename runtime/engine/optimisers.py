@@ -1,4 +1,6 @@
-"""What a session asks of an optimiser; those that there are, are in ``runtime.training``."""
+"""What a session asks of an optimiser; those that there are, are in
+``gradwire.runtime.training``.
+"""
 
 from __future__ import annotations
 
@@ -9,10 +11,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 if TYPE_CHECKING:
-    from runtime.engine.plan.sparse.sparse_rows import SparseRows
-    from runtime.engine.program import Program
-    from runtime.engine.session.run import Run
-    from runtime.engine.session.store import Store
+    from gradwire.runtime.engine.plan.sparse.sparse_rows import SparseRows
+    from gradwire.runtime.engine.program import Program
+    from gradwire.runtime.engine.session.run import Run
+    from gradwire.runtime.engine.session.store import Store
 
 Array = NDArray[Any]
 

@@ -11,16 +11,16 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from blocks.classes.dataclass import dataclass
-from runtime.calculus.dtypes import NUMPY
-from runtime.engine.compilation import listening
-from runtime.engine.lowering import lower
+from gradwire.blocks.classes.dataclass import dataclass
+from gradwire.runtime.calculus.dtypes import NUMPY
+from gradwire.runtime.engine.compilation import listening
+from gradwire.runtime.engine.lowering import lower
 
 if TYPE_CHECKING:
-    from runtime.engine.compilation import Compilation
-    from runtime.engine.engine import Work
-    from runtime.engine.program import Program
-    from runtime.engine.session.session import Session
+    from gradwire.runtime.engine.compilation import Compilation
+    from gradwire.runtime.engine.engine import Work
+    from gradwire.runtime.engine.program import Program
+    from gradwire.runtime.engine.session.session import Session
 
 MAX_RUNS = 1000
 """Number of runs after which the medians no longer change."""

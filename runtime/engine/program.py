@@ -8,22 +8,22 @@ from dataclasses import field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
-from blocks.block import Block, Shape, Source
-from blocks.classes.dataclass import dataclass
-from blocks.importing.kinds import is_dataset, is_kind, is_view
-from runtime.calculus import Trace, Value, passes_gradient
-from runtime.calculus.dtypes import FLOATS
-from runtime.data.rows import Stream
-from runtime.diagram.paths import PortPath
+from gradwire.blocks.block import Block, Shape, Source
+from gradwire.blocks.classes.dataclass import dataclass
+from gradwire.blocks.importing.kinds import is_dataset, is_kind, is_view
+from gradwire.runtime.calculus import Trace, Value, passes_gradient
+from gradwire.runtime.calculus.dtypes import FLOATS
+from gradwire.runtime.data.rows import Stream
+from gradwire.runtime.diagram.paths import PortPath
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from blocks.trees import Tree
-    from blocks.values import PortLiteral
-    from runtime.diagram.checks.diagnostics import Diagnostic
-    from runtime.diagram.paths import InstancePath, WirePath
-    from runtime.engine.flat import Flat, Instance
+    from gradwire.blocks.trees import Tree
+    from gradwire.blocks.values import PortLiteral
+    from gradwire.runtime.diagram.checks.diagnostics import Diagnostic
+    from gradwire.runtime.diagram.paths import InstancePath, WirePath
+    from gradwire.runtime.engine.flat import Flat, Instance
 
 T = TypeVar("T")
 

@@ -4,24 +4,24 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from blocks.block import Source
-from blocks.importing.kinds import is_dataset
-from blocks.library.pages import Composite, PageInput
-from runtime.calculus.dtypes import holders
-from runtime.diagram.checks.checks import check
-from runtime.engine.flatten import flatten
-from runtime.engine.program import Leaf
-from runtime.gc_pause import uncollected
+from gradwire.blocks.block import Source
+from gradwire.blocks.importing.kinds import is_dataset
+from gradwire.blocks.library.pages import Composite, PageInput
+from gradwire.runtime.calculus.dtypes import holders
+from gradwire.runtime.diagram.checks.checks import check
+from gradwire.runtime.engine.flatten import flatten
+from gradwire.runtime.engine.program import Leaf
+from gradwire.runtime.gc_pause import uncollected
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator
 
-    from blocks.block import Block
-    from blocks.values import PortLiteral
-    from runtime.diagram.model import Diagram
-    from runtime.diagram.paths import InstancePath
-    from runtime.engine.flat import Flat, Instance
-    from runtime.engine.program import Program
+    from gradwire.blocks.block import Block
+    from gradwire.blocks.values import PortLiteral
+    from gradwire.runtime.diagram.model import Diagram
+    from gradwire.runtime.diagram.paths import InstancePath
+    from gradwire.runtime.engine.flat import Flat, Instance
+    from gradwire.runtime.engine.program import Program
 
 
 @uncollected()

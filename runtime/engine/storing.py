@@ -7,22 +7,22 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from blocks.errors import RunError
-from blocks.library.pages import Page as PageBlock
-from blocks.library.sources import Variable
-from blocks.names import fresh_names
-from blocks.values import Tensor
-from runtime.diagram.pages import resolve
-from runtime.diagram.paths import InstancePath
+from gradwire.blocks.errors import RunError
+from gradwire.blocks.library.pages import Page as PageBlock
+from gradwire.blocks.library.sources import Variable
+from gradwire.blocks.names import fresh_names
+from gradwire.blocks.values import Tensor
+from gradwire.runtime.diagram.pages import resolve
+from gradwire.runtime.diagram.paths import InstancePath
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
 
     from numpy.typing import NDArray
 
-    from runtime.diagram.model import Diagram
-    from runtime.diagram.pages import Address
-    from runtime.engine.program import Program
+    from gradwire.runtime.diagram.model import Diagram
+    from gradwire.runtime.diagram.pages import Address
+    from gradwire.runtime.engine.program import Program
 
 
 def with_values(

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from blocks.errors import GradwireError, Location, TraceError
-from blocks.paths import Path, path_text
-from blocks.trees import Kind, Passive, Tree
-from runtime.calculus import Value
-from runtime.calculus.trace import kept_value
+from gradwire.blocks.errors import GradwireError, Location, TraceError
+from gradwire.blocks.paths import Path, path_text
+from gradwire.blocks.trees import Kind, Passive, Tree
+from gradwire.runtime.calculus import Value
+from gradwire.runtime.calculus.trace import kept_value
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from blocks.block import Block
+    from gradwire.blocks.block import Block
 
     Forward: TypeAlias = Callable[[Block, Any, Sequence[Any]], Any]
     """``forward(block, xp, inputs)``: what a block computes, one output or a tuple of them."""

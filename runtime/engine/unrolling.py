@@ -9,18 +9,18 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from blocks.library.pages.joins import Elements, GoesOn, Kept, Stacked
-from blocks.terms import term_name
-from runtime.diagram.paths import InstancePath
-from runtime.engine.flat import Flat, Instance
+from gradwire.blocks.library.pages.joins import Elements, GoesOn, Kept, Stacked
+from gradwire.blocks.terms import term_name
+from gradwire.runtime.diagram.paths import InstancePath
+from gradwire.runtime.engine.flat import Flat, Instance
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from blocks.block import Block
-    from blocks.library.pages import Scan
-    from runtime.diagram.model import PageView, Ports
-    from runtime.diagram.paths import PortPath, WirePath
+    from gradwire.blocks.block import Block
+    from gradwire.blocks.library.pages import Scan
+    from gradwire.runtime.diagram.model import PageView, Ports
+    from gradwire.runtime.diagram.paths import PortPath, WirePath
 
 
 class Step(NamedTuple):

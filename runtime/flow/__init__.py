@@ -2,18 +2,18 @@
 
 from typing import TYPE_CHECKING
 
-from blocks import imported_on_use
+from gradwire.blocks import imported_on_use
 
 if TYPE_CHECKING:
-    from runtime.flow.analyse import Flow
-    from runtime.flow.badges import Badge, Mark
-    from runtime.flow.numbers.gradient_check import Check, check_gradients
-    from runtime.flow.numbers.origins import Origin
-    from runtime.flow.numbers.rules import Thresholds
-    from runtime.flow.observed import Cancel, ObservedFlow
-    from runtime.flow.observing import flow_of_run, observe
-    from runtime.flow.tools.causes import Cause, causes
-    from runtime.flow.tools.contracts import (
+    from gradwire.runtime.flow.analyse import Flow
+    from gradwire.runtime.flow.badges import Badge, Mark
+    from gradwire.runtime.flow.numbers.gradient_check import Check, check_gradients
+    from gradwire.runtime.flow.numbers.origins import Origin
+    from gradwire.runtime.flow.numbers.rules import Thresholds
+    from gradwire.runtime.flow.observed import Cancel, ObservedFlow
+    from gradwire.runtime.flow.observing import flow_of_run, observe
+    from gradwire.runtime.flow.tools.causes import Cause, causes
+    from gradwire.runtime.flow.tools.contracts import (
         Breach,
         Contract,
         Outcome,
@@ -23,13 +23,20 @@ if TYPE_CHECKING:
         parse_contracts,
         unowned,
     )
-    from runtime.flow.tools.dialects import Dialects, dialects
-    from runtime.flow.tools.doctor import diagnose, reassurance
-    from runtime.flow.tools.findings import Finding
-    from runtime.flow.tools.ledger import Account, Entry, LossMatrix, account, ledger, loss_matrix
-    from runtime.flow.tools.repairs import Fix, fix, fixes, with_fix
-    from runtime.flow.tools.whatif import Comparison, Difference, WhatIf
-    from runtime.flow.words.states import PASSING, Complaint, Cutter, State, Verdict
+    from gradwire.runtime.flow.tools.dialects import Dialects, dialects
+    from gradwire.runtime.flow.tools.doctor import diagnose, reassurance
+    from gradwire.runtime.flow.tools.findings import Finding
+    from gradwire.runtime.flow.tools.ledger import (
+        Account,
+        Entry,
+        LossMatrix,
+        account,
+        ledger,
+        loss_matrix,
+    )
+    from gradwire.runtime.flow.tools.repairs import Fix, fix, fixes, with_fix
+    from gradwire.runtime.flow.tools.whatif import Comparison, Difference, WhatIf
+    from gradwire.runtime.flow.words.states import PASSING, Complaint, Cutter, State, Verdict
 
 __all__ = [
     "PASSING",

@@ -6,33 +6,33 @@ from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from blocks.arguments import explained
-from blocks.errors import Location, RunError
-from blocks.library.gradient import Gradient
-from blocks.nearest import did_you_mean
-from blocks.paths import path_text
-from runtime.calculus.dtypes import is_float
-from runtime.diagram.model import Diagram
-from runtime.diagram.paths import InstancePath, PortPath, WirePath
-from runtime.engine.lowering import lower
-from runtime.engine.program import Program
-from runtime.engine.session.lookup import as_names
-from runtime.engine.session.session import Session
-from runtime.flow.lazy import MANY
-from runtime.flow.structure.ignored import ignored, passed_on
-from runtime.flow.structure.leaves import combined_verdict, merged_repairs
-from runtime.flow.structure.reachability import Gate
-from runtime.flow.structure.reasons import Verdicts
-from runtime.flow.structure.searches import LossSearches, Searches
-from runtime.flow.structure.wire_states import STATE_BY_GATE, UNCERTAIN, WireStates
-from runtime.flow.words import sentences
-from runtime.flow.words.states import Cutter, State, Verdict
+from gradwire.blocks.arguments import explained
+from gradwire.blocks.errors import Location, RunError
+from gradwire.blocks.library.gradient import Gradient
+from gradwire.blocks.nearest import did_you_mean
+from gradwire.blocks.paths import path_text
+from gradwire.runtime.calculus.dtypes import is_float
+from gradwire.runtime.diagram.model import Diagram
+from gradwire.runtime.diagram.paths import InstancePath, PortPath, WirePath
+from gradwire.runtime.engine.lowering import lower
+from gradwire.runtime.engine.program import Program
+from gradwire.runtime.engine.session.lookup import as_names
+from gradwire.runtime.engine.session.session import Session
+from gradwire.runtime.flow.lazy import MANY
+from gradwire.runtime.flow.structure.ignored import ignored, passed_on
+from gradwire.runtime.flow.structure.leaves import combined_verdict, merged_repairs
+from gradwire.runtime.flow.structure.reachability import Gate
+from gradwire.runtime.flow.structure.reasons import Verdicts
+from gradwire.runtime.flow.structure.searches import LossSearches, Searches
+from gradwire.runtime.flow.structure.wire_states import STATE_BY_GATE, UNCERTAIN, WireStates
+from gradwire.runtime.flow.words import sentences
+from gradwire.runtime.flow.words.states import Cutter, State, Verdict
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from runtime.calculus import Value
-    from runtime.flow.structure.slots import Bypass
+    from gradwire.runtime.calculus import Value
+    from gradwire.runtime.flow.structure.slots import Bypass
 
 
 @explained

@@ -6,19 +6,19 @@ from collections.abc import Collection, Iterable, Iterator
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
-from blocks.classes.dataclass import dataclass
-from blocks.library.gradient import StopGradient
-from runtime.flow.structure.leaves import counted
-from runtime.flow.structure.surrogates import surrogates
-from runtime.flow.words.sentences import names
-from runtime.flow.words.states import PASSING
+from gradwire.blocks.classes.dataclass import dataclass
+from gradwire.blocks.library.gradient import StopGradient
+from gradwire.runtime.flow.structure.leaves import counted
+from gradwire.runtime.flow.structure.surrogates import surrogates
+from gradwire.runtime.flow.words.sentences import names
+from gradwire.runtime.flow.words.states import PASSING
 
 if TYPE_CHECKING:
-    from runtime.diagram import Diagram
-    from runtime.engine.program import Program
-    from runtime.flow.analyse import Flow
-    from runtime.flow.observed import ObservedFlow
-    from runtime.flow.tools.contracts import Contract
+    from gradwire.runtime.diagram import Diagram
+    from gradwire.runtime.engine.program import Program
+    from gradwire.runtime.flow.analyse import Flow
+    from gradwire.runtime.flow.observed import ObservedFlow
+    from gradwire.runtime.flow.tools.contracts import Contract
 
 
 SURROGATE = "≈ {0} deliberately sends back something other than its derivative."
@@ -59,7 +59,10 @@ def badges(
     ``contracts``, a session's ``updated`` and the recipe of the current ``diagram`` determine which
     variables are updated.
     """
-    from runtime.flow.tools.contracts import unowned, unowned_sentence  # not of every import
+    from gradwire.runtime.flow.tools.contracts import (  # not of every import
+        unowned,
+        unowned_sentence,
+    )
 
     shown = diagram or observed.diagram
     training = None if shown is None else shown.training

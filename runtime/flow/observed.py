@@ -10,30 +10,36 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from blocks.arguments import explained
-from blocks.classes.dataclass import dataclass
-from blocks.errors import RunError
-from blocks.paths import path_text
-from runtime.diagram.paths import InstancePath, PortPath, WirePath
-from runtime.engine.norms import rms
-from runtime.flow.lazy import overlaid
-from runtime.flow.numbers.contributions import Contributions
-from runtime.flow.numbers.flat_spots import Zero
-from runtime.flow.numbers.magnitudes import measure
-from runtime.flow.numbers.origins import Origin, Values
-from runtime.flow.numbers.rules import NUMERIC, THRESHOLDS, Thresholds, classify, classify_each
-from runtime.flow.structure.leaves import combined_verdict
-from runtime.flow.structure.stops import StoppedPort, closed_stops, stopped_ports
-from runtime.flow.structure.surrogates import surrogates
-from runtime.flow.words.formatting import number
-from runtime.flow.words.numeric_sentences import NumericSentences
-from runtime.flow.words.states import State, Verdict
+from gradwire.blocks.arguments import explained
+from gradwire.blocks.classes.dataclass import dataclass
+from gradwire.blocks.errors import RunError
+from gradwire.blocks.paths import path_text
+from gradwire.runtime.diagram.paths import InstancePath, PortPath, WirePath
+from gradwire.runtime.engine.norms import rms
+from gradwire.runtime.flow.lazy import overlaid
+from gradwire.runtime.flow.numbers.contributions import Contributions
+from gradwire.runtime.flow.numbers.flat_spots import Zero
+from gradwire.runtime.flow.numbers.magnitudes import measure
+from gradwire.runtime.flow.numbers.origins import Origin, Values
+from gradwire.runtime.flow.numbers.rules import (
+    NUMERIC,
+    THRESHOLDS,
+    Thresholds,
+    classify,
+    classify_each,
+)
+from gradwire.runtime.flow.structure.leaves import combined_verdict
+from gradwire.runtime.flow.structure.stops import StoppedPort, closed_stops, stopped_ports
+from gradwire.runtime.flow.structure.surrogates import surrogates
+from gradwire.runtime.flow.words.formatting import number
+from gradwire.runtime.flow.words.numeric_sentences import NumericSentences
+from gradwire.runtime.flow.words.states import State, Verdict
 
 if TYPE_CHECKING:
-    from runtime.diagram import Diagram
-    from runtime.engine import Run
-    from runtime.flow.analyse import Flow
-    from runtime.flow.numbers.elsewhere import Elsewhere
+    from gradwire.runtime.diagram import Diagram
+    from gradwire.runtime.engine import Run
+    from gradwire.runtime.flow.analyse import Flow
+    from gradwire.runtime.flow.numbers.elsewhere import Elsewhere
 
 Array = NDArray[Any]
 ALL = PortPath()
@@ -254,7 +260,7 @@ class ObservedFlow:
 
     def elsewhere(self, loss: str | None = None) -> Elsewhere | None:
         """What other systems compute for the run of a loss; None where it was not run."""
-        from runtime.flow.numbers.elsewhere import Elsewhere  # a table of many systems
+        from gradwire.runtime.flow.numbers.elsewhere import Elsewhere  # a table of many systems
 
         key = self._key(loss)
         contributions = self._of(key)

@@ -9,16 +9,16 @@ from typing import TYPE_CHECKING, Literal
 
 from numpy import typing as npt
 
-from blocks.arguments import explained
-from runtime.flow.analyse import Flow, analyse
-from runtime.flow.numbers.rules import THRESHOLDS, Thresholds
-from runtime.flow.observed import ALL, ObservedFlow
+from gradwire.blocks.arguments import explained
+from gradwire.runtime.flow.analyse import Flow, analyse
+from gradwire.runtime.flow.numbers.rules import THRESHOLDS, Thresholds
+from gradwire.runtime.flow.observed import ALL, ObservedFlow
 
 if TYPE_CHECKING:
-    from runtime.diagram import Diagram
-    from runtime.diagram.paths import PortPath
-    from runtime.engine import Run, Session
-    from runtime.engine.program import Program
+    from gradwire.runtime.diagram import Diagram
+    from gradwire.runtime.diagram.paths import PortPath
+    from gradwire.runtime.engine import Run, Session
+    from gradwire.runtime.engine.program import Program
 
 
 CONTRIBUTIONS = 2_000_000

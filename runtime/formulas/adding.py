@@ -5,28 +5,28 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from blocks.classes.dataclass import dataclass
-from blocks.errors import BuildError
-from blocks.formulas.expressions import Expression
-from blocks.formulas.nodes import Node, reached
-from blocks.formulas.page_calls import PageUse
-from blocks.formulas.reading import read
-from blocks.library.sources import Input, Variable
-from runtime.build import names_of
-from runtime.diagram.checks.dependencies import Dependencies
-from runtime.diagram.edits.changes import AddBlock, Arrange, Batch, Connect
-from runtime.diagram.layout.graph import Shown
-from runtime.diagram.model import MAIN, Diagram, Page, Point, page_ports, ports
-from runtime.diagram.paths import InstancePath, PortName
-from runtime.engine.lowering import lower
-from runtime.formulas.shapes import with_shapes
-from runtime.formulas.writing import identifier_of
+from gradwire.blocks.classes.dataclass import dataclass
+from gradwire.blocks.errors import BuildError
+from gradwire.blocks.formulas.expressions import Expression
+from gradwire.blocks.formulas.nodes import Node, reached
+from gradwire.blocks.formulas.page_calls import PageUse
+from gradwire.blocks.formulas.reading import read
+from gradwire.blocks.library.sources import Input, Variable
+from gradwire.runtime.build import names_of
+from gradwire.runtime.diagram.checks.dependencies import Dependencies
+from gradwire.runtime.diagram.edits.changes import AddBlock, Arrange, Batch, Connect
+from gradwire.runtime.diagram.layout.graph import Shown
+from gradwire.runtime.diagram.model import MAIN, Diagram, Page, Point, page_ports, ports
+from gradwire.runtime.diagram.paths import InstancePath, PortName
+from gradwire.runtime.engine.lowering import lower
+from gradwire.runtime.formulas.shapes import with_shapes
+from gradwire.runtime.formulas.writing import identifier_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from blocks.block import Block
-    from runtime.diagram.edits.changes import Change
+    from gradwire.blocks.block import Block
+    from gradwire.runtime.diagram.edits.changes import Change
 
 _VARIABLE_LINES = 4
 """Lines of numbers that are expected on the face of a variable."""

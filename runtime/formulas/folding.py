@@ -5,20 +5,20 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping
 from typing import TYPE_CHECKING
 
-from blocks.block import Opaque, Source
-from blocks.errors import ChangeError, Location, ParameterError
-from blocks.formulas.array_syntax import block_class
-from blocks.library.formula import Formula
-from blocks.library.pages import Composite, PageInput, PageOutput
-from blocks.names import fresh_names
-from runtime.diagram.edits.changes import AddBlock, Batch, Change, Connect, RemoveBlocks
-from runtime.diagram.edits.grouping import centroid
-from runtime.diagram.paths import PortName
-from runtime.formulas.writing import identifier_of, lines_of
+from gradwire.blocks.block import Opaque, Source
+from gradwire.blocks.errors import ChangeError, Location, ParameterError
+from gradwire.blocks.formulas.array_syntax import block_class
+from gradwire.blocks.library.formula import Formula
+from gradwire.blocks.library.pages import Composite, PageInput, PageOutput
+from gradwire.blocks.names import fresh_names
+from gradwire.runtime.diagram.edits.changes import AddBlock, Batch, Change, Connect, RemoveBlocks
+from gradwire.runtime.diagram.edits.grouping import centroid
+from gradwire.runtime.diagram.paths import PortName
+from gradwire.runtime.formulas.writing import identifier_of, lines_of
 
 if TYPE_CHECKING:
-    from blocks.block import Block
-    from runtime.diagram.model import Diagram, Page
+    from gradwire.blocks.block import Block
+    from gradwire.runtime.diagram.model import Diagram, Page
 
 
 def fold(diagram: Diagram, page: str, names: Collection[str]) -> Batch:

@@ -6,16 +6,16 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from runtime.diagram.paths import InstancePath
-from runtime.engine.lowering import lower
+from gradwire.runtime.diagram.paths import InstancePath
+from gradwire.runtime.engine.lowering import lower
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from blocks.block import Block, Shape
-    from blocks.formulas.reading import Formula
-    from runtime.diagram.model import Diagram
-    from runtime.engine.program import Program
+    from gradwire.blocks.block import Block, Shape
+    from gradwire.blocks.formulas.reading import Formula
+    from gradwire.runtime.diagram.model import Diagram
+    from gradwire.runtime.engine.program import Program
 
 _MOST_TRIES = 200
 """Shapes that are tried at most."""

@@ -9,22 +9,22 @@ from functools import cached_property
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
-from blocks.block import Opaque, Source
-from blocks.classes.dataclass import dataclass
-from blocks.formulas.array_syntax import is_function
-from blocks.formulas.reading import is_loss
-from blocks.library.formula import Formula
-from blocks.library.losses import Loss
-from blocks.library.pages import Page as PageBlock
-from blocks.library.pages import PageOutput, Scan
-from blocks.names import snake_case
-from runtime.diagram.bypass import passing_input
-from runtime.diagram.model import ports
-from runtime.diagram.paths import PortName
+from gradwire.blocks.block import Opaque, Source
+from gradwire.blocks.classes.dataclass import dataclass
+from gradwire.blocks.formulas.array_syntax import is_function
+from gradwire.blocks.formulas.reading import is_loss
+from gradwire.blocks.library.formula import Formula
+from gradwire.blocks.library.losses import Loss
+from gradwire.blocks.library.pages import Page as PageBlock
+from gradwire.blocks.library.pages import PageOutput, Scan
+from gradwire.blocks.names import snake_case
+from gradwire.runtime.diagram.bypass import passing_input
+from gradwire.runtime.diagram.model import ports
+from gradwire.runtime.diagram.paths import PortName
 
 if TYPE_CHECKING:
-    from blocks.block import Block
-    from runtime.diagram.model import Diagram
+    from gradwire.blocks.block import Block
+    from gradwire.runtime.diagram.model import Diagram
 
 LONGEST = 72
 """Characters from which an inner expression gets a name and a line of its own."""
@@ -61,8 +61,8 @@ class _Text:
 def formula_of(diagram: Diagram, page: str, names: Collection[str]) -> str:
     """Blocks of a page as a formula: a line for each that is named or read more than once.
 
-    Sources appear by name only. ``blocks.formulas.reading`` reads the text again. Empty if there
-    is nothing to compute.
+    Sources appear by name only. ``gradwire.blocks.formulas.reading`` reads the text again. Empty if
+    there is nothing to compute.
     """
     return "\n".join(_Writer(diagram, page, names, prefix="").lines())
 

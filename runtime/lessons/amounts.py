@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from runtime.flow.words.formatting import number, size
+from gradwire.runtime.flow.words.formatting import number, size
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -15,20 +15,20 @@ from dataclasses import field, replace
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
-from blocks.classes.dataclass import dataclass
-from blocks.errors import FileError, RunError
-from runtime.diagram.files.fields import only_fields, read_object, read_text, shown
-from runtime.diagram.files.parsing import Flaw, Path, parse
-from runtime.diagram.files.reading import read
-from runtime.diagram.files.regular import read_regular
-from runtime.diagram.files.writing import write
-from runtime.lessons.setting import MAX_SEED
+from gradwire.blocks.classes.dataclass import dataclass
+from gradwire.blocks.errors import FileError, RunError
+from gradwire.runtime.diagram.files.fields import only_fields, read_object, read_text, shown
+from gradwire.runtime.diagram.files.parsing import Flaw, Path, parse
+from gradwire.runtime.diagram.files.reading import read
+from gradwire.runtime.diagram.files.regular import read_regular
+from gradwire.runtime.diagram.files.writing import write
+from gradwire.runtime.lessons.setting import MAX_SEED
 
 if TYPE_CHECKING:
     from pathlib import Path as File
 
-    from runtime.diagram.lesson import Setting
-    from runtime.diagram.model import Diagram
+    from gradwire.runtime.diagram.lesson import Setting
+    from gradwire.runtime.diagram.model import Diagram
 
 FIELD = "gradwire_answers"
 VERSION = 1

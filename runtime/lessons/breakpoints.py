@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from blocks.classes.dataclass import dataclass
-from blocks.errors import RunError
-from runtime.lessons.inside import PrimitiveBackward, PrimitiveForward
-from runtime.lessons.steps import Backward, Forward, Seed, Update
+from gradwire.blocks.classes.dataclass import dataclass
+from gradwire.blocks.errors import RunError
+from gradwire.runtime.lessons.inside import PrimitiveBackward, PrimitiveForward
+from gradwire.runtime.lessons.steps import Backward, Forward, Seed, Update
 
 if TYPE_CHECKING:
-    from runtime.diagram.paths import InstancePath
-    from runtime.lessons.steps import Step
+    from gradwire.runtime.diagram.paths import InstancePath
+    from gradwire.runtime.lessons.steps import Step
 
 Array = NDArray[Any]
 

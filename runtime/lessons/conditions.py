@@ -23,14 +23,14 @@ from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
-from blocks.classes.dataclass import dataclass
-from blocks.errors import FileError, GradwireError
-from runtime.flow.tools.contracts import REQUIREMENTS, Contract, parse_contracts
-from runtime.lessons.expressions.evaluation import Evaluation, Value
-from runtime.lessons.expressions.grammar import ConditionError, parse
+from gradwire.blocks.classes.dataclass import dataclass
+from gradwire.blocks.errors import FileError, GradwireError
+from gradwire.runtime.flow.tools.contracts import REQUIREMENTS, Contract, parse_contracts
+from gradwire.runtime.lessons.expressions.evaluation import Evaluation, Value
+from gradwire.runtime.lessons.expressions.grammar import ConditionError, parse
 
 if TYPE_CHECKING:
-    from runtime.lessons.expressions.facts import Facts
+    from gradwire.runtime.lessons.expressions.facts import Facts
 
 
 @dataclass(frozen=True)

@@ -11,16 +11,16 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from blocks.classes.dataclass import dataclass
-from runtime.calculus import passes_gradient
-from runtime.calculus.dtypes import is_float
-from runtime.calculus.primitives.base import LEAF, WIRE
-from runtime.lessons.derivative.primitives import Expression, LocalPrimitive
+from gradwire.blocks.classes.dataclass import dataclass
+from gradwire.runtime.calculus import passes_gradient
+from gradwire.runtime.calculus.dtypes import is_float
+from gradwire.runtime.calculus.primitives.base import LEAF, WIRE
+from gradwire.runtime.lessons.derivative.primitives import Expression, LocalPrimitive
 
 if TYPE_CHECKING:
-    from runtime.calculus import Value
-    from runtime.diagram.paths import InstancePath
-    from runtime.lessons.derivative.primitives import BlockPrimitives
+    from gradwire.runtime.calculus import Value
+    from gradwire.runtime.diagram.paths import InstancePath
+    from gradwire.runtime.lessons.derivative.primitives import BlockPrimitives
 
 Array = NDArray[Any]
 MOST_BYTES = 8 << 20

@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from blocks.classes.dataclass import dataclass
-from blocks.importing.kinds import is_kind
-from runtime.lessons.steps import Phase
+from gradwire.blocks.classes.dataclass import dataclass
+from gradwire.blocks.importing.kinds import is_kind
+from gradwire.runtime.lessons.steps import Phase
 
 if TYPE_CHECKING:
-    from runtime.diagram.paths import InstancePath, PortPath
-    from runtime.lessons.derivative.local import LocalBlock
-    from runtime.lessons.timeline import Timeline
+    from gradwire.runtime.diagram.paths import InstancePath, PortPath
+    from gradwire.runtime.lessons.derivative.local import LocalBlock
+    from gradwire.runtime.lessons.timeline import Timeline
 
 Array = NDArray[Any]
 Returned = dict[str, Array | None]

@@ -11,21 +11,21 @@ from dataclasses import replace
 from itertools import islice
 from typing import TYPE_CHECKING
 
-from blocks.classes.dataclass import dataclass
-from blocks.errors import GradwireError, Location
-from runtime.diagram.checks.diagnostics import Diagnostic
-from runtime.engine import Session
-from runtime.flow.analyse import analyse
-from runtime.flow.observed import ObservedFlow
-from runtime.flow.observing import run_losses
-from runtime.lessons.expressions.facts import Facts
-from runtime.lessons.expressions.grammar import ConditionError
-from runtime.lessons.expressions.trials import trials_in
-from runtime.lessons.texts import filled, parse_text
+from gradwire.blocks.classes.dataclass import dataclass
+from gradwire.blocks.errors import GradwireError, Location
+from gradwire.runtime.diagram.checks.diagnostics import Diagnostic
+from gradwire.runtime.engine import Session
+from gradwire.runtime.flow.analyse import analyse
+from gradwire.runtime.flow.observed import ObservedFlow
+from gradwire.runtime.flow.observing import run_losses
+from gradwire.runtime.lessons.expressions.facts import Facts
+from gradwire.runtime.lessons.expressions.grammar import ConditionError
+from gradwire.runtime.lessons.expressions.trials import trials_in
+from gradwire.runtime.lessons.texts import filled, parse_text
 
 if TYPE_CHECKING:
-    from runtime.diagram.model import Diagram
-    from runtime.lessons.expressions.trials import Trial
+    from gradwire.runtime.diagram.model import Diagram
+    from gradwire.runtime.lessons.expressions.trials import Trial
 
 MOST_TRIALS = 32
 """What-ifs that are computed for the notes of a diagram after each edit: each is one more run."""
@@ -85,7 +85,7 @@ def note_trials(session: Session, most: int | None = None) -> dict[Trial, Observ
 
     With more than ``most`` losses, only their sum is run.
     """
-    from runtime.flow.tools.repairs import trial  # few notes try anything
+    from gradwire.runtime.flow.tools.repairs import trial  # few notes try anything
 
     texts = [note.text for page in session.diagram.pages.values() for note in page.notes.values()]
     parts = [part for text in texts if asks(text) for part in parse_text(text).parts]

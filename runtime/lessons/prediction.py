@@ -16,22 +16,22 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from blocks.classes.dataclass import dataclass
-from runtime.diagram.paths import InstancePath, PortPath, WirePath
-from runtime.flow.words.formatting import number
-from runtime.flow.words.states import State
-from runtime.lessons.amounts import amount
-from runtime.lessons.answers import AnswerError
-from runtime.lessons.misconceptions import (
+from gradwire.blocks.classes.dataclass import dataclass
+from gradwire.runtime.diagram.paths import InstancePath, PortPath, WirePath
+from gradwire.runtime.flow.words.formatting import number
+from gradwire.runtime.flow.words.states import State
+from gradwire.runtime.lessons.amounts import amount
+from gradwire.runtime.lessons.answers import AnswerError
+from gradwire.runtime.lessons.misconceptions import (
     Distractor,
     computed_distractors,
     simple_distractors,
 )
-from runtime.lessons.steps import Phase
+from gradwire.runtime.lessons.steps import Phase
 
 if TYPE_CHECKING:
-    from runtime.diagram.lesson import PredictStep
-    from runtime.lessons.expressions.facts import Facts
+    from gradwire.runtime.diagram.lesson import PredictStep
+    from gradwire.runtime.lessons.expressions.facts import Facts
 
 Array = NDArray[Any]
 Form: TypeAlias = Literal["number", "sign", "decade"]

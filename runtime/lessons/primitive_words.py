@@ -6,14 +6,14 @@ from typing import TYPE_CHECKING, Any
 
 from numpy import typing as npt
 
-from runtime.lessons.amounts import amount, brief, is_written_out, term
-from runtime.lessons.inside import PrimitiveBackward, PrimitiveForward
+from gradwire.runtime.lessons.amounts import amount, brief, is_written_out, term
+from gradwire.runtime.lessons.inside import PrimitiveBackward, PrimitiveForward
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from runtime.lessons.derivative.primitives import Expression
-    from runtime.lessons.inside import PrimitiveReturn
+    from gradwire.runtime.lessons.derivative.primitives import Expression
+    from gradwire.runtime.lessons.inside import PrimitiveReturn
 
 Array = npt.NDArray[Any]
 _LONGEST = 90

@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from blocks.classes.identity import by_identity
-from runtime.flow.analyse import analyse
-from runtime.flow.observed import ObservedFlow
+from gradwire.blocks.classes.identity import by_identity
+from gradwire.runtime.flow.analyse import analyse
+from gradwire.runtime.flow.observed import ObservedFlow
 
 if TYPE_CHECKING:
-    from runtime.calculus import Value
-    from runtime.engine import Run, Session
-    from runtime.flow.analyse import Flow
+    from gradwire.runtime.calculus import Value
+    from gradwire.runtime.engine import Run, Session
+    from gradwire.runtime.flow.analyse import Flow
 
 MOST_BYTES = 64 << 20
 """Bytes of the arrays that a recording keeps."""

@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING, Any, assert_never
 
 from numpy import typing as npt
 
-from blocks import Tensor
-from runtime.lessons.inside import PrimitiveBackward, PrimitiveForward
-from runtime.lessons.steps import Backward, Forward, Seed, Update
-from runtime.lessons.words import sentence
+from gradwire.blocks import Tensor
+from gradwire.runtime.lessons.inside import PrimitiveBackward, PrimitiveForward
+from gradwire.runtime.lessons.steps import Backward, Forward, Seed, Update
+from gradwire.runtime.lessons.words import sentence
 
 if TYPE_CHECKING:
-    from runtime.lessons.steps import Step
-    from runtime.lessons.timeline import Event, Timeline
+    from gradwire.runtime.lessons.steps import Step
+    from gradwire.runtime.lessons.timeline import Event, Timeline
 
 Array = npt.NDArray[Any]
 

@@ -5,21 +5,21 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Final, TypeAlias
 
-from blocks.block import Source
-from blocks.errors import ChangeError, Location, ParameterError
-from blocks.library.gradient import StopGradient
-from blocks.nearest import did_you_mean
-from blocks.values import Tensor
-from runtime.diagram.diff import diff
-from runtime.diagram.edits.applying import apply
-from runtime.diagram.edits.changes import Batch, SetParameters
-from runtime.diagram.pages import Address, all_blocks, resolve
-from runtime.diagram.paths import InstancePath
+from gradwire.blocks.block import Source
+from gradwire.blocks.errors import ChangeError, Location, ParameterError
+from gradwire.blocks.library.gradient import StopGradient
+from gradwire.blocks.nearest import did_you_mean
+from gradwire.blocks.values import Tensor
+from gradwire.runtime.diagram.diff import diff
+from gradwire.runtime.diagram.edits.applying import apply
+from gradwire.runtime.diagram.edits.changes import Batch, SetParameters
+from gradwire.runtime.diagram.pages import Address, all_blocks, resolve
+from gradwire.runtime.diagram.paths import InstancePath
 
 if TYPE_CHECKING:
-    from blocks.block import Block
-    from runtime.diagram.lesson import Lesson, Setting
-    from runtime.diagram.model import Diagram
+    from gradwire.blocks.block import Block
+    from gradwire.runtime.diagram.lesson import Lesson, Setting
+    from gradwire.runtime.diagram.model import Diagram
 
 Settings: TypeAlias = "Mapping[str, Setting]"
 OPEN: Final = "open"

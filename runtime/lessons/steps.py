@@ -11,20 +11,20 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from blocks.classes.dataclass import dataclass
-from runtime.flow.tools.ledger import Account, Entry, ledger
-from runtime.flow.words.states import State
-from runtime.lessons.derivative.local import LocalBlock, local_block
-from runtime.lessons.derivative.primitives import primitives_of
-from runtime.lessons.inside import Inside, PrimitiveBackward, PrimitiveForward
-from runtime.training.optimisers import SGD
+from gradwire.blocks.classes.dataclass import dataclass
+from gradwire.runtime.flow.tools.ledger import Account, Entry, ledger
+from gradwire.runtime.flow.words.states import State
+from gradwire.runtime.lessons.derivative.local import LocalBlock, local_block
+from gradwire.runtime.lessons.derivative.primitives import primitives_of
+from gradwire.runtime.lessons.inside import Inside, PrimitiveBackward, PrimitiveForward
+from gradwire.runtime.training.optimisers import SGD
 
 if TYPE_CHECKING:
-    from runtime.calculus import Value
-    from runtime.diagram.paths import InstancePath, PortPath, WirePath
-    from runtime.engine import Run
-    from runtime.engine.optimisers import Optimiser
-    from runtime.flow.observed import ObservedFlow
+    from gradwire.runtime.calculus import Value
+    from gradwire.runtime.diagram.paths import InstancePath, PortPath, WirePath
+    from gradwire.runtime.engine import Run
+    from gradwire.runtime.engine.optimisers import Optimiser
+    from gradwire.runtime.flow.observed import ObservedFlow
 
 Array = NDArray[Any]
 _CUT = frozenset({State.STOPPED, State.NO_RULE})

@@ -10,13 +10,13 @@ import re
 from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
-from blocks.classes.dataclass import dataclass
-from runtime.lessons.conditions import Condition, parse_condition
-from runtime.lessons.expressions.evaluation import shown
-from runtime.lessons.expressions.grammar import ConditionError
+from gradwire.blocks.classes.dataclass import dataclass
+from gradwire.runtime.lessons.conditions import Condition, parse_condition
+from gradwire.runtime.lessons.expressions.evaluation import shown
+from gradwire.runtime.lessons.expressions.grammar import ConditionError
 
 if TYPE_CHECKING:
-    from runtime.lessons.expressions.facts import Facts
+    from gradwire.runtime.lessons.expressions.facts import Facts
 
 MARKED = re.compile(r"\*\*(.+?)\*\*|`([^`\n]+)`", re.DOTALL)
 """A marked part of a text: group 1 is bold, or group 2 is code."""

@@ -10,23 +10,23 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from numpy import typing as npt
 
-from blocks.arguments import explained
-from blocks.classes.dataclass import dataclass
-from blocks.errors import RunError
-from runtime.engine.flat import topological_order
-from runtime.engine.interruption import until_cancelled
-from runtime.gc_pause import uncollected
-from runtime.lessons.recording import Recording, record_step
-from runtime.lessons.steps import Phase, Steps
-from runtime.training.optimisers import SGD
+from gradwire.blocks.arguments import explained
+from gradwire.blocks.classes.dataclass import dataclass
+from gradwire.blocks.errors import RunError
+from gradwire.runtime.engine.flat import topological_order
+from gradwire.runtime.engine.interruption import until_cancelled
+from gradwire.runtime.gc_pause import uncollected
+from gradwire.runtime.lessons.recording import Recording, record_step
+from gradwire.runtime.lessons.steps import Phase, Steps
+from gradwire.runtime.training.optimisers import SGD
 
 if TYPE_CHECKING:
-    from runtime.calculus import Value
-    from runtime.diagram.paths import InstancePath, PortPath, WirePath
-    from runtime.engine import Session
-    from runtime.engine.optimisers import Optimiser
-    from runtime.engine.program import Program
-    from runtime.lessons.steps import Step
+    from gradwire.runtime.calculus import Value
+    from gradwire.runtime.diagram.paths import InstancePath, PortPath, WirePath
+    from gradwire.runtime.engine import Session
+    from gradwire.runtime.engine.optimisers import Optimiser
+    from gradwire.runtime.engine.program import Program
+    from gradwire.runtime.lessons.steps import Step
 
 Array = npt.NDArray[Any]
 _Event: TypeAlias = "tuple[Phase, InstancePath, PortPath | None, Value | None]"

@@ -6,8 +6,8 @@ from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, assert_never
 
-from blocks.errors import ChangeError, RunError
-from runtime.diagram.lesson import (
+from gradwire.blocks.errors import ChangeError, RunError
+from gradwire.runtime.diagram.lesson import (
     BuildStep,
     ChangeStep,
     CheckStep,
@@ -15,8 +15,8 @@ from runtime.diagram.lesson import (
     PredictStep,
     ShowStep,
 )
-from runtime.engine import Session
-from runtime.lessons.answers import (
+from gradwire.runtime.engine import Session
+from gradwire.runtime.lessons.answers import (
     FIELD,
     MAX_ANSWER,
     MAX_NAME,
@@ -27,14 +27,14 @@ from runtime.lessons.answers import (
     lesson_digest,
     sealed,
 )
-from runtime.lessons.expressions.facts import Facts
-from runtime.lessons.expressions.goals import (
+from gradwire.runtime.lessons.expressions.facts import Facts
+from gradwire.runtime.lessons.expressions.goals import (
     GoalState,
     goal_states,
     right_option,
     wrong_value,
 )
-from runtime.lessons.prediction import (
+from gradwire.runtime.lessons.prediction import (
     MOST_POINTS,
     Guess,
     Outcome,
@@ -44,18 +44,18 @@ from runtime.lessons.prediction import (
     judge,
     painted_points,
 )
-from runtime.lessons.setting import (
+from gradwire.runtime.lessons.setting import (
     MAX_SEED,
     settings_between,
     switched,
     variation,
     with_settings,
 )
-from runtime.lessons.texts import filled
+from gradwire.runtime.lessons.texts import filled
 
 if TYPE_CHECKING:
-    from runtime.diagram.lesson import Control, Lesson, LessonStep, Setting
-    from runtime.diagram.model import Diagram
+    from gradwire.runtime.diagram.lesson import Control, Lesson, LessonStep, Setting
+    from gradwire.runtime.diagram.model import Diagram
 
 MOST_BLOCKS = 2_000
 """Blocks of a diagram that a learner draws."""

@@ -9,17 +9,17 @@ from typing import TYPE_CHECKING, Any, assert_never
 import numpy as np
 from numpy.typing import NDArray
 
-from runtime.flow.words.formatting import number
-from runtime.flow.words.sentences import names
-from runtime.lessons import primitive_words
-from runtime.lessons.amounts import amount, brief, is_written_out, term
-from runtime.lessons.inside import PrimitiveBackward, PrimitiveForward
-from runtime.lessons.steps import Arrival, Backward, Forward, Return, Seed, Update
-from runtime.training.optimisers import SGD
+from gradwire.runtime.flow.words.formatting import number
+from gradwire.runtime.flow.words.sentences import names
+from gradwire.runtime.lessons import primitive_words
+from gradwire.runtime.lessons.amounts import amount, brief, is_written_out, term
+from gradwire.runtime.lessons.inside import PrimitiveBackward, PrimitiveForward
+from gradwire.runtime.lessons.steps import Arrival, Backward, Forward, Return, Seed, Update
+from gradwire.runtime.training.optimisers import SGD
 
 if TYPE_CHECKING:
-    from runtime.lessons.derivative.local import LocalBlock
-    from runtime.lessons.steps import Step, Steps
+    from gradwire.runtime.lessons.derivative.local import LocalBlock
+    from gradwire.runtime.lessons.steps import Step, Steps
 
 Array = NDArray[Any]
 _MOST_SENT = 2

@@ -6,11 +6,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 from xml.etree import ElementTree
 
-from runtime.publish.printable import visible, xml_text
+from gradwire.runtime.publish.printable import visible, xml_text
 
 if TYPE_CHECKING:
-    from runtime.flow import Breach, Outcome
-    from runtime.publish.problems import Problem
+    from gradwire.runtime.flow import Breach, Outcome
+    from gradwire.runtime.publish.problems import Problem
 
 Outcomes = Mapping[str, Sequence["Outcome"]]
 """By the diagram's file."""

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from runtime.calculus.choices.choice import SYSTEMS
-from runtime.flow import dialects
-from runtime.publish.text import Table
+from gradwire.runtime.calculus.choices.choice import SYSTEMS
+from gradwire.runtime.flow import dialects
+from gradwire.runtime.publish.text import Table
 
 if TYPE_CHECKING:
-    from runtime.flow import Dialects, ObservedFlow
+    from gradwire.runtime.flow import Dialects, ObservedFlow
 
 
 def dialect_table(observed: ObservedFlow) -> Table:

@@ -8,20 +8,26 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import zip_longest
 from typing import TYPE_CHECKING, Any
 
-from blocks.classes.dataclass import dataclass
-from runtime.diagram.diff import diff
-from runtime.diagram.files.records import type_of
-from runtime.engine import Session
-from runtime.flow import observe
-from runtime.flow.analyse import analyse
-from runtime.flow.tools.effects import Effect, effects
-from runtime.publish.problems import Problem
-from runtime.publish.text import Part, Table
+from gradwire.blocks.classes.dataclass import dataclass
+from gradwire.runtime.diagram.diff import diff
+from gradwire.runtime.diagram.files.records import type_of
+from gradwire.runtime.engine import Session
+from gradwire.runtime.flow import observe
+from gradwire.runtime.flow.analyse import analyse
+from gradwire.runtime.flow.tools.effects import Effect, effects
+from gradwire.runtime.publish.problems import Problem
+from gradwire.runtime.publish.text import Part, Table
 
 if TYPE_CHECKING:
-    from runtime.diagram import Diagram
-    from runtime.diagram.diff import BlockChange, Changed, DiagramChanges, PageChanges, WireChange
-    from runtime.flow.tools.effects import Effects, VariableEffect
+    from gradwire.runtime.diagram import Diagram
+    from gradwire.runtime.diagram.diff import (
+        BlockChange,
+        Changed,
+        DiagramChanges,
+        PageChanges,
+        WireChange,
+    )
+    from gradwire.runtime.flow.tools.effects import Effects, VariableEffect
 
 _LONGEST = 60
 """Length of a value in words, in characters, from which its numbers are counted instead."""

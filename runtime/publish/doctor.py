@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from blocks import Tensor
-from blocks.classes.dataclass import dataclass
-from runtime.flow.tools.causes import causes
-from runtime.publish.report import NO_LOSS
-from runtime.publish.text import Part, Table
+from gradwire.blocks import Tensor
+from gradwire.blocks.classes.dataclass import dataclass
+from gradwire.runtime.flow.tools.causes import causes
+from gradwire.runtime.publish.report import NO_LOSS
+from gradwire.runtime.publish.text import Part, Table
 
 if TYPE_CHECKING:
-    from runtime.flow import Cause, Finding
-    from runtime.publish.problems import Problem
+    from gradwire.runtime.flow import Cause, Finding
+    from gradwire.runtime.publish.problems import Problem
 
 _MOST = 5
 """At most so many victims of a culprit have a row of their own."""

@@ -9,13 +9,13 @@ from errno import EISDIR
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from blocks.errors import FileError
-from runtime.publish.living.lesson import Exercise
+from gradwire.blocks.errors import FileError
+from gradwire.runtime.publish.living.lesson import Exercise
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from runtime.diagram.files.storage import Pulse
+    from gradwire.runtime.diagram.files.storage import Pulse
 
 _LONGEST = 1_000_000
 _NAME_LETTERS = 40

@@ -7,15 +7,15 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import field
 from typing import TYPE_CHECKING, Any
 
-from blocks.classes.dataclass import dataclass
-from runtime.flow.lazy import MANY, known_length
-from runtime.publish.report import NO_LOSS, heading
-from runtime.publish.text import Part, Table
+from gradwire.blocks.classes.dataclass import dataclass
+from gradwire.runtime.flow.lazy import MANY, known_length
+from gradwire.runtime.publish.report import NO_LOSS, heading
+from gradwire.runtime.publish.text import Part, Table
 
 if TYPE_CHECKING:
-    from runtime.engine import Session
-    from runtime.flow import Badge, Flow, ObservedFlow, Verdict
-    from runtime.publish.problems import Problem
+    from gradwire.runtime.engine import Session
+    from gradwire.runtime.flow import Badge, Flow, ObservedFlow, Verdict
+    from gradwire.runtime.publish.problems import Problem
 
 FEW = 3
 """JSON about all wires has this many cutters, slots of a repair and blocks of a witness each."""

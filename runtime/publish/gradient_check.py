@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from blocks import Tensor
+from gradwire.blocks import Tensor
 
 if TYPE_CHECKING:
-    from runtime.flow import Check
+    from gradwire.runtime.flow import Check
 
 
 def gradient_lines(checks: Sequence[Check]) -> list[str]:

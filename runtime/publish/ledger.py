@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from blocks import Tensor
-from runtime.flow import ledger, loss_matrix
-from runtime.flow.words.formatting import number, size
-from runtime.publish.text import Part, Table
+from gradwire.blocks import Tensor
+from gradwire.runtime.flow import ledger, loss_matrix
+from gradwire.runtime.flow.words.formatting import number, size
+from gradwire.runtime.publish.text import Part, Table
 
 if TYPE_CHECKING:
-    from runtime.flow import ObservedFlow
+    from gradwire.runtime.flow import ObservedFlow
 
 
 def ledger_parts(observed: ObservedFlow) -> list[Part]:

@@ -8,14 +8,14 @@ import types
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal, Union, get_args, get_origin
 
-from blocks.values import Tensor
-from runtime.calculus.choices.markdown import notes
-from runtime.publish.text import Part, Table
+from gradwire.blocks.values import Tensor
+from gradwire.runtime.calculus.choices.markdown import notes
+from gradwire.runtime.publish.text import Part, Table
 
 if TYPE_CHECKING:
     from pydantic.fields import FieldInfo
 
-    from blocks import Block, InputPort
+    from gradwire.blocks import Block, InputPort
 
 _BOUNDS = {
     "ge": "≥ {}",

@@ -5,13 +5,13 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Self
 
-from blocks.classes.dataclass import dataclass
-from blocks.errors import FileError, Location
-from runtime.diagram.checks.diagnostics import Diagnostic
-from runtime.publish.printable import visible
+from gradwire.blocks.classes.dataclass import dataclass
+from gradwire.blocks.errors import FileError, Location
+from gradwire.runtime.diagram.checks.diagnostics import Diagnostic
+from gradwire.runtime.publish.printable import visible
 
 if TYPE_CHECKING:
-    from blocks.errors import GradwireError
+    from gradwire.blocks.errors import GradwireError
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,10 +7,10 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 from xml.etree import ElementTree
 
-from runtime.publish.printable import one_line
+from gradwire.runtime.publish.printable import one_line
 
 if TYPE_CHECKING:
-    from runtime.lessons.quiz.question import Option, Question
+    from gradwire.runtime.lessons.quiz.question import Option, Question
 
 LETTERS = "ABCD"
 _SPECIAL = re.compile(r"([\\~=#{}:])")

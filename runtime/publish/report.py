@@ -15,21 +15,21 @@ from typing import TYPE_CHECKING, Any
 
 from numpy import typing as npt
 
-from blocks import Tensor
-from blocks.classes.dataclass import dataclass
-from blocks.importing.kinds import is_view
-from blocks.trees import Passive
-from runtime.diagram.paths import InstancePath, PortPath
-from runtime.flow.numbers.origins import Values
-from runtime.flow.words.formatting import number, size
-from runtime.publish.printable import one_line
-from runtime.publish.text import Part, Table, array_text
+from gradwire.blocks import Tensor
+from gradwire.blocks.classes.dataclass import dataclass
+from gradwire.blocks.importing.kinds import is_view
+from gradwire.blocks.trees import Passive
+from gradwire.runtime.diagram.paths import InstancePath, PortPath
+from gradwire.runtime.flow.numbers.origins import Values
+from gradwire.runtime.flow.words.formatting import number, size
+from gradwire.runtime.publish.printable import one_line
+from gradwire.runtime.publish.text import Part, Table, array_text
 
 if TYPE_CHECKING:
-    from runtime.engine import Run, Session
-    from runtime.flow import Flow, ObservedFlow, Origin, State, Verdict
-    from runtime.publish.problems import Problem
-    from runtime.views.pictures import Picture
+    from gradwire.runtime.engine import Run, Session
+    from gradwire.runtime.flow import Flow, ObservedFlow, Origin, State, Verdict
+    from gradwire.runtime.publish.problems import Problem
+    from gradwire.runtime.views.pictures import Picture
 
 Array = npt.NDArray[Any]
 NO_LOSS = "No loss, so nothing is differentiated. Add a Loss block, or name a port with --loss."
@@ -150,7 +150,7 @@ class RunReport:
         """A table of what views show, and a sketch of each that has one."""
         if not self.views:
             return []
-        from runtime.views.sketches import sketch  # few diagrams have views
+        from gradwire.runtime.views.sketches import sketch  # few diagrams have views
 
         rows = tuple(
             (block, one_line(picture.summary), one_line("; ".join(picture.notes)))
@@ -239,7 +239,7 @@ def _pictures(session: Session, run: Run) -> Mapping[InstancePath, Picture]:
     program = session.program
     if not any(is_view(program.block(path)) for path in program.instances):
         return {}
-    from runtime.views.views import Views  # few diagrams have views
+    from gradwire.runtime.views.views import Views  # few diagrams have views
 
     return Views().pictures(session.diagram, program, run.values, session.step_number)
 

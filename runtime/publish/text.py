@@ -10,9 +10,9 @@ from typing import IO, Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from blocks.classes.dataclass import dataclass
-from runtime.flow.words.states import State
-from runtime.publish.printable import one_line, visible
+from gradwire.blocks.classes.dataclass import dataclass
+from gradwire.runtime.flow.words.states import State
+from gradwire.runtime.publish.printable import one_line, visible
 
 WRITTEN_OUT = 24
 """An array of at most so many numbers is written out; a larger one is summed up."""

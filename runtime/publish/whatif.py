@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
-from blocks import Tensor
-from blocks.classes.dataclass import dataclass
-from runtime.engine.norms import rms
-from runtime.flow.words.formatting import size
-from runtime.publish.text import Part, Table
+from gradwire.blocks import Tensor
+from gradwire.blocks.classes.dataclass import dataclass
+from gradwire.runtime.engine.norms import rms
+from gradwire.runtime.flow.words.formatting import size
+from gradwire.runtime.publish.text import Part, Table
 
 if TYPE_CHECKING:
-    from runtime.flow import Comparison, Difference
-    from runtime.publish.problems import Problem
+    from gradwire.runtime.flow import Comparison, Difference
+    from gradwire.runtime.publish.problems import Problem
 
 TOGETHER = "all losses together"
 

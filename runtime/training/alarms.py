@@ -7,15 +7,15 @@ from collections.abc import Iterable, Mapping
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
-from blocks.block import Source
-from blocks.classes.dataclass import dataclass
-from runtime.diagram.paths import PortPath
-from runtime.flow.words.states import State
+from gradwire.blocks.block import Source
+from gradwire.blocks.classes.dataclass import dataclass
+from gradwire.runtime.diagram.paths import PortPath
+from gradwire.runtime.flow.words.states import State
 
 if TYPE_CHECKING:
-    from runtime.diagram.paths import InstancePath
-    from runtime.flow import ObservedFlow
-    from runtime.flow.numbers.origins import Origin
+    from gradwire.runtime.diagram.paths import InstancePath
+    from gradwire.runtime.flow import ObservedFlow
+    from gradwire.runtime.flow.numbers.origins import Origin
 
 PATIENCE = 3
 """How often in a row something must be wrong before there is an alarm."""

@@ -10,29 +10,29 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from blocks.classes.identity import by_identity
-from blocks.errors import RunError
-from blocks.library.pages import Page as PageBlock
-from blocks.library.sources import Variable
-from blocks.values import Tensor
-from runtime.data.rows import Stream
-from runtime.diagram.pages import Address, resolve
-from runtime.diagram.paths import InstancePath
-from runtime.engine import Session
-from runtime.engine.storing import with_values
-from runtime.training.curves import Recording
-from runtime.training.ring import LIMIT, Ring
-from runtime.training.trainer import Trainer
-from runtime.training.watch import Watch, share
+from gradwire.blocks.classes.identity import by_identity
+from gradwire.blocks.errors import RunError
+from gradwire.blocks.library.pages import Page as PageBlock
+from gradwire.blocks.library.sources import Variable
+from gradwire.blocks.values import Tensor
+from gradwire.runtime.data.rows import Stream
+from gradwire.runtime.diagram.pages import Address, resolve
+from gradwire.runtime.diagram.paths import InstancePath
+from gradwire.runtime.engine import Session
+from gradwire.runtime.engine.storing import with_values
+from gradwire.runtime.training.curves import Recording
+from gradwire.runtime.training.ring import LIMIT, Ring
+from gradwire.runtime.training.trainer import Trainer
+from gradwire.runtime.training.watch import Watch, share
 
 if TYPE_CHECKING:
-    from blocks.block import Block
-    from runtime.diagram import Diagram
-    from runtime.diagram.training import Training
-    from runtime.engine.engine import Engine
-    from runtime.training.alarms import Alarm
-    from runtime.training.records import StepRecord
-    from runtime.training.saving.checkpoint import TrainerState
+    from gradwire.blocks.block import Block
+    from gradwire.runtime.diagram import Diagram
+    from gradwire.runtime.diagram.training import Training
+    from gradwire.runtime.engine.engine import Engine
+    from gradwire.runtime.training.alarms import Alarm
+    from gradwire.runtime.training.records import StepRecord
+    from gradwire.runtime.training.saving.checkpoint import TrainerState
 
 Array = NDArray[Any]
 

@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from blocks.classes.identity import by_identity
+from gradwire.blocks.classes.identity import by_identity
 
 Floats = NDArray[np.float64]
 _FIRST = 64

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
-from blocks.errors import RunError
-from runtime.flow.words.sentences import names as listed
+from gradwire.blocks.errors import RunError
+from gradwire.runtime.flow.words.sentences import names as listed
 
 if TYPE_CHECKING:
-    from runtime.diagram import Diagram
-    from runtime.flow import Finding
+    from gradwire.runtime.diagram import Diagram
+    from gradwire.runtime.flow import Finding
 
 Where: TypeAlias = Literal["loss", "gradient", "variable"]
 

@@ -13,12 +13,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from blocks.errors import FileError
-from runtime.diagram.files.regular import open_regular
-from runtime.diagram.files.storage import system_errors
+from gradwire.blocks.errors import FileError
+from gradwire.runtime.diagram.files.regular import open_regular
+from gradwire.runtime.diagram.files.storage import system_errors
 
 if TYPE_CHECKING:
-    from runtime.training.records import StepRecord
+    from gradwire.runtime.training.records import StepRecord
 
 CAPACITY = 65_536
 """Rounds that a history remembers, unless told otherwise."""

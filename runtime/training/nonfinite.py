@@ -10,20 +10,20 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from blocks.block import Source
-from blocks.errors import GradwireError, Location
-from blocks.library.sources import Constant, Variable
-from blocks.names import fresh_names
-from blocks.values import Tensor
-from runtime.diagram.pages import resolve
-from runtime.diagram.paths import InstancePath, PortName, PortPath
-from runtime.flow import diagnose
+from gradwire.blocks.block import Source
+from gradwire.blocks.errors import GradwireError, Location
+from gradwire.blocks.library.sources import Constant, Variable
+from gradwire.blocks.names import fresh_names
+from gradwire.blocks.values import Tensor
+from gradwire.runtime.diagram.pages import resolve
+from gradwire.runtime.diagram.paths import InstancePath, PortName, PortPath
+from gradwire.runtime.flow import diagnose
 
 if TYPE_CHECKING:
-    from runtime.diagram import Diagram, Page
-    from runtime.diagram.pages import Address
-    from runtime.engine import Session
-    from runtime.training.diverged import DivergedError
+    from gradwire.runtime.diagram import Diagram, Page
+    from gradwire.runtime.diagram.pages import Address
+    from gradwire.runtime.engine import Session
+    from gradwire.runtime.training.diverged import DivergedError
 
 Array = NDArray[Any]
 

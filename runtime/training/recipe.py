@@ -5,18 +5,24 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
-from blocks.classes.dataclass import dataclass
-from blocks.errors import GradwireError, Location, RunError
-from blocks.nearest import did_you_mean
-from runtime.diagram.training import Average, Clip, OptimiserRule, Training
-from runtime.engine.session.lookup import find_port, traced_ports
-from runtime.flow.tools.patterns import heads_named, names_variable, no_match, owns, stand_ins
-from runtime.training.optimisers import arithmetic_of
-from runtime.views.views import plotted_ports
+from gradwire.blocks.classes.dataclass import dataclass
+from gradwire.blocks.errors import GradwireError, Location, RunError
+from gradwire.blocks.nearest import did_you_mean
+from gradwire.runtime.diagram.training import Average, Clip, OptimiserRule, Training
+from gradwire.runtime.engine.session.lookup import find_port, traced_ports
+from gradwire.runtime.flow.tools.patterns import (
+    heads_named,
+    names_variable,
+    no_match,
+    owns,
+    stand_ins,
+)
+from gradwire.runtime.training.optimisers import arithmetic_of
+from gradwire.runtime.views.views import plotted_ports
 
 if TYPE_CHECKING:
-    from runtime.diagram.paths import PortPath
-    from runtime.engine.program import Program
+    from gradwire.runtime.diagram.paths import PortPath
+    from gradwire.runtime.engine.program import Program
 
 FieldPath: TypeAlias = tuple[str | int, ...]
 """Where something is in a recipe: ``("optimisers", 0, "variables")``."""

@@ -8,27 +8,32 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from blocks.arguments import explained
-from blocks.errors import RunError
-from runtime.diagram.training import OptimiserRule, Training
-from runtime.flow.words.sentences import names as listed
-from runtime.training.nonfinite import explain
-from runtime.training.recipe import resolve
-from runtime.training.rounds.choosing import rounds_of
-from runtime.training.rounds.validation import Validation, in_phase
-from runtime.training.saving.checkpoint import TrainerState
-from runtime.training.saving.fingerprint import fingerprint, forms_of, require_same, same_bits
+from gradwire.blocks.arguments import explained
+from gradwire.blocks.errors import RunError
+from gradwire.runtime.diagram.training import OptimiserRule, Training
+from gradwire.runtime.flow.words.sentences import names as listed
+from gradwire.runtime.training.nonfinite import explain
+from gradwire.runtime.training.recipe import resolve
+from gradwire.runtime.training.rounds.choosing import rounds_of
+from gradwire.runtime.training.rounds.validation import Validation, in_phase
+from gradwire.runtime.training.saving.checkpoint import TrainerState
+from gradwire.runtime.training.saving.fingerprint import (
+    fingerprint,
+    forms_of,
+    require_same,
+    same_bits,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from runtime.diagram import Diagram
-    from runtime.engine import Session
-    from runtime.engine.program import Program
-    from runtime.training.diverged import DivergedError
-    from runtime.training.recipe import Recipe
-    from runtime.training.records import StepRecord
-    from runtime.training.rounds.rounds import Rounds, Turning
+    from gradwire.runtime.diagram import Diagram
+    from gradwire.runtime.engine import Session
+    from gradwire.runtime.engine.program import Program
+    from gradwire.runtime.training.diverged import DivergedError
+    from gradwire.runtime.training.recipe import Recipe
+    from gradwire.runtime.training.records import StepRecord
+    from gradwire.runtime.training.rounds.rounds import Rounds, Turning
 
 Array = NDArray[Any]
 

@@ -9,17 +9,17 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from runtime.flow import observe
-from runtime.training.alarms import STILL, Alarms, Trouble
-from runtime.training.rounds.validation import in_phase
+from gradwire.runtime.flow import observe
+from gradwire.runtime.training.alarms import STILL, Alarms, Trouble
+from gradwire.runtime.training.rounds.validation import in_phase
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from runtime.training.alarms import Alarm
-    from runtime.training.records import StepRecord
-    from runtime.training.rounds.rounds import Sizes, Turning
-    from runtime.training.trainer import Trainer
+    from gradwire.runtime.training.alarms import Alarm
+    from gradwire.runtime.training.records import StepRecord
+    from gradwire.runtime.training.rounds.rounds import Sizes, Turning
+    from gradwire.runtime.training.trainer import Trainer
 
 Array = NDArray[Any]
 Floats = NDArray[np.float64]

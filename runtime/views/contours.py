@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 if TYPE_CHECKING:
-    from runtime.views.axes import Axis, Floats
+    from gradwire.runtime.views.axes import Axis, Floats
 
 _MOST = 96
 """Rows and columns of a grid that a contour is drawn for."""

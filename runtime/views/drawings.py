@@ -12,9 +12,17 @@ from urllib.parse import quote
 
 import numpy as np
 
-from runtime.flow.words.formatting import number
-from runtime.views.colours import CLASSES, FIRST, LAST, NOT_FINITE, classes, grey, sequential
-from runtime.views.pictures import (
+from gradwire.runtime.flow.words.formatting import number
+from gradwire.runtime.views.colours import (
+    CLASSES,
+    FIRST,
+    LAST,
+    NOT_FINITE,
+    classes,
+    grey,
+    sequential,
+)
+from gradwire.runtime.views.pictures import (
     FieldPicture,
     HistogramPicture,
     ImagePicture,
@@ -27,8 +35,8 @@ from runtime.views.pictures import (
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from runtime.views.axes import Axis, Floats
-    from runtime.views.pictures import Marks, Scale
+    from gradwire.runtime.views.axes import Axis, Floats
+    from gradwire.runtime.views.pictures import Marks, Scale
 
 Box: TypeAlias = tuple[float, float, float, float]
 """Left, top, width and height, px."""

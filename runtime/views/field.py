@@ -9,29 +9,29 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from blocks.classes.dataclass import dataclass
-from blocks.errors import GradwireError
-from blocks.library.pages import Page as PageBlock
-from blocks.library.sources import Input
-from blocks.nearest import did_you_mean
-from runtime.diagram.model import MAIN, Diagram, Page, page_ports
-from runtime.diagram.pages import uses_of
-from runtime.diagram.paths import InstancePath, PortName, PortPath
-from runtime.engine.session.session import Session
-from runtime.flow.words.formatting import number
-from runtime.views.colours import FIRST, NOT_FINITE
-from runtime.views.contours import contour
-from runtime.views.levels import levels_of, limits_of, remarks, span
-from runtime.views.pictures import FieldPicture, Marks, NoPicture, Picture
-from runtime.views.scatter import marks_of, plane, point_notes, thinned
+from gradwire.blocks.classes.dataclass import dataclass
+from gradwire.blocks.errors import GradwireError
+from gradwire.blocks.library.pages import Page as PageBlock
+from gradwire.blocks.library.sources import Input
+from gradwire.blocks.nearest import did_you_mean
+from gradwire.runtime.diagram.model import MAIN, Diagram, Page, page_ports
+from gradwire.runtime.diagram.pages import uses_of
+from gradwire.runtime.diagram.paths import InstancePath, PortName, PortPath
+from gradwire.runtime.engine.session.session import Session
+from gradwire.runtime.flow.words.formatting import number
+from gradwire.runtime.views.colours import FIRST, NOT_FINITE
+from gradwire.runtime.views.contours import contour
+from gradwire.runtime.views.levels import levels_of, limits_of, remarks, span
+from gradwire.runtime.views.pictures import FieldPicture, Marks, NoPicture, Picture
+from gradwire.runtime.views.scatter import marks_of, plane, point_notes, thinned
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from blocks.library.views import Field
-    from runtime.engine.flat import Flat
-    from runtime.engine.program import Program
-    from runtime.views.axes import Axis, Floats
+    from gradwire.blocks.library.views import Field
+    from gradwire.runtime.engine.flat import Flat
+    from gradwire.runtime.engine.program import Program
+    from gradwire.runtime.views.axes import Axis, Floats
 
 _USE = "use"
 _MOST_CLASSES = 64

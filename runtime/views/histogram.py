@@ -6,13 +6,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from runtime.flow.words.formatting import number
-from runtime.views.axes import Axis, axis_around
-from runtime.views.levels import limits_of, remarks, span
-from runtime.views.pictures import HistogramPicture, NoPicture, Picture
+from gradwire.runtime.flow.words.formatting import number
+from gradwire.runtime.views.axes import Axis, axis_around
+from gradwire.runtime.views.levels import limits_of, remarks, span
+from gradwire.runtime.views.pictures import HistogramPicture, NoPicture, Picture
 
 if TYPE_CHECKING:
-    from blocks.library.views import Histogram
+    from gradwire.blocks.library.views import Histogram
 
 MOST_COUNTED = 2_000_000
 """Values that are counted; of more, these many evenly chosen ones are."""

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from blocks.library.views import images_of
-from runtime.views.levels import levels_of, limits_of, remarks, span
-from runtime.views.pictures import ImagePicture, NoPicture, Picture
+from gradwire.blocks.library.views import images_of
+from gradwire.runtime.views.levels import levels_of, limits_of, remarks, span
+from gradwire.runtime.views.pictures import ImagePicture, NoPicture, Picture
 
 if TYPE_CHECKING:
-    from blocks.library.views import Image
+    from gradwire.blocks.library.views import Image
 
 MOST_IMAGES = 100
 """Images that are drawn; of more, these are the first."""

@@ -6,13 +6,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from runtime.flow.words.formatting import number
-from runtime.views.colours import FIRST, LAST, NOT_FINITE
+from gradwire.runtime.flow.words.formatting import number
+from gradwire.runtime.views.colours import FIRST, LAST, NOT_FINITE
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from runtime.views.pictures import Levels
+    from gradwire.runtime.views.pictures import Levels
 
 
 def levels_of(values: Any, low: float, high: float) -> Levels:

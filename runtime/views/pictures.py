@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Literal, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from blocks.classes.dataclass import dataclass
+from gradwire.blocks.classes.dataclass import dataclass
 
 if TYPE_CHECKING:
-    from runtime.views.axes import Axis, Floats
+    from gradwire.runtime.views.axes import Axis, Floats
 
 Levels = NDArray[np.uint8]
 Scale: TypeAlias = Literal["grey", "sequential", "diverging", "classes"]

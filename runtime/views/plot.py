@@ -7,15 +7,15 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from runtime.flow.words.formatting import number
-from runtime.views.axes import Axis, axis_around
-from runtime.views.pictures import Line, NoPicture, Picture, PlotPicture
+from gradwire.runtime.flow.words.formatting import number
+from gradwire.runtime.views.axes import Axis, axis_around
+from gradwire.runtime.views.pictures import Line, NoPicture, Picture, PlotPicture
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
 
-    from blocks.library.views import Plot
-    from runtime.diagram.paths import PortPath
+    from gradwire.blocks.library.views import Plot
+    from gradwire.runtime.diagram.paths import PortPath
 
 MOST_STEPS = 2000
 """Steps of one line that are drawn; of more, these many evenly chosen ones are."""

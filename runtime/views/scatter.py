@@ -6,19 +6,19 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from runtime.flow.words.formatting import number
-from runtime.views.axes import Axis, axis_around
-from runtime.views.colours import FIRST
-from runtime.views.levels import levels_of, limits_of, span
-from runtime.views.pictures import Marks, NoPicture, Picture, ScatterPicture
+from gradwire.runtime.flow.words.formatting import number
+from gradwire.runtime.views.axes import Axis, axis_around
+from gradwire.runtime.views.colours import FIRST
+from gradwire.runtime.views.levels import levels_of, limits_of, span
+from gradwire.runtime.views.pictures import Marks, NoPicture, Picture, ScatterPicture
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from numpy.typing import NDArray
 
-    from blocks.library.views import Field, Scatter
-    from runtime.views.pictures import Levels
+    from gradwire.blocks.library.views import Field, Scatter
+    from gradwire.runtime.views.pictures import Levels
 
 MOST_POINTS = 2000
 """Points of one input that are drawn; of more, these many evenly chosen ones are."""

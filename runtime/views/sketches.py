@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from runtime.views.colours import FIRST, LAST, NOT_FINITE
-from runtime.views.pictures import (
+from gradwire.runtime.views.colours import FIRST, LAST, NOT_FINITE
+from gradwire.runtime.views.pictures import (
     FieldPicture,
     HistogramPicture,
     ImagePicture,

@@ -5,21 +5,21 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from blocks.errors import GradwireError
-from blocks.library.views import Field, Histogram, Image, Plot, Scatter, ViewBlock
-from runtime.views.field import Fields
-from runtime.views.histogram import histogram
-from runtime.views.image import image
-from runtime.views.pictures import NoPicture, Picture
-from runtime.views.plot import plot
-from runtime.views.scatter import scatter
+from gradwire.blocks.errors import GradwireError
+from gradwire.blocks.library.views import Field, Histogram, Image, Plot, Scatter, ViewBlock
+from gradwire.runtime.views.field import Fields
+from gradwire.runtime.views.histogram import histogram
+from gradwire.runtime.views.image import image
+from gradwire.runtime.views.pictures import NoPicture, Picture
+from gradwire.runtime.views.plot import plot
+from gradwire.runtime.views.scatter import scatter
 
 if TYPE_CHECKING:
-    from runtime.diagram.model import Diagram
-    from runtime.diagram.paths import InstancePath, PortPath
-    from runtime.engine.flat import Instance
-    from runtime.engine.program import Program
-    from runtime.views.plot import Recorded
+    from gradwire.runtime.diagram.model import Diagram
+    from gradwire.runtime.diagram.paths import InstancePath, PortPath
+    from gradwire.runtime.engine.flat import Instance
+    from gradwire.runtime.engine.program import Program
+    from gradwire.runtime.views.plot import Recorded
 
 
 class Views:

@@ -10,11 +10,11 @@ from PySide6.QtCore import QEvent, QSettings, Qt
 from PySide6.QtWidgets import QWidget
 from pytestqt.qtbot import QtBot
 
-from app.services import theme
-from app.services.garbage import GarbageCollector
-from app.services.settings import Settings
-from app.shell.main_window import MainWindow
-from runtime.diagram import save
+from gradwire.app.services import theme
+from gradwire.app.services.garbage import GarbageCollector
+from gradwire.app.services.settings import Settings
+from gradwire.app.shell.main_window import MainWindow
+from gradwire.runtime.diagram import save
 from tests.app.closing import give_up
 from tests.app.mouse import let_go
 

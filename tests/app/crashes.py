@@ -23,9 +23,9 @@ from pathlib import Path
 
 import numpy as np
 
-from blocks.library.arithmetic import Add
-from blocks.library.sources import Variable
-from runtime.diagram import (
+from gradwire.blocks.library.arithmetic import Add
+from gradwire.blocks.library.sources import Variable
+from gradwire.runtime.diagram import (
     AddBlock,
     Batch,
     Change,
@@ -136,7 +136,7 @@ class Crashes:
 
 
 def _counted(path: Path, log: Path, killed: float) -> Loss:
-    from app.services.journal import Journal
+    from gradwire.app.services.journal import Journal
 
     lines = [line.split() for line in log.read_text().splitlines()]
     edits = {int(line[1]): place for place, line in enumerate(lines) if line[0] == "edit"}
@@ -165,8 +165,8 @@ def _work(folder: Path, seed: int) -> None:
     from PySide6.QtCore import QSettings, Qt, QTimer
     from PySide6.QtWidgets import QApplication
 
-    from app.services.settings import Settings
-    from app.shell.windows import Windows
+    from gradwire.app.services.settings import Settings
+    from gradwire.app.shell.windows import Windows
 
     application = QApplication(sys.argv[:1])
     store = QSettings(str(folder / "settings.ini"), QSettings.Format.IniFormat)
@@ -195,7 +195,7 @@ def _work(folder: Path, seed: int) -> None:
 
 
 def _serve() -> None:
-    import app.shell.main_window  # noqa: F401
+    import gradwire.app.shell.main_window  # noqa: F401
 
     for line in sys.stdin:
         match line.strip().split(" ", 2):

@@ -5,12 +5,12 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from runtime.build import block, build, constant, loss, variable
-from runtime.diagram import Point
+from gradwire.runtime.build import block, build, constant, loss, variable
+from gradwire.runtime.diagram import Point
 
 if TYPE_CHECKING:
-    from runtime.build import Expression
-    from runtime.diagram import Diagram
+    from gradwire.runtime.build import Expression
+    from gradwire.runtime.diagram import Diagram
 
 _STEP = Point(220.0, 92.0)
 _LEFT = 1150.0

@@ -13,14 +13,14 @@ from typing import TYPE_CHECKING, Any
 from PySide6.QtWidgets import QApplication
 
 import gradwire as gw
-from app.services.examples import SUFFIX
+from gradwire.app.services.examples import SUFFIX
 from tests.app.screenshots import PICTURES, opened, pillow, quantized, small
 from tests.assets.examples import MANUAL, fences
 
 if TYPE_CHECKING:
     from PySide6.QtGui import QImage
 
-    from runtime.interchange.importing.imported import Imported
+    from gradwire.runtime.interchange.importing.imported import Imported
 
 WIDTH = 1200
 """Width of the window, px."""

@@ -20,11 +20,11 @@ from PIL import Image
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication
 
-from app.panels.tables.losses import APART
-from app.services.examples import SUFFIX, examples
-from app.services.garbage import GarbageCollector
-from app.services.theme import THEMES
-from runtime.diagram import Diagram, save
+from gradwire.app.panels.tables.losses import APART
+from gradwire.app.services.examples import SUFFIX, examples
+from gradwire.app.services.garbage import GarbageCollector
+from gradwire.app.services.theme import THEMES
+from gradwire.runtime.diagram import Diagram, save
 from tests.app.gallery import states
 from tests.app.mouse import LEFT
 from tests.app.screenshots import Editor, opened, pillow

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from PySide6.QtCore import QModelIndex
     from pytestqt.qtbot import QtBot
 
-    from app.shell.main_window import MainWindow
+    from gradwire.app.shell.main_window import MainWindow
 
 LEFT = Qt.MouseButton.LeftButton
 COPY = Qt.DropAction.CopyAction

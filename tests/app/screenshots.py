@@ -24,18 +24,18 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication
 
 import gradwire as gw
-from app.services.examples import ASSETS, SUFFIX
-from app.services.settings import Settings
-from app.shell.main_window import MainWindow
-from runtime.diagram import apply, save
-from runtime.diagram.edits.changes import StyleBlocks
-from runtime.diagram.model import Size, Style
+from gradwire.app.services.examples import ASSETS, SUFFIX
+from gradwire.app.services.settings import Settings
+from gradwire.app.shell.main_window import MainWindow
+from gradwire.runtime.diagram import apply, save
+from gradwire.runtime.diagram.edits.changes import StyleBlocks
+from gradwire.runtime.diagram.model import Size, Style
 from tests.app.closing import give_up
 from tests.app.gallery import states
 from tests.app.mouse import LEFT
 
 if TYPE_CHECKING:
-    from runtime.diagram import Diagram
+    from gradwire.runtime.diagram import Diagram
 
 PICTURES = ASSETS / "manual" / "pictures"
 TOUR = ASSETS / "screenshots" / "tour.gif"

@@ -15,7 +15,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 EDITS = {
-    "runtime.flow.words.states": (
+    "gradwire.runtime.flow.words.states": (
         ('    ZERO = "ZERO"\n', '    ZERO = "ZERO"\n    SPIKY = "SPIKY"\n'),
         (
             "        State.ZERO: Row(\n",
@@ -38,7 +38,7 @@ EDITS = {
 """,
         ),
     ),
-    "runtime.flow.numbers.rules": (
+    "gradwire.runtime.flow.numbers.rules": (
         (
             "    cancels: float",
             '    spike: float = _threshold(5.0, "Spiky above this many times the rms")\n'
@@ -77,7 +77,7 @@ class _Finder:
 
 def diagram():
     """``loss = Σ w·x``: of a hundred elements of w one is 1000, the others are 1."""
-    import runtime.build as b
+    import gradwire.runtime.build as b
 
     weights = b.constant("w", [1000.0, *[1.0] * 99])
     product = b.mul(b.variable("x", [1.0] * 100), weights, name="product")
@@ -86,13 +86,13 @@ def diagram():
 
 def headless() -> dict[str, object]:
     """What flow, sentences, doctor, reports and the command line make of it."""
-    from runtime.cli.entry import main
-    from runtime.diagram import save
-    from runtime.engine import Session
-    from runtime.flow import Thresholds, diagnose, observe
-    from runtime.publish.doctor import DoctorReport
-    from runtime.publish.flow_report import flow_report
-    from runtime.publish.text import plain
+    from gradwire.runtime.cli.entry import main
+    from gradwire.runtime.diagram import save
+    from gradwire.runtime.engine import Session
+    from gradwire.runtime.flow import Thresholds, diagnose, observe
+    from gradwire.runtime.publish.doctor import DoctorReport
+    from gradwire.runtime.publish.flow_report import flow_report
+    from gradwire.runtime.publish.text import plain
 
     session = Session(diagram())
     observed = observe(session)
@@ -132,20 +132,20 @@ def editor() -> dict[str, object]:
     from PySide6.QtGui import QColor, QImage, QPainter
     from PySide6.QtWidgets import QApplication, QLabel
 
-    from app.canvas.paint.legend import title
-    from app.canvas.paint.wires import lanes
-    from app.canvas.scene.bezier import Courses
-    from app.canvas.scene.focus import Focus, FocusKind
-    from app.canvas.scene.geometry import Scene
-    from app.canvas.search import search
-    from app.canvas.state.annotations import resolve
-    from app.canvas.state.codes import CODES
-    from app.canvas.state.spoken import describe
-    from app.evaluation.evaluator import evaluate
-    from app.panels.dialogs.thresholds import ThresholdsDialog
-    from app.panels.why.why import Why
-    from app.services.theme import THEMES
-    from runtime.flow import State, Thresholds
+    from gradwire.app.canvas.paint.legend import title
+    from gradwire.app.canvas.paint.wires import lanes
+    from gradwire.app.canvas.scene.bezier import Courses
+    from gradwire.app.canvas.scene.focus import Focus, FocusKind
+    from gradwire.app.canvas.scene.geometry import Scene
+    from gradwire.app.canvas.search import search
+    from gradwire.app.canvas.state.annotations import resolve
+    from gradwire.app.canvas.state.codes import CODES
+    from gradwire.app.canvas.state.spoken import describe
+    from gradwire.app.evaluation.evaluator import evaluate
+    from gradwire.app.panels.dialogs.thresholds import ThresholdsDialog
+    from gradwire.app.panels.why.why import Why
+    from gradwire.app.services.theme import THEMES
+    from gradwire.runtime.flow import State, Thresholds
 
     application = QApplication(["spiky", "-platform", "offscreen"])
     spiky = State["SPIKY"]

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from app.services.theme import THEMES
+from gradwire.app.services.theme import THEMES
 from tests.app.spiky import EDITS
 
 SENTENCE = "One of 100 elements is 1000, against an rms of 100."
@@ -28,7 +28,10 @@ def shown():
 
 
 def test_it_touches_two_modules():
-    assert list(EDITS) == ["runtime.flow.words.states", "runtime.flow.numbers.rules"]
+    assert list(EDITS) == [
+        "gradwire.runtime.flow.words.states",
+        "gradwire.runtime.flow.numbers.rules",
+    ]
 
 
 def test_flow_finds_and_explains_it(shown):

@@ -2,10 +2,10 @@
 
 import pytest
 
-from app.evaluation.evaluator import evaluate
-from app.services.theme import THEMES
-from runtime.flow import State
-from runtime.flow.words.states import ColourRole
+from gradwire.app.evaluation.evaluator import evaluate
+from gradwire.app.services.theme import THEMES
+from gradwire.runtime.flow import State
+from gradwire.runtime.flow.words.states import ColourRole
 from tests.app.canvas.paint.test_gallery import SAMPLES
 from tests.app.gallery import states
 

@@ -9,10 +9,10 @@ from importlib.resources import files
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from blocks.block import Source
-from blocks.registry import registry
-from runtime.diagram import AddBlock, Connect, Diagram, Disconnect, PortName, apply, load
-from runtime.diagram.lesson import (
+from gradwire.blocks.block import Source
+from gradwire.blocks.registry import registry
+from gradwire.runtime.diagram import AddBlock, Connect, Diagram, Disconnect, PortName, apply, load
+from gradwire.runtime.diagram.lesson import (
     BuildStep,
     ChangeStep,
     CheckOption,
@@ -23,14 +23,14 @@ from runtime.diagram.lesson import (
     ShowStep,
     WrongAnswer,
 )
-from runtime.lessons.answers import Answer
-from runtime.lessons.expressions.goals import right_option, wrong_value
-from runtime.lessons.prediction import askable
+from gradwire.runtime.lessons.answers import Answer
+from gradwire.runtime.lessons.expressions.goals import right_option, wrong_value
+from gradwire.runtime.lessons.prediction import askable
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from runtime.lessons.walk import Walk
+    from gradwire.runtime.lessons.walk import Walk
 
 SUFFIX = ".gradwire.json"
 FOLDER = Path(str(files("assets") / "lessons"))

@@ -22,7 +22,7 @@ def rooms() -> Imports:
     """The rooms that each room imports when it runs. A room is what stands directly on a floor of
     ``app`` and ``runtime``; ``blocks`` is one.
     """
-    graph = grimp.build_graph(*FLOORS, exclude_type_checking_imports=True, cache_dir=None)
+    graph = grimp.build_graph("gradwire", exclude_type_checking_imports=True, cache_dir=None)
     found: dict[str, set[str]] = {}
     for module in sorted(graph.modules):
         if (room := _room(module)) is not None:
@@ -32,7 +32,9 @@ def rooms() -> Imports:
 
 
 def _room(module: str) -> str | None:
-    floor, _, rest = module.partition(".")
+    floor, _, rest = module.removeprefix("gradwire.").partition(".")
+    if floor not in FLOORS:
+        return None
     if floor == "blocks":
         return floor
     name = rest.partition(".")[0]

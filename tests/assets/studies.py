@@ -14,10 +14,10 @@ from concurrent.futures import ProcessPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 
-from runtime.diagram import load, save
-from runtime.training.studies.files import Study, load_study
-from runtime.training.studies.variants import diagram_of
-from runtime.training.studies.verdicts import Outcome, StudyResult, run_study
+from gradwire.runtime.diagram import load, save
+from gradwire.runtime.training.studies.files import Study, load_study
+from gradwire.runtime.training.studies.variants import diagram_of
+from gradwire.runtime.training.studies.verdicts import Outcome, StudyResult, run_study
 from tests.assets.examples import MANUAL, ROOT
 from tests.examples.gallery import TRAINING, path
 

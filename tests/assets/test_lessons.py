@@ -11,11 +11,11 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 import pytest
 
-from blocks.library.gradient import StopGradient
-from blocks.library.views import Display
-from runtime.cli.entry import main
-from runtime.diagram import Diagram, check, dumps
-from runtime.diagram.lesson import (
+from gradwire.blocks.library.gradient import StopGradient
+from gradwire.blocks.library.views import Display
+from gradwire.runtime.cli.entry import main
+from gradwire.runtime.diagram import Diagram, check, dumps
+from gradwire.runtime.diagram.lesson import (
     BuildStep,
     ChangeStep,
     CheckStep,
@@ -24,13 +24,13 @@ from runtime.diagram.lesson import (
     PredictStep,
     ShowStep,
 )
-from runtime.engine import Session
-from runtime.flow import observe
-from runtime.flow.words.states import State
-from runtime.lessons.prediction import MOST_POINTS
-from runtime.lessons.setting import variation, with_settings
-from runtime.lessons.texts import filled
-from runtime.lessons.walk import Walk
+from gradwire.runtime.engine import Session
+from gradwire.runtime.flow import observe
+from gradwire.runtime.flow.words.states import State
+from gradwire.runtime.lessons.prediction import MOST_POINTS
+from gradwire.runtime.lessons.setting import variation, with_settings
+from gradwire.runtime.lessons.texts import filled
+from gradwire.runtime.lessons.walk import Walk
 from tests.assets.course import (
     FOLDER,
     NAMES,

@@ -15,14 +15,14 @@ import pytest
 import typer
 
 import gradwire as gw
-from app.canvas.input.bindings import KEYS, MOUSE
-from app.panels.help.manual import anchor_of
-from app.services.examples import ASSETS, SUFFIX
-from app.shell.actions.rows import Command
-from app.shell.actions.table import TABLE
-from runtime.cli import entry
-from runtime.flow.tools.contracts import REQUIREMENTS
-from runtime.flow.words.states import STATES
+from gradwire.app.canvas.input.bindings import KEYS, MOUSE
+from gradwire.app.panels.help.manual import anchor_of
+from gradwire.app.services.examples import ASSETS, SUFFIX
+from gradwire.app.shell.actions.rows import Command
+from gradwire.app.shell.actions.table import TABLE
+from gradwire.runtime.cli import entry
+from gradwire.runtime.flow.tools.contracts import REQUIREMENTS
+from gradwire.runtime.flow.words.states import STATES
 from tests.assets import house
 from tests.assets.examples import (
     MANUAL,
@@ -223,7 +223,7 @@ def test_a_block_by_the_manual_has_the_derivative_of_its_formula(library):
 
 def test_a_command_by_the_manual_runs(monkeypatch, capsys):
     names, _ = run_python(MANUAL / "extend" / "command.md")
-    module = types.ModuleType("runtime.cli.commands.count")
+    module = types.ModuleType("gradwire.runtime.cli.commands.count")
     module.count = names["count"]
     monkeypatch.setitem(sys.modules, module.__name__, module)
     monkeypatch.setattr(entry, "COMMANDS", {**entry.COMMANDS, "count": "Count the blocks."})

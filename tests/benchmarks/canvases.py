@@ -26,13 +26,13 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from app.canvas.input.entry.candidates import type_candidate
-from app.canvas.scene.camera import Camera
-from app.evaluation.evaluator import Evaluator, Result, evaluate
-from app.services.garbage import GarbageCollector
-from app.services.settings import Settings
-from app.shell.windows import Windows
-from runtime.diagram import Diagram, Point, load, save
+from gradwire.app.canvas.input.entry.candidates import type_candidate
+from gradwire.app.canvas.scene.camera import Camera
+from gradwire.app.evaluation.evaluator import Evaluator, Result, evaluate
+from gradwire.app.services.garbage import GarbageCollector
+from gradwire.app.services.settings import Settings
+from gradwire.app.shell.windows import Windows
+from gradwire.runtime.diagram import Diagram, Point, load, save
 from tests.benchmarks.diagrams import ROWS, Drawing, result_of
 
 Act = Callable[[], object]
@@ -80,7 +80,7 @@ class Gradwire:
         self._folder = tempfile.TemporaryDirectory()
         self._results: dict[tuple[int, int], list[Result]] = {}
         store = QSettings(f"{self._folder.name}/settings.ini", QSettings.Format.IniFormat)
-        with patch("app.shell.parts.Evaluator", partial(Evaluator, self._read)):
+        with patch("gradwire.app.shell.parts.Evaluator", partial(Evaluator, self._read)):
             self._window = Windows(Settings(store)).new()
         self._canvas = self._window.canvas
         self._window.resize(*SIZE)

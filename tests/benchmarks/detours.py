@@ -14,13 +14,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from app.canvas.scene.obstacles import Obstacles
-from runtime.diagram.layout.measures import WIDTH
+from gradwire.app.canvas.scene.obstacles import Obstacles
+from gradwire.runtime.diagram.layout.measures import WIDTH
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from runtime.diagram.model import Route
+    from gradwire.runtime.diagram.model import Route
 
 HEIGHT = 80.0
 PORT = 37.0

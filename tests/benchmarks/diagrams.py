@@ -8,10 +8,10 @@ from pathlib import Path
 
 import numpy as np
 
-from app.evaluation.evaluator import Result
-from blocks.registry import registry
-from runtime.diagram import Diagram, Page, Point, PortName, save
-from runtime.flow import State
+from gradwire.app.evaluation.evaluator import Result
+from gradwire.blocks.registry import registry
+from gradwire.runtime.diagram import Diagram, Page, Point, PortName, save
+from gradwire.runtime.flow import State
 
 ROWS = 25
 

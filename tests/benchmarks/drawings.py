@@ -13,15 +13,15 @@ from typing import TYPE_CHECKING, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from runtime.diagram.layout.arranging import arrangement
-from runtime.diagram.layout.graph import Graph
-from runtime.diagram.layout.measures import WIDTH
-from runtime.diagram.layout.placing import encloses, node_box, note_box
+from gradwire.runtime.diagram.layout.arranging import arrangement
+from gradwire.runtime.diagram.layout.graph import Graph
+from gradwire.runtime.diagram.layout.measures import WIDTH
+from gradwire.runtime.diagram.layout.placing import encloses, node_box, note_box
 
 if TYPE_CHECKING:
-    from runtime.diagram import Diagram
-    from runtime.diagram.model import Note, Page, Point, Route
-    from runtime.diagram.paths import PortName
+    from gradwire.runtime.diagram import Diagram
+    from gradwire.runtime.diagram.model import Note, Page, Point, Route
+    from gradwire.runtime.diagram.paths import PortName
 
 Floats: TypeAlias = NDArray[np.float64]
 

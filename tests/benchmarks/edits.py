@@ -17,19 +17,19 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from app.evaluation.evaluator import Evaluation
-from blocks.library.arithmetic import Add, Mul
-from blocks.library.containers import Pack, Unpack
-from blocks.library.gradient import StopGradient
-from blocks.library.losses import Loss
-from blocks.library.pages import Page as PageBlock
-from blocks.library.pages import PageInput, PageOutput
-from blocks.library.sources import Variable
-from blocks.registry import registry
-from runtime.diagram import MAIN, Diagram, Page, PortName, SetParameters, apply
+from gradwire.app.evaluation.evaluator import Evaluation
+from gradwire.blocks.library.arithmetic import Add, Mul
+from gradwire.blocks.library.containers import Pack, Unpack
+from gradwire.blocks.library.gradient import StopGradient
+from gradwire.blocks.library.losses import Loss
+from gradwire.blocks.library.pages import Page as PageBlock
+from gradwire.blocks.library.pages import PageInput, PageOutput
+from gradwire.blocks.library.sources import Variable
+from gradwire.blocks.registry import registry
+from gradwire.runtime.diagram import MAIN, Diagram, Page, PortName, SetParameters, apply
 
 if TYPE_CHECKING:
-    from blocks.block import Block
+    from gradwire.blocks.block import Block
 
 BLOCKS = 6_000
 EDITS = 15

@@ -17,9 +17,9 @@ SIZE = 60 * 2**20
 
 PROBE = """
 import sys, time
-from runtime.diagram import load
-from blocks.registry import registry
-from blocks.errors import FileError
+from gradwire.runtime.diagram import load
+from gradwire.blocks.registry import registry
+from gradwire.blocks.errors import FileError
 from pathlib import Path
 
 len(registry().classes)  # imports them

@@ -10,14 +10,14 @@ import time
 from collections.abc import Callable
 from itertools import pairwise
 
-from blocks.library.gradient import StopGradient
-from blocks.library.losses import Loss
-from blocks.library.sources import Variable
-from blocks.registry import registry
-from runtime.diagram.model import MAIN, Diagram, Page
-from runtime.diagram.paths import PortName
-from runtime.engine import Session
-from runtime.flow.analyse import analyse
+from gradwire.blocks.library.gradient import StopGradient
+from gradwire.blocks.library.losses import Loss
+from gradwire.blocks.library.sources import Variable
+from gradwire.blocks.registry import registry
+from gradwire.runtime.diagram.model import MAIN, Diagram, Page
+from gradwire.runtime.diagram.paths import PortName
+from gradwire.runtime.engine import Session
+from gradwire.runtime.flow.analyse import analyse
 
 TANH, ADD, ADDN = (registry().get(name) for name in ("Tanh", "Add", "AddN"))
 

@@ -6,12 +6,12 @@ import random
 from dataclasses import replace
 from pathlib import Path
 
-from blocks.library.activations import Tanh
-from blocks.library.linear import Linear
-from blocks.registry import registry
-from runtime.diagram import Diagram, Note, Page, Point, Style, load
-from runtime.diagram.files.records import changed_block
-from runtime.diagram.paths import PortName
+from gradwire.blocks.library.activations import Tanh
+from gradwire.blocks.library.linear import Linear
+from gradwire.blocks.registry import registry
+from gradwire.runtime.diagram import Diagram, Note, Page, Point, Style, load
+from gradwire.runtime.diagram.files.records import changed_block
+from gradwire.runtime.diagram.paths import PortName
 
 ASSETS = Path(__file__).parents[2] / "assets" / "diagrams"
 

@@ -17,12 +17,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from blocks.registry import registry
-from runtime.calculus import Trace, sweep
-from runtime.calculus.primitives.base import LEAF
-from runtime.engine.plan import threads
-from runtime.engine.plan.passes import late as passes
-from runtime.engine.plan.plan import Plan
+from gradwire.blocks.registry import registry
+from gradwire.runtime.calculus import Trace, sweep
+from gradwire.runtime.calculus.primitives.base import LEAF
+from gradwire.runtime.engine.plan import threads
+from gradwire.runtime.engine.plan.passes import late as passes
+from gradwire.runtime.engine.plan.plan import Plan
 
 TOLERANCE = 1e-4
 """The largest difference, as a share of the largest element."""

@@ -24,15 +24,23 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from runtime.diagram import Arrange, apply
-from runtime.diagram.layout.arranging import arrangement
-from runtime.diagram.layout.graph import Graph
-from runtime.diagram.layout.measures import COLUMN_GAP, FOOT, HEADER, PITCH, ROW, ROW_GAP, WIDTH
+from gradwire.runtime.diagram import Arrange, apply
+from gradwire.runtime.diagram.layout.arranging import arrangement
+from gradwire.runtime.diagram.layout.graph import Graph
+from gradwire.runtime.diagram.layout.measures import (
+    COLUMN_GAP,
+    FOOT,
+    HEADER,
+    PITCH,
+    ROW,
+    ROW_GAP,
+    WIDTH,
+)
 from tests.benchmarks.drawings import Drawing, drawing, outputs_of
 from tests.benchmarks.graphs import example_pages, framed, fuzzed, made_graphs, varied
 
 if TYPE_CHECKING:
-    from runtime.diagram import Diagram
+    from gradwire.runtime.diagram import Diagram
 
 PATIENCE = 120.0
 """Seconds that a layout of others may take."""

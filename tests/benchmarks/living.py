@@ -23,9 +23,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from runtime.diagram import load
-from runtime.publish.living.data import living_data
-from runtime.publish.living.publishing import published
+from gradwire.runtime.diagram import load
+from gradwire.runtime.publish.living.data import living_data
+from gradwire.runtime.publish.living.publishing import published
 from tests.runtime.publish.living import chromium, node
 from tests.runtime.publish.living.oracle import in_dtype, swept, work_of
 

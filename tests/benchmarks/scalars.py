@@ -21,12 +21,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from blocks.registry import registry
-from blocks.values import Tensor
+from gradwire.blocks.registry import registry
+from gradwire.blocks.values import Tensor
 from tests.benchmarks.workloads import Drawing, w2
 
 if TYPE_CHECKING:
-    from runtime.diagram import Diagram
+    from gradwire.runtime.diagram import Diagram
 
 SAMPLES = 15
 CALLS = 100
@@ -110,7 +110,7 @@ class Runner:
         return (time.process_time() - start) / CALLS * 1e6
 
     def _ready(self, name: str, fast: bool) -> Callable[[], Any]:
-        from runtime.engine import Session
+        from gradwire.runtime.engine import Session
 
         call = Session(WORK[name](), fast=fast).prepare(values=("loss",))
         for _ in range(SETTLED):
@@ -148,7 +148,7 @@ def serve() -> None:
 
 def main(names: Iterable[str], against: str | None) -> None:
     """Print the table."""
-    from runtime.engine.plan import native
+    from gradwire.runtime.engine.plan import native
 
     runner, other = Runner(), Other(against) if against else None
     choices = (False, True) if native.installed() else (False,)

@@ -70,7 +70,7 @@ def rss() -> float:
 
 def grown(kind: str, size: int) -> dict[str, Any]:
     """Processor seconds to make a diagram ready and to call it, and MiB that both add, here."""
-    from runtime.engine import Session
+    from gradwire.runtime.engine import Session
 
     diagram = DIAGRAMS[kind](size)
     before, start = rss(), time.process_time()
@@ -123,7 +123,7 @@ def watched(name: str) -> dict[str, float]:
 
     Processor time of one thread: differences of a few percent drown in what else a machine does.
     """
-    from runtime.engine import Session
+    from gradwire.runtime.engine import Session
     from tests.benchmarks.workloads import WORKLOADS
 
     work = WORKLOADS[name]()
@@ -171,8 +171,8 @@ print(time.perf_counter() - start, time.process_time() - worked, rss() - a)
 
 _PAINTED = """
 import os, sys
-import gradwire_command
-from app.shell import application
+from gradwire.__main__ import main
+from gradwire.app.shell import application
 
 def watch():
     from PySide6.QtCore import QEvent, QObject, QTimer
@@ -206,7 +206,7 @@ watches_all = "all" in sys.argv[2:]
 spare = application._spare_cores
 application._spare_cores = lambda: (watch(), spare())
 sys.argv = ["gradwire", "edit", sys.argv[1]]
-gradwire_command.main()
+main()
 """
 """Opens the editor on a file, and ends once the canvas shows it, and with it the whole window.
 
@@ -235,7 +235,13 @@ def print_start(state: str, repeats: int = 7) -> dict[str, Any]:
     found: dict[str, Any] = {}
     peers = [name for name in ("autograd", "jax", "torch", "tensorflow", "pytensor")
              if importlib.util.find_spec(name)]  # fmt: skip
-    for module in ("pydantic", "runtime", "runtime.diagram", "runtime.engine", *peers):
+    for module in (
+        "pydantic",
+        "runtime",
+        "gradwire.runtime.diagram",
+        "gradwire.runtime.engine",
+        *peers,
+    ):
         runs = [output("-c", _IMPORT.format(module=module)).split() for _ in range(repeats)]
         seconds, cpu, mib = (statistics.median(map(float, c)) for c in zip(*runs, strict=True))
         found[f"import {module}"] = {"seconds": seconds, "processor": cpu, "mib": mib}

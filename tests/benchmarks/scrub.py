@@ -22,20 +22,20 @@ from PySide6.QtCore import QEvent, QEventLoop, QPoint, QPointF, QSettings, Qt, Q
 from PySide6.QtGui import QMouseEvent, QPaintEvent
 from PySide6.QtWidgets import QApplication
 
-from app.canvas.paint.blocks.numbers import number_box
-from app.canvas.view import CanvasView
-from app.document.numbers import Number
-from app.evaluation.evaluator import evaluate
-from app.services.garbage import GarbageCollector
-from app.services.settings import Settings
-from app.shell import main_window, parts
-from blocks.library.arithmetic import Mul
-from blocks.library.losses import Loss
-from blocks.library.pages import Page as PageBlock
-from blocks.library.pages import PageInput, PageOutput
-from blocks.library.sources import Variable
-from blocks.registry import registry
-from runtime.diagram import MAIN, Arrange, Diagram, apply
+from gradwire.app.canvas.paint.blocks.numbers import number_box
+from gradwire.app.canvas.view import CanvasView
+from gradwire.app.document.numbers import Number
+from gradwire.app.evaluation.evaluator import evaluate
+from gradwire.app.services.garbage import GarbageCollector
+from gradwire.app.services.settings import Settings
+from gradwire.app.shell import main_window, parts
+from gradwire.blocks.library.arithmetic import Mul
+from gradwire.blocks.library.losses import Loss
+from gradwire.blocks.library.pages import Page as PageBlock
+from gradwire.blocks.library.pages import PageInput, PageOutput
+from gradwire.blocks.library.sources import Variable
+from gradwire.blocks.registry import registry
+from gradwire.runtime.diagram import MAIN, Arrange, Diagram, apply
 from tests.benchmarks.edits import Drawing
 
 BLOCKS = 1_000
@@ -123,7 +123,7 @@ class Hand:
         self.canvas = window.canvas
         self._start = self._at = QPoint()
         # Events that are only sent don't press the application's button.
-        self._held = patch("app.services.garbage.QGuiApplication")
+        self._held = patch("gradwire.app.services.garbage.QGuiApplication")
 
     def press(self) -> None:
         self._held.start().mouseButtons.return_value = Qt.MouseButton.LeftButton

@@ -14,13 +14,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from blocks.registry import registry
-from blocks.values import Tensor
-from runtime.diagram.model import MAIN, Diagram, Page
-from runtime.diagram.paths import PortName
+from gradwire.blocks.registry import registry
+from gradwire.blocks.values import Tensor
+from gradwire.runtime.diagram.model import MAIN, Diagram, Page
+from gradwire.runtime.diagram.paths import PortName
 
 if TYPE_CHECKING:
-    from blocks import Block
+    from gradwire.blocks import Block
 
 Array = NDArray[np.float32]
 Function = Callable[..., Any]

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from blocks.registry import registry
+from gradwire.blocks.registry import registry
 
 if TYPE_CHECKING:
-    from blocks import Block
+    from gradwire.blocks import Block
 
 _DRAW = np.random.default_rng(7)
 

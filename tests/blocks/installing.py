@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from blocks.registry import registry
+from gradwire.blocks.registry import registry
 
 
 @pytest.fixture

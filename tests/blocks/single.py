@@ -7,16 +7,16 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from blocks.library.functions import Square
-from blocks.library.gradient import Gradient
-from blocks.library.shape import Cast
-from blocks.library.sources import Constant, Variable
-from runtime.diagram.model import MAIN, Diagram, Page
-from runtime.diagram.paths import PortName, PortPath
-from runtime.engine import Session
+from gradwire.blocks.library.functions import Square
+from gradwire.blocks.library.gradient import Gradient
+from gradwire.blocks.library.shape import Cast
+from gradwire.blocks.library.sources import Constant, Variable
+from gradwire.runtime.diagram.model import MAIN, Diagram, Page
+from gradwire.runtime.diagram.paths import PortName, PortPath
+from gradwire.runtime.engine import Session
 
 if TYPE_CHECKING:
-    from blocks import Block, Source
+    from gradwire.blocks import Block, Source
 
 Array = NDArray[Any]
 NAME, PROBE = "block", "probe"

@@ -8,16 +8,16 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 import pytest
 
-import runtime.build as b
-from blocks.arguments import explained
-from blocks.errors import FeedError, RunError
-from runtime.diagram import check, dumps, load, loads
-from runtime.engine import Session
-from runtime.flow import diagnose, fix, observe, parse_contracts
-from runtime.flow.analyse import analyse
+import gradwire.runtime.build as b
+from gradwire.blocks.arguments import explained
+from gradwire.blocks.errors import FeedError, RunError
+from gradwire.runtime.diagram import check, dumps, load, loads
+from gradwire.runtime.engine import Session
+from gradwire.runtime.flow import diagnose, fix, observe, parse_contracts
+from gradwire.runtime.flow.analyse import analyse
 
 if TYPE_CHECKING:
-    from runtime.diagram import Diagram
+    from gradwire.runtime.diagram import Diagram
 
 
 @explained

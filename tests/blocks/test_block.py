@@ -6,9 +6,9 @@ from typing import Any, ClassVar
 
 import pytest
 
-from blocks import REQUIRED, Block, InputPort, Opaque, PortLiteral
-from blocks.errors import BlockDefinitionError, ParameterError
-from blocks.registry import registry
+from gradwire.blocks import REQUIRED, Block, InputPort, Opaque, PortLiteral
+from gradwire.blocks.errors import BlockDefinitionError, ParameterError
+from gradwire.blocks.registry import registry
 
 
 class Blend(Block):

@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 from pydantic import ValidationError
 
-from blocks import Block
-from blocks.errors import GradwireError, ParameterError
-from blocks.library.pages import Page
-from blocks.registry import registry
+from gradwire.blocks import Block
+from gradwire.blocks.errors import GradwireError, ParameterError
+from gradwire.blocks.library.pages import Page
+from gradwire.blocks.registry import registry
 from tests.blocks.examples import EXAMPLES, Example
 from tests.blocks.single import Single, Slope, differences
 

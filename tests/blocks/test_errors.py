@@ -7,8 +7,8 @@ import re
 
 import pytest
 
-from blocks import errors
-from blocks.errors import FileError, GradwireError, Location, ShapeError
+from gradwire.blocks import errors
+from gradwire.blocks.errors import FileError, GradwireError, Location, ShapeError
 
 
 def test_all_errors_are_exported_and_drawn() -> None:

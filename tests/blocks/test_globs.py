@@ -6,7 +6,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from blocks.globs import _tokens, captures, glob
+from gradwire.blocks.globs import _tokens, captures, glob
 
 PATTERNS = st.text("ab*?[]!-^", max_size=9)
 

@@ -7,12 +7,11 @@ from pathlib import Path
 
 import pytest
 
-import runtime.diagram
-from blocks import imported_on_use
+from gradwire.blocks import imported_on_use
 
 ROOT = Path(__file__).parents[2]
 PACKAGES = [
-    ".".join(path.parent.relative_to(ROOT).parts)
+    ".".join(("gradwire", *path.parent.relative_to(ROOT).parts))
     for floor in ("blocks", "runtime", "app")
     for path in sorted((ROOT / floor).rglob("__init__.py"))
     if "__getattr__ = imported_on_use(" in path.read_text(encoding="utf-8")
@@ -36,25 +35,33 @@ def test_no_name_is_that_of_a_module_beside_it(name):
 
 
 def test_a_name_that_is_not_there_is_an_attribute_error():
-    get = imported_on_use("runtime.diagram", {"paths": "ROOT"})
-    assert get("ROOT") is runtime.diagram.ROOT
-    with pytest.raises(AttributeError, match=r"'runtime\.diagram' has no attribute 'nothing'"):
+    get = imported_on_use("gradwire.runtime.diagram", {"paths": "ROOT"})
+    assert get("ROOT") is importlib.import_module("gradwire.runtime.diagram").ROOT
+    with pytest.raises(AttributeError, match=r"\.diagram' has no attribute 'nothing'"):
         get("nothing")
     with pytest.raises(ImportError):
-        from runtime.flow import nothing  # noqa: F401 # only the attempt matters
+        from gradwire.runtime.flow import nothing  # noqa: F401 # only the attempt matters
 
 
 def test_a_run_imports_neither_layout_nor_families_that_it_has_no_block_of():
     code = (
         "import sys; sys.argv = ['gradwire', 'run', 'assets/diagrams/mxnet_seed.gradwire.json']\n"
-        "from runtime.cli.entry import main; code = main(); print(*sys.modules); sys.exit(code)"
+        "from gradwire.runtime.cli.entry import main\n"
+        "code = main(); print(*sys.modules); sys.exit(code)"
     )
     done = subprocess.run(
         [sys.executable, "-c", code], cwd=ROOT, check=True, capture_output=True, text=True
     )
     imported = set(done.stdout.rsplit("\n", 2)[-2].split())
-    assert "blocks.library.arithmetic" in imported
+    assert "gradwire.blocks.library.arithmetic" in imported
     families = {"activations", "convolution", "data", "functions", "layers", "linear", "reduce"}
-    assert not {f"blocks.library.{name}" for name in families} & imported
-    rooms = {"runtime.diagram.layout.arranging", "runtime.diagram.lesson", "runtime.lessons"}
-    assert not (rooms | {"runtime.diagram.training", "runtime.flow.tools.doctor"}) & imported
+    assert not {f"gradwire.blocks.library.{name}" for name in families} & imported
+    rooms = {
+        "gradwire.runtime.diagram.layout.arranging",
+        "gradwire.runtime.diagram.lesson",
+        "gradwire.runtime.lessons",
+    }
+    assert (
+        not (rooms | {"gradwire.runtime.diagram.training", "gradwire.runtime.flow.tools.doctor"})
+        & imported
+    )

@@ -7,25 +7,25 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 
-from blocks.library.activations import Relu, Softmax
-from blocks.library.arithmetic import Add, Mul
-from blocks.library.convolution.convolutions import Conv2D
-from blocks.library.gradient import Gradient, StopGradient
-from blocks.library.linear import Dot, Linear, MatMul
-from blocks.library.logic import Where
-from blocks.library.losses import CrossEntropy, Loss, MeanSquaredError
-from blocks.library.parts import Concat, Pad, Stack
-from blocks.library.random import RandomNormal
-from blocks.library.shape import Cast, ExpandDims, OneHot, Squeeze, Transpose
-from blocks.library.sources import Input, Variable
-from blocks.registry import registry
-from runtime.diagram.model import MAIN, Diagram, Page
-from runtime.diagram.paths import PortName
-from runtime.engine import Session
+from gradwire.blocks.library.activations import Relu, Softmax
+from gradwire.blocks.library.arithmetic import Add, Mul
+from gradwire.blocks.library.convolution.convolutions import Conv2D
+from gradwire.blocks.library.gradient import Gradient, StopGradient
+from gradwire.blocks.library.linear import Dot, Linear, MatMul
+from gradwire.blocks.library.logic import Where
+from gradwire.blocks.library.losses import CrossEntropy, Loss, MeanSquaredError
+from gradwire.blocks.library.parts import Concat, Pad, Stack
+from gradwire.blocks.library.random import RandomNormal
+from gradwire.blocks.library.shape import Cast, ExpandDims, OneHot, Squeeze, Transpose
+from gradwire.blocks.library.sources import Input, Variable
+from gradwire.blocks.registry import registry
+from gradwire.runtime.diagram.model import MAIN, Diagram, Page
+from gradwire.runtime.diagram.paths import PortName
+from gradwire.runtime.engine import Session
 
 if TYPE_CHECKING:
-    from blocks import Block
-    from blocks.block import Shape
+    from gradwire.blocks import Block
+    from gradwire.blocks.block import Shape
 
 
 def _shapes(blocks: dict[str, Block], wires: dict[str, str], **given: Shape) -> dict[str, object]:

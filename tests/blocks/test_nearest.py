@@ -2,7 +2,7 @@ import itertools
 
 import pytest
 
-from blocks.nearest import did_you_mean, nearest
+from gradwire.blocks.nearest import did_you_mean, nearest
 
 
 def test_the_most_similar_names_come_first():

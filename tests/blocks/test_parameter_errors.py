@@ -4,9 +4,9 @@ import re
 
 import pytest
 
-from blocks.errors import ParameterError
-from blocks.library.sources import Variable
-from blocks.registry import registry
+from gradwire.blocks.errors import ParameterError
+from gradwire.blocks.library.sources import Variable
+from gradwire.blocks.registry import registry
 
 FOREIGN = re.compile(
     r"pydantic|validat|Input should|Value error|valid \w+,|instance of|Field req", re.IGNORECASE

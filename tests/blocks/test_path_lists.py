@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from blocks.path_lists import listed
-from blocks.paths import path_text
+from gradwire.blocks.path_lists import listed
+from gradwire.blocks.paths import path_text
 from tests.blocks.test_paths import PATHS
 
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from blocks.paths import effort, matches, parse_path, path_text
+from gradwire.blocks.paths import effort, matches, parse_path, path_text
 
 KEYS = st.text(max_size=4) | st.sampled_from(["", "%", "/", "*", "**", "?", ":", ",", " ", "%2F"])
 PATHS = st.lists(KEYS, max_size=4).map(tuple)

@@ -16,23 +16,23 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pytest
 
-from blocks import plugins
-from blocks.errors import GradwireError, ParameterError, UnknownBlockError
-from blocks.library.arithmetic import Add
-from blocks.plugins import BrokenOff, PluginError, breakable, guarded, interrupt
-from blocks.registry import Registry, discover, registry
-from runtime.diagram import MAIN, Diagram, Page, PortName, check, dumps
-from runtime.engine import Session
+from gradwire.blocks import plugins
+from gradwire.blocks.errors import GradwireError, ParameterError, UnknownBlockError
+from gradwire.blocks.library.arithmetic import Add
+from gradwire.blocks.plugins import BrokenOff, PluginError, breakable, guarded, interrupt
+from gradwire.blocks.registry import Registry, discover, registry
+from gradwire.runtime.diagram import MAIN, Diagram, Page, PortName, check, dumps
+from gradwire.runtime.engine import Session
 from tests.blocks.installing import install, site
 
 if TYPE_CHECKING:
-    from blocks import Block
+    from gradwire.blocks import Block
 
 __all__ = ["site"]
 ROOT = Path(__file__).parents[2]
 
 GOOD = '''
-from blocks import Block
+from gradwire.blocks import Block
 
 class Twice(Block):
     """Doubles, ``out = 2 x``."""
@@ -47,7 +47,7 @@ def odd(body: str) -> str:
     """A module with a block ``Odd`` that has this in its body."""
     lines = "".join(f"    {line}\n" for line in body.splitlines())
     forward = "" if "def forward" in body else "    def forward(self, xp, x): return x\n"
-    return f'from blocks import Block\nclass Odd(Block):\n    """Odd."""\n{lines}{forward}'
+    return f'from gradwire.blocks import Block\nclass Odd(Block):\n    """Odd."""\n{lines}{forward}'
 
 
 @pytest.fixture
@@ -58,7 +58,10 @@ def loaded(site: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
         install(site, "odd_plugin", source, "odd = odd_plugin")
         install(site, "good_plugin", GOOD, "good = good_plugin")
         found = discover()
-        for module in ("runtime.diagram.checks.checks", "runtime.diagram.files.records"):
+        for module in (
+            "gradwire.runtime.diagram.checks.checks",
+            "gradwire.runtime.diagram.files.records",
+        ):
             monkeypatch.setattr(f"{module}.registry", lambda: found)
         assert "Twice" in found.classes and found.get("Add") is Add
         return found
@@ -95,7 +98,7 @@ def test_an_import_that_fails_is_named_and_harms_no_other(loaded, source, why):
 
 
 def test_an_import_without_an_end_is_broken_off(loaded, monkeypatch):
-    monkeypatch.setattr(sys.modules["blocks.registry"], "IMPORT_SECONDS", 0.3)
+    monkeypatch.setattr(sys.modules["gradwire.blocks.registry"], "IMPORT_SECONDS", 0.3)
     (problem,) = loaded("while True: pass").problems
     assert "failed: It took more than 0.3 s. Its blocks are left out." in problem
 
@@ -363,7 +366,7 @@ def test_only_the_code_of_plug_ins_is_broken_off():
 
 TRACED = """
 import sys, threading, time
-from blocks import plugins
+from gradwire.blocks import plugins
 
 def loop(end=time.monotonic() + 60):
     while time.monotonic() < end: pass

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 
-from blocks.errors import UnknownBlockError
-from blocks.library import MODULES
-from blocks.registry import Registry, discover, library_modules, registry
+from gradwire.blocks.errors import UnknownBlockError
+from gradwire.blocks.library import MODULES
+from gradwire.blocks.registry import Registry, discover, library_modules, registry
 from tests.blocks.installing import install, site
 from tests.blocks.single import gradients, value
 
@@ -24,7 +24,7 @@ __all__ = ["site"]
 SOFTSIGN = '''
 """A plug-in of two blocks."""
 from typing import Any, ClassVar
-from blocks import Block
+from gradwire.blocks import Block
 
 class Softsign(Block):
     """Squashes into (-1, 1), ``out = x / (1 + |x|)``."""
@@ -44,7 +44,9 @@ class Add(Block):
 
 def test_the_library_loads_without_a_problem() -> None:
     assert registry().problems == []
-    modules = [module.__name__.removeprefix("blocks.library.") for module in library_modules()]
+    modules = [
+        module.__name__.removeprefix("gradwire.blocks.library.") for module in library_modules()
+    ]
     assert modules[: len(MODULES)] == list(MODULES)
     families = dict.fromkeys(module.partition(".")[0] for module in MODULES)
     assert [*families] == [*registry().families(), "formula"]  # whose block is a page's
@@ -54,7 +56,7 @@ def test_the_library_loads_without_a_problem() -> None:
 def test_the_index_has_the_blocks_of_a_module_in_order(module: ModuleType) -> None:
     found = Registry()
     found.add_module(module)
-    name = module.__name__.removeprefix("blocks.library.")
+    name = module.__name__.removeprefix("gradwire.blocks.library.")
     assert MODULES.get(name, "").split() == [*found.classes], (
         f"see MODULES[{name!r}] in blocks/library"
     )
@@ -62,18 +64,20 @@ def test_the_index_has_the_blocks_of_a_module_in_order(module: ModuleType) -> No
 
 def test_a_block_of_the_library_is_imported_without_the_others() -> None:
     imported = run(
-        "from blocks.registry import registry; assert registry().get('Mul').__name__ == 'Mul'\n"
+        "from gradwire.blocks.registry import registry\n"
+        "assert registry().get('Mul').__name__ == 'Mul'\n"
         "import sys; print(*sys.modules)"
     )
-    assert "blocks.library.arithmetic" in imported
-    assert not {"blocks.library.losses", "importlib.metadata"} & set(imported)
+    assert "gradwire.blocks.library.arithmetic" in imported
+    assert not {"gradwire.blocks.library.losses", "importlib.metadata"} & set(imported)
 
 
 def test_names_by_family_need_no_block() -> None:
     code = (
-        "from blocks.registry import registry\n"
+        "from gradwire.blocks.registry import registry\n"
         "names = registry().names(); assert not registry().left_out\n"
-        "import sys; loaded = {name for name in sys.modules if 'blocks.library.' in name}\n"
+        "import sys\n"
+        "loaded = {name for name in sys.modules if 'gradwire.blocks.library.' in name}\n"
         "assert names == {f: [c.__name__ for c in cs] for f, cs in registry().families().items()}\n"
         "assert registry().names() == names; print(*loaded)"
     )
@@ -84,7 +88,7 @@ def test_names_of_plug_ins_are_among_them(site: Path) -> None:
     install(site, "softsign_plugin", SOFTSIGN, "all = softsign_plugin")
     told = run(
         f"import sys; sys.path.insert(0, {str(site)!r})\n"
-        "from blocks.registry import registry\n"
+        "from gradwire.blocks.registry import registry\n"
         "print(len(registry().left_out), *registry().names()['softsign_plugin'])"
     )
     assert told == ["1", "Softsign"]
@@ -94,7 +98,7 @@ def test_all_are_found_after_one(site: Path) -> None:
     install(site, "softsign_plugin", SOFTSIGN, "all = softsign_plugin")
     told = run(
         f"import sys; sys.path.insert(0, {str(site)!r})\n"
-        "from blocks.registry import registry; first = registry().get('Mul')\n"
+        "from gradwire.blocks.registry import registry; first = registry().get('Mul')\n"
         "assert registry().get('Softsign').plugin and registry().get('Mul') is first\n"
         "assert registry().classes['Mul'] is first\n"
         "print(len(registry().problems), *registry().classes)"
@@ -104,8 +108,8 @@ def test_all_are_found_after_one(site: Path) -> None:
 
 def test_a_block_that_the_index_lacks_is_found() -> None:
     told = run(
-        "from blocks import library; library.MODULES = {**library.MODULES, 'logic': ''}\n"
-        "from blocks.registry import registry; print(registry().get('Where').family)"
+        "from gradwire.blocks import library; library.MODULES = {**library.MODULES, 'logic': ''}\n"
+        "from gradwire.blocks.registry import registry; print(registry().get('Where').family)"
     )
     assert told == ["logic"]
 
@@ -153,7 +157,7 @@ def test_a_module_brings_all_its_blocks_and_a_taken_name_is_left_out(site: Path)
     install(site, "softsign_plugin", SOFTSIGN, "all = softsign_plugin")
     found = discover()
     assert "Softsign" in found.classes
-    assert found.get("Add").__module__ == "blocks.library.arithmetic"
+    assert found.get("Add").__module__ == "gradwire.blocks.library.arithmetic"
     (problem,) = found.problems
     assert problem.startswith(
         "Plug-in 'all' of softsign_plugin 1.0 (softsign_plugin): a block named Add exists already"
@@ -166,7 +170,8 @@ def test_a_package_brings_the_blocks_of_its_modules(site: Path) -> None:
     package = site / "softsign_package"
     package.mkdir()
     package.joinpath("__init__.py").write_text(
-        "from blocks.library.arithmetic import Mul\nfrom softsign_package.one import Softsign\n"
+        "from gradwire.blocks.library.arithmetic import Mul\n"
+        "from softsign_package.one import Softsign\n"
     )
     package.joinpath("one.py").write_text(SOFTSIGN, encoding="utf-8")
     found = discover()
@@ -181,14 +186,20 @@ def test_a_package_brings_the_blocks_of_its_modules(site: Path) -> None:
         ("", "bad = bad_plugin:Missing", "Missing"),
         ("", "bad = no_such_module", "no_such_module"),
         ("VALUE = 3", "bad = bad_plugin:VALUE", "is neither a block nor a module"),
-        ("from blocks import Source", "bad = bad_plugin:Source", "is neither a block nor a module"),
         (
-            "from blocks import Block\nclass Silent(Block):\n  def forward(self, xp, x): return x",
+            "from gradwire.blocks import Source",
+            "bad = bad_plugin:Source",
+            "is neither a block nor a module",
+        ),
+        (
+            "from gradwire.blocks import Block\n"
+            "class Silent(Block):\n  def forward(self, xp, x): return x",
             "bad = bad_plugin",
             "Silent has no docstring",
         ),
         (
-            "from blocks import Block\nclass Odd(Block):\n  'Odd.'\n  view: memoryview = None\n"
+            "from gradwire.blocks import Block\n"
+            "class Odd(Block):\n  'Odd.'\n  view: memoryview = None\n"
             "  def forward(self, xp, x): return x",
             "bad = bad_plugin",
             "schema for <class 'memoryview'>",

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from blocks.errors import TraceError
-from blocks.trees import Kind, Passive, Tree, joined, passive, stacked
+from gradwire.blocks.errors import TraceError
+from gradwire.blocks.trees import Kind, Passive, Tree, joined, passive, stacked
 
 
 def tree(data: Any) -> Tree:

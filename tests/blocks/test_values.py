@@ -17,8 +17,8 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 from pydantic import TypeAdapter
 
-from blocks import DTYPES, PortLiteral, Tensor
-from blocks.values import fitted
+from gradwire.blocks import DTYPES, PortLiteral, Tensor
+from gradwire.blocks.values import fitted
 
 
 def test_dtypes_by_content() -> None:

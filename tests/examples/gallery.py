@@ -7,8 +7,8 @@ from functools import cache
 from importlib.resources import files
 from pathlib import Path
 
-from blocks.library.gradient import StopGradient
-from runtime.diagram import Diagram, PortName, load
+from gradwire.blocks.library.gradient import StopGradient
+from gradwire.runtime.diagram import Diagram, PortName, load
 
 SUFFIX = ".gradwire.json"
 FOLDER = Path(str(files("assets") / "diagrams"))

@@ -8,12 +8,12 @@ from dataclasses import replace
 
 import pytest
 
-from blocks.block import Opaque
-from blocks.library.gradient import StopGradient
-from blocks.library.pages import Page as PageBlock
-from blocks.library.views import Display
-from runtime.diagram import check, dumps
-from runtime.engine import Session
+from gradwire.blocks.block import Opaque
+from gradwire.blocks.library.gradient import StopGradient
+from gradwire.blocks.library.pages import Page as PageBlock
+from gradwire.blocks.library.views import Display
+from gradwire.runtime.diagram import check, dumps
+from gradwire.runtime.engine import Session
 from tests.examples.gallery import NAMES, TRAINING, TWINS, diagram, path, stops
 
 GAP = 40.0

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from runtime.engine import Session
-from runtime.flow import State, check_contracts, contracts_of, diagnose, fix
-from runtime.flow.analyse import analyse
+from gradwire.runtime.engine import Session
+from gradwire.runtime.flow import State, check_contracts, contracts_of, diagnose, fix
+from gradwire.runtime.flow.analyse import analyse
 from tests.examples.gallery import NAMES, TWINS, diagram, stops, wires_from
 
 CARRIES, STOPPED, NO_RULE = State.CARRIES, State.STOPPED, State.NO_RULE

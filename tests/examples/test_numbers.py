@@ -12,22 +12,22 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 
-from blocks.library.containers import Pack, Unpack
-from blocks.library.gradient import StopGradient
-from blocks.library.sources import Constant
-from blocks.library.views import Display
-from blocks.paths import matches, parse_path
-from runtime.diagram import PortName
-from runtime.engine import Session
-from runtime.flow import WhatIf
-from runtime.lessons.notes import with_numbers
-from runtime.lessons.texts import parse_text
-from runtime.training.optimisers import SGD
+from gradwire.blocks.library.containers import Pack, Unpack
+from gradwire.blocks.library.gradient import StopGradient
+from gradwire.blocks.library.sources import Constant
+from gradwire.blocks.library.views import Display
+from gradwire.blocks.paths import matches, parse_path
+from gradwire.runtime.diagram import PortName
+from gradwire.runtime.engine import Session
+from gradwire.runtime.flow import WhatIf
+from gradwire.runtime.lessons.notes import with_numbers
+from gradwire.runtime.lessons.texts import parse_text
+from gradwire.runtime.training.optimisers import SGD
 from tests.examples.gallery import NAMES, TRAINING, TWINS, diagram
 from tests.golden.cases import DATA
 
 if TYPE_CHECKING:
-    from runtime.diagram import Diagram
+    from gradwire.runtime.diagram import Diagram
 
 USE_CASES = {
     case["id"]: case for case in json.loads((DATA / "usecases.json").read_text("utf-8"))["cases"]

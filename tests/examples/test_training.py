@@ -7,11 +7,11 @@ from __future__ import annotations
 
 import pytest
 
-from runtime.engine import Session
-from runtime.training.studies.files import load_study
-from runtime.training.studies.variants import diagram_of, with_variant
-from runtime.training.studies.verdicts import run_study
-from runtime.training.trainer import Trainer
+from gradwire.runtime.engine import Session
+from gradwire.runtime.training.studies.files import load_study
+from gradwire.runtime.training.studies.variants import diagram_of, with_variant
+from gradwire.runtime.training.studies.verdicts import run_study
+from gradwire.runtime.training.trainer import Trainer
 from tests.assets.studies import STUDIES, study_path, texts, told
 from tests.examples.gallery import TRAINING, diagram
 

@@ -12,20 +12,20 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-import runtime.build as b
-from blocks.errors import GradwireError, Location
-from blocks.registry import registry
-from runtime import diagram as files
-from runtime import flow
-from runtime.engine import Session
-from runtime.flow.analyse import analyse
-from runtime.training.optimisers import SGD, Adam, RMSprop
+import gradwire.runtime.build as b
+from gradwire.blocks.errors import GradwireError, Location
+from gradwire.blocks.registry import registry
+from gradwire.runtime import diagram as files
+from gradwire.runtime import flow
+from gradwire.runtime.engine import Session
+from gradwire.runtime.flow.analyse import analyse
+from gradwire.runtime.training.optimisers import SGD, Adam, RMSprop
 from tests.fuzz.runner import Program
 
 if TYPE_CHECKING:
     from random import Random
 
-    from runtime.diagram import Diagram
+    from gradwire.runtime.diagram import Diagram
 
 
 class Odd:

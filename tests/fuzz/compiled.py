@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from blocks.errors import RunError
-from blocks.library.losses import Loss
-from blocks.library.sources import Constant, Variable
-from blocks.registry import registry
-from runtime.diagram.model import MAIN, Page
-from runtime.diagram.paths import PortName
-from runtime.engine import Run, Session
-from runtime.engine.session.engines import open_engine
+from gradwire.blocks.errors import RunError
+from gradwire.blocks.library.losses import Loss
+from gradwire.blocks.library.sources import Constant, Variable
+from gradwire.blocks.registry import registry
+from gradwire.runtime.diagram.model import MAIN, Page
+from gradwire.runtime.diagram.paths import PortName
+from gradwire.runtime.engine import Run, Session
+from gradwire.runtime.engine.session.engines import open_engine
 from tests.fuzz.diagrams import _largest, assert_same, found_in
 from tests.fuzz.drawing import drawn
 from tests.fuzz.runner import Program
@@ -24,9 +24,9 @@ from tests.runtime.flow.specimens import changed
 if TYPE_CHECKING:
     from random import Random
 
-    from blocks import Block
-    from runtime.diagram import Diagram
-    from runtime.engine.engine import Engine
+    from gradwire.blocks import Block
+    from gradwire.runtime.diagram import Diagram
+    from gradwire.runtime.engine.engine import Engine
 
 
 @cache

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from safetensors.numpy import save
 
-from blocks.errors import FileError, GradwireError
-from runtime.data.files.suggesting import suggested
-from runtime.data.opening import open_rows
-from runtime.data.rows import PHASES
+from gradwire.blocks.errors import FileError, GradwireError
+from gradwire.runtime.data.files.suggesting import suggested
+from gradwire.runtime.data.opening import open_rows
+from gradwire.runtime.data.rows import PHASES
 from tests.fuzz.files import damaged
 from tests.fuzz.runner import Program
 

@@ -10,15 +10,20 @@ from unittest.mock import patch
 
 import numpy as np
 
-from blocks.library.gradient import GradientReversal, GradientScale, StopGradient, StraightThrough
-from blocks.library.losses import Loss
-from blocks.library.shape import Cast
-from blocks.library.views import Display
-from runtime.engine import Run, Session
-from runtime.engine.plan import native
-from runtime.engine.plan.passes import DEFAULT, FAST, Pass
-from runtime.flow import State
-from runtime.flow.analyse import analyse
+from gradwire.blocks.library.gradient import (
+    GradientReversal,
+    GradientScale,
+    StopGradient,
+    StraightThrough,
+)
+from gradwire.blocks.library.losses import Loss
+from gradwire.blocks.library.shape import Cast
+from gradwire.blocks.library.views import Display
+from gradwire.runtime.engine import Run, Session
+from gradwire.runtime.engine.plan import native
+from gradwire.runtime.engine.plan.passes import DEFAULT, FAST, Pass
+from gradwire.runtime.flow import State
+from gradwire.runtime.flow.analyse import analyse
 from tests.fuzz.drawing import drawn, hard
 from tests.fuzz.runner import Program
 from tests.runtime.calculus.tracing import compute
@@ -29,8 +34,8 @@ from tests.runtime.flow.test_laws import Studied, defined, repairs
 if TYPE_CHECKING:
     from random import Random
 
-    from runtime.calculus import Value
-    from runtime.diagram import Diagram
+    from gradwire.runtime.calculus import Value
+    from gradwire.runtime.diagram import Diagram
 
 Array = np.ndarray[Any, Any]
 
@@ -51,9 +56,9 @@ FOUND = {"float32": 2e-4, "float64": 1e-9}
 def eager() -> Iterator[None]:
     """Everything is large and many enough for the passes: small arrays go through all of them."""
     places = [
-        ("runtime.engine.plan.memory", "_SMALL", 0),
-        ("runtime.engine.plan.plan", "WORTH_GIVING", 1),
-        ("runtime.engine.plan.passes.late", "FEW", 0),
+        ("gradwire.runtime.engine.plan.memory", "_SMALL", 0),
+        ("gradwire.runtime.engine.plan.plan", "WORTH_GIVING", 1),
+        ("gradwire.runtime.engine.plan.passes.late", "FEW", 0),
     ]
     for name, values in EAGER.items():
         places += [(MODULES[name].__name__, key, n) for key, n in values.items()]
@@ -71,7 +76,7 @@ def eager() -> Iterator[None]:
 
 def run_with(diagram: Diagram, passes: tuple[Pass, ...]) -> tuple[Session, Run]:
     """A session that plans with these passes, and its run with everything in sight."""
-    with patch("runtime.engine.session.engines.select_passes", lambda fast: passes):
+    with patch("gradwire.runtime.engine.session.engines.select_passes", lambda fast: passes):
         session = Session(diagram)
     return session, session.backward(adjoints="all", contributions=True)
 

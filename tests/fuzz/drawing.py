@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from blocks.library.sources import Constant, Variable
+from gradwire.blocks.library.sources import Constant, Variable
 from tests.runtime.flow.specimens import changed, specimen
 
 if TYPE_CHECKING:
     from random import Random
 
-    from blocks import Block
-    from runtime.diagram import Diagram
+    from gradwire.blocks import Block
+    from gradwire.runtime.diagram import Diagram
 
 SPECIAL = (0.0, -0.0, 1.0, -1.0, math.inf, -math.inf, math.nan, 1e-310, 1e-40, 1e38, -1e300)
 

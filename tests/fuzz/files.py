@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from blocks.errors import FileError, GradwireError
-from blocks.library.sources import Constant, Variable
-from runtime.diagram import MAIN, Diagram, Page, dumps, load, loads, save
-from runtime.diagram.files.tensors import MAX_INLINE
-from runtime.engine import Session
-from runtime.flow import check_contracts, contracts_of, observe, parse_contracts
-from runtime.flow.analyse import analyse
+from gradwire.blocks.errors import FileError, GradwireError
+from gradwire.blocks.library.sources import Constant, Variable
+from gradwire.runtime.diagram import MAIN, Diagram, Page, dumps, load, loads, save
+from gradwire.runtime.diagram.files.tensors import MAX_INLINE
+from gradwire.runtime.engine import Session
+from gradwire.runtime.flow import check_contracts, contracts_of, observe, parse_contracts
+from gradwire.runtime.flow.analyse import analyse
 from tests.fuzz.drawing import drawn
 from tests.fuzz.runner import Program
 

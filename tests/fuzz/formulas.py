@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from blocks.errors import ChangeError
-from blocks.library.formula import Formula
-from blocks.library.pages import Page as PageBlock
-from runtime.diagram import Diagram, apply, dumps, loads, unfold
-from runtime.diagram.pages import inside
-from runtime.engine import Session
-from runtime.flow.analyse import analyse
-from runtime.formulas.folding import fold
+from gradwire.blocks.errors import ChangeError
+from gradwire.blocks.library.formula import Formula
+from gradwire.blocks.library.pages import Page as PageBlock
+from gradwire.runtime.diagram import Diagram, apply, dumps, loads, unfold
+from gradwire.runtime.diagram.pages import inside
+from gradwire.runtime.engine import Session
+from gradwire.runtime.flow.analyse import analyse
+from gradwire.runtime.formulas.folding import fold
 from tests.fuzz.diagrams import assert_same
 from tests.fuzz.drawing import drawn
 from tests.fuzz.runner import Program
@@ -22,7 +22,7 @@ from tests.fuzz.runner import Program
 if TYPE_CHECKING:
     from random import Random
 
-    from runtime.diagram import Batch
+    from gradwire.runtime.diagram import Batch
 
 TRIES = 30
 

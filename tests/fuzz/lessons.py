@@ -8,12 +8,12 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from blocks.errors import FileError, GradwireError
-from runtime.diagram import Diagram, dumps, loads
-from runtime.lessons.answers import Answer, canonical, sealed
-from runtime.lessons.course.checking import check_lesson
-from runtime.lessons.course.marks import mark_class
-from runtime.lessons.walk import Walk
+from gradwire.blocks.errors import FileError, GradwireError
+from gradwire.runtime.diagram import Diagram, dumps, loads
+from gradwire.runtime.lessons.answers import Answer, canonical, sealed
+from gradwire.runtime.lessons.course.checking import check_lesson
+from gradwire.runtime.lessons.course.marks import mark_class
+from gradwire.runtime.lessons.walk import Walk
 from tests.fuzz.files import damaged
 from tests.fuzz.runner import Program
 from tests.runtime.lessons.lessons import taught

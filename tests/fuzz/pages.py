@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from blocks.errors import RunError
-from runtime.publish.living.data import living_data
-from runtime.publish.living.publishing import publish
+from gradwire.blocks.errors import RunError
+from gradwire.runtime.publish.living.data import living_data
+from gradwire.runtime.publish.living.publishing import publish
 from tests.fuzz.drawing import drawn
 from tests.fuzz.runner import Program
 from tests.runtime.flow.grafts import graft
@@ -20,7 +20,7 @@ from tests.runtime.publish.living.oracle import work_of
 if TYPE_CHECKING:
     from random import Random
 
-    from runtime.diagram import Diagram
+    from gradwire.runtime.diagram import Diagram
 
 MOST_SETTINGS = 16
 NEAR = {True: 1e-9, False: 2e-3}

@@ -13,10 +13,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from xml.etree import ElementTree
 
-from blocks.errors import FileError
-from blocks.names import is_name
-from runtime.cli.entry import main
-from runtime.diagram import load
+from gradwire.blocks.errors import FileError
+from gradwire.blocks.names import is_name
+from gradwire.runtime.cli.entry import main
+from gradwire.runtime.diagram import load
 from tests.fuzz.runner import Program
 
 if TYPE_CHECKING:
@@ -186,12 +186,12 @@ def _refuse(word: str) -> None:
 
 def picture_case(rng: Random) -> str:
     """Such a file as a drawing: SVG and TikZ."""
-    from app.evaluation.evaluator import evaluate
-    from app.pictures.headless import start
-    from app.pictures.options import PictureOptions
-    from app.pictures.page_picture import PagePicture
-    from app.pictures.svg import svg
-    from app.pictures.tikz import tikz
+    from gradwire.app.evaluation.evaluator import evaluate
+    from gradwire.app.pictures.headless import start
+    from gradwire.app.pictures.options import PictureOptions
+    from gradwire.app.pictures.page_picture import PagePicture
+    from gradwire.app.pictures.svg import svg
+    from gradwire.app.pictures.tikz import tikz
 
     start()
     with tempfile.TemporaryDirectory() as folder:

@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from blocks.library.sources import Variable
-from runtime.diagram import apply
-from runtime.engine import Session
-from runtime.flow import ObservedFlow, diagnose, fix, observe, reassurance
-from runtime.flow.tools.interventions import OpenStop, change_of
-from runtime.flow.words.formatting import number
-from runtime.flow.words.states import PASSING, State
+from gradwire.blocks.library.sources import Variable
+from gradwire.runtime.diagram import apply
+from gradwire.runtime.engine import Session
+from gradwire.runtime.flow import ObservedFlow, diagnose, fix, observe, reassurance
+from gradwire.runtime.flow.tools.interventions import OpenStop, change_of
+from gradwire.runtime.flow.words.formatting import number
+from gradwire.runtime.flow.words.states import PASSING, State
 from tests.fuzz.drawing import hard
 from tests.fuzz.runner import Program
 from tests.runtime.flow.grafts import graft
@@ -22,8 +22,8 @@ from tests.runtime.flow.grafts import graft
 if TYPE_CHECKING:
     from random import Random
 
-    from runtime.diagram import Diagram
-    from runtime.flow import Finding, Fix, Origin
+    from gradwire.runtime.diagram import Diagram
+    from gradwire.runtime.flow import Finding, Fix, Origin
 
 Array = np.ndarray[Any, Any]
 SLIPS = re.compile(

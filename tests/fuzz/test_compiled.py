@@ -8,15 +8,15 @@ import pytest
 
 pytest.importorskip("jax")
 
-from blocks.errors import RunError
-from runtime.engine.jax import traced
-from runtime.engine.jax.rows.table import apply
+from gradwire.blocks.errors import RunError
+from gradwire.runtime.engine.jax import traced
+from gradwire.runtime.engine.jax.rows.table import apply
 from tests.fuzz.compiled import PROGRAMS
 from tests.fuzz.runner import fuzz
 from tests.runtime.engine.jax.alike import compiled_quickly
 
 if TYPE_CHECKING:
-    from runtime.calculus import Value
+    from gradwire.runtime.calculus import Value
 
 (PROGRAM,) = PROGRAMS
 

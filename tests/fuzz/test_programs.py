@@ -14,13 +14,13 @@ from typing import Any
 import numpy as np
 import pytest
 
-from blocks.library.gradient import GradientScale
-from runtime.calculus.primitives import elementwise
-from runtime.data.files import npy
-from runtime.diagram import Diagram, Page
-from runtime.diagram.files import models, parsing, tensors
-from runtime.lessons import answers
-from runtime.publish import printable, text
+from gradwire.blocks.library.gradient import GradientScale
+from gradwire.runtime.calculus.primitives import elementwise
+from gradwire.runtime.data.files import npy
+from gradwire.runtime.diagram import Diagram, Page
+from gradwire.runtime.diagram.files import models, parsing, tensors
+from gradwire.runtime.lessons import answers
+from gradwire.runtime.publish import printable, text
 from tests.fuzz import arguments, diagrams, files, sentences
 from tests.fuzz.programs import PROGRAMS
 from tests.fuzz.runner import MOST_FAILURES, Program, Report, fuzz
@@ -74,8 +74,8 @@ def test_a_pass_that_computes_something_else_is_found(monkeypatch: pytest.Monkey
 
 
 def test_a_state_that_is_another_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
-    from runtime.flow.structure.wire_states import WireStates
-    from runtime.flow.words.states import State
+    from gradwire.runtime.flow.structure.wire_states import WireStates
+    from gradwire.runtime.flow.words.states import State
 
     monkeypatch.setattr(WireStates, "of_value", lambda *a: State.CARRIES)
     assert "AssertionError" in first_failure("states", 20)

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from blocks.values import Tensor
+from gradwire.blocks.values import Tensor
 
 FLOAT64 = 1e-9
 """Relative error that float64 results may have, relative to max(1, |expected|)."""

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from blocks.values import Tensor
-from runtime.build import Expression, block, build, constant, variable
+from gradwire.blocks.values import Tensor
+from gradwire.runtime.build import Expression, block, build, constant, variable
 
 if TYPE_CHECKING:
-    from runtime.diagram import Diagram
+    from gradwire.runtime.diagram import Diagram
 
 OPS: Mapping[str, str] = {
     "add": "Add",

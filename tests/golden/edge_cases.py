@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from blocks.errors import GradwireError
-from runtime.build import build, variable
-from runtime.engine import Session
+from gradwire.blocks.errors import GradwireError
+from gradwire.runtime.build import build, variable
+from gradwire.runtime.engine import Session
 from tests.golden.cases import Case, choices, identified
 from tests.golden.comparison import Comparison
 from tests.golden.formulas import formula

@@ -8,8 +8,8 @@ from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any
 
-from blocks.formulas.array_syntax import block_class
-from runtime.build import block
+from gradwire.blocks.formulas.array_syntax import block_class
+from gradwire.runtime.build import block
 
 OPERATORS: Mapping[type[ast.operator], Callable[[Any, Any], Any]] = {
     ast.Add: operator.add,

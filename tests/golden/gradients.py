@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from runtime.engine import Run, Session
-from runtime.flow import State
-from runtime.flow.analyse import analyse
+from gradwire.runtime.engine import Run, Session
+from gradwire.runtime.flow import State
+from gradwire.runtime.flow.analyse import analyse
 from tests.golden.cases import Case, identified
 from tests.golden.comparison import Comparison
 from tests.golden.diagrams import diagram_of, out

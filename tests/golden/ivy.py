@@ -8,13 +8,13 @@ from typing import Any
 
 import numpy as np
 
-from blocks.errors import GradwireError
-from blocks.paths import path_text
-from blocks.values import Tensor
-from runtime.build import Expression, block, build, constant, loss, variable
-from runtime.engine import Session
-from runtime.flow import State
-from runtime.flow.analyse import analyse
+from gradwire.blocks.errors import GradwireError
+from gradwire.blocks.paths import path_text
+from gradwire.blocks.values import Tensor
+from gradwire.runtime.build import Expression, block, build, constant, loss, variable
+from gradwire.runtime.engine import Session
+from gradwire.runtime.flow import State
+from gradwire.runtime.flow.analyse import analyse
 from tests.golden.cases import Case, choices, identified
 from tests.golden.comparison import Comparison
 

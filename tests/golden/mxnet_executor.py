@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from blocks.errors import HeadError
-from runtime.build import block, build, variable
-from runtime.engine import Run, Session
+from gradwire.blocks.errors import HeadError
+from gradwire.runtime.build import block, build, variable
+from gradwire.runtime.engine import Run, Session
 from tests.golden.cases import Case, choices, identified
 from tests.golden.comparison import FLOAT32, Comparison
 from tests.golden.diagrams import out

@@ -15,13 +15,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-import runtime.build as b
-from runtime.diagram.training import METHODS, SCHEDULES, Clip, Training
-from runtime.engine import Session
-from runtime.training import optimisers
-from runtime.training.optimisers import MethodOptimiser, rate
-from runtime.training.optimisers.clipping import clip_gradients
-from runtime.training.trainer import Trainer
+import gradwire.runtime.build as b
+from gradwire.runtime.diagram.training import METHODS, SCHEDULES, Clip, Training
+from gradwire.runtime.engine import Session
+from gradwire.runtime.training import optimisers
+from gradwire.runtime.training.optimisers import MethodOptimiser, rate
+from gradwire.runtime.training.optimisers.clipping import clip_gradients
+from gradwire.runtime.training.trainer import Trainer
 from tests.golden.cases import Case, identified
 from tests.golden.comparison import Comparison
 

@@ -8,10 +8,10 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from runtime.build import Expression, block, build, variable
+from gradwire.runtime.build import Expression, block, build, variable
 
 if TYPE_CHECKING:
-    from runtime.diagram import Diagram
+    from gradwire.runtime.diagram import Diagram
 
 LOSSES = frozenset({"MakeLoss", "make_loss"})
 STOPS = frozenset({"BlockGrad", "stop_gradient"})

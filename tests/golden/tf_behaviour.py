@@ -9,9 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from blocks.values import DTYPES
-from runtime.build import Expression, block, build, constant, variable
-from runtime.engine import Session
+from gradwire.blocks.values import DTYPES
+from gradwire.runtime.build import Expression, block, build, constant, variable
+from gradwire.runtime.engine import Session
 from tests.golden.cases import Case, choices, identified
 from tests.golden.comparison import FLOAT32, Comparison
 from tests.golden.formulas import formula

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from runtime.engine import Session
-from runtime.training.optimisers import SGD
+from gradwire.runtime.engine import Session
+from gradwire.runtime.training.optimisers import SGD
 from tests.golden.cases import Case, identified
 from tests.golden.comparison import Comparison
 from tests.golden.diagrams import diagram_of, out

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 import gradwire as gw
-from runtime.engine import Session
-from runtime.interchange.export.content import content_of
-from runtime.interchange.export.source import TARGETS
+from gradwire.runtime.engine import Session
+from gradwire.runtime.interchange.export.content import content_of
+from gradwire.runtime.interchange.export.source import TARGETS
 from tests.interchange.rows import Row
 from tests.interchange.torch_models import NAMES, case
 from tests.runtime.interchange.export.examples import run
@@ -19,7 +19,7 @@ from tests.runtime.interchange.export.examples import run
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from runtime.diagram import Diagram
+    from gradwire.runtime.diagram import Diagram
 
 
 class Apart(NamedTuple):

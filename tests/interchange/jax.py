@@ -7,8 +7,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from runtime.diagram import check
-from runtime.interchange.importing.capturing import capture
+from gradwire.runtime.diagram import check
+from gradwire.runtime.interchange.importing.capturing import capture
 from tests.interchange.rows import Row
 
 

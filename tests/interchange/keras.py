@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from runtime.engine import Session
+from gradwire.runtime.engine import Session
 from tests.interchange.rows import Row
 from tests.runtime.interchange.importing.keras.fixtures import (
     INPUTS,

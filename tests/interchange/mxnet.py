@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from runtime.engine import Session
-from runtime.interchange.importing.mxnet.importer import import_mxnet
+from gradwire.runtime.engine import Session
+from gradwire.runtime.interchange.importing.mxnet.importer import import_mxnet
 from tests.interchange.rows import Row
 
 LOGS = Path(__file__).parents[1] / "golden" / "data" / "mxnet_executor.json"

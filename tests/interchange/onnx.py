@@ -15,16 +15,16 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from blocks.errors import GradwireError
-from runtime.engine import Session
-from runtime.interchange.importing.onnx.importing import import_model
-from runtime.interchange.importing.onnx.reading import parsed
+from gradwire.blocks.errors import GradwireError
+from gradwire.runtime.engine import Session
+from gradwire.runtime.interchange.importing.onnx.importing import import_model
+from gradwire.runtime.interchange.importing.onnx.reading import parsed
 from tests.interchange.rows import Row
 
 if TYPE_CHECKING:
     from onnx import ModelProto
 
-    from runtime.interchange.importing.imported import Imported
+    from gradwire.runtime.interchange.importing.imported import Imported
 
 KINDS = ("pytorch-converted", "pytorch-operator")
 

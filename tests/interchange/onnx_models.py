@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import torch
 
-from runtime.engine import Session
-from runtime.interchange.importing.onnx.importing import import_model
-from runtime.interchange.importing.onnx.reading import parsed
+from gradwire.runtime.engine import Session
+from gradwire.runtime.interchange.importing.onnx.importing import import_model
+from gradwire.runtime.interchange.importing.onnx.reading import parsed
 
 if TYPE_CHECKING:
-    from runtime.interchange.importing.imported import Imported
+    from gradwire.runtime.interchange.importing.imported import Imported
 
 
 class Classifier(torch.nn.Module):

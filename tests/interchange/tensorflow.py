@@ -7,9 +7,12 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from blocks.errors import GradwireError
-from runtime.engine import Session
-from runtime.interchange.importing.tensorflow.importer import import_graph_def, import_saved_model
+from gradwire.blocks.errors import GradwireError
+from gradwire.runtime.engine import Session
+from gradwire.runtime.interchange.importing.tensorflow.importer import (
+    import_graph_def,
+    import_saved_model,
+)
 from tests.interchange.rows import Row
 from tests.runtime.interchange.importing.tensorflow.fixtures import (
     DATA,
@@ -19,7 +22,7 @@ from tests.runtime.interchange.importing.tensorflow.fixtures import (
 )
 
 if TYPE_CHECKING:
-    from runtime.interchange.importing.imported import Imported
+    from gradwire.runtime.interchange.importing.imported import Imported
 
 LOSS, GRADIENT = 2e-5, 1e-4
 """How far losses and gradients may be from TensorFlow's, relative to the largest number."""

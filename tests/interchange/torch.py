@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from tests.interchange.rows import Row
 
 if TYPE_CHECKING:
-    from runtime.interchange.importing.imported import Imported
+    from gradwire.runtime.interchange.importing.imported import Imported
 
 
 def rows() -> Iterator[Row]:

@@ -12,11 +12,11 @@ import torch
 from torch import nn
 
 import gradwire as gw
-from runtime.interchange.importing.torch.program import import_pt2
+from gradwire.runtime.interchange.importing.torch.program import import_pt2
 from tests.interchange.torch_models import inputs_of
 
 if TYPE_CHECKING:
-    from runtime.interchange.importing.imported import Imported
+    from gradwire.runtime.interchange.importing.imported import Imported
 
 
 class Apart(NamedTuple):

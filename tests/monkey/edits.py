@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 from PySide6.QtGui import QGuiApplication
 from PySide6.QtTest import QTest
 
-from app.services.examples import examples
-from blocks.library.pages import Page as PageBlock
-from blocks.registry import registry
-from runtime.diagram import (
+from gradwire.app.services.examples import examples
+from gradwire.blocks.library.pages import Page as PageBlock
+from gradwire.blocks.registry import registry
+from gradwire.runtime.diagram import (
     MAIN,
     AddBlock,
     Arrange,
@@ -37,7 +37,7 @@ from runtime.diagram import (
     load,
     ports,
 )
-from runtime.diagram.edits.clipboard import copied
+from gradwire.runtime.diagram.edits.clipboard import copied
 from tests.app.mouse import drop_file
 from tests.monkey.events import TEXTS
 

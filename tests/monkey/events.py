@@ -18,7 +18,7 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QMenu, QWidget
 from shiboken6 import isValid
 
-from app.shell.actions.table import COMMANDS
+from gradwire.app.shell.actions.table import COMMANDS
 from tests.app.mouse import double_click as click_twice
 from tests.app.mouse import drop
 

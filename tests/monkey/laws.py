@@ -14,11 +14,11 @@ from PySide6.QtCore import QtMsgType, qInstallMessageHandler
 from PySide6.QtGui import QAccessible
 from PySide6.QtWidgets import QWidget
 
-from app.canvas.scene.focus import exists
-from app.canvas.scene.geometry import Scene
-from app.canvas.state.looks import row_counts
-from runtime.diagram import Diagram, check, dumps, is_name, loads
-from runtime.diagram.model import Page
+from gradwire.app.canvas.scene.focus import exists
+from gradwire.app.canvas.scene.geometry import Scene
+from gradwire.app.canvas.state.looks import row_counts
+from gradwire.runtime.diagram import Diagram, check, dumps, is_name, loads
+from gradwire.runtime.diagram.model import Page
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -26,8 +26,8 @@ if TYPE_CHECKING:
 
     from PySide6.QtCore import QEvent
 
-    from app.canvas.view import CanvasView
-    from app.shell.main_window import MainWindow
+    from gradwire.app.canvas.view import CanvasView
+    from gradwire.app.shell.main_window import MainWindow
 
 
 Handler: TypeAlias = Callable[[Any, Any], None]
@@ -90,7 +90,7 @@ class Alarm:
 def _widgets(kind: type) -> Iterator[type]:
     """The editor's own kinds of widgets."""
     for each in kind.__subclasses__():
-        if each.__module__.startswith("app."):
+        if each.__module__.startswith("gradwire.app."):
             yield each
         yield from _widgets(each)
 

@@ -28,17 +28,17 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from app.services.settings import Settings
-from app.shell.windows import Windows
-from runtime.diagram import Diagram, dumps
+from gradwire.app.services.settings import Settings
+from gradwire.app.shell.windows import Windows
+from gradwire.runtime.diagram import Diagram, dumps
 from tests.app.closing import give_up
 from tests.app.mouse import let_go
 from tests.monkey import edits, events
 from tests.monkey.laws import Alarm, agrees, told_to_all, valid
 
 if TYPE_CHECKING:
-    from app.canvas.view import CanvasView
-    from app.shell.main_window import MainWindow
+    from gradwire.app.canvas.view import CanvasView
+    from gradwire.app.shell.main_window import MainWindow
 
 MOST_BLOCKS = 200
 MOST_PAGES = 8
@@ -84,7 +84,9 @@ class Monkey:
         self._acts: collections.deque[str] = collections.deque(maxlen=TOLD)
         self._now = 0.0
         self._patches = [
-            patch("app.document.document.time", SimpleNamespace(monotonic=lambda: self._now)),
+            patch(
+                "gradwire.app.document.document.time", SimpleNamespace(monotonic=lambda: self._now)
+            ),
             patch.object(QFileDialog, "getOpenFileName", self._no_file),
             patch.object(QFileDialog, "getSaveFileName", self._some_file),
             patch.object(QPrintDialog, "exec", lambda dialog: 0),

@@ -16,13 +16,13 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-import runtime.build as builder
-from blocks.library.sources import Variable
-from runtime.engine import Session
-from runtime.flow import diagnose, observe, reassurance, with_fix
+import gradwire.runtime.build as builder
+from gradwire.blocks.library.sources import Variable
+from gradwire.runtime.engine import Session
+from gradwire.runtime.flow import diagnose, observe, reassurance, with_fix
 
 if TYPE_CHECKING:
-    from runtime.diagram import Diagram
+    from gradwire.runtime.diagram import Diagram
 
 QUESTIONS = [
     question
@@ -36,7 +36,7 @@ NOT_NEEDED = "none"
 
 
 class Names(dict[str, object]):
-    """The functions of ``runtime.build``, and what an expression names on the way."""
+    """The functions of ``gradwire.runtime.build``, and what an expression names on the way."""
 
     def __missing__(self, name: str) -> object:
         try:

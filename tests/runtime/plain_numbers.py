@@ -45,9 +45,9 @@ def numbers() -> dict[str, list[float]]:
 def plans() -> int:
     """Plan programs with all passes that make machine code where there is a compiler; how many."""
     import gradwire as gw
-    from runtime.engine.plan.numpy_engine import NumpyEngine
-    from runtime.engine.plan.passes import FAST
-    from runtime.engine.plan.passes.scalar.scalars import WARM
+    from gradwire.runtime.engine.plan.numpy_engine import NumpyEngine
+    from gradwire.runtime.engine.plan.passes import FAST
+    from gradwire.runtime.engine.plan.passes.scalar.scalars import WARM
     from tests.runtime.engine.programs import FAMILIES
 
     engine = NumpyEngine(FAST)
@@ -63,14 +63,14 @@ def plans() -> int:
 def refusals() -> dict[str, str]:
     """What is said by everything that needs an optional package, by the package."""
     import gradwire as gw
-    from runtime.cli.commands.picture import drawing
-    from runtime.cli.display import why_no_window
-    from runtime.cli.processes import joined, run_of
-    from runtime.interchange.export import exported_files
-    from runtime.interchange.importing.formats import import_here
-    from runtime.interchange.importing.options import DEFAULTS
-    from runtime.training.studies.cluster import on_cluster
-    from runtime.training.studies.task import Work
+    from gradwire.runtime.cli.commands.picture import drawing
+    from gradwire.runtime.cli.display import why_no_window
+    from gradwire.runtime.cli.processes import joined, run_of
+    from gradwire.runtime.interchange.export.files import exported_files
+    from gradwire.runtime.interchange.importing.formats import import_here
+    from gradwire.runtime.interchange.importing.options import DEFAULTS
+    from gradwire.runtime.training.studies.cluster import on_cluster
+    from gradwire.runtime.training.studies.task import Work
 
     diagram = _made()["small products"]
     asked: dict[str, Callable[[], Any]] = {

@@ -5,12 +5,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from blocks import PortLiteral
-from blocks.block import Block
-from blocks.errors import BuildError, ParameterError, UnknownBlockError
-from blocks.registry import registry
-from runtime import build as build_module
-from runtime.build import (
+from gradwire.blocks import PortLiteral
+from gradwire.blocks.block import Block
+from gradwire.blocks.errors import BuildError, ParameterError, UnknownBlockError
+from gradwire.blocks.registry import registry
+from gradwire.runtime import build as build_module
+from gradwire.runtime.build import (
     and_,  # noqa: F401  a keyword's block: its name must be importable
     block,
     build,
@@ -28,8 +28,8 @@ from runtime.build import (
     stop_gradient,
     variable,
 )
-from runtime.diagram import arrange, check, dumps, loads
-from runtime.engine import Session
+from gradwire.runtime.diagram import arrange, check, dumps, loads
+from gradwire.runtime.engine import Session
 from tests.runtime.diagram.drawing import make
 
 ROOT = Path(__file__).parents[2]
@@ -399,8 +399,9 @@ def test_calls_of_a_page_share_variables_unless_independent():
 def test_users_can_check_their_types(tmp_path):
     script = tmp_path / "script.py"
     script.write_text(
-        "from runtime.build import Expression, build, loss, page, relu, stop_gradient, variable\n"
-        "from runtime.diagram import Diagram\n\n"
+        "from gradwire.runtime.build import Expression, build, loss, page, relu\n"
+        "from gradwire.runtime.build import stop_gradient, variable\n"
+        "from gradwire.runtime.diagram import Diagram\n\n"
         "@page\n"
         "def layer(x: Expression) -> Expression:\n"
         "    return relu(x @ variable('w', shape=(2, 2)))\n\n"
@@ -418,9 +419,10 @@ def test_users_can_check_their_types(tmp_path):
 
 def test_importing_is_cheap():
     code = (
-        "import sys, runtime.diagram\n"
-        "from runtime.build import build\n"
-        "heavy = {'safetensors', 'PySide6', 'jax', 'blocks.library.losses'} & set(sys.modules)\n"
+        "import sys, gradwire.runtime.diagram\n"
+        "from gradwire.runtime.build import build\n"
+        "heavy = {'safetensors', 'PySide6', 'jax', 'gradwire.blocks.library.losses'}\n"
+        "heavy &= set(sys.modules)\n"
         "assert not heavy, heavy"
     )
     subprocess.run([sys.executable, "-c", code], cwd=ROOT, check=True)

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-import runtime.build as b
-from blocks.errors import BuildError
-from runtime.engine import Session
+import gradwire.runtime.build as b
+from gradwire.blocks.errors import BuildError
+from gradwire.runtime.engine import Session
 
 
 @b.page("double")

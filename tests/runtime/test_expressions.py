@@ -5,10 +5,10 @@ import math
 import numpy as np
 import pytest
 
-from blocks.errors import BuildError, GradwireError
-from runtime import build as builder
-from runtime.build import Expression, build, variable
-from runtime.engine import Session
+from gradwire.blocks.errors import BuildError, GradwireError
+from gradwire.runtime import build as builder
+from gradwire.runtime.build import Expression, build, variable
+from gradwire.runtime.engine import Session
 
 X = np.array([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]])
 SAME = [

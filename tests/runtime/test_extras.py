@@ -14,30 +14,31 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from blocks.errors import FileError, RunError
-from runtime import extras
-from runtime.interchange.importing.formats import FORMATS
+from gradwire.blocks.errors import FileError, RunError
+from gradwire.runtime import extras
+from gradwire.runtime.interchange.importing.formats import FORMATS
 from tests.runtime import plain_numbers
-from tests.test_house import BROUGHT_BY, MODULES, PACKAGES, PROJECT, ROOT, is_type_checking, name_of
+from tests.test_house import BROUGHT_BY, MODULES, PROJECT, ROOT, is_type_checking, name_of
 
-FORMATS_ROOM = "runtime.interchange.importing"
+FORMATS_ROOM = "gradwire.runtime.interchange.importing"
+APP = "gradwire.app"
 ROOMS = {
-    "jax": ("runtime.engine.jax", f"{FORMATS_ROOM}.jax"),
+    "jax": ("gradwire.runtime.engine.jax", f"{FORMATS_ROOM}.jax"),
     "torch": (f"{FORMATS_ROOM}.torch.capture",),
     "onnx": (f"{FORMATS_ROOM}.onnx",),
     "google.protobuf": (f"{FORMATS_ROOM}.onnx", f"{FORMATS_ROOM}.tensorflow"),
     "h5py": (f"{FORMATS_ROOM}.keras",),
-    **dict.fromkeys([name for name, extra in extras.EXTRA_OF.items() if extra == "app"], ("app",)),
-    "shiboken6": ("app",),
-    "threadpoolctl": ("app",),  # whose extra brings it too
+    **dict.fromkeys([name for name, extra in extras.EXTRA_OF.items() if extra == "app"], (APP,)),
+    "shiboken6": (APP,),
+    "threadpoolctl": (APP,),  # whose extra brings it too
 }
 """Where each optional package may be imported at will: who enters from outside has asked for it."""
 
-ASKS_THE_PROCESS = {("runtime.interchange.importing.capturing", "torch")}
+ASKS_THE_PROCESS = {("gradwire.runtime.interchange.importing.capturing", "torch")}
 """Who enters without asking: a model of PyTorch is in a process that has imported it."""
 
 REQUIRED = {re.split(r"[^\w-]", need)[0] for need in PROJECT["dependencies"]} | {"pydantic_core"}
-OWN = {*PACKAGES, "gradwire", "gradwire_command"}
+OWN = {"gradwire"}
 NAMES = {name_of(path) for path in MODULES}
 
 
@@ -128,11 +129,11 @@ def test_the_rooms_of_an_optional_package_are_entered_by_who_asked_for_it() -> N
         (each, package)
         for each in IMPORTS
         for package, rooms in ROOMS.items()
-        if rooms != ("app",) and is_in(each.target, *rooms) and not is_in(each.by, *rooms)
+        if rooms != (APP,) and is_in(each.target, *rooms) and not is_in(each.by, *rooms)
     ]
     assert {each.by for each, package in entered if package == "jax"} >= {
-        "runtime.engine.session.engines",
-        "runtime.interchange.importing.capturing",
+        "gradwire.runtime.engine.session.engines",
+        "gradwire.runtime.interchange.importing.capturing",
     }
     wild = [
         f"{each.by}:{each.line} imports {each.target}"
@@ -155,14 +156,15 @@ def test_a_format_asks_for_what_its_room_imports(known: Any) -> None:
 
 
 def test_only_one_module_looks_for_packages_and_says_how_to_install_them() -> None:
-    own = {"runtime", "runtime.public.gradwire.__init__"}  # look for packages of the house
     texts = {name_of(path): path.read_text(encoding="utf-8") for path in MODULES}
     looking = {name for name, text in texts.items() if "import find_spec" in text}
-    assert {name.removesuffix(".__init__") for name in looking - own} <= {
-        "runtime.extras",
-        "runtime.public.gradwire",
+    assert {name.removesuffix(".__init__") for name in looking} <= {
+        "gradwire.runtime.extras",
+        "gradwire.runtime.public.gradwire",
     }
-    assert {name for name, text in texts.items() if "gradwire[" in text} == {"runtime.extras"}
+    assert {name for name, text in texts.items() if "gradwire[" in text} == {
+        "gradwire.runtime.extras"
+    }
 
 
 def test_the_extras_are_those_of_the_installation() -> None:

@@ -6,11 +6,11 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
-from runtime.build import build, loss, variable
-from runtime.diagram import check, dumps, loads
-from runtime.engine import Session
-from runtime.flow.analyse import analyse
-from runtime.gc_pause import MANY, uncollected
+from gradwire.runtime.build import build, loss, variable
+from gradwire.runtime.diagram import check, dumps, loads
+from gradwire.runtime.engine import Session
+from gradwire.runtime.flow.analyse import analyse
+from gradwire.runtime.gc_pause import MANY, uncollected
 
 
 @pytest.fixture(autouse=True)

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import gradwire as gw
-from blocks.errors import BuildError
+from gradwire.blocks.errors import BuildError
 
 STEPS, BATCH, FEATURES, UNITS = 5, 2, 3, 4
 LAYERS = {"rnn": gw.rnn, "gru": gw.gru, "lstm": gw.lstm}

@@ -6,18 +6,18 @@ from typing import TYPE_CHECKING, Literal, TypeAlias
 
 import numpy as np
 
-from app.canvas.input.frames import MoveSet, move_change, move_set
-from app.canvas.input.gestures.base import GRID
-from app.canvas.scene.bends import moving_with
-from app.canvas.state.view_state import Selection
-from runtime.diagram import Batch, Change, MoveBlocks
-from runtime.diagram.model import Point
+from gradwire.app.canvas.input.frames import MoveSet, move_change, move_set
+from gradwire.app.canvas.input.gestures.base import GRID
+from gradwire.app.canvas.scene.bends import moving_with
+from gradwire.app.canvas.state.view_state import Selection
+from gradwire.runtime.diagram import Batch, Change, MoveBlocks
+from gradwire.runtime.diagram.model import Point
 
 if TYPE_CHECKING:
-    from app.canvas.scene.arrays import Floats
-    from app.canvas.scene.geometry import Scene
-    from app.canvas.state.view_state import ViewState
-    from runtime.diagram.paths import PortName
+    from gradwire.app.canvas.scene.arrays import Floats
+    from gradwire.app.canvas.scene.geometry import Scene
+    from gradwire.app.canvas.state.view_state import ViewState
+    from gradwire.runtime.diagram.paths import PortName
 
 Alignment: TypeAlias = Literal[
     "left", "centre", "right", "top", "middle", "bottom", "across", "down", "grid"

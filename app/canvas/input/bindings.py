@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from app.services.translation import editor
-from blocks.classes.dataclass import dataclass
+from gradwire.app.services.translation import editor
+from gradwire.blocks.classes.dataclass import dataclass
 
 
 @dataclass(frozen=True, slots=True)

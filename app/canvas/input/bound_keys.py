@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from PySide6.QtCore import QKeyCombination, Qt
 from PySide6.QtGui import QKeyEvent, QKeySequence
 
-from app.canvas.input.bindings import KEYS
+from gradwire.app.canvas.input.bindings import KEYS
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

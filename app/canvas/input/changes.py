@@ -7,22 +7,22 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from app.canvas.input.entry.layers import LAYERS, adding_layer
-from app.canvas.input.frames import move_change, move_set, resized
-from app.canvas.input.gestures.base import GRID
-from app.canvas.input.gestures.cutting import cut_change, marked
-from app.canvas.input.splicing import free_ports, splice, wire_under
-from app.canvas.paint.notes import note_height
-from app.canvas.scene.bends import nearest_section, sections
-from app.canvas.scene.focus import FocusKind
-from app.canvas.scene.geometry import Bend
-from app.canvas.scene.hits import WIRE_HIT_DISTANCE, distances, wire_at
-from app.canvas.scene.lane_paths import GAP
-from app.canvas.scene.places import overlapping
-from app.canvas.state.view_state import NOTHING, Selection
-from blocks.library.pages import Page as PageBlock
-from blocks.library.pages import Scan
-from runtime.diagram import (
+from gradwire.app.canvas.input.entry.layers import LAYERS, adding_layer
+from gradwire.app.canvas.input.frames import move_change, move_set, resized
+from gradwire.app.canvas.input.gestures.base import GRID
+from gradwire.app.canvas.input.gestures.cutting import cut_change, marked
+from gradwire.app.canvas.input.splicing import free_ports, splice, wire_under
+from gradwire.app.canvas.paint.notes import note_height
+from gradwire.app.canvas.scene.bends import nearest_section, sections
+from gradwire.app.canvas.scene.focus import FocusKind
+from gradwire.app.canvas.scene.geometry import Bend
+from gradwire.app.canvas.scene.hits import WIRE_HIT_DISTANCE, distances, wire_at
+from gradwire.app.canvas.scene.lane_paths import GAP
+from gradwire.app.canvas.scene.places import overlapping
+from gradwire.app.canvas.state.view_state import NOTHING, Selection
+from gradwire.blocks.library.pages import Page as PageBlock
+from gradwire.blocks.library.pages import Scan
+from gradwire.runtime.diagram import (
     AddBlock,
     Batch,
     BendWire,
@@ -38,20 +38,25 @@ from runtime.diagram import (
     new_page,
     page_of,
 )
-from runtime.diagram.edits.owning import move_out, own_variables, ownable_inputs, owned_inputs
-from runtime.diagram.layout.measures import HEADER, ROW, WIDTH, block_height
-from runtime.diagram.model import Note, Point
-from runtime.diagram.paths import PortName
+from gradwire.runtime.diagram.edits.owning import (
+    move_out,
+    own_variables,
+    ownable_inputs,
+    owned_inputs,
+)
+from gradwire.runtime.diagram.layout.measures import HEADER, ROW, WIDTH, block_height
+from gradwire.runtime.diagram.model import Note, Point
+from gradwire.runtime.diagram.paths import PortName
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator
 
     from PySide6.QtCore import QPointF
 
-    from app.canvas.input.entry.candidates import Candidate
-    from app.canvas.scene.arrays import Floats
-    from app.canvas.scene.geometry import Scene
-    from app.canvas.state.view_state import ViewState
+    from gradwire.app.canvas.input.entry.candidates import Candidate
+    from gradwire.app.canvas.scene.arrays import Floats
+    from gradwire.app.canvas.scene.geometry import Scene
+    from gradwire.app.canvas.state.view_state import ViewState
 
 DISTANCE = 60.0
 """From a block to one that is added beside it, scene units."""

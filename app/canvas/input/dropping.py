@@ -6,24 +6,24 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
-from app.canvas.input import changes
-from app.canvas.input.entry.candidates import (
+from gradwire.app.canvas.input import changes
+from gradwire.app.canvas.input.entry.candidates import (
     Candidate,
     page_candidate,
     page_refusal,
     type_candidate,
 )
-from app.canvas.input.gestures.base import Host
-from blocks.errors import BlockError, FileError
-from runtime.data.files.access import allow_data
-from runtime.data.files.suggesting import kind_of, suggested
+from gradwire.app.canvas.input.gestures.base import Host
+from gradwire.blocks.errors import BlockError, FileError
+from gradwire.runtime.data.files.access import allow_data
+from gradwire.runtime.data.files.suggesting import kind_of, suggested
 
 if TYPE_CHECKING:
     from PySide6.QtCore import QMimeData, QPoint
     from PySide6.QtGui import QDragEnterEvent, QDragMoveEvent, QDropEvent
     from PySide6.QtWidgets import QWidget
 
-    from runtime.diagram.model import Point
+    from gradwire.runtime.diagram.model import Point
 
 BLOCK_MIME = "application/x-gradwire-block"
 """The type name of a block in UTF-8."""

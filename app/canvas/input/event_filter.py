@@ -11,17 +11,17 @@ from typing import TYPE_CHECKING, Protocol, cast
 from PySide6.QtCore import QEvent, QObject, Qt
 from PySide6.QtWidgets import QToolTip
 
-from app.canvas.input.gestures.base import Host
-from app.canvas.scene.hits import block_at, port_at, wire_at
-from app.canvas.state.tooltips import block_tip, port_tip, wire_tip
-from app.services.plain_text import tooltip
+from gradwire.app.canvas.input.gestures.base import Host
+from gradwire.app.canvas.scene.hits import block_at, port_at, wire_at
+from gradwire.app.canvas.state.tooltips import block_tip, port_tip, wire_tip
+from gradwire.app.services.plain_text import tooltip
 
 if TYPE_CHECKING:
     from PySide6.QtCore import QPoint, QPointF
     from PySide6.QtGui import QHelpEvent, QKeyEvent, QNativeGestureEvent
     from PySide6.QtWidgets import QWidget
 
-    from app.canvas.input.keys import Keys
+    from gradwire.app.canvas.input.keys import Keys
 
 
 class FilterHost(Host, Protocol):

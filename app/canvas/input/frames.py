@@ -9,17 +9,17 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from PySide6.QtCore import QPointF, Qt
 
-from app.canvas.input.gestures.base import GRID, Gesture, Host
-from app.canvas.scene.bends import moving_with, shifted
-from blocks.classes.identity import by_identity
-from runtime.diagram import MoveBlocks, SetNote
-from runtime.diagram.model import Note, Point
+from gradwire.app.canvas.input.gestures.base import GRID, Gesture, Host
+from gradwire.app.canvas.scene.bends import moving_with, shifted
+from gradwire.blocks.classes.identity import by_identity
+from gradwire.runtime.diagram import MoveBlocks, SetNote
+from gradwire.runtime.diagram.model import Note, Point
 
 if TYPE_CHECKING:
-    from app.canvas.scene.arrays import Flags, Floats, Indices
-    from app.canvas.scene.camera import Camera
-    from app.canvas.scene.geometry import Scene
-    from app.canvas.state.view_state import Selection
+    from gradwire.app.canvas.scene.arrays import Flags, Floats, Indices
+    from gradwire.app.canvas.scene.camera import Camera
+    from gradwire.app.canvas.scene.geometry import Scene
+    from gradwire.app.canvas.state.view_state import Selection
 
 GRIP = 12.0
 """Size of the corner that resizes a note, widget px."""

@@ -7,18 +7,18 @@ from typing import TYPE_CHECKING, Protocol, cast
 
 from PySide6.QtCore import QEvent, QObject, QPointF, QRect, QRectF, Qt, Signal
 
-from app.canvas.input.entry.inline_fields import LineEdit
-from app.canvas.input.gestures.base import Host
-from app.canvas.paint.guesses import block_chip, wire_chip
-from app.canvas.scene.hits import wire_at
-from app.canvas.state.view_state import Selection
-from app.services.translation import editor
+from gradwire.app.canvas.input.entry.inline_fields import LineEdit
+from gradwire.app.canvas.input.gestures.base import Host
+from gradwire.app.canvas.paint.guesses import block_chip, wire_chip
+from gradwire.app.canvas.scene.hits import wire_at
+from gradwire.app.canvas.state.view_state import Selection
+from gradwire.app.services.translation import editor
 
 if TYPE_CHECKING:
     from PySide6.QtGui import QKeyEvent, QMouseEvent
     from PySide6.QtWidgets import QWidget
 
-    from app.canvas.state.marks.guesses import GuessMarks
+    from gradwire.app.canvas.state.marks.guesses import GuessMarks
 
 _TYPED = "0123456789.-+nN"
 """Keys that a number, or None, begins with."""

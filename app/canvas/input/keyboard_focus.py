@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Protocol
 import numpy as np
 from PySide6.QtCore import QPointF, QRect, QRectF
 
-from app.canvas.input.gestures.base import Host
-from app.canvas.paint.wires.open_wire import draw_open_wire
-from app.canvas.scene.focus import (
+from gradwire.app.canvas.input.gestures.base import Host
+from gradwire.app.canvas.paint.wires.open_wire import draw_open_wire
+from gradwire.app.canvas.scene.focus import (
     Direction,
     Focus,
     FocusKind,
@@ -22,18 +22,18 @@ from app.canvas.scene.focus import (
     port_focus,
     port_number,
 )
-from app.canvas.scene.geometry import Bend
-from app.canvas.state.spoken import describe
-from app.canvas.state.view_state import Selection
-from app.services.translation import editor
-from blocks.library.pages import Page as PageBlock
-from runtime.diagram import Connect, can_connect
-from runtime.diagram.paths import PortName
+from gradwire.app.canvas.scene.geometry import Bend
+from gradwire.app.canvas.state.spoken import describe
+from gradwire.app.canvas.state.view_state import Selection
+from gradwire.app.services.translation import editor
+from gradwire.blocks.library.pages import Page as PageBlock
+from gradwire.runtime.diagram import Connect, can_connect
+from gradwire.runtime.diagram.paths import PortName
 
 if TYPE_CHECKING:
     from PySide6.QtGui import QPainter
 
-    from app.canvas.scene.arrays import Floats
+    from gradwire.app.canvas.scene.arrays import Floats
 
 _MAX_TRIED = 60
 """Ports that are tried for one key press."""

@@ -6,17 +6,17 @@ from typing import TYPE_CHECKING, Protocol
 
 from PySide6.QtCore import Qt
 
-from app.canvas.input import changes
-from app.canvas.input.bindings import KEYS
-from app.canvas.input.bound_keys import bound_keys, pressed
-from app.canvas.input.gestures.base import GRID, Host
-from app.canvas.input.gestures.cutting import clear_marks, toggle_mark
-from app.canvas.input.gestures.lifting import lift
-from app.canvas.input.room import with_room
-from app.canvas.scene.focus import Direction, Focus, FocusKind, port_number
-from app.canvas.state.view_state import NOTHING
-from app.services.translation import editor
-from runtime.diagram.paths import PortName
+from gradwire.app.canvas.input import changes
+from gradwire.app.canvas.input.bindings import KEYS
+from gradwire.app.canvas.input.bound_keys import bound_keys, pressed
+from gradwire.app.canvas.input.gestures.base import GRID, Host
+from gradwire.app.canvas.input.gestures.cutting import clear_marks, toggle_mark
+from gradwire.app.canvas.input.gestures.lifting import lift
+from gradwire.app.canvas.input.room import with_room
+from gradwire.app.canvas.scene.focus import Direction, Focus, FocusKind, port_number
+from gradwire.app.canvas.state.view_state import NOTHING
+from gradwire.app.services.translation import editor
+from gradwire.runtime.diagram.paths import PortName
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -24,10 +24,10 @@ if TYPE_CHECKING:
     from PySide6.QtCore import QPointF, QRect
     from PySide6.QtGui import QKeyEvent
 
-    from app.canvas.computing import Computing
-    from app.canvas.input.keyboard_focus import KeyboardFocus
-    from app.canvas.input.mouse import Mouse
-    from app.canvas.input.numbers import Numbers
+    from gradwire.app.canvas.computing import Computing
+    from gradwire.app.canvas.input.keyboard_focus import KeyboardFocus
+    from gradwire.app.canvas.input.mouse import Mouse
+    from gradwire.app.canvas.input.numbers import Numbers
 
 
 class KeyHost(Host, Protocol):

@@ -9,26 +9,26 @@ from typing import TYPE_CHECKING
 import numpy as np
 from PySide6.QtCore import QPointF, Qt
 
-from app.canvas.input.frames import ResizeNote, grip_at
-from app.canvas.input.gestures.base import Gesture, Lasso, Pan, RubberBand
-from app.canvas.input.gestures.bundles import DrawBundle, bundle
-from app.canvas.input.gestures.cutting import CutWires, clear_marks
-from app.canvas.input.gestures.dragging import DragSelection
-from app.canvas.input.gestures.lifting import LiftSelection
-from app.canvas.input.gestures.resizing import ResizeView, view_grip_at
-from app.canvas.input.gestures.wiring import DrawWire
-from app.canvas.scene.focus import port_focus
-from app.canvas.scene.hits import bend_at, block_at, note_at, port_at, wire_at
-from app.canvas.state.view_state import NOTHING, Selection
-from blocks.library.pages import Page as PageBlock
-from runtime.diagram.paths import PortName
+from gradwire.app.canvas.input.frames import ResizeNote, grip_at
+from gradwire.app.canvas.input.gestures.base import Gesture, Lasso, Pan, RubberBand
+from gradwire.app.canvas.input.gestures.bundles import DrawBundle, bundle
+from gradwire.app.canvas.input.gestures.cutting import CutWires, clear_marks
+from gradwire.app.canvas.input.gestures.dragging import DragSelection
+from gradwire.app.canvas.input.gestures.lifting import LiftSelection
+from gradwire.app.canvas.input.gestures.resizing import ResizeView, view_grip_at
+from gradwire.app.canvas.input.gestures.wiring import DrawWire
+from gradwire.app.canvas.scene.focus import port_focus
+from gradwire.app.canvas.scene.hits import bend_at, block_at, note_at, port_at, wire_at
+from gradwire.app.canvas.state.view_state import NOTHING, Selection
+from gradwire.blocks.library.pages import Page as PageBlock
+from gradwire.runtime.diagram.paths import PortName
 
 if TYPE_CHECKING:
     from PySide6.QtGui import QMouseEvent, QWheelEvent
 
-    from app.canvas.input.mouse_host import MouseHost
-    from app.canvas.scene.arrays import Floats
-    from app.document.numbers import Number
+    from gradwire.app.canvas.input.mouse_host import MouseHost
+    from gradwire.app.canvas.scene.arrays import Floats
+    from gradwire.app.document.numbers import Number
 
 CLICK_DISTANCE = 3.0
 """How far the pointer may move during a click, widget px."""

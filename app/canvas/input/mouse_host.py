@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Protocol
 
-from app.canvas.input.gestures.base import Host
+from gradwire.app.canvas.input.gestures.base import Host
 
 if TYPE_CHECKING:
     from PySide6.QtCore import QPointF, Qt
 
-    from app.canvas.input.entry.inline_edit import InlineEditor
-    from app.canvas.input.keyboard_focus import KeyboardFocus
-    from app.canvas.input.numbers import Numbers
-    from app.document.numbers import Number
+    from gradwire.app.canvas.input.entry.inline_edit import InlineEditor
+    from gradwire.app.canvas.input.keyboard_focus import KeyboardFocus
+    from gradwire.app.canvas.input.numbers import Numbers
+    from gradwire.app.document.numbers import Number
 
 
 class MouseHost(Host, Protocol):

@@ -5,12 +5,17 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Protocol
 
-from app.canvas.input.gestures.base import Host
-from app.canvas.input.gestures.scrubbing import ScrubNumber, SlideNumber, factor_of
-from app.canvas.paint.blocks.numbers import number_at, number_box, number_boxes, slider_track
-from app.canvas.paint.blocks.sliders import KNOB
-from app.canvas.scene.hits import block_at
-from app.document.numbers import (
+from gradwire.app.canvas.input.gestures.base import Host
+from gradwire.app.canvas.input.gestures.scrubbing import ScrubNumber, SlideNumber, factor_of
+from gradwire.app.canvas.paint.blocks.numbers import (
+    number_at,
+    number_box,
+    number_boxes,
+    slider_track,
+)
+from gradwire.app.canvas.paint.blocks.sliders import KNOB
+from gradwire.app.canvas.scene.hits import block_at
+from gradwire.app.document.numbers import (
     Number,
     Scrub,
     Slider,
@@ -19,17 +24,17 @@ from app.document.numbers import (
     set_number,
     slider_of,
 )
-from app.services.translation import editor
-from runtime.diagram.paths import PortName
-from runtime.flow.words.formatting import number as written
+from gradwire.app.services.translation import editor
+from gradwire.runtime.diagram.paths import PortName
+from gradwire.runtime.flow.words.formatting import number as written
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from PySide6.QtCore import QPointF, Qt
 
-    from app.canvas.input.gestures.base import Gesture
-    from runtime.diagram import SetParameters
+    from gradwire.app.canvas.input.gestures.base import Gesture
+    from gradwire.runtime.diagram import SetParameters
 
 _NOTCH = 120.0
 """Eighths of a degree that one notch of a wheel turns."""

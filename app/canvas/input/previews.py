@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
     from PySide6.QtCore import QObject
 
-    from runtime.diagram import Change
+    from gradwire.runtime.diagram import Change
 
 _WAIT = 100
 """Milliseconds that a preview waits at most for the result of the one before."""

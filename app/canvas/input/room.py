@@ -8,18 +8,18 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from app.canvas.input.frames import within
-from app.canvas.scene.bends import moving_with, shifted
-from app.canvas.scene.moving.upcoming import Upcoming
-from blocks.errors import ChangeError
-from runtime.diagram import Batch, Change, MoveBlocks, SetNote, apply
-from runtime.diagram.layout.making_room import nearest_vacancy, push_aside
-from runtime.diagram.model import Note, Point
+from gradwire.app.canvas.input.frames import within
+from gradwire.app.canvas.scene.bends import moving_with, shifted
+from gradwire.app.canvas.scene.moving.upcoming import Upcoming
+from gradwire.blocks.errors import ChangeError
+from gradwire.runtime.diagram import Batch, Change, MoveBlocks, SetNote, apply
+from gradwire.runtime.diagram.layout.making_room import nearest_vacancy, push_aside
+from gradwire.runtime.diagram.model import Note, Point
 
 if TYPE_CHECKING:
-    from app.canvas.scene.arrays import Floats, Indices
-    from app.canvas.scene.geometry import Scene
-    from runtime.diagram.paths import PortName
+    from gradwire.app.canvas.scene.arrays import Floats, Indices
+    from gradwire.app.canvas.scene.geometry import Scene
+    from gradwire.runtime.diagram.paths import PortName
 
 
 def with_room(scene: Scene, change: Change, new: Collection[str]) -> Change:

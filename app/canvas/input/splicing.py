@@ -7,18 +7,18 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from app.canvas.scene.bends import nearest_section
-from app.canvas.scene.lane_paths import STEPS
-from app.canvas.scene.polylines import Polylines
-from blocks.errors import ChangeError
-from runtime.diagram import Batch, BendWire, Change, Connect, apply, ports
-from runtime.diagram.layout.measures import WIDTH, block_height
-from runtime.diagram.model import Point
-from runtime.diagram.paths import PortName
+from gradwire.app.canvas.scene.bends import nearest_section
+from gradwire.app.canvas.scene.lane_paths import STEPS
+from gradwire.app.canvas.scene.polylines import Polylines
+from gradwire.blocks.errors import ChangeError
+from gradwire.runtime.diagram import Batch, BendWire, Change, Connect, apply, ports
+from gradwire.runtime.diagram.layout.measures import WIDTH, block_height
+from gradwire.runtime.diagram.model import Point
+from gradwire.runtime.diagram.paths import PortName
 
 if TYPE_CHECKING:
-    from app.canvas.scene.arrays import Floats
-    from app.canvas.scene.geometry import Scene
+    from gradwire.app.canvas.scene.arrays import Floats
+    from gradwire.app.canvas.scene.geometry import Scene
 
 _SAMPLES = 200
 """Points of a wire at which it is checked whether it runs through a rectangle."""

@@ -5,13 +5,13 @@ from __future__ import annotations
 from enum import Enum, auto
 from typing import TYPE_CHECKING
 
-from app.canvas.scene.focus import FocusKind
-from blocks.library.formula import Formula
-from blocks.library.gradient import StopGradient
-from blocks.library.pages import Page as PageBlock
+from gradwire.app.canvas.scene.focus import FocusKind
+from gradwire.blocks.library.formula import Formula
+from gradwire.blocks.library.gradient import StopGradient
+from gradwire.blocks.library.pages import Page as PageBlock
 
 if TYPE_CHECKING:
-    from app.canvas.state.view_state import ViewState
+    from gradwire.app.canvas.state.view_state import ViewState
 
 
 class Target(Enum):

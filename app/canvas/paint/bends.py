@@ -8,11 +8,11 @@ import numpy as np
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QColor, QPainter, QPen
 
-from app.canvas.paint.drawing import draw_lines
+from gradwire.app.canvas.paint.drawing import draw_lines
 
 if TYPE_CHECKING:
-    from app.canvas.scene.arrays import Floats, Indices
-    from app.canvas.state.view_state import ViewState
+    from gradwire.app.canvas.scene.arrays import Floats, Indices
+    from gradwire.app.canvas.state.view_state import ViewState
 
 _SIZE = 7.0
 """Diameter of a dot, px of style."""

@@ -9,24 +9,24 @@ import numpy as np
 from PySide6.QtCore import QRectF
 from PySide6.QtGui import QRegion
 
-from app.canvas.paint.blocks.face_cache import MARGIN
-from app.canvas.paint.legend import legend_content
-from app.canvas.paint.notes import heights_depend_on_blocks
-from app.canvas.paint.port_types import MIN_ZOOM, ROOM
-from app.canvas.paint.problems import severities_in
-from app.canvas.scene.arrays import NO_INDICES, distinct
-from app.canvas.scene.camera import NUMBERS
-from blocks.classes.identity import by_identity
+from gradwire.app.canvas.paint.blocks.face_cache import MARGIN
+from gradwire.app.canvas.paint.legend import legend_content
+from gradwire.app.canvas.paint.notes import heights_depend_on_blocks
+from gradwire.app.canvas.paint.port_types import MIN_ZOOM, ROOM
+from gradwire.app.canvas.paint.problems import severities_in
+from gradwire.app.canvas.scene.arrays import NO_INDICES, distinct
+from gradwire.app.canvas.scene.camera import NUMBERS
+from gradwire.blocks.classes.identity import by_identity
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
 
-    from app.canvas.paint.wires.label_layout import Label
-    from app.canvas.scene.arrays import Flags, Floats, Indices
-    from app.canvas.state.annotations import Annotations
-    from app.canvas.state.looks import Look
-    from app.canvas.state.view_state import ViewState
-    from runtime.diagram.model import Note, Page
+    from gradwire.app.canvas.paint.wires.label_layout import Label
+    from gradwire.app.canvas.scene.arrays import Flags, Floats, Indices
+    from gradwire.app.canvas.state.annotations import Annotations
+    from gradwire.app.canvas.state.looks import Look
+    from gradwire.app.canvas.state.view_state import ViewState
+    from gradwire.runtime.diagram.model import Note, Page
 
 PAD = 2.0
 """Around what has changed, for smoothed edges, widget px."""

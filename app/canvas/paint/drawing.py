@@ -14,7 +14,7 @@ from PySide6.QtCore import QLineF, QRectF
 if TYPE_CHECKING:
     from PySide6.QtGui import QPainter
 
-    from app.canvas.scene.arrays import Floats
+    from gradwire.app.canvas.scene.arrays import Floats
 
 _HALF = 0.5 + 1e-6
 """What is that little below the middle between two device px is taken to be there, so that it

@@ -14,8 +14,8 @@ from PySide6.QtGui import (
     QPixmap,
 )
 
-from app.services import typeface
-from app.services.theme import SMALL, font, text_width
+from gradwire.app.services import typeface
+from gradwire.app.services.theme import SMALL, font, text_width
 
 SIZE = 12.0
 """Width and height of a glyph, px at 100 %."""

@@ -11,8 +11,8 @@ from PySide6.QtGui import QPainter, QPixmap
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable
 
-    from app.canvas.state.lanes import Lanes
-    from app.canvas.state.view_state import ViewState
+    from gradwire.app.canvas.state.lanes import Lanes
+    from gradwire.app.canvas.state.view_state import ViewState
 
 _SMALL = 0.01
 """Share of a widget for which no picture is made."""

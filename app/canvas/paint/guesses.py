@@ -8,15 +8,15 @@ import numpy as np
 from PySide6.QtCore import QPointF, QRectF, Qt
 from PySide6.QtGui import QColor, QFontMetricsF, QPainter, QPen
 
-from app.canvas.scene.lane_paths import STEPS
-from app.canvas.state.marks.guesses import Guess, GuessMarks, Stage
-from app.services.theme import SMALL, font, scaled
+from gradwire.app.canvas.scene.lane_paths import STEPS
+from gradwire.app.canvas.state.marks.guesses import Guess, GuessMarks, Stage
+from gradwire.app.services.theme import SMALL, font, scaled
 
 if TYPE_CHECKING:
     from collections.abc import Collection
 
-    from app.canvas.state.view_state import ViewState
-    from app.services.theme import Theme
+    from gradwire.app.canvas.state.view_state import ViewState
+    from gradwire.app.services.theme import Theme
 
 _ROOM = 8.0
 _BELOW = 4.0

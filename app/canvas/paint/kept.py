@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, cast
 import numpy as np
 from PySide6.QtCore import QPoint, QRect
 
-from app.canvas.paint.changed_area import (
+from gradwire.app.canvas.paint.changed_area import (
     PAD,
     Shown,
     are_comparable,
@@ -16,9 +16,9 @@ from app.canvas.paint.changed_area import (
     face_boxes,
     shown_in,
 )
-from app.canvas.paint.ground import Ground
-from app.canvas.paint.wires.labels import WireLabels
-from app.canvas.scene.camera import PLAIN
+from gradwire.app.canvas.paint.ground import Ground
+from gradwire.app.canvas.paint.wires.labels import WireLabels
+from gradwire.app.canvas.scene.camera import PLAIN
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -26,10 +26,10 @@ if TYPE_CHECKING:
     from PySide6.QtCore import QSize
     from PySide6.QtGui import QRegion
 
-    from app.canvas.paint.wires.label_layout import Label
-    from app.canvas.paint.wires.labels import Labels
-    from app.canvas.scene.arrays import Flags, Floats, Indices
-    from app.canvas.state.view_state import ViewState
+    from gradwire.app.canvas.paint.wires.label_layout import Label
+    from gradwire.app.canvas.paint.wires.labels import Labels
+    from gradwire.app.canvas.scene.arrays import Flags, Floats, Indices
+    from gradwire.app.canvas.state.view_state import ViewState
 
 _MOST_PARTS = 400
 """Rectangles of a region, beyond which everything in its bounds is painted."""

@@ -10,31 +10,31 @@ import numpy as np
 from PySide6.QtCore import QPointF, QRectF, QSizeF, Qt
 from PySide6.QtGui import QColor, QFontMetricsF, QPainter, QPen
 
-from app.canvas.paint import glyphs
-from app.canvas.paint.blocks.badges import badge_width, draw_badges
-from app.canvas.paint.wires import lanes
-from app.canvas.paint.wires.lane_labels import ORIGIN
-from app.canvas.paint.wires.lanes import Bundle
-from app.canvas.scene.arrays import distinct
-from app.canvas.scene.bezier import Courses
-from app.canvas.scene.lane_paths import GAP
-from app.canvas.state.badge_labels import BadgeLabel, Status, badge_label, status_label
-from app.canvas.state.codes import CODES
-from app.canvas.state.formatting import power_of_ten
-from app.services.palette import shades
-from app.services.theme import SMALL, Theme, font
-from app.services.translation import editor
-from blocks.classes.dataclass import dataclass
-from runtime.flow.badges import Mark
-from runtime.flow.numbers.rules import THRESHOLDS
-from runtime.flow.words.formatting import number
-from runtime.flow.words.states import STATES, Form, State
+from gradwire.app.canvas.paint import glyphs
+from gradwire.app.canvas.paint.blocks.badges import badge_width, draw_badges
+from gradwire.app.canvas.paint.wires import lanes
+from gradwire.app.canvas.paint.wires.lane_labels import ORIGIN
+from gradwire.app.canvas.paint.wires.lanes import Bundle
+from gradwire.app.canvas.scene.arrays import distinct
+from gradwire.app.canvas.scene.bezier import Courses
+from gradwire.app.canvas.scene.lane_paths import GAP
+from gradwire.app.canvas.state.badge_labels import BadgeLabel, Status, badge_label, status_label
+from gradwire.app.canvas.state.codes import CODES
+from gradwire.app.canvas.state.formatting import power_of_ten
+from gradwire.app.services.palette import shades
+from gradwire.app.services.theme import SMALL, Theme, font
+from gradwire.app.services.translation import editor
+from gradwire.blocks.classes.dataclass import dataclass
+from gradwire.runtime.flow.badges import Mark
+from gradwire.runtime.flow.numbers.rules import THRESHOLDS
+from gradwire.runtime.flow.words.formatting import number
+from gradwire.runtime.flow.words.states import STATES, Form, State
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from app.canvas.state.annotations import Annotations
-    from runtime.flow import Thresholds
+    from gradwire.app.canvas.state.annotations import Annotations
+    from gradwire.runtime.flow import Thresholds
 
 _ROW = 20.0
 SAMPLE = 74.0

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from app.services.theme import SMALL
+from gradwire.app.services.theme import SMALL
 
 LEAST = 9
 """Least pixel size of the letters on the screen."""

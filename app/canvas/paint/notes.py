@@ -11,21 +11,21 @@ import numpy as np
 from PySide6.QtCore import QPointF, QRectF, Qt
 from PySide6.QtGui import QColor, QFontMetricsF, QPainter, QPen, QTextLayout
 
-from app.canvas.paint.blocks.faces import CORNER
-from app.canvas.paint.legible import legible_size
-from app.canvas.scene.camera import NUMBERS, PLAIN
-from app.services.palette import shades
-from app.services.theme import BODY, font
-from runtime.lessons.notes import asks
+from gradwire.app.canvas.paint.blocks.faces import CORNER
+from gradwire.app.canvas.paint.legible import legible_size
+from gradwire.app.canvas.scene.camera import NUMBERS, PLAIN
+from gradwire.app.services.palette import shades
+from gradwire.app.services.theme import BODY, font
+from gradwire.runtime.lessons.notes import asks
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from PySide6.QtGui import QFont
 
-    from app.canvas.scene.arrays import Floats
-    from app.canvas.state.view_state import ViewState
-    from runtime.diagram.model import Note
+    from gradwire.app.canvas.scene.arrays import Floats
+    from gradwire.app.canvas.state.view_state import ViewState
+    from gradwire.runtime.diagram.model import Note
 
 _PAD, _RISE = 10.0, 7.0
 _TIGHT = 1.2

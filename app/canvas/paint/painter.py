@@ -11,37 +11,37 @@ import numpy as np
 from PySide6.QtCore import QPointF, QRectF, Qt
 from PySide6.QtGui import QColor, QPainter, QPen
 
-from app.canvas.paint.bends import paint_bends
-from app.canvas.paint.blocks.costs import paint_costs
-from app.canvas.paint.blocks.faces import CORNER, draw_face, paint_badges_over
-from app.canvas.paint.blocks.numbers import paint_numbers
-from app.canvas.paint.blocks.plain import paint_plain_blocks
-from app.canvas.paint.blocks.status import paint_status
-from app.canvas.paint.drawing import draw_lines, draw_rects, snapped
-from app.canvas.paint.notes import paint_notes
-from app.canvas.paint.port_types import paint_port_types
-from app.canvas.paint.problems import paint_covered_ports, paint_problems
-from app.canvas.paint.route import paint_route
-from app.canvas.paint.tracing import paint_siblings, paint_wire_ends
-from app.canvas.paint.wires import lanes
-from app.canvas.paint.wires.label_layout import LabelLayout, draw_labels
-from app.canvas.paint.wires.labels import place_labels, visible_wires
-from app.canvas.paint.wires.lanes import Bundle
-from app.canvas.scene.arrays import distinct
-from app.canvas.scene.camera import NUMBERS, PLAIN, Camera
-from app.canvas.scene.focus import FocusKind, exists, focus_bounds
-from app.canvas.scene.lane_paths import GAP, STEPS
-from app.canvas.scene.polylines import strokes
-from app.canvas.state.marks.route import Route
-from app.canvas.state.view_state import ViewState
-from blocks.classes.dataclass import dataclass
+from gradwire.app.canvas.paint.bends import paint_bends
+from gradwire.app.canvas.paint.blocks.costs import paint_costs
+from gradwire.app.canvas.paint.blocks.faces import CORNER, draw_face, paint_badges_over
+from gradwire.app.canvas.paint.blocks.numbers import paint_numbers
+from gradwire.app.canvas.paint.blocks.plain import paint_plain_blocks
+from gradwire.app.canvas.paint.blocks.status import paint_status
+from gradwire.app.canvas.paint.drawing import draw_lines, draw_rects, snapped
+from gradwire.app.canvas.paint.notes import paint_notes
+from gradwire.app.canvas.paint.port_types import paint_port_types
+from gradwire.app.canvas.paint.problems import paint_covered_ports, paint_problems
+from gradwire.app.canvas.paint.route import paint_route
+from gradwire.app.canvas.paint.tracing import paint_siblings, paint_wire_ends
+from gradwire.app.canvas.paint.wires import lanes
+from gradwire.app.canvas.paint.wires.label_layout import LabelLayout, draw_labels
+from gradwire.app.canvas.paint.wires.labels import place_labels, visible_wires
+from gradwire.app.canvas.paint.wires.lanes import Bundle
+from gradwire.app.canvas.scene.arrays import distinct
+from gradwire.app.canvas.scene.camera import NUMBERS, PLAIN, Camera
+from gradwire.app.canvas.scene.focus import FocusKind, exists, focus_bounds
+from gradwire.app.canvas.scene.lane_paths import GAP, STEPS
+from gradwire.app.canvas.scene.polylines import strokes
+from gradwire.app.canvas.state.marks.route import Route
+from gradwire.app.canvas.state.view_state import ViewState
+from gradwire.blocks.classes.dataclass import dataclass
 
 if TYPE_CHECKING:
-    from app.canvas.paint.blocks.face_cache import FaceCache
-    from app.canvas.paint.kept import Kept
-    from app.canvas.scene.arrays import Floats, Indices
-    from app.canvas.state.looks import Look
-    from app.services.theme import Theme
+    from gradwire.app.canvas.paint.blocks.face_cache import FaceCache
+    from gradwire.app.canvas.paint.kept import Kept
+    from gradwire.app.canvas.scene.arrays import Floats, Indices
+    from gradwire.app.canvas.state.looks import Look
+    from gradwire.app.services.theme import Theme
 
 Pulse: TypeAlias = Callable[[float], object]
 

@@ -8,15 +8,15 @@ import numpy as np
 from PySide6.QtCore import QRectF, Qt
 from PySide6.QtGui import QColor, QFontMetricsF, QPainter
 
-from app.canvas.state.port_labels import value_type
-from app.services.theme import SMALL, font
+from gradwire.app.canvas.state.port_labels import value_type
+from gradwire.app.services.theme import SMALL, font
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from app.canvas.scene.arrays import Floats, Indices
-    from app.canvas.scene.geometry import Scene
-    from app.canvas.state.view_state import ViewState
+    from gradwire.app.canvas.scene.arrays import Floats, Indices
+    from gradwire.app.canvas.scene.geometry import Scene
+    from gradwire.app.canvas.state.view_state import ViewState
 
 MIN_ZOOM = 1.4
 """Zoom from which types are shown."""

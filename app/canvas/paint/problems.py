@@ -10,14 +10,14 @@ import numpy as np
 from PySide6.QtCore import QPointF, QRectF, Qt
 from PySide6.QtGui import QColor, QPainter, QPen, QPixmap
 
-from app.canvas.scene.camera import NUMBERS
-from app.canvas.scene.covered import covered_ports
-from app.canvas.state.page_result import SEVERITIES
-from app.services.theme import SMALL, font
+from gradwire.app.canvas.scene.camera import NUMBERS
+from gradwire.app.canvas.scene.covered import covered_ports
+from gradwire.app.canvas.state.page_result import SEVERITIES
+from gradwire.app.services.theme import SMALL, font
 
 if TYPE_CHECKING:
-    from app.canvas.scene.arrays import Floats, Indices
-    from app.canvas.state.view_state import ViewState
+    from gradwire.app.canvas.scene.arrays import Floats, Indices
+    from gradwire.app.canvas.state.view_state import ViewState
 
 RADIUS = 7.0
 _SIZE = 2 * RADIUS + 2.0

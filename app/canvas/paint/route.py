@@ -8,14 +8,14 @@ import numpy as np
 from PySide6.QtCore import QPointF, QRectF, Qt
 from PySide6.QtGui import QColor, QFontMetricsF, QPainter, QPen
 
-from app.canvas.paint import glyphs
-from app.canvas.paint.legible import legible_scale
-from app.canvas.scene.camera import PLAIN
-from app.services.theme import BODY, font
+from gradwire.app.canvas.paint import glyphs
+from gradwire.app.canvas.paint.legible import legible_scale
+from gradwire.app.canvas.scene.camera import PLAIN
+from gradwire.app.services.theme import BODY, font
 
 if TYPE_CHECKING:
-    from app.canvas.state.view_state import ViewState
-    from runtime.diagram.paths import WirePath
+    from gradwire.app.canvas.state.view_state import ViewState
+    from gradwire.runtime.diagram.paths import WirePath
 
 _RADIUS = 9.0
 

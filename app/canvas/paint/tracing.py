@@ -7,15 +7,15 @@ from typing import TYPE_CHECKING
 from PySide6.QtCore import QPointF, QRectF, Qt
 from PySide6.QtGui import QColor, QFontMetricsF, QPainter, QPen
 
-from app.canvas.paint.drawing import draw_lines
-from app.canvas.scene.lane_paths import STEPS
-from app.canvas.scene.polylines import strokes
-from app.canvas.scene.tracing import siblings
-from app.canvas.state.port_labels import wire_ends
-from app.services.theme import SMALL, font, scaled
+from gradwire.app.canvas.paint.drawing import draw_lines
+from gradwire.app.canvas.scene.lane_paths import STEPS
+from gradwire.app.canvas.scene.polylines import strokes
+from gradwire.app.canvas.scene.tracing import siblings
+from gradwire.app.canvas.state.port_labels import wire_ends
+from gradwire.app.services.theme import SMALL, font, scaled
 
 if TYPE_CHECKING:
-    from app.canvas.state.view_state import ViewState
+    from gradwire.app.canvas.state.view_state import ViewState
 
 _PAD, _RISE = 6.0, 2.0
 _ASIDE, _EDGE = 8.0, 6.0

@@ -8,18 +8,18 @@ import numpy as np
 from PySide6.QtCore import QPointF, QRectF, Qt
 from PySide6.QtGui import QColor, QFontMetricsF, QPainter, QPen
 
-from app.canvas.paint import glyphs
-from app.canvas.paint.blocks.faces import paint_badges_over
-from app.canvas.paint.drawing import draw_lines
-from app.canvas.scene.lane_paths import STEPS
-from app.canvas.scene.polylines import strokes
-from app.services.theme import BODY, font, scaled
+from gradwire.app.canvas.paint import glyphs
+from gradwire.app.canvas.paint.blocks.faces import paint_badges_over
+from gradwire.app.canvas.paint.drawing import draw_lines
+from gradwire.app.canvas.scene.lane_paths import STEPS
+from gradwire.app.canvas.scene.polylines import strokes
+from gradwire.app.services.theme import BODY, font, scaled
 
 if TYPE_CHECKING:
-    from app.canvas.scene.arrays import Floats
-    from app.canvas.scene.bezier import Courses
-    from app.canvas.state.marks.trial import TrialMarks
-    from app.canvas.state.view_state import ViewState
+    from gradwire.app.canvas.scene.arrays import Floats
+    from gradwire.app.canvas.scene.bezier import Courses
+    from gradwire.app.canvas.state.marks.trial import TrialMarks
+    from gradwire.app.canvas.state.view_state import ViewState
 
 _RADIUS = 9.0
 _ROOM = 6.0

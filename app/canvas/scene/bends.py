@@ -6,18 +6,18 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from app.canvas.scene.arrays import NO_INDICES
-from app.canvas.scene.hits import distances
-from app.canvas.scene.lane_paths import STEPS
-from runtime.diagram.model import Point
-from runtime.diagram.paths import PortName
+from gradwire.app.canvas.scene.arrays import NO_INDICES
+from gradwire.app.canvas.scene.hits import distances
+from gradwire.app.canvas.scene.lane_paths import STEPS
+from gradwire.runtime.diagram.model import Point
+from gradwire.runtime.diagram.paths import PortName
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator
 
-    from app.canvas.scene.arrays import Floats, Indices
-    from app.canvas.scene.geometry import Bend, Scene
-    from runtime.diagram import Page
+    from gradwire.app.canvas.scene.arrays import Floats, Indices
+    from gradwire.app.canvas.scene.geometry import Bend, Scene
+    from gradwire.runtime.diagram import Page
 
 
 def sections(scene: Scene, key: str) -> Floats:

@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from blocks.classes.dataclass import dataclass
+from gradwire.blocks.classes.dataclass import dataclass
 
 if TYPE_CHECKING:
-    from app.canvas.scene.arrays import Flags, Floats, Indices
-    from app.canvas.scene.camera import Camera
+    from gradwire.app.canvas.scene.arrays import Flags, Floats, Indices
+    from gradwire.app.canvas.scene.camera import Camera
 
 _SAG = 120.0
 _SOFTNESS = 0.36

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from blocks.classes.dataclass import dataclass
+from gradwire.blocks.classes.dataclass import dataclass
 
 if TYPE_CHECKING:
-    from app.canvas.scene.arrays import Floats
+    from gradwire.app.canvas.scene.arrays import Floats
 
 MAX_ZOOM = 8.0
 MIN_ZOOM = 0.02

@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from app.canvas.scene.obstacles import INSET, Obstacles
+from gradwire.app.canvas.scene.obstacles import INSET, Obstacles
 
 if TYPE_CHECKING:
-    from app.canvas.scene.arrays import Floats, Indices, Ints
-    from app.canvas.scene.geometry import Scene
+    from gradwire.app.canvas.scene.arrays import Floats, Indices, Ints
+    from gradwire.app.canvas.scene.geometry import Scene
 
 _FEW = 50_000
 """Pairs of a port and a block, up to which all are looked at."""

@@ -11,16 +11,16 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from app.canvas.scene.arrays import NO_INDICES
-from app.canvas.scene.obstacles import LONGEST, REACH, Obstacles
-from app.canvas.scene.routes import ALIKE, square
+from gradwire.app.canvas.scene.arrays import NO_INDICES
+from gradwire.app.canvas.scene.obstacles import LONGEST, REACH, Obstacles
+from gradwire.app.canvas.scene.routes import ALIKE, square
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from app.canvas.scene.arrays import Flags, Floats, Indices, Ints
-    from app.canvas.scene.members.changes import Changes
-    from runtime.diagram.model import Route
+    from gradwire.app.canvas.scene.arrays import Flags, Floats, Indices, Ints
+    from gradwire.app.canvas.scene.members.changes import Changes
+    from gradwire.runtime.diagram.model import Route
 
 AT_ONCE = 256
 """Wires that are checked at once when a page is shown or changed; the others follow when idle."""

@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from app.canvas.scene.geometry import Bend
-from blocks.classes.dataclass import dataclass
-from runtime.diagram.paths import PortName
+from gradwire.app.canvas.scene.geometry import Bend
+from gradwire.blocks.classes.dataclass import dataclass
+from gradwire.runtime.diagram.paths import PortName
 
 if TYPE_CHECKING:
-    from app.canvas.scene.arrays import Floats, Indices
-    from app.canvas.scene.geometry import Scene
+    from gradwire.app.canvas.scene.arrays import Floats, Indices
+    from gradwire.app.canvas.scene.geometry import Scene
 
 Direction = tuple[int, int]
 """One step right or down: (1, 0), (-1, 0), (0, 1) or (0, -1)."""

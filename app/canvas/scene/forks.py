@@ -6,13 +6,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from app.canvas.scene.polylines import Polylines
+from gradwire.app.canvas.scene.polylines import Polylines
 
 if TYPE_CHECKING:
-    from app.canvas.scene.arrays import Flags, Floats, Indices, Ints
-    from app.canvas.scene.bezier import Courses
-    from app.canvas.scene.geometry import Scene
-    from app.canvas.scene.members.changes import Changes
+    from gradwire.app.canvas.scene.arrays import Flags, Floats, Indices, Ints
+    from gradwire.app.canvas.scene.bezier import Courses
+    from gradwire.app.canvas.scene.geometry import Scene
+    from gradwire.app.canvas.scene.members.changes import Changes
 
 _APART = 10.0
 """Distance of two wires that have parted, scene units."""

@@ -12,27 +12,35 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from app.canvas.scene.areas.spatial_index import SpatialIndex
-from app.canvas.scene.arrays import NO_INDICES, NO_POINTS, Flags, Floats, Indices, Ints, distinct
-from app.canvas.scene.bezier import CORNER, Courses
-from app.canvas.scene.detours import Detours
-from app.canvas.scene.forks import Partings
-from app.canvas.scene.lane_paths import LanePaths
-from app.canvas.scene.members.members import FEW, NO_PAGE, Members, Renumbered
-from app.canvas.scene.members.slots import (
+from gradwire.app.canvas.scene.areas.spatial_index import SpatialIndex
+from gradwire.app.canvas.scene.arrays import (
+    NO_INDICES,
+    NO_POINTS,
+    Flags,
+    Floats,
+    Indices,
+    Ints,
+    distinct,
+)
+from gradwire.app.canvas.scene.bezier import CORNER, Courses
+from gradwire.app.canvas.scene.detours import Detours
+from gradwire.app.canvas.scene.forks import Partings
+from gradwire.app.canvas.scene.lane_paths import LanePaths
+from gradwire.app.canvas.scene.members.members import FEW, NO_PAGE, Members, Renumbered
+from gradwire.app.canvas.scene.members.slots import (
     block_sizes,
     changed_parameters,
     is_collapsed,
     port_offsets,
 )
-from app.canvas.scene.moving.moved_wires import LastCourses, MovedWires
-from app.canvas.scene.moving.moves import Moves, have_others_changed, moves_of
-from app.canvas.scene.places import around, corners_of, note_rect, sides_of
-from app.canvas.scene.routes import RouteArrays, shrunk
+from gradwire.app.canvas.scene.moving.moved_wires import LastCourses, MovedWires
+from gradwire.app.canvas.scene.moving.moves import Moves, have_others_changed, moves_of
+from gradwire.app.canvas.scene.places import around, corners_of, note_rect, sides_of
+from gradwire.app.canvas.scene.routes import RouteArrays, shrunk
 
 if TYPE_CHECKING:
-    from app.canvas.scene.members.members import Edit
-    from runtime.diagram.model import Diagram
+    from gradwire.app.canvas.scene.members.members import Edit
+    from gradwire.runtime.diagram.model import Diagram
 
 PORT_RADIUS = 4.0
 OVERHANG = 12.0

@@ -6,13 +6,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from app.canvas.scene.camera import PLAIN, Camera
-from app.canvas.scene.lane_paths import STEPS, lane_offset
-from app.canvas.scene.polylines import offset
+from gradwire.app.canvas.scene.camera import PLAIN, Camera
+from gradwire.app.canvas.scene.lane_paths import STEPS, lane_offset
+from gradwire.app.canvas.scene.polylines import offset
 
 if TYPE_CHECKING:
-    from app.canvas.scene.arrays import Flags, Floats
-    from app.canvas.scene.geometry import Scene
+    from gradwire.app.canvas.scene.arrays import Flags, Floats
+    from gradwire.app.canvas.scene.geometry import Scene
 
 PORT_HIT_RADIUS = 10.0
 """Distance within which a port is hit, widget px."""

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, TypeAlias
 
-from app.canvas.scene.arrays import distinct
-from app.canvas.scene.polylines import Polylines, offset
-from runtime.diagram.layout.measures import LANE_PITCH
+from gradwire.app.canvas.scene.arrays import distinct
+from gradwire.app.canvas.scene.polylines import Polylines, offset
+from gradwire.runtime.diagram.layout.measures import LANE_PITCH
 
 if TYPE_CHECKING:
     from collections.abc import Hashable
 
-    from app.canvas.scene.arrays import Floats, Indices, Ints
-    from app.canvas.scene.bezier import Courses
-    from app.canvas.scene.camera import Camera
-    from app.canvas.scene.geometry import Scene
+    from gradwire.app.canvas.scene.arrays import Floats, Indices, Ints
+    from gradwire.app.canvas.scene.bezier import Courses
+    from gradwire.app.canvas.scene.camera import Camera
+    from gradwire.app.canvas.scene.geometry import Scene
 
 Groups: TypeAlias = list[tuple["Indices", Polylines]]
 

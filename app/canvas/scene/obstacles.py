@@ -1,8 +1,8 @@
 """Obstacles: whether a wire would pass behind a block, and ways around for those that would.
 
-A way is a route of one or three stretches; see :data:`runtime.diagram.model.Route`. Among those on
-lines beside the edges of blocks near by, the shortest one is taken. Where there is none, a search
-finds longer ones if there are any.
+A way is a route of one or three stretches; see :data:`gradwire.runtime.diagram.model.Route`. Among
+those on lines beside the edges of blocks near by, the shortest one is taken. Where there is none, a
+search finds longer ones if there are any.
 """
 
 from __future__ import annotations
@@ -11,17 +11,17 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from app.canvas.scene.arrays import distinct
-from app.canvas.scene.bezier import flatten
-from app.canvas.scene.members.incidence import runs
-from app.canvas.scene.places import crossing
+from gradwire.app.canvas.scene.arrays import distinct
+from gradwire.app.canvas.scene.bezier import flatten
+from gradwire.app.canvas.scene.members.incidence import runs
+from gradwire.app.canvas.scene.places import crossing
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from app.canvas.scene.arrays import Flags, Floats, Indices, Ints
-    from app.canvas.scene.members.changes import Changes
-    from runtime.diagram.model import Route
+    from gradwire.app.canvas.scene.arrays import Flags, Floats, Indices, Ints
+    from gradwire.app.canvas.scene.members.changes import Changes
+    from gradwire.runtime.diagram.model import Route
 
 CLEAR = np.array([12.0, 19.0, 26.0])
 """Distances of ways from the blocks that they go around, by the group of the source block, so that

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from runtime.diagram.model import Note, Point
+from gradwire.runtime.diagram.model import Note, Point
 
 if TYPE_CHECKING:
-    from app.canvas.scene.arrays import Floats, Indices
+    from gradwire.app.canvas.scene.arrays import Floats, Indices
 
 
 def corners_of(known: list[Point | None]) -> list[Point]:

@@ -9,7 +9,7 @@ import numpy as np
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from app.canvas.scene.arrays import Flags, Floats, Indices
+    from gradwire.app.canvas.scene.arrays import Flags, Floats, Indices
 
 _STRAIGHT = 0.25
 """Largest bulge of a curve that is drawn as one segment, px."""

@@ -9,10 +9,10 @@ import numpy as np
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from app.canvas.scene.arrays import Flags, Floats, Indices, Ints
-    from app.canvas.scene.members.changes import Changes
-    from runtime.diagram import Page
-    from runtime.diagram.model import Route
+    from gradwire.app.canvas.scene.arrays import Flags, Floats, Indices, Ints
+    from gradwire.app.canvas.scene.members.changes import Changes
+    from gradwire.runtime.diagram import Page
+    from gradwire.runtime.diagram.model import Route
 
 ALIKE = 1e-6
 """Difference of the shifts of two blocks, scene units, that have moved alike."""

@@ -6,17 +6,17 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from blocks.library.pages import Page as PageBlock
-from blocks.library.pages import PageInput, PageOutput, Scan
-from runtime.diagram.pages import page_at, resolve
-from runtime.diagram.paths import InstancePath, PortName, PortPath, WirePath
+from gradwire.blocks.library.pages import Page as PageBlock
+from gradwire.blocks.library.pages import PageInput, PageOutput, Scan
+from gradwire.runtime.diagram.pages import page_at, resolve
+from gradwire.runtime.diagram.paths import InstancePath, PortName, PortPath, WirePath
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from app.canvas.scene.arrays import Indices
-    from app.canvas.scene.geometry import Scene
-    from runtime.diagram.model import Diagram, Page
+    from gradwire.app.canvas.scene.arrays import Indices
+    from gradwire.app.canvas.scene.geometry import Scene
+    from gradwire.runtime.diagram.model import Diagram, Page
 
 _MAX_DEPTH = 64
 

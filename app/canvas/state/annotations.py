@@ -6,24 +6,24 @@ from dataclasses import field, replace
 from operator import is_
 from typing import TYPE_CHECKING
 
-from app.canvas.state.badge_labels import Status
-from app.canvas.state.lanes import Lanes, following, lane_counts, lanes_of, side_by_side
-from app.canvas.state.look_cache import LookCache
-from app.canvas.state.page_result import PageResult
-from app.evaluation.outdated import outdated_blocks
-from blocks.classes.dataclass import dataclass
-from runtime.diagram.model import PLAIN
-from runtime.diagram.pages import resolve as address_of
-from runtime.diagram.paths import ROOT, InstancePath, PortName, PortPath
+from gradwire.app.canvas.state.badge_labels import Status
+from gradwire.app.canvas.state.lanes import Lanes, following, lane_counts, lanes_of, side_by_side
+from gradwire.app.canvas.state.look_cache import LookCache
+from gradwire.app.canvas.state.page_result import PageResult
+from gradwire.app.evaluation.outdated import outdated_blocks
+from gradwire.blocks.classes.dataclass import dataclass
+from gradwire.runtime.diagram.model import PLAIN
+from gradwire.runtime.diagram.pages import resolve as address_of
+from gradwire.runtime.diagram.paths import ROOT, InstancePath, PortName, PortPath
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from app.canvas.scene.geometry import Scene
-    from app.canvas.scene.members.changes import Changes
-    from app.canvas.state.looks import Look
-    from app.evaluation.result import Result
-    from runtime.diagram.model import Diagram
+    from gradwire.app.canvas.scene.geometry import Scene
+    from gradwire.app.canvas.scene.members.changes import Changes
+    from gradwire.app.canvas.state.looks import Look
+    from gradwire.app.evaluation.result import Result
+    from gradwire.runtime.diagram.model import Diagram
 
 
 _ON_LANES = ("states", "norms", "contributions", "zeros", "badges")

@@ -5,15 +5,15 @@ from __future__ import annotations
 from enum import Enum, auto
 from typing import TYPE_CHECKING
 
-from app.services.translation import editor
-from blocks.classes.dataclass import dataclass
-from runtime.flow.badges import Mark
+from gradwire.app.services.translation import editor
+from gradwire.blocks.classes.dataclass import dataclass
+from gradwire.runtime.flow.badges import Mark
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from app.evaluation.badges import Badges
-    from runtime.diagram.paths import InstancePath
+    from gradwire.app.evaluation.badges import Badges
+    from gradwire.runtime.diagram.paths import InstancePath
 
 _ON_FACES = (Mark.VALUE, Mark.UNOWNED, Mark.CANCELS, Mark.OPEN_STOP, Mark.IDLE_STOP)
 _SERIOUS = (Mark.VALUE, Mark.UNOWNED, Mark.CANCELS, Mark.STALE)

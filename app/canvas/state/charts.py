@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from blocks.classes.dataclass import dataclass
+from gradwire.blocks.classes.dataclass import dataclass
 
 WIDTH, HEIGHT = 40, 32
 """Size of a chart, px at 100 %, and so the largest number of columns and rows."""

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from runtime.flow.words.states import STATES, State
+from gradwire.runtime.flow.words.states import STATES, State
 
 if TYPE_CHECKING:
-    from app.canvas.scene.arrays import Flags
+    from gradwire.app.canvas.scene.arrays import Flags
 
 NO_RESULT = 0
 """Code of a wire that no result covers; it is drawn plain."""

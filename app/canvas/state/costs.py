@@ -7,13 +7,13 @@ from collections.abc import Mapping
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
-from blocks.classes.dataclass import dataclass
-from runtime.diagram.paths import InstancePath
-from runtime.engine.profile import BETWEEN_BLOCKS
-from runtime.publish.text import bytes_text, time_text
+from gradwire.blocks.classes.dataclass import dataclass
+from gradwire.runtime.diagram.paths import InstancePath
+from gradwire.runtime.engine.profile import BETWEEN_BLOCKS
+from gradwire.runtime.publish.text import bytes_text, time_text
 
 if TYPE_CHECKING:
-    from runtime.engine.profile import Profile
+    from gradwire.runtime.engine.profile import Profile
 
 
 class Measure(StrEnum):

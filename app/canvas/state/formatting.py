@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from app.canvas.state.charts import Chart, chart
-from blocks.classes.dataclass import dataclass
-from runtime.flow.words.formatting import DIGITS, number
+from gradwire.app.canvas.state.charts import Chart, chart
+from gradwire.blocks.classes.dataclass import dataclass
+from gradwire.runtime.flow.words.formatting import DIGITS, number
 
 if TYPE_CHECKING:
     from collections.abc import Callable

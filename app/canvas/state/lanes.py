@@ -11,23 +11,23 @@ from typing import TYPE_CHECKING, NamedTuple, TypeAlias, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from app.canvas.state.codes import CODES, NO_RESULT, STATE_OF
-from app.canvas.state.formatting import beside_wire, power_of_ten
-from app.evaluation.result import SHOWING_ZEROS
-from blocks.classes.dataclass import dataclass
-from runtime.diagram.paths import ROOT, InstancePath, WirePath
-from runtime.flow import State
-from runtime.flow.lazy import MANY, looked_up
-from runtime.flow.words.formatting import number
+from gradwire.app.canvas.state.codes import CODES, NO_RESULT, STATE_OF
+from gradwire.app.canvas.state.formatting import beside_wire, power_of_ten
+from gradwire.app.evaluation.result import SHOWING_ZEROS
+from gradwire.blocks.classes.dataclass import dataclass
+from gradwire.runtime.diagram.paths import ROOT, InstancePath, WirePath
+from gradwire.runtime.flow import State
+from gradwire.runtime.flow.lazy import MANY, looked_up
+from gradwire.runtime.flow.words.formatting import number
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from app.canvas.scene.arrays import Flags, Floats, Ints
-    from app.canvas.scene.geometry import Scene
-    from app.canvas.scene.members.changes import Changes
-    from app.evaluation.result import Result
-    from runtime.flow import Verdict
+    from gradwire.app.canvas.scene.arrays import Flags, Floats, Ints
+    from gradwire.app.canvas.scene.geometry import Scene
+    from gradwire.app.canvas.scene.members.changes import Changes
+    from gradwire.app.evaluation.result import Result
+    from gradwire.runtime.flow import Verdict
 
 Codes: TypeAlias = NDArray[np.int8]
 
@@ -55,7 +55,7 @@ class Lanes:
     use: InstancePath
     """Path of the use of the page, with a slash at its end; empty for the main page."""
     codes: Codes
-    """State of each wire (m,), see :data:`app.canvas.state.codes.CODES`."""
+    """State of each wire (m,), see :data:`gradwire.app.canvas.state.codes.CODES`."""
     widths: Floats
     """Width of each lane (m,), px at 100 %."""
     drawn: Codes

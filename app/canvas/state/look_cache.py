@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import numpy as np
 
-from app.canvas.state.badge_labels import badge_labels
-from app.canvas.state.looks import (
+from gradwire.app.canvas.state.badge_labels import badge_labels
+from gradwire.app.canvas.state.looks import (
     look_of,
     picture_of,
     row_counts,
@@ -16,22 +16,22 @@ from app.canvas.state.looks import (
     slider_look,
     summary_of,
 )
-from blocks.block import Source
-from blocks.classes.dataclass import dataclass
-from blocks.classes.identity import by_identity
-from blocks.library.views import ViewBlock
-from runtime.diagram.paths import PortPath
+from gradwire.blocks.block import Source
+from gradwire.blocks.classes.dataclass import dataclass
+from gradwire.blocks.classes.identity import by_identity
+from gradwire.blocks.library.views import ViewBlock
+from gradwire.runtime.diagram.paths import PortPath
 
 if TYPE_CHECKING:
     from collections.abc import Hashable
 
     from numpy.typing import NDArray
 
-    from app.canvas.scene.arrays import Flags, Ints
-    from app.canvas.scene.geometry import Scene
-    from app.canvas.scene.members.slots import Slots
-    from app.canvas.state.looks import Look
-    from app.canvas.state.page_result import PageResult
+    from gradwire.app.canvas.scene.arrays import Flags, Ints
+    from gradwire.app.canvas.scene.geometry import Scene
+    from gradwire.app.canvas.scene.members.slots import Slots
+    from gradwire.app.canvas.state.looks import Look
+    from gradwire.app.canvas.state.page_result import PageResult
 
 Frame: TypeAlias = "tuple[object, ...]"
 Numbers: TypeAlias = "tuple[object, ...]"

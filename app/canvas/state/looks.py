@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from app.canvas.state.badge_labels import BadgeLabel, badge_labels
-from app.canvas.state.formatting import (
+from gradwire.app.canvas.state.badge_labels import BadgeLabel, badge_labels
+from gradwire.app.canvas.state.formatting import (
     Readout,
     Section,
     brief,
@@ -20,17 +20,17 @@ from app.canvas.state.formatting import (
     lines,
     one_number,
 )
-from app.canvas.state.outlines import counted, outline
-from app.document.numbers import slider_of
-from app.services.translation import editor
-from blocks.block import Block, InputPort, Opaque, Source
-from blocks.classes.dataclass import dataclass
-from blocks.library.formula import Formula
-from blocks.library.pages import Composite, PageInput, Scan
-from blocks.library.pages import Page as PageBlock
-from blocks.library.views import ViewBlock
-from runtime.diagram.bypass import passing_input
-from runtime.diagram.layout.measures import (
+from gradwire.app.canvas.state.outlines import counted, outline
+from gradwire.app.document.numbers import slider_of
+from gradwire.app.services.translation import editor
+from gradwire.blocks.block import Block, InputPort, Opaque, Source
+from gradwire.blocks.classes.dataclass import dataclass
+from gradwire.blocks.library.formula import Formula
+from gradwire.blocks.library.pages import Composite, PageInput, Scan
+from gradwire.blocks.library.pages import Page as PageBlock
+from gradwire.blocks.library.views import ViewBlock
+from gradwire.runtime.diagram.bypass import passing_input
+from gradwire.runtime.diagram.layout.measures import (
     HEADER,
     WIDTH,
     block_height,
@@ -38,18 +38,18 @@ from runtime.diagram.layout.measures import (
     port_offset,
     view_size,
 )
-from runtime.diagram.model import PLAIN
-from runtime.flow.words.formatting import number
+from gradwire.runtime.diagram.model import PLAIN
+from gradwire.runtime.flow.words.formatting import number
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from app.canvas.scene.arrays import Indices, Ints
-    from app.canvas.state.page_result import PageResult
-    from runtime.diagram.model import Size
-    from runtime.diagram.paths import InstancePath, PortPath
-    from runtime.flow import State
-    from runtime.views.pictures import Picture
+    from gradwire.app.canvas.scene.arrays import Indices, Ints
+    from gradwire.app.canvas.state.page_result import PageResult
+    from gradwire.runtime.diagram.model import Size
+    from gradwire.runtime.diagram.paths import InstancePath, PortPath
+    from gradwire.runtime.flow import State
+    from gradwire.runtime.views.pictures import Picture
 
 _DASH = Readout((("–",),), prose=True)
 _UNKNOWN_YET = "?"

@@ -6,14 +6,14 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
-from app.canvas.state.formatting import Readout, dimensions
-from blocks.paths import path_text
-from blocks.trees import Kind, Passive
-from runtime.flow.words.formatting import number
+from gradwire.app.canvas.state.formatting import Readout, dimensions
+from gradwire.blocks.paths import path_text
+from gradwire.blocks.trees import Kind, Passive
+from gradwire.runtime.flow.words.formatting import number
 
 if TYPE_CHECKING:
-    from blocks.trees import Tree
-    from runtime.diagram.paths import PortPath
+    from gradwire.blocks.trees import Tree
+    from gradwire.runtime.diagram.paths import PortPath
 
 ROWS = 4
 """Largest number of lines for a tree on a face."""

@@ -8,27 +8,27 @@ from typing import TYPE_CHECKING, Any
 
 from numpy import typing as npt
 
-from app.evaluation.badges import NONE, Badges
-from blocks.block import Source
-from blocks.classes.dataclass import dataclass
-from blocks.library.pages import Composite
-from blocks.values import Tensor
-from runtime.diagram.model import same_meaning
-from runtime.diagram.paths import ROOT, InstancePath, WirePath
-from runtime.lessons.expressions.facts import FlowFacts
-from runtime.lessons.notes import asks, note_text
+from gradwire.app.evaluation.badges import NONE, Badges
+from gradwire.blocks.block import Source
+from gradwire.blocks.classes.dataclass import dataclass
+from gradwire.blocks.library.pages import Composite
+from gradwire.blocks.values import Tensor
+from gradwire.runtime.diagram.model import same_meaning
+from gradwire.runtime.diagram.paths import ROOT, InstancePath, WirePath
+from gradwire.runtime.lessons.expressions.facts import FlowFacts
+from gradwire.runtime.lessons.notes import asks, note_text
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from app.canvas.scene.geometry import Scene
-    from app.evaluation.result import Result
-    from blocks.trees import Tree
-    from runtime.diagram import Diagnostic
-    from runtime.diagram.model import Note
-    from runtime.diagram.paths import PortPath
-    from runtime.flow import State
-    from runtime.views.pictures import Picture
+    from gradwire.app.canvas.scene.geometry import Scene
+    from gradwire.app.evaluation.result import Result
+    from gradwire.blocks.trees import Tree
+    from gradwire.runtime.diagram import Diagnostic
+    from gradwire.runtime.diagram.model import Note
+    from gradwire.runtime.diagram.paths import PortPath
+    from gradwire.runtime.flow import State
+    from gradwire.runtime.views.pictures import Picture
 
 
 SEVERITIES = ("error", "warning", "info")

@@ -6,13 +6,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from app.canvas.scene.tracing import origin, readers
-from app.canvas.state.formatting import dimensions, readout
-from app.services.translation import editor
-from runtime.diagram.paths import PortName
+from gradwire.app.canvas.scene.tracing import origin, readers
+from gradwire.app.canvas.state.formatting import dimensions, readout
+from gradwire.app.services.translation import editor
+from gradwire.runtime.diagram.paths import PortName
 
 if TYPE_CHECKING:
-    from app.canvas.state.page_result import PageResult
+    from gradwire.app.canvas.state.page_result import PageResult
 
 MAX_NAMED = 3
 """Largest number of targets that are named; the others are counted."""

@@ -4,24 +4,24 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from app.canvas.scene.covered import cover_of
-from app.canvas.scene.focus import FocusKind
-from app.canvas.state.badge_labels import Status, status_sentence
-from app.canvas.state.codes import STATE_OF
-from app.canvas.state.looks import type_name
-from app.canvas.state.tooltips import badge_sentences, sharing_sentences, view_sentences
-from app.services.palette import NAMES
-from app.services.translation import editor
-from runtime.diagram.edits.owning import owned_inputs
-from runtime.diagram.model import PLAIN
-from runtime.diagram.paths import PortName
-from runtime.flow.words.formatting import number
+from gradwire.app.canvas.scene.covered import cover_of
+from gradwire.app.canvas.scene.focus import FocusKind
+from gradwire.app.canvas.state.badge_labels import Status, status_sentence
+from gradwire.app.canvas.state.codes import STATE_OF
+from gradwire.app.canvas.state.looks import type_name
+from gradwire.app.canvas.state.tooltips import badge_sentences, sharing_sentences, view_sentences
+from gradwire.app.services.palette import NAMES
+from gradwire.app.services.translation import editor
+from gradwire.runtime.diagram.edits.owning import owned_inputs
+from gradwire.runtime.diagram.model import PLAIN
+from gradwire.runtime.diagram.paths import PortName
+from gradwire.runtime.flow.words.formatting import number
 
 if TYPE_CHECKING:
-    from app.canvas.scene.focus import Focus
-    from app.canvas.scene.geometry import Scene
-    from app.canvas.state.annotations import Annotations
-    from app.canvas.state.lanes import Lanes
+    from gradwire.app.canvas.scene.focus import Focus
+    from gradwire.app.canvas.scene.geometry import Scene
+    from gradwire.app.canvas.state.annotations import Annotations
+    from gradwire.app.canvas.state.lanes import Lanes
 
 
 def describe(annotations: Annotations, focus: Focus, *, computing: bool = False) -> str:

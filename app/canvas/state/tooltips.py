@@ -4,24 +4,24 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from app.canvas.scene.covered import cover_of
-from app.canvas.state.badge_labels import Status, badge_labels, status_sentence
-from app.canvas.state.formatting import described
-from app.canvas.state.looks import picture_of, type_name
-from app.canvas.state.outlines import listed
-from app.services.translation import editor
-from blocks.library.pages import Page as PageBlock
-from blocks.library.sources import Variable
-from runtime.diagram.paths import PortName
-from runtime.flow.words import sentences
+from gradwire.app.canvas.scene.covered import cover_of
+from gradwire.app.canvas.state.badge_labels import Status, badge_labels, status_sentence
+from gradwire.app.canvas.state.formatting import described
+from gradwire.app.canvas.state.looks import picture_of, type_name
+from gradwire.app.canvas.state.outlines import listed
+from gradwire.app.services.translation import editor
+from gradwire.blocks.library.pages import Page as PageBlock
+from gradwire.blocks.library.sources import Variable
+from gradwire.runtime.diagram.paths import PortName
+from gradwire.runtime.flow.words import sentences
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from app.canvas.state.annotations import Annotations
-    from app.canvas.state.page_result import PageResult
-    from blocks.block import Block
-    from runtime.diagram.paths import InstancePath
+    from gradwire.app.canvas.state.annotations import Annotations
+    from gradwire.app.canvas.state.page_result import PageResult
+    from gradwire.blocks.block import Block
+    from gradwire.runtime.diagram.paths import InstancePath
 
 
 def block_tip(page: PageResult, i: int, status: Status = Status.CURRENT) -> str:

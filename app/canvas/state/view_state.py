@@ -6,21 +6,21 @@ from collections.abc import Mapping
 from dataclasses import field
 from typing import TYPE_CHECKING, NamedTuple
 
-from app.canvas.state.wire_numbers import DEFAULT, WireNumbers
-from blocks.classes.dataclass import dataclass
+from gradwire.app.canvas.state.wire_numbers import DEFAULT, WireNumbers
+from gradwire.blocks.classes.dataclass import dataclass
 
 if TYPE_CHECKING:
-    from app.canvas.scene.camera import Camera
-    from app.canvas.scene.focus import Focus
-    from app.canvas.scene.geometry import Bend, Scene
-    from app.canvas.state.annotations import Annotations
-    from app.canvas.state.badge_labels import Status
-    from app.canvas.state.costs import PageCosts
-    from app.canvas.state.marks.route import Route
-    from app.document.numbers import Number
-    from app.services.theme import Theme
-    from runtime.diagram.model import Note
-    from runtime.diagram.paths import InstancePath
+    from gradwire.app.canvas.scene.camera import Camera
+    from gradwire.app.canvas.scene.focus import Focus
+    from gradwire.app.canvas.scene.geometry import Bend, Scene
+    from gradwire.app.canvas.state.annotations import Annotations
+    from gradwire.app.canvas.state.badge_labels import Status
+    from gradwire.app.canvas.state.costs import PageCosts
+    from gradwire.app.canvas.state.marks.route import Route
+    from gradwire.app.document.numbers import Number
+    from gradwire.app.services.theme import Theme
+    from gradwire.runtime.diagram.model import Note
+    from gradwire.runtime.diagram.paths import InstancePath
 
 
 class Selection(NamedTuple):

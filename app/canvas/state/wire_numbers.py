@@ -6,13 +6,13 @@ from typing import TYPE_CHECKING, NamedTuple, Self
 
 import numpy as np
 
-from app.canvas.state.formatting import beside_wire
+from gradwire.app.canvas.state.formatting import beside_wire
 
 if TYPE_CHECKING:
-    from app.canvas.scene.arrays import Indices
-    from app.canvas.scene.geometry import Scene
-    from app.canvas.state.page_result import PageResult
-    from app.canvas.state.view_state import Selection
+    from gradwire.app.canvas.scene.arrays import Indices
+    from gradwire.app.canvas.scene.geometry import Scene
+    from gradwire.app.canvas.state.page_result import PageResult
+    from gradwire.app.canvas.state.view_state import Selection
 
 
 class WireNumbers(NamedTuple):

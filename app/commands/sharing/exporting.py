@@ -8,23 +8,23 @@ from typing import TYPE_CHECKING
 from PySide6.QtCore import QObject
 from PySide6.QtWidgets import QFileDialog, QMessageBox
 
-from app.commands.files import folder_of
-from app.document.loading import stem_of
-from app.pictures.files import write
-from app.services.background import Cancelled, Occupied
-from blocks.errors import GradwireError
-from runtime.engine import Session
+from gradwire.app.commands.files import folder_of
+from gradwire.app.document.loading import stem_of
+from gradwire.app.pictures.files import write
+from gradwire.app.services.background import Cancelled, Occupied
+from gradwire.blocks.errors import GradwireError
+from gradwire.runtime.engine import Session
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from PySide6.QtWidgets import QWidget
 
-    from app.document.document import Document
-    from app.services.background import Background
-    from app.services.settings import Settings
-    from blocks.errors import Location
-    from runtime.diagram import Diagram
+    from gradwire.app.document.document import Document
+    from gradwire.app.services.background import Background
+    from gradwire.app.services.settings import Settings
+    from gradwire.blocks.errors import Location
+    from gradwire.runtime.diagram import Diagram
 
 
 class ExportCommands(QObject):
@@ -58,7 +58,7 @@ class ExportCommands(QObject):
                 return
 
     def _ask_for_file(self, system: str) -> Path | None:
-        from runtime.interchange.export.files import ENDINGS  # which few starts need
+        from gradwire.runtime.interchange.export.files import ENDINGS  # which few starts need
 
         ending = ENDINGS[system]
         start = folder_of(self._document, self._settings) / (
@@ -110,6 +110,6 @@ def _files(diagram: Diagram, system: str, path: Path) -> Mapping[Path, bytes]:
                 got=problem.got,
                 next_step=problem.next_step,
             )
-    from runtime.interchange.export.files import exported_files
+    from gradwire.runtime.interchange.export.files import exported_files
 
     return exported_files(session, system, path)

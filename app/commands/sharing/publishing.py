@@ -9,25 +9,25 @@ from typing import TYPE_CHECKING
 from PySide6.QtCore import QObject
 from PySide6.QtWidgets import QFileDialog, QMessageBox
 
-from app.commands.files import folder_of
-from app.document.loading import stem_of
-from app.panels.dialogs.class_sheet import ClassSheet
-from app.pictures.files import write
-from app.services.background import Cancelled, Occupied
-from blocks.errors import GradwireError
-from runtime.publish.exercises import write_together
-from runtime.publish.living.lesson import Exercise
-from runtime.publish.living.publishing import ExercisePages, published
+from gradwire.app.commands.files import folder_of
+from gradwire.app.document.loading import stem_of
+from gradwire.app.panels.dialogs.class_sheet import ClassSheet
+from gradwire.app.pictures.files import write
+from gradwire.app.services.background import Cancelled, Occupied
+from gradwire.blocks.errors import GradwireError
+from gradwire.runtime.publish.exercises import write_together
+from gradwire.runtime.publish.living.lesson import Exercise
+from gradwire.runtime.publish.living.publishing import ExercisePages, published
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from PySide6.QtWidgets import QWidget
 
-    from app.document.document import Document
-    from app.services.background import Background
-    from app.services.settings import Settings
-    from runtime.publish.living.publishing import Published
+    from gradwire.app.document.document import Document
+    from gradwire.app.services.background import Background
+    from gradwire.app.services.settings import Settings
+    from gradwire.runtime.publish.living.publishing import Published
 
 ENDINGS = (".html", ".htm")
 _NAMED = 5

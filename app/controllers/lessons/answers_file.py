@@ -10,9 +10,9 @@ from PySide6.QtCore import QObject
 from PySide6.QtWidgets import QFileDialog, QInputDialog, QWidget
 
 if TYPE_CHECKING:
-    from app.canvas.view import CanvasView
-    from app.services.settings import Settings
-    from runtime.lessons.walk import Walk
+    from gradwire.app.canvas.view import CanvasView
+    from gradwire.app.services.settings import Settings
+    from gradwire.runtime.lessons.walk import Walk
 
 
 class AnswersFile(QObject):

@@ -8,24 +8,24 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from pydantic import ValidationError
 from PySide6.QtCore import QObject, Signal
 
-from app.evaluation.worker import Worker
-from app.panels.lessons.authoring import AuthoringPanel
-from blocks.errors import GradwireError
-from runtime.diagram import SetLesson
-from runtime.diagram.lesson import Lesson, PredictStep
-from runtime.diagram.paths import ROOT, InstancePath, WirePath
-from runtime.lessons.amounts import amount
+from gradwire.app.evaluation.worker import Worker
+from gradwire.app.panels.lessons.authoring import AuthoringPanel
+from gradwire.blocks.errors import GradwireError
+from gradwire.runtime.diagram import SetLesson
+from gradwire.runtime.diagram.lesson import Lesson, PredictStep
+from gradwire.runtime.diagram.paths import ROOT, InstancePath, WirePath
+from gradwire.runtime.lessons.amounts import amount
 
 if TYPE_CHECKING:
     from PySide6.QtWidgets import QWidget
 
-    from app.canvas.state.view_state import Selection
-    from app.canvas.view import CanvasView
-    from app.document.document import Document
-    from app.evaluation.result import Result
-    from app.evaluation.worker import Superseded
-    from runtime.diagram import Diagram
-    from runtime.lessons.walk import Walk
+    from gradwire.app.canvas.state.view_state import Selection
+    from gradwire.app.canvas.view import CanvasView
+    from gradwire.app.document.document import Document
+    from gradwire.app.evaluation.result import Result
+    from gradwire.app.evaluation.worker import Superseded
+    from gradwire.runtime.diagram import Diagram
+    from gradwire.runtime.lessons.walk import Walk
 
 _CHECK = "lesson"
 
@@ -155,8 +155,8 @@ class AuthoringController(QObject):
 
 def _check(diagram: Diagram, place: int, superseded: Superseded) -> _Checked:
     """What ``gradwire check`` says about the lesson and one of its steps, and how that reads."""
-    from runtime.lessons.course.checking import check_lesson
-    from runtime.lessons.walk import Walk
+    from gradwire.runtime.lessons.course.checking import check_lesson
+    from gradwire.runtime.lessons.walk import Walk
 
     found = check_lesson(diagram)
     problems = [str(each.diagnostic) for each in found if each.step in (None, place + 1)]
@@ -175,8 +175,8 @@ def _wrong_answers(walk: Walk) -> list[str]:
 
     Raises GradwireError.
     """
-    from runtime.lessons.expressions.goals import wrong_value
-    from runtime.lessons.texts import filled
+    from gradwire.runtime.lessons.expressions.goals import wrong_value
+    from gradwire.runtime.lessons.texts import filled
 
     step, facts = walk.step, walk.facts
     if not isinstance(step, PredictStep):

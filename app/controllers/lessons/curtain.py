@@ -6,13 +6,13 @@ from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QObject, Signal
 
-from app.evaluation.concealment import NUMBERS, concealed
+from gradwire.app.evaluation.concealment import NUMBERS, concealed
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from app.evaluation.result import Result
-    from runtime.flow import State
+    from gradwire.app.evaluation.result import Result
+    from gradwire.runtime.flow import State
 
 ACTIONS: Mapping[str, tuple[str, ...]] = {
     "why": ("explain",),

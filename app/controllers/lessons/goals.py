@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from runtime.diagram.lesson import BuildStep, ChangeStep
-from runtime.lessons.expressions.facts import Facts
-from runtime.lessons.expressions.goals import GoalState, goal_states
+from gradwire.runtime.diagram.lesson import BuildStep, ChangeStep
+from gradwire.runtime.lessons.expressions.facts import Facts
+from gradwire.runtime.lessons.expressions.goals import GoalState, goal_states
 
 if TYPE_CHECKING:
-    from runtime.diagram import Diagram
-    from runtime.engine import Session
+    from gradwire.runtime.diagram import Diagram
+    from gradwire.runtime.engine import Session
 
 TASKS = (ChangeStep, BuildStep)
 """Steps in which the diagram is changed."""

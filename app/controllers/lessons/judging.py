@@ -5,14 +5,14 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
-from app.controllers.lessons.step_views import MOST_BRUSHES, USUAL
-from app.panels.lessons.outcomes import OutcomeRow
-from app.services.translation import editor
-from blocks.classes.dataclass import dataclass
-from runtime.diagram.paths import InstancePath, PortPath, WirePath
-from runtime.flow import State
-from runtime.lessons.expressions.facts import Facts
-from runtime.lessons.prediction import (
+from gradwire.app.controllers.lessons.step_views import MOST_BRUSHES, USUAL
+from gradwire.app.panels.lessons.outcomes import OutcomeRow
+from gradwire.app.services.translation import editor
+from gradwire.blocks.classes.dataclass import dataclass
+from gradwire.runtime.diagram.paths import InstancePath, PortPath, WirePath
+from gradwire.runtime.flow import State
+from gradwire.runtime.lessons.expressions.facts import Facts
+from gradwire.runtime.lessons.prediction import (
     MOST_ELEMENTS,
     Guess,
     Outcome,
@@ -21,13 +21,13 @@ from runtime.lessons.prediction import (
     read_numbers,
     read_state,
 )
-from runtime.lessons.steps import Phase
+from gradwire.runtime.lessons.steps import Phase
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from runtime.diagram import Diagram
-    from runtime.engine import Session
+    from gradwire.runtime.diagram import Diagram
+    from gradwire.runtime.engine import Session
 
 _NOT_ASKED = (State.UNKNOWN, State.NOTHING_TO_TRAIN)
 _MOST_SAID = 4

@@ -9,10 +9,10 @@ from PySide6.QtCore import QObject, Signal
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from app.canvas.view import CanvasView
-    from app.controllers.lessons.player import LessonPlayer
-    from app.document.document import Document
-    from app.panels.bars.offer import Offer
+    from gradwire.app.canvas.view import CanvasView
+    from gradwire.app.controllers.lessons.player import LessonPlayer
+    from gradwire.app.document.document import Document
+    from gradwire.app.panels.bars.offer import Offer
 
 
 class LessonOffering(QObject):

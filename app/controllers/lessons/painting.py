@@ -6,16 +6,16 @@ from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QObject, Signal
 
-from app.canvas.input.guessing import Guessing
-from runtime.diagram.paths import ROOT, WirePath
+from gradwire.app.canvas.input.guessing import Guessing
+from gradwire.runtime.diagram.paths import ROOT, WirePath
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from app.canvas.state.marks.guesses import GuessMarks
-    from app.canvas.view import CanvasView
-    from app.panels.lessons.guess_form import GuessForm
-    from runtime.flow import State
+    from gradwire.app.canvas.state.marks.guesses import GuessMarks
+    from gradwire.app.canvas.view import CanvasView
+    from gradwire.app.panels.lessons.guess_form import GuessForm
+    from gradwire.runtime.flow import State
 
 
 class Painting(QObject):

@@ -7,41 +7,41 @@ from typing import TYPE_CHECKING, TypeVar
 
 from PySide6.QtCore import QObject, QTimer, Signal
 
-from app.canvas.state.view_state import NOTHING
-from app.controllers.lessons import step_views
-from app.controllers.lessons.answers_file import AnswersFile
-from app.controllers.lessons.goals import TASKS, Goals, find_goals
-from app.controllers.lessons.painting import Painting
-from app.evaluation.worker import SessionWorker
-from app.panels.lessons.player import LessonPanel
-from blocks.errors import GradwireError
-from runtime.diagram.lesson import (
+from gradwire.app.canvas.state.view_state import NOTHING
+from gradwire.app.controllers.lessons import step_views
+from gradwire.app.controllers.lessons.answers_file import AnswersFile
+from gradwire.app.controllers.lessons.goals import TASKS, Goals, find_goals
+from gradwire.app.controllers.lessons.painting import Painting
+from gradwire.app.evaluation.worker import SessionWorker
+from gradwire.app.panels.lessons.player import LessonPanel
+from gradwire.blocks.errors import GradwireError
+from gradwire.runtime.diagram.lesson import (
     CheckStep,
     PaintStep,
     PredictStep,
     ShowStep,
 )
-from runtime.diagram.model import same_meaning
-from runtime.diagram.paths import ROOT, InstancePath
-from runtime.lessons.answers import Answer, lesson_digest
-from runtime.lessons.expressions.goals import asked_about
-from runtime.lessons.steps import Phase
-from runtime.lessons.walk import Walk
+from gradwire.runtime.diagram.model import same_meaning
+from gradwire.runtime.diagram.paths import ROOT, InstancePath
+from gradwire.runtime.lessons.answers import Answer, lesson_digest
+from gradwire.runtime.lessons.expressions.goals import asked_about
+from gradwire.runtime.lessons.steps import Phase
+from gradwire.runtime.lessons.walk import Walk
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from PySide6.QtWidgets import QWidget
 
-    from app.canvas.view import CanvasView
-    from app.controllers.lessons.curtain import Curtain
-    from app.controllers.reveal import Reveal
-    from app.controllers.timeline import TimelineController
-    from app.document.document import Document
-    from app.evaluation.result import Result
-    from app.services.settings import Settings
-    from runtime.diagram import Diagram
-    from runtime.lessons.prediction import Outcome
+    from gradwire.app.canvas.view import CanvasView
+    from gradwire.app.controllers.lessons.curtain import Curtain
+    from gradwire.app.controllers.reveal import Reveal
+    from gradwire.app.controllers.timeline import TimelineController
+    from gradwire.app.document.document import Document
+    from gradwire.app.evaluation.result import Result
+    from gradwire.app.services.settings import Settings
+    from gradwire.runtime.diagram import Diagram
+    from gradwire.runtime.lessons.prediction import Outcome
 
 _T = TypeVar("_T")
 _GOALS = "goals"

@@ -8,34 +8,34 @@ from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QObject, QRectF, QTimer, Signal
 
-from app.canvas.state.marks.guesses import Guess, GuessMarks, Stage
-from app.canvas.state.view_state import NOTHING
-from app.controllers.lessons.judging import Judged, Questions, judge, prepare
-from app.controllers.lessons.painting import Painting
-from app.evaluation.concealment import NUMBERS
-from app.evaluation.worker import SessionWorker
-from app.panels.lessons.guess_form import Field
-from app.panels.lessons.prediction import PredictionPanel
-from app.services.background import Cancelled
-from app.services.translation import editor
-from blocks.library.sources import Variable
-from runtime.diagram import Batch, SetParameters
-from runtime.diagram.model import same_meaning
-from runtime.diagram.paths import ROOT, InstancePath, WirePath
-from runtime.lessons.answers import AnswerError
+from gradwire.app.canvas.state.marks.guesses import Guess, GuessMarks, Stage
+from gradwire.app.canvas.state.view_state import NOTHING
+from gradwire.app.controllers.lessons.judging import Judged, Questions, judge, prepare
+from gradwire.app.controllers.lessons.painting import Painting
+from gradwire.app.evaluation.concealment import NUMBERS
+from gradwire.app.evaluation.worker import SessionWorker
+from gradwire.app.panels.lessons.guess_form import Field
+from gradwire.app.panels.lessons.prediction import PredictionPanel
+from gradwire.app.services.background import Cancelled
+from gradwire.app.services.translation import editor
+from gradwire.blocks.library.sources import Variable
+from gradwire.runtime.diagram import Batch, SetParameters
+from gradwire.runtime.diagram.model import same_meaning
+from gradwire.runtime.diagram.paths import ROOT, InstancePath, WirePath
+from gradwire.runtime.lessons.answers import AnswerError
 
 if TYPE_CHECKING:
     from PySide6.QtWidgets import QWidget
 
-    from app.canvas.scene.camera import Camera
-    from app.canvas.view import CanvasView
-    from app.controllers.lessons.curtain import Curtain
-    from app.controllers.reveal import Reveal
-    from app.controllers.timeline import TimelineController
-    from app.document.document import Document
-    from app.evaluation.result import Result
-    from app.panels.tables.losses import Losses
-    from runtime.diagram import Change
+    from gradwire.app.canvas.scene.camera import Camera
+    from gradwire.app.canvas.view import CanvasView
+    from gradwire.app.controllers.lessons.curtain import Curtain
+    from gradwire.app.controllers.reveal import Reveal
+    from gradwire.app.controllers.timeline import TimelineController
+    from gradwire.app.document.document import Document
+    from gradwire.app.evaluation.result import Result
+    from gradwire.app.panels.tables.losses import Losses
+    from gradwire.runtime.diagram import Change
 
 _KIND = "prediction"
 MOST_FIELDS = 12

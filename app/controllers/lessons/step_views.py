@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from app.canvas.state.marks.guesses import Guess, GuessMarks, Stage
-from app.canvas.state.marks.route import Route
-from app.panels.lessons.dots import Dot
-from app.panels.lessons.guess_form import Field
-from app.panels.lessons.outcomes import OutcomeRow
-from app.services.translation import editor
-from blocks.errors import GradwireError
-from runtime.diagram.lesson import (
+from gradwire.app.canvas.state.marks.guesses import Guess, GuessMarks, Stage
+from gradwire.app.canvas.state.marks.route import Route
+from gradwire.app.panels.lessons.dots import Dot
+from gradwire.app.panels.lessons.guess_form import Field
+from gradwire.app.panels.lessons.outcomes import OutcomeRow
+from gradwire.app.services.translation import editor
+from gradwire.blocks.errors import GradwireError
+from gradwire.runtime.diagram.lesson import (
     BuildStep,
     ChangeStep,
     CheckStep,
@@ -19,19 +19,19 @@ from runtime.diagram.lesson import (
     PredictStep,
     ShowStep,
 )
-from runtime.diagram.paths import InstancePath, PortPath, WirePath
-from runtime.flow import State
-from runtime.lessons.course.progress import Progress
-from runtime.lessons.expressions.goals import right_option
-from runtime.lessons.prediction import MOST_POINTS, guess_of, judge, read_state
+from gradwire.runtime.diagram.paths import InstancePath, PortPath, WirePath
+from gradwire.runtime.flow import State
+from gradwire.runtime.lessons.course.progress import Progress
+from gradwire.runtime.lessons.expressions.goals import right_option
+from gradwire.runtime.lessons.prediction import MOST_POINTS, guess_of, judge, read_state
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from runtime.diagram.model import Page
-    from runtime.lessons.expressions.facts import Facts
-    from runtime.lessons.prediction import Outcome
-    from runtime.lessons.walk import Walk
+    from gradwire.runtime.diagram.model import Page
+    from gradwire.runtime.lessons.expressions.facts import Facts
+    from gradwire.runtime.lessons.prediction import Outcome
+    from gradwire.runtime.lessons.walk import Walk
 
 USUAL = (State.CARRIES, State.ZERO, State.STOPPED, State.OFF_ROUTE)
 """States that are offered whether they occur or not."""

@@ -6,24 +6,24 @@ from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QTimer
 
-from app.controllers.training.recipe import about_recipe, default_recipe
-from app.controllers.training.words import about_loss
-from app.services.translation import editor
-from runtime.training.curves import Recording
-from runtime.training.ring import LIMIT, Ring
+from gradwire.app.controllers.training.recipe import about_recipe, default_recipe
+from gradwire.app.controllers.training.words import about_loss
+from gradwire.app.services.translation import editor
+from gradwire.runtime.training.curves import Recording
+from gradwire.runtime.training.ring import LIMIT, Ring
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from app.controllers.training.runs import Runs
-    from app.document.document import Document
-    from app.evaluation.engines import Engines
-    from app.evaluation.training import TrainingWorker
-    from app.services.settings import Settings
-    from runtime.diagram import Diagram
-    from runtime.training.process.following import FollowedCourse
-    from runtime.training.process.messages import Frame
-    from runtime.training.saving.checkpoint import TrainerState
+    from gradwire.app.controllers.training.runs import Runs
+    from gradwire.app.document.document import Document
+    from gradwire.app.evaluation.engines import Engines
+    from gradwire.app.evaluation.training import TrainingWorker
+    from gradwire.app.services.settings import Settings
+    from gradwire.runtime.diagram import Diagram
+    from gradwire.runtime.training.process.following import FollowedCourse
+    from gradwire.runtime.training.process.messages import Frame
+    from gradwire.runtime.training.saving.checkpoint import TrainerState
 
 _HELD = 16 * 2**20
 """Bytes of states that the window keeps, in case that the process of the courses ends."""

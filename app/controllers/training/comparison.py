@@ -7,33 +7,33 @@ from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QObject, Signal
 
-from app.canvas.view import CanvasView
-from app.controllers.training.measures import measured
-from app.evaluation.evaluator import Evaluator
-from app.panels.training.halves import Halves
-from app.panels.training.lines import colour_of
-from app.services.theme import LIGHT, follow_theme
-from blocks.errors import GradwireError
-from blocks.library.gradient import StopGradient
-from runtime.diagram import apply
-from runtime.diagram.paths import InstancePath, PortPath
-from runtime.flow.tools.interventions import CloseStop, OpenStop, change_of, open_stops
-from runtime.flow.words.formatting import number
+from gradwire.app.canvas.view import CanvasView
+from gradwire.app.controllers.training.measures import measured
+from gradwire.app.evaluation.evaluator import Evaluator
+from gradwire.app.panels.training.halves import Halves
+from gradwire.app.panels.training.lines import colour_of
+from gradwire.app.services.theme import LIGHT, follow_theme
+from gradwire.blocks.errors import GradwireError
+from gradwire.blocks.library.gradient import StopGradient
+from gradwire.runtime.diagram import apply
+from gradwire.runtime.diagram.paths import InstancePath, PortPath
+from gradwire.runtime.flow.tools.interventions import CloseStop, OpenStop, change_of, open_stops
+from gradwire.runtime.flow.words.formatting import number
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from PySide6.QtWidgets import QWidget
 
-    from app.canvas.scene.camera import Camera
-    from app.canvas.state.view_state import Selection
-    from app.controllers.training.training import TrainingController
-    from app.document.document import Document
-    from app.document.navigation import Navigation
-    from app.evaluation.result import Result
-    from app.services.theme import Theme
-    from runtime.diagram import Diagram
-    from runtime.training.process.messages import Frame, Lane
+    from gradwire.app.canvas.scene.camera import Camera
+    from gradwire.app.canvas.state.view_state import Selection
+    from gradwire.app.controllers.training.training import TrainingController
+    from gradwire.app.document.document import Document
+    from gradwire.app.document.navigation import Navigation
+    from gradwire.app.evaluation.result import Result
+    from gradwire.app.services.theme import Theme
+    from gradwire.runtime.diagram import Diagram
+    from gradwire.runtime.training.process.messages import Frame, Lane
 
 
 class Comparison(QObject):
@@ -216,7 +216,7 @@ class Comparison(QObject):
     def _show_lane(self, lane: Lane) -> None:
         self._lane = lane
         self.evaluator.set_step(lane.step_number, self._training.courses[1].recording)
-        from runtime.training.course import stored  # with all that trains
+        from gradwire.runtime.training.course import stored  # with all that trains
 
         self._show(stored(self._variant(self._document.diagram), lane.values))
 

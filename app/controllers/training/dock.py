@@ -6,14 +6,14 @@ from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QEvent, QObject, Qt, QTimer
 
-from app.canvas.scene.camera import PLAIN
-from app.services.theme import scaled
+from gradwire.app.canvas.scene.camera import PLAIN
+from gradwire.app.services.theme import scaled
 
 if TYPE_CHECKING:
     from PySide6.QtWidgets import QDockWidget, QMainWindow
 
-    from app.canvas.view import CanvasView
-    from app.services.settings import Settings
+    from gradwire.app.canvas.view import CanvasView
+    from gradwire.app.services.settings import Settings
 
 _HEIGHT = 250
 """Height of the panel until the user chooses another, at the normal text size, px."""

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 if TYPE_CHECKING:
-    from app.evaluation.result import Result
+    from gradwire.app.evaluation.result import Result
 
 _FAMILY = "activations"
 

@@ -7,15 +7,15 @@ from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QObject
 
-from app.panels.bars.offer import Offer
+from gradwire.app.panels.bars.offer import Offer
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from PySide6.QtWidgets import QWidget
 
-    from app.controllers.reveal import Reveal
-    from runtime.training.alarms import Alarm
+    from gradwire.app.controllers.reveal import Reveal
+    from gradwire.runtime.training.alarms import Alarm
 
 
 class Notices(QObject):

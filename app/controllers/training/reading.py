@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QObject, Signal
 
-from blocks.errors import FileError
-from blocks.importing.kinds import is_dataset
-from runtime.data.progress import listening
+from gradwire.blocks.errors import FileError
+from gradwire.blocks.importing.kinds import is_dataset
+from gradwire.runtime.data.progress import listening
 
 if TYPE_CHECKING:
-    from app.document.document import Document
-    from app.panels.bars.progress import Progress
+    from gradwire.app.document.document import Document
+    from gradwire.app.panels.bars.progress import Progress
 
 _AFTER, _EVERY = 0.3, 0.1
 """Seconds after which progress is shown, and between two times that it is."""

@@ -4,19 +4,19 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from app.services.translation import editor
+from gradwire.app.services.translation import editor
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from runtime.diagram import Diagram
-    from runtime.diagram.training import Training
-    from runtime.training.process.following import FollowedCourse
+    from gradwire.runtime.diagram import Diagram
+    from gradwire.runtime.diagram.training import Training
+    from gradwire.runtime.training.process.following import FollowedCourse
 
 
 def default_recipe(rate: float) -> Training:
     """Gradient descent on the sum of all losses, with the rate of the settings."""
-    from runtime.diagram.training import OptimiserRule, SGDMethod, Training
+    from gradwire.runtime.diagram.training import OptimiserRule, SGDMethod, Training
 
     return Training(optimisers=(OptimiserRule(name="SGD", method=SGDMethod(lr=rate)),))
 

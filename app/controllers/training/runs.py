@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from app.panels.training.lines import Run
-from app.services.translation import editor
+from gradwire.app.panels.training.lines import Run
+from gradwire.app.services.translation import editor
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from app.panels.training.curves import Curves
-    from runtime.training.curves import Recording
+    from gradwire.app.panels.training.curves import Curves
+    from gradwire.runtime.training.curves import Recording
 
 _MOST = 8
 """Runs that are kept; the oldest goes first."""

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from runtime.diagram.model import same_meaning
+from gradwire.runtime.diagram.model import same_meaning
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from app.document.document import Document
-    from runtime.diagram import Diagram
+    from gradwire.app.document.document import Document
+    from gradwire.runtime.diagram import Diagram
 
 _MOST = 64
 """Diagrams whose steps are remembered for undo and redo."""

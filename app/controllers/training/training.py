@@ -8,32 +8,32 @@ from typing import TYPE_CHECKING, Any
 
 from PySide6.QtCore import QObject, Signal
 
-from app.controllers.training.beginning import Beginning
-from app.controllers.training.measures import measured
-from app.controllers.training.notices import Notices
-from app.controllers.training.runs import Runs
-from app.controllers.training.steps import DocumentSteps
-from app.controllers.training.words import about_memory, about_past, undo_text
-from app.evaluation.training import Begun, Control, EndedError, TrainingWorker
-from app.panels.training.bar import TrainingBar
-from app.panels.training.curves import Curves
-from app.services.background import Cancelled
-from runtime.training.process.messages import Frame
+from gradwire.app.controllers.training.beginning import Beginning
+from gradwire.app.controllers.training.measures import measured
+from gradwire.app.controllers.training.notices import Notices
+from gradwire.app.controllers.training.runs import Runs
+from gradwire.app.controllers.training.steps import DocumentSteps
+from gradwire.app.controllers.training.words import about_memory, about_past, undo_text
+from gradwire.app.evaluation.training import Begun, Control, EndedError, TrainingWorker
+from gradwire.app.panels.training.bar import TrainingBar
+from gradwire.app.panels.training.curves import Curves
+from gradwire.app.services.background import Cancelled
+from gradwire.runtime.training.process.messages import Frame
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
     from PySide6.QtWidgets import QWidget
 
-    from app.controllers.reveal import Reveal
-    from app.document.document import Document
-    from app.evaluation.evaluator import Evaluator
-    from app.evaluation.result import Result
-    from app.services.settings import Settings
-    from runtime.diagram import Diagram
-    from runtime.diagram.pages import Address
-    from runtime.flow import ObservedFlow
-    from runtime.training.process.following import FollowedCourse
-    from runtime.training.process.messages import Lane
+    from gradwire.app.controllers.reveal import Reveal
+    from gradwire.app.document.document import Document
+    from gradwire.app.evaluation.evaluator import Evaluator
+    from gradwire.app.evaluation.result import Result
+    from gradwire.app.services.settings import Settings
+    from gradwire.runtime.diagram import Diagram
+    from gradwire.runtime.diagram.pages import Address
+    from gradwire.runtime.flow import ObservedFlow
+    from gradwire.runtime.training.process.following import FollowedCourse
+    from gradwire.runtime.training.process.messages import Lane
 
 
 class TrainingController(QObject):
@@ -143,7 +143,7 @@ class TrainingController(QObject):
     def reset(self) -> None:
         """Go back to the values with which the training began, as one undo."""
         self._halt()
-        from runtime.training.course import stored  # with all that trains
+        from gradwire.runtime.training.course import stored  # with all that trains
 
         self.beginning.lost, origin = (), self._origin
         self._steps.advance(lambda diagram: stored(diagram, origin), self.tr("Reset training"))
@@ -313,7 +313,7 @@ class TrainingController(QObject):
 
     def _take_frame(self, frame: Frame) -> None:
         """Show a frame, unless an edit was made since; the next one follows its result."""
-        from runtime.training.course import stored
+        from gradwire.runtime.training.course import stored
 
         control = self._control
         if not self.courses or not frame.lanes:

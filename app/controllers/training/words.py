@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from app.services.background import Cancelled
-from app.services.translation import editor
+from gradwire.app.services.background import Cancelled
+from gradwire.app.services.translation import editor
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from app.evaluation.training import Control
-    from runtime.training.process.messages import States
+    from gradwire.app.evaluation.training import Control
+    from gradwire.runtime.training.process.messages import States
 
 
 def undo_text(control: Control | None) -> str:

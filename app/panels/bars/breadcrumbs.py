@@ -8,9 +8,9 @@ from types import MappingProxyType
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import QApplication, QHBoxLayout, QToolButton, QWidget
 
-from app.panels import labels
-from app.services.plain_text import unmarked
-from runtime.diagram import MAIN
+from gradwire.app.panels import labels
+from gradwire.app.services.plain_text import unmarked
+from gradwire.runtime.diagram import MAIN
 
 NO_STEPS: Mapping[int, int] = MappingProxyType({})
 

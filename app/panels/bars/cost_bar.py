@@ -13,16 +13,16 @@ from PySide6.QtGui import (
 )
 from PySide6.QtWidgets import QComboBox, QFrame, QHBoxLayout, QPushButton, QToolButton, QWidget
 
-from app.canvas.paint.blocks.costs import heat_colour
-from app.canvas.state.costs import Measure, value_text
-from app.panels import labels
-from app.services.theme import LIGHT, follow_theme
-from runtime.publish.text import bytes_text, time_text
+from gradwire.app.canvas.paint.blocks.costs import heat_colour
+from gradwire.app.canvas.state.costs import Measure, value_text
+from gradwire.app.panels import labels
+from gradwire.app.services.theme import LIGHT, follow_theme
+from gradwire.runtime.publish.text import bytes_text, time_text
 
 if TYPE_CHECKING:
-    from app.canvas.state.costs import PageCosts
-    from app.services.theme import Theme
-    from runtime.engine.profile import Profile
+    from gradwire.app.canvas.state.costs import PageCosts
+    from gradwire.app.services.theme import Theme
+    from gradwire.runtime.engine.profile import Profile
 
 _STOPS = 8
 _NAMED = 2

@@ -8,12 +8,12 @@ from PySide6.QtCore import QEvent, QObject, Qt, Signal
 from PySide6.QtGui import QKeyEvent
 from PySide6.QtWidgets import QHBoxLayout, QLineEdit, QToolButton, QWidget
 
-from app.canvas.search import search
-from app.panels import labels
+from gradwire.app.canvas.search import search
+from gradwire.app.panels import labels
 
 if TYPE_CHECKING:
-    from app.evaluation.result import Result
-    from runtime.diagram import Diagram
+    from gradwire.app.evaluation.result import Result
+    from gradwire.runtime.diagram import Diagram
 
 
 class FindBar(QWidget):

@@ -9,10 +9,10 @@ from PySide6.QtCore import QByteArray, QRect, QRectF, QSize, Qt
 from PySide6.QtGui import QColor, QIcon, QIconEngine, QPainter, QPixmap
 from PySide6.QtSvg import QSvgRenderer
 
-from app.services.examples import ASSETS
+from gradwire.app.services.examples import ASSETS
 
 if TYPE_CHECKING:
-    from app.services.theme import Theme
+    from gradwire.app.services.theme import Theme
 
 
 def tool_icon(name: str, theme: Theme, *, marked: bool = False) -> QIcon:

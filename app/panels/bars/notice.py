@@ -8,11 +8,11 @@ from PySide6.QtCore import Qt
 from PySide6.QtGui import QAccessible, QAccessibleAnnouncementEvent, QColor, QPalette
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QToolButton, QWidget
 
-from app.panels import labels
-from app.services.theme import follow_theme
+from gradwire.app.panels import labels
+from gradwire.app.services.theme import follow_theme
 
 if TYPE_CHECKING:
-    from app.services.theme import Theme
+    from gradwire.app.services.theme import Theme
 
 
 class Notice(QFrame):

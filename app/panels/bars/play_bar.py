@@ -7,8 +7,8 @@ from collections.abc import Callable
 from PySide6.QtCore import QSize, Qt, Signal
 from PySide6.QtWidgets import QFrame, QToolButton, QWidget
 
-from app.panels.bars.icons import tool_icon
-from app.services.theme import LIGHT, Theme, scaled
+from gradwire.app.panels.bars.icons import tool_icon
+from gradwire.app.services.theme import LIGHT, Theme, scaled
 
 _ICON = 18
 """Width of the icons at normal text size, px."""

@@ -25,14 +25,14 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from app.panels import labels
-from app.panels.bars.play_bar import PlayBar
-from app.services.theme import LIGHT, follow_theme
-from runtime.lessons.steps import Phase
-from runtime.lessons.timeline import Detail
+from gradwire.app.panels import labels
+from gradwire.app.panels.bars.play_bar import PlayBar
+from gradwire.app.services.theme import LIGHT, follow_theme
+from gradwire.runtime.lessons.steps import Phase
+from gradwire.runtime.lessons.timeline import Detail
 
 if TYPE_CHECKING:
-    from app.services.theme import Theme
+    from gradwire.app.services.theme import Theme
 
 SPEEDS = (0.5, 1.0, 2.0, 4.0, 8.0)
 """Events a second."""

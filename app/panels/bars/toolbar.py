@@ -9,15 +9,15 @@ from typing import TYPE_CHECKING, NamedTuple
 from PySide6.QtCore import QEvent, QSize, Qt
 from PySide6.QtWidgets import QToolBar, QToolButton
 
-from app.panels.bars.icons import tool_icon
-from app.services import theme
-from app.services.translation import editor
+from gradwire.app.panels.bars.icons import tool_icon
+from gradwire.app.services import theme
+from gradwire.app.services.translation import editor
 
 if TYPE_CHECKING:
     from PySide6.QtGui import QAction
     from PySide6.QtWidgets import QMenu, QWidget
 
-    from app.services.theme import Theme
+    from gradwire.app.services.theme import Theme
 
 _SIZE = 17
 """Width of an icon at the normal text size, px."""

@@ -14,11 +14,11 @@ from PySide6.QtGui import (
 )
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QPushButton, QWidget
 
-from app.panels import labels
-from app.services.theme import follow_theme
+from gradwire.app.panels import labels
+from gradwire.app.services.theme import follow_theme
 
 if TYPE_CHECKING:
-    from app.services.theme import Theme
+    from gradwire.app.services.theme import Theme
 
 
 _EDGE = 3

@@ -15,16 +15,16 @@ from PySide6.QtWidgets import (
     QVBoxLayout,
 )
 
-from app.panels import labels
-from app.panels.focus_ring import Dialog
-from app.services.plain_text import tooltip
+from gradwire.app.panels import labels
+from gradwire.app.panels.focus_ring import Dialog
+from gradwire.app.services.plain_text import tooltip
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from PySide6.QtWidgets import QWidget
 
-    from runtime.diagram import View
+    from gradwire.runtime.diagram import View
 
 
 class BookmarksDialog(Dialog):

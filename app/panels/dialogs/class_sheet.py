@@ -18,16 +18,16 @@ from PySide6.QtWidgets import (
     QVBoxLayout,
 )
 
-from app.panels import labels
-from app.panels.focus_ring import Dialog
-from blocks.errors import FileError, RunError
-from runtime.publish.exercises import MOST_PAGES, exercise_files, names_in, read_names
-from runtime.publish.living.lesson import Exercise
+from gradwire.app.panels import labels
+from gradwire.app.panels.focus_ring import Dialog
+from gradwire.blocks.errors import FileError, RunError
+from gradwire.runtime.publish.exercises import MOST_PAGES, exercise_files, names_in, read_names
+from gradwire.runtime.publish.living.lesson import Exercise
 
 if TYPE_CHECKING:
     from PySide6.QtWidgets import QWidget
 
-    from runtime.diagram import Diagram
+    from gradwire.runtime.diagram import Diagram
 
 
 class ClassSheet(Dialog):

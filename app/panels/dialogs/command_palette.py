@@ -16,9 +16,9 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from app.panels.focus_ring import Dialog
-from app.services import fuzzy
-from app.services.plain_text import tooltip
+from gradwire.app.panels.focus_ring import Dialog
+from gradwire.app.services import fuzzy
+from gradwire.app.services.plain_text import tooltip
 
 if TYPE_CHECKING:
     from PySide6.QtGui import QAction

@@ -15,14 +15,14 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from app.panels.dialogs.export_sheet import PicturePreview
-from app.panels.focus_ring import Dialog
-from app.services.theme import LIGHT, Theme, follow_theme
+from gradwire.app.panels.dialogs.export_sheet import PicturePreview
+from gradwire.app.panels.focus_ring import Dialog
+from gradwire.app.services.theme import LIGHT, Theme, follow_theme
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from app.pictures.page_picture import PagePicture
+    from gradwire.app.pictures.page_picture import PagePicture
 
 
 class Comparison(Dialog):

@@ -19,24 +19,24 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from app.panels import labels
-from app.panels.focus_ring import Dialog
-from app.pictures.embedding import can_embed
-from app.pictures.options import (
+from gradwire.app.panels import labels
+from gradwire.app.panels.focus_ring import Dialog
+from gradwire.app.pictures.embedding import can_embed
+from gradwire.app.pictures.options import (
     LARGEST_WIDTH,
     Extent,
     LegendChoice,
     Lettering,
     PictureOptions,
 )
-from app.services.translation import editor
+from gradwire.app.services.translation import editor
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
     from PySide6.QtGui import QPaintEvent
 
-    from app.pictures.page_picture import PagePicture
+    from gradwire.app.pictures.page_picture import PagePicture
 
 _PATIENCE = 0.4
 """Seconds after which the preview of a large page stays incomplete."""

@@ -13,15 +13,15 @@ from PySide6.QtWidgets import (
     QVBoxLayout,
 )
 
-from app.panels import labels
-from app.panels.focus_ring import Dialog
-from app.services.plain_text import tooltip, window_title
-from app.services.translation import editor
+from gradwire.app.panels import labels
+from gradwire.app.panels.focus_ring import Dialog
+from gradwire.app.services.plain_text import tooltip, window_title
+from gradwire.app.services.translation import editor
 
 if TYPE_CHECKING:
     from PySide6.QtWidgets import QWidget
 
-    from runtime.interchange.importing.imported import Imported, Remark, RemarkKind
+    from gradwire.runtime.interchange.importing.imported import Imported, Remark, RemarkKind
 
 _PLACE = Qt.ItemDataRole.UserRole
 _WIDTH, _AROUND, _HIGHEST, _AWAY = 800, 150, 420, 36

@@ -13,10 +13,10 @@ from PySide6.QtWidgets import (
     QVBoxLayout,
 )
 
-from app.panels import labels
-from app.panels.focus_ring import Dialog
-from app.services.plain_text import window_title
-from runtime.interchange.importing.options import ImportOptions, parse_shape
+from gradwire.app.panels import labels
+from gradwire.app.panels.focus_ring import Dialog
+from gradwire.app.services.plain_text import window_title
+from gradwire.runtime.interchange.importing.options import ImportOptions, parse_shape
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -8,8 +8,8 @@ from PySide6.QtCore import Qt
 from PySide6.QtGui import QKeySequence
 from PySide6.QtWidgets import QHBoxLayout, QKeySequenceEdit, QLineEdit, QPushButton, QWidget
 
-from app.panels import labels
-from app.services.keymap import Keymap, KeymapError, native
+from gradwire.app.panels import labels
+from gradwire.app.services.keymap import Keymap, KeymapError, native
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -16,12 +16,12 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from app.panels import labels
-from app.panels.focus_ring import Dialog
-from app.services.plain_text import tooltip
+from gradwire.app.panels import labels
+from gradwire.app.panels.focus_ring import Dialog
+from gradwire.app.services.plain_text import tooltip
 
 if TYPE_CHECKING:
-    from app.services.journal import Entry
+    from gradwire.app.services.journal import Entry
 
 _ENTRY = Qt.ItemDataRole.UserRole
 _Role = QDialogButtonBox.ButtonRole

@@ -20,18 +20,18 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from app.canvas.input.bindings import MOUSE
-from app.panels import labels
-from app.panels.dialogs.key_editor import KeyEditor
-from app.panels.focus_ring import Dialog
-from app.services.keymap import MAX_CHARACTERS, KeymapError, native
-from app.services.plain_text import tooltip
-from app.services.translation import editor
+from gradwire.app.canvas.input.bindings import MOUSE
+from gradwire.app.panels import labels
+from gradwire.app.panels.dialogs.key_editor import KeyEditor
+from gradwire.app.panels.focus_ring import Dialog
+from gradwire.app.services.keymap import MAX_CHARACTERS, KeymapError, native
+from gradwire.app.services.plain_text import tooltip
+from gradwire.app.services.translation import editor
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from app.services.keymap import Binding, Keymap
+    from gradwire.app.services.keymap import Binding, Keymap
 
 _SLOT = Qt.ItemDataRole.UserRole
 _SUFFIX = ".shortcuts.json"

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING
 from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QDialogButtonBox, QFormLayout, QLineEdit, QVBoxLayout
 
-from app.panels import labels
-from app.panels.focus_ring import Dialog
-from app.services.translation import editor
-from runtime.flow import Thresholds
+from gradwire.app.panels import labels
+from gradwire.app.panels.focus_ring import Dialog
+from gradwire.app.services.translation import editor
+from gradwire.runtime.flow import Thresholds
 
 if TYPE_CHECKING:
     from PySide6.QtWidgets import QWidget

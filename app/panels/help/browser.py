@@ -8,8 +8,8 @@ from PySide6.QtCore import QEvent, Qt, QUrl, Signal
 from PySide6.QtGui import QImage, QPalette, QTextDocument
 from PySide6.QtWidgets import QTextBrowser, QTextEdit, QWidget
 
-from app.panels.help.manual import FOLDER, html, manual
-from app.services.examples import ASSETS, SUFFIX
+from gradwire.app.panels.help.manual import FOLDER, html, manual
+from gradwire.app.services.examples import ASSETS, SUFFIX
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 from markdown_it import MarkdownIt
 
-from app.services.examples import ASSETS
-from blocks.classes.dataclass import dataclass
+from gradwire.app.services.examples import ASSETS
+from gradwire.blocks.classes.dataclass import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -17,8 +17,8 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from app.panels.help.browser import ManualBrowser, page_of
-from app.panels.help.manual import INDEX, manual
+from gradwire.app.panels.help.browser import ManualBrowser, page_of
+from gradwire.app.panels.help.manual import INDEX, manual
 
 if TYPE_CHECKING:
     from PySide6.QtGui import QKeyEvent

@@ -22,15 +22,15 @@ from PySide6.QtWidgets import (
 )
 from shiboken6 import isValid
 
-from app.canvas.state.formatting import dimensions
-from app.document import arrays
-from app.panels import labels
-from app.panels.focus_ring import Dialog
-from app.panels.inspector.grid import Grid
-from app.services.background import Cancelled, Runner
-from app.services.translation import editor
-from blocks.errors import FileError, GradwireError
-from blocks.values import DTYPES, Tensor
+from gradwire.app.canvas.state.formatting import dimensions
+from gradwire.app.document import arrays
+from gradwire.app.panels import labels
+from gradwire.app.panels.focus_ring import Dialog
+from gradwire.app.panels.inspector.grid import Grid
+from gradwire.app.services.background import Cancelled, Runner
+from gradwire.app.services.translation import editor
+from gradwire.blocks.errors import FileError, GradwireError
+from gradwire.blocks.values import DTYPES, Tensor
 
 RULE_NAMES: Mapping[str, str] = {
     "zeros": editor.noop("zeros"),
@@ -41,7 +41,7 @@ RULE_NAMES: Mapping[str, str] = {
     "linspace": editor.noop("evenly spaced"),
     "identity": editor.noop("identity"),
 }
-"""Labels of the rules in :data:`app.document.arrays.RULES`."""
+"""Labels of the rules in :data:`gradwire.app.document.arrays.RULES`."""
 NUMBER_NAMES: Mapping[str, str] = {
     "value": editor.noop("Value"),
     "mean": editor.noop("Mean"),

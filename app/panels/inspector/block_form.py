@@ -17,33 +17,33 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from app.canvas.paint.blocks.rows import Tile
-from app.canvas.state.tooltips import uses_text
-from app.document.numbers import slider_of
-from app.panels import labels, notation
-from app.panels.formula import Formula as Equation
-from app.panels.inspector.data_view import DataView
-from app.panels.inspector.fields import ChoiceField, Field, LiteralField, field_for
-from app.panels.inspector.form_shape import form_shape, idle_parameters, offered
-from app.panels.inspector.roles import RoleField, role_of, with_role
-from app.panels.inspector.rows import let_drag, name_label
-from app.panels.inspector.slider import NumberSlider
-from app.panels.inspector.texts import carried, docs, gradient_text
-from app.services.plain_text import tooltip
-from blocks.block import REQUIRED, InputPort, Opaque
-from blocks.importing.kinds import is_dataset
-from blocks.library.formula import Formula
-from blocks.library.pages import Scan
-from runtime.diagram import MAIN, Diagram, PortName, ports
-from runtime.diagram.files.records import changed_block
+from gradwire.app.canvas.paint.blocks.rows import Tile
+from gradwire.app.canvas.state.tooltips import uses_text
+from gradwire.app.document.numbers import slider_of
+from gradwire.app.panels import labels, notation
+from gradwire.app.panels.formula import Formula as Equation
+from gradwire.app.panels.inspector.data_view import DataView
+from gradwire.app.panels.inspector.fields import ChoiceField, Field, LiteralField, field_for
+from gradwire.app.panels.inspector.form_shape import form_shape, idle_parameters, offered
+from gradwire.app.panels.inspector.roles import RoleField, role_of, with_role
+from gradwire.app.panels.inspector.rows import let_drag, name_label
+from gradwire.app.panels.inspector.slider import NumberSlider
+from gradwire.app.panels.inspector.texts import carried, docs, gradient_text
+from gradwire.app.services.plain_text import tooltip
+from gradwire.blocks.block import REQUIRED, InputPort, Opaque
+from gradwire.blocks.importing.kinds import is_dataset
+from gradwire.blocks.library.formula import Formula
+from gradwire.blocks.library.pages import Scan
+from gradwire.runtime.diagram import MAIN, Diagram, PortName, ports
+from gradwire.runtime.diagram.files.records import changed_block
 
 if TYPE_CHECKING:
-    from app.evaluation.result import Result
-    from app.services.background import Runner
-    from app.services.theme import Theme
-    from blocks.library.data import Dataset
-    from runtime.diagram.model import Ports
-    from runtime.diagram.paths import InstancePath
+    from gradwire.app.evaluation.result import Result
+    from gradwire.app.services.background import Runner
+    from gradwire.app.services.theme import Theme
+    from gradwire.blocks.library.data import Dataset
+    from gradwire.runtime.diagram.model import Ports
+    from gradwire.runtime.diagram.paths import InstancePath
 
 _NAME_WIDTH = 88
 

@@ -16,16 +16,16 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from app.panels import labels
-from blocks.errors import GradwireError
-from runtime.data.summaries import TEXT, summarised
-from runtime.flow.words.formatting import number
+from gradwire.app.panels import labels
+from gradwire.blocks.errors import GradwireError
+from gradwire.runtime.data.summaries import TEXT, summarised
+from gradwire.runtime.flow.words.formatting import number
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from runtime.data.rows import Rows
-    from runtime.data.summaries import ColumnSummary
+    from gradwire.runtime.data.rows import Rows
+    from gradwire.runtime.data.summaries import ColumnSummary
 
 _EVERY = 30
 """Milliseconds between two looks whether all rows are read."""

@@ -18,22 +18,22 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from app.panels import labels
-from app.panels.inspector.column_table import ColumnTable, alignment, fit, plain_table
-from blocks.errors import FileError
-from runtime.data.files.access import allow_data
-from runtime.data.files.suggesting import KINDS, suggested
-from runtime.flow.words.formatting import number
+from gradwire.app.panels import labels
+from gradwire.app.panels.inspector.column_table import ColumnTable, alignment, fit, plain_table
+from gradwire.blocks.errors import FileError
+from gradwire.runtime.data.files.access import allow_data
+from gradwire.runtime.data.files.suggesting import KINDS, suggested
+from gradwire.runtime.flow.words.formatting import number
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from app.evaluation.result import Result
-    from app.services.background import Runner
-    from app.services.theme import Theme
-    from blocks.library.data import Dataset
-    from runtime.data.rows import Rows
-    from runtime.diagram.paths import InstancePath
+    from gradwire.app.evaluation.result import Result
+    from gradwire.app.services.background import Runner
+    from gradwire.app.services.theme import Theme
+    from gradwire.blocks.library.data import Dataset
+    from gradwire.runtime.data.rows import Rows
+    from gradwire.runtime.diagram.paths import InstancePath
 
 Array = NDArray[Any]
 

@@ -7,12 +7,12 @@ from typing import Any
 from PySide6.QtCore import QSize, Signal
 from PySide6.QtWidgets import QLineEdit, QPlainTextEdit, QVBoxLayout, QWidget
 
-from app.panels import labels
-from app.panels.inspector.training.form import TrainingForm
-from blocks.errors import FileError
-from runtime.diagram import Diagram, SetTitle
-from runtime.flow import parse_contracts
-from runtime.flow.tools.contracts import EXAMPLE
+from gradwire.app.panels import labels
+from gradwire.app.panels.inspector.training.form import TrainingForm
+from gradwire.blocks.errors import FileError
+from gradwire.runtime.diagram import Diagram, SetTitle
+from gradwire.runtime.flow import parse_contracts
+from gradwire.runtime.flow.tools.contracts import EXAMPLE
 
 
 class DiagramForm(QWidget):

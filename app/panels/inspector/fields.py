@@ -17,13 +17,13 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from app.canvas.state.formatting import dimensions
-from app.panels import labels, notation
-from app.panels.inspector.array_tools import ArrayTools
-from app.panels.inspector.grid import Grid
-from app.panels.inspector.inputs import QuietComboBox, RowsEdit
-from app.services.background import Runner, at_once
-from blocks.values import DTYPES, PortLiteral, Tensor
+from gradwire.app.canvas.state.formatting import dimensions
+from gradwire.app.panels import labels, notation
+from gradwire.app.panels.inspector.array_tools import ArrayTools
+from gradwire.app.panels.inspector.grid import Grid
+from gradwire.app.panels.inspector.inputs import QuietComboBox, RowsEdit
+from gradwire.app.services.background import Runner, at_once
+from gradwire.blocks.values import DTYPES, PortLiteral, Tensor
 
 LARGE = 1_000
 """Number of elements above which an array is described instead of edited as text."""

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from blocks.importing.kinds import is_dataset
-from blocks.library.pages import Scan
-from blocks.library.views import Field as FieldBlock
-from runtime.diagram import Diagram, PortName, ports
-from runtime.diagram.model import page_ports
-from runtime.views.field import choices
+from gradwire.blocks.importing.kinds import is_dataset
+from gradwire.blocks.library.pages import Scan
+from gradwire.blocks.library.views import Field as FieldBlock
+from gradwire.runtime.diagram import Diagram, PortName, ports
+from gradwire.runtime.diagram.model import page_ports
+from gradwire.runtime.views.field import choices
 
 if TYPE_CHECKING:
     from collections.abc import Collection
 
-    from blocks.block import Block
+    from gradwire.blocks.block import Block
 
 
 def offered(diagram: Diagram, block: Block) -> dict[str, tuple[str, ...]]:

@@ -9,10 +9,10 @@ from numpy.typing import NDArray
 from PySide6.QtCore import QAbstractTableModel, QModelIndex, QPersistentModelIndex, Qt, Signal
 from PySide6.QtWidgets import QAbstractItemView, QWidget
 
-from app.panels import notation
-from app.panels.tables.lines import Table
-from blocks.values import Tensor
-from runtime.flow.words.formatting import number
+from gradwire.app.panels import notation
+from gradwire.app.panels.tables.lines import Table
+from gradwire.blocks.values import Tensor
+from gradwire.runtime.flow.words.formatting import number
 
 _Index = QModelIndex | QPersistentModelIndex
 _ROWS_SHOWN = 8

@@ -7,17 +7,17 @@ from typing import TYPE_CHECKING, Any
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import QFrame, QScrollArea, QWidget
 
-from app.canvas.input.previews import Previews
-from app.panels.inspector.block_form import BlockForm
-from app.panels.inspector.diagram_form import DiagramForm
-from app.panels.inspector.form_shape import form_shape
-from app.panels.inspector.selection_form import SelectionForm
-from app.panels.pacing import Paced
-from app.services.background import Runner, at_once
-from app.services.theme import LIGHT, Theme, follow_theme
-from blocks.errors import GradwireError
-from blocks.values import Tensor
-from runtime.diagram import (
+from gradwire.app.canvas.input.previews import Previews
+from gradwire.app.panels.inspector.block_form import BlockForm
+from gradwire.app.panels.inspector.diagram_form import DiagramForm
+from gradwire.app.panels.inspector.form_shape import form_shape
+from gradwire.app.panels.inspector.selection_form import SelectionForm
+from gradwire.app.panels.pacing import Paced
+from gradwire.app.services.background import Runner, at_once
+from gradwire.app.services.theme import LIGHT, Theme, follow_theme
+from gradwire.blocks.errors import GradwireError
+from gradwire.blocks.values import Tensor
+from gradwire.runtime.diagram import (
     MAIN,
     Batch,
     Change,
@@ -27,14 +27,14 @@ from runtime.diagram import (
     SetParameters,
     apply,
 )
-from runtime.diagram.edits.owning import move_out, own_variables
-from runtime.diagram.paths import ROOT, InstancePath
+from gradwire.runtime.diagram.edits.owning import move_out, own_variables
+from gradwire.runtime.diagram.paths import ROOT, InstancePath
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from app.canvas.state.view_state import Selection
-    from app.evaluation.result import Result
+    from gradwire.app.canvas.state.view_state import Selection
+    from gradwire.app.evaluation.result import Result
 
 
 class Inspector(QScrollArea):

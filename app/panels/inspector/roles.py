@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from app.panels.inspector.fields import ChoiceField
+from gradwire.app.panels.inspector.fields import ChoiceField
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from PySide6.QtWidgets import QWidget
 
-    from blocks.library.pages import Scan
+    from gradwire.blocks.library.pages import Scan
 
 SAME, ELEMENT, CARRIED = "same", "element", "="
 """Roles of an input; what is carried from the output h_n is ``=h_n``."""

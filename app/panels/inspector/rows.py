@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from app.panels import labels
-from app.panels.inspector.scrubbing import Scrubber
-from app.services.plain_text import unmarked
+from gradwire.app.panels import labels
+from gradwire.app.panels.inspector.scrubbing import Scrubber
+from gradwire.app.services.plain_text import unmarked
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from PySide6.QtWidgets import QLabel, QWidget
 
-    from app.document.numbers import Slider
-    from app.panels.inspector.fields import Field
+    from gradwire.app.document.numbers import Slider
+    from gradwire.app.panels.inspector.fields import Field
 
 
 def name_label(text: str, buddy: QWidget) -> QLabel:

@@ -7,15 +7,15 @@ from typing import TYPE_CHECKING, Any
 from PySide6.QtCore import QEvent, QObject, Qt, Signal
 from PySide6.QtGui import QKeyEvent, QMouseEvent, QWheelEvent
 
-from app.canvas.input.gestures.scrubbing import PIXELS, factor_of
-from app.document.numbers import Scrub
+from gradwire.app.canvas.input.gestures.scrubbing import PIXELS, factor_of
+from gradwire.app.document.numbers import Scrub
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from PySide6.QtWidgets import QLabel, QWidget
 
-    from app.document.numbers import Slider
+    from gradwire.app.document.numbers import Slider
 
 _STEPS = {Qt.Key.Key_Up: 1.0, Qt.Key.Key_Down: -1.0}
 _NOTCH = 120.0

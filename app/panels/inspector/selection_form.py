@@ -17,18 +17,18 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from app.panels import labels
-from app.panels.inspector.fields import Field, field_for
-from app.panels.inspector.rows import let_drag, name_label
-from app.services.background import Runner, at_once
-from app.services.plain_text import tooltip
-from blocks.block import Block, Opaque
-from runtime.formulas.writing import formula_of, python_of
+from gradwire.app.panels import labels
+from gradwire.app.panels.inspector.fields import Field, field_for
+from gradwire.app.panels.inspector.rows import let_drag, name_label
+from gradwire.app.services.background import Runner, at_once
+from gradwire.app.services.plain_text import tooltip
+from gradwire.blocks.block import Block, Opaque
+from gradwire.runtime.formulas.writing import formula_of, python_of
 
 if TYPE_CHECKING:
     from pydantic.fields import FieldInfo
 
-    from runtime.diagram import Diagram
+    from gradwire.runtime.diagram import Diagram
 
 _MOST_LINKS = 50
 """Links to blocks that are shown at most."""

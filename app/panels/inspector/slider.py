@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, Any
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import QSlider, QVBoxLayout, QWidget
 
-from app.panels import labels
-from runtime.flow.words.formatting import number as written
+from gradwire.app.panels import labels
+from gradwire.runtime.flow.words.formatting import number as written
 
 if TYPE_CHECKING:
     from PySide6.QtGui import QKeyEvent, QWheelEvent
 
-    from app.document.numbers import Slider
+    from gradwire.app.document.numbers import Slider
 
 
 class NumberSlider(QWidget):

@@ -6,16 +6,16 @@ import inspect
 from html import escape
 from typing import TYPE_CHECKING, Any
 
-from app.canvas.state.formatting import dimensions
-from app.canvas.state.outlines import listed
-from app.panels import labels, notation
-from runtime.calculus.choices.markdown import notes
-from runtime.flow.lazy import MANY
+from gradwire.app.canvas.state.formatting import dimensions
+from gradwire.app.canvas.state.outlines import listed
+from gradwire.app.panels import labels, notation
+from gradwire.runtime.calculus.choices.markdown import notes
+from gradwire.runtime.flow.lazy import MANY
 
 if TYPE_CHECKING:
-    from app.evaluation.result import Result
-    from blocks.block import Block
-    from runtime.diagram.paths import PortPath
+    from gradwire.app.evaluation.result import Result
+    from gradwire.blocks.block import Block
+    from gradwire.runtime.diagram.paths import PortPath
 
 
 def docs(cls: type[Block]) -> str:

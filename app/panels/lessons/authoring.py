@@ -22,12 +22,12 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from app.panels import labels
-from app.panels.lessons.reading import to_html
-from app.panels.lessons.step_fields import TITLES, VARY
-from app.panels.lessons.step_form import FieldRow, StepForm
-from app.services.theme import scaled
-from app.services.translation import editor
+from gradwire.app.panels import labels
+from gradwire.app.panels.lessons.reading import to_html
+from gradwire.app.panels.lessons.step_fields import TITLES, VARY
+from gradwire.app.panels.lessons.step_form import FieldRow, StepForm
+from gradwire.app.services.theme import scaled
+from gradwire.app.services.translation import editor
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence

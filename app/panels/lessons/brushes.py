@@ -9,17 +9,17 @@ from PySide6.QtCore import QSize, Qt, Signal
 from PySide6.QtGui import QIcon, QPainter, QPixmap
 from PySide6.QtWidgets import QButtonGroup, QSizePolicy, QToolButton, QVBoxLayout, QWidget
 
-from app.canvas.paint.legend import SAMPLE, paint_lane
-from app.services.theme import LIGHT, follow_theme, scale
-from app.services.translation import editor
+from gradwire.app.canvas.paint.legend import SAMPLE, paint_lane
+from gradwire.app.services.theme import LIGHT, follow_theme, scale
+from gradwire.app.services.translation import editor
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from PySide6.QtGui import QResizeEvent
 
-    from app.services.theme import Theme
-    from runtime.flow import State
+    from gradwire.app.services.theme import Theme
+    from gradwire.runtime.flow import State
 
 _SIZE = QSize(round(SAMPLE) + 24, 24)
 """Size of the picture of a lane at normal text size, px."""

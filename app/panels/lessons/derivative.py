@@ -8,14 +8,14 @@ from numpy import typing as npt
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import QFrame, QLabel, QScrollArea, QVBoxLayout, QWidget
 
-from app.panels import labels
-from app.panels.formula import Formula
-from app.panels.lessons.heatmap import JacobianTable, LabelledHeatmap
-from app.panels.lessons.vector_jacobian import ProductView
-from runtime.lessons.derivative.rules import port_name
+from gradwire.app.panels import labels
+from gradwire.app.panels.formula import Formula
+from gradwire.app.panels.lessons.heatmap import JacobianTable, LabelledHeatmap
+from gradwire.app.panels.lessons.vector_jacobian import ProductView
+from gradwire.runtime.lessons.derivative.rules import port_name
 
 if TYPE_CHECKING:
-    from runtime.lessons.derivative.card import DerivativeCard, InputRule, VectorJacobian
+    from gradwire.runtime.lessons.derivative.card import DerivativeCard, InputRule, VectorJacobian
 
 Array = npt.NDArray[Any]
 _WIDEST = 30.0

@@ -9,12 +9,12 @@ from PySide6.QtCore import QPointF, QSize, Qt
 from PySide6.QtGui import QColor, QPainter, QPaintEvent, QPen
 from PySide6.QtWidgets import QSizePolicy, QWidget
 
-from app.services.theme import LIGHT, follow_theme, scaled
+from gradwire.app.services.theme import LIGHT, follow_theme, scaled
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from app.services.theme import Theme
+    from gradwire.app.services.theme import Theme
 
 _PITCH, _RADIUS = 16, 4.5
 

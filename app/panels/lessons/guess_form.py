@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, NamedTuple
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import QFormLayout, QLineEdit, QPushButton, QSlider, QVBoxLayout, QWidget
 
-from app.panels import labels
-from app.panels.lessons.brushes import Brushes
+from gradwire.app.panels import labels
+from gradwire.app.panels.lessons.brushes import Brushes
 
 if TYPE_CHECKING:
     from PySide6.QtCore import QObject
 
-    from runtime.flow import State
+    from gradwire.runtime.flow import State
 
 LEAST, MOST, USUAL = 50, 100, 70
 """Limits and beginning of the confidence, %."""

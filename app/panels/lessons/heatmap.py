@@ -10,19 +10,19 @@ from PySide6.QtCore import QPointF, QRectF, QSize, Qt, Signal
 from PySide6.QtGui import QColor, QKeyEvent, QMouseEvent, QPainter, QPaintEvent, QPen
 from PySide6.QtWidgets import QSizePolicy, QVBoxLayout, QWidget
 
-from app.canvas.paint.blocks.charts import draw_chart
-from app.canvas.state.charts import heatmap
-from app.panels import labels
-from app.services.theme import LIGHT, follow_theme
-from blocks.classes.dataclass import dataclass
-from runtime.flow.words.formatting import number
+from gradwire.app.canvas.paint.blocks.charts import draw_chart
+from gradwire.app.canvas.state.charts import heatmap
+from gradwire.app.panels import labels
+from gradwire.app.services.theme import LIGHT, follow_theme
+from gradwire.blocks.classes.dataclass import dataclass
+from gradwire.runtime.flow.words.formatting import number
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from PySide6.QtCore import QEvent
 
-    from app.services.theme import Theme
+    from gradwire.app.services.theme import Theme
 
 Array = NDArray[Any]
 _LARGEST = 200.0

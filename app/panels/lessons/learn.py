@@ -5,7 +5,7 @@ from __future__ import annotations
 from PySide6.QtCore import QSize
 from PySide6.QtWidgets import QStackedWidget
 
-from app.services.theme import scaled
+from gradwire.app.services.theme import scaled
 
 
 class Learn(QStackedWidget):

@@ -15,9 +15,9 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from app.panels import labels
-from app.panels.lessons.reading import to_html
-from runtime.lessons.texts import unmarked
+from gradwire.app.panels import labels
+from gradwire.app.panels.lessons.reading import to_html
+from gradwire.runtime.lessons.texts import unmarked
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -10,11 +10,11 @@ from PySide6.QtCore import Signal
 from PySide6.QtGui import QAccessible, QAccessibleAnnouncementEvent
 from PySide6.QtWidgets import QVBoxLayout, QWidget
 
-from app.panels import labels
-from app.panels.lessons.reading import line
-from app.services.translation import editor
-from blocks.classes.dataclass import dataclass
-from runtime.lessons.texts import unmarked
+from gradwire.app.panels import labels
+from gradwire.app.panels.lessons.reading import line
+from gradwire.app.services.translation import editor
+from gradwire.blocks.classes.dataclass import dataclass
+from gradwire.runtime.lessons.texts import unmarked
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -17,20 +17,20 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from app.panels import labels
-from app.panels.lessons.dots import Dots
-from app.panels.lessons.guess_form import GuessForm
-from app.panels.lessons.options import Options
-from app.panels.lessons.outcomes import Outcomes
-from app.panels.lessons.reading import to_html
-from runtime.lessons.texts import unmarked
+from gradwire.app.panels import labels
+from gradwire.app.panels.lessons.dots import Dots
+from gradwire.app.panels.lessons.guess_form import GuessForm
+from gradwire.app.panels.lessons.options import Options
+from gradwire.app.panels.lessons.outcomes import Outcomes
+from gradwire.app.panels.lessons.reading import to_html
+from gradwire.runtime.lessons.texts import unmarked
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from app.panels.lessons.dots import Dot
-    from app.panels.lessons.outcomes import OutcomeRow
-    from runtime.lessons.expressions.goals import GoalState
+    from gradwire.app.panels.lessons.dots import Dot
+    from gradwire.app.panels.lessons.outcomes import OutcomeRow
+    from gradwire.runtime.lessons.expressions.goals import GoalState
 
 
 class LessonPanel(QWidget):

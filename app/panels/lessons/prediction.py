@@ -7,16 +7,16 @@ from typing import TYPE_CHECKING
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import QFrame, QPushButton, QScrollArea, QVBoxLayout, QWidget
 
-from app.panels import labels
-from app.panels.lessons.guess_form import GuessForm
-from app.panels.lessons.outcomes import Outcomes
+from gradwire.app.panels import labels
+from gradwire.app.panels.lessons.guess_form import GuessForm
+from gradwire.app.panels.lessons.outcomes import Outcomes
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from app.panels.lessons.guess_form import Field
-    from app.panels.lessons.outcomes import OutcomeRow
-    from runtime.flow import State
+    from gradwire.app.panels.lessons.guess_form import Field
+    from gradwire.app.panels.lessons.outcomes import OutcomeRow
+    from gradwire.runtime.flow import State
 
 
 class PredictionPanel(QScrollArea):

@@ -9,14 +9,14 @@ from math import isfinite
 from types import MappingProxyType
 from typing import Any
 
-from app.services.translation import editor
-from blocks.classes.dataclass import dataclass
-from blocks.nearest import did_you_mean
-from runtime.diagram.lesson import MAX_TEXT
-from runtime.lessons.conditions import parse_condition, parse_goal
-from runtime.lessons.expressions.grammar import ConditionError
-from runtime.lessons.misconceptions import NAMES
-from runtime.lessons.texts import parse_text
+from gradwire.app.services.translation import editor
+from gradwire.blocks.classes.dataclass import dataclass
+from gradwire.blocks.nearest import did_you_mean
+from gradwire.runtime.diagram.lesson import MAX_TEXT
+from gradwire.runtime.lessons.conditions import parse_condition, parse_goal
+from gradwire.runtime.lessons.expressions.grammar import ConditionError
+from gradwire.runtime.lessons.misconceptions import NAMES
+from gradwire.runtime.lessons.texts import parse_text
 
 
 class Kind(Enum):

@@ -19,18 +19,25 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from app.panels import labels
-from app.panels.lessons.step_fields import CHOICES, Kind, StepField, fields_of, read, written
-from app.services.theme import LIGHT, follow_theme, scaled
-from app.services.translation import editor
-from runtime.lessons.expressions.grammar import ConditionError
+from gradwire.app.panels import labels
+from gradwire.app.panels.lessons.step_fields import (
+    CHOICES,
+    Kind,
+    StepField,
+    fields_of,
+    read,
+    written,
+)
+from gradwire.app.services.theme import LIGHT, follow_theme, scaled
+from gradwire.app.services.translation import editor
+from gradwire.runtime.lessons.expressions.grammar import ConditionError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from PySide6.QtGui import QFocusEvent
 
-    from app.services.theme import Theme
+    from gradwire.app.services.theme import Theme
 
 
 class StepForm(QWidget):

@@ -8,11 +8,11 @@ from numpy import typing as npt
 from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QVBoxLayout, QWidget
 
-from app.panels import labels
-from app.panels.lessons.heatmap import GradientTable, LabelledHeatmap, element
+from gradwire.app.panels import labels
+from gradwire.app.panels.lessons.heatmap import GradientTable, LabelledHeatmap, element
 
 if TYPE_CHECKING:
-    from runtime.lessons.derivative.card import VectorJacobian
+    from gradwire.runtime.lessons.derivative.card import VectorJacobian
 
 Array = npt.NDArray[Any]
 

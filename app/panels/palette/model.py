@@ -19,10 +19,10 @@ from PySide6.QtCore import (
 from PySide6.QtGui import QStandardItem, QStandardItemModel
 from PySide6.QtWidgets import QToolTip
 
-from app.canvas.input.dropping import BLOCK_MIME, PAGE_MIME
-from app.canvas.input.entry.candidates import matches, page_refusal, sort_key
-from app.canvas.input.entry.layers import LAYERS, summary
-from app.canvas.paint.blocks.rows import (
+from gradwire.app.canvas.input.dropping import BLOCK_MIME, PAGE_MIME
+from gradwire.app.canvas.input.entry.candidates import matches, page_refusal, sort_key
+from gradwire.app.canvas.input.entry.layers import LAYERS, summary
+from gradwire.app.canvas.paint.blocks.rows import (
     ASIDE_ROLE,
     BLOCK_ROLE,
     KIND_ROLE,
@@ -32,18 +32,18 @@ from app.canvas.paint.blocks.rows import (
     REFUSAL_ROLE,
     STAR_ROLE,
 )
-from app.panels import formula
-from app.services.translation import editor
-from blocks.library.pages import Page as PageBlock
-from blocks.library.pages import Scan
-from runtime.diagram import MAIN
-from runtime.diagram.model import page_ports
+from gradwire.app.panels import formula
+from gradwire.app.services.translation import editor
+from gradwire.blocks.library.pages import Page as PageBlock
+from gradwire.blocks.library.pages import Scan
+from gradwire.runtime.diagram import MAIN
+from gradwire.runtime.diagram.model import page_ports
 
 if TYPE_CHECKING:
-    from app.services.favourites import Favourites
-    from blocks.block import Block
-    from blocks.registry import Registry
-    from runtime.diagram import Diagram
+    from gradwire.app.services.favourites import Favourites
+    from gradwire.blocks.block import Block
+    from gradwire.blocks.registry import Registry
+    from gradwire.runtime.diagram import Diagram
 
 _Index = QModelIndex | QPersistentModelIndex
 

@@ -8,7 +8,7 @@ from PySide6.QtCore import QEvent, QModelIndex, QObject, QPoint, Qt, QTimer, Sig
 from PySide6.QtGui import QEnterEvent, QKeyEvent
 from PySide6.QtWidgets import QAbstractItemView, QLineEdit, QMenu, QTreeView, QVBoxLayout, QWidget
 
-from app.canvas.paint.blocks.rows import (
+from gradwire.app.canvas.paint.blocks.rows import (
     KIND_ROLE,
     LAYER_ROLE,
     LIBRARY_ROLE,
@@ -18,15 +18,15 @@ from app.canvas.paint.blocks.rows import (
     Stars,
     is_star,
 )
-from app.panels.palette.model import PaletteFilter, PaletteModel
-from app.services.theme import follow_theme
-from blocks.registry import library_modules
+from gradwire.app.panels.palette.model import PaletteFilter, PaletteModel
+from gradwire.app.services.theme import follow_theme
+from gradwire.blocks.registry import library_modules
 
 if TYPE_CHECKING:
-    from app.services.favourites import Favourites
-    from app.services.theme import Theme
-    from blocks.registry import Registry
-    from runtime.diagram import Diagram
+    from gradwire.app.services.favourites import Favourites
+    from gradwire.app.services.theme import Theme
+    from gradwire.blocks.registry import Registry
+    from gradwire.runtime.diagram import Diagram
 
 _RESTS = 1000
 """Milliseconds without a new result after which what is out of view is imported."""

@@ -8,16 +8,16 @@ from PySide6.QtCore import QRectF, QSize, Qt, Signal
 from PySide6.QtGui import QColor, QPainter, QPainterPath, QPaintEvent, QPen, QPixmap
 from PySide6.QtWidgets import QAbstractButton, QHBoxLayout, QToolButton, QVBoxLayout, QWidget
 
-from app.panels import labels
-from app.panels.start.thumbnails import Content, draw
-from app.services import theme
-from app.services.plain_text import tooltip, unmarked
+from gradwire.app.panels import labels
+from gradwire.app.panels.start.thumbnails import Content, draw
+from gradwire.app.services import theme
+from gradwire.app.services.plain_text import tooltip, unmarked
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
-    from app.services.theme import Theme
+    from gradwire.app.services.theme import Theme
 
 PICTURE = QSize(232, 116)
 """Size of the picture, px."""

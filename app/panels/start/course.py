@@ -16,17 +16,17 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from app.panels import labels
-from app.panels.start.card import PICTURE
-from app.services import theme
-from app.services.plain_text import tooltip
+from gradwire.app.panels import labels
+from gradwire.app.panels.start.card import PICTURE
+from gradwire.app.services import theme
+from gradwire.app.services.plain_text import tooltip
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from app.services.examples import LessonFile
-    from app.services.theme import Theme
-    from runtime.lessons.course.progress import Progress
+    from gradwire.app.services.examples import LessonFile
+    from gradwire.app.services.theme import Theme
+    from gradwire.runtime.lessons.course.progress import Progress
 
 _SIZE = QSize(PICTURE.width(), 74)
 _PAD = 10

@@ -9,24 +9,24 @@ from typing import TYPE_CHECKING
 from PySide6.QtCore import QRectF, QSize
 from PySide6.QtGui import QColor, QPainter, QPixmap
 
-from app.canvas.paint.painter import paint_fitted
-from app.canvas.scene.camera import Camera
-from app.canvas.scene.geometry import Scene
-from app.canvas.state.annotations import resolve
-from app.canvas.state.view_state import ViewState
-from app.evaluation.evaluator import evaluate
-from app.services.examples import in_variant
-from app.services.theme import THEMES
-from blocks.classes.dataclass import dataclass
-from blocks.errors import GradwireError
-from runtime.diagram import MAIN, load
+from gradwire.app.canvas.paint.painter import paint_fitted
+from gradwire.app.canvas.scene.camera import Camera
+from gradwire.app.canvas.scene.geometry import Scene
+from gradwire.app.canvas.state.annotations import resolve
+from gradwire.app.canvas.state.view_state import ViewState
+from gradwire.app.evaluation.evaluator import evaluate
+from gradwire.app.services.examples import in_variant
+from gradwire.app.services.theme import THEMES
+from gradwire.blocks.classes.dataclass import dataclass
+from gradwire.blocks.errors import GradwireError
+from gradwire.runtime.diagram import MAIN, load
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from app.evaluation.result import Result
-    from app.services.theme import Theme
-    from runtime.diagram import Diagram
+    from gradwire.app.evaluation.result import Result
+    from gradwire.app.services.theme import Theme
+    from gradwire.runtime.diagram import Diagram
 
 LARGEST = 200_000
 """Size of the largest file that has a picture, bytes; of a larger one little could be seen."""

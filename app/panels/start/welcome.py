@@ -21,20 +21,20 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from app.evaluation.worker import Worker
-from app.panels import labels
-from app.panels.start.card import PICTURE, DiagramCard, Version
-from app.panels.start.course import Course
-from app.panels.start.thumbnails import Content, read
-from app.services.examples import SUFFIX, Example, Group
-from app.services.plain_text import tooltip, unmarked
-from app.services.translation import editor
+from gradwire.app.evaluation.worker import Worker
+from gradwire.app.panels import labels
+from gradwire.app.panels.start.card import PICTURE, DiagramCard, Version
+from gradwire.app.panels.start.course import Course
+from gradwire.app.panels.start.thumbnails import Content, read
+from gradwire.app.services.examples import SUFFIX, Example, Group
+from gradwire.app.services.plain_text import tooltip, unmarked
+from gradwire.app.services.translation import editor
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
-    from app.services.examples import LessonFile
-    from runtime.lessons.course.progress import Progress
+    from gradwire.app.services.examples import LessonFile
+    from gradwire.runtime.lessons.course.progress import Progress
 
 _GAP = 20
 _MOST_COLUMNS = 4

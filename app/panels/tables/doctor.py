@@ -9,14 +9,14 @@ from PySide6.QtCore import QModelIndex, Qt, Signal
 from PySide6.QtGui import QBrush, QColor
 from PySide6.QtWidgets import QFrame, QHeaderView, QTreeWidget, QTreeWidgetItem
 
-from app.services.plain_text import tooltip
-from app.services.theme import LIGHT, Theme, follow_theme
+from gradwire.app.services.plain_text import tooltip
+from gradwire.app.services.theme import LIGHT, Theme, follow_theme
 
 if TYPE_CHECKING:
     from PySide6.QtWidgets import QWidget
 
-    from runtime.flow import Cause
-    from runtime.flow.tools.causes import Victim
+    from gradwire.runtime.flow import Cause
+    from gradwire.runtime.flow.tools.causes import Victim
 
     _Row: TypeAlias = tuple[str, str, tuple[Victim, ...]]
 

@@ -8,16 +8,16 @@ from PySide6.QtCore import QAbstractTableModel, QModelIndex, QPersistentModelInd
 from PySide6.QtGui import QBrush, QColor, QShowEvent
 from PySide6.QtWidgets import QHeaderView
 
-from app.document.document import UNDO_LIMIT
-from app.panels.tables.lines import Lines
-from app.services.plain_text import tooltip
-from app.services.theme import LIGHT, Theme, follow_theme
+from gradwire.app.document.document import UNDO_LIMIT
+from gradwire.app.panels.tables.lines import Lines
+from gradwire.app.services.plain_text import tooltip
+from gradwire.app.services.theme import LIGHT, Theme, follow_theme
 
 if TYPE_CHECKING:
     from PySide6.QtGui import QUndoStack
     from PySide6.QtWidgets import QWidget
 
-    from app.document.document import Document
+    from gradwire.app.document.document import Document
 
 _Index = QModelIndex | QPersistentModelIndex
 _MARK, _TEXT, _SAVED = range(3)

@@ -8,16 +8,16 @@ from PySide6.QtCore import QSignalBlocker, QSize, Signal
 from PySide6.QtGui import QIcon
 from PySide6.QtWidgets import QComboBox, QHBoxLayout, QWidget
 
-from app.canvas.paint.wires import swatches
-from app.canvas.state.annotations import loss_colour
-from app.evaluation.result import MAX_SIDE_BY_SIDE
-from app.panels import labels
-from app.services import theme
-from runtime.diagram.paths import PortPath
+from gradwire.app.canvas.paint.wires import swatches
+from gradwire.app.canvas.state.annotations import loss_colour
+from gradwire.app.evaluation.result import MAX_SIDE_BY_SIDE
+from gradwire.app.panels import labels
+from gradwire.app.services import theme
+from gradwire.runtime.diagram.paths import PortPath
 
 if TYPE_CHECKING:
-    from app.evaluation.result import Result
-    from app.services.theme import Theme
+    from gradwire.app.evaluation.result import Result
+    from gradwire.app.services.theme import Theme
 
 
 APART = "*"

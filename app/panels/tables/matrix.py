@@ -8,16 +8,16 @@ from PySide6.QtCore import QAbstractTableModel, QModelIndex, QPersistentModelInd
 from PySide6.QtGui import QBrush, QColor
 from PySide6.QtWidgets import QAbstractItemView, QHeaderView
 
-from app.panels.tables.lines import Table
-from app.services.plain_text import tooltip
-from app.services.theme import LIGHT, Theme, follow_theme
-from runtime.flow.words.formatting import number
+from gradwire.app.panels.tables.lines import Table
+from gradwire.app.services.plain_text import tooltip
+from gradwire.app.services.theme import LIGHT, Theme, follow_theme
+from gradwire.runtime.flow.words.formatting import number
 
 if TYPE_CHECKING:
     from PySide6.QtWidgets import QWidget
 
-    from runtime.diagram.paths import PortPath
-    from runtime.flow import LossMatrix
+    from gradwire.runtime.diagram.paths import PortPath
+    from gradwire.runtime.flow import LossMatrix
 
 _Index = QModelIndex | QPersistentModelIndex
 _AGAINST = -0.1

@@ -8,15 +8,15 @@ from typing import TYPE_CHECKING, Any
 from PySide6.QtCore import QAbstractTableModel, QModelIndex, QPersistentModelIndex, Qt, Signal
 from PySide6.QtGui import QBrush, QColor
 
-from app.panels.tables.lines import Lines
-from app.services.plain_text import tooltip
-from app.services.theme import LIGHT, Theme, follow_theme
+from gradwire.app.panels.tables.lines import Lines
+from gradwire.app.services.plain_text import tooltip
+from gradwire.app.services.theme import LIGHT, Theme, follow_theme
 
 if TYPE_CHECKING:
     from PySide6.QtWidgets import QWidget
 
-    from app.evaluation.result import Result
-    from runtime.diagram import Diagnostic
+    from gradwire.app.evaluation.result import Result
+    from gradwire.runtime.diagram import Diagnostic
 
 _Index = QModelIndex | QPersistentModelIndex
 _MARKS = {"error": "✕", "warning": "△", "info": "○"}

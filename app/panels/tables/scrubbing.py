@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING, Any
 
 from PySide6.QtCore import QRect, Qt, Signal
 
-from app.canvas.input.gestures.scrubbing import PIXELS, factor_of
-from app.document.numbers import Scrub, Slider
-from app.panels.tables.lines import Table
-from blocks.classes.dataclass import dataclass
+from gradwire.app.canvas.input.gestures.scrubbing import PIXELS, factor_of
+from gradwire.app.document.numbers import Scrub, Slider
+from gradwire.app.panels.tables.lines import Table
+from gradwire.blocks.classes.dataclass import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -25,30 +25,30 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from app.canvas.input.previews import Previews
-from app.canvas.paint.blocks.sliders import KNOB, draw_slider
-from app.canvas.state.formatting import dimensions
-from app.canvas.state.looks import SliderLook
-from app.document.numbers import Slider, array_of, read_number, slider_of
-from app.panels import labels, notation
-from app.panels.pacing import Paced
-from app.panels.tables.scrubbing import ScrubTable
-from app.services.plain_text import tooltip
-from app.services.theme import LIGHT, Theme, follow_theme
-from blocks.values import Tensor
-from runtime.diagram import MAIN, Diagram, SetParameters
-from runtime.diagram.pages import Address, resolve
-from runtime.diagram.paths import InstancePath, PortPath
-from runtime.flow import dialects
-from runtime.flow.words.formatting import number as written
+from gradwire.app.canvas.input.previews import Previews
+from gradwire.app.canvas.paint.blocks.sliders import KNOB, draw_slider
+from gradwire.app.canvas.state.formatting import dimensions
+from gradwire.app.canvas.state.looks import SliderLook
+from gradwire.app.document.numbers import Slider, array_of, read_number, slider_of
+from gradwire.app.panels import labels, notation
+from gradwire.app.panels.pacing import Paced
+from gradwire.app.panels.tables.scrubbing import ScrubTable
+from gradwire.app.services.plain_text import tooltip
+from gradwire.app.services.theme import LIGHT, Theme, follow_theme
+from gradwire.blocks.values import Tensor
+from gradwire.runtime.diagram import MAIN, Diagram, SetParameters
+from gradwire.runtime.diagram.pages import Address, resolve
+from gradwire.runtime.diagram.paths import InstancePath, PortPath
+from gradwire.runtime.flow import dialects
+from gradwire.runtime.flow.words.formatting import number as written
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from PySide6.QtGui import QShowEvent
 
-    from app.evaluation.result import Result
-    from blocks.block import Block
+    from gradwire.app.evaluation.result import Result
+    from gradwire.blocks.block import Block
 
 _Index = QModelIndex | QPersistentModelIndex
 _VALUE = 2

@@ -15,11 +15,11 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from app.panels import labels
-from app.panels.bars.play_bar import PlayBar
-from app.services.theme import follow_theme, scaled, text_width
-from runtime.diagram.paths import PortPath
-from runtime.flow.words.formatting import number
+from gradwire.app.panels import labels
+from gradwire.app.panels.bars.play_bar import PlayBar
+from gradwire.app.services.theme import follow_theme, scaled, text_width
+from gradwire.runtime.diagram.paths import PortPath
+from gradwire.runtime.flow.words.formatting import number
 
 PACES = (1.0, 10.0, 100.0, None)
 """Steps a second; None for as many as possible."""

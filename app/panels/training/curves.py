@@ -23,17 +23,17 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from app.panels import labels
-from app.panels.training.lines import Group, Run, colour_of, group_of, label_of, lines_of
-from app.services.theme import LIGHT, follow_theme, scaled
+from gradwire.app.panels import labels
+from gradwire.app.panels.training.lines import Group, Run, colour_of, group_of, label_of, lines_of
+from gradwire.app.services.theme import LIGHT, follow_theme, scaled
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from app.panels.training.plots import Plots
-    from app.services.theme import Theme
+    from gradwire.app.panels.training.plots import Plots
+    from gradwire.app.services.theme import Theme
 
-_PLOTS = "app.panels.training.plots"
+_PLOTS = "gradwire.app.panels.training.plots"
 _EVERY = 100
 """Milliseconds between two drawings of curves that grow, at least."""
 _SHARE = 0.1

@@ -8,7 +8,7 @@ from PySide6.QtCore import Qt
 from PySide6.QtGui import QColor, QPalette
 from PySide6.QtWidgets import QSplitter, QVBoxLayout, QWidget
 
-from app.panels import labels
+from gradwire.app.panels import labels
 
 if TYPE_CHECKING:
     from PySide6.QtWidgets import QLabel

@@ -8,7 +8,7 @@ import numpy as np
 from PySide6.QtCore import QRectF, Qt
 from PySide6.QtGui import QFontMetricsF
 
-from app.services import theme as themes
+from gradwire.app.services import theme as themes
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
     from PySide6.QtCore import QSizeF
 
-    from app.panels.training.lines import Line
+    from gradwire.app.panels.training.lines import Line
 
 
 class Corner(NamedTuple):

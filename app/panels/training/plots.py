@@ -13,17 +13,17 @@ from PySide6.QtCore import QBuffer, QByteArray, QEvent, QIODevice, QRectF, Qt, S
 from PySide6.QtGui import QColor, QKeyEvent, QPainter, QPaintEvent
 from PySide6.QtSvg import QSvgGenerator
 
-from app.panels.training.names import CORNERS, Corner, beside, escaped, free_corner, placed
-from app.services import theme as themes
-from runtime.flow.words.formatting import number
+from gradwire.app.panels.training.names import CORNERS, Corner, beside, escaped, free_corner, placed
+from gradwire.app.services import theme as themes
+from gradwire.runtime.flow.words.formatting import number
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
     from PySide6.QtWidgets import QWidget
 
-    from app.panels.training.lines import Group, Line
-    from app.services.theme import Theme
-    from runtime.training.curves import Points
+    from gradwire.app.panels.training.lines import Group, Line
+    from gradwire.app.services.theme import Theme
+    from gradwire.runtime.training.curves import Points
 
 _WIDTH, _FAINT = 1.6, 70
 """Width of a line, px, and the opacity of what is behind a smoothed one, 0 … 255."""

@@ -9,15 +9,15 @@ import numpy as np
 from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QHBoxLayout, QPushButton, QVBoxLayout, QWidget
 
-from app.panels import labels, notation
-from app.services.translation import editor
-from runtime.flow.words.formatting import number
+from gradwire.app.panels import labels, notation
+from gradwire.app.services.translation import editor
+from gradwire.runtime.flow.words.formatting import number
 
 if TYPE_CHECKING:
     from PySide6.QtWidgets import QLabel
 
-    from app.evaluation.answers import Reasons
-    from runtime.flow import Account, Dialects, Fix
+    from gradwire.app.evaluation.answers import Reasons
+    from gradwire.runtime.flow import Account, Dialects, Fix
 
 WIRE = "wire:"
 """Prefix of link targets that are wires, followed by the key of the wire."""

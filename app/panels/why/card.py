@@ -19,16 +19,16 @@ from PySide6.QtGui import (
 )
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QPushButton, QToolButton, QVBoxLayout, QWidget
 
-from app.panels import labels
-from app.panels.inspector.texts import linked
-from app.panels.why.placement import place_beside
-from app.services import theme
-from app.services.translation import editor
+from gradwire.app.panels import labels
+from gradwire.app.panels.inspector.texts import linked
+from gradwire.app.panels.why.placement import place_beside
+from gradwire.app.services import theme
+from gradwire.app.services.translation import editor
 
 if TYPE_CHECKING:
-    from app.canvas.view import CanvasView
-    from app.services.theme import Theme
-    from runtime.flow import Fix, Verdict
+    from gradwire.app.canvas.view import CanvasView
+    from gradwire.app.services.theme import Theme
+    from gradwire.runtime.flow import Fix, Verdict
 
 _WIDTH = 300
 """Width at the normal text size, px."""

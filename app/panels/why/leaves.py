@@ -5,8 +5,8 @@ from __future__ import annotations
 from html import escape
 from typing import TYPE_CHECKING, NamedTuple
 
-from app.panels import labels
-from app.services.translation import editor
+from gradwire.app.panels import labels
+from gradwire.app.services.translation import editor
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -10,8 +10,8 @@ from PySide6.QtCore import QPoint, QRect, QSize
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from app.canvas.scene.arrays import Floats
-    from app.canvas.state.view_state import ViewState
+    from gradwire.app.canvas.scene.arrays import Floats
+    from gradwire.app.canvas.state.view_state import ViewState
 
 _PAD = 11.0
 """Room for badges at the corners of blocks, widget px."""

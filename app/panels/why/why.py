@@ -17,27 +17,27 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from app.canvas.state.formatting import dimensions
-from app.panels import labels, notation
-from app.panels.inspector.grid import Grid
-from app.panels.inspector.texts import linked
-from app.panels.why.answers import Repair, sections
-from app.panels.why.leaves import LEAF, LeafRow, leaf_head, leaf_rows
-from app.services.theme import LIGHT, Theme, follow_theme
-from app.services.translation import editor
-from blocks.paths import path_text
-from runtime.diagram import MAIN, Diagram, PortName
-from runtime.diagram.paths import ROOT, InstancePath, WirePath
-from runtime.flow import State, Verdict
-from runtime.flow.lazy import MANY
-from runtime.flow.words import sentences
-from runtime.flow.words.formatting import number
+from gradwire.app.canvas.state.formatting import dimensions
+from gradwire.app.panels import labels, notation
+from gradwire.app.panels.inspector.grid import Grid
+from gradwire.app.panels.inspector.texts import linked
+from gradwire.app.panels.why.answers import Repair, sections
+from gradwire.app.panels.why.leaves import LEAF, LeafRow, leaf_head, leaf_rows
+from gradwire.app.services.theme import LIGHT, Theme, follow_theme
+from gradwire.app.services.translation import editor
+from gradwire.blocks.paths import path_text
+from gradwire.runtime.diagram import MAIN, Diagram, PortName
+from gradwire.runtime.diagram.paths import ROOT, InstancePath, WirePath
+from gradwire.runtime.flow import State, Verdict
+from gradwire.runtime.flow.lazy import MANY
+from gradwire.runtime.flow.words import sentences
+from gradwire.runtime.flow.words.formatting import number
 
 if TYPE_CHECKING:
-    from app.evaluation.answers import Reasons
-    from app.evaluation.result import Result
-    from blocks.trees import Tree
-    from runtime.diagram.paths import PortPath
+    from gradwire.app.evaluation.answers import Reasons
+    from gradwire.app.evaluation.result import Result
+    from gradwire.blocks.trees import Tree
+    from gradwire.runtime.diagram.paths import PortPath
 
 
 class Why(QScrollArea):

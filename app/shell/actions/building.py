@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QAction, QActionGroup
 
-from app.services.translation import editor
-from app.shell.actions.rows import MENUS, PARENTS, Command, Owners, Separator, Submenu
-from app.shell.actions.table import TABLE
+from gradwire.app.services.translation import editor
+from gradwire.app.shell.actions.rows import MENUS, PARENTS, Command, Owners, Separator, Submenu
+from gradwire.app.shell.actions.table import TABLE
 
 if TYPE_CHECKING:
     from PySide6.QtWidgets import QMenu, QMenuBar

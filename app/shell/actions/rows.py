@@ -9,47 +9,47 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from PySide6.QtGui import QKeySequence
 
-from app.services.translation import editor
-from blocks.classes.dataclass import dataclass
+from gradwire.app.services.translation import editor
+from gradwire.blocks.classes.dataclass import dataclass
 
 if TYPE_CHECKING:
     from PySide6.QtGui import QUndoStack
     from PySide6.QtWidgets import QWidget
 
-    from app.canvas.view import CanvasView
-    from app.commands.bookmarks import BookmarkCommands
-    from app.commands.clipboard import ClipboardCommands
-    from app.commands.compare import CompareCommands
-    from app.commands.edit import EditCommands
-    from app.commands.files import FileCommands
-    from app.commands.help import HelpCommands
-    from app.commands.importing import ImportCommands
-    from app.commands.library import LibraryCommands
-    from app.commands.pages import PageCommands
-    from app.commands.panels import PanelCommands
-    from app.commands.pictures import PictureCommands
-    from app.commands.presets import PresetCommands
-    from app.commands.run import RunCommands
-    from app.commands.sharing.exporting import ExportCommands
-    from app.commands.sharing.publishing import PublishCommands
-    from app.commands.targets import TargetCommands
-    from app.commands.view import ViewCommands
-    from app.controllers.costs import CostController
-    from app.controllers.gradient_check import GradientCheck
-    from app.controllers.lessons.authoring import AuthoringController
-    from app.controllers.lessons.offering import LessonOffering
-    from app.controllers.lessons.predict import PredictController
-    from app.controllers.timeline import TimelineController
-    from app.controllers.training.comparison import Comparison
-    from app.controllers.training.training import TrainingController
-    from app.controllers.trial import Trial
-    from app.document.navigation import Navigation
-    from app.panels.bars.find_bar import FindBar
-    from app.panels.palette.palette import Palette
-    from app.shell.audience import Audience
-    from app.shell.docks import Docks
-    from app.shell.presentation import Presentation
-    from app.shell.windows import Windows
+    from gradwire.app.canvas.view import CanvasView
+    from gradwire.app.commands.bookmarks import BookmarkCommands
+    from gradwire.app.commands.clipboard import ClipboardCommands
+    from gradwire.app.commands.compare import CompareCommands
+    from gradwire.app.commands.edit import EditCommands
+    from gradwire.app.commands.files import FileCommands
+    from gradwire.app.commands.help import HelpCommands
+    from gradwire.app.commands.importing import ImportCommands
+    from gradwire.app.commands.library import LibraryCommands
+    from gradwire.app.commands.pages import PageCommands
+    from gradwire.app.commands.panels import PanelCommands
+    from gradwire.app.commands.pictures import PictureCommands
+    from gradwire.app.commands.presets import PresetCommands
+    from gradwire.app.commands.run import RunCommands
+    from gradwire.app.commands.sharing.exporting import ExportCommands
+    from gradwire.app.commands.sharing.publishing import PublishCommands
+    from gradwire.app.commands.targets import TargetCommands
+    from gradwire.app.commands.view import ViewCommands
+    from gradwire.app.controllers.costs import CostController
+    from gradwire.app.controllers.gradient_check import GradientCheck
+    from gradwire.app.controllers.lessons.authoring import AuthoringController
+    from gradwire.app.controllers.lessons.offering import LessonOffering
+    from gradwire.app.controllers.lessons.predict import PredictController
+    from gradwire.app.controllers.timeline import TimelineController
+    from gradwire.app.controllers.training.comparison import Comparison
+    from gradwire.app.controllers.training.training import TrainingController
+    from gradwire.app.controllers.trial import Trial
+    from gradwire.app.document.navigation import Navigation
+    from gradwire.app.panels.bars.find_bar import FindBar
+    from gradwire.app.panels.palette.palette import Palette
+    from gradwire.app.shell.audience import Audience
+    from gradwire.app.shell.docks import Docks
+    from gradwire.app.shell.presentation import Presentation
+    from gradwire.app.shell.windows import Windows
 
 Shortcut: TypeAlias = QKeySequence.StandardKey | str | None
 

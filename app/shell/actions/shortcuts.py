@@ -7,19 +7,19 @@ from typing import TYPE_CHECKING
 from PySide6.QtCore import QObject
 from PySide6.QtGui import QKeySequence
 
-from app.canvas.input.bindings import KEYS
-from app.services.keymap import Binding, Keymap, native
-from app.services.plain_text import tooltip
-from app.services.translation import editor
-from app.shell.actions.rows import MENUS
-from app.shell.actions.table import COMMANDS
+from gradwire.app.canvas.input.bindings import KEYS
+from gradwire.app.services.keymap import Binding, Keymap, native
+from gradwire.app.services.plain_text import tooltip
+from gradwire.app.services.translation import editor
+from gradwire.app.shell.actions.rows import MENUS
+from gradwire.app.shell.actions.table import COMMANDS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from PySide6.QtGui import QAction
 
-    from app.canvas.view import CanvasView
+    from gradwire.app.canvas.view import CanvasView
 
 CANVAS = editor.noop("On the canvas")
 """The section of the keys that the canvas handles itself."""

@@ -6,19 +6,19 @@ from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QObject
 
-from app.evaluation.engines import why_missing
-from app.services.plain_text import unmarked
+from gradwire.app.evaluation.engines import why_missing
+from gradwire.app.services.plain_text import unmarked
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from PySide6.QtGui import QAction
 
-    from app.canvas.state.view_state import Selection
-    from app.canvas.view import CanvasView
-    from app.document.document import Document
-    from app.document.navigation import Navigation
-    from app.services.settings import Settings
+    from gradwire.app.canvas.state.view_state import Selection
+    from gradwire.app.canvas.view import CanvasView
+    from gradwire.app.document.document import Document
+    from gradwire.app.document.navigation import Navigation
+    from gradwire.app.services.settings import Settings
 
 
 class ActionStates(QObject):

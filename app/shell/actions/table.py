@@ -7,8 +7,8 @@ from types import MappingProxyType
 
 from PySide6.QtGui import QKeySequence
 
-from app.services.translation import editor
-from app.shell.actions.rows import Command, Row, Separator, Submenu
+from gradwire.app.services.translation import editor
+from gradwire.app.shell.actions.rows import Command, Row, Separator, Submenu
 
 Key = QKeySequence.StandardKey
 

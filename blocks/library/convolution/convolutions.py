@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, ClassVar
 
-from blocks.block import Block, Shape, Source
-from blocks.errors import ShapeError
-from blocks.library.convolution.windows import (
+from gradwire.blocks.block import Block, Shape, Source
+from gradwire.blocks.errors import ShapeError
+from gradwire.blocks.library.convolution.windows import (
     AXES,
     Padding,
     Padding1D,
@@ -21,7 +21,7 @@ from blocks.library.convolution.windows import (
     require_batch,
     widths,
 )
-from blocks.library.sources import Variable
+from gradwire.blocks.library.sources import Variable
 
 
 class Filtering(Block):

@@ -8,9 +8,9 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from blocks.block import Block, Shape
-from blocks.errors import LimitError
-from blocks.library.convolution.windows import (
+from gradwire.blocks.block import Block, Shape
+from gradwire.blocks.errors import LimitError
+from gradwire.blocks.library.convolution.windows import (
     Ends,
     Padding,
     Padding1D,
@@ -25,7 +25,7 @@ from blocks.library.convolution.windows import (
     require_batch,
     widths,
 )
-from blocks.limits import MAX_CONSTANT
+from gradwire.blocks.limits import MAX_CONSTANT
 
 
 class _Pool(Block):

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
 
-from blocks.errors import ShapeError
-from blocks.library.convolution.convolutions import Filtering
-from blocks.library.convolution.windows import (
+from gradwire.blocks.errors import ShapeError
+from gradwire.blocks.library.convolution.convolutions import Filtering
+from gradwire.blocks.library.convolution.windows import (
     AXES,
     Natural,
     Padding1D,
@@ -24,7 +24,7 @@ from blocks.library.convolution.windows import (
 )
 
 if TYPE_CHECKING:
-    from blocks.block import Shape
+    from gradwire.blocks.block import Shape
 
 Extra: TypeAlias = Natural | tuple[Natural, ...]
 

@@ -2,11 +2,11 @@
 
 from typing import TYPE_CHECKING
 
-from blocks import imported_on_use
+from gradwire.blocks import imported_on_use
 
 if TYPE_CHECKING:
-    from blocks.library.data.column import Column
-    from blocks.library.data.dataset import Dataset
+    from gradwire.blocks.library.data.column import Column
+    from gradwire.blocks.library.data.dataset import Dataset
 
 __all__ = ["Column", "Dataset"]
 

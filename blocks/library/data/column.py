@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Annotated, Any, Self
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 
-from blocks.classes.dataclass import dataclass
-from blocks.errors import ShapeError
-from blocks.library.data.sources import MAX_COLUMNS, MAX_PATH
-from blocks.values import DType
+from gradwire.blocks.classes.dataclass import dataclass
+from gradwire.blocks.errors import ShapeError
+from gradwire.blocks.library.data.sources import MAX_COLUMNS, MAX_PATH
+from gradwire.blocks.values import DType
 
 if TYPE_CHECKING:
-    from blocks.block import Shape
+    from gradwire.blocks.block import Shape
 
 
 def _texts(value: Any) -> Any:

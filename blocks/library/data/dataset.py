@@ -9,9 +9,9 @@ from typing import Annotated, Any, ClassVar, Literal, Self
 
 from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 
-from blocks.block import Block
-from blocks.library.data.column import Column, Port
-from blocks.library.data.sources import (
+from gradwire.blocks.block import Block
+from gradwire.blocks.library.data.column import Column, Port
+from gradwire.blocks.library.data.sources import (
     FEATURES,
     FILE_KINDS,
     GENERATORS,
@@ -22,7 +22,7 @@ from blocks.library.data.sources import (
     TARGET,
     SourceKind,
 )
-from blocks.names import PORT_RULE, is_port
+from gradwire.blocks.names import PORT_RULE, is_port
 
 _BY_DEFAULT: Mapping[str, Column] = {FEATURES: Column(), TARGET: Column(dtype="int64")}
 _REGRESSION: Mapping[str, Column] = {FEATURES: Column(), TARGET: Column()}

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias, get_args
 
 if TYPE_CHECKING:
-    from blocks.block import Shape
+    from gradwire.blocks.block import Shape
 
 Generated: TypeAlias = Literal[
     "blobs", "moons", "spirals", "circles", "xor", "sine", "mixture", "digits"

@@ -8,10 +8,10 @@ from typing import Annotated, Any, ClassVar
 
 from pydantic import Field
 
-from blocks.block import Block, Shape, Source
-from blocks.errors import ShapeError
-from blocks.library.sources import Variable
-from blocks.requirements import require_integer
+from gradwire.blocks.block import Block, Shape, Source
+from gradwire.blocks.errors import ShapeError
+from gradwire.blocks.library.sources import Variable
+from gradwire.blocks.requirements import require_integer
 
 
 class Embedding(Block):

@@ -7,10 +7,10 @@ from typing import Annotated, Any, ClassVar, Literal, TypeAlias
 
 from pydantic import Field
 
-from blocks.block import Block, Shape, Source
-from blocks.errors import ShapeError
-from blocks.library.sources import Variable
-from blocks.requirements import require_axis
+from gradwire.blocks.block import Block, Shape, Source
+from gradwire.blocks.errors import ShapeError
+from gradwire.blocks.library.sources import Variable
+from gradwire.blocks.requirements import require_axis
 
 Axes: TypeAlias = int | Annotated[tuple[int, ...], Field(min_length=1)]
 Epsilon = Annotated[float, Field(ge=0)]

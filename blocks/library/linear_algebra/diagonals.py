@@ -8,9 +8,9 @@ from typing import Annotated, Any, ClassVar, Literal
 import numpy as np
 from pydantic import Field
 
-from blocks.block import Block, Shape
-from blocks.elementwise import same_shape
-from blocks.errors import LimitError, ShapeError
+from gradwire.blocks.block import Block, Shape
+from gradwire.blocks.elementwise import same_shape
+from gradwire.blocks.errors import LimitError, ShapeError
 
 Offset = Annotated[int, Field(ge=-(2**31), le=2**31)]
 LONGEST = 2**13

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, ClassVar
 
-from blocks.block import Block, Shape
-from blocks.elementwise import same_shape
+from gradwire.blocks.block import Block, Shape
+from gradwire.blocks.elementwise import same_shape
 
 
 class _Matrix(Block):

@@ -2,11 +2,11 @@
 
 from typing import TYPE_CHECKING
 
-from blocks import imported_on_use
+from gradwire.blocks import imported_on_use
 
 if TYPE_CHECKING:
-    from blocks.library.pages.page import Composite, Page, PageInput, PageOutput
-    from blocks.library.pages.scan import Scan
+    from gradwire.blocks.library.pages.page import Composite, Page, PageInput, PageOutput
+    from gradwire.blocks.library.pages.scan import Scan
 
 __all__ = ["Composite", "Page", "PageInput", "PageOutput", "Scan"]
 

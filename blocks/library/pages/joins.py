@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, ClassVar
 
-from blocks.block import Shape, TreeUse
-from blocks.elementwise import Elementwise
-from blocks.errors import DTypeError, ShapeError
-from blocks.library.pages.page import PageInput
-from blocks.library.parts import Stack
+from gradwire.blocks.block import Shape, TreeUse
+from gradwire.blocks.elementwise import Elementwise
+from gradwire.blocks.errors import DTypeError, ShapeError
+from gradwire.blocks.library.pages.page import PageInput
+from gradwire.blocks.library.parts import Stack
 
 _MOST = 32
 """Elements of a part up to which each is taken by itself."""

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any, ClassVar
 
-from blocks.block import Block, InputPort
-from blocks.elementwise import Elementwise
+from gradwire.blocks.block import Block, InputPort
+from gradwire.blocks.elementwise import Elementwise
 
 
 class Composite(Block):

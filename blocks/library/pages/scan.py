@@ -9,9 +9,9 @@ from typing import Annotated, Any, ClassVar, Self
 
 from pydantic import BeforeValidator, Field, model_validator
 
-from blocks.library.pages.page import Page
-from blocks.limits import MAX_INSTANCES
-from blocks.path_lists import PathList
+from gradwire.blocks.library.pages.page import Page
+from gradwire.blocks.limits import MAX_INSTANCES
+from gradwire.blocks.path_lists import PathList
 
 
 def _pairs(data: Any) -> Any:

@@ -6,9 +6,9 @@ from functools import reduce
 from itertools import product
 from typing import Any, ClassVar, Literal, NamedTuple, TypeAlias
 
-from blocks.block import Block
-from blocks.classes.identity import by_identity
-from blocks.errors import ShapeError
+from gradwire.blocks.block import Block
+from gradwire.blocks.classes.identity import by_identity
+from gradwire.blocks.errors import ShapeError
 
 Mode: TypeAlias = Literal["linear", "nearest", "cubic"]
 Beyond: TypeAlias = Literal["zeros", "border", "reflection"]

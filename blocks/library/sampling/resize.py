@@ -9,9 +9,9 @@ from typing import Annotated, Any, ClassVar, Literal, TypeAlias
 import numpy as np
 from pydantic import Field
 
-from blocks.block import Block
-from blocks.errors import LimitError, ShapeError
-from blocks.library.sampling.weights import (
+from gradwire.blocks.block import Block
+from gradwire.blocks.errors import LimitError, ShapeError
+from gradwire.blocks.library.sampling.weights import (
     Axis,
     Coordinates,
     Rounding,

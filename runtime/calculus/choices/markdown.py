@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from runtime.calculus.choices.choice import SYSTEMS, Choice, Convention
-from runtime.calculus.choices.table import CHOICES, CONVENTIONS
+from gradwire.runtime.calculus.choices.choice import SYSTEMS, Choice, Convention
+from gradwire.runtime.calculus.choices.table import CHOICES, CONVENTIONS
 
 
 def choices_of(block: str, system: str | None = None) -> Iterator[Choice]:

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
 
 if TYPE_CHECKING:
-    from runtime.calculus.choices.choice import Array, Site
+    from gradwire.runtime.calculus.choices.choice import Array, Site
 
 Point = Callable[["Site"], Any]
 
@@ -204,7 +204,7 @@ def _by_place(found: Any) -> Any:
 def _windows(site: Site) -> Array:
     """The windows of a pooling in arrays (N, C, lengths…): (N, C, places…, elements)."""
     block: Any = site.block
-    from blocks.library.convolution.windows import each  # blocks that are there by now
+    from gradwire.blocks.library.convolution.windows import each  # blocks that are there by now
 
     window, dilation = each(block.window), each(block.dilation)
     reach = tuple(d * (k - 1) + 1 for k, d in zip(window, dilation, strict=True))

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from runtime.calculus.choices.choice import Convention
-from runtime.calculus.choices.rows.elementwise import ELEMENTWISE
-from runtime.calculus.choices.rows.integers import INTEGERS
-from runtime.calculus.choices.rows.reductions import REDUCTIONS
+from gradwire.runtime.calculus.choices.choice import Convention
+from gradwire.runtime.calculus.choices.rows.elementwise import ELEMENTWISE
+from gradwire.runtime.calculus.choices.rows.integers import INTEGERS
+from gradwire.runtime.calculus.choices.rows.reductions import REDUCTIONS
 
 CHOICES = (*ELEMENTWISE, *REDUCTIONS, *INTEGERS)
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 if TYPE_CHECKING:
-    from runtime.calculus.primitives.convolution import Geometry
+    from gradwire.runtime.calculus.primitives.convolution import Geometry
 
 MOST = 1 << 18
 """Products of filters and gradients that are written out before they are added."""

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
-from blocks.errors import DTypeError, Location, ShapeError
-from blocks.values import dtype_name
-from runtime.calculus.dtypes import (
+from gradwire.blocks.errors import DTypeError, Location, ShapeError
+from gradwire.blocks.values import dtype_name
+from gradwire.runtime.calculus.dtypes import (
     DEFAULT_FLOAT,
     FLOATS,
     LARGEST_EXACT,
@@ -26,13 +26,13 @@ from runtime.calculus.dtypes import (
     to_float,
     to_number,
 )
-from runtime.calculus.sizes import require_axes, require_constant
-from runtime.calculus.value import NoDerivative, Primitive, Value
+from gradwire.runtime.calculus.sizes import require_axes, require_constant
+from gradwire.runtime.calculus.value import NoDerivative, Primitive, Value
 
 if TYPE_CHECKING:
-    from blocks.block import OpenShape, Shape
-    from runtime.calculus.namespace import Namespace
-    from runtime.calculus.trace import Trace
+    from gradwire.blocks.block import OpenShape, Shape
+    from gradwire.runtime.calculus.namespace import Namespace
+    from gradwire.runtime.calculus.trace import Trace
 
 Axis = int | tuple[int, ...] | None
 YES_OR_NO = NoDerivative("returns true or false, which is piecewise constant", "")

@@ -13,13 +13,13 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import numpy as np
 
-from blocks.errors import ShapeError
-from runtime.calculus.kernels.windows import windows_back
-from runtime.calculus.primitives.base import BaseOps
-from runtime.calculus.value import Primitive, Value
+from gradwire.blocks.errors import ShapeError
+from gradwire.runtime.calculus.kernels.windows import windows_back
+from gradwire.runtime.calculus.primitives.base import BaseOps
+from gradwire.runtime.calculus.value import Primitive, Value
 
 if TYPE_CHECKING:
-    from blocks.block import Shape
+    from gradwire.blocks.block import Shape
 
 Pair = tuple[int, int]
 Padding = tuple[Pair, Pair]

@@ -12,16 +12,16 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from blocks.errors import DTypeError, TraceError
-from runtime.calculus.dtypes import FLOATS, array_of, common_dtype, scalar_dtype
-from runtime.calculus.kernels.erf import erf_kernel, erf_of_scalars
-from runtime.calculus.kernels.powers import power_kernel
-from runtime.calculus.primitives.base import BaseOps, broadcast_shapes
-from runtime.calculus.value import Primitive, Value
+from gradwire.blocks.errors import DTypeError, TraceError
+from gradwire.runtime.calculus.dtypes import FLOATS, array_of, common_dtype, scalar_dtype
+from gradwire.runtime.calculus.kernels.erf import erf_kernel, erf_of_scalars
+from gradwire.runtime.calculus.kernels.powers import power_kernel
+from gradwire.runtime.calculus.primitives.base import BaseOps, broadcast_shapes
+from gradwire.runtime.calculus.value import Primitive, Value
 
 if TYPE_CHECKING:
-    from blocks.block import Shape
-    from runtime.calculus.namespace import Namespace
+    from gradwire.blocks.block import Shape
+    from gradwire.runtime.calculus.namespace import Namespace
 
 
 def _same(x: Value, **_: Any) -> tuple[Shape, str]:

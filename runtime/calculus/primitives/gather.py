@@ -7,16 +7,16 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from blocks.errors import DTypeError, ShapeError
-from runtime.calculus.dtypes import INTEGERS, checked_dtype
-from runtime.calculus.kernels.adding import add_rows
-from runtime.calculus.kernels.ordering import stable_order
-from runtime.calculus.kernels.repeating import add_repeated, repeat, repeats
-from runtime.calculus.primitives.base import BaseOps, axis_of, lengths_of
-from runtime.calculus.value import NoDerivative, Primitive, Value
+from gradwire.blocks.errors import DTypeError, ShapeError
+from gradwire.runtime.calculus.dtypes import INTEGERS, checked_dtype
+from gradwire.runtime.calculus.kernels.adding import add_rows
+from gradwire.runtime.calculus.kernels.ordering import stable_order
+from gradwire.runtime.calculus.kernels.repeating import add_repeated, repeat, repeats
+from gradwire.runtime.calculus.primitives.base import BaseOps, axis_of, lengths_of
+from gradwire.runtime.calculus.value import NoDerivative, Primitive, Value
 
 if TYPE_CHECKING:
-    from blocks.block import Shape
+    from gradwire.blocks.block import Shape
 
 _LARGE = 1 << 12
 """Elements from which adding to those of a flat array, or slices of repeats, are faster."""

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from blocks.errors import DTypeError, ShapeError, TraceError
-from runtime.calculus.dtypes import is_float
-from runtime.calculus.primitives.base import BaseOps
-from runtime.calculus.value import NoDerivative, Primitive, Value
+from gradwire.blocks.errors import DTypeError, ShapeError, TraceError
+from gradwire.runtime.calculus.dtypes import is_float
+from gradwire.runtime.calculus.primitives.base import BaseOps
+from gradwire.runtime.calculus.value import NoDerivative, Primitive, Value
 
 if TYPE_CHECKING:
-    from blocks.block import Shape
-    from runtime.calculus.namespace import Namespace
+    from gradwire.blocks.block import Shape
+    from gradwire.runtime.calculus.namespace import Namespace
 
 
 def _same(x: Value, *_: Value, **__: Any) -> tuple[Shape, str]:

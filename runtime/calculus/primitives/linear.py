@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from blocks.errors import ShapeError, TraceError
-from runtime.calculus.primitives.base import BaseOps, broadcast_shapes
-from runtime.calculus.value import Primitive, Value
+from gradwire.blocks.errors import ShapeError, TraceError
+from gradwire.runtime.calculus.primitives.base import BaseOps, broadcast_shapes
+from gradwire.runtime.calculus.value import Primitive, Value
 
 if TYPE_CHECKING:
-    from blocks.block import Shape
-    from runtime.calculus.namespace import Namespace
+    from gradwire.blocks.block import Shape
+    from gradwire.runtime.calculus.namespace import Namespace
 
 _LETTERS = frozenset(string.ascii_letters)
 

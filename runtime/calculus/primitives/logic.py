@@ -6,14 +6,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from blocks.errors import DTypeError
-from runtime.calculus.dtypes import INTEGERS, strong
-from runtime.calculus.kernels.selecting import select
-from runtime.calculus.primitives.base import YES_OR_NO, BaseOps, broadcast_shapes
-from runtime.calculus.value import NoDerivative, Primitive, Value
+from gradwire.blocks.errors import DTypeError
+from gradwire.runtime.calculus.dtypes import INTEGERS, strong
+from gradwire.runtime.calculus.kernels.selecting import select
+from gradwire.runtime.calculus.primitives.base import YES_OR_NO, BaseOps, broadcast_shapes
+from gradwire.runtime.calculus.value import NoDerivative, Primitive, Value
 
 if TYPE_CHECKING:
-    from blocks.block import Shape
+    from gradwire.blocks.block import Shape
 
 
 def _to_bool(*inputs: Value) -> tuple[Shape, str]:

@@ -11,14 +11,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from blocks.errors import ShapeError
-from runtime.calculus.primitives.base import BaseOps, broadcast_shapes
-from runtime.calculus.sizes import require_constant
-from runtime.calculus.value import NoDerivative, Primitive, Value
+from gradwire.blocks.errors import ShapeError
+from gradwire.runtime.calculus.primitives.base import BaseOps, broadcast_shapes
+from gradwire.runtime.calculus.sizes import require_constant
+from gradwire.runtime.calculus.value import NoDerivative, Primitive, Value
 
 if TYPE_CHECKING:
-    from blocks.block import Shape
-    from runtime.calculus.namespace import Namespace
+    from gradwire.blocks.block import Shape
+    from gradwire.runtime.calculus.namespace import Namespace
 
 
 NO_INVERSE = "singular: it has no inverse"

@@ -16,13 +16,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from blocks.errors import DTypeError
-from runtime.calculus.dtypes import is_float
-from runtime.calculus.primitives.base import LEAF, BaseOps, lengths_of
-from runtime.calculus.sizes import require_constant
+from gradwire.blocks.errors import DTypeError
+from gradwire.runtime.calculus.dtypes import is_float
+from gradwire.runtime.calculus.primitives.base import LEAF, BaseOps, lengths_of
+from gradwire.runtime.calculus.sizes import require_constant
 
 if TYPE_CHECKING:
-    from runtime.calculus.value import Value
+    from gradwire.runtime.calculus.value import Value
 
 _ROTATIONS = ((13, 15, 26, 6), (17, 29, 16, 24))
 _PARITY = np.uint32(0x1BD11BDA)

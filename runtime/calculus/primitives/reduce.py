@@ -8,16 +8,16 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from blocks.errors import ShapeError
-from runtime.calculus.dtypes import FLOATS
-from runtime.calculus.kernels.summing import accumulate, total
-from runtime.calculus.kernels.transposing import contiguous, is_transposed
-from runtime.calculus.primitives.base import YES_OR_NO, Axis, BaseOps, axes_of, axis_of
-from runtime.calculus.value import NoDerivative, Primitive, Value
+from gradwire.blocks.errors import ShapeError
+from gradwire.runtime.calculus.dtypes import FLOATS
+from gradwire.runtime.calculus.kernels.summing import accumulate, total
+from gradwire.runtime.calculus.kernels.transposing import contiguous, is_transposed
+from gradwire.runtime.calculus.primitives.base import YES_OR_NO, Axis, BaseOps, axes_of, axis_of
+from gradwire.runtime.calculus.value import NoDerivative, Primitive, Value
 
 if TYPE_CHECKING:
-    from blocks.block import Shape
-    from runtime.calculus.namespace import Namespace
+    from gradwire.blocks.block import Shape
+    from gradwire.runtime.calculus.namespace import Namespace
 
 
 def _kept(shape: Shape, axes: tuple[int, ...]) -> Shape:

@@ -11,14 +11,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from blocks.errors import ShapeError
-from runtime.calculus.primitives.base import BaseOps, axis_of
-from runtime.calculus.primitives.gather import POSITIONS, places_along
-from runtime.calculus.value import Primitive, Value
+from gradwire.blocks.errors import ShapeError
+from gradwire.runtime.calculus.primitives.base import BaseOps, axis_of
+from gradwire.runtime.calculus.primitives.gather import POSITIONS, places_along
+from gradwire.runtime.calculus.value import Primitive, Value
 
 if TYPE_CHECKING:
-    from blocks.block import Shape
-    from runtime.calculus.namespace import Namespace
+    from gradwire.blocks.block import Shape
+    from gradwire.runtime.calculus.namespace import Namespace
 
 
 def _infer(x: Value, indices: Value, updates: Value, *, axis: int) -> tuple[Shape, str]:

@@ -8,14 +8,20 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from blocks.errors import DTypeError, ShapeError
-from runtime.calculus.dtypes import array_of
-from runtime.calculus.primitives.base import Axis, BaseOps, axes_of, axis_of, broadcast_shapes
-from runtime.calculus.value import Primitive, Value
+from gradwire.blocks.errors import DTypeError, ShapeError
+from gradwire.runtime.calculus.dtypes import array_of
+from gradwire.runtime.calculus.primitives.base import (
+    Axis,
+    BaseOps,
+    axes_of,
+    axis_of,
+    broadcast_shapes,
+)
+from gradwire.runtime.calculus.value import Primitive, Value
 
 if TYPE_CHECKING:
-    from blocks.block import Shape
-    from runtime.calculus.namespace import Namespace
+    from gradwire.blocks.block import Shape
+    from gradwire.runtime.calculus.namespace import Namespace
 
 Slices = tuple[slice, ...]
 

@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from blocks.errors import ShapeError
-from runtime.calculus.primitives.convolution import ConvolutionOps, Geometry
+from gradwire.blocks.errors import ShapeError
+from gradwire.runtime.calculus.primitives.convolution import ConvolutionOps, Geometry
 
 if TYPE_CHECKING:
-    from blocks.block import Shape
-    from runtime.calculus.primitives.convolution import Padding
-    from runtime.calculus.value import Value
+    from gradwire.blocks.block import Shape
+    from gradwire.runtime.calculus.primitives.convolution import Padding
+    from gradwire.runtime.calculus.value import Value
 
 Widths = tuple[tuple[int, int], ...]
 

@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from runtime.calculus.primitives.base import BaseOps
-from runtime.calculus.value import Primitive, Value
+from gradwire.runtime.calculus.primitives.base import BaseOps
+from gradwire.runtime.calculus.value import Primitive, Value
 
 if TYPE_CHECKING:
-    from blocks.block import Shape
-    from runtime.calculus.namespace import Namespace
+    from gradwire.blocks.block import Shape
+    from gradwire.runtime.calculus.namespace import Namespace
 
 
 def _same(x: Value) -> tuple[Shape, str]:

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from blocks.errors import FeedError
-from runtime.cli.arguments import (
+from gradwire.blocks.errors import FeedError
+from gradwire.runtime.cli.arguments import (
     Device,
     DiagramFile,
     EngineName,
@@ -18,18 +18,18 @@ from runtime.cli.arguments import (
     Threads,
     Values,
 )
-from runtime.cli.engines import opened_engine
-from runtime.cli.output import UsageError, print_json, print_problems, problems_code
-from runtime.cli.sessions import choose_losses, has_errors, open_session
-from runtime.engine import Session
-from runtime.engine.profile import Cost, Profile, profile
-from runtime.engine.session.engines import EngineChoice
-from runtime.publish.text import Part, Table, bytes_text, show, time_text
+from gradwire.runtime.cli.engines import opened_engine
+from gradwire.runtime.cli.output import UsageError, print_json, print_problems, problems_code
+from gradwire.runtime.cli.sessions import choose_losses, has_errors, open_session
+from gradwire.runtime.engine import Session
+from gradwire.runtime.engine.profile import Cost, Profile, profile
+from gradwire.runtime.engine.session.engines import EngineChoice
+from gradwire.runtime.publish.text import Part, Table, bytes_text, show, time_text
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from runtime.diagram.paths import PortPath
+    from gradwire.runtime.diagram.paths import PortPath
 
 NAMED = 4
 """Blocks of one piece of work that are named; more are counted."""

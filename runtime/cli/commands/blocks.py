@@ -6,14 +6,14 @@ from typing import Annotated
 
 import typer
 
-from blocks.errors import Location, UnknownBlockError
-from blocks.registry import registry
-from runtime.cli.arguments import Json
-from runtime.cli.output import UsageError, print_json, print_problems
-from runtime.diagram import Diagnostic
-from runtime.publish.library import block_json, block_parts, library_parts
-from runtime.publish.problems import Problem
-from runtime.publish.text import show
+from gradwire.blocks.errors import Location, UnknownBlockError
+from gradwire.blocks.registry import registry
+from gradwire.runtime.cli.arguments import Json
+from gradwire.runtime.cli.output import UsageError, print_json, print_problems
+from gradwire.runtime.diagram import Diagnostic
+from gradwire.runtime.publish.library import block_json, block_parts, library_parts
+from gradwire.runtime.publish.problems import Problem
+from gradwire.runtime.publish.text import show
 
 
 def blocks(

@@ -7,20 +7,27 @@ from typing import Annotated
 
 import typer
 
-from blocks.errors import FileError
-from runtime.cli.arguments import Json
-from runtime.cli.contracts import contracts_for, outcomes_of, require_contracts
-from runtime.cli.lessons import lesson_problems, note_problems
-from runtime.cli.output import CLEAN, PROBLEMS, USAGE, UsageError, print_json, problems_code
-from runtime.cli.sessions import has_errors, open_session
-from runtime.cli.training import training_problems
-from runtime.flow import Check, Outcome, check_gradients, contracts_of
-from runtime.flow.tools.contracts import SUFFIX
-from runtime.publish.contracts import contract_lines, contracts_json, junit
-from runtime.publish.gradient_check import gradient_lines, gradients_json
-from runtime.publish.printable import visible
-from runtime.publish.problems import Problem
-from runtime.publish.report import check_json
+from gradwire.blocks.errors import FileError
+from gradwire.runtime.cli.arguments import Json
+from gradwire.runtime.cli.contracts import contracts_for, outcomes_of, require_contracts
+from gradwire.runtime.cli.lessons import lesson_problems, note_problems
+from gradwire.runtime.cli.output import (
+    CLEAN,
+    PROBLEMS,
+    USAGE,
+    UsageError,
+    print_json,
+    problems_code,
+)
+from gradwire.runtime.cli.sessions import has_errors, open_session
+from gradwire.runtime.cli.training import training_problems
+from gradwire.runtime.flow import Check, Outcome, check_gradients, contracts_of
+from gradwire.runtime.flow.tools.contracts import SUFFIX
+from gradwire.runtime.publish.contracts import contract_lines, contracts_json, junit
+from gradwire.runtime.publish.gradient_check import gradient_lines, gradients_json
+from gradwire.runtime.publish.printable import visible
+from gradwire.runtime.publish.problems import Problem
+from gradwire.runtime.publish.report import check_json
 
 
 def check(

@@ -7,9 +7,9 @@ from typing import Annotated
 
 import typer
 
-from runtime.cli.commands.edit import open_window
-from runtime.cli.commands.run import run
-from runtime.cli.display import why_no_window
+from gradwire.runtime.cli.commands.edit import open_window
+from gradwire.runtime.cli.commands.run import run
+from gradwire.runtime.cli.display import why_no_window
 
 
 def demo(
@@ -22,7 +22,7 @@ def demo(
 
     loss = MakeLoss(stop_gradient(3 * b) + a): a gets a gradient, b gets none.
     """
-    with as_file(files("assets") / "diagrams" / "mxnet_seed.gradwire.json") as path:
+    with as_file(files("gradwire.assets") / "diagrams" / "mxnet_seed.gradwire.json") as path:
         run(path)
         if no_window:
             return

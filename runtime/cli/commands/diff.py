@@ -8,14 +8,14 @@ from typing import Annotated
 
 import typer
 
-from blocks.nearest import did_you_mean
-from runtime.cli.arguments import Json
-from runtime.cli.commands.picture import ENDINGS, drawing
-from runtime.cli.output import CLEAN, UsageError, print_json
-from runtime.diagram import MAIN, Diagram
-from runtime.diagram.files.storage import load_version
-from runtime.publish.diff import DiffReport, diff_report
-from runtime.publish.text import show
+from gradwire.blocks.nearest import did_you_mean
+from gradwire.runtime.cli.arguments import Json
+from gradwire.runtime.cli.commands.picture import ENDINGS, drawing
+from gradwire.runtime.cli.output import CLEAN, UsageError, print_json
+from gradwire.runtime.diagram import MAIN, Diagram
+from gradwire.runtime.diagram.files.storage import load_version
+from gradwire.runtime.publish.diff import DiffReport, diff_report
+from gradwire.runtime.publish.text import show
 
 DIFFERENT = 1
 """Exit code of a comparison that found a difference, as of diff(1)."""

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from runtime.cli.arguments import (
+from gradwire.runtime.cli.arguments import (
     DiagramFile,
     Json,
     Losses,
@@ -15,12 +15,12 @@ from runtime.cli.arguments import (
     Values,
     parse_thresholds,
 )
-from runtime.cli.contracts import contracts_for
-from runtime.cli.output import PROBLEMS, print_json, print_problems, problems_code
-from runtime.cli.sessions import choose_losses, has_errors, open_session
-from runtime.flow import diagnose, reassurance
-from runtime.publish.doctor import DoctorReport
-from runtime.publish.text import show
+from gradwire.runtime.cli.contracts import contracts_for
+from gradwire.runtime.cli.output import PROBLEMS, print_json, print_problems, problems_code
+from gradwire.runtime.cli.sessions import choose_losses, has_errors, open_session
+from gradwire.runtime.flow import diagnose, reassurance
+from gradwire.runtime.publish.doctor import DoctorReport
+from gradwire.runtime.publish.text import show
 
 
 def doctor(

@@ -8,9 +8,9 @@ from typing import Annotated
 
 import typer
 
-from blocks.nearest import nearest
-from runtime.cli.entry import COMMANDS
-from runtime.cli.output import UsageError
+from gradwire.blocks.nearest import nearest
+from gradwire.runtime.cli.entry import COMMANDS
+from gradwire.runtime.cli.output import UsageError
 
 
 def edit(
@@ -34,5 +34,5 @@ def edit(
 def open_window(file: Path | None) -> int:
     """Run the editor until its window is closed; its exit code. RunError where none can open."""
     # By name: the runtime stands without the floor above it, and Qt comes in here and nowhere else.
-    code: int = importlib.import_module("app.shell.application").run(file)
+    code: int = importlib.import_module("gradwire.app.shell.application").run(file)
     return code

@@ -7,16 +7,22 @@ from typing import Annotated
 
 import typer
 
-from runtime.cli.arguments import DiagramFile, Json, Losses, ThresholdOptions, parse_thresholds
-from runtime.cli.output import print_json_by_line, print_problems, problems_code
-from runtime.cli.sessions import choose_losses, choose_wires, has_errors, open_session
-from runtime.flow import ObservedFlow, contracts_of, observe, with_fix
-from runtime.flow.analyse import analyse
-from runtime.flow.badges import badges
-from runtime.publish.dialects import dialect_table, dialects_json
-from runtime.publish.flow_report import flow_report
-from runtime.publish.ledger import ledger_json, ledger_parts
-from runtime.publish.text import show
+from gradwire.runtime.cli.arguments import (
+    DiagramFile,
+    Json,
+    Losses,
+    ThresholdOptions,
+    parse_thresholds,
+)
+from gradwire.runtime.cli.output import print_json_by_line, print_problems, problems_code
+from gradwire.runtime.cli.sessions import choose_losses, choose_wires, has_errors, open_session
+from gradwire.runtime.flow import ObservedFlow, contracts_of, observe, with_fix
+from gradwire.runtime.flow.analyse import analyse
+from gradwire.runtime.flow.badges import badges
+from gradwire.runtime.publish.dialects import dialect_table, dialects_json
+from gradwire.runtime.publish.flow_report import flow_report
+from gradwire.runtime.publish.ledger import ledger_json, ledger_parts
+from gradwire.runtime.publish.text import show
 
 
 def flow(

@@ -9,15 +9,22 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from blocks.errors import FileError
-from runtime.cli.arguments import Json
-from runtime.cli.output import CLEAN, USAGE, UsageError, print_json, print_problems, problems_code
-from runtime.cli.sessions import has_errors, open_session
-from runtime.diagram.files.storage import replace_file, system_errors
-from runtime.lessons.course.marks import ClassMarks, Marks, StepMark, mark_class
-from runtime.publish.printable import harmless
-from runtime.publish.problems import Problem
-from runtime.publish.text import Part, Table, show
+from gradwire.blocks.errors import FileError
+from gradwire.runtime.cli.arguments import Json
+from gradwire.runtime.cli.output import (
+    CLEAN,
+    USAGE,
+    UsageError,
+    print_json,
+    print_problems,
+    problems_code,
+)
+from gradwire.runtime.cli.sessions import has_errors, open_session
+from gradwire.runtime.diagram.files.storage import replace_file, system_errors
+from gradwire.runtime.lessons.course.marks import ClassMarks, Marks, StepMark, mark_class
+from gradwire.runtime.publish.printable import harmless
+from gradwire.runtime.publish.problems import Problem
+from gradwire.runtime.publish.text import Part, Table, show
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -11,14 +11,14 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from blocks.errors import FileError
-from runtime.cli.arguments import DiagramFile
-from runtime.cli.assignments import parse_assignment
-from runtime.cli.output import CLEAN, UsageError, print_problems, problems_code
-from runtime.cli.sessions import has_errors, open_session
-from runtime.diagram import load
-from runtime.diagram.files.storage import replace_file, system_errors
-from runtime.diagram.lesson import (
+from gradwire.blocks.errors import FileError
+from gradwire.runtime.cli.arguments import DiagramFile
+from gradwire.runtime.cli.assignments import parse_assignment
+from gradwire.runtime.cli.output import CLEAN, UsageError, print_problems, problems_code
+from gradwire.runtime.cli.sessions import has_errors, open_session
+from gradwire.runtime.diagram import load
+from gradwire.runtime.diagram.files.storage import replace_file, system_errors
+from gradwire.runtime.diagram.lesson import (
     BuildStep,
     ChangeStep,
     CheckStep,
@@ -26,16 +26,16 @@ from runtime.diagram.lesson import (
     PredictStep,
     ShowStep,
 )
-from runtime.flow.words.states import State
-from runtime.lessons.answers import Answer, AnswerError, lesson_digest
-from runtime.lessons.course.progress import Progress, ProgressFile, user_file
-from runtime.lessons.prediction import MOST_POINTS, guess_of, judge
-from runtime.lessons.texts import unmarked
-from runtime.lessons.walk import Walk
-from runtime.publish.printable import visible
+from gradwire.runtime.flow.words.states import State
+from gradwire.runtime.lessons.answers import Answer, AnswerError, lesson_digest
+from gradwire.runtime.lessons.course.progress import Progress, ProgressFile, user_file
+from gradwire.runtime.lessons.prediction import MOST_POINTS, guess_of, judge
+from gradwire.runtime.lessons.texts import unmarked
+from gradwire.runtime.lessons.walk import Walk
+from gradwire.runtime.publish.printable import visible
 
 if TYPE_CHECKING:
-    from runtime.lessons.prediction import Outcome
+    from gradwire.runtime.lessons.prediction import Outcome
 
 _LETTERS = "abcdefgh"
 _HELP = "(h: a hint, s: skip, b: back, q: quit)"

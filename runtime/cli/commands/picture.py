@@ -9,15 +9,15 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from blocks.errors import Location, RunError
-from blocks.nearest import did_you_mean
-from runtime import extras
-from runtime.cli.arguments import DiagramFile
-from runtime.cli.output import UsageError, print_problems, problems_code
-from runtime.cli.sessions import has_errors, open_session
-from runtime.diagram import MAIN, Diagnostic, Diagram
-from runtime.publish.printable import visible
-from runtime.publish.problems import Problem
+from gradwire.blocks.errors import Location, RunError
+from gradwire.blocks.nearest import did_you_mean
+from gradwire.runtime import extras
+from gradwire.runtime.cli.arguments import DiagramFile
+from gradwire.runtime.cli.output import UsageError, print_problems, problems_code
+from gradwire.runtime.cli.sessions import has_errors, open_session
+from gradwire.runtime.diagram import MAIN, Diagnostic, Diagram
+from gradwire.runtime.publish.printable import visible
+from gradwire.runtime.publish.problems import Problem
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -161,7 +161,7 @@ def drawing(module: str) -> Any:
     extras.require("PySide6", "Drawing", note="No screen is needed.")
     try:
         # By name: the runtime does not import the floor above it.
-        return importlib.import_module(f"app.pictures.{module}")
+        return importlib.import_module(f"gradwire.app.pictures.{module}")
     except ImportError as error:
         raise RunError(
             f"A system library that Qt needs is missing: {error}.",

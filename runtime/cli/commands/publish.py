@@ -7,18 +7,18 @@ from typing import Annotated
 
 import typer
 
-from blocks.errors import Location
-from runtime.cli.arguments import DiagramFile
-from runtime.cli.output import UsageError, print_problems, problems_code
-from runtime.cli.sessions import has_errors, open_session
-from runtime.diagram.checks.diagnostics import Diagnostic
-from runtime.diagram.files.storage import replace_file, system_errors
-from runtime.lessons.setting import MAX_SEED
-from runtime.publish.exercises import read_names
-from runtime.publish.living.lesson import Exercise
-from runtime.publish.living.publishing import published
-from runtime.publish.printable import visible
-from runtime.publish.problems import Problem
+from gradwire.blocks.errors import Location
+from gradwire.runtime.cli.arguments import DiagramFile
+from gradwire.runtime.cli.output import UsageError, print_problems, problems_code
+from gradwire.runtime.cli.sessions import has_errors, open_session
+from gradwire.runtime.diagram.checks.diagnostics import Diagnostic
+from gradwire.runtime.diagram.files.storage import replace_file, system_errors
+from gradwire.runtime.lessons.setting import MAX_SEED
+from gradwire.runtime.publish.exercises import read_names
+from gradwire.runtime.publish.living.lesson import Exercise
+from gradwire.runtime.publish.living.publishing import published
+from gradwire.runtime.publish.printable import visible
+from gradwire.runtime.publish.problems import Problem
 
 ENDINGS = (".html", ".htm")
 

@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from runtime.cli.arguments import DiagramFile, Json, Losses
-from runtime.cli.output import print_json, print_problems, problems_code
-from runtime.cli.sessions import choose_losses, has_errors, open_session
-from runtime.lessons.quiz.asking import quiz as questions_of
-from runtime.lessons.quiz.question import Kind, Question
-from runtime.publish import quiz as formats
-from runtime.publish.text import show
+from gradwire.runtime.cli.arguments import DiagramFile, Json, Losses
+from gradwire.runtime.cli.output import print_json, print_problems, problems_code
+from gradwire.runtime.cli.sessions import choose_losses, has_errors, open_session
+from gradwire.runtime.lessons.quiz.asking import quiz as questions_of
+from gradwire.runtime.lessons.quiz.question import Kind, Question
+from gradwire.runtime.publish import quiz as formats
+from gradwire.runtime.publish.text import show
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from blocks.errors import FeedError
-from runtime.cli.arguments import (
+from gradwire.blocks.errors import FeedError
+from gradwire.runtime.cli.arguments import (
     Device,
     DiagramFile,
     EngineName,
@@ -21,18 +21,18 @@ from runtime.cli.arguments import (
     Values,
     parse_thresholds,
 )
-from runtime.cli.engines import opened_engine
-from runtime.cli.output import PROBLEMS, print_json_by_line, print_problems, problems_code
-from runtime.cli.sessions import choose_losses, has_errors, open_session
-from runtime.engine import Session
-from runtime.engine.session.engines import EngineChoice
-from runtime.flow import flow_of_run
-from runtime.publish.report import RunReport, run_report
-from runtime.publish.text import show
+from gradwire.runtime.cli.engines import opened_engine
+from gradwire.runtime.cli.output import PROBLEMS, print_json_by_line, print_problems, problems_code
+from gradwire.runtime.cli.sessions import choose_losses, has_errors, open_session
+from gradwire.runtime.engine import Session
+from gradwire.runtime.engine.session.engines import EngineChoice
+from gradwire.runtime.flow import flow_of_run
+from gradwire.runtime.publish.report import RunReport, run_report
+from gradwire.runtime.publish.text import show
 
 if TYPE_CHECKING:
-    from runtime.diagram.paths import PortPath
-    from runtime.publish.problems import Problem
+    from gradwire.runtime.diagram.paths import PortPath
+    from gradwire.runtime.publish.problems import Problem
 
 
 def run(

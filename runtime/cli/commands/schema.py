@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from runtime.cli.output import print_json
-from runtime.diagram import json_schema
+from gradwire.runtime.cli.output import print_json
+from gradwire.runtime.diagram import json_schema
 
 
 def schema() -> None:

@@ -6,13 +6,13 @@ from typing import Annotated
 
 import typer
 
-from runtime.cli.arguments import DiagramFile, Json, Losses, Values
-from runtime.cli.output import print_json_by_line, print_problems, problems_code
-from runtime.cli.sessions import choose_blocks, choose_losses, has_errors, open_session
-from runtime.lessons.report import rows, steps_json
-from runtime.lessons.steps import Phase
-from runtime.lessons.timeline import Detail, record
-from runtime.publish.text import Table, show
+from gradwire.runtime.cli.arguments import DiagramFile, Json, Losses, Values
+from gradwire.runtime.cli.output import print_json_by_line, print_problems, problems_code
+from gradwire.runtime.cli.sessions import choose_blocks, choose_losses, has_errors, open_session
+from gradwire.runtime.lessons.report import rows, steps_json
+from gradwire.runtime.lessons.steps import Phase
+from gradwire.runtime.lessons.timeline import Detail, record
+from gradwire.runtime.publish.text import Table, show
 
 
 def timeline(

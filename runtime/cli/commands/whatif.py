@@ -6,19 +6,19 @@ from typing import Annotated, TypeAlias
 
 import typer
 
-from blocks.errors import ChangeError
-from runtime.cli.arguments import DiagramFile, Json, Losses, Values
-from runtime.cli.assignments import parse_assignment
-from runtime.cli.output import (
+from gradwire.blocks.errors import ChangeError
+from gradwire.runtime.cli.arguments import DiagramFile, Json, Losses, Values
+from gradwire.runtime.cli.assignments import parse_assignment
+from gradwire.runtime.cli.output import (
     UsageError,
     print_json_by_line,
     print_problems,
     problems_code,
 )
-from runtime.cli.sessions import choose_losses, has_errors, open_session
-from runtime.flow import WhatIf
-from runtime.publish.text import show
-from runtime.publish.whatif import whatif_report
+from gradwire.runtime.cli.sessions import choose_losses, has_errors, open_session
+from gradwire.runtime.flow import WhatIf
+from gradwire.runtime.publish.text import show
+from gradwire.runtime.publish.whatif import whatif_report
 
 
 def _many(option: str, metavar: str, text: str) -> object:

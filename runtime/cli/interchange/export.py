@@ -7,13 +7,13 @@ from typing import Annotated
 
 import typer
 
-from runtime.cli.arguments import DiagramFile
-from runtime.cli.output import UsageError, print_problems, problems_code
-from runtime.cli.sessions import has_errors, open_session
-from runtime.diagram.files.storage import replace_file, system_errors
-from runtime.interchange.export.files import ENDINGS, exported_files
-from runtime.interchange.export.source import TARGETS, export_source
-from runtime.publish.printable import visible
+from gradwire.runtime.cli.arguments import DiagramFile
+from gradwire.runtime.cli.output import UsageError, print_problems, problems_code
+from gradwire.runtime.cli.sessions import has_errors, open_session
+from gradwire.runtime.diagram.files.storage import replace_file, system_errors
+from gradwire.runtime.interchange.export.files import ENDINGS, exported_files
+from gradwire.runtime.interchange.export.source import TARGETS, export_source
+from gradwire.runtime.publish.printable import visible
 
 
 def _stem(file: Path) -> str:

@@ -8,20 +8,20 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from runtime.cli.arguments import Json
-from runtime.cli.output import UsageError, print_json
-from runtime.cli.reading import shown_reading
-from runtime.data.progress import report
-from runtime.diagram import save
-from runtime.interchange.importing.formats import FORMATS
-from runtime.interchange.importing.options import ImportOptions, parse_shape
-from runtime.interchange.importing.process import import_apart
-from runtime.publish.printable import visible
-from runtime.publish.text import Part, Table, show
+from gradwire.runtime.cli.arguments import Json
+from gradwire.runtime.cli.output import UsageError, print_json
+from gradwire.runtime.cli.reading import shown_reading
+from gradwire.runtime.data.progress import report
+from gradwire.runtime.diagram import save
+from gradwire.runtime.interchange.importing.formats import FORMATS
+from gradwire.runtime.interchange.importing.options import ImportOptions, parse_shape
+from gradwire.runtime.interchange.importing.process import import_apart
+from gradwire.runtime.publish.printable import visible
+from gradwire.runtime.publish.text import Part, Table, show
 
 if TYPE_CHECKING:
-    from blocks.block import Shape
-    from runtime.interchange.importing.imported import Imported
+    from gradwire.blocks.block import Shape
+    from gradwire.runtime.interchange.importing.imported import Imported
 
 ENDING = ".gradwire.json"
 _MOST = 40

@@ -9,20 +9,20 @@ from typing import Annotated, Any
 
 import typer
 
-from runtime.cli.arguments import Device, EngineName, Json, Threads
-from runtime.cli.engines import opened_engine
-from runtime.cli.output import CLEAN, FAILED, PROBLEMS, UsageError, json_text, print_json
-from runtime.cli.reading import AllowedData, allow_folders, shown_reading
-from runtime.cli.studies.trainings import Job, Where, results_of, write_results
-from runtime.cli.studies.variants import variants_job, variants_json, variants_parts
-from runtime.cli.studies.varied import varied_job, varied_json, varied_parts
-from runtime.diagram.files.parsing import parse
-from runtime.diagram.files.storage import text_of
-from runtime.engine.session.engines import EngineChoice
-from runtime.publish.text import Part, show
-from runtime.training.studies.files import MAX_SEEDS, MAX_STEPS
-from runtime.training.studies.folder import stored_settings
-from runtime.training.studies.verdicts import judged_study
+from gradwire.runtime.cli.arguments import Device, EngineName, Json, Threads
+from gradwire.runtime.cli.engines import opened_engine
+from gradwire.runtime.cli.output import CLEAN, FAILED, PROBLEMS, UsageError, json_text, print_json
+from gradwire.runtime.cli.reading import AllowedData, allow_folders, shown_reading
+from gradwire.runtime.cli.studies.trainings import Job, Where, results_of, write_results
+from gradwire.runtime.cli.studies.variants import variants_job, variants_json, variants_parts
+from gradwire.runtime.cli.studies.varied import varied_job, varied_json, varied_parts
+from gradwire.runtime.diagram.files.parsing import parse
+from gradwire.runtime.diagram.files.storage import text_of
+from gradwire.runtime.engine.session.engines import EngineChoice
+from gradwire.runtime.publish.text import Part, show
+from gradwire.runtime.training.studies.files import MAX_SEEDS, MAX_STEPS
+from gradwire.runtime.training.studies.folder import stored_settings
+from gradwire.runtime.training.studies.verdicts import judged_study
 
 
 def study(

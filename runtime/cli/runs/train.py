@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from runtime.cli.arguments import Device, DiagramFile, EngineName, Json, Threads, Values
-from runtime.cli.engines import opened_engine, options_of
-from runtime.cli.interrupt import interruptible
-from runtime.cli.output import (
+from gradwire.runtime.cli.arguments import Device, DiagramFile, EngineName, Json, Threads, Values
+from gradwire.runtime.cli.engines import opened_engine, options_of
+from gradwire.runtime.cli.interrupt import interruptible
+from gradwire.runtime.cli.output import (
     INTERRUPTED,
     PROBLEMS,
     UsageError,
@@ -25,7 +25,7 @@ from runtime.cli.output import (
     problems_code,
     say,
 )
-from runtime.cli.processes import (
+from gradwire.runtime.cli.processes import (
     Coordinator,
     DivideWeights,
     Process,
@@ -33,23 +33,23 @@ from runtime.cli.processes import (
     joined,
     run_of,
 )
-from runtime.cli.reading import AllowedData, allow_folders, shown_reading
-from runtime.cli.sessions import has_errors, open_session
-from runtime.diagram.paths import PortPath
-from runtime.engine.session.engines import EngineChoice
-from runtime.publish.printable import visible
-from runtime.publish.problems import Problem
-from runtime.publish.text import Part, Table, show
-from runtime.training.diverged import DivergedError
-from runtime.training.saving.runs import DIVERGED, TRAINED, TrainingRun, take_settings
-from runtime.training.studies.files import MAX_SEEDS
-from runtime.training.studies.seeds import seeded
-from runtime.training.trainer import Trainer
+from gradwire.runtime.cli.reading import AllowedData, allow_folders, shown_reading
+from gradwire.runtime.cli.sessions import has_errors, open_session
+from gradwire.runtime.diagram.paths import PortPath
+from gradwire.runtime.engine.session.engines import EngineChoice
+from gradwire.runtime.publish.printable import visible
+from gradwire.runtime.publish.problems import Problem
+from gradwire.runtime.publish.text import Part, Table, show
+from gradwire.runtime.training.diverged import DivergedError
+from gradwire.runtime.training.saving.runs import DIVERGED, TRAINED, TrainingRun, take_settings
+from gradwire.runtime.training.studies.files import MAX_SEEDS
+from gradwire.runtime.training.studies.seeds import seeded
+from gradwire.runtime.training.trainer import Trainer
 
 if TYPE_CHECKING:
-    from runtime.diagram import Diagram
-    from runtime.engine import Session
-    from runtime.training.records import StepRecord
+    from gradwire.runtime.diagram import Diagram
+    from gradwire.runtime.engine import Session
+    from gradwire.runtime.training.records import StepRecord
 
 MOST = 1_000_000_000
 """Rounds that may be asked for."""

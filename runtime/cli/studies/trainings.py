@@ -13,22 +13,22 @@ from typing import Any
 
 import typer
 
-from blocks.classes.dataclass import dataclass
-from runtime.cli.engines import options_of
-from runtime.cli.interrupt import interruptible
-from runtime.cli.output import INTERRUPTED, say
-from runtime.diagram.files.storage import replace_file, system_errors
-from runtime.publish.studies.drawing import drawing
-from runtime.publish.studies.figures import figures
-from runtime.publish.studies.tables import results_csv
-from runtime.training.process.children import processors
-from runtime.training.studies.cluster import on_cluster
-from runtime.training.studies.files import Study
-from runtime.training.studies.folder import Settings, StudyFolder
-from runtime.training.studies.processes import in_processes
-from runtime.training.studies.results import Results, carry_out
-from runtime.training.studies.task import Runner, Stop, Trained, Work, in_this_process
-from runtime.training.studies.varying import Planned
+from gradwire.blocks.classes.dataclass import dataclass
+from gradwire.runtime.cli.engines import options_of
+from gradwire.runtime.cli.interrupt import interruptible
+from gradwire.runtime.cli.output import INTERRUPTED, say
+from gradwire.runtime.diagram.files.storage import replace_file, system_errors
+from gradwire.runtime.publish.studies.drawing import drawing
+from gradwire.runtime.publish.studies.figures import figures
+from gradwire.runtime.publish.studies.tables import results_csv
+from gradwire.runtime.training.process.children import processors
+from gradwire.runtime.training.studies.cluster import on_cluster
+from gradwire.runtime.training.studies.files import Study
+from gradwire.runtime.training.studies.folder import Settings, StudyFolder
+from gradwire.runtime.training.studies.processes import in_processes
+from gradwire.runtime.training.studies.results import Results, carry_out
+from gradwire.runtime.training.studies.task import Runner, Stop, Trained, Work, in_this_process
+from gradwire.runtime.training.studies.varying import Planned
 
 CSV, JSON = "results.csv", "results.json"
 

@@ -5,14 +5,14 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from runtime.cli.studies.trainings import Job
-from runtime.publish.studies.tables import reasons_parts
-from runtime.publish.text import Part, Table
-from runtime.training.studies.files import load_study
-from runtime.training.studies.folder import Settings
-from runtime.training.studies.variants import diagram_of
-from runtime.training.studies.varying import SEED
-from runtime.training.studies.verdicts import (
+from gradwire.runtime.cli.studies.trainings import Job
+from gradwire.runtime.publish.studies.tables import reasons_parts
+from gradwire.runtime.publish.text import Part, Table
+from gradwire.runtime.training.studies.files import load_study
+from gradwire.runtime.training.studies.folder import Settings
+from gradwire.runtime.training.studies.variants import diagram_of
+from gradwire.runtime.training.studies.varying import SEED
+from gradwire.runtime.training.studies.verdicts import (
     VARIANT,
     Outcome,
     StudyResult,

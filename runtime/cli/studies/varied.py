@@ -8,19 +8,19 @@ from typing import Any
 
 import typer
 
-from runtime.cli.output import UsageError, print_problems, problems_code
-from runtime.cli.sessions import has_errors, open_session
-from runtime.cli.studies.trainings import Job
-from runtime.engine.session.lookup import find_port
-from runtime.publish.report import heading
-from runtime.publish.studies.tables import results_json, results_parts
-from runtime.publish.text import Part
-from runtime.training.studies.files import Measure
-from runtime.training.studies.folder import Settings
-from runtime.training.studies.results import Results
-from runtime.training.studies.task import Work, require_runnable
-from runtime.training.studies.values import parse_varied
-from runtime.training.studies.varying import SEED, plan
+from gradwire.runtime.cli.output import UsageError, print_problems, problems_code
+from gradwire.runtime.cli.sessions import has_errors, open_session
+from gradwire.runtime.cli.studies.trainings import Job
+from gradwire.runtime.engine.session.lookup import find_port
+from gradwire.runtime.publish.report import heading
+from gradwire.runtime.publish.studies.tables import results_json, results_parts
+from gradwire.runtime.publish.text import Part
+from gradwire.runtime.training.studies.files import Measure
+from gradwire.runtime.training.studies.folder import Settings
+from gradwire.runtime.training.studies.results import Results
+from gradwire.runtime.training.studies.task import Work, require_runnable
+from gradwire.runtime.training.studies.values import parse_varied
+from gradwire.runtime.training.studies.varying import SEED, plan
 
 
 def varied_job(

@@ -11,12 +11,12 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from blocks.errors import FileError
-from runtime.diagram.files.data_paths import with_data_paths
-from runtime.diagram.files.storage import system_errors
+from gradwire.blocks.errors import FileError
+from gradwire.runtime.diagram.files.data_paths import with_data_paths
+from gradwire.runtime.diagram.files.storage import system_errors
 
 if TYPE_CHECKING:
-    from runtime.diagram.model import Diagram
+    from gradwire.runtime.diagram.model import Diagram
 
 _allowed: set[Path] = set()
 

@@ -13,8 +13,15 @@ from typing import IO, TYPE_CHECKING, Any
 
 import numpy as np
 
-from blocks.errors import FileError
-from runtime.data.files.npy import Array, Header, mapped, read_bytes, read_header, require_shape
+from gradwire.blocks.errors import FileError
+from gradwire.runtime.data.files.npy import (
+    Array,
+    Header,
+    mapped,
+    read_bytes,
+    read_header,
+    require_shape,
+)
 
 if TYPE_CHECKING:
     from io import BufferedReader

@@ -18,17 +18,17 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
-from blocks.errors import FileError
-from blocks.nearest import did_you_mean
-from runtime.data.progress import report
-from runtime.diagram.files.regular import open_regular
-from runtime.diagram.files.storage import system_errors
+from gradwire.blocks.errors import FileError
+from gradwire.blocks.nearest import did_you_mean
+from gradwire.runtime.data.progress import report
+from gradwire.runtime.diagram.files.regular import open_regular
+from gradwire.runtime.diagram.files.storage import system_errors
 
 if TYPE_CHECKING:
     from io import BufferedReader, TextIOWrapper
 
-    from blocks.block import Shape
-    from runtime.data.columns import Array, Index
+    from gradwire.blocks.block import Shape
+    from gradwire.runtime.data.columns import Array, Index
 
 Watch: TypeAlias = Callable[[Iterable[Any]], Iterable[Any]]
 """Passes things on, and may raise between two of them to cancel what uses them."""

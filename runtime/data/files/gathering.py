@@ -10,13 +10,13 @@ from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from blocks.errors import FileError
-from runtime.data.files.access import located
-from runtime.diagram.files.data_paths import led_from, with_data_paths
-from runtime.diagram.files.storage import system_errors
+from gradwire.blocks.errors import FileError
+from gradwire.runtime.data.files.access import located
+from gradwire.runtime.diagram.files.data_paths import led_from, with_data_paths
+from gradwire.runtime.diagram.files.storage import system_errors
 
 if TYPE_CHECKING:
-    from runtime.diagram.model import Diagram
+    from gradwire.runtime.diagram.model import Diagram
 
 DATA = "data"
 """The folder for data files beside the diagram's file."""

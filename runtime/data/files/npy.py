@@ -15,13 +15,13 @@ import numpy as np
 from numpy.lib import format as npy_format
 from numpy.typing import NDArray
 
-from blocks.errors import FileError
-from blocks.limits import MAX_AXES, MAX_ELEMENTS
-from blocks.values import DTYPES
-from runtime.data.progress import report
+from gradwire.blocks.errors import FileError
+from gradwire.blocks.limits import MAX_AXES, MAX_ELEMENTS
+from gradwire.blocks.values import DTYPES
+from gradwire.runtime.data.progress import report
 
 if TYPE_CHECKING:
-    from blocks.block import Shape
+    from gradwire.blocks.block import Shape
 
 Array = NDArray[Any]
 

@@ -7,19 +7,19 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from blocks.errors import FileError
-from blocks.nearest import did_you_mean
-from runtime.data.columns import Array, Arrays, Table
-from runtime.data.files.archives import npz_array, npz_headers, safetensors_headers
-from runtime.data.files.csv_file import CsvTable, Watch
-from runtime.data.files.npy import Header, mapped, read_header
-from runtime.diagram.files.regular import open_regular
-from runtime.diagram.files.storage import system_errors
+from gradwire.blocks.errors import FileError
+from gradwire.blocks.nearest import did_you_mean
+from gradwire.runtime.data.columns import Array, Arrays, Table
+from gradwire.runtime.data.files.archives import npz_array, npz_headers, safetensors_headers
+from gradwire.runtime.data.files.csv_file import CsvTable, Watch
+from gradwire.runtime.data.files.npy import Header, mapped, read_header
+from gradwire.runtime.diagram.files.regular import open_regular
+from gradwire.runtime.diagram.files.storage import system_errors
 
 if TYPE_CHECKING:
     from io import BufferedReader
 
-    from blocks.library.data import Dataset
+    from gradwire.blocks.library.data import Dataset
 
 ONLY = "x"
 """Name of the array of an npy file."""

@@ -7,17 +7,17 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from blocks.errors import FileError
-from blocks.names import is_port
-from runtime.data.files.csv_file import Reader, number, reading
-from runtime.data.files.opening import headers
-from runtime.diagram.files.regular import open_regular
-from runtime.diagram.files.storage import system_errors
+from gradwire.blocks.errors import FileError
+from gradwire.blocks.names import is_port
+from gradwire.runtime.data.files.csv_file import Reader, number, reading
+from gradwire.runtime.data.files.opening import headers
+from gradwire.runtime.diagram.files.regular import open_regular
+from gradwire.runtime.diagram.files.storage import system_errors
 
 if TYPE_CHECKING:
     import numpy as np
 
-    from blocks.library.data import Dataset
+    from gradwire.blocks.library.data import Dataset
 
 KINDS: Mapping[str, str] = {
     ".csv": "csv", ".tsv": "csv", ".npy": "npy", ".npz": "npz", ".safetensors": "safetensors",
@@ -63,7 +63,7 @@ def suggested(path: Path, folder: Path | None) -> Dataset:
         real, home = path.resolve(), None if folder is None else folder.resolve()
     inside = home is not None and real.is_relative_to(home)
     shown = real.relative_to(home).as_posix() if inside and home is not None else str(real)
-    from blocks.library.data import Dataset  # most programs need none
+    from gradwire.blocks.library.data import Dataset  # most programs need none
 
     return Dataset(source=kind, path=shown, columns=columns)
 

@@ -6,29 +6,29 @@ from collections.abc import Iterator
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from blocks.arguments import explained
-from blocks.block import Block, Opaque
-from blocks.errors import BlockError, Location, UnknownBlockError
-from blocks.importing.kinds import is_field
-from blocks.library.formula import Formula
-from blocks.library.pages import Page as PageBlock
-from blocks.library.pages import PageInput, Scan
-from blocks.library.sources import Variable
-from blocks.names import NAME_RULE, is_name
-from blocks.nearest import did_you_mean
-from blocks.registry import registry
-from blocks.terms import term_index, term_name
-from runtime.diagram.bypass import passing_input
-from runtime.diagram.checks.dependencies import Dependencies
-from runtime.diagram.checks.diagnostics import Diagnostic
-from runtime.diagram.checks.expansion import Expansion
-from runtime.diagram.checks.scans import scan_problems
-from runtime.diagram.checks.stray import stray_layout
-from runtime.diagram.files.records import strict_block
-from runtime.diagram.model import MAIN, Diagram, Ports, page_ports
-from runtime.diagram.paths import PortName
-from runtime.diagram.plain import blocks_of, classes_of, survey
-from runtime.gc_pause import uncollected
+from gradwire.blocks.arguments import explained
+from gradwire.blocks.block import Block, Opaque
+from gradwire.blocks.errors import BlockError, Location, UnknownBlockError
+from gradwire.blocks.importing.kinds import is_field
+from gradwire.blocks.library.formula import Formula
+from gradwire.blocks.library.pages import Page as PageBlock
+from gradwire.blocks.library.pages import PageInput, Scan
+from gradwire.blocks.library.sources import Variable
+from gradwire.blocks.names import NAME_RULE, is_name
+from gradwire.blocks.nearest import did_you_mean
+from gradwire.blocks.registry import registry
+from gradwire.blocks.terms import term_index, term_name
+from gradwire.runtime.diagram.bypass import passing_input
+from gradwire.runtime.diagram.checks.dependencies import Dependencies
+from gradwire.runtime.diagram.checks.diagnostics import Diagnostic
+from gradwire.runtime.diagram.checks.expansion import Expansion
+from gradwire.runtime.diagram.checks.scans import scan_problems
+from gradwire.runtime.diagram.checks.stray import stray_layout
+from gradwire.runtime.diagram.files.records import strict_block
+from gradwire.runtime.diagram.model import MAIN, Diagram, Ports, page_ports
+from gradwire.runtime.diagram.paths import PortName
+from gradwire.runtime.diagram.plain import blocks_of, classes_of, survey
+from gradwire.runtime.gc_pause import uncollected
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping

@@ -7,14 +7,14 @@ from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, 
 from functools import cached_property
 from typing import TYPE_CHECKING, TypeAlias, TypeVar
 
-from blocks.classes.dataclass import dataclass
-from blocks.library.pages import Page as PageBlock
-from blocks.library.pages import PageInput, PageOutput, Scan
-from runtime.diagram.paths import PortName
-from runtime.diagram.plain import blocks_of
+from gradwire.blocks.classes.dataclass import dataclass
+from gradwire.blocks.library.pages import Page as PageBlock
+from gradwire.blocks.library.pages import PageInput, PageOutput, Scan
+from gradwire.runtime.diagram.paths import PortName
+from gradwire.runtime.diagram.plain import blocks_of
 
 if TYPE_CHECKING:
-    from runtime.diagram.model import DiagramView, PageView
+    from gradwire.runtime.diagram.model import DiagramView, PageView
 
 Node: TypeAlias = str | PortName
 """A block, or one port of a use of a page, whose outputs need not depend on all its inputs."""

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any, Literal, TypeAlias
 
-from blocks.classes.dataclass import dataclass
-from blocks.errors import FileError, GradwireError, Location
+from gradwire.blocks.classes.dataclass import dataclass
+from gradwire.blocks.errors import FileError, GradwireError, Location
 
 Severity: TypeAlias = Literal["error", "warning", "info"]
 

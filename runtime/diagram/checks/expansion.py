@@ -5,22 +5,22 @@ from __future__ import annotations
 from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
 
-from blocks.errors import Location
-from blocks.library.formula import Formula
-from blocks.library.pages import Page as PageBlock
-from blocks.library.pages import Scan
-from blocks.limits import MAX_INSTANCES, MAX_NESTING, MAX_PATH_CHARACTERS
-from blocks.names import MAX_LENGTH
-from runtime.diagram.checks.dependencies import Dependencies, strong_components
-from runtime.diagram.checks.diagnostics import Diagnostic
-from runtime.diagram.model import page_ports
-from runtime.diagram.paths import PortName
-from runtime.diagram.plain import blocks_of, classes_of
+from gradwire.blocks.errors import Location
+from gradwire.blocks.library.formula import Formula
+from gradwire.blocks.library.pages import Page as PageBlock
+from gradwire.blocks.library.pages import Scan
+from gradwire.blocks.limits import MAX_INSTANCES, MAX_NESTING, MAX_PATH_CHARACTERS
+from gradwire.blocks.names import MAX_LENGTH
+from gradwire.runtime.diagram.checks.dependencies import Dependencies, strong_components
+from gradwire.runtime.diagram.checks.diagnostics import Diagnostic
+from gradwire.runtime.diagram.model import page_ports
+from gradwire.runtime.diagram.paths import PortName
+from gradwire.runtime.diagram.plain import blocks_of, classes_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from runtime.diagram.model import DiagramView, Ports
+    from gradwire.runtime.diagram.model import DiagramView, Ports
 
 
 _MAX_COUNT = 10**15

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from blocks.nearest import did_you_mean
-from runtime.diagram.checks.diagnostics import Diagnostic
+from gradwire.blocks.nearest import did_you_mean
+from gradwire.runtime.diagram.checks.diagnostics import Diagnostic
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator
 
-    from blocks.errors import Location
-    from blocks.library.pages import Scan
-    from runtime.diagram.model import Ports
+    from gradwire.blocks.errors import Location
+    from gradwire.blocks.library.pages import Scan
+    from gradwire.runtime.diagram.model import Ports
 
 
 def scan_problems(scan: Scan, ports: Ports, at: Location) -> Iterator[Diagnostic]:

@@ -6,14 +6,14 @@ import math
 from itertools import chain
 from typing import TYPE_CHECKING
 
-from blocks.errors import Location
-from runtime.diagram.checks.diagnostics import Diagnostic
-from runtime.diagram.layout.later import waits
+from gradwire.blocks.errors import Location
+from gradwire.runtime.diagram.checks.diagnostics import Diagnostic
+from gradwire.runtime.diagram.layout.later import waits
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from runtime.diagram.model import Page
+    from gradwire.runtime.diagram.model import Page
 
 
 def stray_layout(page: Page, name: str) -> Iterator[Diagnostic]:

@@ -10,11 +10,11 @@ from collections.abc import Collection, Iterator, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, assert_never
 
-from blocks.classes.dataclass import dataclass
-from blocks.errors import ChangeError, Location, ParameterError
-from blocks.library.formula import Formula
-from runtime.diagram.edits.arranging import arrange_blocks
-from runtime.diagram.edits.changes import (
+from gradwire.blocks.classes.dataclass import dataclass
+from gradwire.blocks.errors import ChangeError, Location, ParameterError
+from gradwire.blocks.library.formula import Formula
+from gradwire.runtime.diagram.edits.arranging import arrange_blocks
+from gradwire.runtime.diagram.edits.changes import (
     AddBlock,
     Arrange,
     Batch,
@@ -36,10 +36,10 @@ from runtime.diagram.edits.changes import (
     SetViews,
     StyleBlocks,
 )
-from runtime.diagram.edits.connecting import refuse_new_cycles, require_ports
-from runtime.diagram.edits.draft import Draft
-from runtime.diagram.edits.formula_ports import refit, refitted
-from runtime.diagram.edits.preconditions import (
+from gradwire.runtime.diagram.edits.connecting import refuse_new_cycles, require_ports
+from gradwire.runtime.diagram.edits.draft import Draft
+from gradwire.runtime.diagram.edits.formula_ports import refit, refitted
+from gradwire.runtime.diagram.edits.preconditions import (
     finite,
     refuse_main,
     require_blocks,
@@ -52,13 +52,13 @@ from runtime.diagram.edits.preconditions import (
     require_view,
     require_wire,
 )
-from runtime.diagram.edits.routes import settle_routes
-from runtime.diagram.files.records import changed_block
-from runtime.diagram.model import Diagram, Note, Point
+from gradwire.runtime.diagram.edits.routes import settle_routes
+from gradwire.runtime.diagram.files.records import changed_block
+from gradwire.runtime.diagram.model import Diagram, Note, Point
 
 if TYPE_CHECKING:
-    from runtime.diagram.edits.page_draft import PageDraft
-    from runtime.diagram.paths import PortName
+    from gradwire.runtime.diagram.edits.page_draft import PageDraft
+    from gradwire.runtime.diagram.paths import PortName
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from runtime.diagram.edits.routes import settle_routes
+from gradwire.runtime.diagram.edits.routes import settle_routes
 
 if TYPE_CHECKING:
     from collections.abc import Collection
 
-    from runtime.diagram.edits.draft import Draft
-    from runtime.diagram.layout.graph import Shown
+    from gradwire.runtime.diagram.edits.draft import Draft
+    from gradwire.runtime.diagram.layout.graph import Shown
 
 
 def arrange_blocks(draft: Draft, name: str, names: Collection[str], shown: Shown) -> None:
@@ -19,7 +19,7 @@ def arrange_blocks(draft: Draft, name: str, names: Collection[str], shown: Shown
     Bends move by the mean of their wire's two ends; frames keep enclosing the same blocks, and
     notes stay beside them.
     """
-    from runtime.diagram.layout.arranging import arrangement  # is slow to import
+    from gradwire.runtime.diagram.layout.arranging import arrangement  # is slow to import
 
     page = draft.page(name)
     places, routes, notes, bends = arrangement(draft, name, names, shown)

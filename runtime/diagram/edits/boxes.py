@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Collection
 from typing import NamedTuple
 
-from runtime.diagram.layout.measures import HEADER, WIDTH, block_height, view_size
-from runtime.diagram.model import PLAIN, Note, Page, Point
+from gradwire.runtime.diagram.layout.measures import HEADER, WIDTH, block_height, view_size
+from gradwire.runtime.diagram.model import PLAIN, Note, Page, Point
 
 
 class Box(NamedTuple):

@@ -6,16 +6,16 @@ from collections.abc import Collection, Mapping
 from dataclasses import field
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from blocks.classes.dataclass import dataclass
-from runtime.diagram.layout.graph import NOTHING_SHOWN, Shown
-from runtime.diagram.model import MAIN, Note, Page, Point, View
+from gradwire.blocks.classes.dataclass import dataclass
+from gradwire.runtime.diagram.layout.graph import NOTHING_SHOWN, Shown
+from gradwire.runtime.diagram.model import MAIN, Note, Page, Point, View
 
 if TYPE_CHECKING:
-    from blocks.block import Block
-    from runtime.diagram.lesson import Lesson
-    from runtime.diagram.model import Route, Style
-    from runtime.diagram.paths import PortName
-    from runtime.diagram.training import Training
+    from gradwire.blocks.block import Block
+    from gradwire.runtime.diagram.lesson import Lesson
+    from gradwire.runtime.diagram.model import Route, Style
+    from gradwire.runtime.diagram.paths import PortName
+    from gradwire.runtime.diagram.training import Training
 
 
 @dataclass(frozen=True, slots=True)

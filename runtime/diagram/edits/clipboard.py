@@ -11,13 +11,13 @@ import re
 from collections.abc import Collection, Container, Iterator, Mapping
 from dataclasses import replace
 
-from blocks.classes.dataclass import dataclass
-from blocks.errors import FileError
-from blocks.library.pages import Page as PageBlock
-from blocks.names import MAX_LENGTH, snake_case
-from blocks.terms import split_term
-from runtime.diagram.edits.applying import apply
-from runtime.diagram.edits.changes import (
+from gradwire.blocks.classes.dataclass import dataclass
+from gradwire.blocks.errors import FileError
+from gradwire.blocks.library.pages import Page as PageBlock
+from gradwire.blocks.names import MAX_LENGTH, snake_case
+from gradwire.blocks.terms import split_term
+from gradwire.runtime.diagram.edits.applying import apply
+from gradwire.runtime.diagram.edits.changes import (
     AddBlock,
     Batch,
     BendWire,
@@ -28,12 +28,12 @@ from runtime.diagram.edits.changes import (
     SetNote,
     StyleBlocks,
 )
-from runtime.diagram.edits.routes import moved_route
-from runtime.diagram.files.migrations import FIELD, VERSION
-from runtime.diagram.files.storage import dumps, loads
-from runtime.diagram.layout.measures import WIDTH, block_height
-from runtime.diagram.model import MAIN, Diagram, Page, Point
-from runtime.diagram.paths import PortName
+from gradwire.runtime.diagram.edits.routes import moved_route
+from gradwire.runtime.diagram.files.migrations import FIELD, VERSION
+from gradwire.runtime.diagram.files.storage import dumps, loads
+from gradwire.runtime.diagram.layout.measures import WIDTH, block_height
+from gradwire.runtime.diagram.model import MAIN, Diagram, Page, Point
+from gradwire.runtime.diagram.paths import PortName
 
 STEP = Point(24.0, 24.0)
 """Offset of a copy from the original if no position is given, px at 100 %."""
@@ -98,7 +98,7 @@ def inserted(
     aside: Point = Point(0.0, 0.0),
 ) -> Paste:
     """The change that adds the main page of ``source`` to a page, as :func:`pasted` does a text."""
-    from runtime.diagram.layout.arranging import arrangement  # is slow to import
+    from gradwire.runtime.diagram.layout.arranging import arrangement  # is slow to import
 
     main = _without_dangling(source.main)
     pages = {name: source.pages[name] for name in pages_used(source.pages, main) if name != MAIN}

@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Collection
 from typing import TYPE_CHECKING
 
-from blocks.block import Opaque
-from blocks.errors import ChangeError, Location
-from blocks.library.pages import PageInput
-from runtime.diagram.checks.dependencies import Cycle, Dependencies
-from runtime.diagram.edits.draft import no_block
-from runtime.diagram.model import Diagram, DiagramView, ports
+from gradwire.blocks.block import Opaque
+from gradwire.blocks.errors import ChangeError, Location
+from gradwire.blocks.library.pages import PageInput
+from gradwire.runtime.diagram.checks.dependencies import Cycle, Dependencies
+from gradwire.runtime.diagram.edits.draft import no_block
+from gradwire.runtime.diagram.model import Diagram, DiagramView, ports
 
 if TYPE_CHECKING:
-    from runtime.diagram.paths import PortName
+    from gradwire.runtime.diagram.paths import PortName
 
 
 def require_ports(diagram: DiagramView, page: str, source: PortName, target: PortName) -> None:

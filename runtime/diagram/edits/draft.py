@@ -8,19 +8,19 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING
 
-from blocks.errors import ChangeError, Location
-from blocks.library.pages import Page as PageBlock
-from blocks.library.pages import PageInput, PageOutput, Scan
-from blocks.library.views import Field
-from blocks.nearest import did_you_mean
-from runtime.diagram.edits.page_draft import PageDraft
-from runtime.diagram.edits.renamed_paths import Renamed
-from runtime.diagram.model import MAIN, Diagram, Page
-from runtime.diagram.pages import uses_of
-from runtime.diagram.paths import InstancePath
+from gradwire.blocks.errors import ChangeError, Location
+from gradwire.blocks.library.pages import Page as PageBlock
+from gradwire.blocks.library.pages import PageInput, PageOutput, Scan
+from gradwire.blocks.library.views import Field
+from gradwire.blocks.nearest import did_you_mean
+from gradwire.runtime.diagram.edits.page_draft import PageDraft
+from gradwire.runtime.diagram.edits.renamed_paths import Renamed
+from gradwire.runtime.diagram.model import MAIN, Diagram, Page
+from gradwire.runtime.diagram.pages import uses_of
+from gradwire.runtime.diagram.paths import InstancePath
 
 if TYPE_CHECKING:
-    from runtime.diagram.paths import PortName
+    from gradwire.runtime.diagram.paths import PortName
 
 
 class Draft:

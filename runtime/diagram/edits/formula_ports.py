@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from blocks.formulas.content import content_of
-from blocks.formulas.places import FormulaError
-from runtime.diagram.paths import PortName
+from gradwire.blocks.formulas.content import content_of
+from gradwire.blocks.formulas.places import FormulaError
+from gradwire.runtime.diagram.paths import PortName
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from blocks.library.formula import Formula
-    from runtime.diagram.edits.page_draft import PageDraft
+    from gradwire.blocks.library.formula import Formula
+    from gradwire.runtime.diagram.edits.page_draft import PageDraft
 
 
 def refitted(block: Formula, values: Mapping[str, Any]) -> Mapping[str, Any]:

@@ -10,13 +10,13 @@ from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
-from blocks.errors import ChangeError, Location
-from blocks.library.arithmetic import Add
-from blocks.library.pages import Page as PageBlock
-from blocks.library.pages import PageInput, PageOutput, Scan
-from blocks.names import fresh_names
-from runtime.diagram.edits.boxes import box_around, notes_within
-from runtime.diagram.edits.changes import (
+from gradwire.blocks.errors import ChangeError, Location
+from gradwire.blocks.library.arithmetic import Add
+from gradwire.blocks.library.pages import Page as PageBlock
+from gradwire.blocks.library.pages import PageInput, PageOutput, Scan
+from gradwire.blocks.names import fresh_names
+from gradwire.runtime.diagram.edits.boxes import box_around, notes_within
+from gradwire.runtime.diagram.edits.changes import (
     AddBlock,
     Batch,
     BendWire,
@@ -27,11 +27,11 @@ from runtime.diagram.edits.changes import (
     SetNote,
     SetParameters,
 )
-from runtime.diagram.model import Diagram, Page, Point, Route
-from runtime.diagram.paths import PortName
+from gradwire.runtime.diagram.model import Diagram, Page, Point, Route
+from gradwire.runtime.diagram.paths import PortName
 
 if TYPE_CHECKING:
-    from blocks.block import Block
+    from gradwire.blocks.block import Block
 
 FIRST_PORTS = ("x", "y")
 """Names of the input and the output of a new page."""

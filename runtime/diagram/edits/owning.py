@@ -5,8 +5,8 @@ from __future__ import annotations
 from itertools import count
 from typing import TYPE_CHECKING
 
-from blocks.errors import ChangeError, Location
-from runtime.diagram.edits.changes import (
+from gradwire.blocks.errors import ChangeError, Location
+from gradwire.runtime.diagram.edits.changes import (
     AddBlock,
     Batch,
     Change,
@@ -14,15 +14,15 @@ from runtime.diagram.edits.changes import (
     RemoveBlocks,
     SetParameters,
 )
-from runtime.diagram.edits.draft import no_block
-from runtime.diagram.model import Point
-from runtime.diagram.paths import PortName
+from gradwire.runtime.diagram.edits.draft import no_block
+from gradwire.runtime.diagram.model import Point
+from gradwire.runtime.diagram.paths import PortName
 
 if TYPE_CHECKING:
     from collections.abc import Collection
 
-    from blocks.block import Block, Source
-    from runtime.diagram.model import Diagram, Page
+    from gradwire.blocks.block import Block, Source
+    from gradwire.runtime.diagram.model import Diagram, Page
 
 _BESIDE = Point(-220.0, 90.0)
 """Where a variable goes: this far from its block, and that far below the one before it, px."""

@@ -10,14 +10,14 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
-from blocks.terms import term_index, term_name
-from runtime.diagram.edits.copy_on_write import CopyOnWrite
-from runtime.diagram.model import PLAIN, Ends, Note, Page, Point, Route, Style
-from runtime.diagram.paths import PortName
+from gradwire.blocks.terms import term_index, term_name
+from gradwire.runtime.diagram.edits.copy_on_write import CopyOnWrite
+from gradwire.runtime.diagram.model import PLAIN, Ends, Note, Page, Point, Route, Style
+from gradwire.runtime.diagram.paths import PortName
 
 if TYPE_CHECKING:
-    from blocks.block import Block
-    from blocks.values import PortLiteral
+    from gradwire.blocks.block import Block
+    from gradwire.blocks.values import PortLiteral
 
 
 class PageDraft:

@@ -5,19 +5,19 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
-from blocks.errors import ChangeError, Location
-from blocks.names import NAME_RULE, is_name
-from blocks.nearest import did_you_mean
-from runtime.diagram.edits.draft import no_block, no_page
-from runtime.diagram.model import COLOURS, LEAST_SIZE, MAIN, MOST_SIZE, is_size
+from gradwire.blocks.errors import ChangeError, Location
+from gradwire.blocks.names import NAME_RULE, is_name
+from gradwire.blocks.nearest import did_you_mean
+from gradwire.runtime.diagram.edits.draft import no_block, no_page
+from gradwire.runtime.diagram.model import COLOURS, LEAST_SIZE, MAIN, MOST_SIZE, is_size
 
 if TYPE_CHECKING:
     from collections.abc import Collection
 
-    from runtime.diagram.edits.draft import Draft
-    from runtime.diagram.edits.page_draft import PageDraft
-    from runtime.diagram.model import Point, Route, Size, View
-    from runtime.diagram.paths import PortName
+    from gradwire.runtime.diagram.edits.draft import Draft
+    from gradwire.runtime.diagram.edits.page_draft import PageDraft
+    from gradwire.runtime.diagram.model import Point, Route, Size, View
+    from gradwire.runtime.diagram.paths import PortName
 
 
 def require_new(name: str, taken: Collection[str], kind: str, location: Location) -> None:

@@ -9,12 +9,12 @@ import re
 from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from blocks.classes.dataclass import dataclass
-from runtime.diagram.paths import InstancePath, PortPath, split_leaf
+from gradwire.blocks.classes.dataclass import dataclass
+from gradwire.runtime.diagram.paths import InstancePath, PortPath, split_leaf
 
 if TYPE_CHECKING:
-    from runtime.diagram.lesson import Lesson
-    from runtime.diagram.training import Training
+    from gradwire.runtime.diagram.lesson import Lesson
+    from gradwire.runtime.diagram.training import Training
 
 _Text: TypeAlias = Callable[[str], str]
 _CALL = re.compile(r"\b(?:grad|value|state|open)\s*\(([^()]*)\)")

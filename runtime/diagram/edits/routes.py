@@ -7,17 +7,17 @@ from typing import TYPE_CHECKING, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from runtime.diagram.layout.graph import Face
-from runtime.diagram.layout.measures import WIDTH
-from runtime.diagram.model import PLAIN, Point
+from gradwire.runtime.diagram.layout.graph import Face
+from gradwire.runtime.diagram.layout.measures import WIDTH
+from gradwire.runtime.diagram.model import PLAIN, Point
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from runtime.diagram.edits.draft import Draft
-    from runtime.diagram.edits.page_draft import PageDraft
-    from runtime.diagram.model import Route
-    from runtime.diagram.paths import PortName
+    from gradwire.runtime.diagram.edits.draft import Draft
+    from gradwire.runtime.diagram.edits.page_draft import PageDraft
+    from gradwire.runtime.diagram.model import Route
+    from gradwire.runtime.diagram.paths import PortName
 
 _Floats: TypeAlias = NDArray[np.float64]
 

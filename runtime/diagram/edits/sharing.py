@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from blocks.errors import FileError
-from blocks.library.pages import Page as PageBlock
-from blocks.names import fresh_names
-from runtime.diagram.edits.changes import (
+from gradwire.blocks.errors import FileError
+from gradwire.blocks.library.pages import Page as PageBlock
+from gradwire.blocks.names import fresh_names
+from gradwire.runtime.diagram.edits.changes import (
     Batch,
     Change,
     InsertPage,
@@ -13,9 +13,9 @@ from runtime.diagram.edits.changes import (
     RenamePage,
     SetParameters,
 )
-from runtime.diagram.edits.clipboard import page_names, pages_used, with_pages
-from runtime.diagram.edits.grouping import uses
-from runtime.diagram.model import MAIN, Diagram, Page, Point
+from gradwire.runtime.diagram.edits.clipboard import page_names, pages_used, with_pages
+from gradwire.runtime.diagram.edits.grouping import uses
+from gradwire.runtime.diagram.model import MAIN, Diagram, Page, Point
 
 
 def shared_page(diagram: Diagram, page: str) -> Diagram:

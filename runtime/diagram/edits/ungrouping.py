@@ -10,14 +10,14 @@ from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from blocks.errors import ChangeError, Location
-from blocks.library.formula import Formula
-from blocks.library.pages import Page as PageBlock
-from blocks.library.pages import PageInput, PageOutput, Scan
-from blocks.library.sources import Constant
-from blocks.names import fresh_names
-from blocks.terms import split_term
-from runtime.diagram.edits.changes import (
+from gradwire.blocks.errors import ChangeError, Location
+from gradwire.blocks.library.formula import Formula
+from gradwire.blocks.library.pages import Page as PageBlock
+from gradwire.blocks.library.pages import PageInput, PageOutput, Scan
+from gradwire.blocks.library.sources import Constant
+from gradwire.blocks.names import fresh_names
+from gradwire.blocks.terms import split_term
+from gradwire.runtime.diagram.edits.changes import (
     AddBlock,
     Batch,
     Change,
@@ -26,15 +26,15 @@ from runtime.diagram.edits.changes import (
     SetNote,
     StyleBlocks,
 )
-from runtime.diagram.edits.grouping import NewWire, centroid, use_of, uses
-from runtime.diagram.edits.routes import moved_route
-from runtime.diagram.files.records import changed_block
-from runtime.diagram.model import MAIN, Diagram, Note, Page, Point, Route, Style
-from runtime.diagram.pages import inside
-from runtime.diagram.paths import PortName
+from gradwire.runtime.diagram.edits.grouping import NewWire, centroid, use_of, uses
+from gradwire.runtime.diagram.edits.routes import moved_route
+from gradwire.runtime.diagram.files.records import changed_block
+from gradwire.runtime.diagram.model import MAIN, Diagram, Note, Page, Point, Route, Style
+from gradwire.runtime.diagram.pages import inside
+from gradwire.runtime.diagram.paths import PortName
 
 if TYPE_CHECKING:
-    from blocks.block import Block
+    from gradwire.blocks.block import Block
 
 
 def ungroup(diagram: Diagram, page: str, name: str) -> Batch:
@@ -67,7 +67,7 @@ def unfold(diagram: Diagram, page: str, name: str) -> Batch:
     if not isinstance(block, Formula):
         raise ChangeError(f"{name!r} is not a Formula block.", location=Location(page, name))
     inner = _with_literals(inside(block.expression), block)
-    from runtime.diagram.layout.arranging import arrange  # is slow to import
+    from gradwire.runtime.diagram.layout.arranging import arrange  # is slow to import
 
     arranged = arrange(Diagram({MAIN: inner}), MAIN).main
     return Batch(f"Unfold {name}", tuple(_unpacking(diagram, page, name, arranged)))

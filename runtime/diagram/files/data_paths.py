@@ -8,10 +8,10 @@ from dataclasses import replace
 from pathlib import Path, PureWindowsPath
 from typing import TYPE_CHECKING
 
-from blocks.importing.kinds import is_dataset
+from gradwire.blocks.importing.kinds import is_dataset
 
 if TYPE_CHECKING:
-    from runtime.diagram.model import Diagram
+    from gradwire.runtime.diagram.model import Diagram
 
 
 def home_of(path: Path) -> Path:

@@ -7,10 +7,10 @@ from itertools import takewhile
 from reprlib import Repr
 from typing import Any, TypeVar
 
-from blocks.limits import MAX_CONTRACTS
-from blocks.names import NAME_RULE, is_name
-from runtime.diagram.files.parsing import Flaw, Path
-from runtime.diagram.model import Point
+from gradwire.blocks.limits import MAX_CONTRACTS
+from gradwire.blocks.names import NAME_RULE, is_name
+from gradwire.runtime.diagram.files.parsing import Flaw, Path
+from gradwire.runtime.diagram.model import Point
 
 _T = TypeVar("_T")
 _SHORT = Repr()

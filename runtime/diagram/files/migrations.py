@@ -15,9 +15,9 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeAlias
 
-from blocks.block import Source
-from blocks.registry import registry
-from runtime.diagram.files.parsing import Flaw
+from gradwire.blocks.block import Source
+from gradwire.blocks.registry import registry
+from gradwire.runtime.diagram.files.parsing import Flaw
 
 Notice: TypeAlias = Callable[[str], object]
 """Called with a message for the user that says what a step changed."""

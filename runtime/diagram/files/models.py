@@ -8,19 +8,19 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar, get_args
 
 from pydantic import BaseModel, ValidationError
 
-from blocks.classes.dataclass import dataclass
-from blocks.errors import BuildError
-from blocks.names import NAME_RULE
-from blocks.nearest import did_you_mean
-from blocks.parameter_errors import expected_text
-from runtime.diagram.files.fields import read_object, shown
-from runtime.diagram.files.parsing import Flaw, Path
+from gradwire.blocks.classes.dataclass import dataclass
+from gradwire.blocks.errors import BuildError
+from gradwire.blocks.names import NAME_RULE
+from gradwire.blocks.nearest import did_you_mean
+from gradwire.blocks.parameter_errors import expected_text
+from gradwire.runtime.diagram.files.fields import read_object, shown
+from gradwire.runtime.diagram.files.parsing import Flaw, Path
 
 if TYPE_CHECKING:
     from pydantic_core import ErrorDetails
 
-    from runtime.diagram.lesson import Lesson
-    from runtime.diagram.training import Training
+    from gradwire.runtime.diagram.lesson import Lesson
+    from gradwire.runtime.diagram.training import Training
 
 _MAX_WHOLE = 1e15
 _Model = TypeVar("_Model", bound=BaseModel)
@@ -211,13 +211,13 @@ def _json(value: Any) -> str:
 
 
 def _lesson() -> type[Lesson]:
-    from runtime.diagram.lesson import Lesson
+    from gradwire.runtime.diagram.lesson import Lesson
 
     return Lesson
 
 
 def _training() -> type[Training]:
-    from runtime.diagram.training import Training
+    from gradwire.runtime.diagram.training import Training
 
     return Training
 

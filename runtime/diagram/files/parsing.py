@@ -15,9 +15,9 @@ from typing import Any, TypeAlias
 
 from pydantic_core import from_json
 
-from blocks.errors import FileError, Location
-from blocks.limits import MAX_CONTAINERS, MAX_ENTRIES
-from runtime.diagram.files.scanning import (
+from gradwire.blocks.errors import FileError, Location
+from gradwire.blocks.limits import MAX_CONTAINERS, MAX_ENTRIES
+from gradwire.runtime.diagram.files.scanning import (
     Limits,
     Survey,
     first_outside,

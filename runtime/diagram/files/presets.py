@@ -10,22 +10,22 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
-from blocks.block import Opaque
-from blocks.errors import FileError, ParameterError
-from blocks.library.pages import Page
-from blocks.nearest import did_you_mean
-from blocks.values import Tensor
-from runtime.diagram.files.fields import limit, only_fields, read_object, shown
-from runtime.diagram.files.parsing import Flaw, parse
-from runtime.diagram.files.records import changed_block
-from runtime.diagram.files.regular import read_regular
-from runtime.diagram.files.storage import replace_file, system_errors
-from runtime.diagram.files.writing import json_finite
+from gradwire.blocks.block import Opaque
+from gradwire.blocks.errors import FileError, ParameterError
+from gradwire.blocks.library.pages import Page
+from gradwire.blocks.nearest import did_you_mean
+from gradwire.blocks.values import Tensor
+from gradwire.runtime.diagram.files.fields import limit, only_fields, read_object, shown
+from gradwire.runtime.diagram.files.parsing import Flaw, parse
+from gradwire.runtime.diagram.files.records import changed_block
+from gradwire.runtime.diagram.files.regular import read_regular
+from gradwire.runtime.diagram.files.storage import replace_file, system_errors
+from gradwire.runtime.diagram.files.writing import json_finite
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from blocks.block import Block
+    from gradwire.blocks.block import Block
 
 FIELD = "gradwire presets"
 """The field of the file that contains its version."""

@@ -7,9 +7,9 @@ from collections.abc import Callable, Container, Iterable, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from blocks.errors import FileError, Location
-from blocks.names import PORT_RULE, is_port
-from runtime.diagram.files.fields import (
+from gradwire.blocks.errors import FileError, Location
+from gradwire.blocks.names import PORT_RULE, is_port
+from gradwire.runtime.diagram.files.fields import (
     described,
     limit,
     only_fields,
@@ -23,12 +23,12 @@ from runtime.diagram.files.fields import (
     read_text,
     shown,
 )
-from runtime.diagram.files.migrations import FIELD, Notice, ignore_notice, migrate
-from runtime.diagram.files.models import LESSON, TRAINING
-from runtime.diagram.files.parsing import Flaw, Path, parse
-from runtime.diagram.files.records import lenient_block
-from runtime.diagram.files.tensors import FORBIDDEN, SUFFIX, TensorFile, is_reference
-from runtime.diagram.model import (
+from gradwire.runtime.diagram.files.migrations import FIELD, Notice, ignore_notice, migrate
+from gradwire.runtime.diagram.files.models import LESSON, TRAINING
+from gradwire.runtime.diagram.files.parsing import Flaw, Path, parse
+from gradwire.runtime.diagram.files.records import lenient_block
+from gradwire.runtime.diagram.files.tensors import FORBIDDEN, SUFFIX, TensorFile, is_reference
+from gradwire.runtime.diagram.model import (
     COLOURS,
     LEAST_SIZE,
     MAIN,
@@ -43,10 +43,10 @@ from runtime.diagram.model import (
     View,
     is_size,
 )
-from runtime.diagram.paths import PortName
+from gradwire.runtime.diagram.paths import PortName
 
 if TYPE_CHECKING:
-    from blocks.block import Block
+    from gradwire.blocks.block import Block
 
 MAX_BLOCKS = 100_000
 """Maximum number of blocks in all pages together."""

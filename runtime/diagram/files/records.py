@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from blocks.block import RESERVED, Block, Opaque
-from blocks.errors import BlockError, GradwireError, ParameterError
-from blocks.registry import registry
-from blocks.values import PortLiteral, Tensor
-from runtime.diagram.files.tensors import MAX_INLINE
+from gradwire.blocks.block import RESERVED, Block, Opaque
+from gradwire.blocks.errors import BlockError, GradwireError, ParameterError
+from gradwire.blocks.registry import registry
+from gradwire.blocks.values import PortLiteral, Tensor
+from gradwire.runtime.diagram.files.tensors import MAX_INLINE
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping

@@ -11,7 +11,7 @@ import stat
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from blocks.errors import FileError
+from gradwire.blocks.errors import FileError
 
 if TYPE_CHECKING:
     from io import BufferedReader

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from blocks.classes.identity import by_identity
+from gradwire.blocks.classes.identity import by_identity
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

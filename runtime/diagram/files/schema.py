@@ -6,22 +6,22 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic import json_schema as pydantic_schema
 
-from blocks.block import MAX_WRITTEN
-from blocks.library.pages import Composite
-from blocks.library.sources import Variable
-from blocks.names import MAX_LENGTH
-from blocks.registry import registry
-from runtime.diagram.files.migrations import FIELD, VERSION
-from runtime.diagram.files.reading import FARTHEST, MAX_ROUTE
-from runtime.diagram.lesson import Lesson
-from runtime.diagram.model import COLOURS, LEAST_SIZE, MOST_SIZE
-from runtime.diagram.training import Training
+from gradwire.blocks.block import MAX_WRITTEN
+from gradwire.blocks.library.pages import Composite
+from gradwire.blocks.library.sources import Variable
+from gradwire.blocks.names import MAX_LENGTH
+from gradwire.blocks.registry import registry
+from gradwire.runtime.diagram.files.migrations import FIELD, VERSION
+from gradwire.runtime.diagram.files.reading import FARTHEST, MAX_ROUTE
+from gradwire.runtime.diagram.lesson import Lesson
+from gradwire.runtime.diagram.model import COLOURS, LEAST_SIZE, MOST_SIZE
+from gradwire.runtime.diagram.training import Training
 
 if TYPE_CHECKING:
     from pydantic import BaseModel
     from pydantic_core import core_schema
 
-    from blocks.block import Block
+    from gradwire.blocks.block import Block
 
 _NONFINITE = {"enum": ["nan", "inf", "-inf"]}
 _ANY_LITERAL = {"$ref": "#/$defs/literal"}

@@ -20,26 +20,26 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 
-from blocks.arguments import explained
-from blocks.errors import FileError
-from blocks.nearest import did_you_mean
-from runtime.diagram.files.data_paths import home_of, moved
-from runtime.diagram.files.migrations import Notice, ignore_notice
-from runtime.diagram.files.parsing import MAX_CHARACTERS, check_limits
-from runtime.diagram.files.reading import read
-from runtime.diagram.files.regular import kind_of, open_regular, read_regular
-from runtime.diagram.files.tensors import (
+from gradwire.blocks.arguments import explained
+from gradwire.blocks.errors import FileError
+from gradwire.blocks.nearest import did_you_mean
+from gradwire.runtime.diagram.files.data_paths import home_of, moved
+from gradwire.runtime.diagram.files.migrations import Notice, ignore_notice
+from gradwire.runtime.diagram.files.parsing import MAX_CHARACTERS, check_limits
+from gradwire.runtime.diagram.files.reading import read
+from gradwire.runtime.diagram.files.regular import kind_of, open_regular, read_regular
+from gradwire.runtime.diagram.files.tensors import (
     FORBIDDEN,
     AvailableArrays,
     TensorFile,
     content_of,
     file_name,
 )
-from runtime.diagram.files.writing import large_arrays, write
-from runtime.gc_pause import uncollected
+from gradwire.runtime.diagram.files.writing import large_arrays, write
+from gradwire.runtime.gc_pause import uncollected
 
 if TYPE_CHECKING:
-    from runtime.diagram.model import Diagram
+    from gradwire.runtime.diagram.model import Diagram
 
 SUFFIX = ".gradwire.json"
 """Suffix of the names of diagram files."""

@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from blocks.errors import FileError
-from blocks.values import Tensor
-from runtime.diagram.files.regular import open_regular
+from gradwire.blocks.errors import FileError
+from gradwire.blocks.values import Tensor
+from gradwire.runtime.diagram.files.regular import open_regular
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

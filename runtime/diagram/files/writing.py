@@ -12,14 +12,14 @@ import math
 import re
 from typing import TYPE_CHECKING, Any
 
-from blocks.block import Block, Opaque
-from blocks.errors import FileError, Location
-from blocks.limits import MAX_CONTRACTS
-from blocks.names import NAME_RULE, is_name, is_port
-from blocks.values import Tensor
-from runtime.diagram.files.migrations import FIELD, VERSION
-from runtime.diagram.files.models import LESSON, TRAINING
-from runtime.diagram.files.reading import (
+from gradwire.blocks.block import Block, Opaque
+from gradwire.blocks.errors import FileError, Location
+from gradwire.blocks.limits import MAX_CONTRACTS
+from gradwire.blocks.names import NAME_RULE, is_name, is_port
+from gradwire.blocks.values import Tensor
+from gradwire.runtime.diagram.files.migrations import FIELD, VERSION
+from gradwire.runtime.diagram.files.models import LESSON, TRAINING
+from gradwire.runtime.diagram.files.reading import (
     FARTHEST,
     MAX_BENDS,
     MAX_BLOCKS,
@@ -28,9 +28,19 @@ from runtime.diagram.files.reading import (
     MAX_VIEWS,
     MAX_WIRES,
 )
-from runtime.diagram.files.records import large_tensors, record_of, type_of, without_arrays
-from runtime.diagram.files.tensors import reference
-from runtime.diagram.model import MAIN, PLAIN, Diagram, Note, Page, Point, Route, Style, View
+from gradwire.runtime.diagram.files.records import large_tensors, record_of, type_of, without_arrays
+from gradwire.runtime.diagram.files.tensors import reference
+from gradwire.runtime.diagram.model import (
+    MAIN,
+    PLAIN,
+    Diagram,
+    Note,
+    Page,
+    Point,
+    Route,
+    Style,
+    View,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

@@ -6,24 +6,24 @@ import math
 from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
-from blocks.arguments import explained
-from blocks.errors import ChangeError, Location
-from runtime.diagram.layout.drawn import Drawn
-from runtime.diagram.layout.frames.compound import moved, sketch
-from runtime.diagram.layout.frames.groups import groups_of
-from runtime.diagram.layout.frames.notes import Surroundings
-from runtime.diagram.layout.graph import NOTHING_SHOWN, Graph, Shown
-from runtime.diagram.layout.placing import free_shift, node_box, notes_of_others, stretches
-from runtime.diagram.layout.routes import route_of
-from runtime.diagram.model import MAIN, Diagram, Point
+from gradwire.blocks.arguments import explained
+from gradwire.blocks.errors import ChangeError, Location
+from gradwire.runtime.diagram.layout.drawn import Drawn
+from gradwire.runtime.diagram.layout.frames.compound import moved, sketch
+from gradwire.runtime.diagram.layout.frames.groups import groups_of
+from gradwire.runtime.diagram.layout.frames.notes import Surroundings
+from gradwire.runtime.diagram.layout.graph import NOTHING_SHOWN, Graph, Shown
+from gradwire.runtime.diagram.layout.placing import free_shift, node_box, notes_of_others, stretches
+from gradwire.runtime.diagram.layout.routes import route_of
+from gradwire.runtime.diagram.model import MAIN, Diagram, Point
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
 
-    from runtime.diagram.layout.frames.compound import Sketch
-    from runtime.diagram.layout.placing import XY, Box
-    from runtime.diagram.model import DiagramView, Note, PageView, Route
-    from runtime.diagram.paths import PortName
+    from gradwire.runtime.diagram.layout.frames.compound import Sketch
+    from gradwire.runtime.diagram.layout.placing import XY, Box
+    from gradwire.runtime.diagram.model import DiagramView, Note, PageView, Route
+    from gradwire.runtime.diagram.paths import PortName
 
 
 class Arrangement(NamedTuple):

@@ -5,15 +5,15 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
-from runtime.diagram.layout.measures import WIDTH
-from runtime.diagram.model import Point
+from gradwire.runtime.diagram.layout.measures import WIDTH
+from gradwire.runtime.diagram.model import Point
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from runtime.diagram.layout.graph import Graph, Line, Node
-    from runtime.diagram.layout.rows import Row
-    from runtime.diagram.model import Note, PageView
+    from gradwire.runtime.diagram.layout.graph import Graph, Line, Node
+    from gradwire.runtime.diagram.layout.rows import Row
+    from gradwire.runtime.diagram.model import Note, PageView
 
 
 class Drawn:

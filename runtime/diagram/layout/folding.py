@@ -6,12 +6,12 @@ import math
 from itertools import accumulate
 from typing import TYPE_CHECKING
 
-from runtime.diagram.layout.measures import COLUMN_GAP, PITCH, ROW_GAP
+from gradwire.runtime.diagram.layout.measures import COLUMN_GAP, PITCH, ROW_GAP
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from runtime.diagram.layout.graph import Line, Node
+    from gradwire.runtime.diagram.layout.graph import Line, Node
 
 CANVAS = (1600.0, 1000.0)
 """Width and height of the canvas that a layout should fill, in px."""

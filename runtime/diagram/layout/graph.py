@@ -6,9 +6,9 @@ from dataclasses import field
 from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple
 
-from blocks.classes.dataclass import dataclass
-from blocks.library.formula import Formula
-from runtime.diagram.layout.measures import (
+from gradwire.blocks.classes.dataclass import dataclass
+from gradwire.blocks.library.formula import Formula
+from gradwire.runtime.diagram.layout.measures import (
     HEADER,
     LANE_PITCH,
     VALUE_LINES,
@@ -18,13 +18,13 @@ from runtime.diagram.layout.measures import (
     port_offset,
     view_size,
 )
-from runtime.diagram.model import PLAIN, ports
-from runtime.diagram.paths import PortName
+from gradwire.runtime.diagram.model import PLAIN, ports
+from gradwire.runtime.diagram.paths import PortName
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
 
-    from runtime.diagram.model import DiagramView, Size
+    from gradwire.runtime.diagram.model import DiagramView, Size
 
 
 @dataclass(frozen=True, slots=True)

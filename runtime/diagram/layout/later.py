@@ -8,8 +8,8 @@ from functools import cache
 from typing import TYPE_CHECKING, Any, TypeVar
 
 if TYPE_CHECKING:
-    from runtime.diagram.layout.arranging import Arrangement
-    from runtime.diagram.model import Diagram, Page
+    from gradwire.runtime.diagram.layout.arranging import Arrangement
+    from gradwire.runtime.diagram.model import Diagram, Page
 
 K = TypeVar("K")
 V = TypeVar("V")
@@ -73,7 +73,7 @@ def arranged_later(diagram: Diagram) -> Diagram:
 def _arranged_later(diagram: Diagram, name: str, page: Page) -> Page:
     @cache
     def found() -> Arrangement:
-        from runtime.diagram.layout.arranging import arrangement
+        from gradwire.runtime.diagram.layout.arranging import arrangement
 
         return arrangement(diagram, name)
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from runtime.diagram.layout.simplex import shortest_layers
+from gradwire.runtime.diagram.layout.simplex import shortest_layers
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
 
-    from runtime.diagram.layout.graph import Line, Node
+    from gradwire.runtime.diagram.layout.graph import Line, Node
 
 _DEEP = 5
 """A side tree with so many layers stands on its own, not beside what it feeds."""

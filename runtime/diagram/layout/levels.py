@@ -7,13 +7,13 @@ from itertools import accumulate, pairwise
 from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple
 
-from runtime.diagram.layout.measures import PITCH, ROW_GAP
+from gradwire.runtime.diagram.layout.measures import PITCH, ROW_GAP
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping, Sequence
 
-    from runtime.diagram.layout.graph import Line
-    from runtime.diagram.layout.ordering import Layering
+    from gradwire.runtime.diagram.layout.graph import Line
+    from gradwire.runtime.diagram.layout.ordering import Layering
 
 _ONE_SIDED_PASSES = 4
 """Passes that align a layer only with the one before it; the others use both neighbours."""

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from blocks.library.views import ViewBlock
-from runtime.diagram.model import Size
+from gradwire.blocks.library.views import ViewBlock
+from gradwire.runtime.diagram.model import Size
 
 if TYPE_CHECKING:
-    from blocks.block import Block
-    from runtime.diagram.model import Style
+    from gradwire.blocks.block import Block
+    from gradwire.runtime.diagram.model import Style
 
 WIDTH = 160.0
 """Width of every block but views."""

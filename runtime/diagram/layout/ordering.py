@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from runtime.diagram.layout.graph import Line
-from runtime.diagram.layout.sifting import Costs, Order, sifted
+from gradwire.runtime.diagram.layout.graph import Line
+from gradwire.runtime.diagram.layout.sifting import Costs, Order, sifted
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

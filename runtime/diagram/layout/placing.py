@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from runtime.diagram.layout.measures import ROW_GAP
+from gradwire.runtime.diagram.layout.measures import ROW_GAP
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from runtime.diagram.layout.graph import Node
-    from runtime.diagram.model import Note
+    from gradwire.runtime.diagram.layout.graph import Node
+    from gradwire.runtime.diagram.model import Note
 
 Box: TypeAlias = tuple[float, float, float, float]
 """Left, top, right and bottom, in px."""

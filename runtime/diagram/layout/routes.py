@@ -11,21 +11,21 @@ from collections import defaultdict
 from itertools import accumulate, pairwise
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
-from runtime.diagram.layout.measures import (
+from gradwire.runtime.diagram.layout.measures import (
     COLUMN_GAP,
     MARGIN,
     PART_GAP,
     PITCH,
     ROW_GAP,
 )
-from runtime.diagram.layout.tracks import Net, assign_tracks
+from gradwire.runtime.diagram.layout.tracks import Net, assign_tracks
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from runtime.diagram.layout.graph import Line, Node
-    from runtime.diagram.layout.rows import Placement, Row
-    from runtime.diagram.model import Route
+    from gradwire.runtime.diagram.layout.graph import Line, Node
+    from gradwire.runtime.diagram.layout.rows import Placement, Row
+    from gradwire.runtime.diagram.model import Route
 
 Output: TypeAlias = tuple[int, float]
 """A node, and the distance of one of its outputs from its top."""

@@ -6,17 +6,17 @@ from bisect import bisect_right
 from dataclasses import field
 from typing import TYPE_CHECKING
 
-from blocks.classes.dataclass import dataclass
-from runtime.diagram.layout.folding import foldings
-from runtime.diagram.layout.layers import layers_of
-from runtime.diagram.layout.levels import tops_of
-from runtime.diagram.layout.ordering import STARTS, Layering, order_layers
+from gradwire.blocks.classes.dataclass import dataclass
+from gradwire.runtime.diagram.layout.folding import foldings
+from gradwire.runtime.diagram.layout.layers import layers_of
+from gradwire.runtime.diagram.layout.levels import tops_of
+from gradwire.runtime.diagram.layout.ordering import STARTS, Layering, order_layers
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from runtime.diagram.layout.drawn import DrawnPart
-    from runtime.diagram.layout.graph import Line, Node
+    from gradwire.runtime.diagram.layout.drawn import DrawnPart
+    from gradwire.runtime.diagram.layout.graph import Line, Node
 
 _LONG = 10
 """Columns that a wire may pass inside its row; longer ones run in the gap between rows."""

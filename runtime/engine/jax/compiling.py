@@ -8,9 +8,9 @@ from typing import Any
 
 import jax
 
-from runtime.diagram.files.cache_folder import cache_folder
-from runtime.engine.compilation import compiling
-from runtime.engine.jax.failing import explained
+from gradwire.runtime.diagram.files.cache_folder import cache_folder
+from gradwire.runtime.engine.compilation import compiling
+from gradwire.runtime.engine.jax.failing import explained
 
 _LONG = 0.2
 """Seconds of compiling from which the program is kept on disk."""

@@ -12,11 +12,11 @@ import numpy as np
 from jax.sharding import AxisType, Mesh, NamedSharding, PartitionSpec
 from numpy.typing import NDArray
 
-from blocks.errors import RunError
-from runtime.engine.jax.failing import explained
+from gradwire.blocks.errors import RunError
+from gradwire.runtime.engine.jax.failing import explained
 
 if TYPE_CHECKING:
-    from blocks.block import Shape
+    from gradwire.blocks.block import Shape
 
 Array = NDArray[Any]
 

@@ -7,8 +7,8 @@ from contextlib import contextmanager
 
 import jax
 
-from blocks.errors import LimitError
-from runtime.engine.engine import LostProcessError
+from gradwire.blocks.errors import LimitError
+from gradwire.runtime.engine.engine import LostProcessError
 
 
 @contextmanager

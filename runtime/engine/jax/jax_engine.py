@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from runtime.engine.jax.devices import Devices, use_threads
-from runtime.engine.jax.loop import JaxLoop, JaxMemory
-from runtime.engine.jax.plan import JaxPlan
-from runtime.engine.jax.traced import Traced
+from gradwire.runtime.engine.jax.devices import Devices, use_threads
+from gradwire.runtime.engine.jax.loop import JaxLoop, JaxMemory
+from gradwire.runtime.engine.jax.plan import JaxPlan
+from gradwire.runtime.engine.jax.traced import Traced
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
 
-    from runtime.calculus import Value
-    from runtime.engine.engine import Stage
+    from gradwire.runtime.calculus import Value
+    from gradwire.runtime.engine.engine import Stage
 
 
 MANY = 4_000

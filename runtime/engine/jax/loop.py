@@ -12,16 +12,16 @@ from jax import lax
 from jax import numpy as jnp
 from numpy.typing import NDArray
 
-from runtime.calculus.dtypes import NUMPY
-from runtime.engine.jax.compiling import called, compiled
-from runtime.engine.jax.traced import Traced, require_success
+from gradwire.runtime.calculus.dtypes import NUMPY
+from gradwire.runtime.engine.jax.compiling import called, compiled
+from gradwire.runtime.engine.jax.traced import Traced, require_success
 
 if TYPE_CHECKING:
     from jax.sharding import NamedSharding
 
-    from runtime.calculus import Value
-    from runtime.engine.engine import Stage
-    from runtime.engine.jax.devices import Devices
+    from gradwire.runtime.calculus import Value
+    from gradwire.runtime.engine.engine import Stage
+    from gradwire.runtime.engine.jax.devices import Devices
 
 Array = NDArray[Any]
 
@@ -30,7 +30,7 @@ _LARGE = 1 << 16
 
 
 class JaxMemory:
-    """Leaves on the devices; see ``runtime.engine.engine.Memory``.
+    """Leaves on the devices; see ``gradwire.runtime.engine.engine.Memory``.
 
     The axis 0 of ``rows`` is divided over the devices, with ``divide`` the longest axis of large
     leaves too.
@@ -64,7 +64,8 @@ class JaxMemory:
 
 
 class JaxLoop:
-    """Runs stages one after another, many times in a call; see ``runtime.engine.engine.Loop``.
+    """Runs stages one after another, many times in a call; see
+    ``gradwire.runtime.engine.engine.Loop``.
 
     What the stages write stays on the devices, in memory that each call takes over from the last.
     A program makes up to a number of iterations, for which it was compiled. The axis 0 of rows is
@@ -95,7 +96,9 @@ class JaxLoop:
         self._programs: dict[int, jax.stages.Compiled] = {}
 
     def start(self, rows: Sequence[Sequence[Array]]) -> Callable[[], list[list[Array]]]:
-        """Start as many iterations as there are rows; see ``runtime.engine.engine.Loop``."""
+        """Start as many iterations as there are rows; see
+        ``gradwire.runtime.engine.engine.Loop``.
+        """
         count = max((len(array) for arrays in rows for array in arrays), default=1)
         room = min((room for room in self._programs if room >= count), default=count)
         arrays = self.arrays(rows, count, room)

@@ -10,14 +10,14 @@ import jax
 import numpy as np
 from numpy.typing import NDArray
 
-from runtime.calculus.dtypes import NUMPY
-from runtime.engine.interruption import until_cancelled
-from runtime.engine.jax.compiling import called, compiled
-from runtime.engine.jax.traced import Traced, require_success
+from gradwire.runtime.calculus.dtypes import NUMPY
+from gradwire.runtime.engine.interruption import until_cancelled
+from gradwire.runtime.engine.jax.compiling import called, compiled
+from gradwire.runtime.engine.jax.traced import Traced, require_success
 
 if TYPE_CHECKING:
-    from runtime.calculus import Value
-    from runtime.engine.jax.devices import Devices
+    from gradwire.runtime.calculus import Value
+    from gradwire.runtime.engine.jax.devices import Devices
 
 Array = NDArray[Any]
 
@@ -30,7 +30,7 @@ class _All(NamedTuple):
 
 
 class JaxPlan:
-    """Computes some values of a trace by one program; see ``runtime.engine.engine.Plan``.
+    """Computes some values of a trace by one program; see ``gradwire.runtime.engine.engine.Plan``.
 
     It is compiled at the first run. ``rows`` are leaves whose axis 0 is divided over the devices.
     """

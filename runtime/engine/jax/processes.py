@@ -7,7 +7,7 @@ from contextlib import suppress
 
 import jax
 
-from blocks.errors import RunError
+from gradwire.blocks.errors import RunError
 
 _NUMBERS = (
     "JAX_PROCESS_ID", "SLURM_PROCID", "OMPI_COMM_WORLD_RANK", "PMI_RANK", "PMIX_RANK", "RANK",

@@ -9,16 +9,16 @@ import numpy as np
 from jax import numpy as jnp
 from numpy.typing import NDArray
 
-from blocks.errors import Location, RunError
-from runtime.calculus.primitives.base import CONSTANT, LEAF
-from runtime.engine.jax.repeats.evaluating import evaluate
-from runtime.engine.jax.repeats.parts import count_operations, places
-from runtime.engine.jax.repeats.rolling import rolled
-from runtime.engine.jax.rows.table import ROWS, apply, failure
-from runtime.engine.plan.simplify import simplify
+from gradwire.blocks.errors import Location, RunError
+from gradwire.runtime.calculus.primitives.base import CONSTANT, LEAF
+from gradwire.runtime.engine.jax.repeats.evaluating import evaluate
+from gradwire.runtime.engine.jax.repeats.parts import count_operations, places
+from gradwire.runtime.engine.jax.repeats.rolling import rolled
+from gradwire.runtime.engine.jax.rows.table import ROWS, apply, failure
+from gradwire.runtime.engine.plan.simplify import simplify
 
 if TYPE_CHECKING:
-    from runtime.calculus import Value
+    from gradwire.runtime.calculus import Value
 
 Array = NDArray[Any]
 

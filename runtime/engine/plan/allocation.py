@@ -14,11 +14,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from blocks.errors import Location, RunError
-from runtime.calculus.dtypes import NUMPY
+from gradwire.blocks.errors import Location, RunError
+from gradwire.runtime.calculus.dtypes import NUMPY
 
 if TYPE_CHECKING:
-    from runtime.calculus import Value
+    from gradwire.runtime.calculus import Value
 
 Array = NDArray[Any]
 

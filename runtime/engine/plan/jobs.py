@@ -11,19 +11,19 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from runtime.calculus.primitives.convolution import CONV2D, CONV2D_W, CONV2D_X
-from runtime.calculus.primitives.linear import MATMUL
-from runtime.engine.plan import threads
-from runtime.engine.plan.native import sharing
-from runtime.engine.plan.native.machine import address, frame
-from runtime.engine.plan.team import own_room, team
+from gradwire.runtime.calculus.primitives.convolution import CONV2D, CONV2D_W, CONV2D_X
+from gradwire.runtime.calculus.primitives.linear import MATMUL
+from gradwire.runtime.engine.plan import threads
+from gradwire.runtime.engine.plan.native import sharing
+from gradwire.runtime.engine.plan.native.machine import address, frame
+from gradwire.runtime.engine.plan.team import own_room, team
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from runtime.calculus import Value
-    from runtime.engine.plan.native import Kernel
-    from runtime.engine.plan.tasks import Step, Task
+    from gradwire.runtime.calculus import Value
+    from gradwire.runtime.engine.plan.native import Kernel
+    from gradwire.runtime.engine.plan.tasks import Step, Task
 
 ROOM = sharing.ROOM
 """The argument of a call that stands for the room of the thread that makes it."""

@@ -9,18 +9,20 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from runtime.calculus.dtypes import NUMPY
+from gradwire.runtime.calculus.dtypes import NUMPY
 
 if TYPE_CHECKING:
-    from runtime.calculus import Value
-    from runtime.engine.engine import Stage
-    from runtime.engine.plan.numpy_engine import NumpyEngine
+    from gradwire.runtime.calculus import Value
+    from gradwire.runtime.engine.engine import Stage
+    from gradwire.runtime.engine.plan.numpy_engine import NumpyEngine
 
 Array = NDArray[Any]
 
 
 class PlannedMemory:
-    """Arrays of leaves, which plans read where they are; see ``runtime.engine.engine.Memory``."""
+    """Arrays of leaves, which plans read where they are; see
+    ``gradwire.runtime.engine.engine.Memory``.
+    """
 
     def __init__(self) -> None:
         self.arrays: dict[Value, Array] = {}
@@ -41,7 +43,7 @@ class PlannedMemory:
 
 
 class PlannedLoop:
-    """Runs stages one after another; see ``runtime.engine.engine.Loop``."""
+    """Runs stages one after another; see ``gradwire.runtime.engine.engine.Loop``."""
 
     def __init__(self, engine: NumpyEngine, stages: Sequence[Stage], memory: PlannedMemory) -> None:
         self._stages = stages

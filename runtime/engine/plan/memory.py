@@ -9,15 +9,15 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from blocks.classes.identity import by_identity
-from runtime.calculus.dtypes import NUMPY
-from runtime.calculus.primitives.base import LEAF, RESHAPE
-from runtime.engine.plan.allocation import HUGE, LINE, allocate, machine_bytes, not_enough
+from gradwire.blocks.classes.identity import by_identity
+from gradwire.runtime.calculus.dtypes import NUMPY
+from gradwire.runtime.calculus.primitives.base import LEAF, RESHAPE
+from gradwire.runtime.engine.plan.allocation import HUGE, LINE, allocate, machine_bytes, not_enough
 
 if TYPE_CHECKING:
-    from blocks.block import Shape
-    from runtime.calculus import Value
-    from runtime.engine.plan.tasks import Task
+    from gradwire.blocks.block import Shape
+    from gradwire.runtime.calculus import Value
+    from gradwire.runtime.engine.plan.tasks import Task
 
 Array = NDArray[Any]
 

@@ -8,22 +8,22 @@ from typing import TYPE_CHECKING, Any
 
 from numpy import typing as npt
 
-from runtime import extras
-from runtime.engine.plan import threads
-from runtime.engine.plan.looping import PlannedLoop, PlannedMemory
-from runtime.engine.plan.passes import DEFAULT
-from runtime.engine.plan.plan import Plan
-from runtime.engine.plan.updates import Update
+from gradwire.runtime import extras
+from gradwire.runtime.engine.plan import threads
+from gradwire.runtime.engine.plan.looping import PlannedLoop, PlannedMemory
+from gradwire.runtime.engine.plan.passes import DEFAULT
+from gradwire.runtime.engine.plan.plan import Plan
+from gradwire.runtime.engine.plan.updates import Update
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
 
     from threadpoolctl import ThreadpoolController
 
-    from runtime.calculus import Value
-    from runtime.engine.engine import Stage
-    from runtime.engine.plan.passes import Pass
-    from runtime.engine.plan.recording import Recording
+    from gradwire.runtime.calculus import Value
+    from gradwire.runtime.engine.engine import Stage
+    from gradwire.runtime.engine.plan.passes import Pass
+    from gradwire.runtime.engine.plan.recording import Recording
 
 Array = npt.NDArray[Any]
 
@@ -36,7 +36,7 @@ FEW = 1 << 10
 
 
 class NumpyEngine:
-    """Plans with these passes; see ``runtime.engine.plan.passes``.
+    """Plans with these passes; see ``gradwire.runtime.engine.plan.passes``.
 
     ``count`` is the number of threads of its own and of NumPy's matrix products; None for those of
     the process. Raises RunError if the package that limits those of products is missing.

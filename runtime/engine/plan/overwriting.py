@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 from numpy import typing as npt
 
-from runtime.engine.plan.tasks import PlainTask, Task
+from gradwire.runtime.engine.plan.tasks import PlainTask, Task
 
 if TYPE_CHECKING:
-    from runtime.calculus import Value
+    from gradwire.runtime.calculus import Value
 
 Array = npt.NDArray[Any]
 

@@ -11,24 +11,31 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from blocks.errors import GradwireError, Location, RunError
-from blocks.plugins import PluginError
-from runtime.calculus.dtypes import NUMPY
-from runtime.calculus.primitives.base import CONSTANT, LEAF
-from runtime.engine.interruption import until_cancelled
-from runtime.engine.plan.allocation import allocate
-from runtime.engine.plan.jobs import joined, planned
-from runtime.engine.plan.memory import BlockArrays, Memory
-from runtime.engine.plan.overwriting import free_places
-from runtime.engine.plan.passes import DEFAULT, Pass
-from runtime.engine.plan.simplify import Same, simplify
-from runtime.engine.plan.sparse.reading import rows_reader
-from runtime.engine.plan.sparse.sparse_rows import SparseRows, rows_of
-from runtime.engine.plan.tasks import CopyTask, FreshCopyTask, FreshMemory, PlainTask, Step, Task
+from gradwire.blocks.errors import GradwireError, Location, RunError
+from gradwire.blocks.plugins import PluginError
+from gradwire.runtime.calculus.dtypes import NUMPY
+from gradwire.runtime.calculus.primitives.base import CONSTANT, LEAF
+from gradwire.runtime.engine.interruption import until_cancelled
+from gradwire.runtime.engine.plan.allocation import allocate
+from gradwire.runtime.engine.plan.jobs import joined, planned
+from gradwire.runtime.engine.plan.memory import BlockArrays, Memory
+from gradwire.runtime.engine.plan.overwriting import free_places
+from gradwire.runtime.engine.plan.passes import DEFAULT, Pass
+from gradwire.runtime.engine.plan.simplify import Same, simplify
+from gradwire.runtime.engine.plan.sparse.reading import rows_reader
+from gradwire.runtime.engine.plan.sparse.sparse_rows import SparseRows, rows_of
+from gradwire.runtime.engine.plan.tasks import (
+    CopyTask,
+    FreshCopyTask,
+    FreshMemory,
+    PlainTask,
+    Step,
+    Task,
+)
 
 if TYPE_CHECKING:
-    from runtime.calculus import Value
-    from runtime.engine.plan.sparse.task import SparseTask
+    from gradwire.runtime.calculus import Value
+    from gradwire.runtime.engine.plan.sparse.task import SparseTask
 
 Array = NDArray[Any]
 
@@ -111,7 +118,9 @@ class Plan:
                 if not self._bound(value, inputs)
             ]
             if by_rows:
-                from runtime.engine.plan.passes.lookups import rows_looked_up  # few plans need it
+                from gradwire.runtime.engine.plan.passes.lookups import (
+                    rows_looked_up,  # few plans need it
+                )
 
                 tasks, self._by_rows = rows_looked_up(tasks, kept, by_rows)
             for task_pass in passes:

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.lib.mixins import NDArrayOperatorsMixin
 
-from blocks.classes.dataclass import dataclass
+from gradwire.blocks.classes.dataclass import dataclass
 
 if TYPE_CHECKING:
-    from runtime.calculus import Value
-    from runtime.calculus.namespace import Namespace
+    from gradwire.runtime.calculus import Value
+    from gradwire.runtime.calculus.namespace import Namespace
 
 _NAMES = {
     "absolute": "abs",

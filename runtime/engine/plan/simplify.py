@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from runtime.calculus.primitives.base import CONSTANT, LEAF, WIRE
-from runtime.calculus.primitives.gradient import LOSS_HEAD, STOP_GRADIENT, SURROGATE
+from gradwire.runtime.calculus.primitives.base import CONSTANT, LEAF, WIRE
+from gradwire.runtime.calculus.primitives.gradient import LOSS_HEAD, STOP_GRADIENT, SURROGATE
 
 if TYPE_CHECKING:
-    from runtime.calculus import Value
+    from gradwire.runtime.calculus import Value
 
 IDENTITIES = frozenset({WIRE, STOP_GRADIENT, SURROGATE, LOSS_HEAD})
 """Primitives whose result is their first input, bit by bit."""

@@ -9,19 +9,19 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from runtime.calculus.dtypes import FLOATS, NUMPY
-from runtime.calculus.kernels.summing import bound_total
-from runtime.calculus.primitives.base import CAST, RESHAPE
-from runtime.calculus.primitives.elementwise import MULTIPLY
-from runtime.calculus.primitives.linear import MATMUL
-from runtime.calculus.primitives.reduce import SUM
-from runtime.engine.plan.allocation import allocate
-from runtime.engine.plan.copies.transposed import copying, filling
-from runtime.engine.plan.unshared import is_unshared
+from gradwire.runtime.calculus.dtypes import FLOATS, NUMPY
+from gradwire.runtime.calculus.kernels.summing import bound_total
+from gradwire.runtime.calculus.primitives.base import CAST, RESHAPE
+from gradwire.runtime.calculus.primitives.elementwise import MULTIPLY
+from gradwire.runtime.calculus.primitives.linear import MATMUL
+from gradwire.runtime.calculus.primitives.reduce import SUM
+from gradwire.runtime.engine.plan.allocation import allocate
+from gradwire.runtime.engine.plan.copies.transposed import copying, filling
+from gradwire.runtime.engine.plan.unshared import is_unshared
 
 if TYPE_CHECKING:
-    from runtime.calculus import Value
-    from runtime.engine.plan.memory import Room
+    from gradwire.runtime.calculus import Value
+    from gradwire.runtime.engine.plan.memory import Room
 
 Array = NDArray[Any]
 Arrays: TypeAlias = "Mapping[Value, Array]"

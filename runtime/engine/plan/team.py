@@ -12,10 +12,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from runtime.engine.plan import threads
-from runtime.engine.plan.allocation import HUGE
-from runtime.engine.plan.native import sharing
-from runtime.engine.plan.native.machine import address
+from gradwire.runtime.engine.plan import threads
+from gradwire.runtime.engine.plan.allocation import HUGE
+from gradwire.runtime.engine.plan.native import sharing
+from gradwire.runtime.engine.plan.native.machine import address
 
 PATIENCE = 1e-4
 """Seconds for which a thread without work stays awake: about what waking it takes."""

@@ -8,16 +8,16 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from runtime.calculus import Trace
-from runtime.calculus.primitives.base import LEAF
-from runtime.engine.norms import square_of
-from runtime.engine.plan.plan import Plan
-from runtime.engine.plan.recording import Number
+from gradwire.runtime.calculus import Trace
+from gradwire.runtime.calculus.primitives.base import LEAF
+from gradwire.runtime.engine.norms import square_of
+from gradwire.runtime.engine.plan.plan import Plan
+from gradwire.runtime.engine.plan.recording import Number
 
 if TYPE_CHECKING:
-    from runtime.calculus import Value
-    from runtime.engine.plan.passes import Pass
-    from runtime.engine.plan.recording import Recording
+    from gradwire.runtime.calculus import Value
+    from gradwire.runtime.engine.plan.passes import Pass
+    from gradwire.runtime.engine.plan.recording import Recording
 
 Array = NDArray[Any]
 

@@ -7,20 +7,20 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from numpy import typing as npt
 
-from runtime.engine.compiled import Request, Table, with_zeros
-from runtime.engine.norms import with_tree_norms
-from runtime.engine.session import lookup
-from runtime.engine.session.by_path import by_path
-from runtime.engine.session.later import Accumulated, Later
-from runtime.engine.session.run import Run, accumulate
-from runtime.gc_pause import uncollected
+from gradwire.runtime.engine.compiled import Request, Table, with_zeros
+from gradwire.runtime.engine.norms import with_tree_norms
+from gradwire.runtime.engine.session import lookup
+from gradwire.runtime.engine.session.by_path import by_path
+from gradwire.runtime.engine.session.later import Accumulated, Later
+from gradwire.runtime.engine.session.run import Run, accumulate
+from gradwire.runtime.gc_pause import uncollected
 
 if TYPE_CHECKING:
-    from runtime.diagram.paths import PortPath
-    from runtime.engine.compiled import Compiled
-    from runtime.engine.program import Program
-    from runtime.engine.session.execution import Executor
-    from runtime.engine.session.lookup import GradientRequests
+    from gradwire.runtime.diagram.paths import PortPath
+    from gradwire.runtime.engine.compiled import Compiled
+    from gradwire.runtime.engine.program import Program
+    from gradwire.runtime.engine.session.execution import Executor
+    from gradwire.runtime.engine.session.lookup import GradientRequests
 
 Array = npt.NDArray[Any]
 

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any
 from numpy import typing as npt
 
 if TYPE_CHECKING:
-    from runtime.calculus import Value
-    from runtime.data.rows import Phase
-    from runtime.engine.engine import Writer
-    from runtime.engine.program import Program
-    from runtime.engine.session.store import Store
+    from gradwire.runtime.calculus import Value
+    from gradwire.runtime.data.rows import Phase
+    from gradwire.runtime.engine.engine import Writer
+    from gradwire.runtime.engine.program import Program
+    from gradwire.runtime.engine.session.store import Store
 
 Array = npt.NDArray[Any]
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
-from runtime.engine.plan.sparse.reading import WholeOnRead
+from gradwire.runtime.engine.plan.sparse.reading import WholeOnRead
 
 if TYPE_CHECKING:
-    from runtime.engine.flat import Flat
-    from runtime.engine.plan.sparse.sparse_rows import SparseRows
+    from gradwire.runtime.engine.flat import Flat
+    from gradwire.runtime.engine.plan.sparse.sparse_rows import SparseRows
 
 T = TypeVar("T")
 

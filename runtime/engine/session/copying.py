@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from runtime.engine.plan.numpy_engine import NumpyEngine
-from runtime.engine.session.session import Session
+from gradwire.runtime.engine.plan.numpy_engine import NumpyEngine
+from gradwire.runtime.engine.session.session import Session
 
 
 def on_numpy(session: Session) -> Session:

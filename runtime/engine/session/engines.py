@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
 
-from blocks.errors import Location, RunError
-from blocks.nearest import did_you_mean
-from runtime import extras
-from runtime.diagram.checks.diagnostics import Diagnostic
-from runtime.engine.plan.numpy_engine import MOST_THREADS, NumpyEngine
-from runtime.engine.plan.passes import select_passes
+from gradwire.blocks.errors import Location, RunError
+from gradwire.blocks.nearest import did_you_mean
+from gradwire.runtime import extras
+from gradwire.runtime.diagram.checks.diagnostics import Diagnostic
+from gradwire.runtime.engine.plan.numpy_engine import MOST_THREADS, NumpyEngine
+from gradwire.runtime.engine.plan.passes import select_passes
 
 if TYPE_CHECKING:
-    from runtime.engine.engine import Engine
-    from runtime.engine.program import Program
+    from gradwire.runtime.engine.engine import Engine
+    from gradwire.runtime.engine.program import Program
 
 EngineName: TypeAlias = Literal["numpy", "jax"]
 NAMES: tuple[EngineName, ...] = ("numpy", "jax")
@@ -71,7 +71,7 @@ def open_engine(
         return NumpyEngine(select_passes(fast), threads)
     _refuse("The JAX engine", fast=fast)
     extras.require("jax", "The JAX engine")
-    from runtime.engine.jax.jax_engine import JaxEngine
+    from gradwire.runtime.engine.jax.jax_engine import JaxEngine
 
     return JaxEngine(device, threads, divide_weights=bool(divide_weights))
 

@@ -6,21 +6,21 @@ from typing import TYPE_CHECKING, Any
 
 from numpy import typing as npt
 
-from blocks.errors import FeedError, HeadError, Location, RunError
-from runtime.data.rows import Stream
-from runtime.diagram.checks.diagnostics import Diagnostic
-from runtime.diagram.paths import InstancePath
-from runtime.engine.compiled import Compiled, Request, compile_request
+from gradwire.blocks.errors import FeedError, HeadError, Location, RunError
+from gradwire.runtime.data.rows import Stream
+from gradwire.runtime.diagram.checks.diagnostics import Diagnostic
+from gradwire.runtime.diagram.paths import InstancePath
+from gradwire.runtime.engine.compiled import Compiled, Request, compile_request
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from contextlib import AbstractContextManager
 
-    from runtime.calculus import Value
-    from runtime.diagram.paths import PortPath
-    from runtime.engine.engine import Engine
-    from runtime.engine.program import Leaf, Program
-    from runtime.engine.session.store import Store
+    from gradwire.runtime.calculus import Value
+    from gradwire.runtime.diagram.paths import PortPath
+    from gradwire.runtime.engine.engine import Engine
+    from gradwire.runtime.engine.program import Leaf, Program
+    from gradwire.runtime.engine.session.store import Store
 
 Array = npt.NDArray[Any]
 

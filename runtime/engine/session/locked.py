@@ -6,7 +6,7 @@ from collections.abc import Callable
 from functools import wraps
 from typing import TYPE_CHECKING, Concatenate, ParamSpec, Protocol, TypeVar
 
-from blocks.arguments import explained
+from gradwire.blocks.arguments import explained
 
 if TYPE_CHECKING:
     from contextlib import AbstractContextManager

@@ -8,15 +8,15 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from blocks.block import Source
-from blocks.errors import HeadError, Location, NotRunnableError, RunError
-from blocks.library.gradient import StopGradient
-from blocks.nearest import did_you_mean
-from runtime.diagram.paths import InstancePath, PortPath, WirePath
+from gradwire.blocks.block import Source
+from gradwire.blocks.errors import HeadError, Location, NotRunnableError, RunError
+from gradwire.blocks.library.gradient import StopGradient
+from gradwire.blocks.nearest import did_you_mean
+from gradwire.runtime.diagram.paths import InstancePath, PortPath, WirePath
 
 if TYPE_CHECKING:
-    from runtime.diagram import Diagram
-    from runtime.engine.program import Program
+    from gradwire.runtime.diagram import Diagram
+    from gradwire.runtime.engine.program import Program
 
 GradientRequest: TypeAlias = Literal["write", "add", "null"]
 GradientRequests: TypeAlias = GradientRequest | Mapping[str, GradientRequest] | Sequence[str]

@@ -8,17 +8,17 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from runtime.engine.compiled import rows_of
-from runtime.engine.session.updating import Updating
+from gradwire.runtime.engine.compiled import rows_of
+from gradwire.runtime.engine.session.updating import Updating
 
 if TYPE_CHECKING:
     from contextlib import AbstractContextManager
 
-    from runtime.calculus import Value
-    from runtime.data.rows import Stream
-    from runtime.engine.engine import Engine, Loop, Stage
-    from runtime.engine.program import Program
-    from runtime.engine.session.store import Store
+    from gradwire.runtime.calculus import Value
+    from gradwire.runtime.data.rows import Stream
+    from gradwire.runtime.engine.engine import Engine, Loop, Stage
+    from gradwire.runtime.engine.program import Program
+    from gradwire.runtime.engine.session.store import Store
 
 Array = NDArray[Any]
 

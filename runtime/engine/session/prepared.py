@@ -8,16 +8,16 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from blocks.errors import FeedError, Location
-from runtime.engine.session.batches import Batches
-from runtime.gc_pause import uncollected
+from gradwire.blocks.errors import FeedError, Location
+from gradwire.runtime.engine.session.batches import Batches
+from gradwire.runtime.gc_pause import uncollected
 
 if TYPE_CHECKING:
     from contextlib import AbstractContextManager
 
-    from runtime.engine.compiled import Compiled
-    from runtime.engine.program import Program
-    from runtime.engine.session.store import Store
+    from gradwire.runtime.engine.compiled import Compiled
+    from gradwire.runtime.engine.program import Program
+    from gradwire.runtime.engine.session.store import Store
 
 Array = NDArray[Any]
 

@@ -5,18 +5,18 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping
 from typing import TYPE_CHECKING
 
-from blocks.errors import RunError
-from runtime.data.rows import PHASES
-from runtime.engine.lowering import lower
-from runtime.engine.session.lookup import require_choice
-from runtime.engine.session.store import shapes_of
+from gradwire.blocks.errors import RunError
+from gradwire.runtime.data.rows import PHASES
+from gradwire.runtime.engine.lowering import lower
+from gradwire.runtime.engine.session.lookup import require_choice
+from gradwire.runtime.engine.session.store import shapes_of
 
 if TYPE_CHECKING:
-    from blocks.block import Shape
-    from runtime.data.rows import Phase
-    from runtime.diagram import Diagram
-    from runtime.engine.program import Program
-    from runtime.engine.session.store import Store
+    from gradwire.blocks.block import Shape
+    from gradwire.runtime.data.rows import Phase
+    from gradwire.runtime.diagram import Diagram
+    from gradwire.runtime.engine.program import Program
+    from gradwire.runtime.engine.session.store import Store
 
 
 class Programs(Collection["Program"]):

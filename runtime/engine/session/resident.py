@@ -9,26 +9,26 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from runtime.calculus.dtypes import FLOATS, NUMPY
-from runtime.diagram.paths import PortPath
-from runtime.engine.compiled import wanted
-from runtime.engine.session.updating import Updating
-from runtime.gc_pause import uncollected
+from gradwire.runtime.calculus.dtypes import FLOATS, NUMPY
+from gradwire.runtime.diagram.paths import PortPath
+from gradwire.runtime.engine.compiled import wanted
+from gradwire.runtime.engine.session.updating import Updating
+from gradwire.runtime.gc_pause import uncollected
 
 if TYPE_CHECKING:
     from contextlib import AbstractContextManager
 
-    from runtime.calculus import Value
-    from runtime.engine.compiled import Derived
-    from runtime.engine.plan.numpy_engine import NumpyEngine
-    from runtime.engine.plan.plan import Plan
-    from runtime.engine.plan.recording import Recording
-    from runtime.engine.plan.sparse.sparse_rows import SparseRows
-    from runtime.engine.plan.updates import Update
-    from runtime.engine.program import Program
-    from runtime.engine.session.batches import Batches
-    from runtime.engine.session.store import Store
-    from runtime.engine.session.updating import Pending
+    from gradwire.runtime.calculus import Value
+    from gradwire.runtime.engine.compiled import Derived
+    from gradwire.runtime.engine.plan.numpy_engine import NumpyEngine
+    from gradwire.runtime.engine.plan.plan import Plan
+    from gradwire.runtime.engine.plan.recording import Recording
+    from gradwire.runtime.engine.plan.sparse.sparse_rows import SparseRows
+    from gradwire.runtime.engine.plan.updates import Update
+    from gradwire.runtime.engine.program import Program
+    from gradwire.runtime.engine.session.batches import Batches
+    from gradwire.runtime.engine.session.store import Store
+    from gradwire.runtime.engine.session.updating import Pending
 
 Array = NDArray[Any]
 

@@ -10,17 +10,17 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from blocks.classes.dataclass import dataclass
-from runtime.engine.norms import combined_rms_by_name, rms_of_each
-from runtime.engine.plan.sparse.reading import compact
-from runtime.engine.session.by_path import rows_among
+from gradwire.blocks.classes.dataclass import dataclass
+from gradwire.runtime.engine.norms import combined_rms_by_name, rms_of_each
+from gradwire.runtime.engine.plan.sparse.reading import compact
+from gradwire.runtime.engine.session.by_path import rows_among
 
 if TYPE_CHECKING:
-    from blocks.block import Shape
-    from blocks.trees import Tree
-    from runtime.diagram.checks.diagnostics import Diagnostic
-    from runtime.diagram.paths import PortPath
-    from runtime.engine.plan.sparse.sparse_rows import SparseRows
+    from gradwire.blocks.block import Shape
+    from gradwire.blocks.trees import Tree
+    from gradwire.runtime.diagram.checks.diagnostics import Diagnostic
+    from gradwire.runtime.diagram.paths import PortPath
+    from gradwire.runtime.engine.plan.sparse.sparse_rows import SparseRows
 
 Array = NDArray[Any]
 

@@ -10,38 +10,45 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypeVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from blocks.arguments import explained
-from blocks.errors import RunError
-from runtime.diagram.model import MAIN, Diagram, Shown
-from runtime.engine.compiled import Request, compile_request
-from runtime.engine.optimisers import move
-from runtime.engine.plan.numpy_engine import NumpyEngine
-from runtime.engine.rebind import rebind
-from runtime.engine.session import lookup
-from runtime.engine.session.asked import PLAIN, Asked, AskedGradients, AskedValues, Wanted, frozen
-from runtime.engine.session.by_path import by_path
-from runtime.engine.session.engines import fitting, open_engine
-from runtime.engine.session.execution import Executor
-from runtime.engine.session.later import Accumulated
-from runtime.engine.session.locked import locked
-from runtime.engine.session.looped import Looped
-from runtime.engine.session.prepared import Prepared
-from runtime.engine.session.programs import Programs
-from runtime.engine.session.resident import Resident
-from runtime.engine.session.run import Run, Shapes
-from runtime.engine.session.store import Store, shapes_of
-from runtime.engine.storing import with_values
+from gradwire.blocks.arguments import explained
+from gradwire.blocks.errors import RunError
+from gradwire.runtime.diagram.model import MAIN, Diagram, Shown
+from gradwire.runtime.engine.compiled import Request, compile_request
+from gradwire.runtime.engine.optimisers import move
+from gradwire.runtime.engine.plan.numpy_engine import NumpyEngine
+from gradwire.runtime.engine.rebind import rebind
+from gradwire.runtime.engine.session import lookup
+from gradwire.runtime.engine.session.asked import (
+    PLAIN,
+    Asked,
+    AskedGradients,
+    AskedValues,
+    Wanted,
+    frozen,
+)
+from gradwire.runtime.engine.session.by_path import by_path
+from gradwire.runtime.engine.session.engines import fitting, open_engine
+from gradwire.runtime.engine.session.execution import Executor
+from gradwire.runtime.engine.session.later import Accumulated
+from gradwire.runtime.engine.session.locked import locked
+from gradwire.runtime.engine.session.looped import Looped
+from gradwire.runtime.engine.session.prepared import Prepared
+from gradwire.runtime.engine.session.programs import Programs
+from gradwire.runtime.engine.session.resident import Resident
+from gradwire.runtime.engine.session.run import Run, Shapes
+from gradwire.runtime.engine.session.store import Store, shapes_of
+from gradwire.runtime.engine.storing import with_values
 
 if TYPE_CHECKING:
-    from blocks.block import Shape
-    from runtime.data.rows import Phase
-    from runtime.diagram.checks.diagnostics import Diagnostic
-    from runtime.diagram.paths import InstancePath, PortPath
-    from runtime.engine.engine import Engine
-    from runtime.engine.flat import Flat
-    from runtime.engine.optimisers import Optimiser
-    from runtime.engine.program import Program
-    from runtime.engine.session.lookup import GradientRequests
+    from gradwire.blocks.block import Shape
+    from gradwire.runtime.data.rows import Phase
+    from gradwire.runtime.diagram.checks.diagnostics import Diagnostic
+    from gradwire.runtime.diagram.paths import InstancePath, PortPath
+    from gradwire.runtime.engine.engine import Engine
+    from gradwire.runtime.engine.flat import Flat
+    from gradwire.runtime.engine.optimisers import Optimiser
+    from gradwire.runtime.engine.program import Program
+    from gradwire.runtime.engine.session.lookup import GradientRequests
 
 Array = NDArray[Any]
 Feeds: TypeAlias = Mapping[str, ArrayLike]
@@ -65,11 +72,11 @@ class Session(Shown):
 
     ``engine`` is "numpy", "jax", or an engine that another session has; the results are the same to
     rounding. Of NumPy, ``fast`` allows machine code for large arrays, whose results differ in the
-    last digits (see ``runtime.engine.plan.passes.FAST``). None allows it if the ``fast`` extra is
-    installed and GRADWIRE_FAST is not 0. Of JAX, ``device`` names where it computes: "cpu", "gpu",
-    "tpu", one of them such as "gpu:1", or several such as "gpu:all", which share each batch.
-    ``threads`` is the number of threads on the processor; None for as many as the process has.
-    Raises RunError for an engine that is not there, or an argument that it doesn't take.
+    last digits (see ``gradwire.runtime.engine.plan.passes.FAST``). None allows it if the ``fast``
+    extra is installed and GRADWIRE_FAST is not 0. Of JAX, ``device`` names where it computes:
+    "cpu", "gpu", "tpu", one of them such as "gpu:1", or several such as "gpu:all", which share each
+    batch. ``threads`` is the number of threads on the processor; None for as many as the process
+    has. Raises RunError for an engine that is not there, or an argument that it doesn't take.
     """
 
     def __init__(

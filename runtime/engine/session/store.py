@@ -9,17 +9,17 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from blocks.block import Shape, Source
-from blocks.errors import FeedError, Location
-from blocks.nearest import did_you_mean
-from blocks.values import Tensor, fitted
-from runtime.data.rows import Phase, Stream
-from runtime.engine.plan.allocation import machine_bytes, not_enough
+from gradwire.blocks.block import Shape, Source
+from gradwire.blocks.errors import FeedError, Location
+from gradwire.blocks.nearest import did_you_mean
+from gradwire.blocks.values import Tensor, fitted
+from gradwire.runtime.data.rows import Phase, Stream
+from gradwire.runtime.engine.plan.allocation import machine_bytes, not_enough
 
 if TYPE_CHECKING:
-    from blocks.values import PortLiteral
-    from runtime.calculus import Value
-    from runtime.engine.program import Leaf
+    from gradwire.blocks.values import PortLiteral
+    from gradwire.runtime.calculus import Value
+    from gradwire.runtime.engine.program import Leaf
 
 Array = NDArray[Any]
 

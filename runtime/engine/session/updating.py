@@ -7,21 +7,21 @@ from typing import TYPE_CHECKING, Any
 
 from numpy import typing as npt
 
-from blocks.errors import FeedError, Location
-from runtime.engine.compiled import Derived, Request, derive
-from runtime.engine.session import lookup
-from runtime.engine.session.batches import Batches
-from runtime.gc_pause import uncollected
+from gradwire.blocks.errors import FeedError, Location
+from gradwire.runtime.engine.compiled import Derived, Request, derive
+from gradwire.runtime.engine.session import lookup
+from gradwire.runtime.engine.session.batches import Batches
+from gradwire.runtime.gc_pause import uncollected
 
 if TYPE_CHECKING:
     from collections.abc import Collection
     from contextlib import AbstractContextManager
 
-    from runtime.calculus import Value
-    from runtime.diagram.paths import PortPath
-    from runtime.engine.engine import Writer
-    from runtime.engine.program import Leaf, Program
-    from runtime.engine.session.store import Store
+    from gradwire.runtime.calculus import Value
+    from gradwire.runtime.diagram.paths import PortPath
+    from gradwire.runtime.engine.engine import Writer
+    from gradwire.runtime.engine.program import Leaf, Program
+    from gradwire.runtime.engine.session.store import Store
 
 Array = npt.NDArray[Any]
 

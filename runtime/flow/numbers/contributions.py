@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from blocks.classes.identity import by_identity
-from runtime.engine.norms import all_finite
-from runtime.engine.plan.sparse.reading import compact
-from runtime.flow.numbers.flat_spots import ZeroSpot
-from runtime.flow.numbers.magnitudes import (
+from gradwire.blocks.classes.identity import by_identity
+from gradwire.runtime.engine.norms import all_finite
+from gradwire.runtime.engine.plan.sparse.reading import compact
+from gradwire.runtime.flow.numbers.flat_spots import ZeroSpot
+from gradwire.runtime.flow.numbers.magnitudes import (
     Layout,
     Scale,
     Sizes,
@@ -23,14 +23,14 @@ from runtime.flow.numbers.magnitudes import (
     measure_each,
     scale_of,
 )
-from runtime.flow.numbers.origins import Values
-from runtime.flow.structure.neighbours import neighbours_of
+from gradwire.runtime.flow.numbers.origins import Values
+from gradwire.runtime.flow.structure.neighbours import neighbours_of
 
 if TYPE_CHECKING:
-    from runtime.diagram.paths import InstancePath, PortPath, WirePath
-    from runtime.engine import Run
-    from runtime.engine.plan.sparse.sparse_rows import SparseRows
-    from runtime.engine.program import Program
+    from gradwire.runtime.diagram.paths import InstancePath, PortPath, WirePath
+    from gradwire.runtime.engine import Run
+    from gradwire.runtime.engine.plan.sparse.sparse_rows import SparseRows
+    from gradwire.runtime.engine.program import Program
 
 Array = NDArray[Any]
 SQUASHING = ("Sigmoid", "Softmax", "Tanh")

@@ -8,16 +8,16 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from blocks.importing.kinds import is_kind
-from runtime.flow.numbers.contributions import Contributions, RouteFactors
-from runtime.flow.structure.neighbours import neighbours_of
-from runtime.flow.words import phrases, value_sentences
-from runtime.flow.words.formatting import number
+from gradwire.blocks.importing.kinds import is_kind
+from gradwire.runtime.flow.numbers.contributions import Contributions, RouteFactors
+from gradwire.runtime.flow.structure.neighbours import neighbours_of
+from gradwire.runtime.flow.words import phrases, value_sentences
+from gradwire.runtime.flow.words.formatting import number
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from runtime.diagram.paths import InstancePath, WirePath
+    from gradwire.runtime.diagram.paths import InstancePath, WirePath
 
 _WEIGHING = (*phrases.FACTORS, "Conv2D")
 _POLES = ("Arctan2", "Div", "Log", "Pow", "Sqrt")

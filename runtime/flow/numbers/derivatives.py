@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from blocks.block import Source
-from blocks.errors import GradwireError
-from runtime.flow.numbers.isolated import IsolatedBlock
-from runtime.flow.structure.neighbours import neighbours_of
+from gradwire.blocks.block import Source
+from gradwire.blocks.errors import GradwireError
+from gradwire.runtime.flow.numbers.isolated import IsolatedBlock
+from gradwire.runtime.flow.structure.neighbours import neighbours_of
 
 if TYPE_CHECKING:
-    from runtime.diagram.paths import InstancePath
-    from runtime.engine.program import Program
+    from gradwire.runtime.diagram.paths import InstancePath
+    from gradwire.runtime.engine.program import Program
 
 Array = NDArray[Any]
 Inputs = Callable[["InstancePath"], Mapping[str, Array]]

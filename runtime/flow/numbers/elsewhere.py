@@ -13,27 +13,27 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from blocks.block import Source
-from blocks.classes.dataclass import dataclass
-from blocks.errors import GradwireError
-from blocks.library.gradient import Gradient
-from blocks.values import PortLiteral
-from runtime.calculus import Value
-from runtime.calculus.choices.choice import Choice, Site
-from runtime.calculus.choices.definitions.systems import defines, forward_in
-from runtime.calculus.choices.markdown import choices_of
-from runtime.calculus.choices.points import subnormal
-from runtime.calculus.choices.table import SUBNORMAL
-from runtime.calculus.dtypes import is_float
-from runtime.diagram.paths import InstancePath, PortPath
-from runtime.engine.compiled import Request, compile_request
-from runtime.engine.lowering import retrace
-from runtime.engine.plan.numpy_engine import NumpyEngine
+from gradwire.blocks.block import Source
+from gradwire.blocks.classes.dataclass import dataclass
+from gradwire.blocks.errors import GradwireError
+from gradwire.blocks.library.gradient import Gradient
+from gradwire.blocks.values import PortLiteral
+from gradwire.runtime.calculus import Value
+from gradwire.runtime.calculus.choices.choice import Choice, Site
+from gradwire.runtime.calculus.choices.definitions.systems import defines, forward_in
+from gradwire.runtime.calculus.choices.markdown import choices_of
+from gradwire.runtime.calculus.choices.points import subnormal
+from gradwire.runtime.calculus.choices.table import SUBNORMAL
+from gradwire.runtime.calculus.dtypes import is_float
+from gradwire.runtime.diagram.paths import InstancePath, PortPath
+from gradwire.runtime.engine.compiled import Request, compile_request
+from gradwire.runtime.engine.lowering import retrace
+from gradwire.runtime.engine.plan.numpy_engine import NumpyEngine
 
 if TYPE_CHECKING:
-    from blocks.block import Block
-    from runtime.engine.program import Leaf
-    from runtime.flow.numbers.contributions import Contributions
+    from gradwire.blocks.block import Block
+    from gradwire.runtime.engine.program import Leaf
+    from gradwire.runtime.flow.numbers.contributions import Contributions
 
 Array = NDArray[Any]
 FLUSHING = "JAX"

@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from runtime.diagram.paths import PortPath
-from runtime.engine.norms import Batch, batched, batches
+from gradwire.runtime.diagram.paths import PortPath
+from gradwire.runtime.engine.norms import Batch, batched, batches
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from runtime.engine.program import Program
+    from gradwire.runtime.engine.program import Program
 
 Array = NDArray[Any]
 

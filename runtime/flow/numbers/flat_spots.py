@@ -15,15 +15,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from blocks.classes.dataclass import dataclass
-from blocks.errors import GradwireError
-from blocks.library.losses import BinaryCrossEntropy
-from runtime.flow.numbers.isolated import IsolatedBlock
-from runtime.flow.words import phrases, value_sentences
-from runtime.flow.words.formatting import number
+from gradwire.blocks.classes.dataclass import dataclass
+from gradwire.blocks.errors import GradwireError
+from gradwire.blocks.library.losses import BinaryCrossEntropy
+from gradwire.runtime.flow.numbers.isolated import IsolatedBlock
+from gradwire.runtime.flow.words import phrases, value_sentences
+from gradwire.runtime.flow.words.formatting import number
 
 if TYPE_CHECKING:
-    from blocks.block import Block
+    from gradwire.blocks.block import Block
 
 Array = NDArray[Any]
 

@@ -9,21 +9,21 @@ from zlib import crc32
 import numpy as np
 from numpy.typing import NDArray
 
-from blocks.arguments import explained
-from blocks.classes.dataclass import dataclass
-from blocks.errors import GradwireError
-from blocks.library.gradient import Gradient, StopGradient
-from runtime.calculus.dtypes import is_float
-from runtime.diagram.paths import InstancePath
-from runtime.flow.numbers.isolated import IsolatedBlock
-from runtime.flow.words.formatting import number
+from gradwire.blocks.arguments import explained
+from gradwire.blocks.classes.dataclass import dataclass
+from gradwire.blocks.errors import GradwireError
+from gradwire.blocks.library.gradient import Gradient, StopGradient
+from gradwire.runtime.calculus.dtypes import is_float
+from gradwire.runtime.diagram.paths import InstancePath
+from gradwire.runtime.flow.numbers.isolated import IsolatedBlock
+from gradwire.runtime.flow.words.formatting import number
 
 if TYPE_CHECKING:
-    from blocks.block import Block
-    from runtime.diagram.paths import PortPath
-    from runtime.engine import Session
-    from runtime.engine.flat import Instance
-    from runtime.engine.program import Program
+    from gradwire.blocks.block import Block
+    from gradwire.runtime.diagram.paths import PortPath
+    from gradwire.runtime.engine import Session
+    from gradwire.runtime.engine.flat import Instance
+    from gradwire.runtime.engine.program import Program
 
 Array = NDArray[Any]
 FINE, COARSE = (1e-5, 1e-4), (1e-2, 3e-2)

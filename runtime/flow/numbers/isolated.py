@@ -7,15 +7,15 @@ from typing import TYPE_CHECKING, Any
 
 from numpy import typing as npt
 
-from blocks.library.sources import Constant, Variable
-from runtime.calculus.dtypes import is_float
-from runtime.diagram import MAIN, Diagram, Page, PortName
-from runtime.diagram.paths import InstancePath
-from runtime.engine import Session
+from gradwire.blocks.library.sources import Constant, Variable
+from gradwire.runtime.calculus.dtypes import is_float
+from gradwire.runtime.diagram import MAIN, Diagram, Page, PortName
+from gradwire.runtime.diagram.paths import InstancePath
+from gradwire.runtime.engine import Session
 
 if TYPE_CHECKING:
-    from blocks.block import Block, Source
-    from runtime.calculus import Value
+    from gradwire.blocks.block import Block, Source
+    from gradwire.runtime.calculus import Value
 
 Array = npt.NDArray[Any]
 NAME = InstancePath("block")

@@ -8,8 +8,15 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from runtime.engine.norms import Batch, batched, batches, combined_rms_of_runs, rms, rms_of_rows
-from runtime.engine.plan.sparse.sparse_rows import SparseRows, numbers_of
+from gradwire.runtime.engine.norms import (
+    Batch,
+    batched,
+    batches,
+    combined_rms_of_runs,
+    rms,
+    rms_of_rows,
+)
+from gradwire.runtime.engine.plan.sparse.sparse_rows import SparseRows, numbers_of
 
 Array = NDArray[Any]
 

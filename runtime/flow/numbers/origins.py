@@ -10,25 +10,25 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from blocks.block import Source
-from blocks.classes.dataclass import dataclass
-from blocks.errors import Location
-from blocks.importing.kinds import is_kind
-from blocks.library.gradient import Gradient
-from runtime.diagram import MAIN, Diagnostic
-from runtime.diagram.paths import PortPath
-from runtime.flow.numbers.derivatives import steep_block
-from runtime.flow.numbers.finite import has_nan, is_finite, ports_not_finite
-from runtime.flow.numbers.remedies import Remedies
-from runtime.flow.structure.neighbours import neighbours_of
-from runtime.flow.words import phrases, value_sentences
-from runtime.flow.words.formatting import number
-from runtime.flow.words.value_sentences import Element
+from gradwire.blocks.block import Source
+from gradwire.blocks.classes.dataclass import dataclass
+from gradwire.blocks.errors import Location
+from gradwire.blocks.importing.kinds import is_kind
+from gradwire.blocks.library.gradient import Gradient
+from gradwire.runtime.diagram import MAIN, Diagnostic
+from gradwire.runtime.diagram.paths import PortPath
+from gradwire.runtime.flow.numbers.derivatives import steep_block
+from gradwire.runtime.flow.numbers.finite import has_nan, is_finite, ports_not_finite
+from gradwire.runtime.flow.numbers.remedies import Remedies
+from gradwire.runtime.flow.structure.neighbours import neighbours_of
+from gradwire.runtime.flow.words import phrases, value_sentences
+from gradwire.runtime.flow.words.formatting import number
+from gradwire.runtime.flow.words.value_sentences import Element
 
 if TYPE_CHECKING:
-    from runtime.diagram.checks.diagnostics import Severity
-    from runtime.diagram.paths import InstancePath
-    from runtime.engine.program import Program
+    from gradwire.runtime.diagram.checks.diagnostics import Severity
+    from gradwire.runtime.diagram.paths import InstancePath
+    from gradwire.runtime.engine.program import Program
 
 Array = NDArray[Any]
 

@@ -9,15 +9,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from blocks.importing.kinds import is_clip
-from runtime.flow.structure.exponentials import function_of
-from runtime.flow.structure.neighbours import SHAPES, neighbours_of
-from runtime.flow.words import value_sentences
+from gradwire.blocks.importing.kinds import is_clip
+from gradwire.runtime.flow.structure.exponentials import function_of
+from gradwire.runtime.flow.structure.neighbours import SHAPES, neighbours_of
+from gradwire.runtime.flow.words import value_sentences
 
 if TYPE_CHECKING:
-    from runtime.diagram.paths import InstancePath
-    from runtime.engine.program import Program
-    from runtime.flow.words.value_sentences import Element
+    from gradwire.runtime.diagram.paths import InstancePath
+    from gradwire.runtime.engine.program import Program
+    from gradwire.runtime.flow.words.value_sentences import Element
 
 Array = NDArray[Any]
 _KEEPS_PLACE = ("Abs", "Add", "Display", "Mul", "Neg", "Sqrt", "Square", "Sub")

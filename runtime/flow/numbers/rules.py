@@ -15,11 +15,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from blocks.classes.dataclass import dataclass
-from runtime.flow.words.states import State
+from gradwire.blocks.classes.dataclass import dataclass
+from gradwire.runtime.flow.words.states import State
 
 if TYPE_CHECKING:
-    from runtime.flow.numbers.magnitudes import Scale, Size, Sizes
+    from gradwire.runtime.flow.numbers.magnitudes import Scale, Size, Sizes
 
 
 def _threshold(default: float, words: str, *, percent: bool = False) -> float:

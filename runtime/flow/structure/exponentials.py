@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from runtime.flow.structure.neighbours import SHAPES, Neighbours, neighbours_of
+from gradwire.runtime.flow.structure.neighbours import SHAPES, Neighbours, neighbours_of
 
 if TYPE_CHECKING:
-    from runtime.diagram.paths import InstancePath
-    from runtime.engine.program import Program
+    from gradwire.runtime.diagram.paths import InstancePath
+    from gradwire.runtime.engine.program import Program
 
 _SUMS = ("Add", "AddN", "Mean", "Sum")
 _TRANSPARENT = SHAPES | {"Add", "Clip", "Maximum"}

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from runtime.diagram.bypass import Bypassed
+from gradwire.runtime.diagram.bypass import Bypassed
 
 if TYPE_CHECKING:
-    from runtime.diagram.paths import InstancePath, WirePath
-    from runtime.engine.program import Program
+    from gradwire.runtime.diagram.paths import InstancePath, WirePath
+    from gradwire.runtime.engine.program import Program
 
 
 def ignored(program: Program) -> dict[str, InstancePath]:

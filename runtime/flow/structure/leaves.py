@@ -6,11 +6,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from runtime.flow.words.sentences import names
-from runtime.flow.words.states import Cutter, State, Verdict, best
+from gradwire.runtime.flow.words.sentences import names
+from gradwire.runtime.flow.words.states import Cutter, State, Verdict, best
 
 if TYPE_CHECKING:
-    from runtime.diagram.paths import PortPath
+    from gradwire.runtime.diagram.paths import PortPath
 
 NO_ARRAYS = "There are no arrays in this tree."
 _SHOWN = 3

@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from runtime.calculus.dtypes import is_float
-from runtime.flow.structure.neighbours import SHAPES, Neighbours, neighbours_of
-from runtime.flow.words import sentences
-from runtime.flow.words.states import PASSING
+from gradwire.runtime.calculus.dtypes import is_float
+from gradwire.runtime.flow.structure.neighbours import SHAPES, Neighbours, neighbours_of
+from gradwire.runtime.flow.words import sentences
+from gradwire.runtime.flow.words.states import PASSING
 
 if TYPE_CHECKING:
-    from runtime.diagram.paths import InstancePath, WirePath
-    from runtime.engine.program import Program
-    from runtime.flow.analyse import Flow
+    from gradwire.runtime.diagram.paths import InstancePath, WirePath
+    from gradwire.runtime.engine.program import Program
+    from gradwire.runtime.flow.analyse import Flow
 
 PREDICTIONS = {
     "BinaryCrossEntropy": ("prediction", "target"),

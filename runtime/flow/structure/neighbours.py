@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from blocks.library.gradient import Gradient
-from blocks.library.sources import Constant
+from gradwire.blocks.library.gradient import Gradient
+from gradwire.blocks.library.sources import Constant
 
 if TYPE_CHECKING:
-    from runtime.diagram.paths import InstancePath, PortPath, WirePath
-    from runtime.engine.program import Program
+    from gradwire.runtime.diagram.paths import InstancePath, PortPath, WirePath
+    from gradwire.runtime.engine.program import Program
 
 SHAPES = frozenset(
     {"Broadcast", "Concat", "Display", "ExpandDims", "Flatten", "Gather", "Pick", "PickAlong",

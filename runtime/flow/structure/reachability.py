@@ -7,14 +7,14 @@ from collections.abc import Container, Iterable, Iterator, Sequence
 from enum import IntEnum
 from typing import TYPE_CHECKING, NamedTuple
 
-from runtime.calculus import Value, passes_gradient
-from runtime.calculus.dtypes import is_float
-from runtime.calculus.primitives.base import WIRE
-from runtime.flow.lazy import MANY
-from runtime.gc_pause import uncollected
+from gradwire.runtime.calculus import Value, passes_gradient
+from gradwire.runtime.calculus.dtypes import is_float
+from gradwire.runtime.calculus.primitives.base import WIRE
+from gradwire.runtime.flow.lazy import MANY
+from gradwire.runtime.gc_pause import uncollected
 
 if TYPE_CHECKING:
-    from runtime.engine.program import Program
+    from gradwire.runtime.engine.program import Program
 
 
 class Gate(IntEnum):

@@ -7,24 +7,24 @@ from functools import partial
 from itertools import groupby, islice
 from typing import TYPE_CHECKING
 
-from blocks.library.gradient import Gradient
-from runtime.calculus.dtypes import is_float
-from runtime.calculus.primitives.base import WIRE
-from runtime.diagram.paths import InstancePath, PortPath, WirePath
-from runtime.flow.lazy import MANY, LazySequence
-from runtime.flow.structure.misuses import choice_cure
-from runtime.flow.structure.neighbours import neighbours_of
-from runtime.flow.structure.reachability import Edge, Gate
-from runtime.flow.words import sentences
-from runtime.flow.words.states import Cutter, State, Verdict
-from runtime.flow.words.sweeps import Nearby
+from gradwire.blocks.library.gradient import Gradient
+from gradwire.runtime.calculus.dtypes import is_float
+from gradwire.runtime.calculus.primitives.base import WIRE
+from gradwire.runtime.diagram.paths import InstancePath, PortPath, WirePath
+from gradwire.runtime.flow.lazy import MANY, LazySequence
+from gradwire.runtime.flow.structure.misuses import choice_cure
+from gradwire.runtime.flow.structure.neighbours import neighbours_of
+from gradwire.runtime.flow.structure.reachability import Edge, Gate
+from gradwire.runtime.flow.words import sentences
+from gradwire.runtime.flow.words.states import Cutter, State, Verdict
+from gradwire.runtime.flow.words.sweeps import Nearby
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from runtime.calculus import Value
-    from runtime.flow.structure.reachability import Reach
-    from runtime.flow.structure.searches import LossSearches, Searches
+    from gradwire.runtime.calculus import Value
+    from gradwire.runtime.flow.structure.reachability import Reach
+    from gradwire.runtime.flow.structure.searches import LossSearches, Searches
 
 
 class Verdicts:

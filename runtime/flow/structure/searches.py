@@ -6,17 +6,17 @@ from functools import cached_property
 from itertools import islice, pairwise
 from typing import TYPE_CHECKING
 
-from runtime.calculus.dtypes import is_float
-from runtime.flow.lazy import MANY, LazySequence
-from runtime.flow.structure.reachability import Edge, Gate, Graph, Reach
-from runtime.flow.structure.slots import Slots
+from gradwire.runtime.calculus.dtypes import is_float
+from gradwire.runtime.flow.lazy import MANY, LazySequence
+from gradwire.runtime.flow.structure.reachability import Edge, Gate, Graph, Reach
+from gradwire.runtime.flow.structure.slots import Slots
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from runtime.calculus import Value
-    from runtime.diagram.paths import PortPath
-    from runtime.engine.program import Program
+    from gradwire.runtime.calculus import Value
+    from gradwire.runtime.diagram.paths import PortPath
+    from gradwire.runtime.engine.program import Program
 
 STEPS = frozenset({"round", "floor", "ceil", "sign"})
 """Primitives that are step functions: they pass gradient, but it is always 0."""

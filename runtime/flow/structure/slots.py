@@ -6,23 +6,23 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from blocks.classes.dataclass import dataclass
-from blocks.importing.kinds import is_kind
-from blocks.library.gradient import StopGradient
-from blocks.paths import path_text
-from runtime.calculus.dtypes import is_float
-from runtime.calculus.primitives.base import WIRE
-from runtime.calculus.value import NoDerivative
-from runtime.diagram.paths import InstancePath, PortPath, WirePath
-from runtime.flow.lazy import MANY
-from runtime.flow.structure.reachability import Edge, Gate
-from runtime.flow.words import sentences
-from runtime.flow.words.states import Cutter
+from gradwire.blocks.classes.dataclass import dataclass
+from gradwire.blocks.importing.kinds import is_kind
+from gradwire.blocks.library.gradient import StopGradient
+from gradwire.blocks.paths import path_text
+from gradwire.runtime.calculus.dtypes import is_float
+from gradwire.runtime.calculus.primitives.base import WIRE
+from gradwire.runtime.calculus.value import NoDerivative
+from gradwire.runtime.diagram.paths import InstancePath, PortPath, WirePath
+from gradwire.runtime.flow.lazy import MANY
+from gradwire.runtime.flow.structure.reachability import Edge, Gate
+from gradwire.runtime.flow.words import sentences
+from gradwire.runtime.flow.words.states import Cutter
 
 if TYPE_CHECKING:
-    from runtime.calculus import Value
-    from runtime.engine.program import Program
-    from runtime.flow.structure.reachability import Graph
+    from gradwire.runtime.calculus import Value
+    from gradwire.runtime.engine.program import Program
+    from gradwire.runtime.flow.structure.reachability import Graph
 
 
 _TO_INTEGERS = NoDerivative(

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from blocks.classes.dataclass import dataclass
-from blocks.library.gradient import StopGradient
-from runtime.flow.structure.neighbours import neighbours_of
-from runtime.flow.words import sentences
+from gradwire.blocks.classes.dataclass import dataclass
+from gradwire.blocks.library.gradient import StopGradient
+from gradwire.runtime.flow.structure.neighbours import neighbours_of
+from gradwire.runtime.flow.words import sentences
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from runtime.diagram.paths import InstancePath, PortPath, WirePath
-    from runtime.flow.analyse import Flow
-    from runtime.flow.words.states import Cutter
+    from gradwire.runtime.diagram.paths import InstancePath, PortPath, WirePath
+    from gradwire.runtime.flow.analyse import Flow
+    from gradwire.runtime.flow.words.states import Cutter
 
 
 @dataclass(frozen=True, slots=True)

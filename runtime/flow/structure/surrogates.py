@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from blocks.classes.dataclass import dataclass
-from blocks.importing.kinds import is_kind
-from blocks.library.gradient import GradientReversal, GradientScale
-from blocks.library.losses import Loss
+from gradwire.blocks.classes.dataclass import dataclass
+from gradwire.blocks.importing.kinds import is_kind
+from gradwire.blocks.library.gradient import GradientReversal, GradientScale
+from gradwire.blocks.library.losses import Loss
 
 if TYPE_CHECKING:
-    from blocks.block import Block
-    from runtime.diagram.paths import InstancePath, PortPath
-    from runtime.engine.program import Program
-    from runtime.flow.analyse import Flow
+    from gradwire.blocks.block import Block
+    from gradwire.runtime.diagram.paths import InstancePath, PortPath
+    from gradwire.runtime.engine.program import Program
+    from gradwire.runtime.flow.analyse import Flow
 
 
 STEPS = ("Round", "Floor", "Ceil", "Sign")

@@ -5,20 +5,20 @@ from __future__ import annotations
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from blocks.importing.kinds import is_view
-from runtime.diagram.paths import WirePath
-from runtime.flow.lazy import overlaid
-from runtime.flow.structure.leaves import best_state
-from runtime.flow.structure.reachability import Gate
-from runtime.flow.structure.searches import LEVELS, LossSearches, Searches
-from runtime.flow.words.states import State
-from runtime.gc_pause import uncollected
+from gradwire.blocks.importing.kinds import is_view
+from gradwire.runtime.diagram.paths import WirePath
+from gradwire.runtime.flow.lazy import overlaid
+from gradwire.runtime.flow.structure.leaves import best_state
+from gradwire.runtime.flow.structure.reachability import Gate
+from gradwire.runtime.flow.structure.searches import LEVELS, LossSearches, Searches
+from gradwire.runtime.flow.words.states import State
+from gradwire.runtime.gc_pause import uncollected
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from runtime.calculus import Value
-    from runtime.diagram.paths import InstancePath
+    from gradwire.runtime.calculus import Value
+    from gradwire.runtime.diagram.paths import InstancePath
 
 STATE_BY_GATE = dict(zip(LEVELS, (State.CARRIES, State.STOPPED, State.NO_RULE), strict=True))
 """The state of a wire by the worst gate that is needed to connect it."""

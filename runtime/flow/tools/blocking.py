@@ -6,18 +6,18 @@ from collections.abc import Collection, Iterable
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
-from blocks.errors import GradwireError
-from runtime.diagram.paths import InstancePath, PortPath, WirePath
-from runtime.flow.analyse import Flow, analyse
-from runtime.flow.lazy import MANY
-from runtime.flow.tools.interventions import CutWire
-from runtime.flow.tools.repairs import trial
-from runtime.flow.words import sentences
-from runtime.flow.words.states import PASSING
+from gradwire.blocks.errors import GradwireError
+from gradwire.runtime.diagram.paths import InstancePath, PortPath, WirePath
+from gradwire.runtime.flow.analyse import Flow, analyse
+from gradwire.runtime.flow.lazy import MANY
+from gradwire.runtime.flow.tools.interventions import CutWire
+from gradwire.runtime.flow.tools.repairs import trial
+from gradwire.runtime.flow.words import sentences
+from gradwire.runtime.flow.words.states import PASSING
 
 if TYPE_CHECKING:
-    from runtime.engine import Session
-    from runtime.engine.program import Program
+    from gradwire.runtime.engine import Session
+    from gradwire.runtime.engine.program import Program
 
 _TRIED = 4
 """Places for a stop that are tried."""

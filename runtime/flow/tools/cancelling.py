@@ -8,17 +8,17 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import ArrayLike
 
-from blocks.errors import GradwireError
-from runtime.diagram.paths import InstancePath
-from runtime.flow.structure.neighbours import neighbours_of
-from runtime.flow.tools.interventions import CutWire
-from runtime.flow.tools.repairs import trial
-from runtime.flow.words.formatting import size
-from runtime.flow.words.sentences import names
+from gradwire.blocks.errors import GradwireError
+from gradwire.runtime.diagram.paths import InstancePath
+from gradwire.runtime.flow.structure.neighbours import neighbours_of
+from gradwire.runtime.flow.tools.interventions import CutWire
+from gradwire.runtime.flow.tools.repairs import trial
+from gradwire.runtime.flow.words.formatting import size
+from gradwire.runtime.flow.words.sentences import names
 
 if TYPE_CHECKING:
-    from runtime.engine import Session
-    from runtime.flow.observed import ObservedFlow
+    from gradwire.runtime.engine import Session
+    from gradwire.runtime.flow.observed import ObservedFlow
 
 _SELECTIVE = ("Clip", "Gather", "Max", "Maximum", "Min", "Minimum", "PickAlong", "Relu",
               "TakeAlong", "Where")  # fmt: skip

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
-from blocks.classes.dataclass import dataclass
-from runtime.diagram.paths import PortPath
-from runtime.flow.words import sentences
+from gradwire.blocks.classes.dataclass import dataclass
+from gradwire.runtime.diagram.paths import PortPath
+from gradwire.runtime.flow.words import sentences
 
 if TYPE_CHECKING:
-    from runtime.flow.tools.findings import Finding
-    from runtime.flow.words.states import Complaint
+    from gradwire.runtime.flow.tools.findings import Finding
+    from gradwire.runtime.flow.words.states import Complaint
 
 _SERIOUS = 6
 """Up to this gravity findings are about training; graver ones are remarks."""

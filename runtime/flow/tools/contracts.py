@@ -12,8 +12,8 @@ UNOWNED.
 A line about an optimiser of the recipe is checked against it: it must own these variables, and none
 of its others may.
 
-``#`` begins a comment. Patterns are those of ``runtime.flow.tools.patterns``. On the left they name
-losses (or, by its name, an optimiser), on the right variables, or wires by their targets
+``#`` begins a comment. Patterns are those of ``gradwire.runtime.flow.tools.patterns``. On the left
+they name losses (or, by its name, an optimiser), on the right variables, or wires by their targets
 (``mul1.a``). A pattern that matches nothing breaks its contract, so that a typo cannot pass.
 
 A diagram states contracts in its field ``contracts``, or ``m.contracts`` beside
@@ -27,22 +27,22 @@ from typing import TYPE_CHECKING, Literal, TypeAlias, get_args
 
 import numpy as np
 
-from blocks.arguments import explained
-from blocks.classes.dataclass import dataclass
-from blocks.errors import FileError
-from runtime.diagram.files.regular import read_regular
-from runtime.flow.tools.patterns import matches, names_loss, names_variable, no_match, owns
-from runtime.flow.words.states import PASSING, Verdict
+from gradwire.blocks.arguments import explained
+from gradwire.blocks.classes.dataclass import dataclass
+from gradwire.blocks.errors import FileError
+from gradwire.runtime.diagram.files.regular import read_regular
+from gradwire.runtime.flow.tools.patterns import matches, names_loss, names_variable, no_match, owns
+from gradwire.runtime.flow.words.states import PASSING, Verdict
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from runtime.diagram import Diagram
-    from runtime.diagram.paths import PortPath
-    from runtime.diagram.training import Training
-    from runtime.engine.program import Program
-    from runtime.flow.analyse import Flow
-    from runtime.flow.observed import ObservedFlow
+    from gradwire.runtime.diagram import Diagram
+    from gradwire.runtime.diagram.paths import PortPath
+    from gradwire.runtime.diagram.training import Training
+    from gradwire.runtime.engine.program import Program
+    from gradwire.runtime.flow.analyse import Flow
+    from gradwire.runtime.flow.observed import ObservedFlow
 
 SUFFIX = ".contracts"
 MOST_BYTES = 1 << 20

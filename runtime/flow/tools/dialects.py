@@ -15,21 +15,21 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from blocks.arguments import explained
-from blocks.classes.dataclass import dataclass
-from runtime.calculus import passes_gradient
-from runtime.calculus.choices.choice import SYSTEMS
-from runtime.diagram.paths import PortPath
-from runtime.engine.session.lookup import find_port
-from runtime.flow.words.formatting import size
-from runtime.flow.words.states import State
+from gradwire.blocks.arguments import explained
+from gradwire.blocks.classes.dataclass import dataclass
+from gradwire.runtime.calculus import passes_gradient
+from gradwire.runtime.calculus.choices.choice import SYSTEMS
+from gradwire.runtime.diagram.paths import PortPath
+from gradwire.runtime.engine.session.lookup import find_port
+from gradwire.runtime.flow.words.formatting import size
+from gradwire.runtime.flow.words.states import State
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from runtime.calculus import Value
-    from runtime.engine.program import Program
-    from runtime.flow.observed import ObservedFlow
+    from gradwire.runtime.calculus import Value
+    from gradwire.runtime.engine.program import Program
+    from gradwire.runtime.flow.observed import ObservedFlow
 
 Array = NDArray[Any]
 ROUNDING = frozenset({"round", "floor", "ceil"})

@@ -10,21 +10,21 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from blocks.arguments import explained
-from blocks.importing.kinds import is_kind
-from blocks.library.losses import BinaryCrossEntropy, CrossEntropy
-from blocks.library.sources import Variable
-from runtime.diagram.paths import InstancePath, PortPath
-from runtime.engine.session.copying import on_numpy
-from runtime.flow.analyse import analyse
-from runtime.flow.lazy import MANY
-from runtime.flow.numbers.rules import THRESHOLDS, Thresholds
-from runtime.flow.observing import observe
-from runtime.flow.structure.misuses import swapped_inputs
-from runtime.flow.structure.stops import stopped_ports
-from runtime.flow.tools.blocking import stop_that_blocks
-from runtime.flow.tools.cancelling import no_effect, stops_that_help
-from runtime.flow.tools.contracts import (
+from gradwire.blocks.arguments import explained
+from gradwire.blocks.importing.kinds import is_kind
+from gradwire.blocks.library.losses import BinaryCrossEntropy, CrossEntropy
+from gradwire.blocks.library.sources import Variable
+from gradwire.runtime.diagram.paths import InstancePath, PortPath
+from gradwire.runtime.engine.session.copying import on_numpy
+from gradwire.runtime.flow.analyse import analyse
+from gradwire.runtime.flow.lazy import MANY
+from gradwire.runtime.flow.numbers.rules import THRESHOLDS, Thresholds
+from gradwire.runtime.flow.observing import observe
+from gradwire.runtime.flow.structure.misuses import swapped_inputs
+from gradwire.runtime.flow.structure.stops import stopped_ports
+from gradwire.runtime.flow.tools.blocking import stop_that_blocks
+from gradwire.runtime.flow.tools.cancelling import no_effect, stops_that_help
+from gradwire.runtime.flow.tools.contracts import (
     Breach,
     Contract,
     check_contracts,
@@ -33,7 +33,7 @@ from runtime.flow.tools.contracts import (
     unowned,
     unowned_sentence,
 )
-from runtime.flow.tools.findings import (
+from gradwire.runtime.flow.tools.findings import (
     CANCELS,
     CONTRACT,
     IDLE_STOP,
@@ -49,19 +49,19 @@ from runtime.flow.tools.findings import (
     Finding,
     placed,
 )
-from runtime.flow.tools.limits import past_limits
-from runtime.flow.tools.misuses import leaks
-from runtime.flow.tools.repairs import Fix, fixes
-from runtime.flow.tools.skipped import skipped
-from runtime.flow.tools.whatif import WhatIf
-from runtime.flow.words import sentences, value_sentences
-from runtime.flow.words.phrases import VICTIM
-from runtime.flow.words.states import NO_GRADIENT, PASSING, Complaint, State, Verdict
+from gradwire.runtime.flow.tools.limits import past_limits
+from gradwire.runtime.flow.tools.misuses import leaks
+from gradwire.runtime.flow.tools.repairs import Fix, fixes
+from gradwire.runtime.flow.tools.skipped import skipped
+from gradwire.runtime.flow.tools.whatif import WhatIf
+from gradwire.runtime.flow.words import sentences, value_sentences
+from gradwire.runtime.flow.words.phrases import VICTIM
+from gradwire.runtime.flow.words.states import NO_GRADIENT, PASSING, Complaint, State, Verdict
 
 if TYPE_CHECKING:
-    from runtime.engine import Session
-    from runtime.engine.program import Program
-    from runtime.flow.observed import ObservedFlow
+    from gradwire.runtime.engine import Session
+    from gradwire.runtime.engine.program import Program
+    from gradwire.runtime.flow.observed import ObservedFlow
 
 Array = NDArray[Any]
 TRIALS = 64

@@ -6,15 +6,15 @@ from collections.abc import Mapping
 from enum import StrEnum
 from typing import TYPE_CHECKING, TypeAlias
 
-from blocks.classes.dataclass import dataclass
-from runtime.diagram.paths import InstancePath, WirePath
-from runtime.flow.observed import ObservedFlow
-from runtime.flow.tools.whatif import Difference
+from gradwire.blocks.classes.dataclass import dataclass
+from gradwire.runtime.diagram.paths import InstancePath, WirePath
+from gradwire.runtime.flow.observed import ObservedFlow
+from gradwire.runtime.flow.tools.whatif import Difference
 
 if TYPE_CHECKING:
-    from runtime.diagram.diff import DiagramChanges
-    from runtime.flow.analyse import Flow
-    from runtime.flow.words.states import State, Verdict
+    from gradwire.runtime.diagram.diff import DiagramChanges
+    from gradwire.runtime.flow.analyse import Flow
+    from gradwire.runtime.flow.words.states import State, Verdict
 
     AnyFlow: TypeAlias = Flow | ObservedFlow
 

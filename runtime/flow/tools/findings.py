@@ -6,13 +6,13 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from blocks.classes.dataclass import dataclass
-from runtime.diagram.paths import InstancePath, PortPath
-from runtime.flow.words.states import Complaint
+from gradwire.blocks.classes.dataclass import dataclass
+from gradwire.runtime.diagram.paths import InstancePath, PortPath
+from gradwire.runtime.flow.words.states import Complaint
 
 if TYPE_CHECKING:
-    from runtime.engine.program import Program
-    from runtime.flow.tools.repairs import Fix
+    from gradwire.runtime.engine.program import Program
+    from gradwire.runtime.flow.tools.repairs import Fix
 
 VALUE = Complaint("value", "value not finite", 0, is_error=True)
 MASKED_VALUE = Complaint("masked_value", "value not finite, no loss affected", 6)

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any, TypeAlias, assert_never
 
-from blocks.classes.dataclass import dataclass
-from blocks.errors import ChangeError, Location, ParameterError
-from blocks.library.gradient import StopGradient, StraightThrough
-from blocks.library.sources import Variable
-from runtime.diagram import (
+from gradwire.blocks.classes.dataclass import dataclass
+from gradwire.blocks.errors import ChangeError, Location, ParameterError
+from gradwire.blocks.library.gradient import StopGradient, StraightThrough
+from gradwire.blocks.library.sources import Variable
+from gradwire.runtime.diagram import (
     AddBlock,
     Batch,
     Change,
@@ -21,10 +21,10 @@ from runtime.diagram import (
     apply,
     fresh_name,
 )
-from runtime.diagram.edits.draft import no_block
-from runtime.diagram.pages import Address, resolve
-from runtime.diagram.paths import InstancePath, PortPath, WirePath
-from runtime.engine.flatten import flatten
+from gradwire.runtime.diagram.edits.draft import no_block
+from gradwire.runtime.diagram.pages import Address, resolve
+from gradwire.runtime.diagram.paths import InstancePath, PortPath, WirePath
+from gradwire.runtime.engine.flatten import flatten
 
 
 @dataclass(frozen=True, slots=True)

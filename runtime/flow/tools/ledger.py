@@ -7,18 +7,18 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from blocks.arguments import explained
-from blocks.classes.dataclass import dataclass
-from blocks.library.gradient import Gradient
-from runtime.calculus.primitives.base import WIRE
-from runtime.diagram.paths import PortPath, WirePath
-from runtime.engine.norms import rms
-from runtime.flow.words.formatting import cosine
+from gradwire.blocks.arguments import explained
+from gradwire.blocks.classes.dataclass import dataclass
+from gradwire.blocks.library.gradient import Gradient
+from gradwire.runtime.calculus.primitives.base import WIRE
+from gradwire.runtime.diagram.paths import PortPath, WirePath
+from gradwire.runtime.engine.norms import rms
+from gradwire.runtime.flow.words.formatting import cosine
 
 if TYPE_CHECKING:
-    from runtime.engine import Run
-    from runtime.engine.program import Program
-    from runtime.flow.observed import ObservedFlow
+    from gradwire.runtime.engine import Run
+    from gradwire.runtime.engine.program import Program
+    from gradwire.runtime.flow.observed import ObservedFlow
 
 Array = NDArray[Any]
 

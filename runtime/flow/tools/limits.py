@@ -8,17 +8,17 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import ArrayLike
 
-from blocks.errors import GradwireError
-from blocks.importing.kinds import is_clip
-from runtime.flow.structure.neighbours import neighbours_of
-from runtime.flow.tools.interventions import Bridge
-from runtime.flow.tools.repairs import trial
-from runtime.flow.words import sentences
-from runtime.flow.words.formatting import size
+from gradwire.blocks.errors import GradwireError
+from gradwire.blocks.importing.kinds import is_clip
+from gradwire.runtime.flow.structure.neighbours import neighbours_of
+from gradwire.runtime.flow.tools.interventions import Bridge
+from gradwire.runtime.flow.tools.repairs import trial
+from gradwire.runtime.flow.words import sentences
+from gradwire.runtime.flow.words.formatting import size
 
 if TYPE_CHECKING:
-    from runtime.engine import Session
-    from runtime.flow.observed import ObservedFlow
+    from gradwire.runtime.engine import Session
+    from gradwire.runtime.flow.observed import ObservedFlow
 
 
 def past_limits(

@@ -8,16 +8,16 @@ from typing import TYPE_CHECKING
 
 from numpy import typing as npt
 
-from blocks.errors import GradwireError
-from runtime.flow.structure.misuses import moving_targets, weights_of_logarithms
-from runtime.flow.tools.whatif import WhatIf
-from runtime.flow.words import sentences
-from runtime.flow.words.formatting import size
+from gradwire.blocks.errors import GradwireError
+from gradwire.runtime.flow.structure.misuses import moving_targets, weights_of_logarithms
+from gradwire.runtime.flow.tools.whatif import WhatIf
+from gradwire.runtime.flow.words import sentences
+from gradwire.runtime.flow.words.formatting import size
 
 if TYPE_CHECKING:
-    from runtime.diagram.paths import WirePath
-    from runtime.engine import Session
-    from runtime.flow.observed import ObservedFlow
+    from gradwire.runtime.diagram.paths import WirePath
+    from gradwire.runtime.engine import Session
+    from gradwire.runtime.flow.observed import ObservedFlow
 
 NAMED = 2
 """Variables whose gradients are named with and without a stop."""

@@ -10,12 +10,12 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
-from blocks.globs import captures, glob
-from runtime.diagram.paths import PortPath, path_parts
+from gradwire.blocks.globs import captures, glob
+from gradwire.runtime.diagram.paths import PortPath, path_parts
 
 if TYPE_CHECKING:
-    from runtime.diagram.training import OptimiserRule
-    from runtime.engine.program import Program
+    from gradwire.runtime.diagram.training import OptimiserRule
+    from gradwire.runtime.engine.program import Program
 
 
 def matches(pattern: str, path: str) -> bool:

@@ -10,24 +10,30 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from blocks.arguments import explained
-from blocks.classes.dataclass import dataclass
-from blocks.errors import GradwireError
-from runtime.diagram import apply
-from runtime.diagram.paths import InstancePath, PortPath, WirePath
-from runtime.engine import Session
-from runtime.engine.norms import combined_rms, rms
-from runtime.flow.analyse import Flow, analyse
-from runtime.flow.structure.slots import Bypass
-from runtime.flow.structure.surrogates import Surrogate, surrogate_of
-from runtime.flow.tools.interventions import Bridge, Intervention, OpenStop, Train, change_of
-from runtime.flow.words import sentences
-from runtime.flow.words.formatting import size
-from runtime.flow.words.states import State, Verdict
+from gradwire.blocks.arguments import explained
+from gradwire.blocks.classes.dataclass import dataclass
+from gradwire.blocks.errors import GradwireError
+from gradwire.runtime.diagram import apply
+from gradwire.runtime.diagram.paths import InstancePath, PortPath, WirePath
+from gradwire.runtime.engine import Session
+from gradwire.runtime.engine.norms import combined_rms, rms
+from gradwire.runtime.flow.analyse import Flow, analyse
+from gradwire.runtime.flow.structure.slots import Bypass
+from gradwire.runtime.flow.structure.surrogates import Surrogate, surrogate_of
+from gradwire.runtime.flow.tools.interventions import (
+    Bridge,
+    Intervention,
+    OpenStop,
+    Train,
+    change_of,
+)
+from gradwire.runtime.flow.words import sentences
+from gradwire.runtime.flow.words.formatting import size
+from gradwire.runtime.flow.words.states import State, Verdict
 
 if TYPE_CHECKING:
-    from runtime.diagram import Batch
-    from runtime.engine import Run
+    from gradwire.runtime.diagram import Batch
+    from gradwire.runtime.engine import Run
 
 Array = NDArray[Any]
 REPAIRABLE = (State.STOPPED, State.NO_RULE, State.FROZEN)

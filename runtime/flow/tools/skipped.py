@@ -5,23 +5,23 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from typing import TYPE_CHECKING
 
-from blocks.errors import GradwireError
-from runtime.engine.session.lookup import traced_ports
-from runtime.flow.analyse import analyse
-from runtime.flow.lazy import MANY
-from runtime.flow.tools.contracts import Contract, is_blocked
-from runtime.flow.tools.findings import SKIPPED, Finding
-from runtime.flow.tools.patterns import heads_named, owns
-from runtime.flow.words import sentences
-from runtime.flow.words.states import NO_GRADIENT
+from gradwire.blocks.errors import GradwireError
+from gradwire.runtime.engine.session.lookup import traced_ports
+from gradwire.runtime.flow.analyse import analyse
+from gradwire.runtime.flow.lazy import MANY
+from gradwire.runtime.flow.tools.contracts import Contract, is_blocked
+from gradwire.runtime.flow.tools.findings import SKIPPED, Finding
+from gradwire.runtime.flow.tools.patterns import heads_named, owns
+from gradwire.runtime.flow.words import sentences
+from gradwire.runtime.flow.words.states import NO_GRADIENT
 
 if TYPE_CHECKING:
-    from runtime.diagram.paths import PortPath
-    from runtime.diagram.training import OptimiserRule
-    from runtime.engine import Session
-    from runtime.engine.program import Program
-    from runtime.flow.observed import ObservedFlow
-    from runtime.flow.words.states import Verdict
+    from gradwire.runtime.diagram.paths import PortPath
+    from gradwire.runtime.diagram.training import OptimiserRule
+    from gradwire.runtime.engine import Session
+    from gradwire.runtime.engine.program import Program
+    from gradwire.runtime.flow.observed import ObservedFlow
+    from gradwire.runtime.flow.words.states import Verdict
 
 
 def skipped(

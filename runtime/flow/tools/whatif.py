@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING, Any
 
 from numpy import typing as npt
 
-from blocks.arguments import explained
-from blocks.classes.dataclass import dataclass
-from runtime.diagram.paths import split_leaf
-from runtime.engine import Session
-from runtime.engine.session.copying import on_numpy
-from runtime.flow.numbers.rules import THRESHOLDS, Thresholds
-from runtime.flow.observing import observe
-from runtime.flow.tools.interventions import (
+from gradwire.blocks.arguments import explained
+from gradwire.blocks.classes.dataclass import dataclass
+from gradwire.runtime.diagram.paths import split_leaf
+from gradwire.runtime.engine import Session
+from gradwire.runtime.engine.session.copying import on_numpy
+from gradwire.runtime.flow.numbers.rules import THRESHOLDS, Thresholds
+from gradwire.runtime.flow.observing import observe
+from gradwire.runtime.flow.tools.interventions import (
     Bridge,
     CloseStop,
     CutWire,
@@ -24,13 +24,13 @@ from runtime.flow.tools.interventions import (
     OpenStop,
     Train,
 )
-from runtime.flow.tools.repairs import trial
-from runtime.flow.words.formatting import cosine, percent
+from gradwire.runtime.flow.tools.repairs import trial
+from gradwire.runtime.flow.words.formatting import cosine, percent
 
 if TYPE_CHECKING:
-    from runtime.diagram import Batch, Diagram
-    from runtime.flow.observed import ObservedFlow
-    from runtime.flow.words.states import State
+    from gradwire.runtime.diagram import Batch, Diagram
+    from gradwire.runtime.flow.observed import ObservedFlow
+    from gradwire.runtime.flow.words.states import State
 
 Array = npt.NDArray[Any]
 

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from runtime.engine.norms import rms
+from gradwire.runtime.engine.norms import rms
 
 Array = NDArray[Any]
 

@@ -9,19 +9,19 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from blocks.block import Source
-from runtime.flow.numbers import flat_spots
-from runtime.flow.numbers.cures import Cures
-from runtime.flow.numbers.magnitudes import Size, measure
-from runtime.flow.words import phrases, sentences, value_sentences
-from runtime.flow.words.formatting import number
-from runtime.flow.words.formatting import size as size_text
-from runtime.flow.words.states import State
+from gradwire.blocks.block import Source
+from gradwire.runtime.flow.numbers import flat_spots
+from gradwire.runtime.flow.numbers.cures import Cures
+from gradwire.runtime.flow.numbers.magnitudes import Size, measure
+from gradwire.runtime.flow.words import phrases, sentences, value_sentences
+from gradwire.runtime.flow.words.formatting import number
+from gradwire.runtime.flow.words.formatting import size as size_text
+from gradwire.runtime.flow.words.states import State
 
 if TYPE_CHECKING:
-    from runtime.diagram.paths import InstancePath, WirePath
-    from runtime.flow.numbers.contributions import Blame, Contributions
-    from runtime.flow.numbers.rules import Thresholds
+    from gradwire.runtime.diagram.paths import InstancePath, WirePath
+    from gradwire.runtime.flow.numbers.contributions import Blame, Contributions
+    from gradwire.runtime.flow.numbers.rules import Thresholds
 
 Array = NDArray[Any]
 _LIMITS = ("Clip", "Maximum", "Minimum")

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from runtime.flow.lazy import MANY
+from gradwire.runtime.flow.lazy import MANY
 
 if TYPE_CHECKING:
-    from runtime.flow.words.states import Cutter, State
+    from gradwire.runtime.flow.words.states import Cutter, State
 
 ENDS = 3
 """Blocks that are named at the far end of a long route."""

@@ -1,9 +1,9 @@
 """The table of states: everything that is shown, drawn, spoken or ranked by state reads it here.
 
 A new numeric state is a member of ``State``, its row in ``STATES``, and a rule in
-``runtime.flow.numbers.rules``; nothing else repeats the list. Colours are roles, which
-``app.services.theme`` maps to a colour of each theme, and forms of lanes are names, which
-``app.canvas.paint.wires.lanes`` draws.
+``gradwire.runtime.flow.numbers.rules``; nothing else repeats the list. Colours are roles, which
+``gradwire.app.services.theme`` maps to a colour of each theme, and forms of lanes are names, which
+``gradwire.app.canvas.paint.wires.lanes`` draws.
 """
 
 from __future__ import annotations
@@ -14,10 +14,10 @@ from enum import Enum, StrEnum, auto
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
-from blocks.classes.dataclass import dataclass
+from gradwire.blocks.classes.dataclass import dataclass
 
 if TYPE_CHECKING:
-    from runtime.diagram.paths import InstancePath, PortPath, WirePath
+    from gradwire.runtime.diagram.paths import InstancePath, PortPath, WirePath
 
 
 class State(StrEnum):

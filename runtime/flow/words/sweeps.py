@@ -10,20 +10,20 @@ from collections.abc import Container, Mapping, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, TypeAlias
 
-from runtime.calculus.dtypes import is_float
-from runtime.flow.lazy import MANY
-from runtime.flow.structure.reachability import Gate
-from runtime.gc_pause import uncollected
+from gradwire.runtime.calculus.dtypes import is_float
+from gradwire.runtime.flow.lazy import MANY
+from gradwire.runtime.flow.structure.reachability import Gate
+from gradwire.runtime.gc_pause import uncollected
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable
 
-    from runtime.calculus import Value
-    from runtime.diagram.paths import PortPath
-    from runtime.flow.structure.reachability import Graph
-    from runtime.flow.structure.searches import LossSearches, Searches
-    from runtime.flow.structure.slots import Slots
-    from runtime.flow.words.states import Cutter
+    from gradwire.runtime.calculus import Value
+    from gradwire.runtime.diagram.paths import PortPath
+    from gradwire.runtime.flow.structure.reachability import Graph
+    from gradwire.runtime.flow.structure.searches import LossSearches, Searches
+    from gradwire.runtime.flow.structure.slots import Slots
+    from gradwire.runtime.flow.words.states import Cutter
 
 Found: TypeAlias = tuple[int, ...]
 Table: TypeAlias = Sequence[Found]

@@ -6,8 +6,8 @@ import math
 from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
-from runtime.flow.words.formatting import number
-from runtime.flow.words.sentences import names
+from gradwire.runtime.flow.words.formatting import number
+from gradwire.runtime.flow.words.sentences import names
 
 if TYPE_CHECKING:
     import numpy as np

@@ -7,19 +7,19 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from blocks.block import Source
-from blocks.classes.dataclass import dataclass
-from blocks.errors import Location
-from runtime.data.rows import Stream
-from runtime.interchange.export.rows import ExportError
-from runtime.training.recipe import Recipe, resolve
+from gradwire.blocks.block import Source
+from gradwire.blocks.classes.dataclass import dataclass
+from gradwire.blocks.errors import Location
+from gradwire.runtime.data.rows import Stream
+from gradwire.runtime.interchange.export.rows import ExportError
+from gradwire.runtime.training.recipe import Recipe, resolve
 
 if TYPE_CHECKING:
-    from runtime.calculus import Value
-    from runtime.diagram.paths import PortPath
-    from runtime.engine import Session
-    from runtime.engine.program import Program
-    from runtime.interchange.export.code import Array
+    from gradwire.runtime.calculus import Value
+    from gradwire.runtime.diagram.paths import PortPath
+    from gradwire.runtime.engine import Session
+    from gradwire.runtime.engine.program import Program
+    from gradwire.runtime.interchange.export.code import Array
 
 
 @dataclass(frozen=True, eq=False)

@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 import safetensors.numpy
 
-from runtime.interchange.export.content import content_of
-from runtime.interchange.export.source import TARGETS, export_source
-from runtime.interchange.export.systems.onnx.model import onnx_model
+from gradwire.runtime.interchange.export.content import content_of
+from gradwire.runtime.interchange.export.source import TARGETS, export_source
+from gradwire.runtime.interchange.export.systems.onnx.model import onnx_model
 
 if TYPE_CHECKING:
-    from runtime.engine import Session
+    from gradwire.runtime.engine import Session
 
 ONNX = "onnx"
 ENDINGS: Final[Mapping[str, str]] = {**dict.fromkeys(TARGETS, ".py"), ONNX: ".onnx"}

@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from blocks.classes.dataclass import dataclass
-from runtime.calculus.primitives.base import BROADCAST, CAST, CONSTANT, LEAF, RESHAPE, WIRE
+from gradwire.blocks.classes.dataclass import dataclass
+from gradwire.runtime.calculus.primitives.base import BROADCAST, CAST, CONSTANT, LEAF, RESHAPE, WIRE
 
 if TYPE_CHECKING:
-    from runtime.calculus import Value
-    from runtime.diagram.paths import PortPath
-    from runtime.engine.program import Program
-    from runtime.interchange.export.code import Array
+    from gradwire.runtime.calculus import Value
+    from gradwire.runtime.diagram.paths import PortPath
+    from gradwire.runtime.engine.program import Program
+    from gradwire.runtime.interchange.export.code import Array
 
 _SPREADS = (BROADCAST, RESHAPE)
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 
-from runtime.diagram.training import (
+from gradwire.runtime.diagram.training import (
     AdadeltaMethod,
     AdagradMethod,
     AdamaxMethod,

@@ -5,16 +5,16 @@ from __future__ import annotations
 from dataclasses import field
 from typing import TYPE_CHECKING, NamedTuple
 
-from blocks.classes.dataclass import dataclass
-from runtime.calculus import BackwardRules
-from runtime.diagram.paths import InstancePath
+from gradwire.blocks.classes.dataclass import dataclass
+from gradwire.runtime.calculus import BackwardRules
+from gradwire.runtime.diagram.paths import InstancePath
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from runtime.calculus import Value
-    from runtime.diagram.paths import PortPath
-    from runtime.interchange.export.graph import Graph
+    from gradwire.runtime.calculus import Value
+    from gradwire.runtime.diagram.paths import PortPath
+    from gradwire.runtime.interchange.export.graph import Graph
 
 
 class Part(NamedTuple):

@@ -7,11 +7,11 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import field
 from typing import TYPE_CHECKING, TypeAlias
 
-from blocks.classes.dataclass import dataclass
-from runtime.diagram.paths import ROOT, InstancePath
+from gradwire.blocks.classes.dataclass import dataclass
+from gradwire.runtime.diagram.paths import ROOT, InstancePath
 
 if TYPE_CHECKING:
-    from runtime.calculus import Value
+    from gradwire.runtime.calculus import Value
 
 Reads: TypeAlias = "Callable[[Value], list[Value]]"
 SMALL = 2

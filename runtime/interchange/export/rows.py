@@ -6,12 +6,12 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import field
 from typing import TYPE_CHECKING, TypeAlias
 
-from blocks.classes.dataclass import dataclass
-from blocks.errors import Location, RunError
-from runtime.interchange.export.code import Array, Code, shape_text
+from gradwire.blocks.classes.dataclass import dataclass
+from gradwire.blocks.errors import Location, RunError
+from gradwire.runtime.interchange.export.code import Array, Code, shape_text
 
 if TYPE_CHECKING:
-    from runtime.calculus import Value
+    from gradwire.runtime.calculus import Value
 
 Writer: TypeAlias = "Callable[[Value, Sequence[Code]], str]"
 

@@ -5,17 +5,17 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
-from blocks.classes.dataclass import dataclass
-from blocks.nearest import did_you_mean
-from runtime.interchange.export.content import Content, content_of
-from runtime.interchange.export.rows import ExportError
-from runtime.interchange.export.systems.jax_source import jax_module
-from runtime.interchange.export.systems.numpy_source import numpy_module
-from runtime.interchange.export.systems.torch_source import torch_module
+from gradwire.blocks.classes.dataclass import dataclass
+from gradwire.blocks.nearest import did_you_mean
+from gradwire.runtime.interchange.export.content import Content, content_of
+from gradwire.runtime.interchange.export.rows import ExportError
+from gradwire.runtime.interchange.export.systems.jax_source import jax_module
+from gradwire.runtime.interchange.export.systems.numpy_source import numpy_module
+from gradwire.runtime.interchange.export.systems.torch_source import torch_module
 
 if TYPE_CHECKING:
-    from runtime.engine import Session
-    from runtime.interchange.export.code import Array
+    from gradwire.runtime.engine import Session
+    from gradwire.runtime.interchange.export.code import Array
 
 TARGETS: Mapping[str, Callable[[Content, str], tuple[str, dict[str, Array]]]] = {
     "numpy": numpy_module,

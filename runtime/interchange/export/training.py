@@ -5,23 +5,23 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from runtime.diagram.training import (
+from gradwire.runtime.diagram.training import (
     Clip,
     CosineSchedule,
     ExponentialSchedule,
     StepSchedule,
     WarmupCosineSchedule,
 )
-from runtime.interchange.export.code import Names, identifier, remark, string
-from runtime.interchange.export.module import numbered
-from runtime.interchange.export.moves import move_of
-from runtime.interchange.export.writing import INDENT, indented, listed
+from gradwire.runtime.interchange.export.code import Names, identifier, remark, string
+from gradwire.runtime.interchange.export.module import numbered
+from gradwire.runtime.interchange.export.moves import move_of
+from gradwire.runtime.interchange.export.writing import INDENT, indented, listed
 
 if TYPE_CHECKING:
-    from runtime.diagram.paths import PortPath
-    from runtime.diagram.training import Average, OptimiserRule
-    from runtime.interchange.export.content import Content
-    from runtime.training.recipe import ResolvedRule
+    from gradwire.runtime.diagram.paths import PortPath
+    from gradwire.runtime.diagram.training import Average, OptimiserRule
+    from gradwire.runtime.interchange.export.content import Content
+    from gradwire.runtime.training.recipe import ResolvedRule
 
 _FUNCTIONS = ("initial_state", "train_round", "state", "batch", "losses", "found", "_collect")
 

@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from blocks.classes.dataclass import dataclass
-from blocks.errors import Location
-from runtime.calculus.primitives.base import CONSTANT, broadcast_shapes
-from runtime.diagram.paths import InstancePath
-from runtime.interchange.export.code import (
+from gradwire.blocks.classes.dataclass import dataclass
+from gradwire.blocks.errors import Location
+from gradwire.runtime.calculus.primitives.base import CONSTANT, broadcast_shapes
+from gradwire.runtime.diagram.paths import InstancePath
+from gradwire.runtime.interchange.export.code import (
     INLINE,
     Array,
     Code,
@@ -24,14 +24,14 @@ from runtime.interchange.export.code import (
     remark,
     string,
 )
-from runtime.interchange.export.regions import Divider, Region, uses_of
-from runtime.interchange.export.rows import ExportError
+from gradwire.runtime.interchange.export.regions import Divider, Region, uses_of
+from gradwire.runtime.interchange.export.rows import ExportError
 
 if TYPE_CHECKING:
-    from runtime.calculus import Value
-    from runtime.interchange.export.graph import Graph
-    from runtime.interchange.export.naming import Naming
-    from runtime.interchange.export.rows import Row, Target
+    from gradwire.runtime.calculus import Value
+    from gradwire.runtime.interchange.export.graph import Graph
+    from gradwire.runtime.interchange.export.naming import Naming
+    from gradwire.runtime.interchange.export.rows import Row, Target
 
 WIDTH = 100
 SHORT = 56

@@ -6,11 +6,11 @@ import sys
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
-from runtime import extras
-from runtime.interchange.importing.options import ImportOptions
+from gradwire.runtime import extras
+from gradwire.runtime.interchange.importing.options import ImportOptions
 
 if TYPE_CHECKING:
-    from runtime.interchange.importing.imported import Imported
+    from gradwire.runtime.interchange.importing.imported import Imported
 
 
 def capture(
@@ -39,11 +39,11 @@ def capture(
     """
     options = ImportOptions(loss=loss)
     if _is_torch(model, args, kwargs):
-        from runtime.interchange.importing.torch.capture.capturing import capture_torch
+        from gradwire.runtime.interchange.importing.torch.capture.capturing import capture_torch
 
         return capture_torch(model, args, kwargs, options, check=check, optimizer=optimizer)
     extras.require("jax", "Capturing a function that uses no PyTorch")
-    from runtime.interchange.importing.jax.capturing import capture_jax
+    from gradwire.runtime.interchange.importing.jax.capturing import capture_jax
 
     return capture_jax(model, *args, options=options, check=check, **kwargs)
 
@@ -52,6 +52,6 @@ def _is_torch(model: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> b
     """Whether a model is one of PyTorch; then something has imported torch already."""
     if "torch" not in sys.modules:
         return False
-    from runtime.interchange.importing.torch.capture.naming import uses_torch
+    from gradwire.runtime.interchange.importing.torch.capture.naming import uses_torch
 
     return uses_torch(model, args, kwargs)

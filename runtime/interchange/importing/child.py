@@ -16,14 +16,14 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
-from blocks.errors import FileError, GradwireError
-from runtime.data.progress import listening
-from runtime.diagram.files.storage import save
-from runtime.interchange.importing.formats import import_here
-from runtime.interchange.importing.options import ImportOptions
+from gradwire.blocks.errors import FileError, GradwireError
+from gradwire.runtime.data.progress import listening
+from gradwire.runtime.diagram.files.storage import save
+from gradwire.runtime.interchange.importing.formats import import_here
+from gradwire.runtime.interchange.importing.options import ImportOptions
 
 if TYPE_CHECKING:
-    from runtime.interchange.importing.imported import Imported
+    from gradwire.runtime.interchange.importing.imported import Imported
 
 MAX_SECONDS = 600
 """Seconds of processor time that an import may take."""

@@ -7,20 +7,20 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from blocks.classes.dataclass import dataclass
-from blocks.errors import FileError
-from runtime import extras
-from runtime.diagram.files.storage import system_errors
+from gradwire.blocks.classes.dataclass import dataclass
+from gradwire.blocks.errors import FileError
+from gradwire.runtime import extras
+from gradwire.runtime.diagram.files.storage import system_errors
 
 if TYPE_CHECKING:
-    from runtime.interchange.importing.imported import Imported
-    from runtime.interchange.importing.options import ImportOptions
+    from gradwire.runtime.interchange.importing.imported import Imported
+    from gradwire.runtime.interchange.importing.options import ImportOptions
 
 MAX_BYTES = 2 << 30
 """The largest file that is read."""
 _HEAD = 1 << 16
 """Bytes of a file that are looked at to recognise it."""
-_ROOM = "runtime.interchange.importing"
+_ROOM = "gradwire.runtime.interchange.importing"
 
 
 @dataclass(frozen=True)

@@ -6,12 +6,12 @@ from collections.abc import Mapping
 from dataclasses import field
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
-from blocks.classes.dataclass import dataclass
-from blocks.errors import BuildError
+from gradwire.blocks.classes.dataclass import dataclass
+from gradwire.blocks.errors import BuildError
 
 if TYPE_CHECKING:
-    from blocks.errors import Location
-    from runtime.diagram.model import Diagram
+    from gradwire.blocks.errors import Location
+    from gradwire.runtime.diagram.model import Diagram
 
 RemarkKind: TypeAlias = Literal["cut", "lost", "specialised", "unrolled", "checked", "note"]
 """What a remark is about: a stop that the model has (cut), what no diagram can express (lost), what

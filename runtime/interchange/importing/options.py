@@ -8,17 +8,17 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from blocks.classes.dataclass import dataclass
-from blocks.errors import FileError
-from blocks.nearest import did_you_mean
+from gradwire.blocks.classes.dataclass import dataclass
+from gradwire.blocks.errors import FileError
+from gradwire.blocks.nearest import did_you_mean
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from blocks.block import Shape
-    from runtime.interchange.importing.imported import Imported
-    from runtime.interchange.importing.stage import Stage
-    from runtime.interchange.importing.staged import Staged
+    from gradwire.blocks.block import Shape
+    from gradwire.runtime.interchange.importing.imported import Imported
+    from gradwire.runtime.interchange.importing.stage import Stage
+    from gradwire.runtime.interchange.importing.staged import Staged
 
 
 @dataclass(frozen=True)

@@ -11,23 +11,23 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import field, replace
 from typing import TYPE_CHECKING
 
-from blocks.block import Source
-from blocks.classes.dataclass import dataclass
-from blocks.library.pages import Page as PageBlock
-from blocks.library.pages import PageInput, PageOutput
-from blocks.library.sources import Variable
-from blocks.names import MAIN, MAX_LENGTH, fresh_names, is_name
-from blocks.registry import registry
-from blocks.values import PortLiteral
-from runtime.diagram.layout.later import arranged_later
-from runtime.diagram.model import Diagram, Page
-from runtime.diagram.paths import InstancePath, PortName
-from runtime.interchange.importing.scopes import Scope, common
-from runtime.interchange.importing.staged import Staged, StagedBlock
-from runtime.interchange.importing.twins import Twin, find_twins, source_key
+from gradwire.blocks.block import Source
+from gradwire.blocks.classes.dataclass import dataclass
+from gradwire.blocks.library.pages import Page as PageBlock
+from gradwire.blocks.library.pages import PageInput, PageOutput
+from gradwire.blocks.library.sources import Variable
+from gradwire.blocks.names import MAIN, MAX_LENGTH, fresh_names, is_name
+from gradwire.blocks.registry import registry
+from gradwire.blocks.values import PortLiteral
+from gradwire.runtime.diagram.layout.later import arranged_later
+from gradwire.runtime.diagram.model import Diagram, Page
+from gradwire.runtime.diagram.paths import InstancePath, PortName
+from gradwire.runtime.interchange.importing.scopes import Scope, common
+from gradwire.runtime.interchange.importing.staged import Staged, StagedBlock
+from gradwire.runtime.interchange.importing.twins import Twin, find_twins, source_key
 
 if TYPE_CHECKING:
-    from blocks.block import Block
+    from gradwire.blocks.block import Block
 
 _SEPARATORS = str.maketrans({c: "_" for c in './:="'})
 

@@ -15,20 +15,20 @@ from pathlib import Path
 from queue import Empty, SimpleQueue
 from typing import IO, TYPE_CHECKING, Any
 
-from blocks.arguments import explained
-from blocks.errors import FileError, Location
-from runtime.diagram.files.storage import load
-from runtime.engine.interruption import Interrupted
-from runtime.interchange.importing.formats import format_of
-from runtime.interchange.importing.imported import Imported, Remark
-from runtime.interchange.importing.options import DEFAULTS, ImportOptions
+from gradwire.blocks.arguments import explained
+from gradwire.blocks.errors import FileError, Location
+from gradwire.runtime.diagram.files.storage import load
+from gradwire.runtime.engine.interruption import Interrupted
+from gradwire.runtime.interchange.importing.formats import format_of
+from gradwire.runtime.interchange.importing.imported import Imported, Remark
+from gradwire.runtime.interchange.importing.options import DEFAULTS, ImportOptions
 
 if TYPE_CHECKING:
-    from blocks.block import Shape
+    from gradwire.blocks.block import Shape
 
 _CODE = (
     "import sys; sys.path[:] = {path!r}; "
-    "from runtime.interchange.importing.child import main; main()"
+    "from gradwire.runtime.interchange.importing.child import main; main()"
 )
 _BLAS = ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS")
 _PULSE = 0.05

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TypeVar
 
-from runtime.data.progress import report
-from runtime.engine.interruption import until_cancelled
+from gradwire.runtime.data.progress import report
+from gradwire.runtime.engine.interruption import until_cancelled
 
 _T = TypeVar("_T")
 _OFTEN = 100

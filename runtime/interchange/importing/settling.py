@@ -7,10 +7,10 @@ from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
-from runtime.interchange.importing.scopes import Call, Scope
+from gradwire.runtime.interchange.importing.scopes import Call, Scope
 
 if TYPE_CHECKING:
-    from runtime.interchange.importing.staged import StagedBlock
+    from gradwire.runtime.interchange.importing.staged import StagedBlock
 
 _PARTS = re.compile(r"[./]")
 

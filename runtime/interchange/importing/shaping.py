@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from runtime.interchange.importing.staged import Staged
+from gradwire.runtime.interchange.importing.staged import Staged
 
 
 class Shaping:

@@ -12,21 +12,26 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
-from blocks.block import MAX_WRITTEN
-from blocks.errors import GradwireError, Location
-from blocks.library.pages import PageInput, PageOutput
-from blocks.names import snake_case
-from blocks.registry import registry
-from runtime.calculus import Trace
-from runtime.calculus.primitives.base import LEAF
-from runtime.diagram.paths import InstancePath
-from runtime.engine.plan.plan import Plan
-from runtime.interchange.importing.imported import Imported, Remark, RemarkKind, UnsupportedError
-from runtime.interchange.importing.paging import Paging
-from runtime.interchange.importing.scopes import Part, Scope, own_name
-from runtime.interchange.importing.settling import settle
-from runtime.interchange.importing.shaping import Shaping
-from runtime.interchange.importing.staged import (
+from gradwire.blocks.block import MAX_WRITTEN
+from gradwire.blocks.errors import GradwireError, Location
+from gradwire.blocks.library.pages import PageInput, PageOutput
+from gradwire.blocks.names import snake_case
+from gradwire.blocks.registry import registry
+from gradwire.runtime.calculus import Trace
+from gradwire.runtime.calculus.primitives.base import LEAF
+from gradwire.runtime.diagram.paths import InstancePath
+from gradwire.runtime.engine.plan.plan import Plan
+from gradwire.runtime.interchange.importing.imported import (
+    Imported,
+    Remark,
+    RemarkKind,
+    UnsupportedError,
+)
+from gradwire.runtime.interchange.importing.paging import Paging
+from gradwire.runtime.interchange.importing.scopes import Part, Scope, own_name
+from gradwire.runtime.interchange.importing.settling import settle
+from gradwire.runtime.interchange.importing.shaping import Shaping
+from gradwire.runtime.interchange.importing.staged import (
     Staged,
     StagedBlock,
     inputs_by_port,
@@ -38,8 +43,8 @@ from runtime.interchange.importing.staged import (
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from blocks.block import Block, Shape
-    from runtime.calculus import Value
+    from gradwire.blocks.block import Block, Shape
+    from gradwire.runtime.calculus import Value
 
 Body: TypeAlias = Callable[
     [Mapping[str, Staged]], tuple[Mapping[str, Staged], Mapping[str, Staged]]

@@ -6,22 +6,22 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
-from blocks.classes.dataclass import dataclass
-from blocks.errors import LimitError
-from blocks.limits import MAX_CONSTANT
-from blocks.terms import term_name
-from runtime.calculus.primitives.base import LEAF
-from runtime.interchange.importing.imported import UnsupportedError
+from gradwire.blocks.classes.dataclass import dataclass
+from gradwire.blocks.errors import LimitError
+from gradwire.blocks.limits import MAX_CONSTANT
+from gradwire.blocks.terms import term_name
+from gradwire.runtime.calculus.primitives.base import LEAF
+from gradwire.runtime.interchange.importing.imported import UnsupportedError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from numpy.typing import NDArray
 
-    from blocks.block import Block, Shape
-    from runtime.calculus import Value
-    from runtime.interchange.importing.scopes import Scope
-    from runtime.interchange.importing.stage import Stage
+    from gradwire.blocks.block import Block, Shape
+    from gradwire.runtime.calculus import Value
+    from gradwire.runtime.interchange.importing.scopes import Scope
+    from gradwire.runtime.interchange.importing.stage import Stage
 
 Operand: TypeAlias = "Staged | bool | int | float"
 MAX_HELD = 2**30

@@ -8,15 +8,15 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
-from blocks.classes.dataclass import dataclass
-from blocks.library.sources import Variable
+from gradwire.blocks.classes.dataclass import dataclass
+from gradwire.blocks.library.sources import Variable
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from blocks.block import Block
-    from runtime.interchange.importing.scopes import Scope
-    from runtime.interchange.importing.staged import Staged, StagedBlock
+    from gradwire.blocks.block import Block
+    from gradwire.runtime.interchange.importing.scopes import Scope
+    from gradwire.runtime.interchange.importing.staged import Staged, StagedBlock
 
 SourceKey: TypeAlias = "tuple[StagedBlock | None, str, int]"
 

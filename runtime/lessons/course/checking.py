@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from numpy import typing as npt
 
-from blocks.classes.dataclass import dataclass
-from blocks.errors import GradwireError, Location
-from blocks.nearest import did_you_mean
-from runtime.diagram.checks.diagnostics import Diagnostic, Severity
-from runtime.diagram.lesson import (
+from gradwire.blocks.classes.dataclass import dataclass
+from gradwire.blocks.errors import GradwireError, Location
+from gradwire.blocks.nearest import did_you_mean
+from gradwire.runtime.diagram.checks.diagnostics import Diagnostic, Severity
+from gradwire.runtime.diagram.lesson import (
     BuildStep,
     ChangeStep,
     CheckStep,
@@ -21,23 +21,23 @@ from runtime.diagram.lesson import (
     PredictStep,
     ShowStep,
 )
-from runtime.diagram.pages import resolve
-from runtime.diagram.paths import InstancePath
-from runtime.engine import Session
-from runtime.flow.words.states import State
-from runtime.lessons.conditions import parse_goal
-from runtime.lessons.expressions.evaluation import equal
-from runtime.lessons.expressions.facts import Facts
-from runtime.lessons.expressions.goals import right_option, wrong_value
-from runtime.lessons.expressions.grammar import ConditionError
-from runtime.lessons.misconceptions import NAMES
-from runtime.lessons.prediction import askable, guess_of, read_state
-from runtime.lessons.setting import adjustable, with_settings
-from runtime.lessons.texts import filled
+from gradwire.runtime.diagram.pages import resolve
+from gradwire.runtime.diagram.paths import InstancePath
+from gradwire.runtime.engine import Session
+from gradwire.runtime.flow.words.states import State
+from gradwire.runtime.lessons.conditions import parse_goal
+from gradwire.runtime.lessons.expressions.evaluation import equal
+from gradwire.runtime.lessons.expressions.facts import Facts
+from gradwire.runtime.lessons.expressions.goals import right_option, wrong_value
+from gradwire.runtime.lessons.expressions.grammar import ConditionError
+from gradwire.runtime.lessons.misconceptions import NAMES
+from gradwire.runtime.lessons.prediction import askable, guess_of, read_state
+from gradwire.runtime.lessons.setting import adjustable, with_settings
+from gradwire.runtime.lessons.texts import filled
 
 if TYPE_CHECKING:
-    from runtime.diagram.lesson import Lesson, LessonStep, WrongAnswer
-    from runtime.diagram.model import Diagram
+    from gradwire.runtime.diagram.lesson import Lesson, LessonStep, WrongAnswer
+    from gradwire.runtime.diagram.model import Diagram
 
 Array = npt.NDArray[Any]
 MOST_VARIATIONS = 12

@@ -9,15 +9,15 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from blocks.classes.dataclass import dataclass
-from blocks.errors import FileError, GradwireError
-from runtime.diagram.lesson import ShowStep
-from runtime.lessons.answers import Sheet, lesson_digest, read_sheet
-from runtime.lessons.prediction import MOST_POINTS
-from runtime.lessons.walk import Walk
+from gradwire.blocks.classes.dataclass import dataclass
+from gradwire.blocks.errors import FileError, GradwireError
+from gradwire.runtime.diagram.lesson import ShowStep
+from gradwire.runtime.lessons.answers import Sheet, lesson_digest, read_sheet
+from gradwire.runtime.lessons.prediction import MOST_POINTS
+from gradwire.runtime.lessons.walk import Walk
 
 if TYPE_CHECKING:
-    from runtime.diagram.model import Diagram
+    from gradwire.runtime.diagram.model import Diagram
 
 
 @dataclass(frozen=True)

@@ -10,12 +10,12 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from blocks.classes.dataclass import dataclass
-from blocks.errors import FileError
-from runtime.diagram.files.fields import read_object
-from runtime.diagram.files.parsing import Flaw, parse
-from runtime.diagram.files.regular import read_regular
-from runtime.diagram.files.storage import replace_file, system_errors
+from gradwire.blocks.classes.dataclass import dataclass
+from gradwire.blocks.errors import FileError
+from gradwire.runtime.diagram.files.fields import read_object
+from gradwire.runtime.diagram.files.parsing import Flaw, parse
+from gradwire.runtime.diagram.files.regular import read_regular
+from gradwire.runtime.diagram.files.storage import replace_file, system_errors
 
 FIELD = "gradwire_progress"
 VERSION = 1

@@ -8,21 +8,21 @@ from typing import TYPE_CHECKING, Any
 
 from numpy import typing as npt
 
-from blocks.arguments import explained
-from blocks.classes.dataclass import dataclass
-from blocks.errors import GradwireError, RunError
-from runtime.calculus.choices.markdown import notes
-from runtime.diagram.paths import InstancePath
-from runtime.flow.analyse import analyse
-from runtime.flow.numbers.gradient_check import Check, check_gradients
-from runtime.flow.observed import ObservedFlow
-from runtime.lessons.recording import record_run
-from runtime.lessons.steps import Backward, Phase, Steps
-from runtime.lessons.words import arrival_text, return_text
+from gradwire.blocks.arguments import explained
+from gradwire.blocks.classes.dataclass import dataclass
+from gradwire.blocks.errors import GradwireError, RunError
+from gradwire.runtime.calculus.choices.markdown import notes
+from gradwire.runtime.diagram.paths import InstancePath
+from gradwire.runtime.flow.analyse import analyse
+from gradwire.runtime.flow.numbers.gradient_check import Check, check_gradients
+from gradwire.runtime.flow.observed import ObservedFlow
+from gradwire.runtime.lessons.recording import record_run
+from gradwire.runtime.lessons.steps import Backward, Phase, Steps
+from gradwire.runtime.lessons.words import arrival_text, return_text
 
 if TYPE_CHECKING:
-    from runtime.engine import Session
-    from runtime.lessons.derivative.local import LocalBlock
+    from gradwire.runtime.engine import Session
+    from gradwire.runtime.lessons.derivative.local import LocalBlock
 
 Array = npt.NDArray[Any]
 

@@ -8,20 +8,20 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from blocks.block import Source
-from blocks.classes.dataclass import dataclass
-from blocks.errors import GradwireError
-from blocks.library.gradient import Gradient
-from runtime.calculus.dtypes import is_float
-from runtime.calculus.primitives.base import CAST, WIRE
-from runtime.flow.numbers.isolated import IsolatedBlock
-from runtime.lessons.derivative.rules import rules
+from gradwire.blocks.block import Source
+from gradwire.blocks.classes.dataclass import dataclass
+from gradwire.blocks.errors import GradwireError
+from gradwire.blocks.library.gradient import Gradient
+from gradwire.runtime.calculus.dtypes import is_float
+from gradwire.runtime.calculus.primitives.base import CAST, WIRE
+from gradwire.runtime.flow.numbers.isolated import IsolatedBlock
+from gradwire.runtime.lessons.derivative.rules import rules
 
 if TYPE_CHECKING:
-    from runtime.calculus import Value
-    from runtime.diagram.paths import InstancePath
-    from runtime.engine.flat import Instance
-    from runtime.engine.program import Program
+    from gradwire.runtime.calculus import Value
+    from gradwire.runtime.diagram.paths import InstancePath
+    from gradwire.runtime.engine.flat import Instance
+    from gradwire.runtime.engine.program import Program
 
 Array = NDArray[Any]
 MOST_ELEMENTS = 4096
@@ -67,7 +67,9 @@ class LocalBlock:
         return self._block.gradients(arriving)
 
     def rules(self) -> dict[str, str | None]:
-        """The LaTeX of what goes back to each input; see ``runtime.lessons.derivative.rules``."""
+        """The LaTeX of what goes back to each input; see
+        ``gradwire.runtime.lessons.derivative.rules``.
+        """
         return rules(self._block)
 
     def number(self, output: str, port: str) -> Array | None:

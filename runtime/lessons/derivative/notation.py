@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from blocks.classes.dataclass import dataclass
-from runtime.calculus.primitives.base import CONSTANT
-from runtime.flow.words.formatting import number
+from gradwire.blocks.classes.dataclass import dataclass
+from gradwire.runtime.calculus.primitives.base import CONSTANT
+from gradwire.runtime.flow.words.formatting import number
 
 if TYPE_CHECKING:
-    from runtime.calculus import Value
+    from gradwire.runtime.calculus import Value
 
 LONGEST = 240
 """Characters of a formula; a longer one explains nothing."""

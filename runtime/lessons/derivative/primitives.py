@@ -10,16 +10,16 @@ from typing import TYPE_CHECKING, Any
 
 from numpy import typing as npt
 
-from blocks.classes.dataclass import dataclass
-from runtime.calculus import Trace, sweep
-from runtime.calculus.primitives.base import CAST, CONSTANT, LEAF, RESHAPE, WIRE
-from runtime.engine.plan.plan import Plan
-from runtime.lessons.derivative.notation import PLAIN, SUM, Formula
+from gradwire.blocks.classes.dataclass import dataclass
+from gradwire.runtime.calculus import Trace, sweep
+from gradwire.runtime.calculus.primitives.base import CAST, CONSTANT, LEAF, RESHAPE, WIRE
+from gradwire.runtime.engine.plan.plan import Plan
+from gradwire.runtime.lessons.derivative.notation import PLAIN, SUM, Formula
 
 if TYPE_CHECKING:
-    from runtime.calculus import Value
-    from runtime.diagram.paths import InstancePath
-    from runtime.engine.program import Program
+    from gradwire.runtime.calculus import Value
+    from gradwire.runtime.diagram.paths import InstancePath
+    from gradwire.runtime.engine.program import Program
 
 Array = npt.NDArray[Any]
 _MOST = 400

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from blocks.terms import split_term
-from runtime.calculus import sweep, unwrap
-from runtime.calculus.dtypes import is_float
-from runtime.calculus.primitives.base import LEAF
-from runtime.lessons.derivative.notation import LATEX, Formula
+from gradwire.blocks.terms import split_term
+from gradwire.runtime.calculus import sweep, unwrap
+from gradwire.runtime.calculus.dtypes import is_float
+from gradwire.runtime.calculus.primitives.base import LEAF
+from gradwire.runtime.lessons.derivative.notation import LATEX, Formula
 
 if TYPE_CHECKING:
-    from runtime.calculus import Value
-    from runtime.flow.numbers.isolated import IsolatedBlock
+    from gradwire.runtime.calculus import Value
+    from gradwire.runtime.flow.numbers.isolated import IsolatedBlock
 
 
 def rules(block: IsolatedBlock) -> dict[str, str | None]:

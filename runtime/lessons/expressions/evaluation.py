@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from blocks.errors import GradwireError
-from runtime.lessons.amounts import amount
-from runtime.lessons.expressions.grammar import (
+from gradwire.blocks.errors import GradwireError
+from gradwire.runtime.lessons.amounts import amount
+from gradwire.runtime.lessons.expressions.grammar import (
     FACTS,
     FUNCTIONS,
     OPERATORS,
@@ -21,10 +21,10 @@ from runtime.lessons.expressions.grammar import (
     offset_of,
     whole_number,
 )
-from runtime.lessons.expressions.trials import trial_of
+from gradwire.runtime.lessons.expressions.trials import trial_of
 
 if TYPE_CHECKING:
-    from runtime.lessons.expressions.facts import Facts
+    from gradwire.runtime.lessons.expressions.facts import Facts
 
 Array = NDArray[Any]
 Value: TypeAlias = Array | str | bool | None

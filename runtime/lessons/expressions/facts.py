@@ -9,24 +9,24 @@ from typing import TYPE_CHECKING, Any
 
 from numpy import typing as npt
 
-from blocks.errors import RunError
-from blocks.library.gradient import StopGradient
-from blocks.nearest import did_you_mean
-from runtime.diagram.pages import resolve
-from runtime.diagram.paths import InstancePath, PortPath, WirePath
-from runtime.flow.analyse import analyse
-from runtime.flow.observing import observe
-from runtime.flow.tools.contracts import Contract, Outcome, check_contracts, needs_run
-from runtime.lessons.recording import Recording, record_step
+from gradwire.blocks.errors import RunError
+from gradwire.blocks.library.gradient import StopGradient
+from gradwire.blocks.nearest import did_you_mean
+from gradwire.runtime.diagram.pages import resolve
+from gradwire.runtime.diagram.paths import InstancePath, PortPath, WirePath
+from gradwire.runtime.flow.analyse import analyse
+from gradwire.runtime.flow.observing import observe
+from gradwire.runtime.flow.tools.contracts import Contract, Outcome, check_contracts, needs_run
+from gradwire.runtime.lessons.recording import Recording, record_step
 
 if TYPE_CHECKING:
-    from runtime.diagram import Diagram
-    from runtime.engine import Run, Session
-    from runtime.engine.program import Program
-    from runtime.flow.observed import ObservedFlow
-    from runtime.lessons.expressions.trials import Trial
-    from runtime.lessons.misconceptions import Wrong
-    from runtime.lessons.timeline import Timeline
+    from gradwire.runtime.diagram import Diagram
+    from gradwire.runtime.engine import Run, Session
+    from gradwire.runtime.engine.program import Program
+    from gradwire.runtime.flow.observed import ObservedFlow
+    from gradwire.runtime.lessons.expressions.trials import Trial
+    from gradwire.runtime.lessons.misconceptions import Wrong
+    from gradwire.runtime.lessons.timeline import Timeline
 
 Array = npt.NDArray[Any]
 NO_TRIALS: Mapping[Trial, ObservedFlow] = MappingProxyType({})
@@ -48,7 +48,7 @@ class Facts:
 
     def tried(self, steps: Trial) -> Facts:
         """The facts with these interventions made, in a copy. Raises ChangeError."""
-        from runtime.flow.tools.repairs import trial  # few texts try anything
+        from gradwire.runtime.flow.tools.repairs import trial  # few texts try anything
 
         if steps not in self._tried:
             self._tried[steps] = Facts(trial(self.session, steps)[0], self._losses or ())
@@ -61,7 +61,7 @@ class Facts:
     @cached_property
     def timeline(self) -> Timeline:
         """The recorded training step."""
-        from runtime.lessons.timeline import timeline_of  # texts ask for numbers alone
+        from gradwire.runtime.lessons.timeline import timeline_of  # texts ask for numbers alone
 
         return timeline_of(self._recording)
 
@@ -88,7 +88,7 @@ class Facts:
         """The gradients of the variables block by block, right and with each misconception; none
         of a diagram that is too large for all of these passes.
         """
-        from runtime.lessons.misconceptions import MOST_BLOCKS, Backpropagation
+        from gradwire.runtime.lessons.misconceptions import MOST_BLOCKS, Backpropagation
 
         way = Backpropagation(self.timeline)
         if len(way) > MOST_BLOCKS:

@@ -6,15 +6,21 @@ from typing import TYPE_CHECKING, Any
 
 from numpy import typing as npt
 
-from blocks.classes.dataclass import dataclass
-from blocks.errors import GradwireError, RunError
-from runtime.diagram.lesson import CheckStep, PaintStep, PredictStep
-from runtime.lessons.conditions import parse_condition, parse_goal
-from runtime.lessons.expressions.grammar import ConditionError
+from gradwire.blocks.classes.dataclass import dataclass
+from gradwire.blocks.errors import GradwireError, RunError
+from gradwire.runtime.diagram.lesson import CheckStep, PaintStep, PredictStep
+from gradwire.runtime.lessons.conditions import parse_condition, parse_goal
+from gradwire.runtime.lessons.expressions.grammar import ConditionError
 
 if TYPE_CHECKING:
-    from runtime.diagram.lesson import BuildStep, ChangeStep, Control, LessonStep, WrongAnswer
-    from runtime.lessons.expressions.facts import Facts
+    from gradwire.runtime.diagram.lesson import (
+        BuildStep,
+        ChangeStep,
+        Control,
+        LessonStep,
+        WrongAnswer,
+    )
+    from gradwire.runtime.lessons.expressions.facts import Facts
 
 Array = npt.NDArray[Any]
 

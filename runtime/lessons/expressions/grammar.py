@@ -11,9 +11,9 @@ from typing import Any
 
 import numpy as np
 
-from blocks.errors import GradwireError, RunError
-from blocks.nearest import did_you_mean
-from runtime.diagram.document_types import MAX_EXPRESSION
+from gradwire.blocks.errors import GradwireError, RunError
+from gradwire.blocks.nearest import did_you_mean
+from gradwire.runtime.diagram.document_types import MAX_EXPRESSION
 
 MAX_NODES = 120
 """Operations and constants of an expression."""

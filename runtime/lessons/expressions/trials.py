@@ -6,11 +6,11 @@ import ast
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, TypeAlias
 
-from runtime.diagram.paths import split_leaf
-from runtime.lessons.expressions.grammar import WHAT_IFS
+from gradwire.runtime.diagram.paths import split_leaf
+from gradwire.runtime.lessons.expressions.grammar import WHAT_IFS
 
 if TYPE_CHECKING:
-    from runtime.flow.tools.interventions import Intervention
+    from gradwire.runtime.flow.tools.interventions import Intervention
 
 Trial: TypeAlias = "tuple[Intervention, ...]"
 """Interventions that are made together, in order."""
@@ -18,7 +18,11 @@ Trial: TypeAlias = "tuple[Intervention, ...]"
 
 def trial_of(name: str, args: Sequence[ast.expr]) -> Trial:
     """What a what-if with checked arguments changes."""
-    from runtime.flow.tools.interventions import CloseStop, CutWire, OpenStop  # seldom asked
+    from gradwire.runtime.flow.tools.interventions import (  # seldom asked
+        CloseStop,
+        CutWire,
+        OpenStop,
+    )
 
     paths = [str(ast.literal_eval(each)) for each in args[1:]]
     if name == "opened":

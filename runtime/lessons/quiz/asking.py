@@ -7,19 +7,23 @@ from itertools import zip_longest
 from random import Random
 from typing import TYPE_CHECKING
 
-from blocks.arguments import explained
-from blocks.errors import RunError
-from runtime.lessons.expressions.facts import Facts
-from runtime.lessons.misconceptions import MOST_BLOCKS, Backpropagation
-from runtime.lessons.quiz.numbers import gradient_questions, presence_questions, value_questions
-from runtime.lessons.quiz.question import Kind
-from runtime.lessons.quiz.structure import state_questions, what_if_questions
+from gradwire.blocks.arguments import explained
+from gradwire.blocks.errors import RunError
+from gradwire.runtime.lessons.expressions.facts import Facts
+from gradwire.runtime.lessons.misconceptions import MOST_BLOCKS, Backpropagation
+from gradwire.runtime.lessons.quiz.numbers import (
+    gradient_questions,
+    presence_questions,
+    value_questions,
+)
+from gradwire.runtime.lessons.quiz.question import Kind
+from gradwire.runtime.lessons.quiz.structure import state_questions, what_if_questions
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from runtime.engine import Session
-    from runtime.lessons.quiz.question import Question
+    from gradwire.runtime.engine import Session
+    from gradwire.runtime.lessons.quiz.question import Question
 
     _Asking = Callable[[Facts, Random], Iterator[Question]]
 

@@ -8,19 +8,23 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from blocks.library.arithmetic import Add, Mul, Sub
-from blocks.library.functions import Square
-from runtime.diagram.paths import InstancePath
-from runtime.lessons.amounts import amount
-from runtime.lessons.misconceptions import Distractor, computed_distractors, simple_distractors
-from runtime.lessons.prediction import value_distractors
-from runtime.lessons.quiz.question import Kind, Option, Question, options_of
+from gradwire.blocks.library.arithmetic import Add, Mul, Sub
+from gradwire.blocks.library.functions import Square
+from gradwire.runtime.diagram.paths import InstancePath
+from gradwire.runtime.lessons.amounts import amount
+from gradwire.runtime.lessons.misconceptions import (
+    Distractor,
+    computed_distractors,
+    simple_distractors,
+)
+from gradwire.runtime.lessons.prediction import value_distractors
+from gradwire.runtime.lessons.quiz.question import Kind, Option, Question, options_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from random import Random
 
-    from runtime.lessons.expressions.facts import Facts
+    from gradwire.runtime.lessons.expressions.facts import Facts
 
 Array = NDArray[Any]
 MOST_ELEMENTS = 4

@@ -5,18 +5,18 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
-from blocks.library.gradient import StopGradient
-from runtime.flow.tools.interventions import CloseStop, OpenStop
-from runtime.flow.tools.whatif import WhatIf
-from runtime.flow.words.states import State
-from runtime.lessons.quiz.numbers import losses_of, values_of
-from runtime.lessons.quiz.question import Kind, Option, Question, options_of
+from gradwire.blocks.library.gradient import StopGradient
+from gradwire.runtime.flow.tools.interventions import CloseStop, OpenStop
+from gradwire.runtime.flow.tools.whatif import WhatIf
+from gradwire.runtime.flow.words.states import State
+from gradwire.runtime.lessons.quiz.numbers import losses_of, values_of
+from gradwire.runtime.lessons.quiz.question import Kind, Option, Question, options_of
 
 if TYPE_CHECKING:
     from random import Random
 
-    from runtime.diagram.paths import InstancePath
-    from runtime.lessons.expressions.facts import Facts
+    from gradwire.runtime.diagram.paths import InstancePath
+    from gradwire.runtime.lessons.expressions.facts import Facts
 
 _ASKED = (State.CARRIES, State.ZERO, State.STOPPED, State.OFF_ROUTE, State.FROZEN)
 """States that are asked for and offered: each excludes the others, unlike PARTIAL and CARRIES."""

@@ -12,8 +12,12 @@
 """
 
 from importlib import import_module
-from importlib.util import find_spec
 from pathlib import Path
+
+_FLOORS = ("app", "assets", "blocks", "runtime")
+_here = Path(__file__).resolve().parent
+if not (_here / "blocks").is_dir():  # in a checkout, the floors lie at its root
+    __path__.append(str(_here.parents[2]))
 
 _NAMES = {
     "blocks": ("Block", "InputPort"),
@@ -119,7 +123,11 @@ _NAMES = {
     "runtime.interchange.importing.process": ("import_model",),
     "runtime.publish.living.publishing": ("publish",),
     "runtime.recurrent": ("gru", "lstm", "rnn"),
-    "runtime.training.saving.checkpoint": ("TrainerState", "load_checkpoint", "save_checkpoint"),
+    "runtime.training.saving.checkpoint": (
+        "TrainerState",
+        "load_checkpoint",
+        "save_checkpoint",
+    ),
     "runtime.training.diverged": ("DivergedError",),
     "runtime.training.history": ("History",),
     "runtime.training.optimisers": (
@@ -146,30 +154,13 @@ _MODULE_OF = {name: module for module, names in _NAMES.items() for name in names
 __all__ = sorted(_MODULE_OF)
 
 
-def _require_own_runtime() -> None:
-    """Raise ImportError if another package called ``runtime`` shadows Gradwire's own.
-
-    ``runtime`` itself checks the other packages.
-    """
-    folders = Path(__file__).resolve().parents  # site-packages, or the root of the sources
-    spec = find_spec("runtime")
-    origin = None if spec is None else spec.origin
-    own = [folders[level] / "runtime" / "__init__.py" for level in (1, 3)]
-    if origin is None or Path(origin).resolve() not in own:
-        raise ImportError(
-            f"Gradwire needs its own package 'runtime', but {origin or 'none'} comes first on "
-            "sys.path. Rename that package, or remove its folder from PYTHONPATH."
-        )
-
-
-_require_own_runtime()
-
-
 def __getattr__(name: str) -> object:
+    if name in _FLOORS:
+        return import_module(f"{__name__}.{name}")
     if name.startswith("_") and name not in _MODULE_OF:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     # Other names may be installed blocks, for which runtime.build provides functions.
-    module = import_module(_MODULE_OF.get(name, "runtime.build"))
+    module = import_module(f"{__name__}.{_MODULE_OF.get(name, 'runtime.build')}")
     try:
         found = getattr(module, name)
     except AttributeError as error:
@@ -178,4 +169,4 @@ def __getattr__(name: str) -> object:
 
 
 def __dir__() -> list[str]:
-    return sorted({*__all__, *dir(import_module("runtime.build"))})
+    return sorted({*__all__, *dir(import_module(f"{__name__}.runtime.build"))})

@@ -2,8 +2,8 @@
 
 from collections.abc import Callable
 
-from blocks import Block, InputPort
-from blocks.errors import (
+from gradwire.blocks import Block, InputPort
+from gradwire.blocks.errors import (
     BlockDefinitionError,
     BlockError,
     BuildError,
@@ -23,8 +23,8 @@ from blocks.errors import (
     TraceError,
     UnknownBlockError,
 )
-from blocks.registry import registry
-from runtime.build import (
+from gradwire.blocks.registry import registry
+from gradwire.runtime.build import (
     Expression,
     block,
     build,
@@ -38,8 +38,8 @@ from runtime.build import (
     stop_gradient,
     variable,
 )
-from runtime.data.files.access import allow_data
-from runtime.diagram import (
+from gradwire.runtime.data.files.access import allow_data
+from gradwire.runtime.diagram import (
     Diagnostic,
     Diagram,
     Page,
@@ -51,7 +51,7 @@ from runtime.diagram import (
     loads,
     save,
 )
-from runtime.diagram.training import (
+from gradwire.runtime.diagram.training import (
     AdadeltaMethod,
     AdagradMethod,
     AdamaxMethod,
@@ -73,14 +73,14 @@ from runtime.diagram.training import (
     Training,
     WarmupCosineSchedule,
 )
-from runtime.engine import (
+from gradwire.runtime.engine import (
     Optimiser,
     Program,
     Run,
     Session,
     SparseRows,
 )
-from runtime.flow import (
+from gradwire.runtime.flow import (
     Comparison,
     Contract,
     Difference,
@@ -105,15 +105,15 @@ from runtime.flow import (
     observe,
     parse_contracts,
 )
-from runtime.flow.analyse import analyse
-from runtime.interchange.importing.capturing import capture
-from runtime.interchange.importing.imported import Imported, Remark, UnsupportedError
-from runtime.interchange.importing.process import import_model
-from runtime.publish.living.publishing import publish
-from runtime.recurrent import gru, lstm, rnn
-from runtime.training.diverged import DivergedError
-from runtime.training.history import History
-from runtime.training.optimisers import (
+from gradwire.runtime.flow.analyse import analyse
+from gradwire.runtime.interchange.importing.capturing import capture
+from gradwire.runtime.interchange.importing.imported import Imported, Remark, UnsupportedError
+from gradwire.runtime.interchange.importing.process import import_model
+from gradwire.runtime.publish.living.publishing import publish
+from gradwire.runtime.recurrent import gru, lstm, rnn
+from gradwire.runtime.training.diverged import DivergedError
+from gradwire.runtime.training.history import History
+from gradwire.runtime.training.optimisers import (
     SGD,
     Adadelta,
     Adagrad,
@@ -125,11 +125,15 @@ from runtime.training.optimisers import (
     RAdam,
     RMSprop,
 )
-from runtime.training.records import OptimiserRecord, StepRecord
-from runtime.training.saving.checkpoint import TrainerState, load_checkpoint, save_checkpoint
-from runtime.training.saving.runs import TrainingRun
-from runtime.training.trainer import Trainer
-from runtime.version import __version__
+from gradwire.runtime.training.records import OptimiserRecord, StepRecord
+from gradwire.runtime.training.saving.checkpoint import (
+    TrainerState,
+    load_checkpoint,
+    save_checkpoint,
+)
+from gradwire.runtime.training.saving.runs import TrainingRun
+from gradwire.runtime.training.trainer import Trainer
+from gradwire.runtime.version import __version__
 
 __all__ = [
     "SGD",

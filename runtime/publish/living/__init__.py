@@ -44,5 +44,5 @@ scripts. ``publish`` makes it.
     combination of switches (``"01"``, and ``"01:k"`` for the k-th loss alone) the place in ``told``
     of each name. What is said about numbers the page writes itself
 ``thresholds``
-    of the numeric states; see ``runtime.flow.numbers.rules``
+    of the numeric states; see ``gradwire.runtime.flow.numbers.rules``
 """

@@ -6,27 +6,32 @@ from collections.abc import Iterator, Mapping
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
-from blocks.classes.dataclass import dataclass
-from blocks.errors import RunError
-from blocks.values import PortLiteral
-from runtime.data.rows import Stream
-from runtime.engine.lowering import lower
-from runtime.engine.session.store import Store
-from runtime.flow.numbers.rules import THRESHOLDS
-from runtime.publish.living.computing.initial import initial_data
-from runtime.publish.living.computing.limits import inexact, is_exact, require_data, require_program
-from runtime.publish.living.computing.switches import Switches, switches_of
-from runtime.publish.living.computing.tape import Tape, tape_of
-from runtime.publish.living.drawn.picture import pictures
-from runtime.publish.living.drawn.views import shown_views
-from runtime.publish.living.lesson import FOR_ANYONE, Exercise, lesson_data
-from runtime.publish.living.reasons import Verdicts, block_data
-from runtime.publish.living.trials import PageTrials
+from gradwire.blocks.classes.dataclass import dataclass
+from gradwire.blocks.errors import RunError
+from gradwire.blocks.values import PortLiteral
+from gradwire.runtime.data.rows import Stream
+from gradwire.runtime.engine.lowering import lower
+from gradwire.runtime.engine.session.store import Store
+from gradwire.runtime.flow.numbers.rules import THRESHOLDS
+from gradwire.runtime.publish.living.computing.initial import initial_data
+from gradwire.runtime.publish.living.computing.limits import (
+    inexact,
+    is_exact,
+    require_data,
+    require_program,
+)
+from gradwire.runtime.publish.living.computing.switches import Switches, switches_of
+from gradwire.runtime.publish.living.computing.tape import Tape, tape_of
+from gradwire.runtime.publish.living.drawn.picture import pictures
+from gradwire.runtime.publish.living.drawn.views import shown_views
+from gradwire.runtime.publish.living.lesson import FOR_ANYONE, Exercise, lesson_data
+from gradwire.runtime.publish.living.reasons import Verdicts, block_data
+from gradwire.runtime.publish.living.trials import PageTrials
 
 if TYPE_CHECKING:
-    from blocks.trees import Tree
-    from runtime.diagram import Diagram
-    from runtime.engine.program import Program
+    from gradwire.blocks.trees import Tree
+    from gradwire.runtime.diagram import Diagram
+    from gradwire.runtime.engine.program import Program
 
 FORMAT = 1
 MOST_SENTENCES = 64

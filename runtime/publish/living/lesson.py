@@ -1,9 +1,9 @@
 """The lesson of a diagram as data of its page: texts and conditions as trees, which are never code.
 
 A text is a list of plain parts, and of lists with the tree of an expression, and with the digits
-behind the point of its numbers where the text asks for some. A tree is a number, a
-text, true or false, or a list ``[operation, *trees]``: ``["==", ["grad", "w"], 8]``. Operations are
-those of ``runtime.lessons.conditions``; a chain of comparisons is ``["chain", a, "<", b, "<", c]``,
+behind the point of its numbers where the text asks for some. A tree is a number, a text, true or
+false, or a list ``[operation, *trees]``: ``["==", ["grad", "w"], 8]``. Operations are those of
+``gradwire.runtime.lessons.conditions``; a chain of comparisons is ``["chain", a, "<", b, "<", c]``,
 the tree of None is null. Contracts become the same trees. ``["published", text]`` stands for a
 what-if that only the runtime can try.
 """
@@ -15,23 +15,23 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from blocks.classes.dataclass import dataclass
-from blocks.errors import RunError
-from runtime.flow.analyse import analyse
-from runtime.flow.tools.contracts import Contract, meant_by
-from runtime.flow.words.states import PASSING
-from runtime.lessons.answers import lesson_digest
-from runtime.lessons.conditions import Condition, parse_condition, parse_goal
-from runtime.lessons.expressions.goals import asked_about
-from runtime.lessons.setting import MAX_SEED
-from runtime.lessons.texts import parse_text
+from gradwire.blocks.classes.dataclass import dataclass
+from gradwire.blocks.errors import RunError
+from gradwire.runtime.flow.analyse import analyse
+from gradwire.runtime.flow.tools.contracts import Contract, meant_by
+from gradwire.runtime.flow.words.states import PASSING
+from gradwire.runtime.lessons.answers import lesson_digest
+from gradwire.runtime.lessons.conditions import Condition, parse_condition, parse_goal
+from gradwire.runtime.lessons.expressions.goals import asked_about
+from gradwire.runtime.lessons.setting import MAX_SEED
+from gradwire.runtime.lessons.texts import parse_text
 
 if TYPE_CHECKING:
-    from runtime.diagram import Diagram
-    from runtime.diagram.lesson import LessonStep
-    from runtime.diagram.paths import PortPath
-    from runtime.engine.program import Program
-    from runtime.lessons.texts import Slot
+    from gradwire.runtime.diagram import Diagram
+    from gradwire.runtime.diagram.lesson import LessonStep
+    from gradwire.runtime.diagram.paths import PortPath
+    from gradwire.runtime.engine.program import Program
+    from gradwire.runtime.lessons.texts import Slot
 
 Tree: TypeAlias = "list[Tree] | str | float | bool | None"
 

@@ -5,16 +5,16 @@ from __future__ import annotations
 from html import escape
 from typing import TYPE_CHECKING
 
-from blocks.errors import GradwireError, LimitError
-from runtime.engine import Session
-from runtime.publish.living.computing.numbers import numbers
-from runtime.publish.living.computing.verification import verify
-from runtime.publish.living.data import Living, living_data
-from runtime.publish.living.publishing import still
-from runtime.publish.living.writing.html import page, picture_page
+from gradwire.blocks.errors import GradwireError, LimitError
+from gradwire.runtime.engine import Session
+from gradwire.runtime.publish.living.computing.numbers import numbers
+from gradwire.runtime.publish.living.computing.verification import verify
+from gradwire.runtime.publish.living.data import Living, living_data
+from gradwire.runtime.publish.living.publishing import still
+from gradwire.runtime.publish.living.writing.html import page, picture_page
 
 if TYPE_CHECKING:
-    from runtime.diagram import Diagram
+    from gradwire.runtime.diagram import Diagram
 
 MOST_BLOCKS = 200
 """Blocks of the largest diagram that is shown alive: a cell must not take seconds."""

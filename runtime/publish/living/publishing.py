@@ -5,28 +5,28 @@ from __future__ import annotations
 from collections import defaultdict
 from typing import TYPE_CHECKING
 
-from blocks.arguments import explained
-from blocks.classes.dataclass import dataclass
-from blocks.errors import GradwireError, RunError
-from runtime.diagram.paths import ROOT, PortPath
-from runtime.engine import Session
-from runtime.flow.analyse import analyse
-from runtime.flow.words.formatting import size
-from runtime.lessons.amounts import amount
-from runtime.lessons.notes import with_numbers
-from runtime.publish.living.computing.verification import verify
-from runtime.publish.living.data import living_data
-from runtime.publish.living.drawn.picture import pictures
-from runtime.publish.living.drawn.svg import svg
-from runtime.publish.living.drawn.views import shown_views
-from runtime.publish.living.lesson import FOR_ANYONE, Exercise
-from runtime.publish.living.writing.html import page, picture_page
+from gradwire.blocks.arguments import explained
+from gradwire.blocks.classes.dataclass import dataclass
+from gradwire.blocks.errors import GradwireError, RunError
+from gradwire.runtime.diagram.paths import ROOT, PortPath
+from gradwire.runtime.engine import Session
+from gradwire.runtime.flow.analyse import analyse
+from gradwire.runtime.flow.words.formatting import size
+from gradwire.runtime.lessons.amounts import amount
+from gradwire.runtime.lessons.notes import with_numbers
+from gradwire.runtime.publish.living.computing.verification import verify
+from gradwire.runtime.publish.living.data import living_data
+from gradwire.runtime.publish.living.drawn.picture import pictures
+from gradwire.runtime.publish.living.drawn.svg import svg
+from gradwire.runtime.publish.living.drawn.views import shown_views
+from gradwire.runtime.publish.living.lesson import FOR_ANYONE, Exercise
+from gradwire.runtime.publish.living.writing.html import page, picture_page
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from runtime.diagram import Diagram
-    from runtime.lessons.amounts import Array
+    from gradwire.runtime.diagram import Diagram
+    from gradwire.runtime.lessons.amounts import Array
 
 _LETTERS = 22
 """Characters that a line of a face has room for."""

@@ -10,23 +10,23 @@ import json
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from blocks.block import Source
-from blocks.library.functions import Clip
-from blocks.library.losses import BinaryCrossEntropy
-from runtime.engine.lowering import lower
-from runtime.flow.analyse import analyse
-from runtime.flow.lazy import MANY
-from runtime.flow.numbers.remedies import is_complement
-from runtime.flow.structure.exponentials import function_of
-from runtime.flow.structure.neighbours import SHAPES
-from runtime.flow.words import phrases, value_sentences
-from runtime.publish.living.computing.numbers import number
+from gradwire.blocks.block import Source
+from gradwire.blocks.library.functions import Clip
+from gradwire.blocks.library.losses import BinaryCrossEntropy
+from gradwire.runtime.engine.lowering import lower
+from gradwire.runtime.flow.analyse import analyse
+from gradwire.runtime.flow.lazy import MANY
+from gradwire.runtime.flow.numbers.remedies import is_complement
+from gradwire.runtime.flow.structure.exponentials import function_of
+from gradwire.runtime.flow.structure.neighbours import SHAPES
+from gradwire.runtime.flow.words import phrases, value_sentences
+from gradwire.runtime.publish.living.computing.numbers import number
 
 if TYPE_CHECKING:
-    from runtime.engine.flat import Instance
-    from runtime.engine.program import Program
-    from runtime.flow.words.states import Verdict
-    from runtime.publish.living.computing.switches import Switches
+    from gradwire.runtime.engine.flat import Instance
+    from gradwire.runtime.engine.program import Program
+    from gradwire.runtime.flow.words.states import Verdict
+    from gradwire.runtime.publish.living.computing.switches import Switches
 
 
 # ---- blocks -------------------------------------------------------------------------------------

@@ -6,21 +6,21 @@ from collections import Counter
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from blocks.errors import GradwireError
-from blocks.library.gradient import StopGradient
-from runtime.engine import Session
-from runtime.flow.tools.interventions import CloseStop, CutWire, OpenStop
-from runtime.lessons.expressions.facts import Facts
-from runtime.lessons.expressions.grammar import WHAT_IFS
-from runtime.lessons.expressions.trials import trials_in
-from runtime.publish.living.computing.switches import upstream_of_gradients
+from gradwire.blocks.errors import GradwireError
+from gradwire.blocks.library.gradient import StopGradient
+from gradwire.runtime.engine import Session
+from gradwire.runtime.flow.tools.interventions import CloseStop, CutWire, OpenStop
+from gradwire.runtime.lessons.expressions.facts import Facts
+from gradwire.runtime.lessons.expressions.grammar import WHAT_IFS
+from gradwire.runtime.lessons.expressions.trials import trials_in
+from gradwire.runtime.publish.living.computing.switches import upstream_of_gradients
 
 if TYPE_CHECKING:
-    from runtime.diagram.paths import InstancePath
-    from runtime.engine.program import Program
-    from runtime.flow.tools.interventions import Intervention
-    from runtime.lessons.texts import Slot
-    from runtime.publish.living.computing.switches import Switches
+    from gradwire.runtime.diagram.paths import InstancePath
+    from gradwire.runtime.engine.program import Program
+    from gradwire.runtime.flow.tools.interventions import Intervention
+    from gradwire.runtime.lessons.texts import Slot
+    from gradwire.runtime.publish.living.computing.switches import Switches
 
 
 class PageTrials:

@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from blocks.classes.dataclass import dataclass
-from runtime.flow.words.formatting import number
-from runtime.publish.printable import xml_text
+from gradwire.blocks.classes.dataclass import dataclass
+from gradwire.runtime.flow.words.formatting import number
+from gradwire.runtime.publish.printable import xml_text
 
 if TYPE_CHECKING:
-    from runtime.views.axes import Axis, Floats
-    from runtime.views.colours import Colour
+    from gradwire.runtime.views.axes import Axis, Floats
+    from gradwire.runtime.views.colours import Colour
 
 _INK, _PALE, _GRID = "#24292f", "#59636e", "#e4e7eb"
 _WIDTH, _HEIGHT = 330.0, 230.0

@@ -8,19 +8,19 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from runtime.diagram.paths import PortPath
-from runtime.flow.words.formatting import number as number_text
-from runtime.publish.studies.drawing import Drawn, Figure, Panel
-from runtime.training.studies.results import finite, shown
-from runtime.training.studies.task import VALIDATION
-from runtime.training.studies.varying import SEED
-from runtime.views.axes import Axis, axis_around
-from runtime.views.colours import CLASSES, FIRST, LAST, Colour, sequential
+from gradwire.runtime.diagram.paths import PortPath
+from gradwire.runtime.flow.words.formatting import number as number_text
+from gradwire.runtime.publish.studies.drawing import Drawn, Figure, Panel
+from gradwire.runtime.training.studies.results import finite, shown
+from gradwire.runtime.training.studies.task import VALIDATION
+from gradwire.runtime.training.studies.varying import SEED
+from gradwire.runtime.views.axes import Axis, axis_around
+from gradwire.runtime.views.colours import CLASSES, FIRST, LAST, Colour, sequential
 
 if TYPE_CHECKING:
-    from runtime.training.studies.results import Combination, Results
-    from runtime.training.studies.task import LossCurve
-    from runtime.views.axes import Floats
+    from gradwire.runtime.training.studies.results import Combination, Results
+    from gradwire.runtime.training.studies.task import LossCurve
+    from gradwire.runtime.views.axes import Floats
 
 MOST_LINES = 12
 """Lines of a panel; of more combinations, so many evenly chosen ones are drawn."""

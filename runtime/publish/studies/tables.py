@@ -10,14 +10,14 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from runtime.publish.printable import harmless
-from runtime.publish.text import Part, Table
-from runtime.training.studies.results import deviation, finite, mean, shown
-from runtime.training.studies.varying import SEED
+from gradwire.runtime.publish.printable import harmless
+from gradwire.runtime.publish.text import Part, Table
+from gradwire.runtime.training.studies.results import deviation, finite, mean, shown
+from gradwire.runtime.training.studies.varying import SEED
 
 if TYPE_CHECKING:
-    from runtime.training.studies.results import Combination, Results
-    from runtime.training.studies.task import Trained
+    from gradwire.runtime.training.studies.results import Combination, Results
+    from gradwire.runtime.training.studies.task import Trained
 
 MOST_ROWS = 100
 """Rows of a table that are written out."""

@@ -2,12 +2,12 @@
 
 from typing import TYPE_CHECKING
 
-from blocks import imported_on_use
+from gradwire.blocks import imported_on_use
 
 if TYPE_CHECKING:
-    from runtime.training.optimisers.methods import arithmetic_of
-    from runtime.training.optimisers.schedules import rate
-    from runtime.training.optimisers.stepping import (
+    from gradwire.runtime.training.optimisers.methods import arithmetic_of
+    from gradwire.runtime.training.optimisers.schedules import rate
+    from gradwire.runtime.training.optimisers.stepping import (
         SGD,
         Adadelta,
         Adagrad,

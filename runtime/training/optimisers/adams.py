@@ -7,14 +7,14 @@ from collections.abc import Hashable, Sequence
 
 import numpy as np
 
-from runtime.diagram.training import (
+from gradwire.runtime.diagram.training import (
     AdamaxMethod,
     AdamMethod,
     AdamWMethod,
     NAdamMethod,
     RAdamMethod,
 )
-from runtime.training.optimisers.arithmetic import (
+from gradwire.runtime.training.optimisers.arithmetic import (
     Arithmetic,
     Numbers,
     Operands,

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from runtime.diagram.training import AdadeltaMethod, AdagradMethod, RMSpropMethod
-from runtime.training.optimisers.arithmetic import (
+from gradwire.runtime.diagram.training import AdadeltaMethod, AdagradMethod, RMSpropMethod
+from gradwire.runtime.training.optimisers.arithmetic import (
     Arithmetic,
     Array,
     Numbers,

@@ -9,9 +9,9 @@ from typing import Any, ClassVar, Generic, NamedTuple, TypeAlias, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from blocks.classes.identity import by_identity
-from runtime.diagram.training import AnyMethod
-from runtime.engine.plan.recording import Number, Recording, record
+from gradwire.blocks.classes.identity import by_identity
+from gradwire.runtime.diagram.training import AnyMethod
+from gradwire.runtime.engine.plan.recording import Number, Recording, record
 
 Array: TypeAlias = NDArray[Any]
 M = TypeVar("M", bound=AnyMethod)

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 if TYPE_CHECKING:
-    from runtime.diagram.training import Clip
+    from gradwire.runtime.diagram.training import Clip
 
 _ROOM = 1e-6
 """Added to the norm, as PyTorch does."""

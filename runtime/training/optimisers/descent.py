@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from blocks.errors import RunError
-from runtime.diagram.training import LionMethod, SGDMethod
-from runtime.training.optimisers.arithmetic import (
+from gradwire.blocks.errors import RunError
+from gradwire.runtime.diagram.training import LionMethod, SGDMethod
+from gradwire.runtime.training.optimisers.arithmetic import (
     Arithmetic,
     Numbers,
     Operands,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from runtime.diagram.training import (
+from gradwire.runtime.diagram.training import (
     AdadeltaMethod,
     AdagradMethod,
     AdamaxMethod,
@@ -16,22 +16,22 @@ from runtime.diagram.training import (
     RMSpropMethod,
     SGDMethod,
 )
-from runtime.training.optimisers.adams import (
+from gradwire.runtime.training.optimisers.adams import (
     AdamArithmetic,
     AdamaxArithmetic,
     NAdamArithmetic,
     RAdamArithmetic,
 )
-from runtime.training.optimisers.adaptive import (
+from gradwire.runtime.training.optimisers.adaptive import (
     AdadeltaArithmetic,
     AdagradArithmetic,
     RMSpropArithmetic,
 )
-from runtime.training.optimisers.descent import LionArithmetic, SGDArithmetic
+from gradwire.runtime.training.optimisers.descent import LionArithmetic, SGDArithmetic
 
 if TYPE_CHECKING:
-    from runtime.diagram.training import AnyMethod
-    from runtime.training.optimisers.arithmetic import Arithmetic
+    from gradwire.runtime.diagram.training import AnyMethod
+    from gradwire.runtime.training.optimisers.arithmetic import Arithmetic
 
 _ARITHMETIC: dict[type[AnyMethod], type[Arithmetic[Any]]] = {
     SGDMethod: SGDArithmetic,

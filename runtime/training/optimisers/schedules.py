@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from runtime.diagram.training import (
+from gradwire.runtime.diagram.training import (
     AnySchedule,
     CosineSchedule,
     ExponentialSchedule,

@@ -10,10 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import ValidationError
 
-from blocks.errors import RunError
-from blocks.nearest import did_you_mean
-from blocks.parameter_errors import expected_text
-from runtime.diagram.training import (
+from gradwire.blocks.errors import RunError
+from gradwire.blocks.nearest import did_you_mean
+from gradwire.blocks.parameter_errors import expected_text
+from gradwire.runtime.diagram.training import (
     AdadeltaMethod,
     AdagradMethod,
     AdamaxMethod,
@@ -26,9 +26,9 @@ from runtime.diagram.training import (
     RMSpropMethod,
     SGDMethod,
 )
-from runtime.engine.plan.sparse.sparse_rows import SparseRows
-from runtime.training.optimisers.arithmetic import CHUNK
-from runtime.training.optimisers.methods import arithmetic_of
+from gradwire.runtime.engine.plan.sparse.sparse_rows import SparseRows
+from gradwire.runtime.training.optimisers.arithmetic import CHUNK
+from gradwire.runtime.training.optimisers.methods import arithmetic_of
 
 Array = NDArray[Any]
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from runtime.training.process.messages import Branch
+from gradwire.runtime.training.process.messages import Branch
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from runtime.training.curves import Recording
-    from runtime.training.process.messages import About, Event, States
+    from gradwire.runtime.training.curves import Recording
+    from gradwire.runtime.training.process.messages import About, Event, States
 
 
 class FollowedCourse:

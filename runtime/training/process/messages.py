@@ -9,15 +9,15 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from numpy import typing as npt
 
-from blocks.classes.dataclass import dataclass
-from runtime.engine.session.engines import EngineChoice
+from gradwire.blocks.classes.dataclass import dataclass
+from gradwire.runtime.engine.session.engines import EngineChoice
 
 if TYPE_CHECKING:
-    from runtime.diagram import Diagram
-    from runtime.diagram.pages import Address
-    from runtime.diagram.training import Training
-    from runtime.training.alarms import Alarm
-    from runtime.training.saving.checkpoint import TrainerState
+    from gradwire.runtime.diagram import Diagram
+    from gradwire.runtime.diagram.pages import Address
+    from gradwire.runtime.diagram.training import Training
+    from gradwire.runtime.training.alarms import Alarm
+    from gradwire.runtime.training.saving.checkpoint import TrainerState
 
 Edit: TypeAlias = "Sequence[tuple[Diagram, Diagram]]"
 """For each course what was shown, and what it is to be."""

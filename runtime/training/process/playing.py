@@ -6,19 +6,19 @@ import threading
 import time
 from typing import TYPE_CHECKING, Any
 
-from blocks.errors import GradwireError
-from runtime.diagram.pages import resolve
-from runtime.diagram.paths import InstancePath
-from runtime.training.process.messages import Edit, Frame, Lane
+from gradwire.blocks.errors import GradwireError
+from gradwire.runtime.diagram.pages import resolve
+from gradwire.runtime.diagram.paths import InstancePath
+from gradwire.runtime.training.process.messages import Edit, Frame, Lane
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from numpy.typing import NDArray
 
-    from runtime.diagram.pages import Address
-    from runtime.training.course import Course
-    from runtime.training.saving.checkpoint import TrainerState
+    from gradwire.runtime.diagram.pages import Address
+    from gradwire.runtime.training.course import Course
+    from gradwire.runtime.training.saving.checkpoint import TrainerState
 
 FRAME = 1.0 / 30.0
 """Seconds between two frames at least."""

@@ -12,16 +12,17 @@ from contextlib import suppress
 from queue import SimpleQueue
 from typing import IO, TypeAlias
 
-from runtime.data.progress import report
-from runtime.engine.compilation import Compilation, tell
-from runtime.training.process.children import blas_threads, processors, why_ended
-from runtime.training.process.messages import Forget, Reading, Refuse, Report
-from runtime.training.process.transport import packed, receive, send
+from gradwire.runtime.data.progress import report
+from gradwire.runtime.engine.compilation import Compilation, tell
+from gradwire.runtime.training.process.children import blas_threads, processors, why_ended
+from gradwire.runtime.training.process.messages import Forget, Reading, Refuse, Report
+from gradwire.runtime.training.process.transport import packed, receive, send
 
 Listener: TypeAlias = "Callable[[Report | Ended], object]"
 """Takes what a process answers, in a thread of its own."""
 _CODE = (
-    "import sys; sys.path[:] = {path!r}; from runtime.training.process.serving import main; main()"
+    "import sys; sys.path[:] = {path!r}; "
+    "from gradwire.runtime.training.process.serving import main; main()"
 )
 PATIENCE = 10.0
 """Seconds that a process which was killed may take to end."""

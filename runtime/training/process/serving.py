@@ -12,15 +12,15 @@ from functools import partial
 from queue import SimpleQueue
 from typing import IO, TYPE_CHECKING
 
-from blocks.errors import FileError
-from blocks.plugins import BrokenOff, breakable, interrupt
-from blocks.registry import registry
-from runtime.data.files.access import allow_data
-from runtime.data.progress import listening
-from runtime.engine import compilation
-from runtime.engine.interruption import Interrupted, interruptible
-from runtime.training.course import Course
-from runtime.training.process.messages import (
+from gradwire.blocks.errors import FileError
+from gradwire.blocks.plugins import BrokenOff, breakable, interrupt
+from gradwire.blocks.registry import registry
+from gradwire.runtime.data.files.access import allow_data
+from gradwire.runtime.data.progress import listening
+from gradwire.runtime.engine import compilation
+from gradwire.runtime.engine.interruption import Interrupted, interruptible
+from gradwire.runtime.training.course import Course
+from gradwire.runtime.training.process.messages import (
     About,
     Begin,
     Branch,
@@ -41,8 +41,8 @@ from runtime.training.process.messages import (
     Take,
     WantFrame,
 )
-from runtime.training.process.playing import Control, described, go, play, still
-from runtime.training.process.transport import packed, receive, send
+from gradwire.runtime.training.process.playing import Control, described, go, play, still
+from gradwire.runtime.training.process.transport import packed, receive, send
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

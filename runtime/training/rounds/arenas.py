@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from blocks.classes.identity import by_identity
-from runtime.calculus.dtypes import NUMPY
+from gradwire.blocks.classes.identity import by_identity
+from gradwire.runtime.calculus.dtypes import NUMPY
 
 if TYPE_CHECKING:
-    from blocks.block import Shape
-    from runtime.engine.program import Program
+    from gradwire.blocks.block import Shape
+    from gradwire.runtime.engine.program import Program
 
 Array = NDArray[Any]
 

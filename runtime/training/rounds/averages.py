@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from runtime.training.rounds.arenas import Arena, Form, stretches
+from gradwire.runtime.training.rounds.arenas import Arena, Form, stretches
 
 if TYPE_CHECKING:
-    from runtime.diagram.training import Average
-    from runtime.training.optimisers.arithmetic import Work
+    from gradwire.runtime.diagram.training import Average
+    from gradwire.runtime.training.optimisers.arithmetic import Work
 
 Array = NDArray[Any]
 

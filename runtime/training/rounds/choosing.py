@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from runtime.training.rounds.in_place import InPlaceRounds
-from runtime.training.rounds.looped import LoopedRounds
+from gradwire.runtime.training.rounds.in_place import InPlaceRounds
+from gradwire.runtime.training.rounds.looped import LoopedRounds
 
 if TYPE_CHECKING:
-    from runtime.engine import Session
-    from runtime.training.recipe import Recipe
-    from runtime.training.rounds.rounds import Rounds
+    from gradwire.runtime.engine import Session
+    from gradwire.runtime.training.recipe import Recipe
+    from gradwire.runtime.training.rounds.rounds import Rounds
 
 
 def rounds_of(session: Session, recipe: Recipe) -> Rounds:

@@ -10,18 +10,18 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from runtime.training.diverged import DivergedError
-from runtime.training.records import StepRecord
-from runtime.training.rounds.arenas import Arena, forms
-from runtime.training.rounds.averages import Averaging
-from runtime.training.rounds.turns import Turn
+from gradwire.runtime.training.diverged import DivergedError
+from gradwire.runtime.training.records import StepRecord
+from gradwire.runtime.training.rounds.arenas import Arena, forms
+from gradwire.runtime.training.rounds.averages import Averaging
+from gradwire.runtime.training.rounds.turns import Turn
 
 if TYPE_CHECKING:
     from contextlib import AbstractContextManager
 
-    from runtime.engine import Session
-    from runtime.engine.program import Program
-    from runtime.training.recipe import Recipe
+    from gradwire.runtime.engine import Session
+    from gradwire.runtime.engine.program import Program
+    from gradwire.runtime.training.recipe import Recipe
 
 Array = NDArray[Any]
 

@@ -10,19 +10,19 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from blocks.errors import GradwireError
-from runtime.calculus.dtypes import NUMPY
-from runtime.training.diverged import DivergedError
-from runtime.training.records import StepRecord
-from runtime.training.rounds.looped_parts import LoopedAverage, LoopedTurn
-from runtime.training.rounds.staging import Blend, Moves, Staging, leaf
+from gradwire.blocks.errors import GradwireError
+from gradwire.runtime.calculus.dtypes import NUMPY
+from gradwire.runtime.training.diverged import DivergedError
+from gradwire.runtime.training.records import StepRecord
+from gradwire.runtime.training.rounds.looped_parts import LoopedAverage, LoopedTurn
+from gradwire.runtime.training.rounds.staging import Blend, Moves, Staging, leaf
 
 if TYPE_CHECKING:
-    from runtime.calculus import Value
-    from runtime.engine import Session
-    from runtime.engine.engine import Stage
-    from runtime.engine.plan.recording import Recording
-    from runtime.engine.session.looped import Looped
+    from gradwire.runtime.calculus import Value
+    from gradwire.runtime.engine import Session
+    from gradwire.runtime.engine.engine import Stage
+    from gradwire.runtime.engine.plan.recording import Recording
+    from gradwire.runtime.engine.session.looped import Looped
 
 Array = NDArray[Any]
 Rows: TypeAlias = list[list[Array]]

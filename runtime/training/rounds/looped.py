@@ -8,20 +8,20 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from runtime.training.rounds.arenas import forms
-from runtime.training.rounds.in_place import acts
-from runtime.training.rounds.iteration import Iteration, Planned, planned
-from runtime.training.rounds.looped_parts import LoopedAverage, LoopedTurn
-from runtime.training.rounds.staging import leaf
+from gradwire.runtime.training.rounds.arenas import forms
+from gradwire.runtime.training.rounds.in_place import acts
+from gradwire.runtime.training.rounds.iteration import Iteration, Planned, planned
+from gradwire.runtime.training.rounds.looped_parts import LoopedAverage, LoopedTurn
+from gradwire.runtime.training.rounds.staging import leaf
 
 if TYPE_CHECKING:
     from contextlib import AbstractContextManager
 
-    from runtime.engine import Session
-    from runtime.engine.program import Program
-    from runtime.training.diverged import DivergedError
-    from runtime.training.recipe import Recipe
-    from runtime.training.records import StepRecord
+    from gradwire.runtime.engine import Session
+    from gradwire.runtime.engine.program import Program
+    from gradwire.runtime.training.diverged import DivergedError
+    from gradwire.runtime.training.recipe import Recipe
+    from gradwire.runtime.training.records import StepRecord
 
 Array = NDArray[Any]
 

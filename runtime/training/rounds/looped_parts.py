@@ -8,20 +8,20 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from runtime.engine.plan.recording import Recording, record
-from runtime.training.optimisers import arithmetic_of, rate
-from runtime.training.records import OptimiserRecord
-from runtime.training.rounds.averages import is_divided, work_of
-from runtime.training.rounds.rounds import Sizes
-from runtime.training.rounds.staging import Pass, leaf
+from gradwire.runtime.engine.plan.recording import Recording, record
+from gradwire.runtime.training.optimisers import arithmetic_of, rate
+from gradwire.runtime.training.records import OptimiserRecord
+from gradwire.runtime.training.rounds.averages import is_divided, work_of
+from gradwire.runtime.training.rounds.rounds import Sizes
+from gradwire.runtime.training.rounds.staging import Pass, leaf
 
 if TYPE_CHECKING:
-    from runtime.calculus import Value
-    from runtime.diagram.paths import PortPath
-    from runtime.diagram.training import Average
-    from runtime.engine.session.looped import Looped
-    from runtime.training.recipe import ResolvedRule
-    from runtime.training.rounds.arenas import Form
+    from gradwire.runtime.calculus import Value
+    from gradwire.runtime.diagram.paths import PortPath
+    from gradwire.runtime.diagram.training import Average
+    from gradwire.runtime.engine.session.looped import Looped
+    from gradwire.runtime.training.recipe import ResolvedRule
+    from gradwire.runtime.training.rounds.arenas import Form
 
 Array = NDArray[Any]
 

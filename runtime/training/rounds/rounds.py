@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from numpy import typing as npt
 
-from blocks.classes.identity import by_identity
+from gradwire.blocks.classes.identity import by_identity
 
 if TYPE_CHECKING:
     from contextlib import AbstractContextManager
 
-    from runtime.engine.program import Program
-    from runtime.training.diverged import DivergedError
-    from runtime.training.records import StepRecord
+    from gradwire.runtime.engine.program import Program
+    from gradwire.runtime.training.diverged import DivergedError
+    from gradwire.runtime.training.records import StepRecord
 
 Array = npt.NDArray[Any]
 

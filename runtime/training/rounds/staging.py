@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from runtime.calculus.primitives.base import LEAF
-from runtime.engine.engine import Stage
-from runtime.engine.norms import square_of
-from runtime.engine.plan.simplify import leaves_of
+from gradwire.runtime.calculus.primitives.base import LEAF
+from gradwire.runtime.engine.engine import Stage
+from gradwire.runtime.engine.norms import square_of
+from gradwire.runtime.engine.plan.simplify import leaves_of
 
 if TYPE_CHECKING:
-    from runtime.calculus import Trace, Value
-    from runtime.diagram.training import Clip
-    from runtime.engine.plan.recording import Recording
+    from gradwire.runtime.calculus import Trace, Value
+    from gradwire.runtime.diagram.training import Clip
+    from gradwire.runtime.engine.plan.recording import Recording
 
 _ROOM = 1e-6
 """Added to the norm that gradients are clipped by."""

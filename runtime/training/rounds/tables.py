@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from runtime.engine.norms import square_sum, sum_of_squares
-from runtime.training.rounds.rounds import Sizes
+from gradwire.runtime.engine.norms import square_sum, sum_of_squares
+from gradwire.runtime.training.rounds.rounds import Sizes
 
 if TYPE_CHECKING:
-    from runtime.engine.plan.sparse.sparse_rows import SparseRows
-    from runtime.training.optimisers.arithmetic import Arithmetic
+    from gradwire.runtime.engine.plan.sparse.sparse_rows import SparseRows
+    from gradwire.runtime.training.optimisers.arithmetic import Arithmetic
 
 Array = NDArray[Any]
 

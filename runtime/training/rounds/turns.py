@@ -9,26 +9,26 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from blocks.classes.identity import by_identity
-from runtime.engine.norms import sum_of_squares
-from runtime.engine.plan.sparse.forms import form_of
-from runtime.engine.plan.sparse.sparse_rows import added
-from runtime.training.diverged import DivergedError
-from runtime.training.optimisers import arithmetic_of, rate
-from runtime.training.optimisers.clipping import clip_gradients
-from runtime.training.records import OptimiserRecord
-from runtime.training.rounds.arenas import Arena, Form, Stretch, in_order, stretches
-from runtime.training.rounds.rounds import Sizes
-from runtime.training.rounds.tables import Table
+from gradwire.blocks.classes.identity import by_identity
+from gradwire.runtime.engine.norms import sum_of_squares
+from gradwire.runtime.engine.plan.sparse.forms import form_of
+from gradwire.runtime.engine.plan.sparse.sparse_rows import added
+from gradwire.runtime.training.diverged import DivergedError
+from gradwire.runtime.training.optimisers import arithmetic_of, rate
+from gradwire.runtime.training.optimisers.clipping import clip_gradients
+from gradwire.runtime.training.records import OptimiserRecord
+from gradwire.runtime.training.rounds.arenas import Arena, Form, Stretch, in_order, stretches
+from gradwire.runtime.training.rounds.rounds import Sizes
+from gradwire.runtime.training.rounds.tables import Table
 
 if TYPE_CHECKING:
-    from runtime.diagram.paths import PortPath
-    from runtime.engine import Session
-    from runtime.engine.plan.updates import Update
-    from runtime.engine.session.resident import Resident, ResidentCall
-    from runtime.engine.session.updating import Pending
-    from runtime.training.optimisers.arithmetic import Form as UpdateForm
-    from runtime.training.recipe import ResolvedRule
+    from gradwire.runtime.diagram.paths import PortPath
+    from gradwire.runtime.engine import Session
+    from gradwire.runtime.engine.plan.updates import Update
+    from gradwire.runtime.engine.session.resident import Resident, ResidentCall
+    from gradwire.runtime.engine.session.updating import Pending
+    from gradwire.runtime.training.optimisers.arithmetic import Form as UpdateForm
+    from gradwire.runtime.training.recipe import ResolvedRule
 
 Array = NDArray[Any]
 

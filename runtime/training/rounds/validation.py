@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 if TYPE_CHECKING:
-    from runtime.data.rows import Phase
-    from runtime.diagram.paths import PortPath
-    from runtime.engine import Session
-    from runtime.engine.session.prepared import Prepared
+    from gradwire.runtime.data.rows import Phase
+    from gradwire.runtime.diagram.paths import PortPath
+    from gradwire.runtime.engine import Session
+    from gradwire.runtime.engine.session.prepared import Prepared
 
 
 @contextmanager

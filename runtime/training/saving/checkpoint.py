@@ -21,12 +21,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from blocks.classes.dataclass import dataclass
-from blocks.errors import FileError
-from runtime.diagram.files.regular import read_regular
-from runtime.diagram.files.storage import replace_file, system_errors
-from runtime.diagram.files.tensors import SUFFIX
-from runtime.engine.plan.allocation import machine_bytes
+from gradwire.blocks.classes.dataclass import dataclass
+from gradwire.blocks.errors import FileError
+from gradwire.runtime.diagram.files.regular import read_regular
+from gradwire.runtime.diagram.files.storage import replace_file, system_errors
+from gradwire.runtime.diagram.files.tensors import SUFFIX
+from gradwire.runtime.engine.plan.allocation import machine_bytes
 
 Array = NDArray[Any]
 

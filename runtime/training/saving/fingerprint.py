@@ -10,14 +10,14 @@ from typing import TYPE_CHECKING, Any, TypeGuard
 import numpy as np
 from numpy.typing import NDArray
 
-from blocks.errors import FileError
-from blocks.library.sources import Variable
-from runtime.diagram.files.records import large_tensors, record_of, without_arrays
+from gradwire.blocks.errors import FileError
+from gradwire.blocks.library.sources import Variable
+from gradwire.runtime.diagram.files.records import large_tensors, record_of, without_arrays
 
 if TYPE_CHECKING:
-    from blocks.block import Block
-    from runtime.diagram import Diagram, Page
-    from runtime.training.saving.checkpoint import TrainerState
+    from gradwire.blocks.block import Block
+    from gradwire.runtime.diagram import Diagram, Page
+    from gradwire.runtime.training.saving.checkpoint import TrainerState
 
 Array = NDArray[Any]
 

@@ -11,12 +11,12 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from blocks.errors import FileError
-from runtime.diagram.files.storage import system_errors
-from runtime.training.history import csv_header, csv_line, json_line
+from gradwire.blocks.errors import FileError
+from gradwire.runtime.diagram.files.storage import system_errors
+from gradwire.runtime.training.history import csv_header, csv_line, json_line
 
 if TYPE_CHECKING:
-    from runtime.training.records import StepRecord
+    from gradwire.runtime.training.records import StepRecord
 
 HISTORIES = JSON_LINES, CSV = "history.jsonl", "history.csv"
 _SECONDS = 0.5

@@ -8,11 +8,11 @@ from collections.abc import Iterator
 from itertools import takewhile
 from pathlib import Path
 
-from blocks.errors import FileError
-from runtime.diagram.files.storage import text_of
-from runtime.training.curves import MOST, Recording
-from runtime.training.history import History
-from runtime.training.saving.history_files import JSON_LINES
+from gradwire.blocks.errors import FileError
+from gradwire.runtime.diagram.files.storage import text_of
+from gradwire.runtime.training.curves import MOST, Recording
+from gradwire.runtime.training.history import History
+from gradwire.runtime.training.saving.history_files import JSON_LINES
 
 MOST_RUNS = 64
 """Runs that one file may have."""

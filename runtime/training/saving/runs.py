@@ -17,28 +17,28 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
-from blocks.errors import FeedError, FileError, GradwireError
-from runtime.data.files.gathering import with_data_inside
-from runtime.diagram.files.storage import replace_file, save, system_errors
-from runtime.training.diverged import DivergedError
-from runtime.training.rounds.pace import Pace
-from runtime.training.saving.checkpoint import (
+from gradwire.blocks.errors import FeedError, FileError, GradwireError
+from gradwire.runtime.data.files.gathering import with_data_inside
+from gradwire.runtime.diagram.files.storage import replace_file, save, system_errors
+from gradwire.runtime.training.diverged import DivergedError
+from gradwire.runtime.training.rounds.pace import Pace
+from gradwire.runtime.training.saving.checkpoint import (
     has_checkpoint,
     load_checkpoint,
     save_checkpoint,
     tidy,
 )
-from runtime.training.saving.history_files import HISTORIES, HistoryFiles
-from runtime.training.saving.locking import LOCK, FolderLock
-from runtime.training.watch import Watch
+from gradwire.runtime.training.saving.history_files import HISTORIES, HistoryFiles
+from gradwire.runtime.training.saving.locking import LOCK, FolderLock
+from gradwire.runtime.training.watch import Watch
 
 if TYPE_CHECKING:
     from types import TracebackType
 
-    from runtime.engine import Session
-    from runtime.training.alarms import Alarm
-    from runtime.training.records import StepRecord
-    from runtime.training.trainer import Trainer
+    from gradwire.runtime.engine import Session
+    from gradwire.runtime.training.alarms import Alarm
+    from gradwire.runtime.training.records import StepRecord
+    from gradwire.runtime.training.trainer import Trainer
 
 CHECKPOINTS = "checkpoints"
 TRAINED = "trained.gradwire.json"

@@ -8,14 +8,14 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
-from runtime.training.saving.checkpoint import has_checkpoint, load_checkpoint
-from runtime.training.saving.runs import CHECKPOINTS, OFTEN, TRAINED, TrainingRun
+from gradwire.runtime.training.saving.checkpoint import has_checkpoint, load_checkpoint
+from gradwire.runtime.training.saving.runs import CHECKPOINTS, OFTEN, TRAINED, TrainingRun
 
 if TYPE_CHECKING:
     from types import TracebackType
 
-    from runtime.training.diverged import DivergedError
-    from runtime.training.records import StepRecord
+    from gradwire.runtime.training.diverged import DivergedError
+    from gradwire.runtime.training.records import StepRecord
 
 TOGETHER = 10
 """Rounds in one call, unless told otherwise."""

@@ -14,15 +14,15 @@ from collections import deque
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
-from blocks.errors import RunError
-from runtime import extras
-from runtime.training.studies.task import Trained, train
-from runtime.version import __version__
+from gradwire.blocks.errors import RunError
+from gradwire.runtime import extras
+from gradwire.runtime.training.studies.task import Trained, train
+from gradwire.runtime.version import __version__
 
 if TYPE_CHECKING:
     from distributed import Client, Future
 
-    from runtime.training.studies.task import Stop, Task, Work
+    from gradwire.runtime.training.studies.task import Stop, Task, Work
 
 _ADDRESS = re.compile(r"(?:tcp|tls)://(\[[0-9a-fA-F:.]+\]|[\w.-]+):(\d{1,5})")
 PATIENCE = 20.0

@@ -1,7 +1,7 @@
 """A study: a diagram, variants of it, a number to measure, and what is claimed about it.
 
-Only form is checked here. ``runtime.training.studies.verdicts`` trains the variants, and judges the
-claims.
+Only form is checked here. ``gradwire.runtime.training.studies.verdicts`` trains the variants, and
+judges the claims.
 """
 
 from __future__ import annotations
@@ -12,12 +12,12 @@ from typing import Annotated, Any, Literal, TypeAlias
 
 from pydantic import Field, Strict
 
-from blocks.nearest import did_you_mean
-from runtime.diagram.document_types import MAX_ENTRIES, Characters, Number, Place, Record
-from runtime.diagram.files.fields import read_object
-from runtime.diagram.files.models import ModelReader
-from runtime.diagram.files.parsing import Flaw, parse
-from runtime.diagram.files.storage import text_of
+from gradwire.blocks.nearest import did_you_mean
+from gradwire.runtime.diagram.document_types import MAX_ENTRIES, Characters, Number, Place, Record
+from gradwire.runtime.diagram.files.fields import read_object
+from gradwire.runtime.diagram.files.models import ModelReader
+from gradwire.runtime.diagram.files.parsing import Flaw, parse
+from gradwire.runtime.diagram.files.storage import text_of
 
 MAX_SEEDS = 1000
 """Trainings of one variant."""

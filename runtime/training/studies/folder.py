@@ -14,20 +14,20 @@ from typing import TYPE_CHECKING, Any, Literal, Self
 
 from pydantic import Field, ValidationError
 
-from blocks.errors import FileError
-from runtime.diagram.document_types import Record
-from runtime.diagram.files.parsing import parse
-from runtime.diagram.files.regular import open_regular
-from runtime.diagram.files.storage import replace_file, system_errors, text_of
-from runtime.training.saving.fingerprint import block_differences, differences, fingerprint
-from runtime.training.saving.locking import FolderLock
-from runtime.training.studies.files import Measure, Variant
-from runtime.training.studies.task import Trained
+from gradwire.blocks.errors import FileError
+from gradwire.runtime.diagram.document_types import Record
+from gradwire.runtime.diagram.files.parsing import parse
+from gradwire.runtime.diagram.files.regular import open_regular
+from gradwire.runtime.diagram.files.storage import replace_file, system_errors, text_of
+from gradwire.runtime.training.saving.fingerprint import block_differences, differences, fingerprint
+from gradwire.runtime.training.saving.locking import FolderLock
+from gradwire.runtime.training.studies.files import Measure, Variant
+from gradwire.runtime.training.studies.task import Trained
 
 if TYPE_CHECKING:
     from types import TracebackType
 
-    from runtime.diagram import Diagram
+    from gradwire.runtime.diagram import Diagram
 
 SETTINGS, TRAININGS = "study.json", "trainings.jsonl"
 _LONGEST_LINE = 1 << 24

@@ -12,14 +12,14 @@ from contextlib import contextmanager, suppress
 from multiprocessing import connection, get_context, parent_process, resource_tracker
 from typing import TYPE_CHECKING
 
-from blocks.errors import RunError
-from runtime.training.process.children import blas_threads, why_ended
-from runtime.training.studies.task import Trained, train
+from gradwire.blocks.errors import RunError
+from gradwire.runtime.training.process.children import blas_threads, why_ended
+from gradwire.runtime.training.studies.task import Trained, train
 
 if TYPE_CHECKING:
     from multiprocessing.connection import Connection
 
-    from runtime.training.studies.task import Stop, Task, Work
+    from gradwire.runtime.training.studies.task import Stop, Task, Work
 
 _CONTEXT = get_context("spawn")
 _PATIENCE = 0.2

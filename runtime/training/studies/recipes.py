@@ -7,10 +7,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
-from runtime.diagram.files.models import TRAINING
+from gradwire.runtime.diagram.files.models import TRAINING
 
 if TYPE_CHECKING:
-    from runtime.diagram.training import Training
+    from gradwire.runtime.diagram.training import Training
 
 _OPTIMISERS, _AVERAGES = "optimisers", "averages"
 _BY_KIND = ("method", "schedule")

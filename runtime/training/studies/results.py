@@ -9,15 +9,15 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from blocks.classes.dataclass import dataclass
-from runtime.training.studies.folder import StudyFolder, key
-from runtime.training.studies.varying import SEED
+from gradwire.blocks.classes.dataclass import dataclass
+from gradwire.runtime.training.studies.folder import StudyFolder, key
+from gradwire.runtime.training.studies.varying import SEED
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from runtime.training.studies.task import Runner, Trained, Work
-    from runtime.training.studies.varying import Planned
+    from gradwire.runtime.training.studies.task import Runner, Trained, Work
+    from gradwire.runtime.training.studies.varying import Planned
 
 
 def finite(values: Iterable[float]) -> tuple[float, ...]:

@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from blocks.library.data import Dataset
-from blocks.library.sources import Variable
-from runtime.engine import Session
+from gradwire.blocks.library.data import Dataset
+from gradwire.blocks.library.sources import Variable
+from gradwire.runtime.engine import Session
 
 if TYPE_CHECKING:
-    from blocks.block import Block
-    from runtime.diagram import Diagram
-    from runtime.engine.engine import Engine
+    from gradwire.blocks.block import Block
+    from gradwire.runtime.diagram import Diagram
+    from gradwire.runtime.engine.engine import Engine
 
 _STEPS_OF_A_SEED = 1 << 20
 """How far apart the steps of two seeds begin: random blocks draw by the step."""

@@ -12,25 +12,25 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias
 import numpy as np
 from pydantic import Field
 
-from blocks.classes.dataclass import dataclass
-from blocks.errors import GradwireError, RunError
-from runtime.data.files.access import allow_data, allowed_data
-from runtime.diagram import dumps, loads
-from runtime.diagram.document_types import Record
-from runtime.engine.session.engines import EngineChoice
-from runtime.engine.session.lookup import traced_ports
-from runtime.training.curves import Curve
-from runtime.training.diverged import DivergedError
-from runtime.training.rounds.validation import Validation, in_phase, validation_batches
-from runtime.training.studies.seeds import seeded
-from runtime.training.studies.variants import with_variant
-from runtime.training.trainer import Trainer
+from gradwire.blocks.classes.dataclass import dataclass
+from gradwire.blocks.errors import GradwireError, RunError
+from gradwire.runtime.data.files.access import allow_data, allowed_data
+from gradwire.runtime.diagram import dumps, loads
+from gradwire.runtime.diagram.document_types import Record
+from gradwire.runtime.engine.session.engines import EngineChoice
+from gradwire.runtime.engine.session.lookup import traced_ports
+from gradwire.runtime.training.curves import Curve
+from gradwire.runtime.training.diverged import DivergedError
+from gradwire.runtime.training.rounds.validation import Validation, in_phase, validation_batches
+from gradwire.runtime.training.studies.seeds import seeded
+from gradwire.runtime.training.studies.variants import with_variant
+from gradwire.runtime.training.trainer import Trainer
 
 if TYPE_CHECKING:
-    from runtime.diagram import Diagram
-    from runtime.engine import Session
-    from runtime.training.records import StepRecord
-    from runtime.training.studies.files import Measure, Variant
+    from gradwire.runtime.diagram import Diagram
+    from gradwire.runtime.engine import Session
+    from gradwire.runtime.training.records import StepRecord
+    from gradwire.runtime.training.studies.files import Measure, Variant
 
 VALIDATION = "validation/"
 """Before the name of a number that was measured on rows which are never trained on."""

@@ -16,8 +16,8 @@ from typing import Any
 
 import numpy as np
 
-from blocks.errors import ParameterError
-from runtime.diagram.files.models import whole_numbers
+from gradwire.blocks.errors import ParameterError
+from gradwire.runtime.diagram.files.models import whole_numbers
 
 MOST = 10_000
 """Trainings of one study, and values of one name."""

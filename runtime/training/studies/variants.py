@@ -7,14 +7,14 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from blocks.errors import FileError, Location, ParameterError
-from blocks.nearest import did_you_mean
-from runtime.diagram import MAIN, Diagram, load
-from runtime.diagram.files.models import TRAINING
-from runtime.diagram.paths import InstancePath
+from gradwire.blocks.errors import FileError, Location, ParameterError
+from gradwire.blocks.nearest import did_you_mean
+from gradwire.runtime.diagram import MAIN, Diagram, load
+from gradwire.runtime.diagram.files.models import TRAINING
+from gradwire.runtime.diagram.paths import InstancePath
 
 if TYPE_CHECKING:
-    from runtime.training.studies.files import Study, Variant
+    from gradwire.runtime.training.studies.files import Study, Variant
 
 
 def diagram_of(study: Study, path: Path) -> Diagram:

@@ -7,21 +7,21 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import product
 from typing import TYPE_CHECKING, Any
 
-from blocks.classes.dataclass import dataclass
-from blocks.errors import GradwireError, ParameterError
-from blocks.nearest import did_you_mean
-from runtime.diagram import MAIN
-from runtime.diagram.paths import InstancePath, PortPath
-from runtime.training.studies.files import MAX_SEEDS, MAX_STEPS, Variant
-from runtime.training.studies.recipes import UnknownField, field_names, with_fields
-from runtime.training.studies.task import Task
-from runtime.training.studies.values import MOST
-from runtime.training.studies.variants import with_variant
-from runtime.training.trainer import DEFAULT
+from gradwire.blocks.classes.dataclass import dataclass
+from gradwire.blocks.errors import GradwireError, ParameterError
+from gradwire.blocks.nearest import did_you_mean
+from gradwire.runtime.diagram import MAIN
+from gradwire.runtime.diagram.paths import InstancePath, PortPath
+from gradwire.runtime.training.studies.files import MAX_SEEDS, MAX_STEPS, Variant
+from gradwire.runtime.training.studies.recipes import UnknownField, field_names, with_fields
+from gradwire.runtime.training.studies.task import Task
+from gradwire.runtime.training.studies.values import MOST
+from gradwire.runtime.training.studies.variants import with_variant
+from gradwire.runtime.training.trainer import DEFAULT
 
 if TYPE_CHECKING:
-    from runtime.diagram import Diagram
-    from runtime.diagram.training import Training
+    from gradwire.runtime.diagram import Diagram
+    from gradwire.runtime.diagram.training import Training
 
 SEED, STEPS = "seed", "steps"
 

@@ -6,15 +6,21 @@ import math
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from blocks.classes.dataclass import dataclass
-from runtime.training.studies.results import Results, carry_out, deviation, finite, mean
-from runtime.training.studies.task import Runner, Task, Work, in_this_process, require_runnable
-from runtime.training.studies.variants import with_variant
-from runtime.training.studies.varying import SEED, Planned
+from gradwire.blocks.classes.dataclass import dataclass
+from gradwire.runtime.training.studies.results import Results, carry_out, deviation, finite, mean
+from gradwire.runtime.training.studies.task import (
+    Runner,
+    Task,
+    Work,
+    in_this_process,
+    require_runnable,
+)
+from gradwire.runtime.training.studies.variants import with_variant
+from gradwire.runtime.training.studies.varying import SEED, Planned
 
 if TYPE_CHECKING:
-    from runtime.diagram import Diagram
-    from runtime.training.studies.files import Claim, Study
+    from gradwire.runtime.diagram import Diagram
+    from gradwire.runtime.training.studies.files import Claim, Study
 
 VARIANT = "variant"
 """What the trainings of a study file vary besides the seed."""

@@ -2,8 +2,8 @@ from __future__ import annotations
 
 import pytest
 
-from app.canvas.view import CanvasView
-from app.services.theme import LIGHT
+from gradwire.app.canvas.view import CanvasView
+from gradwire.app.services.theme import LIGHT
 from tests.app.canvas.pages import Shell, seed
 from tests.app.mouse import let_go
 

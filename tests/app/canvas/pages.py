@@ -11,16 +11,16 @@ from PySide6.QtGui import QMouseEvent
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication
 
-from app.evaluation.result import Result
-from blocks.registry import registry
-from runtime.diagram import Diagram, Note, Page, Point, PortName, apply
-from runtime.flow import State
+from gradwire.app.evaluation.result import Result
+from gradwire.blocks.registry import registry
+from gradwire.runtime.diagram import Diagram, Note, Page, Point, PortName, apply
+from gradwire.runtime.flow import State
 from tests.app import mouse
 
 if TYPE_CHECKING:
-    from app.canvas.state.view_state import Selection
-    from app.canvas.view import CanvasView
-    from blocks.block import Block
+    from gradwire.app.canvas.state.view_state import Selection
+    from gradwire.app.canvas.view import CanvasView
+    from gradwire.blocks.block import Block
 
 
 def block(kind: str, **parameters: Any) -> Block:

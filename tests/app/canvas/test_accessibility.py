@@ -7,13 +7,13 @@ from PySide6.QtCore import QEvent, QPoint
 from PySide6.QtGui import QAccessible
 from PySide6.QtWidgets import QApplication
 
-from app.canvas.accessibility import Item
-from app.canvas.scene.focus import Focus, FocusKind
-from app.canvas.view import CanvasView
-from app.evaluation.result import Result
-from runtime.diagram import Note, Point, RemoveBlocks, SetNote
-from runtime.diagram.paths import InstancePath
-from runtime.flow import Cutter, State, Verdict
+from gradwire.app.canvas.accessibility import Item
+from gradwire.app.canvas.scene.focus import Focus, FocusKind
+from gradwire.app.canvas.view import CanvasView
+from gradwire.app.evaluation.result import Result
+from gradwire.runtime.diagram import Note, Point, RemoveBlocks, SetNote
+from gradwire.runtime.diagram.paths import InstancePath
+from gradwire.runtime.flow import Cutter, State, Verdict
 from tests.app.canvas.pages import Shell, click, seed, seed_result
 
 NAME = QAccessible.Text.Name

@@ -8,12 +8,12 @@ import pytest
 from PySide6.QtCore import QPoint, Qt
 from PySide6.QtGui import QColor
 
-from app.canvas.scene.focus import Focus, FocusKind
-from app.canvas.state.badge_labels import Status
-from app.canvas.state.spoken import describe
-from app.canvas.state.tooltips import block_tip
-from app.services.theme import LIGHT
-from runtime.diagram import MoveBlocks, Point, SetParameters
+from gradwire.app.canvas.scene.focus import Focus, FocusKind
+from gradwire.app.canvas.state.badge_labels import Status
+from gradwire.app.canvas.state.spoken import describe
+from gradwire.app.canvas.state.tooltips import block_tip
+from gradwire.app.services.theme import LIGHT
+from gradwire.runtime.diagram import MoveBlocks, Point, SetParameters
 from tests.app.document.test_diff import seed
 from tests.app.mouse import LEFT, click_block
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from app.canvas.paint.blocks.faces import draw_face
-from app.canvas.scene.camera import NUMBERS, PLAIN
-from app.canvas.state.codes import NO_RESULT
-from app.services.examples import examples
-from app.services.theme import LIGHT
-from blocks.library.views import ViewBlock
+from gradwire.app.canvas.paint.blocks.faces import draw_face
+from gradwire.app.canvas.scene.camera import NUMBERS, PLAIN
+from gradwire.app.canvas.state.codes import NO_RESULT
+from gradwire.app.services.examples import examples
+from gradwire.app.services.theme import LIGHT
+from gradwire.blocks.library.views import ViewBlock
 from tests.app.canvas.paint.recording import Recorder, texts
 
 

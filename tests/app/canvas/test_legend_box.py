@@ -7,7 +7,7 @@ import pytest
 from PySide6.QtCore import QPoint, QRect, Qt
 from PySide6.QtTest import QTest
 
-from runtime.diagram import MoveBlocks, Point, apply
+from gradwire.runtime.diagram import MoveBlocks, Point, apply
 from tests.app.canvas.pages import LEFT, PLAIN, Shell, move, seed
 
 

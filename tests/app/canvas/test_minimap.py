@@ -5,9 +5,9 @@ from PySide6.QtCore import QPoint, Qt
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication
 
-from app.canvas.minimap import SIZE, MiniMap
-from app.services.theme import DARK
-from runtime.diagram import AddBlock, MoveBlocks, Point, RemoveBlocks
+from gradwire.app.canvas.minimap import SIZE, MiniMap
+from gradwire.app.services.theme import DARK
+from gradwire.runtime.diagram import AddBlock, MoveBlocks, Point, RemoveBlocks
 from tests.app import mouse
 from tests.app.canvas.pages import LEFT, PLAIN, Shell, block, diagram
 

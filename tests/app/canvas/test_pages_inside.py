@@ -5,24 +5,24 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from PySide6.QtWidgets import QCheckBox, QLabel
 
-from app.canvas.paint.blocks.face_cache import draw_picture
-from app.canvas.scene.focus import Focus, FocusKind
-from app.canvas.scene.geometry import Scene
-from app.canvas.state.annotations import Annotations, resolve
-from app.canvas.state.spoken import describe
-from app.canvas.state.tooltips import block_tip
-from app.evaluation.answers import reasons
-from app.evaluation.result import Result, numbered
-from app.panels.inspector.block_form import BlockForm
-from app.services.background import at_once
-from app.services.theme import DARK, LIGHT
-from runtime.diagram.paths import ROOT, InstancePath, PortPath, WirePath
-from runtime.engine import Session
-from runtime.flow import State, observe
+from gradwire.app.canvas.paint.blocks.face_cache import draw_picture
+from gradwire.app.canvas.scene.focus import Focus, FocusKind
+from gradwire.app.canvas.scene.geometry import Scene
+from gradwire.app.canvas.state.annotations import Annotations, resolve
+from gradwire.app.canvas.state.spoken import describe
+from gradwire.app.canvas.state.tooltips import block_tip
+from gradwire.app.evaluation.answers import reasons
+from gradwire.app.evaluation.result import Result, numbered
+from gradwire.app.panels.inspector.block_form import BlockForm
+from gradwire.app.services.background import at_once
+from gradwire.app.services.theme import DARK, LIGHT
+from gradwire.runtime.diagram.paths import ROOT, InstancePath, PortPath, WirePath
+from gradwire.runtime.engine import Session
+from gradwire.runtime.flow import State, observe
 from tests.app.canvas.pages import block, diagram, page
 
 if TYPE_CHECKING:
-    from runtime.diagram import Diagram
+    from gradwire.runtime.diagram import Diagram
 
 
 def annotations(states: dict[str, State], use: InstancePath = ROOT) -> Annotations:

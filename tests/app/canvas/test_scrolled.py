@@ -11,11 +11,11 @@ from PySide6.QtCore import QPoint, QPointF, QRect, QSize, Qt
 from PySide6.QtGui import QPainter, QPixmap, QRegion
 from PySide6.QtTest import QTest
 
-from app.canvas.paint import painter
-from app.canvas.paint.painter import Limits
-from app.canvas.scene.camera import Camera
-from app.canvas.scrolled import RIM, ScrolledPage
-from app.services.theme import DARK, LIGHT
+from gradwire.app.canvas.paint import painter
+from gradwire.app.canvas.paint.painter import Limits
+from gradwire.app.canvas.scene.camera import Camera
+from gradwire.app.canvas.scrolled import RIM, ScrolledPage
+from gradwire.app.services.theme import DARK, LIGHT
 from tests.app.canvas.pages import block, diagram, seed_result
 
 MIDDLE = Qt.MouseButton.MiddleButton

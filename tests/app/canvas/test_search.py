@@ -4,12 +4,12 @@ import pytest
 from PySide6.QtCore import QPoint, Qt
 from PySide6.QtTest import QTest
 
-from app.canvas.search import search
-from app.evaluation.result import Result
-from app.panels.bars.find_bar import FindBar
-from blocks.errors import Location
-from runtime.diagram import Diagnostic
-from runtime.flow import State
+from gradwire.app.canvas.search import search
+from gradwire.app.evaluation.result import Result
+from gradwire.app.panels.bars.find_bar import FindBar
+from gradwire.blocks.errors import Location
+from gradwire.runtime.diagram import Diagnostic
+from gradwire.runtime.flow import State
 from tests.app.canvas.pages import Shell, block, click, diagram, move, page, seed, seed_result
 
 

@@ -19,12 +19,12 @@ from PySide6.QtGui import (
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QLineEdit, QPlainTextEdit, QToolTip
 
-from app.canvas.input.dropping import BLOCK_MIME
-from app.canvas.paint.painter import Limits
-from app.canvas.state.view_state import Selection
-from app.canvas.view import CanvasView
-from app.services.theme import DARK, LIGHT
-from runtime.diagram import (
+from gradwire.app.canvas.input.dropping import BLOCK_MIME
+from gradwire.app.canvas.paint.painter import Limits
+from gradwire.app.canvas.state.view_state import Selection
+from gradwire.app.canvas.view import CanvasView
+from gradwire.app.services.theme import DARK, LIGHT
+from gradwire.runtime.diagram import (
     AddBlock,
     Diagram,
     Disconnect,
@@ -38,8 +38,8 @@ from runtime.diagram import (
     SetParameters,
     apply,
 )
-from runtime.diagram.paths import InstancePath
-from runtime.flow import Cutter, State, Verdict
+from gradwire.runtime.diagram.paths import InstancePath
+from gradwire.runtime.flow import Cutter, State, Verdict
 from tests.app.canvas.pages import (
     PLAIN,
     Result,

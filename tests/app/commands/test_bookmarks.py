@@ -4,9 +4,9 @@ import pytest
 from PySide6.QtCore import Qt, QTimer
 from PySide6.QtWidgets import QApplication, QInputDialog, QLineEdit
 
-from app.panels.dialogs.command_palette import rows
-from blocks.library.arithmetic import Add
-from runtime.diagram import (
+from gradwire.app.panels.dialogs.command_palette import rows
+from gradwire.blocks.library.arithmetic import Add
+from gradwire.runtime.diagram import (
     AddBlock,
     InsertPage,
     Page,

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 from PySide6.QtCore import Qt
 
-from app.canvas.scene.focus import Focus, FocusKind
-from app.canvas.state.spoken import describe
+from gradwire.app.canvas.scene.focus import Focus, FocusKind
+from gradwire.app.canvas.state.spoken import describe
 from tests.app.document.test_diff import seed
 from tests.app.mouse import click_block
 

@@ -4,10 +4,10 @@ import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QGuiApplication
 
-from blocks.library.arithmetic import Mul
-from runtime.build import build, loss, stop_gradient, variable
-from runtime.diagram import Note, Point, PortName, SetNote, group, loads
-from runtime.diagram.files.migrations import FIELD, VERSION
+from gradwire.blocks.library.arithmetic import Mul
+from gradwire.runtime.build import build, loss, stop_gradient, variable
+from gradwire.runtime.diagram import Note, Point, PortName, SetNote, group, loads
+from gradwire.runtime.diagram.files.migrations import FIELD, VERSION
 from tests.app.mouse import click_block
 
 CTRL = Qt.KeyboardModifier.ControlModifier

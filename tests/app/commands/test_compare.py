@@ -7,9 +7,9 @@ from collections import Counter
 import pytest
 from PySide6.QtWidgets import QApplication, QFileDialog
 
-from app.panels.dialogs.comparison import Comparison
-from app.services.theme import DARK, LIGHT
-from runtime.diagram import InsertPage, RemoveBlocks, SetParameters, save
+from gradwire.app.panels.dialogs.comparison import Comparison
+from gradwire.app.services.theme import DARK, LIGHT
+from gradwire.runtime.diagram import InsertPage, RemoveBlocks, SetParameters, save
 from tests.app.document.test_diff import seed
 
 

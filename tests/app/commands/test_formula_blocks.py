@@ -7,13 +7,13 @@ from PySide6.QtCore import QPoint, Qt
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QLineEdit
 
-from app.canvas.input.targets import Target, target_of
-from app.canvas.state.looks import look_of
-from app.canvas.state.page_result import PageResult
-from app.shell.context_menus import CONTEXT_MENUS
-from blocks.library.formula import Formula
-from runtime.build import block, build, input, loss, mean, sub, variable
-from runtime.diagram import PortName
+from gradwire.app.canvas.input.targets import Target, target_of
+from gradwire.app.canvas.state.looks import look_of
+from gradwire.app.canvas.state.page_result import PageResult
+from gradwire.app.shell.context_menus import CONTEXT_MENUS
+from gradwire.blocks.library.formula import Formula
+from gradwire.runtime.build import block, build, input, loss, mean, sub, variable
+from gradwire.runtime.diagram import PortName
 from tests.app.mouse import double_click
 
 CONTROL, SHIFT = Qt.KeyboardModifier.ControlModifier, Qt.KeyboardModifier.ShiftModifier

@@ -4,8 +4,8 @@ import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 
-from blocks.library.pages import Page as PageBlock
-from runtime.diagram import AddBlock, Connect, PortName
+from gradwire.blocks.library.pages import Page as PageBlock
+from gradwire.runtime.diagram import AddBlock, Connect, PortName
 
 CONTROL = Qt.KeyboardModifier.ControlModifier
 

@@ -8,11 +8,11 @@ import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QFileDialog, QLabel
 
-from app.panels.dialogs.import_report import ImportReport
-from app.panels.dialogs.import_sheet import ImportSheet
-from runtime.diagram.model import Diagram
-from runtime.interchange.importing import process
-from runtime.interchange.importing.imported import Imported, Remark
+from gradwire.app.panels.dialogs.import_report import ImportReport
+from gradwire.app.panels.dialogs.import_sheet import ImportSheet
+from gradwire.runtime.diagram.model import Diagram
+from gradwire.runtime.interchange.importing import process
+from gradwire.runtime.interchange.importing.imported import Imported, Remark
 from tests.app.mouse import drop_file
 
 SEED = Path(__file__).parents[3] / "assets/models/mxnet_seed.json"

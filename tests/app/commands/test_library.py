@@ -7,12 +7,12 @@ import pytest
 from PySide6.QtCore import Qt, QTimer
 from PySide6.QtWidgets import QApplication, QMessageBox
 
-from app.canvas.paint.blocks.rows import ASIDE_ROLE
-from blocks import Tensor
-from blocks.library.arithmetic import Add, Mul
-from blocks.library.pages import Page as PageBlock
-from blocks.library.sources import Constant
-from runtime.diagram import AddBlock, InsertPage, Page
+from gradwire.app.canvas.paint.blocks.rows import ASIDE_ROLE
+from gradwire.blocks import Tensor
+from gradwire.blocks.library.arithmetic import Add, Mul
+from gradwire.blocks.library.pages import Page as PageBlock
+from gradwire.blocks.library.sources import Constant
+from gradwire.runtime.diagram import AddBlock, InsertPage, Page
 
 WEIGHT = np.arange(50_000.0)
 
@@ -125,7 +125,7 @@ def test_an_edit_elsewhere_reads_neither_folder_nor_files(saved, monkeypatch):
     def refuse(*given):
         raise AssertionError("The library was read again.")
 
-    monkeypatch.setattr("app.services.library.load", refuse)
+    monkeypatch.setattr("gradwire.app.services.library.load", refuse)
     monkeypatch.setattr("pathlib.Path.iterdir", refuse)
     monkeypatch.setattr("pathlib.Path.stat", refuse)
     saved.edit.change(AddBlock("other", Add()))
@@ -185,7 +185,7 @@ def test_a_page_is_not_put_inside_itself(saved, qtbot):
 def test_another_folder_is_chosen(saved, tmp_path, monkeypatch):
     (tmp_path / "theirs").mkdir()
     monkeypatch.setattr(
-        "app.commands.library.QFileDialog.getExistingDirectory",
+        "gradwire.app.commands.library.QFileDialog.getExistingDirectory",
         lambda *given: str(tmp_path / "theirs"),
     )
     saved.actions_by_name["library_folder"].trigger()

@@ -7,19 +7,19 @@ import pytest
 from PySide6.QtCore import QPoint, QRectF, Qt
 from PySide6.QtGui import QColor
 
-from app.canvas.input.targets import Target
-from app.canvas.paint.legend import legend_content
-from app.canvas.scene.focus import Focus, FocusKind
-from app.canvas.state.spoken import describe
-from app.panels.tables.losses import APART
-from app.pictures.page_picture import PagePicture
-from app.pictures.svg import svg
-from app.services.palette import shades
-from app.services.theme import LIGHT, THEMES
-from app.shell.context_menus import CONTEXT_MENUS
-from runtime.build import build, loss, variable
-from runtime.diagram import MoveBlocks, Note, Point, SetNote, Style, dumps, loads
-from runtime.diagram.layout.measures import HEADER
+from gradwire.app.canvas.input.targets import Target
+from gradwire.app.canvas.paint.legend import legend_content
+from gradwire.app.canvas.scene.focus import Focus, FocusKind
+from gradwire.app.canvas.state.spoken import describe
+from gradwire.app.panels.tables.losses import APART
+from gradwire.app.pictures.page_picture import PagePicture
+from gradwire.app.pictures.svg import svg
+from gradwire.app.services.palette import shades
+from gradwire.app.services.theme import LIGHT, THEMES
+from gradwire.app.shell.context_menus import CONTEXT_MENUS
+from gradwire.runtime.build import build, loss, variable
+from gradwire.runtime.diagram import MoveBlocks, Note, Point, SetNote, Style, dumps, loads
+from gradwire.runtime.diagram.layout.measures import HEADER
 from tests.app.document.test_diff import seed
 from tests.app.mouse import LEFT, click_block, pull, wire
 

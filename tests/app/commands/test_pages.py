@@ -7,12 +7,12 @@ from PySide6.QtCore import QMimeData, QPoint, Qt
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QLabel, QLineEdit, QMenu
 
-from app.canvas.input.dropping import PAGE_MIME
-from app.canvas.input.entry.quick_add import QuickAdd
-from app.canvas.paint.blocks.rows import ASIDE_ROLE, REFUSAL_ROLE
-from blocks.library.pages import Page as PageBlock
-from blocks.registry import registry
-from runtime.diagram import AddBlock, InsertPage, RemoveBlocks, SetParameters, group
+from gradwire.app.canvas.input.dropping import PAGE_MIME
+from gradwire.app.canvas.input.entry.quick_add import QuickAdd
+from gradwire.app.canvas.paint.blocks.rows import ASIDE_ROLE, REFUSAL_ROLE
+from gradwire.blocks.library.pages import Page as PageBlock
+from gradwire.blocks.registry import registry
+from gradwire.runtime.diagram import AddBlock, InsertPage, RemoveBlocks, SetParameters, group
 from tests.app.document.test_diff import seed
 from tests.app.mouse import LEFT, drop, palette_row
 

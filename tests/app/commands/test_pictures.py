@@ -10,9 +10,9 @@ from PySide6.QtPrintSupport import QPrintDialog
 from PySide6.QtSvg import QSvgRenderer
 from PySide6.QtWidgets import QApplication, QDialog, QFileDialog, QMessageBox
 
-from app.panels.dialogs.export_sheet import ExportSheet
-from runtime.build import build, loss, stop_gradient, variable
-from runtime.diagram import Note, SetNote, group
+from gradwire.app.panels.dialogs.export_sheet import ExportSheet
+from gradwire.runtime.build import build, loss, stop_gradient, variable
+from gradwire.runtime.diagram import Note, SetNote, group
 from tests.app.mouse import LEFT
 
 CONTROL = Qt.KeyboardModifier.ControlModifier

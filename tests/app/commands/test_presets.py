@@ -5,11 +5,11 @@ from PySide6.QtCore import Qt, QTimer
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QComboBox, QInputDialog, QLineEdit, QMessageBox
 
-from app.panels.dialogs.command_palette import rows
-from blocks.library.arithmetic import Add
-from blocks.library.sources import Constant, Variable
-from runtime.diagram import AddBlock, Batch, Point
-from runtime.diagram.files.presets import PresetName
+from gradwire.app.panels.dialogs.command_palette import rows
+from gradwire.blocks.library.arithmetic import Add
+from gradwire.blocks.library.sources import Constant, Variable
+from gradwire.runtime.diagram import AddBlock, Batch, Point
+from gradwire.runtime.diagram.files.presets import PresetName
 
 MARKUP = "<s>b</s> & c"
 """A name that Qt would take for markup and the mark of a key."""

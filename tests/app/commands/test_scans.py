@@ -7,14 +7,14 @@ from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QComboBox, QLineEdit, QToolButton, QWidget
 
-from blocks.library.arithmetic import Add
-from blocks.library.losses import Loss
-from blocks.library.pages import Page as PageBlock
-from blocks.library.pages import PageInput, PageOutput, Scan
-from blocks.library.reduce import Sum
-from blocks.library.sources import Variable
-from runtime.diagram import Connect, Diagram, Page, PortName, SetParameters
-from runtime.diagram.model import Point
+from gradwire.blocks.library.arithmetic import Add
+from gradwire.blocks.library.losses import Loss
+from gradwire.blocks.library.pages import Page as PageBlock
+from gradwire.blocks.library.pages import PageInput, PageOutput, Scan
+from gradwire.blocks.library.reduce import Sum
+from gradwire.blocks.library.sources import Variable
+from gradwire.runtime.diagram import Connect, Diagram, Page, PortName, SetParameters
+from gradwire.runtime.diagram.model import Point
 from tests.app.mouse import LEFT, double_click
 
 ALT = Qt.KeyboardModifier.AltModifier

@@ -5,12 +5,12 @@ from PySide6.QtCore import Qt
 from PySide6.QtGui import QImage
 from PySide6.QtWidgets import QToolButton
 
-from app.canvas.state.costs import Measure
-from app.controllers import costs as controller
-from app.services.background import Cancelled
-from blocks.library.pages import Page as PageBlock
-from runtime.build import build, loss, variable
-from runtime.diagram import AddBlock, InsertPage, Page
+from gradwire.app.canvas.state.costs import Measure
+from gradwire.app.controllers import costs as controller
+from gradwire.app.services.background import Cancelled
+from gradwire.blocks.library.pages import Page as PageBlock
+from gradwire.runtime.build import build, loss, variable
+from gradwire.runtime.diagram import AddBlock, InsertPage, Page
 
 CTRL_SHIFT = Qt.KeyboardModifier.ControlModifier | Qt.KeyboardModifier.ShiftModifier
 

@@ -7,12 +7,12 @@ import pytest
 from PySide6.QtCore import QPoint, Qt
 from PySide6.QtWidgets import QLabel, QScrollArea
 
-from app.canvas.input.entry.quick_add import QuickAdd
-from app.panels.help.window import ManualWindow
-from app.panels.lessons.heatmap import Heatmap, JacobianTable
-from app.panels.lessons.vector_jacobian import ProductView
-from runtime.build import build, loss, mul, softmax, square, stop_gradient, sum, variable
-from runtime.diagram import SetParameters
+from gradwire.app.canvas.input.entry.quick_add import QuickAdd
+from gradwire.app.panels.help.window import ManualWindow
+from gradwire.app.panels.lessons.heatmap import Heatmap, JacobianTable
+from gradwire.app.panels.lessons.vector_jacobian import ProductView
+from gradwire.runtime.build import build, loss, mul, softmax, square, stop_gradient, sum, variable
+from gradwire.runtime.diagram import SetParameters
 from tests.app.mouse import click_again, double_click
 
 

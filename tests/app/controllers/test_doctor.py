@@ -5,9 +5,9 @@ import threading
 import pytest
 from PySide6.QtCore import Qt
 
-from app.canvas.scene.camera import NUMBERS
-from runtime.build import build, loss, sqrt, stop_gradient, variable
-from runtime.diagram import SetParameters, SetTitle, load
+from gradwire.app.canvas.scene.camera import NUMBERS
+from gradwire.runtime.build import build, loss, sqrt, stop_gradient, variable
+from gradwire.runtime.diagram import SetParameters, SetTitle, load
 from tests.app.mouse import LEFT
 
 
@@ -205,7 +205,7 @@ def test_a_cancelled_diagnosis_leaves_no_findings_of_another_diagram(opened, qtb
         return []
 
     with monkeypatch.context() as patch:
-        patch.setattr("app.controllers.doctor.diagnose", held)
+        patch.setattr("gradwire.app.controllers.doctor.diagnose", held)
         window.document.apply(SetParameters("v", {"value": [3.0]}))
         qtbot.waitUntil(began.is_set)
         window.actions_by_name["cancel"].trigger()

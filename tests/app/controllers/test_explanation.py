@@ -7,14 +7,14 @@ import pytest
 from PySide6.QtCore import QPoint, Qt
 from PySide6.QtGui import QColor
 
-from app.canvas.paint.kept import Kept
-from app.canvas.state.marks.route import route_of
-from app.panels.why.answers import Repair, sign
-from app.services.theme import LIGHT
-from runtime.build import argmax, build, loss, relu, stop_gradient, variable
-from runtime.diagram import SetParameters
-from runtime.diagram.paths import InstancePath
-from runtime.flow import Cutter, ObservedFlow, State, Verdict
+from gradwire.app.canvas.paint.kept import Kept
+from gradwire.app.canvas.state.marks.route import route_of
+from gradwire.app.panels.why.answers import Repair, sign
+from gradwire.app.services.theme import LIGHT
+from gradwire.runtime.build import argmax, build, loss, relu, stop_gradient, variable
+from gradwire.runtime.diagram import SetParameters
+from gradwire.runtime.diagram.paths import InstancePath
+from gradwire.runtime.flow import Cutter, ObservedFlow, State, Verdict
 from tests.app.canvas.pages import block as made
 from tests.app.canvas.pages import page
 from tests.app.mouse import LEFT, click_block
@@ -84,7 +84,7 @@ class TestRoute:
     def test_signs_are_painted_on_the_route_alone(self, window, qtbot, monkeypatch):
         painted = []
         monkeypatch.setattr(
-            "app.canvas.paint.wires.labels.place_lane_labels",
+            "gradwire.app.canvas.paint.wires.labels.place_lane_labels",
             lambda layout, view, wires, **_: painted.append(len(wires)) is None,
         )
         click_wire(qtbot, window, "add1.b")

@@ -3,10 +3,10 @@
 import pytest
 from PySide6.QtCore import Qt
 
-from app.canvas.state.tooltips import block_tip
-from blocks.library.activations import Tanh
-from runtime.build import block, build, loss, relu, variable
-from runtime.diagram import SetParameters
+from gradwire.app.canvas.state.tooltips import block_tip
+from gradwire.blocks.library.activations import Tanh
+from gradwire.runtime.build import block, build, loss, relu, variable
+from gradwire.runtime.diagram import SetParameters
 from tests.app.evaluation.test_badges import pills
 
 

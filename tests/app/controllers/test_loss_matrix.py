@@ -3,9 +3,9 @@
 import pytest
 from PySide6.QtCore import QPoint, Qt
 
-from app.evaluation.evaluator import MAX_LOSSES
-from runtime.build import build, loss, stop_gradient, variable
-from runtime.diagram import RemoveBlocks, SetParameters
+from gradwire.app.evaluation.evaluator import MAX_LOSSES
+from gradwire.runtime.build import build, loss, stop_gradient, variable
+from gradwire.runtime.diagram import RemoveBlocks, SetParameters
 from tests.app.mouse import LEFT
 
 

@@ -4,15 +4,15 @@ import numpy as np
 import pytest
 from PySide6.QtCore import Qt
 
-from app.canvas.paint.legend import legend_content
-from app.canvas.state.codes import CODES, NO_RESULT, STATE_OF
-from app.evaluation.evaluator import MAX_LOSSES, evaluate
-from app.evaluation.result import MAX_SIDE_BY_SIDE
-from app.panels.tables.losses import APART
-from app.services.theme import DARK, LIGHT
-from blocks.registry import registry
-from runtime.build import build, loss, relu, sqrt, stop_gradient, variable
-from runtime.diagram import (
+from gradwire.app.canvas.paint.legend import legend_content
+from gradwire.app.canvas.state.codes import CODES, NO_RESULT, STATE_OF
+from gradwire.app.evaluation.evaluator import MAX_LOSSES, evaluate
+from gradwire.app.evaluation.result import MAX_SIDE_BY_SIDE
+from gradwire.app.panels.tables.losses import APART
+from gradwire.app.services.theme import DARK, LIGHT
+from gradwire.blocks.registry import registry
+from gradwire.runtime.build import build, loss, relu, sqrt, stop_gradient, variable
+from gradwire.runtime.diagram import (
     AddBlock,
     Connect,
     Diagram,
@@ -23,8 +23,8 @@ from runtime.diagram import (
     group,
     save,
 )
-from runtime.diagram.model import Style
-from runtime.flow import State
+from gradwire.runtime.diagram.model import Style
+from gradwire.runtime.flow import State
 
 
 def numeric() -> Diagram:

@@ -3,10 +3,10 @@
 import pytest
 from PySide6.QtCore import Qt
 
-from app.canvas.scene.camera import NUMBERS
-from blocks.library.arithmetic import Add
-from blocks.library.pages import Page as PageBlock
-from runtime.diagram import AddBlock, InsertPage, Page, Point
+from gradwire.app.canvas.scene.camera import NUMBERS
+from gradwire.blocks.library.arithmetic import Add
+from gradwire.blocks.library.pages import Page as PageBlock
+from gradwire.runtime.diagram import AddBlock, InsertPage, Page, Point
 
 
 @pytest.fixture

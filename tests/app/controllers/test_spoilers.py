@@ -4,7 +4,7 @@ import pytest
 from PySide6.QtCore import QPoint, Qt
 from PySide6.QtTest import QTest
 
-from runtime.build import build, loss, mul, relu, square, variable
+from gradwire.runtime.build import build, loss, mul, relu, square, variable
 
 Key, LEFT = Qt.Key, Qt.MouseButton.LeftButton
 HIDDEN = "Hidden until the timeline has come to its end."

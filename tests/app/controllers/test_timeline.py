@@ -6,9 +6,17 @@ import pytest
 from PySide6.QtCore import QPoint, Qt
 from PySide6.QtWidgets import QInputDialog
 
-from runtime.build import build, loss, mean_squared_error, mul, square, stop_gradient, variable
-from runtime.diagram import SetParameters
-from runtime.lessons.breakpoints import NotFinite
+from gradwire.runtime.build import (
+    build,
+    loss,
+    mean_squared_error,
+    mul,
+    square,
+    stop_gradient,
+    variable,
+)
+from gradwire.runtime.diagram import SetParameters
+from gradwire.runtime.lessons.breakpoints import NotFinite
 from tests.app.mouse import click_block
 
 SHIFT = Qt.KeyboardModifier.ShiftModifier
@@ -227,7 +235,7 @@ def test_what_cannot_be_recorded_says_why(opened, qtbot, monkeypatch):
     def fail(*_, **__):
         raise MemoryError("no room")
 
-    monkeypatch.setattr("app.controllers.timeline.record", fail)
+    monkeypatch.setattr("gradwire.app.controllers.timeline.record", fail)
     window.actions_by_name["timeline"].trigger()
     qtbot.waitUntil(lambda: not window.timeline.bar.isVisible())
     assert "The timeline can't be recorded" in window.notice.text()

@@ -4,11 +4,11 @@ import numpy as np
 import pytest
 from PySide6.QtCore import QPoint, Qt
 
-from app.canvas.state.codes import STATE_OF
-from app.controllers.trial import change_text
-from runtime.build import build, loss, stop_gradient, variable
-from runtime.diagram import SetParameters
-from runtime.flow import Difference, State
+from gradwire.app.canvas.state.codes import STATE_OF
+from gradwire.app.controllers.trial import change_text
+from gradwire.runtime.build import build, loss, stop_gradient, variable
+from gradwire.runtime.diagram import SetParameters
+from gradwire.runtime.flow import Difference, State
 from tests.app.canvas.pages import move
 from tests.app.mouse import LEFT, pull
 

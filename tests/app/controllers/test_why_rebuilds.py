@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from app.panels.why.why import Why
-from runtime.build import build, loss, stop_gradient, variable
-from runtime.diagram import MoveBlocks, Point, SetParameters, group
+from gradwire.app.panels.why.why import Why
+from gradwire.runtime.build import build, loss, stop_gradient, variable
+from gradwire.runtime.diagram import MoveBlocks, Point, SetParameters, group
 from tests.app.mouse import LEFT
 
 

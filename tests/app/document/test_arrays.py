@@ -7,8 +7,8 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 from safetensors.numpy import save_file
 
-from app.document import arrays
-from blocks.errors import FileError
+from gradwire.app.document import arrays
+from gradwire.blocks.errors import FileError
 
 SMALL = hnp.arrays(
     np.float32, hnp.array_shapes(max_dims=2, max_side=5), elements=st.floats(width=32)

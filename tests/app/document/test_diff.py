@@ -5,10 +5,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from PySide6.QtCore import Qt
 
-from app.document.diff import changed_keys, page_diff
-from blocks.registry import registry
-from runtime.build import build, loss, stop_gradient, variable
-from runtime.diagram import (
+from gradwire.app.document.diff import changed_keys, page_diff
+from gradwire.blocks.registry import registry
+from gradwire.runtime.build import build, loss, stop_gradient, variable
+from gradwire.runtime.diagram import (
     AddBlock,
     Arrange,
     Batch,

@@ -4,14 +4,14 @@ from pathlib import Path
 
 import pytest
 
-from app.document.document import Document
-from blocks.library.arithmetic import Add, Mul
-from blocks.library.data import Dataset
-from blocks.library.pages import PageInput
-from blocks.library.sources import Variable
-from runtime.build import build, loss, stop_gradient, variable
-from runtime.data.files import access
-from runtime.diagram import (
+from gradwire.app.document.document import Document
+from gradwire.blocks.library.arithmetic import Add, Mul
+from gradwire.blocks.library.data import Dataset
+from gradwire.blocks.library.pages import PageInput
+from gradwire.blocks.library.sources import Variable
+from gradwire.runtime.build import build, loss, stop_gradient, variable
+from gradwire.runtime.data.files import access
+from gradwire.runtime.diagram import (
     AddBlock,
     Arrange,
     Batch,
@@ -33,7 +33,7 @@ from runtime.diagram import (
     dumps,
     load,
 )
-from runtime.engine import Session
+from gradwire.runtime.engine import Session
 
 PAGES = Path(__file__).parents[2] / "runtime/diagram/files/golden/version1_pages.gradwire.json"
 
@@ -163,7 +163,7 @@ class TestMerging:
 
     def test_a_pause_begins_another_undo(self, document, monkeypatch):
         now = [100.0]
-        monkeypatch.setattr("app.document.document.time.monotonic", lambda: now[0])
+        monkeypatch.setattr("gradwire.app.document.document.time.monotonic", lambda: now[0])
         document.apply(MoveBlocks({"a": Point(1.0, 0.0)}))
         now[0] += 1.5
         document.apply(MoveBlocks({"a": Point(2.0, 0.0)}))

@@ -10,10 +10,10 @@ import pytest
 from PySide6.QtCore import QTimer
 from PySide6.QtWidgets import QApplication, QFileDialog
 
-from app.document.file_watch import stamp
-from blocks.library.arithmetic import Add, Mul
-from blocks.library.sources import Variable
-from runtime.diagram import AddBlock, Diagram, Page, load, save
+from gradwire.app.document.file_watch import stamp
+from gradwire.blocks.library.arithmetic import Add, Mul
+from gradwire.blocks.library.sources import Variable
+from gradwire.runtime.diagram import AddBlock, Diagram, Page, load, save
 from tests.app.mouse import LEFT
 
 LARGE = 2000
@@ -205,7 +205,7 @@ class TestNotWritable:
         def full(descriptor):
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
-        monkeypatch.setattr("runtime.diagram.files.storage.os.fsync", full)
+        monkeypatch.setattr("gradwire.runtime.diagram.files.storage.os.fsync", full)
         assert "No space left" in self.refused(edited, path)
         monkeypatch.undo()
         assert edited.files.save()
@@ -221,12 +221,12 @@ class TestNotWritable:
                     raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
             replace(source, target)
 
-        monkeypatch.setattr("runtime.diagram.files.storage.os.replace", full)
+        monkeypatch.setattr("gradwire.runtime.diagram.files.storage.os.replace", full)
         assert "No space left" in self.refused(edited, path)
         assert len(calls) == 2
 
     def test_a_file_that_is_read_only(self, edited, path, monkeypatch):
         monkeypatch.setattr(
-            "runtime.diagram.files.storage.os.access", lambda *a: False
+            "gradwire.runtime.diagram.files.storage.os.access", lambda *a: False
         )  # even for root
         assert "read-only" in self.refused(edited, path)

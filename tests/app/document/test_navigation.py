@@ -1,11 +1,11 @@
-from app.document.navigation import Navigation
-from blocks.errors import Location
-from blocks.library.pages import Page as PageBlock
-from blocks.library.pages import Scan
-from blocks.library.sources import Variable
-from runtime.diagram import Diagram, Page
-from runtime.diagram.pages import page_at
-from runtime.diagram.paths import InstancePath
+from gradwire.app.document.navigation import Navigation
+from gradwire.blocks.errors import Location
+from gradwire.blocks.library.pages import Page as PageBlock
+from gradwire.blocks.library.pages import Scan
+from gradwire.blocks.library.sources import Variable
+from gradwire.runtime.diagram import Diagram, Page
+from gradwire.runtime.diagram.pages import page_at
+from gradwire.runtime.diagram.paths import InstancePath
 
 
 def nested() -> Diagram:

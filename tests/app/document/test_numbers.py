@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from app.document.numbers import (
+from gradwire.app.document.numbers import (
     COARSE,
     FINE,
     Number,
@@ -17,9 +17,9 @@ from app.document.numbers import (
     slider_of,
     step_of,
 )
-from blocks.library.sources import Constant, Variable
-from blocks.registry import registry
-from runtime.diagram import Diagram, Page, apply
+from gradwire.blocks.library.sources import Constant, Variable
+from gradwire.blocks.registry import registry
+from gradwire.runtime.diagram import Diagram, Page, apply
 
 MUL = registry().get("Mul")
 

@@ -2,9 +2,9 @@
 
 import pytest
 
-from app.document.document import Document
-from runtime.build import build, loss, variable
-from runtime.diagram import SetParameters, load
+from gradwire.app.document.document import Document
+from gradwire.runtime.build import build, loss, variable
+from gradwire.runtime.diagram import SetParameters, load
 
 
 def to(value):

@@ -2,9 +2,9 @@
 
 import pytest
 
-from app.document.diff import renamed_pages
-from blocks.library.pages import Page as PageBlock
-from runtime.diagram import Diagram, InsertPage, Page, RemovePage, RenamePage, apply, group
+from gradwire.app.document.diff import renamed_pages
+from gradwire.blocks.library.pages import Page as PageBlock
+from gradwire.runtime.diagram import Diagram, InsertPage, Page, RemovePage, RenamePage, apply, group
 from tests.app.document.test_diff import seed
 
 

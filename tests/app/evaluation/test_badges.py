@@ -7,13 +7,13 @@ from PySide6.QtCore import QEvent, QPoint, QRect
 from PySide6.QtGui import QColor, QHelpEvent
 from PySide6.QtWidgets import QApplication, QToolTip
 
-from app.canvas.scene.focus import Focus, FocusKind
-from app.canvas.state.spoken import describe
-from app.canvas.state.tooltips import port_tip
-from app.evaluation.evaluator import evaluate
-from app.services.theme import LIGHT
-from runtime.build import block, build, loss, stop_gradient, variable
-from runtime.diagram import SetParameters, apply
+from gradwire.app.canvas.scene.focus import Focus, FocusKind
+from gradwire.app.canvas.state.spoken import describe
+from gradwire.app.canvas.state.tooltips import port_tip
+from gradwire.app.evaluation.evaluator import evaluate
+from gradwire.app.services.theme import LIGHT
+from gradwire.runtime.build import block, build, loss, stop_gradient, variable
+from gradwire.runtime.diagram import SetParameters, apply
 
 
 def badged():

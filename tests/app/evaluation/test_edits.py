@@ -10,21 +10,21 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from app.evaluation.evaluator import Evaluation, evaluate
-from blocks.errors import ChangeError
-from blocks.library.sources import Variable
-from runtime.diagram import Connect, Diagram, PortName, SetParameters, apply
-from runtime.engine import lowering, rebind
-from runtime.flow.analyse import Flow
-from runtime.flow.structure.reachability import Graph
-from runtime.flow.structure.wire_states import WireStates
+from gradwire.app.evaluation.evaluator import Evaluation, evaluate
+from gradwire.blocks.errors import ChangeError
+from gradwire.blocks.library.sources import Variable
+from gradwire.runtime.diagram import Connect, Diagram, PortName, SetParameters, apply
+from gradwire.runtime.engine import lowering, rebind
+from gradwire.runtime.flow.analyse import Flow
+from gradwire.runtime.flow.structure.reachability import Graph
+from gradwire.runtime.flow.structure.wire_states import WireStates
 from tests.app.canvas.pages import block, diagram, page
 from tests.strategies import changes, diagrams
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from app.evaluation.result import Result
+    from gradwire.app.evaluation.result import Result
 
 
 def two_losses() -> Diagram:
@@ -84,10 +84,10 @@ def work(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[str]]:
         for user in (rebind, lowering):
             monkeypatch.setattr(user, name, counted(name, getattr(user, name)))
     for user, name in (
-        ("runtime.engine.session.programs", "lower"),
-        ("runtime.engine.session.execution", "compile_request"),
-        ("runtime.flow.analyse", "Flow"),
-        ("runtime.flow.structure.searches", "Graph"),
+        ("gradwire.runtime.engine.session.programs", "lower"),
+        ("gradwire.runtime.engine.session.execution", "compile_request"),
+        ("gradwire.runtime.flow.analyse", "Flow"),
+        ("gradwire.runtime.flow.structure.searches", "Graph"),
     ):
         kept = {"Flow": Flow, "Graph": Graph}.get(name)
         module = __import__(user, fromlist=[name])

@@ -5,14 +5,14 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from app.evaluation import engines as choosing
-from app.evaluation.engines import Engines, why_missing
-from app.evaluation.evaluator import Evaluation
-from runtime.build import build, loss, square, variable
-from runtime.build import sum as total
-from runtime.diagram import SetParameters, apply
-from runtime.engine.compilation import Compilation, listening, tell
-from runtime.engine.session import engines as opening
+from gradwire.app.evaluation import engines as choosing
+from gradwire.app.evaluation.engines import Engines, why_missing
+from gradwire.app.evaluation.evaluator import Evaluation
+from gradwire.runtime.build import build, loss, square, variable
+from gradwire.runtime.build import sum as total
+from gradwire.runtime.diagram import SetParameters, apply
+from gradwire.runtime.engine.compilation import Compilation, listening, tell
+from gradwire.runtime.engine.session import engines as opening
 
 
 def model(start=(1.0, -2.0)):
@@ -85,7 +85,7 @@ def test_a_session_is_kept_where_its_engine_is_unfit(settings, monkeypatch):
 
 
 def test_numpy_takes_over_from_an_engine_that_can_not_be_opened(window, qtbot, monkeypatch):
-    monkeypatch.setattr("runtime.extras.find_spec", lambda name: None)
+    monkeypatch.setattr("gradwire.runtime.extras.find_spec", lambda name: None)
     show(window, qtbot, model())
     window.actions_by_name["engine_jax"].setEnabled(True)
     window.actions_by_name["engine_jax"].trigger()
@@ -116,7 +116,7 @@ def test_an_unknown_engine_in_the_settings_is_numpy(settings):
 
 
 def test_a_missing_engine_says_what_to_install(monkeypatch, window):
-    monkeypatch.setattr("runtime.extras.find_spec", lambda name: None)
+    monkeypatch.setattr("gradwire.runtime.extras.find_spec", lambda name: None)
     assert why_missing("numpy") == "" and why_missing("jax") == 'pip install "gradwire[jax]"'
     window._states._close_missing("jax")
     action = window.actions_by_name["engine_jax"]

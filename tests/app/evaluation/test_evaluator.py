@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 from PySide6.QtCore import Qt
 
-from app.evaluation.evaluator import Evaluation, Evaluator, evaluate
-from app.evaluation.result import Result
-from blocks.library.arithmetic import Mul
-from runtime.build import (
+from gradwire.app.evaluation.evaluator import Evaluation, Evaluator, evaluate
+from gradwire.app.evaluation.result import Result
+from gradwire.blocks.library.arithmetic import Mul
+from gradwire.runtime.build import (
     build,
     display,
     gradient_scale,
@@ -24,9 +24,9 @@ from runtime.build import (
     variable,
     where,
 )
-from runtime.diagram import AddBlock, Diagram, MoveBlocks, Point, SetParameters, apply
-from runtime.engine import lower
-from runtime.flow import Mark, State
+from gradwire.runtime.diagram import AddBlock, Diagram, MoveBlocks, Point, SetParameters, apply
+from gradwire.runtime.engine import lower
+from gradwire.runtime.flow import Mark, State
 
 
 def seed() -> Diagram:
@@ -101,7 +101,7 @@ class TestEvaluate:
         assert evaluate(seed(), superseded=lambda: True) is None
 
     def test_whatever_is_raised_is_told(self, monkeypatch):
-        monkeypatch.setattr("app.evaluation.evaluator.Session", lambda *a, **k: 1 / 0)
+        monkeypatch.setattr("gradwire.app.evaluation.evaluator.Session", lambda *a, **k: 1 / 0)
         assert "ZeroDivisionError" in evaluate(seed()).error
 
 
@@ -109,7 +109,7 @@ class TestEvaluation:
     def test_another_number_is_not_traced_again(self, monkeypatch):
         traced = []
         monkeypatch.setattr(
-            "runtime.engine.session.programs.lower",
+            "gradwire.runtime.engine.session.programs.lower",
             lambda *given: traced.append(given) or lower(*given),
         )
         evaluation = Evaluation()
@@ -137,7 +137,9 @@ class TestEvaluation:
         evaluation = Evaluation()
         evaluation(seed())
         with monkeypatch.context() as patched:
-            patched.setattr("app.evaluation.evaluator.Session.update", lambda *given: 1 / 0)
+            patched.setattr(
+                "gradwire.app.evaluation.evaluator.Session.update", lambda *given: 1 / 0
+            )
             assert "ZeroDivisionError" in evaluation(seed()).error
         assert evaluation(seed()).error is None
 
@@ -259,7 +261,7 @@ def test_shutdown_drops_what_is_under_way(qtbot, started):
 
 
 def test_shutdown_does_not_wait_for_a_run_that_never_ends(qtbot, started, monkeypatch):
-    monkeypatch.setattr("app.evaluation.worker.PATIENCE", 0.1)
+    monkeypatch.setattr("gradwire.app.evaluation.worker.PATIENCE", 0.1)
     run = Slow()
     evaluator = started(run)
     evaluator.request(different(1))

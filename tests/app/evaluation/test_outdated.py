@@ -8,11 +8,11 @@ from random import Random
 import numpy as np
 import pytest
 
-from app.evaluation.evaluator import evaluate
-from app.evaluation.outdated import outdated_blocks
-from blocks.errors import GradwireError
-from runtime.build import build, loss, stop_gradient, tanh, variable
-from runtime.diagram import (
+from gradwire.app.evaluation.evaluator import evaluate
+from gradwire.app.evaluation.outdated import outdated_blocks
+from gradwire.blocks.errors import GradwireError
+from gradwire.runtime.build import build, loss, stop_gradient, tanh, variable
+from gradwire.runtime.diagram import (
     ROOT,
     AddBlock,
     Connect,
@@ -28,8 +28,8 @@ from runtime.diagram import (
     apply,
     group,
 )
-from runtime.diagram.pages import uses_of
-from runtime.engine import Session
+from gradwire.runtime.diagram.pages import uses_of
+from gradwire.runtime.engine import Session
 from tests.fuzz.drawing import drawn
 from tests.runtime.diagram.drawing import make
 

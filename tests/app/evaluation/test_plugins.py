@@ -8,16 +8,16 @@ from typing import Any
 
 import pytest
 
-from app.canvas.scene.geometry import Scene
-from app.canvas.state.looks import look_of
-from app.canvas.state.page_result import PageResult
-from app.evaluation.evaluator import Evaluation
-from app.evaluation.worker import Worker
-from blocks import Block
-from blocks.plugins import guarded
-from blocks.registry import registry
-from runtime.build import build, loss, variable
-from runtime.diagram import AddBlock, Connect, Point, PortName, RemoveBlocks, apply
+from gradwire.app.canvas.scene.geometry import Scene
+from gradwire.app.canvas.state.looks import look_of
+from gradwire.app.canvas.state.page_result import PageResult
+from gradwire.app.evaluation.evaluator import Evaluation
+from gradwire.app.evaluation.worker import Worker
+from gradwire.blocks import Block
+from gradwire.blocks.plugins import guarded
+from gradwire.blocks.registry import registry
+from gradwire.runtime.build import build, loss, variable
+from gradwire.runtime.diagram import AddBlock, Connect, Point, PortName, RemoveBlocks, apply
 
 STARTED: SimpleQueue[None] = SimpleQueue()
 """Where a loop says that it runs. No Event, whose lock an exception inside would leave taken."""

@@ -9,22 +9,22 @@ import numpy as np
 import pytest
 
 import gradwire as gw
-from app.canvas.scene.focus import Focus, FocusKind
-from app.canvas.scene.geometry import Scene
-from app.canvas.state.annotations import resolve
-from app.canvas.state.codes import NO_RESULT
-from app.canvas.state.looks import look_of
-from app.canvas.state.page_result import PageResult
-from app.canvas.state.spoken import describe
-from app.canvas.state.tooltips import block_tip
-from app.evaluation.concealment import concealed
-from app.evaluation.evaluator import Evaluation, evaluate
-from app.evaluation.outdated import outdated_blocks
-from runtime.diagram.paths import ROOT
-from runtime.views.pictures import FieldPicture, HistogramPicture, PlotPicture
+from gradwire.app.canvas.scene.focus import Focus, FocusKind
+from gradwire.app.canvas.scene.geometry import Scene
+from gradwire.app.canvas.state.annotations import resolve
+from gradwire.app.canvas.state.codes import NO_RESULT
+from gradwire.app.canvas.state.looks import look_of
+from gradwire.app.canvas.state.page_result import PageResult
+from gradwire.app.canvas.state.spoken import describe
+from gradwire.app.canvas.state.tooltips import block_tip
+from gradwire.app.evaluation.concealment import concealed
+from gradwire.app.evaluation.evaluator import Evaluation, evaluate
+from gradwire.app.evaluation.outdated import outdated_blocks
+from gradwire.runtime.diagram.paths import ROOT
+from gradwire.runtime.views.pictures import FieldPicture, HistogramPicture, PlotPicture
 
 if TYPE_CHECKING:
-    from runtime.diagram import Diagram
+    from gradwire.runtime.diagram import Diagram
 
 
 def diagram(slope: float = 1.0) -> Diagram:

@@ -10,11 +10,11 @@ import weakref
 import pytest
 from PySide6.QtCore import Qt
 
-from app.evaluation.worker import SessionWorker, Worker
-from app.services.background import Cancelled
-from runtime.build import build, loss, variable
-from runtime.diagram import Diagram, MoveBlocks, Point, SetParameters, apply
-from runtime.engine.interruption import Interrupted, until_cancelled
+from gradwire.app.evaluation.worker import SessionWorker, Worker
+from gradwire.app.services.background import Cancelled
+from gradwire.runtime.build import build, loss, variable
+from gradwire.runtime.diagram import Diagram, MoveBlocks, Point, SetParameters, apply
+from gradwire.runtime.engine.interruption import Interrupted, until_cancelled
 
 MANY = 1000
 
@@ -169,7 +169,7 @@ def test_an_exception_is_a_result_and_the_next_job_runs(qtbot, worker, results):
 
 
 def test_shutdown_abandons_a_job_that_does_not_end(qtbot, worker, gate, monkeypatch):
-    monkeypatch.setattr("app.evaluation.worker.PATIENCE", 0.1)
+    monkeypatch.setattr("gradwire.app.evaluation.worker.PATIENCE", 0.1)
     begun = []
     worker.submit("a", held(gate, "first", begun))
     qtbot.waitUntil(lambda: bool(begun))
@@ -270,7 +270,7 @@ KERNEL = """
 import sys
 import numpy as np
 from PySide6.QtCore import QCoreApplication
-from app.evaluation.worker import Worker
+from gradwire.app.evaluation.worker import Worker
 
 application, worker = QCoreApplication([]), Worker()
 a = np.ones((12_000, 12_000), np.float32)

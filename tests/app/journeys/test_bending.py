@@ -6,9 +6,9 @@ import pytest
 from PySide6.QtCore import QPoint, Qt
 from PySide6.QtTest import QTest
 
-from app.canvas.input.bindings import KEYS
-from app.canvas.scene.geometry import Bend
-from runtime.diagram import Connect, MoveBlocks, Point, PortName, load
+from gradwire.app.canvas.input.bindings import KEYS
+from gradwire.app.canvas.scene.geometry import Bend
+from gradwire.runtime.diagram import Connect, MoveBlocks, Point, PortName, load
 from tests.app.mouse import double_click
 
 LOSS = PortName("loss", "x")

@@ -10,16 +10,16 @@ from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QLineEdit, QMenu, QPlainTextEdit
 
-from app.canvas.input.bindings import MOUSE
-from app.canvas.input.entry.quick_add import QuickAdd
-from app.canvas.scene.focus import Focus, FocusKind
-from app.document.numbers import Number
-from blocks.registry import registry
-from runtime.diagram import AddBlock, Note, Page, Point, PortName, SetNote, group
+from gradwire.app.canvas.input.bindings import MOUSE
+from gradwire.app.canvas.input.entry.quick_add import QuickAdd
+from gradwire.app.canvas.scene.focus import Focus, FocusKind
+from gradwire.app.document.numbers import Number
+from gradwire.blocks.registry import registry
+from gradwire.runtime.diagram import AddBlock, Note, Page, Point, PortName, SetNote, group
 from tests.app.document.test_diff import seed
 
 if TYPE_CHECKING:
-    from app.shell.main_window import MainWindow
+    from gradwire.app.shell.main_window import MainWindow
 
 Key = Qt.Key
 PLAIN = Qt.KeyboardModifier.NoModifier

@@ -4,8 +4,8 @@ import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QApplication
 
-from app.services import theme
-from app.shell.main_window import MainWindow
+from gradwire.app.services import theme
+from gradwire.app.shell.main_window import MainWindow
 
 
 @pytest.mark.parametrize(("chosen", "shown"), [("system", theme.DARK), ("light", theme.LIGHT)])

@@ -9,19 +9,19 @@ import numpy as np
 import pytest
 from PySide6.QtGui import QImage
 
-from app.canvas.paint.blocks import summaries
-from app.canvas.paint.legible import LEAST
-from app.canvas.scene.camera import NUMBERS, PLAIN
-from app.canvas.scene.lane_paths import GAP
-from app.canvas.view import CanvasView
-from app.evaluation.evaluator import evaluate
-from app.services.theme import BODY
-from blocks.library.losses import Loss
-from blocks.library.pages import Page as PageBlock
-from runtime.diagram.layout.measures import HEADER
-from runtime.diagram.paths import InstancePath
-from runtime.flow import State
-from runtime.lessons.notes import with_numbers
+from gradwire.app.canvas.paint.blocks import summaries
+from gradwire.app.canvas.paint.legible import LEAST
+from gradwire.app.canvas.scene.camera import NUMBERS, PLAIN
+from gradwire.app.canvas.scene.lane_paths import GAP
+from gradwire.app.canvas.view import CanvasView
+from gradwire.app.evaluation.evaluator import evaluate
+from gradwire.app.services.theme import BODY
+from gradwire.blocks.library.losses import Loss
+from gradwire.blocks.library.pages import Page as PageBlock
+from gradwire.runtime.diagram.layout.measures import HEADER
+from gradwire.runtime.diagram.paths import InstancePath
+from gradwire.runtime.flow import State
+from gradwire.runtime.lessons.notes import with_numbers
 from tests.app.mouse import double_click
 from tests.examples.gallery import NAMES, diagram, path, stops
 

@@ -4,10 +4,10 @@ import numpy as np
 from PySide6.QtCore import QPoint, Qt
 from PySide6.QtWidgets import QFileDialog
 
-from runtime.diagram import load
-from runtime.engine import Session
-from runtime.flow import State
-from runtime.flow.analyse import analyse
+from gradwire.runtime.diagram import load
+from gradwire.runtime.engine import Session
+from gradwire.runtime.flow import State
+from gradwire.runtime.flow.analyse import analyse
 from tests.app.mouse import LEFT, click_block, drop_block, retype, wire
 
 

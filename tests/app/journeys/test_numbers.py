@@ -4,10 +4,10 @@ import pytest
 from PySide6.QtCore import QPoint, Qt
 from PySide6.QtTest import QTest
 
-from app.canvas.paint.blocks.numbers import number_box
-from app.document.numbers import Number
-from runtime.build import build, loss, stop_gradient, variable
-from runtime.flow import State
+from gradwire.app.canvas.paint.blocks.numbers import number_box
+from gradwire.app.document.numbers import Number
+from gradwire.runtime.build import build, loss, stop_gradient, variable
+from gradwire.runtime.flow import State
 from tests.app.canvas.pages import LEFT, PLAIN, drag
 
 B = Number("b", "value", (0, 1))

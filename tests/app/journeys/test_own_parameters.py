@@ -6,11 +6,11 @@ import pytest
 from PySide6.QtCore import QPoint, Qt
 from PySide6.QtTest import QTest
 
-import runtime.build as b
-from app.canvas.scene.focus import Focus, FocusKind
-from app.canvas.state.spoken import describe
-from app.canvas.state.tooltips import port_tip
-from runtime.diagram import PortName
+import gradwire.runtime.build as b
+from gradwire.app.canvas.scene.focus import Focus, FocusKind
+from gradwire.app.canvas.state.spoken import describe
+from gradwire.app.canvas.state.tooltips import port_tip
+from gradwire.runtime.diagram import PortName
 from tests.app.mouse import click_block, drop_block, pull
 
 CONTROL, SHIFT = Qt.KeyboardModifier.ControlModifier, Qt.KeyboardModifier.ShiftModifier

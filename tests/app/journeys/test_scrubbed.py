@@ -6,15 +6,15 @@ from PySide6.QtCore import QPoint, Qt
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QLabel, QLineEdit, QPlainTextEdit
 
-from app.canvas.paint.blocks.numbers import number_box
-from app.canvas.state.annotations import resolve
-from app.canvas.state.looks import row_counts
-from app.document.numbers import Number
-from app.evaluation.evaluator import evaluate
-from app.panels.inspector.block_form import BlockForm
-from app.panels.inspector.inspector import Inspector
-from app.panels.pacing import EVERY
-from app.panels.tables.variables import Variables
+from gradwire.app.canvas.paint.blocks.numbers import number_box
+from gradwire.app.canvas.state.annotations import resolve
+from gradwire.app.canvas.state.looks import row_counts
+from gradwire.app.document.numbers import Number
+from gradwire.app.evaluation.evaluator import evaluate
+from gradwire.app.panels.inspector.block_form import BlockForm
+from gradwire.app.panels.inspector.inspector import Inspector
+from gradwire.app.panels.pacing import EVERY
+from gradwire.app.panels.tables.variables import Variables
 from tests.app.canvas.pages import drag, move
 from tests.benchmarks.scrub import WORKLOADS
 

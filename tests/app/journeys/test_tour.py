@@ -8,10 +8,10 @@ from PySide6.QtGui import QAccessible
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication
 
-from app.controllers.tour import DIAGRAM, STEPS
-from app.evaluation.evaluator import evaluate
-from app.panels.why.answers import Repair
-from runtime.diagram import AddBlock, Connect, PortName, apply, load
+from gradwire.app.controllers.tour import DIAGRAM, STEPS
+from gradwire.app.evaluation.evaluator import evaluate
+from gradwire.app.panels.why.answers import Repair
+from gradwire.runtime.diagram import AddBlock, Connect, PortName, apply, load
 from tests.app.mouse import LEFT, click_block, wire
 from tests.runtime.diagram.drawing import make
 

@@ -9,8 +9,8 @@ from PySide6.QtGui import QImage
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QWidget
 
-from app.panels.focus_ring import WIDTH, Dialog
-from app.services.theme import THEMES
+from gradwire.app.panels.focus_ring import WIDTH, Dialog
+from gradwire.app.services.theme import THEMES
 from tests.app.mouse import LEFT
 
 STEPS = 90

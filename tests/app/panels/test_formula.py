@@ -1,6 +1,6 @@
 from PySide6.QtGui import QColor
 
-from app.panels.formula import Formula, data_uri, draw
+from gradwire.app.panels.formula import Formula, data_uri, draw
 
 NONSENSE = r"\frac{"
 

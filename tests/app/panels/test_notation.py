@@ -4,8 +4,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 
-from app.panels.notation import glimpse, parse, written
-from blocks.values import Tensor
+from gradwire.app.panels.notation import glimpse, parse, written
+from gradwire.blocks.values import Tensor
 
 
 @pytest.mark.parametrize(

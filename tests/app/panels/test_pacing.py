@@ -3,7 +3,7 @@
 import pytest
 from PySide6.QtCore import QObject
 
-from app.panels.pacing import EVERY, Paced
+from gradwire.app.panels.pacing import EVERY, Paced
 
 
 @pytest.fixture

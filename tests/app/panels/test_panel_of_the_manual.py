@@ -5,7 +5,7 @@ from __future__ import annotations
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QDockWidget
 
-from app.services.examples import ASSETS, SUFFIX
+from gradwire.app.services.examples import ASSETS, SUFFIX
 from tests.assets.examples import MANUAL, run_python
 
 

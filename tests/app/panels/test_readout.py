@@ -4,7 +4,7 @@ import pytest
 from PySide6.QtCore import QEvent, QObject, Qt
 from PySide6.QtWidgets import QApplication, QHBoxLayout, QLabel, QWidget
 
-from app.panels.labels import Readout
+from gradwire.app.panels.labels import Readout
 
 
 class Layouts(QObject):

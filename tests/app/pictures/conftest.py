@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from app.evaluation.evaluator import evaluate
-from app.pictures.options import PictureOptions
-from app.pictures.page_picture import PagePicture
-from runtime.diagram import Note, Point
+from gradwire.app.evaluation.evaluator import evaluate
+from gradwire.app.pictures.options import PictureOptions
+from gradwire.app.pictures.page_picture import PagePicture
+from gradwire.runtime.diagram import Note, Point
 from tests.app.canvas.pages import block, diagram
 
 STRANGE = 'a<&"\\x_{}%$#'

@@ -4,18 +4,26 @@ from __future__ import annotations
 
 import pytest
 
-from app.evaluation.evaluator import evaluate
-from app.pictures.diff_picture import DiffPicture, Sign
-from app.pictures.marks import Label, Outline, marks_of
-from app.pictures.options import PictureOptions
-from app.services.colours import contrast
-from app.services.theme import DARK, HIGH_CONTRAST, LIGHT
-from blocks.registry import registry
-from runtime.diagram import AddBlock, Connect, InsertPage, Point, PortName, RemoveBlocks, apply
-from runtime.diagram import SetParameters as Set
-from runtime.diagram.diff import diff
-from runtime.flow.analyse import analyse
-from runtime.flow.tools.effects import effects
+from gradwire.app.evaluation.evaluator import evaluate
+from gradwire.app.pictures.diff_picture import DiffPicture, Sign
+from gradwire.app.pictures.marks import Label, Outline, marks_of
+from gradwire.app.pictures.options import PictureOptions
+from gradwire.app.services.colours import contrast
+from gradwire.app.services.theme import DARK, HIGH_CONTRAST, LIGHT
+from gradwire.blocks.registry import registry
+from gradwire.runtime.diagram import (
+    AddBlock,
+    Connect,
+    InsertPage,
+    Point,
+    PortName,
+    RemoveBlocks,
+    apply,
+)
+from gradwire.runtime.diagram import SetParameters as Set
+from gradwire.runtime.diagram.diff import diff
+from gradwire.runtime.flow.analyse import analyse
+from gradwire.runtime.flow.tools.effects import effects
 from tests.app.canvas.pages import seed
 
 

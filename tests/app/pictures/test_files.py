@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from PySide6.QtGui import QImage
 
-from app.pictures.files import KINDS, contents, targets, write
+from gradwire.app.pictures.files import KINDS, contents, targets, write
 
 
 def test_several_pages_are_a_file_each_but_in_a_pdf():

@@ -9,8 +9,8 @@ import pytest
 from PySide6.QtCore import QPointF, QRectF, QSizeF
 from PySide6.QtGui import QColor, QFontMetricsF, QImage, QPen
 
-from app.pictures.marks import Ink, Label, Outline, marks_of
-from app.services.theme import font
+from gradwire.app.pictures.marks import Ink, Label, Outline, marks_of
+from gradwire.app.services.theme import font
 from tests.app.pictures.conftest import STRANGE
 
 

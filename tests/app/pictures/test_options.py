@@ -1,4 +1,4 @@
-from app.pictures.options import LegendChoice, Lettering, PictureOptions
+from gradwire.app.pictures.options import LegendChoice, Lettering, PictureOptions
 
 
 def test_options_survive_as_texts():

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from app.canvas.state.wire_numbers import WireNumbers
-from app.evaluation.evaluator import evaluate
-from app.pictures.marks import Label, marks_of
-from app.pictures.options import LegendChoice, PictureOptions
-from app.pictures.page_picture import PagePicture, page_pictures, restricted
-from runtime.diagram import ROOT, Note, Point, apply, group
+from gradwire.app.canvas.state.wire_numbers import WireNumbers
+from gradwire.app.evaluation.evaluator import evaluate
+from gradwire.app.pictures.marks import Label, marks_of
+from gradwire.app.pictures.options import LegendChoice, PictureOptions
+from gradwire.app.pictures.page_picture import PagePicture, page_pictures, restricted
+from gradwire.runtime.diagram import ROOT, Note, Point, apply, group
 from tests.app.canvas.pages import block, diagram, seed
 
 

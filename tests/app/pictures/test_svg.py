@@ -14,10 +14,10 @@ from PySide6.QtCore import QByteArray
 from PySide6.QtGui import QImage, QPainter
 from PySide6.QtSvg import QSvgRenderer
 
-from app.pictures.options import Lettering
-from app.pictures.svg import _path, svg
-from app.services.theme import DARK, LIGHT
-from runtime.flow import State
+from gradwire.app.pictures.options import Lettering
+from gradwire.app.pictures.svg import _path, svg
+from gradwire.app.services.theme import DARK, LIGHT
+from gradwire.runtime.flow import State
 from tests.app.pictures.conftest import STRANGE
 
 SVG = "{http://www.w3.org/2000/svg}"
@@ -76,7 +76,7 @@ def test_embedded_fonts_take_less_room_than_shapes(picture):
 
 def test_without_the_typeface_text_to_embed_becomes_shapes(picture, monkeypatch):
     drawn = picture(lettering=Lettering.EMBEDDED)
-    monkeypatch.setattr("app.pictures.svg.can_embed", lambda: False)
+    monkeypatch.setattr("gradwire.app.pictures.svg.can_embed", lambda: False)
     assert svg(drawn, "") == svg(picture(lettering=Lettering.SHAPES), "")
 
 

@@ -8,10 +8,10 @@ import subprocess
 
 import pytest
 
-from app.pictures.page_picture import PagePicture
-from app.pictures.tex import CHARACTERS, tex
-from app.pictures.tikz import tikz
-from runtime.diagram import Note
+from gradwire.app.pictures.page_picture import PagePicture
+from gradwire.app.pictures.tex import CHARACTERS, tex
+from gradwire.app.pictures.tikz import tikz
+from gradwire.runtime.diagram import Note
 from tests.app.canvas.pages import diagram
 
 DOCUMENT = r"\documentclass{article}\usepackage{tikz}\begin{document}\input{picture}\end{document}"

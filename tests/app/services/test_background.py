@@ -8,15 +8,15 @@ import pytest
 from PySide6.QtCore import Qt, QTimer
 from PySide6.QtWidgets import QApplication, QFileDialog
 
-from app.commands import clipboard
-from app.panels.dialogs.export_sheet import ExportSheet
-from app.services.background import Background, Cancelled, Occupied
-from blocks.library.arithmetic import Add
-from blocks.library.sources import Variable
-from runtime.build import build, loss, variable
-from runtime.diagram import AddBlock, Arrange, Diagram, MoveBlocks, Page, Point
-from runtime.diagram.edits import applying
-from runtime.diagram.files.storage import load, save
+from gradwire.app.commands import clipboard
+from gradwire.app.panels.dialogs.export_sheet import ExportSheet
+from gradwire.app.services.background import Background, Cancelled, Occupied
+from gradwire.blocks.library.arithmetic import Add
+from gradwire.blocks.library.sources import Variable
+from gradwire.runtime.build import build, loss, variable
+from gradwire.runtime.diagram import AddBlock, Arrange, Diagram, MoveBlocks, Page, Point
+from gradwire.runtime.diagram.edits import applying
+from gradwire.runtime.diagram.files.storage import load, save
 from tests.app.mouse import LEFT, drop_file
 
 CTRL = Qt.KeyboardModifier.ControlModifier
@@ -219,7 +219,7 @@ class TestOpening:
     def slow_reading(self, monkeypatch, path, window):
         saved_as = window.document.save_as(path)
         assert saved_as
-        from runtime.diagram.files import storage
+        from gradwire.runtime.diagram.files import storage
 
         gate = Gate(monkeypatch, storage, "text_of")
         yield gate
@@ -295,7 +295,7 @@ class TestPictures:
         path = tmp_path / "page.svg"
         path.write_text("the old one")
         monkeypatch.setattr(QFileDialog, "getSaveFileName", lambda *a, **k: (str(path), ""))
-        from app.canvas.paint import painter
+        from gradwire.app.canvas.paint import painter
 
         qtbot.keyClick(window, Qt.Key.Key_E, CTRL)
         gate = Gate(monkeypatch, painter, "draw_face")

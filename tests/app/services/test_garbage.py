@@ -5,8 +5,8 @@ import pytest
 import shiboken6
 from PySide6.QtCore import Qt
 
-from app.services import garbage
-from app.services.garbage import GarbageCollector
+from gradwire.app.services import garbage
+from gradwire.app.services.garbage import GarbageCollector
 
 CYCLES = 5000
 

@@ -10,12 +10,12 @@ import pytest
 from PySide6.QtCore import QTimer
 from PySide6.QtWidgets import QApplication, QMessageBox
 
-from app.document.autosave import DELAY
-from app.services import journal
-from app.services.journal import Journal
-from blocks.library.arithmetic import Add, Mul
-from blocks.library.data import Dataset
-from runtime.diagram import AddBlock, Diagram, Page, load, save
+from gradwire.app.document.autosave import DELAY
+from gradwire.app.services import journal
+from gradwire.app.services.journal import Journal
+from gradwire.blocks.library.arithmetic import Add, Mul
+from gradwire.blocks.library.data import Dataset
+from gradwire.runtime.diagram import AddBlock, Diagram, Page, load, save
 from tests.app.crashes import ROOT, Crashes
 from tests.app.mouse import LEFT
 from tests.app.services.test_background import Gate, meanwhile
@@ -24,8 +24,8 @@ KILLS = 20
 DIES = """
 import os, sys
 from pathlib import Path
-from app.services.journal import Journal
-from runtime.diagram import load
+from gradwire.app.services.journal import Journal
+from gradwire.runtime.diagram import load
 journal = Journal(Path(sys.argv[1]))
 for key, name in enumerate(sys.argv[2:]):
     source, _, path = name.partition("=")

@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.canvas.input.bindings import KEYS, MOUSE
-from app.services.keymap import FIELD, MAX_CHARACTERS, Binding, Keymap, KeymapError
-from app.shell.actions.shortcuts import bindings
+from gradwire.app.canvas.input.bindings import KEYS, MOUSE
+from gradwire.app.services.keymap import FIELD, MAX_CHARACTERS, Binding, Keymap, KeymapError
+from gradwire.app.shell.actions.shortcuts import bindings
 
 ROWS = (
     Binding(id="save", section="&File", text="&Save", defaults=("Ctrl+S",)),

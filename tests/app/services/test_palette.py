@@ -6,10 +6,10 @@ from itertools import combinations
 import pytest
 from PySide6.QtGui import QColor
 
-from app.services.colours import contrast
-from app.services.palette import NAMES, colour_icon, shades
-from app.services.theme import THEMES
-from runtime.diagram.model import COLOURS
+from gradwire.app.services.colours import contrast
+from gradwire.app.services.palette import NAMES, colour_icon, shades
+from gradwire.app.services.theme import THEMES
+from gradwire.runtime.diagram.model import COLOURS
 
 each = pytest.mark.parametrize("theme", THEMES.values(), ids=lambda theme: theme.name)
 

@@ -1,6 +1,6 @@
 from PySide6.QtCore import QByteArray, QSettings
 
-from app.services.settings import Settings
+from gradwire.app.services.settings import Settings
 
 
 def test_what_was_chosen_is_there_the_next_time(tmp_path):

@@ -17,8 +17,8 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from app.services.colours import contrast
-from app.services.theme import THEMES
+from gradwire.app.services.colours import contrast
+from gradwire.app.services.theme import THEMES
 
 KINDS = {
     "Information": "accent", "Question": "accent", "Warning": "warning", "Critical": "error",

@@ -4,9 +4,9 @@ import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QAbstractButton, QLabel
 
-from app.services import theme as look
-from app.services.settings import Settings
-from runtime.build import build, loss, stop_gradient, variable
+from gradwire.app.services import theme as look
+from gradwire.app.services.settings import Settings
+from gradwire.runtime.build import build, loss, stop_gradient, variable
 
 SIZES = {"small": 12, "normal": 13, "large": 16}
 

@@ -5,10 +5,10 @@ from PySide6.QtCore import QEvent, QObject
 from PySide6.QtGui import QColor, QFontMetricsF, QPalette
 from PySide6.QtWidgets import QApplication, QMenuBar
 
-from app.evaluation.result import MAX_SIDE_BY_SIDE
-from app.services import theme
-from app.services.colours import contrast, oklch
-from app.services.theme import (
+from gradwire.app.evaluation.result import MAX_SIDE_BY_SIDE
+from gradwire.app.services import theme
+from gradwire.app.services.colours import contrast, oklch
+from gradwire.app.services.theme import (
     BODY,
     DARK,
     HIGH_CONTRAST,
@@ -19,8 +19,8 @@ from app.services.theme import (
     font,
     text_width,
 )
-from blocks.registry import registry
-from runtime.flow import State
+from gradwire.blocks.registry import registry
+from gradwire.runtime.flow import State
 
 each = pytest.mark.parametrize("shown", THEMES.values(), ids=lambda shown: shown.name)
 

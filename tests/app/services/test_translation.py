@@ -22,14 +22,14 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from app.canvas.input.bindings import KEYS, MOUSE
-from app.panels.dialogs.shortcuts import ShortcutSheet
-from app.panels.inspector.array_tools import Generate, Part
-from app.services import translation
-from app.services.examples import examples, lessons
-from app.services.translation import editor
-from app.shell.main_window import MainWindow
-from runtime.build import build, loss, stop_gradient, variable
+from gradwire.app.canvas.input.bindings import KEYS, MOUSE
+from gradwire.app.panels.dialogs.shortcuts import ShortcutSheet
+from gradwire.app.panels.inspector.array_tools import Generate, Part
+from gradwire.app.services import translation
+from gradwire.app.services.examples import examples, lessons
+from gradwire.app.services.translation import editor
+from gradwire.app.shell.main_window import MainWindow
+from gradwire.runtime.build import build, loss, stop_gradient, variable
 from tests.app.closing import give_up
 
 

@@ -8,18 +8,18 @@ import pytest
 from PySide6.QtCore import QByteArray
 from PySide6.QtGui import QFontInfo, QFontMetricsF, QGuiApplication, QRawFont
 
-from app.services import theme, typeface
-from app.services.theme import SMALL
-from blocks.registry import registry
-from runtime.diagram.files import stored
-from runtime.flow import State
-from runtime.flow.badges import Mark
+from gradwire.app.services import theme, typeface
+from gradwire.app.services.theme import SMALL
+from gradwire.blocks.registry import registry
+from gradwire.runtime.diagram.files import stored
+from gradwire.runtime.flow import State
+from gradwire.runtime.flow.badges import Mark
 
 
 @pytest.fixture
 def missing(monkeypatch):
     """The package with the fonts is not installed."""
-    monkeypatch.setattr("runtime.extras.find_spec", lambda name: None)
+    monkeypatch.setattr("gradwire.runtime.extras.find_spec", lambda name: None)
     typeface.install.cache_clear()
     yield
     typeface.install.cache_clear()

@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 from PySide6.QtGui import QKeySequence
 
-from app.services.theme import DARK, HIGH_CONTRAST, LIGHT
-from app.shell.actions.rows import MENUS
-from app.shell.actions.table import COMMANDS
-from runtime.build import build, loss, variable
+from gradwire.app.services.theme import DARK, HIGH_CONTRAST, LIGHT
+from gradwire.app.shell.actions.rows import MENUS
+from gradwire.app.shell.actions.table import COMMANDS
+from gradwire.runtime.build import build, loss, variable
 
 ROOT = Path(__file__).parents[3]
 TESTS = "\n".join(path.read_text(encoding="utf-8") for path in (ROOT / "tests").rglob("*.py"))

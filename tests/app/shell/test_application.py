@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 from PySide6.QtGui import QIcon
 
-from app.document.document import Document
-from app.services.examples import ASSETS, examples
-from app.shell.application import BLAS_THREADS, TURN, _hook, _spare_cores, run
-from blocks.errors import RunError
+from gradwire.app.document.document import Document
+from gradwire.app.services.examples import ASSETS, examples
+from gradwire.app.shell.application import BLAS_THREADS, TURN, _hook, _spare_cores, run
+from gradwire.blocks.errors import RunError
 
 ROOT = Path(__file__).parents[3]
 SHORT_LIFE = """
@@ -24,7 +24,7 @@ from PySide6.QtWidgets import QApplication
 from threadpoolctl import threadpool_info
 QSettings.setDefaultFormat(QSettings.Format.IniFormat)
 QSettings.setPath(QSettings.Format.IniFormat, QSettings.Scope.UserScope, sys.argv[2])
-from app.shell import application, main_window, windows
+from gradwire.app.shell import application, main_window, windows
 
 class Window(main_window.MainWindow):
     def show(self):
@@ -60,9 +60,9 @@ offered, translators, problems = [], [], []
 offer, wait = windows.Windows.offer_recovery, QApplication.exec
 QApplication.exec = lambda self: wait() or 7
 windows.Windows.offer_recovery = lambda self: offered.append(len(self.listed)) or offer(self)
-import app.services.translation
-installed = app.services.translation.install
-app.services.translation.install = lambda made: translators.append(1) or installed(made)
+from gradwire.app.services import translation
+installed = translation.install
+translation.install = lambda made: translators.append(1) or installed(made)
 main_window.MainWindow = Window
 sys.exit(application.run(Path(sys.argv[1])))
 """
@@ -95,7 +95,7 @@ def test_it_opens_a_file_runs_it_and_ends_with_the_code_of_the_window(tmp_path):
         "has icon": True,
         "scale": "PassThrough",
         "arguments": ["-c"],
-        "hook": "app.shell.application",
+        "hook": "gradwire.app.shell.application",
         "recovery offered": [1],
         "translators": [1],
         "problems": [],
@@ -104,7 +104,7 @@ def test_it_opens_a_file_runs_it_and_ends_with_the_code_of_the_window(tmp_path):
 
 def test_without_its_typeface_it_starts_and_says_what_to_install(tmp_path):
     without = (
-        "from runtime import extras; find = extras.find_spec\n"
+        "from gradwire.runtime import extras; find = extras.find_spec\n"
         "extras.find_spec = lambda name: None if name == 'pymupdf_fonts' else find(name)\n"
     )
     environment = {"QT_QPA_PLATFORM": "offscreen", "XDG_STATE_HOME": str(tmp_path)}
@@ -124,13 +124,13 @@ def test_without_a_display_it_points_to_the_headless_command(monkeypatch):
 
 
 def test_without_qt_it_says_what_to_install(monkeypatch):
-    monkeypatch.setattr("runtime.extras.find_spec", lambda name: None)
+    monkeypatch.setattr("gradwire.runtime.extras.find_spec", lambda name: None)
     with pytest.raises(RunError, match=r"gradwire\[app\]"):
         run(None)
 
 
 def test_importing_the_start_needs_no_qt():
-    ended = start("import sys, app.shell.application; print('PySide6' in sys.modules)")
+    ended = start("import sys, gradwire.app.shell.application; print('PySide6' in sys.modules)")
     assert ended.stdout.strip() == "False", ended.stderr
 
 
@@ -139,7 +139,7 @@ import gc, linecache, os, sys
 from pathlib import Path
 from PySide6.QtCore import QEvent, QObject, QTimer
 from PySide6.QtWidgets import QApplication
-from app.shell import application
+from gradwire.app.shell import application
 
 class Watch(QObject):
     def eventFilter(self, canvas, event):
@@ -152,7 +152,7 @@ def end():
     os._exit(0)
 
 def wait_for_a_frame(self):
-    names = vars(sys.modules["app.shell.main_window"])
+    names = vars(sys.modules["gradwire.app.shell.main_window"])
     if any(each is names for each in gc.get_objects()):
         print("looked at for garbage:", names["__name__"])
     (window,) = (each for each in self.topLevelWidgets() if hasattr(each, "canvas"))
@@ -167,26 +167,32 @@ application.run(Path(sys.argv[1]))
 """
 
 SELDOM = {
-    "blocks.library.activations", "blocks.library.convolution", "blocks.library.functions",
-    "blocks.library.layers", "blocks.library.reduce", "blocks.library.linear_algebra",
-    "blocks.library.logic", "blocks.library.parts", "blocks.library.random",
-    "blocks.library.sampling", "blocks.library.shape",
-    "app.controllers.costs", "app.controllers.lessons.authoring", "app.panels.bars.cost_bar",
-    "app.panels.lessons.authoring", "app.panels.lessons.step_form",
-    "app.controllers.lessons.player", "app.controllers.lessons.predict", "app.controllers.timeline",
-    "app.panels.bars.timeline_bar", "app.panels.lessons.player", "app.panels.lessons.prediction",
-    "app.panels.dialogs.bookmarks", "app.panels.dialogs.command_palette",
-    "app.panels.dialogs.import_report", "app.panels.dialogs.import_sheet",
-    "app.panels.dialogs.shortcuts", "app.panels.dialogs.thresholds", "app.shell.lesson_room",
-    "runtime.diagram.layout.arranging", "runtime.diagram.lesson",
-    "runtime.diagram.training", "runtime.lessons.prediction", "runtime.lessons.steps",
-    "runtime.training.optimisers", "runtime.training.recipe",
-    "app.commands.compare", "app.commands.pictures", "app.commands.sharing.exporting",
-    "app.commands.sharing.publishing", "app.panels.dialogs.recovery", "app.pictures.files",
-    "numpy.ma", "PySide6.QtPrintSupport", "PySide6.QtQml", "pyqtgraph", "runtime.data.generators",
-    "runtime.interchange.importing.torch.operators", "runtime.lessons.course.checking",
-    "runtime.lessons.derivative.card", "runtime.publish.living", "runtime.training.course",
-    "runtime.training.studies.files", "http.client", "ssl",
+    "gradwire.blocks.library.activations", "gradwire.blocks.library.convolution",
+    "gradwire.blocks.library.functions", "gradwire.blocks.library.layers",
+    "gradwire.blocks.library.reduce", "gradwire.blocks.library.linear_algebra",
+    "gradwire.blocks.library.logic", "gradwire.blocks.library.parts",
+    "gradwire.blocks.library.random", "gradwire.blocks.library.sampling",
+    "gradwire.blocks.library.shape", "gradwire.app.controllers.costs",
+    "gradwire.app.controllers.lessons.authoring", "gradwire.app.panels.bars.cost_bar",
+    "gradwire.app.panels.lessons.authoring", "gradwire.app.panels.lessons.step_form",
+    "gradwire.app.controllers.lessons.player", "gradwire.app.controllers.lessons.predict",
+    "gradwire.app.controllers.timeline", "gradwire.app.panels.bars.timeline_bar",
+    "gradwire.app.panels.lessons.player", "gradwire.app.panels.lessons.prediction",
+    "gradwire.app.panels.dialogs.bookmarks", "gradwire.app.panels.dialogs.command_palette",
+    "gradwire.app.panels.dialogs.import_report", "gradwire.app.panels.dialogs.import_sheet",
+    "gradwire.app.panels.dialogs.shortcuts", "gradwire.app.panels.dialogs.thresholds",
+    "gradwire.app.shell.lesson_room", "gradwire.runtime.diagram.layout.arranging",
+    "gradwire.runtime.diagram.lesson", "gradwire.runtime.diagram.training",
+    "gradwire.runtime.lessons.prediction", "gradwire.runtime.lessons.steps",
+    "gradwire.runtime.training.optimisers", "gradwire.runtime.training.recipe",
+    "gradwire.app.commands.compare", "gradwire.app.commands.pictures",
+    "gradwire.app.commands.sharing.exporting", "gradwire.app.commands.sharing.publishing",
+    "gradwire.app.panels.dialogs.recovery", "gradwire.app.pictures.files", "numpy.ma",
+    "PySide6.QtPrintSupport", "PySide6.QtQml", "pyqtgraph", "gradwire.runtime.data.generators",
+    "gradwire.runtime.interchange.importing.torch.operators",
+    "gradwire.runtime.lessons.course.checking", "gradwire.runtime.lessons.derivative.card",
+    "gradwire.runtime.publish.living", "gradwire.runtime.training.course",
+    "gradwire.runtime.training.studies.files", "http.client", "ssl",
 }  # fmt: skip
 """What most windows never need."""
 
@@ -195,7 +201,7 @@ def test_the_first_frame_of_a_file_needs_nothing_that_is_seldom_needed(tmp_path)
     environment = {"QT_QPA_PLATFORM": "offscreen", "XDG_STATE_HOME": str(tmp_path)}
     ended = start(IMPORTS, str(examples()[0].path), **environment)
     modules = set(ended.stdout.split())
-    assert "app.shell.main_window" in modules, ended.stderr
+    assert "gradwire.app.shell.main_window" in modules, ended.stderr
     assert modules & SELDOM == set()
     sources = [name for name in modules if name.endswith("main_window.py")]
     assert not sources, "PySide6 reads the source of what is imported"
@@ -213,7 +219,7 @@ import numpy as np
 from PySide6.QtCore import QEvent, QPointF, Qt, QTimer
 from PySide6.QtGui import QMouseEvent
 from PySide6.QtWidgets import QApplication
-from app.canvas.view import CanvasView
+from gradwire.app.canvas.view import CanvasView
 application = QApplication([])
 sys.excepthook = lambda *error: print("told", error[0].__name__)
 class Hurt(CanvasView):
@@ -269,7 +275,7 @@ def limits(monkeypatch):
     """The limits that are set, instead of setting them."""
     found = []
     monkeypatch.setattr("threadpoolctl.threadpool_limits", lambda *a, **k: found.append((a, k)))
-    monkeypatch.setattr("runtime.engine.plan.threads.limit", found.append)
+    monkeypatch.setattr("gradwire.runtime.engine.plan.threads.limit", found.append)
     for name in BLAS_THREADS:
         monkeypatch.delenv(name, raising=False)
     return found

@@ -7,9 +7,9 @@ from PySide6.QtCore import Qt
 from PySide6.QtGui import QColor
 from PySide6.QtWidgets import QLabel
 
-from app.shell.audience import AudienceWindow
-from runtime.build import build, loss, square, variable
-from runtime.diagram import load
+from gradwire.app.shell.audience import AudienceWindow
+from gradwire.runtime.build import build, loss, square, variable
+from gradwire.runtime.diagram import load
 
 LESSONS = Path(__file__).parents[3] / "assets" / "lessons"
 

@@ -5,7 +5,7 @@ from PySide6.QtCore import QPoint, Qt
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QMenu
 
-from app.canvas.input.entry.quick_add import QuickAdd
+from gradwire.app.canvas.input.entry.quick_add import QuickAdd
 
 
 @pytest.fixture

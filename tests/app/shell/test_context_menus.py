@@ -6,14 +6,14 @@ from PySide6.QtGui import QContextMenuEvent
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QMenu
 
-from app.canvas.input.targets import Target, target_of
-from app.canvas.scene.focus import Focus, FocusKind
-from app.canvas.state.view_state import Selection
-from app.shell.context_menus import CONTEXT_MENUS
-from blocks.library.gradient import StopGradient
-from blocks.library.pages import Page as PageBlock
-from runtime.build import build, loss, stop_gradient, variable
-from runtime.diagram import AddBlock, Note, Point, SetNote
+from gradwire.app.canvas.input.targets import Target, target_of
+from gradwire.app.canvas.scene.focus import Focus, FocusKind
+from gradwire.app.canvas.state.view_state import Selection
+from gradwire.app.shell.context_menus import CONTEXT_MENUS
+from gradwire.blocks.library.gradient import StopGradient
+from gradwire.blocks.library.pages import Page as PageBlock
+from gradwire.runtime.build import build, loss, stop_gradient, variable
+from gradwire.runtime.diagram import AddBlock, Note, Point, SetNote
 
 RIGHT, LEFT = Qt.MouseButton.RightButton, Qt.MouseButton.LeftButton
 

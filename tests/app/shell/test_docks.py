@@ -5,9 +5,9 @@ from PySide6.QtCore import QEvent, QPoint, QSize, Qt
 from PySide6.QtGui import QIcon
 from PySide6.QtWidgets import QAbstractButton, QApplication, QTabBar, QToolButton
 
-from app.services import theme
-from app.services.examples import ASSETS
-from app.shell.main_window import MainWindow
+from gradwire.app.services import theme
+from gradwire.app.services.examples import ASSETS
+from gradwire.app.shell.main_window import MainWindow
 from tests.app.closing import give_up
 
 SIZE = QSize(16, 16)

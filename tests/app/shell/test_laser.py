@@ -3,7 +3,7 @@
 import pytest
 from PySide6.QtCore import QPoint, Qt
 
-from runtime.build import build, loss, square, variable
+from gradwire.runtime.build import build, loss, square, variable
 
 Key = Qt.Key
 

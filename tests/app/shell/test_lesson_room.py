@@ -6,12 +6,12 @@ from pathlib import Path
 import pytest
 from PySide6.QtCore import Qt
 
-from app.canvas.scene.camera import NUMBERS
-from app.controllers.training.dock import shows_all
-from app.services.examples import ASSETS
-from app.shell.main_window import MainWindow
-from runtime.diagram import load, save
-from runtime.diagram.lesson import BuildStep
+from gradwire.app.canvas.scene.camera import NUMBERS
+from gradwire.app.controllers.training.dock import shows_all
+from gradwire.app.services.examples import ASSETS
+from gradwire.app.shell.main_window import MainWindow
+from gradwire.runtime.diagram import load, save
+from gradwire.runtime.diagram.lesson import BuildStep
 from tests.app.closing import give_up
 
 LESSON = ASSETS / "lessons" / "16_backward_twice.gradwire.json"

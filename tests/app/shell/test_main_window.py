@@ -9,21 +9,21 @@ from PySide6.QtGui import QImage, QKeySequence
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QFileDialog, QInputDialog, QLabel, QMessageBox
 
-from app.panels.dialogs.export_sheet import ExportSheet
-from app.services import theme
-from app.services.examples import Group, examples
-from app.services.settings import Settings
-from app.services.translation import editor
-from app.shell.actions.table import COMMANDS
-from app.shell.main_window import MainWindow
-from blocks.library.arithmetic import Add, Mul
-from blocks.library.gradient import StopGradient
-from blocks.library.losses import Loss
-from blocks.library.pages import Page as PageBlock
-from blocks.library.pages import PageInput, PageOutput
-from blocks.library.sources import Variable
-from runtime.build import build, log, loss, mean, mul, stop_gradient, variable
-from runtime.diagram import (
+from gradwire.app.panels.dialogs.export_sheet import ExportSheet
+from gradwire.app.services import theme
+from gradwire.app.services.examples import Group, examples
+from gradwire.app.services.settings import Settings
+from gradwire.app.services.translation import editor
+from gradwire.app.shell.actions.table import COMMANDS
+from gradwire.app.shell.main_window import MainWindow
+from gradwire.blocks.library.arithmetic import Add, Mul
+from gradwire.blocks.library.gradient import StopGradient
+from gradwire.blocks.library.losses import Loss
+from gradwire.blocks.library.pages import Page as PageBlock
+from gradwire.blocks.library.pages import PageInput, PageOutput
+from gradwire.blocks.library.sources import Variable
+from gradwire.runtime.build import build, log, loss, mean, mul, stop_gradient, variable
+from gradwire.runtime.diagram import (
     AddBlock,
     Diagram,
     MoveBlocks,
@@ -140,7 +140,7 @@ class TestActions:
 
     def test_translations_are_asked_for(self, window, monkeypatch):
         monkeypatch.setattr(
-            "app.services.translation.QCoreApplication.translate",
+            "gradwire.app.services.translation.QCoreApplication.translate",
             lambda context, text: f"{context}:{text}",
         )
         assert editor.tr("&File") == "editor:&File"

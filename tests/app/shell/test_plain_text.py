@@ -19,9 +19,9 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from app.panels.dialogs.command_palette import CommandPalette
-from blocks.library.arithmetic import Add
-from runtime.diagram import Diagram, Page, SetTitle
+from gradwire.app.panels.dialogs.command_palette import CommandPalette
+from gradwire.blocks.library.arithmetic import Add
+from gradwire.runtime.diagram import Diagram, Page, SetTitle
 from tests.app.services.test_journal import left_behind
 
 PICTURE = '<img src="/dev/zero">'

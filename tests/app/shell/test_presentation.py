@@ -9,9 +9,9 @@ from PySide6.QtCore import Qt
 from PySide6.QtGui import QFontInfo
 from PySide6.QtWidgets import QLabel
 
-from app.canvas.scene.camera import Camera
-from app.shell.presentation import LARGE, LEGIBLE
-from runtime.diagram import Diagram, Note, Page, Point, load
+from gradwire.app.canvas.scene.camera import Camera
+from gradwire.app.shell.presentation import LARGE, LEGIBLE
+from gradwire.runtime.diagram import Diagram, Note, Page, Point, load
 from tests.app.shell.test_docks import laid_out, settle
 from tests.app.shell.test_main_window import nested
 

@@ -15,7 +15,7 @@ def noted(source, filename, *rest, **more):
     compiled.append(str(filename))
     return usual(source, filename, *rest, **more)
 builtins.compile = noted
-from app.shell import qt_import
+from gradwire.app.shell import qt_import
 qt_import.load()
 assert builtins.compile is noted
 ours = [name for name in compiled if name.startswith("shibokensupport/")]

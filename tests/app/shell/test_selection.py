@@ -5,11 +5,11 @@ from collections import Counter
 import pytest
 from PySide6.QtCore import QPoint, Qt
 
-from app.canvas.state.view_state import Selection
-from app.panels.inspector.inspector import Inspector
-from app.panels.why.why import Why
-from app.shell.actions.states import ActionStates
-from runtime.build import build, loss, stop_gradient, variable
+from gradwire.app.canvas.state.view_state import Selection
+from gradwire.app.panels.inspector.inspector import Inspector
+from gradwire.app.panels.why.why import Why
+from gradwire.app.shell.actions.states import ActionStates
+from gradwire.runtime.build import build, loss, stop_gradient, variable
 from tests.app.canvas.pages import click, drag
 
 CTRL = Qt.KeyboardModifier.ControlModifier

@@ -3,13 +3,13 @@
 import pytest
 from PySide6.QtCore import Qt
 
-from app.canvas.paint.legend import legend_content
-from app.canvas.state.codes import STATE_OF
-from app.evaluation.evaluator import Evaluation, evaluate
-from app.panels.dialogs.thresholds import ThresholdsDialog
-from app.services.settings import Settings
-from runtime.build import build, loss, relu, variable
-from runtime.flow import State, Thresholds
+from gradwire.app.canvas.paint.legend import legend_content
+from gradwire.app.canvas.state.codes import STATE_OF
+from gradwire.app.evaluation.evaluator import Evaluation, evaluate
+from gradwire.app.panels.dialogs.thresholds import ThresholdsDialog
+from gradwire.app.services.settings import Settings
+from gradwire.runtime.build import build, loss, relu, variable
+from gradwire.runtime.flow import State, Thresholds
 from tests.app.mouse import LEFT, retype
 
 

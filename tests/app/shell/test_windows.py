@@ -4,10 +4,10 @@ import pytest
 from PySide6.QtCore import QMimeData, QPoint, Qt, QTimer, QUrl
 from PySide6.QtWidgets import QApplication, QMessageBox
 
-from app.panels.start.welcome import Welcome
-from blocks.library.arithmetic import Add
-from runtime.build import build, loss, variable
-from runtime.diagram import AddBlock, Diagram, Page, save
+from gradwire.app.panels.start.welcome import Welcome
+from gradwire.blocks.library.arithmetic import Add
+from gradwire.runtime.build import build, loss, variable
+from gradwire.runtime.diagram import AddBlock, Diagram, Page, save
 from tests.app.mouse import drop, drop_file
 
 CTRL_SHIFT = Qt.KeyboardModifier.ControlModifier | Qt.KeyboardModifier.ShiftModifier

@@ -17,10 +17,10 @@ from typing import TypeAlias
 
 from PySide6.QtTest import QTest
 
-from app.canvas.input.room import with_room
-from app.canvas.scene.camera import Camera
-from blocks.registry import registry
-from runtime.diagram import (
+from gradwire.app.canvas.input.room import with_room
+from gradwire.app.canvas.scene.camera import Camera
+from gradwire.blocks.registry import registry
+from gradwire.runtime.diagram import (
     AddBlock,
     Connect,
     Disconnect,

@@ -37,7 +37,7 @@ def _named(loss: Any, gradients: Mapping[str, Any]) -> dict[str, Array]:
 
 
 def _prepared(work: Workload, threads: int, fast: bool) -> System:
-    from runtime.engine import Session
+    from gradwire.runtime.engine import Session
 
     session = Session(work.diagram, fast=fast, threads=threads)
     step = session.prepare(feeds=tuple(work.data), values=("loss",))
@@ -51,7 +51,7 @@ def _prepared(work: Workload, threads: int, fast: bool) -> System:
 
 
 def _plain(work: Workload, threads: int) -> System:
-    from runtime.engine import Session
+    from gradwire.runtime.engine import Session
 
     session = Session(work.diagram, threads=threads)
     for name, array in work.data.items():

@@ -20,11 +20,11 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, TypeVar
 
-from runtime.diagram import load, save
-from runtime.diagram.checks.checks import check
-from runtime.engine import Session
-from runtime.flow.analyse import analyse
-from runtime.gc_pause import uncollected
+from gradwire.runtime.diagram import load, save
+from gradwire.runtime.diagram.checks.checks import check
+from gradwire.runtime.engine import Session
+from gradwire.runtime.flow.analyse import analyse
+from gradwire.runtime.gc_pause import uncollected
 from tests.benchmarks.growth.drawings import DRAWINGS, built
 
 T = TypeVar("T")

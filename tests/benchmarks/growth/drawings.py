@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from blocks.registry import registry
-from runtime.build import block, build, loss, variable
-from runtime.diagram import Diagram, Page, Point, PortName
+from gradwire.blocks.registry import registry
+from gradwire.runtime.build import block, build, loss, variable
+from gradwire.runtime.diagram import Diagram, Page, Point, PortName
 
 if TYPE_CHECKING:
-    from blocks.formulas.expressions import Expression
+    from gradwire.blocks.formulas.expressions import Expression
 
 ROWS = 25
 

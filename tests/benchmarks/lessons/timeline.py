@@ -15,12 +15,12 @@ import time
 import tracemalloc
 from collections.abc import Callable
 
-from blocks.library.losses import Loss
-from blocks.library.sources import Variable
-from runtime.diagram.model import MAIN, Diagram, Page
-from runtime.diagram.paths import PortName
-from runtime.engine import Session
-from runtime.lessons.timeline import record
+from gradwire.blocks.library.losses import Loss
+from gradwire.blocks.library.sources import Variable
+from gradwire.runtime.diagram.model import MAIN, Diagram, Page
+from gradwire.runtime.diagram.paths import PortName
+from gradwire.runtime.engine import Session
+from gradwire.runtime.lessons.timeline import record
 from tests.benchmarks.flow import TANH, _out, chain, ladder, wide
 from tests.benchmarks.workloads import w2
 

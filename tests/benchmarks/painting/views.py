@@ -18,12 +18,12 @@ import numpy as np
 from PySide6.QtWidgets import QApplication
 
 import gradwire as gw
-from app.canvas.paint.blocks.face_cache import FaceCache
-from app.canvas.state.looks import Look
-from app.services.theme import LIGHT
-from runtime.diagram.model import Size
-from runtime.engine import Session
-from runtime.views.views import Views
+from gradwire.app.canvas.paint.blocks.face_cache import FaceCache
+from gradwire.app.canvas.state.looks import Look
+from gradwire.app.services.theme import LIGHT
+from gradwire.runtime.diagram.model import Size
+from gradwire.runtime.engine import Session
+from gradwire.runtime.views.views import Views
 
 FRAMES = 40
 

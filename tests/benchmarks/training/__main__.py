@@ -75,9 +75,9 @@ def ours(together: int = 1, **how: Any) -> Callable[[Workload, int], Step]:
     """Gradwire's trainer, so many rounds in a call."""
 
     def make(work: Workload, threads: int) -> Step:
-        from runtime.diagram.training import AdamMethod, OptimiserRule, Training
-        from runtime.engine import Session
-        from runtime.training.trainer import Trainer
+        from gradwire.runtime.diagram.training import AdamMethod, OptimiserRule, Training
+        from gradwire.runtime.engine import Session
+        from gradwire.runtime.training.trainer import Trainer
 
         session = Session(work.diagram, **how)
         for name, array in work.data.items():

@@ -30,19 +30,19 @@ os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
 from PySide6.QtCore import QEventLoop, QSettings, QTimer
 from PySide6.QtWidgets import QApplication
 
-from app.canvas.view import CanvasView
-from app.evaluation.evaluator import Evaluation
-from app.services.garbage import GarbageCollector
-from app.services.settings import Settings
-from app.shell import main_window, parts
-from app.shell.application import TURN, _spare_cores
-from runtime.diagram import load
-from runtime.training.course import Course
+from gradwire.app.canvas.view import CanvasView
+from gradwire.app.evaluation.evaluator import Evaluation
+from gradwire.app.services.garbage import GarbageCollector
+from gradwire.app.services.settings import Settings
+from gradwire.app.shell import main_window, parts
+from gradwire.app.shell.application import TURN, _spare_cores
+from gradwire.runtime.diagram import load
+from gradwire.runtime.training.course import Course
 
 if TYPE_CHECKING:
     from PySide6.QtGui import QPaintEvent
 
-    from runtime.training.saving.checkpoint import TrainerState
+    from gradwire.runtime.training.saving.checkpoint import TrainerState
 
 DIAGRAMS = Path(__file__).parents[3] / "assets" / "diagrams"
 EXAMPLES = ("training_spirals", "training_gan")

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from runtime.diagram.training import (
+from gradwire.runtime.diagram.training import (
     AdagradMethod,
     AdamMethod,
     AnyMethod,
@@ -48,8 +48,8 @@ Step = Callable[[], float]
 
 
 def ours(work: Workload, method: str, sparse: bool) -> Step:
-    from runtime.engine import Session
-    from runtime.training.trainer import Trainer
+    from gradwire.runtime.engine import Session
+    from gradwire.runtime.training.trainer import Trainer
 
     session = Session(work.diagram)
     for name, array in work.data.items():

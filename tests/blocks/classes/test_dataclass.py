@@ -11,7 +11,7 @@ from dataclasses import field
 
 import pytest
 
-from blocks.classes.dataclass import dataclass
+from gradwire.blocks.classes.dataclass import dataclass
 
 OURS, STANDARD = dataclass, dataclasses.dataclass
 OPTIONS = (

@@ -7,8 +7,8 @@ import sys
 from pathlib import Path
 from typing import ClassVar
 
-from blocks.block import Block
-from blocks.classes.docstrings import field_docstrings
+from gradwire.blocks.block import Block
+from gradwire.blocks.classes.docstrings import field_docstrings
 
 
 class Base(Block):
@@ -51,7 +51,8 @@ def test_a_class_without_source_has_none():
 
 def test_nothing_is_read_before_it_is_asked_for():
     code = (
-        "from blocks.registry import registry; get = registry().get; get('Conv2D')().to_record()\n"
+        "from gradwire.blocks.registry import registry\n"
+        "get = registry().get; get('Conv2D')().to_record()\n"
         "assert get('Conv2D').model_fields['kernel'].description is None\n"
         "assert get('Conv2D').parameters()['kernel'].description"
     )

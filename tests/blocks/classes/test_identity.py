@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from blocks.classes.identity import by_identity
+from gradwire.blocks.classes.identity import by_identity
 
 
 @by_identity

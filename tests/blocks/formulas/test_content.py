@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from blocks.formulas.content import MAX_EXPRESSION, MAX_OPERATIONS, content_of
-from blocks.formulas.places import FormulaError
+from gradwire.blocks.formulas.content import MAX_EXPRESSION, MAX_OPERATIONS, content_of
+from gradwire.blocks.formulas.places import FormulaError
 
 
 def kinds(expression: str) -> dict[str, str]:

@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from blocks.errors import BuildError, NotRunnableError
-from blocks.formulas.indices import steps_of
-from runtime.build import build, loss, variable
-from runtime.engine import Session
+from gradwire.blocks.errors import BuildError, NotRunnableError
+from gradwire.blocks.formulas.indices import steps_of
+from gradwire.runtime.build import build, loss, variable
+from gradwire.runtime.engine import Session
 
 X = np.arange(210.0).reshape(5, 6, 7) ** 1.5 / 100
 INDICES: dict[str, Any] = {

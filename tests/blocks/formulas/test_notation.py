@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from blocks.formulas.notation import latex, one_line, plain
+from gradwire.blocks.formulas.notation import latex, one_line, plain
 
 
 @pytest.mark.parametrize(

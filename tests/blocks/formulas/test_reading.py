@@ -2,10 +2,10 @@ from __future__ import annotations
 
 import pytest
 
-from blocks.formulas.literals import MAX_NUMBERS
-from blocks.formulas.places import FormulaError
-from blocks.formulas.reading import is_data, looks_like_formula, read
-from runtime.build import build
+from gradwire.blocks.formulas.literals import MAX_NUMBERS
+from gradwire.blocks.formulas.places import FormulaError
+from gradwire.blocks.formulas.reading import is_data, looks_like_formula, read
+from gradwire.runtime.build import build
 
 
 def kinds(text: str) -> dict[str, str]:

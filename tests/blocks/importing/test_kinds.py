@@ -6,9 +6,16 @@ from pathlib import Path
 
 import pytest
 
-from blocks.importing.kinds import is_clip, is_dataset, is_field, is_kind, is_view, module_of
-from blocks.library.logic import Where
-from blocks.registry import registry
+from gradwire.blocks.importing.kinds import (
+    is_clip,
+    is_dataset,
+    is_field,
+    is_kind,
+    is_view,
+    module_of,
+)
+from gradwire.blocks.library.logic import Where
+from gradwire.blocks.registry import registry
 
 
 class Selected(Where):
@@ -35,10 +42,10 @@ def test_a_type_has_the_module_of_its_family():
 
 def test_asking_imports_nothing():
     code = (
-        "from blocks.importing.kinds import is_kind\n"
-        "from blocks.registry import registry; import sys\n"
+        "from gradwire.blocks.importing.kinds import is_kind\n"
+        "from gradwire.blocks.registry import registry; import sys\n"
         "assert not is_kind(registry().get('Mul')(), 'Where')\n"
-        "assert 'blocks.library.logic' not in sys.modules"
+        "assert 'gradwire.blocks.library.logic' not in sys.modules"
     )
     subprocess.run([sys.executable, "-c", code], cwd=Path(__file__).parents[3], check=True)
 

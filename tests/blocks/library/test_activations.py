@@ -7,8 +7,8 @@ import math
 import numpy as np
 import pytest
 
-from blocks import Block
-from blocks.library.activations import (
+from gradwire.blocks import Block
+from gradwire.blocks.library.activations import (
     Celu,
     Elu,
     Gelu,

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 
-from blocks.errors import GradwireError, ParameterError, RunError
-from blocks.library.arithmetic import (
+from gradwire.blocks.errors import GradwireError, ParameterError, RunError
+from gradwire.blocks.library.arithmetic import (
     Add,
     AddN,
     Div,
@@ -21,7 +21,7 @@ from blocks.library.arithmetic import (
     Pow,
     Sub,
 )
-from blocks.library.functions import (
+from gradwire.blocks.library.functions import (
     Abs,
     Arctan2,
     Ceil,
@@ -41,7 +41,7 @@ from blocks.library.functions import (
 from tests.blocks.single import Single, floats, gradients, value
 
 if TYPE_CHECKING:
-    from blocks import Block
+    from gradwire.blocks import Block
 
 A = np.array([[1.0, -2.0, 3.5], [0.25, -0.5, 6.0]])
 ROW = np.array([2.0, -4.0, 0.5])

@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pytest
 
-from blocks.errors import NotRunnableError, ParameterError
-from blocks.library.containers import Merge, Pack, Pick, Unpack
-from blocks.library.gradient import StopGradient
-from runtime.build import Expression, block, build, constant, loss, variable
-from runtime.engine import Session
+from gradwire.blocks.errors import NotRunnableError, ParameterError
+from gradwire.blocks.library.containers import Merge, Pack, Pick, Unpack
+from gradwire.blocks.library.gradient import StopGradient
+from gradwire.runtime.build import Expression, block, build, constant, loss, variable
+from gradwire.runtime.engine import Session
 
 if TYPE_CHECKING:
-    from blocks import Block
+    from gradwire.blocks import Block
 
 ENCODER = {"enc": {"w": [1.0, -2.0], "b": 0.5}, "encoder2": {"w": 7.0}}
 

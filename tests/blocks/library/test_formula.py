@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from blocks.errors import ParameterError
-from blocks.library.formula import Formula
+from gradwire.blocks.errors import ParameterError
+from gradwire.blocks.library.formula import Formula
 
 
 def names(block: Formula) -> list[str]:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 
-from blocks.library.functions import (
+from gradwire.blocks.library.functions import (
     Arccos,
     Arccosh,
     Arcsin,
@@ -23,7 +23,7 @@ from blocks.library.functions import (
 from tests.blocks.single import floats, gradients, value
 
 if TYPE_CHECKING:
-    from blocks import Block
+    from gradwire.blocks import Block
 
 TINY, LARGE, EDGE = floats(1e-9, -1e-9), floats(1e200, -1e200), floats(1 - 1e-9, 1e-9 - 1)
 INSIDE, BEYOND = floats(-0.8, -0.1, 0.3, 0.9), floats(1.5, 2.0, 40.0)

@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from blocks import DTYPES, Block
-from blocks.errors import GradwireError
-from blocks.library.arithmetic import Add, Mul, Pow
-from blocks.library.functions import Round, Square
-from blocks.library.gradient import (
+from gradwire.blocks import DTYPES, Block
+from gradwire.blocks.errors import GradwireError
+from gradwire.blocks.library.arithmetic import Add, Mul, Pow
+from gradwire.blocks.library.functions import Round, Square
+from gradwire.blocks.library.gradient import (
     Gradient,
     GradientClip,
     GradientReversal,
@@ -17,12 +17,12 @@ from blocks.library.gradient import (
     StopGradient,
     StraightThrough,
 )
-from blocks.library.reduce import Sum
-from blocks.library.sources import Variable
-from blocks.library.views import Display
-from runtime.diagram.model import MAIN, Diagram, Page
-from runtime.diagram.paths import PortName
-from runtime.engine import Session
+from gradwire.blocks.library.reduce import Sum
+from gradwire.blocks.library.sources import Variable
+from gradwire.blocks.library.views import Display
+from gradwire.runtime.diagram.model import MAIN, Diagram, Page
+from gradwire.runtime.diagram.paths import PortName
+from gradwire.runtime.engine import Session
 from tests.blocks.single import Single, floats, gradients, value
 
 X = floats(3.0, -2.0)

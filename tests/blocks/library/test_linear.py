@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from blocks.errors import GradwireError, ParameterError
-from blocks.library.linear import CosineSimilarity, Dot, Einsum, Linear, MatMul
+from gradwire.blocks.errors import GradwireError, ParameterError
+from gradwire.blocks.library.linear import CosineSimilarity, Dot, Einsum, Linear, MatMul
 from tests.blocks.single import floats, gradients, value
 
 DRAW = np.random.default_rng(2)

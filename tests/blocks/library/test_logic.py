@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 
-from blocks.errors import GradwireError
-from blocks.library.logic import (
+from gradwire.blocks.errors import GradwireError
+from gradwire.blocks.library.logic import (
     And,
     Bits,
     Equal,
@@ -29,7 +29,7 @@ from blocks.library.logic import (
 from tests.blocks.single import Single, floats, gradients, value
 
 if TYPE_CHECKING:
-    from blocks import Block
+    from gradwire.blocks import Block
 
 A, B = floats(1, 2, 3, np.nan), floats(2, 2, 2, np.nan)
 P, Q = np.array([True, True, False, False]), np.array([True, False, True, False])

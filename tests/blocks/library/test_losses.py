@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 
-from blocks.errors import GradwireError, ParameterError
-from blocks.library.losses import (
+from gradwire.blocks.errors import GradwireError, ParameterError
+from gradwire.blocks.library.losses import (
     BinaryCrossEntropy,
     CrossEntropy,
     Huber,
@@ -20,7 +20,7 @@ from blocks.library.losses import (
 from tests.blocks.single import floats, gradients, value
 
 if TYPE_CHECKING:
-    from blocks import Block
+    from gradwire.blocks import Block
 
 P = np.array([[0.5, -2.0, 3.0], [1.0, 0.0, -0.25]])
 T = np.array([[0.0, -2.0, 1.0], [4.0, 0.5, -0.5]])

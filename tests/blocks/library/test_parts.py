@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pytest
 
-from blocks.errors import GradwireError, ParameterError
-from blocks.library.parts import (
+from gradwire.blocks.errors import GradwireError, ParameterError
+from gradwire.blocks.library.parts import (
     Concat,
     Gather,
     Pad,
@@ -22,7 +22,7 @@ from blocks.library.parts import (
 from tests.blocks.single import Slope, floats, gradients, value
 
 if TYPE_CHECKING:
-    from blocks import Block
+    from gradwire.blocks import Block
 
 X = np.arange(12.0).reshape(3, 4)
 

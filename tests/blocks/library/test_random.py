@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from blocks.errors import ParameterError
-from blocks.library.random import Dropout, RandomNormal, RandomUniform
-from runtime.diagram.model import MAIN, Diagram, Page
-from runtime.engine import Session
+from gradwire.blocks.errors import ParameterError
+from gradwire.blocks.library.random import Dropout, RandomNormal, RandomUniform
+from gradwire.runtime.diagram.model import MAIN, Diagram, Page
+from gradwire.runtime.engine import Session
 from tests.blocks.single import Single, gradients, value
 
 

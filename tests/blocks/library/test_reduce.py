@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 
-from blocks.errors import GradwireError, ParameterError
-from blocks.library.reduce import (
+from gradwire.blocks.errors import GradwireError, ParameterError
+from gradwire.blocks.library.reduce import (
     AllTrue,
     AnyTrue,
     ArgMax,
@@ -27,7 +27,7 @@ from blocks.library.reduce import (
 from tests.blocks.single import Single, floats, gradients, value
 
 if TYPE_CHECKING:
-    from blocks import Block
+    from gradwire.blocks import Block
 
 X = np.random.default_rng(1).normal(size=(2, 3, 4))
 

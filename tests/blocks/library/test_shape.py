@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from blocks import DTYPES
-from blocks.errors import GradwireError, ParameterError
-from blocks.library.shape import (
+from gradwire.blocks import DTYPES
+from gradwire.blocks.errors import GradwireError, ParameterError
+from gradwire.blocks.library.shape import (
     ArgSort,
     Broadcast,
     Cast,

@@ -8,9 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
-from blocks import DTYPES
-from blocks.errors import ParameterError
-from blocks.library.sources import Constant, Input, Variable
+from gradwire.blocks import DTYPES
+from gradwire.blocks.errors import ParameterError
+from gradwire.blocks.library.sources import Constant, Input, Variable
 
 
 def test_variable_holds_its_value_in_its_dtype() -> None:

@@ -8,17 +8,17 @@ import numpy as np
 import pytest
 
 import gradwire as gw
-from blocks.errors import BuildError, ShapeError
-from blocks.library.views import Field, ViewBlock, images_of
-from blocks.registry import registry
-from runtime.diagram.edits.applying import apply
-from runtime.diagram.edits.changes import RenameBlock, RenamePage
-from runtime.engine import Session
-from runtime.flow import State, diagnose
-from runtime.flow.analyse import analyse
+from gradwire.blocks.errors import BuildError, ShapeError
+from gradwire.blocks.library.views import Field, ViewBlock, images_of
+from gradwire.blocks.registry import registry
+from gradwire.runtime.diagram.edits.applying import apply
+from gradwire.runtime.diagram.edits.changes import RenameBlock, RenamePage
+from gradwire.runtime.engine import Session
+from gradwire.runtime.flow import State, diagnose
+from gradwire.runtime.flow.analyse import analyse
 
 if TYPE_CHECKING:
-    from runtime.diagram import Diagram
+    from gradwire.runtime.diagram import Diagram
 
 VIEWS = [cls for cls in registry().classes.values() if issubclass(cls, ViewBlock)]
 POINTS = np.array([[0.0, 1.0], [2.0, -1.0], [0.5, 0.5]])

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from runtime.calculus.primitives.convolution import Geometry
+from gradwire.runtime.calculus.primitives.convolution import Geometry
 
 if TYPE_CHECKING:
     from tests.runtime.calculus.tracing import Array

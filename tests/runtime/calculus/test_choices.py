@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 
-from blocks.errors import ShapeError
-from blocks.registry import registry
-from runtime.calculus.choices.choice import SYSTEMS, Choice, Site
-from runtime.calculus.choices.definitions.systems import defines
-from runtime.calculus.choices.markdown import choices_of, conventions, notes, table
-from runtime.calculus.choices.table import CHOICES, OPTIMISERS
-from runtime.calculus.dtypes import SIGNED, UNSIGNED
+from gradwire.blocks.errors import ShapeError
+from gradwire.blocks.registry import registry
+from gradwire.runtime.calculus.choices.choice import SYSTEMS, Choice, Site
+from gradwire.runtime.calculus.choices.definitions.systems import defines
+from gradwire.runtime.calculus.choices.markdown import choices_of, conventions, notes, table
+from gradwire.runtime.calculus.choices.table import CHOICES, OPTIMISERS
+from gradwire.runtime.calculus.dtypes import SIGNED, UNSIGNED
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

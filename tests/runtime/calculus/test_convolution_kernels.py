@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from runtime.calculus.primitives.convolution import CONV2D, CONV2D_W, CONV2D_X, Geometry
+from gradwire.runtime.calculus.primitives.convolution import CONV2D, CONV2D_W, CONV2D_X, Geometry
 
 GEOMETRIES = {
     "pointwise": Geometry((1, 1)),

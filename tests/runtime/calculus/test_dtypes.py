@@ -10,10 +10,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from blocks.errors import DTypeError
-from blocks.values import DTYPES
-from runtime.calculus import Trace, dtypes
-from runtime.calculus.dtypes import PROMOTION, array_of, common_dtype, promote, promote_weak
+from gradwire.blocks.errors import DTypeError
+from gradwire.blocks.values import DTYPES
+from gradwire.runtime.calculus import Trace, dtypes
+from gradwire.runtime.calculus.dtypes import (
+    PROMOTION,
+    array_of,
+    common_dtype,
+    promote,
+    promote_weak,
+)
 from tests.runtime.calculus.tracing import Traced, leaf, namespace, run
 
 KINDS = {

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from runtime.calculus import sweep
+from gradwire.runtime.calculus import sweep
 from tests.runtime.calculus.tracing import Traced, gradient, leaf, namespace, run
 
 inf, nan = np.inf, np.nan

@@ -7,7 +7,7 @@ import math
 import numpy as np
 import pytest
 
-from runtime.calculus.kernels import erf
+from gradwire.runtime.calculus.kernels import erf
 
 
 @pytest.mark.parametrize("dtype", ["float16", "float32", "float64"])

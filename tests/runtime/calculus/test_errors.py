@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from blocks.errors import DTypeError, ShapeError, TraceError
-from runtime.calculus import Trace, Value
+from gradwire.blocks.errors import DTypeError, ShapeError, TraceError
+from gradwire.runtime.calculus import Trace, Value
 from tests.runtime.calculus.tracing import leaf, namespace
 
 Call = Callable[..., Any]
@@ -152,7 +152,7 @@ def test_says_what_did_not_fit(number: int) -> None:
 
 
 def test_a_source_of_open_shape_can_not_be_traced() -> None:
-    from blocks.library.sources import Variable
+    from gradwire.blocks.library.sources import Variable
 
     with pytest.raises(ShapeError, match="left open"):
         namespace().leaf(Variable(shape=(None, 2)))

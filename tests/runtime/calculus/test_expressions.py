@@ -10,10 +10,10 @@ import numpy as np
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from blocks.values import DTYPES
-from runtime.calculus import Trace, Value, sweep
-from runtime.calculus.dtypes import FLOATS, INTEGERS, PROMOTION, is_float
-from runtime.calculus.primitives.base import LEAF
+from gradwire.blocks.values import DTYPES
+from gradwire.runtime.calculus import Trace, Value, sweep
+from gradwire.runtime.calculus.dtypes import FLOATS, INTEGERS, PROMOTION, is_float
+from gradwire.runtime.calculus.primitives.base import LEAF
 from tests.runtime.calculus.tracing import Array, compute, leaf, slope
 
 if TYPE_CHECKING:

@@ -11,12 +11,16 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from runtime.calculus.kernels import adding, erf, ordering, selecting, summing, transposing
-from runtime.calculus.primitives import elementwise, reduce
-from runtime.calculus.primitives.convolution import Geometry, _fold_into
-from runtime.calculus.primitives.elementwise import POWER
-from runtime.calculus.primitives.gather import _add_along_kernel, _scatter_kernel, places_along
-from runtime.calculus.primitives.scatter import SET_ALONG
+from gradwire.runtime.calculus.kernels import adding, erf, ordering, selecting, summing, transposing
+from gradwire.runtime.calculus.primitives import elementwise, reduce
+from gradwire.runtime.calculus.primitives.convolution import Geometry, _fold_into
+from gradwire.runtime.calculus.primitives.elementwise import POWER
+from gradwire.runtime.calculus.primitives.gather import (
+    _add_along_kernel,
+    _scatter_kernel,
+    places_along,
+)
+from gradwire.runtime.calculus.primitives.scatter import SET_ALONG
 
 Array = NDArray[Any]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from runtime.calculus.primitives.gather import ADD_ALONG, TAKE_ALONG
+from gradwire.runtime.calculus.primitives.gather import ADD_ALONG, TAKE_ALONG
 
 
 @pytest.mark.parametrize("turned", [False, True])

@@ -10,9 +10,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-import runtime.calculus.primitives
-from runtime.calculus import Primitive, Value, sweep
-from runtime.calculus.dtypes import is_float
+from gradwire.runtime.calculus import Primitive, Value, primitives, sweep
+from gradwire.runtime.calculus.dtypes import is_float
 from tests.runtime.calculus.cases import CASES, Case
 from tests.runtime.calculus.tracing import Array, Function, Traced, slope
 
@@ -26,7 +25,7 @@ every_smooth_case = pytest.mark.parametrize(
 
 def table() -> list[Primitive]:
     """All primitives, found in the modules of the families."""
-    package = runtime.calculus.primitives
+    package = primitives
     modules = [
         importlib.import_module(f"{package.__name__}.{module.name}")
         for module in pkgutil.iter_modules(package.__path__)

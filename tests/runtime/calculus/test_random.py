@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from runtime.calculus import Trace
+from gradwire.runtime.calculus import Trace
 from tests.runtime.calculus.tracing import Array, compute, leaf
 
 # Source: the kat_vectors file of Random123, threefry2x32 of 20 rounds.

@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from runtime.calculus.kernels.repeating import repeats
-from runtime.calculus.primitives import gather
-from runtime.calculus.primitives.gather import SCATTER_ADD, TAKE
+from gradwire.runtime.calculus.kernels.repeating import repeats
+from gradwire.runtime.calculus.primitives import gather
+from gradwire.runtime.calculus.primitives.gather import SCATTER_ADD, TAKE
 
 
 @pytest.fixture(autouse=True)

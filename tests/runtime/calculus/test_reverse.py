@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from runtime.calculus import BackwardRules, Trace, Value, passes_gradient, sweep, unwrap
+from gradwire.runtime.calculus import BackwardRules, Trace, Value, passes_gradient, sweep, unwrap
 from tests.runtime.calculus.tracing import Array, Traced, compute, derivative, gradient, leaf
 
 X = np.linspace(0.2, 1.4, 7)

@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from runtime.calculus.kernels import windows
-from runtime.calculus.primitives import convolution
-from runtime.calculus.primitives.convolution import Geometry
+from gradwire.runtime.calculus.kernels import windows
+from gradwire.runtime.calculus.primitives import convolution
+from gradwire.runtime.calculus.primitives.convolution import Geometry
 
 Array = np.ndarray[Any, Any]
 

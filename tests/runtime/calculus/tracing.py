@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from runtime.calculus import Trace, Value, sweep
-from runtime.calculus.primitives.base import LEAF
+from gradwire.runtime.calculus import Trace, Value, sweep
+from gradwire.runtime.calculus.primitives.base import LEAF
 
 if TYPE_CHECKING:
-    from runtime.calculus import Namespace
+    from gradwire.runtime.calculus import Namespace
 
 Array = NDArray[Any]
 Function = Callable[..., Any]

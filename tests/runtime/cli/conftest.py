@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from runtime.cli.entry import main
-from runtime.diagram import save
-from runtime.lessons.walk import Walk
+from gradwire.runtime.cli.entry import main
+from gradwire.runtime.diagram import save
+from gradwire.runtime.lessons.walk import Walk
 from tests.runtime.lessons.lessons import taught
 
 SEED: dict[str, Any] = {

@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from runtime.cli.assignments import parse_assignment, parse_literal
-from runtime.cli.output import UsageError
-from runtime.publish.text import array_text
+from gradwire.runtime.cli.assignments import parse_assignment, parse_literal
+from gradwire.runtime.cli.output import UsageError
+from gradwire.runtime.publish.text import array_text
 
 
 @pytest.mark.parametrize(

@@ -6,9 +6,9 @@ import jsonschema
 import pytest
 import typer
 
-from blocks.registry import registry
-from runtime.cli.entry import COMMANDS, application, main
-from runtime.version import __version__
+from gradwire.blocks.registry import registry
+from gradwire.runtime.cli.entry import COMMANDS, application, main
+from gradwire.runtime.version import __version__
 
 
 def test_help_names_every_command(gradwire):
@@ -109,7 +109,7 @@ def windows(monkeypatch):
         opened.append(path)
         return 0
 
-    monkeypatch.setattr("app.shell.application.run", run)
+    monkeypatch.setattr("gradwire.app.shell.application.run", run)
     monkeypatch.setenv("QT_QPA_PLATFORM", "offscreen")
     return opened
 
@@ -122,7 +122,7 @@ def test_a_file_alone_opens_the_editor(gradwire, windows, seed):
 
 
 def test_the_demo_opens_the_editor_where_there_is_a_display(gradwire, windows, monkeypatch):
-    monkeypatch.setattr("runtime.cli.commands.demo.why_no_window", lambda: None)
+    monkeypatch.setattr("gradwire.runtime.cli.commands.demo.why_no_window", lambda: None)
     assert gradwire("demo").code == 0
     assert [getattr(path, "name", None) for path in windows] == ["mxnet_seed.gradwire.json"]
 
@@ -137,7 +137,7 @@ def test_without_a_display_the_editor_points_to_run(gradwire, monkeypatch, seed)
 
 
 def test_without_qt_the_editor_says_how_to_install_it(gradwire, monkeypatch):
-    monkeypatch.setattr("runtime.extras.find_spec", lambda name: None)
+    monkeypatch.setattr("gradwire.runtime.extras.find_spec", lambda name: None)
     done = gradwire()
     assert done.code == 3 and 'pip install "gradwire[app]"' in done.err
 
@@ -151,7 +151,7 @@ def test_a_fault_of_gradwire_itself_is_told_without_a_traceback(gradwire, monkey
     def fail(*arguments: object) -> None:
         raise ZeroDivisionError("oops")
 
-    monkeypatch.setattr("runtime.cli.commands.run.open_session", fail)
+    monkeypatch.setattr("gradwire.runtime.cli.commands.run.open_session", fail)
     monkeypatch.delenv("GRADWIRE_TRACEBACK", raising=False)
     done = gradwire("run", seed)
     assert done.code == 3 and "ZeroDivisionError: oops" in done.err

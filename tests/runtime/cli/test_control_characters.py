@@ -10,8 +10,8 @@ from xml.etree import ElementTree
 
 import pytest
 
-from runtime.cli.entry import COMMANDS
-from runtime.lessons.answers import sealed
+from gradwire.runtime.cli.entry import COMMANDS
+from gradwire.runtime.lessons.answers import sealed
 from tests.fuzz.printing import POWERFUL
 from tests.runtime.lessons.test_answers import record
 

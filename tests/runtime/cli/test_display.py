@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from runtime.cli.display import INSTALL, why_no_window
+from gradwire.runtime.cli.display import INSTALL, why_no_window
 
 
 @pytest.fixture(autouse=True)
@@ -41,7 +41,7 @@ def test_another_platform_asked_for_by_name_is_trusted(monkeypatch):
 
 
 def test_without_pyside(monkeypatch):
-    monkeypatch.setattr("runtime.extras.find_spec", lambda name: None)
+    monkeypatch.setattr("gradwire.runtime.extras.find_spec", lambda name: None)
     assert 'pip install "gradwire[app]"' in (why_no_window() or "")
 
 
@@ -64,7 +64,7 @@ def refused(monkeypatch):
         loaded.append(path)
         raise OSError("libxcb-cursor.so.0: cannot open shared object file")
 
-    monkeypatch.setattr("runtime.cli.display._x11_answers", lambda display: True)
+    monkeypatch.setattr("gradwire.runtime.cli.display._x11_answers", lambda display: True)
     monkeypatch.setattr("ctypes.CDLL", refuse)
     monkeypatch.setenv("DISPLAY", ":0")
     return loaded

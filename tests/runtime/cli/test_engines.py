@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 
 import gradwire as gw
-from runtime.cli import engines
-from runtime.diagram.training import OptimiserRule, SGDMethod, Training
-from runtime.engine.compilation import Compilation
-from runtime.engine.session import engines as opening
+from gradwire.runtime.cli import engines
+from gradwire.runtime.diagram.training import OptimiserRule, SGDMethod, Training
+from gradwire.runtime.engine.compilation import Compilation
+from gradwire.runtime.engine.session import engines as opening
 
 QUICK = ("--seconds", "0.01")
 JAX = ("--engine", "jax", "--device", "cpu")
@@ -90,7 +90,7 @@ def test_trainings_of_a_study_use_the_engine(gradwire, regression, monkeypatch):
 def test_an_engine_that_can_not_be_opened_is_an_error(
     gradwire, regression, tmp_path, monkeypatch, command
 ):
-    monkeypatch.setattr("runtime.extras.find_spec", lambda name: None)
+    monkeypatch.setattr("gradwire.runtime.extras.find_spec", lambda name: None)
     more = {"train": ("--out", tmp_path / "out"), "study": ("--vary", "lr=0.1")}.get(command, ())
     done = gradwire(command, regression, *more, "--engine", "jax")
     assert done.code == 3 and done.out == ""

@@ -6,8 +6,8 @@ from importlib.resources import files
 
 import pytest
 
-from runtime.diagram import load
-from runtime.flow import PASSING
+from gradwire.runtime.diagram import load
+from gradwire.runtime.flow import PASSING
 
 EXAMPLES = sorted(
     path for path in (files("assets") / "diagrams").iterdir() if path.name.endswith(".json")

@@ -8,7 +8,7 @@ import sys
 import pytest
 
 KERNEL = """
-from runtime.cli.interrupt import exit_on_interrupt
+from gradwire.runtime.cli.interrupt import exit_on_interrupt
 import numpy as np
 exit_on_interrupt()
 a = np.ones((12_000, 12_000), np.float32)

@@ -102,7 +102,7 @@ def test_nested_packs(gradwire, diagram, command, depth, keys, what):
 
 @pytest.mark.parametrize("command", COMMANDS)
 def test_too_many_values_are_one_problem(gradwire, diagram, command, monkeypatch):
-    monkeypatch.setattr("runtime.engine.lowering.MAX_VALUES", 100)
+    monkeypatch.setattr("gradwire.runtime.engine.lowering.MAX_VALUES", 100)
     blocks = {**A, **{f"n{i}": {"type": "Sin"} for i in range(200)}}
     wires = {f"n{i + 1}.x": f"n{i}.out" for i in range(199)} | {"n0.x": "a.out"}
     done = gradwire(command, diagram(blocks, wires))
@@ -114,7 +114,7 @@ def test_too_many_values_are_one_problem(gradwire, diagram, command, monkeypatch
 
 def test_a_chain_of_open_shapes_is_visited_where_something_changed(gradwire, diagram, monkeypatch):
     visited = []
-    from runtime.engine import infer
+    from gradwire.runtime.engine import infer
 
     original = infer._forward
     monkeypatch.setattr(infer, "_forward", lambda *a: visited.append(a[1]) or original(*a))

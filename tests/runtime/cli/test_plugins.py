@@ -29,7 +29,7 @@ def command(tmp_path, diagram):
 
         def call(name, *options, wait=True):
             started = subprocess.Popen(
-                [sys.executable, "-m", "runtime.cli", name, str(path), *options],
+                [sys.executable, "-m", "gradwire.runtime.cli", name, str(path), *options],
                 env=os.environ | {"PYTHONPATH": f"{tmp_path}{os.pathsep}{ROOT}"},
                 stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
             )  # fmt: skip

@@ -11,15 +11,15 @@ from pathlib import Path
 
 import pytest
 
-from runtime.cli.entry import COMMANDS
+from gradwire.runtime.cli.entry import COMMANDS
 
 ROOT = Path(__file__).parents[3]
 
 
 def command(*arguments: object, **environment: str) -> subprocess.CompletedProcess[bytes]:
-    """Run ``python -m runtime.cli`` with its streams in pipes."""
+    """Run ``python -m gradwire.runtime.cli`` with its streams in pipes."""
     return subprocess.run(
-        [sys.executable, "-m", "runtime.cli", *map(str, arguments)],
+        [sys.executable, "-m", "gradwire.runtime.cli", *map(str, arguments)],
         env=os.environ | {"PYTHONPATH": str(ROOT)} | environment,
         stdin=subprocess.DEVNULL,
         capture_output=True,
@@ -37,7 +37,7 @@ def test_a_pipe_gets_plain_text(seed):
 def test_a_terminal_gets_tables(seed):
     ours, theirs = pty.openpty()
     done = subprocess.Popen(
-        [sys.executable, "-m", "runtime.cli", "run", str(seed)],
+        [sys.executable, "-m", "gradwire.runtime.cli", "run", str(seed)],
         env=os.environ | {"PYTHONPATH": str(ROOT), "TERM": "xterm-256color", "COLUMNS": "100"},
         stdin=subprocess.DEVNULL,
         stdout=theirs,
@@ -55,7 +55,7 @@ def test_a_terminal_gets_tables(seed):
 
 
 def test_a_reader_that_leaves_early_is_no_error():
-    line = f'"{sys.executable}" -m runtime.cli blocks --json | head -n 1'
+    line = f'"{sys.executable}" -m gradwire.runtime.cli blocks --json | head -n 1'
     done = subprocess.run(
         ["sh", "-c", line],
         env=os.environ | {"PYTHONPATH": str(ROOT)},
@@ -83,7 +83,7 @@ def test_every_command_is_tried():
 @pytest.mark.parametrize("line", EVERY)
 def test_a_reader_that_left_before_the_first_line_is_no_error(seed, lesson_files, line):
     done = subprocess.Popen(
-        [sys.executable, "-m", "runtime.cli", *line.format(seed, *lesson_files).split()],
+        [sys.executable, "-m", "gradwire.runtime.cli", *line.format(seed, *lesson_files).split()],
         env=os.environ | {"PYTHONPATH": str(ROOT)},
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
@@ -122,7 +122,12 @@ def test_without_a_display_the_editor_does_not_abort(seed):
 def test_output_that_can_not_be_written_is_no_fault_of_gradwire(seed, lesson_files, line):
     with open("/dev/full", "w") as full:
         done = subprocess.run(
-            [sys.executable, "-m", "runtime.cli", *line.format(seed, *lesson_files).split()],
+            [
+                sys.executable,
+                "-m",
+                "gradwire.runtime.cli",
+                *line.format(seed, *lesson_files).split(),
+            ],
             env=os.environ | {"PYTHONPATH": str(ROOT)},
             stdout=full,
             stderr=subprocess.PIPE,
@@ -145,7 +150,7 @@ def test_output_that_can_not_be_written_is_no_fault_of_gradwire(seed, lesson_fil
 )
 def test_closed_and_full_streams_have_the_right_exit_code(seed, line, code):
     done = subprocess.run(
-        ["sh", "-c", f'"{sys.executable}" -m runtime.cli {line.format(seed=seed)}'],
+        ["sh", "-c", f'"{sys.executable}" -m gradwire.runtime.cli {line.format(seed=seed)}'],
         env=os.environ | {"PYTHONPATH": str(ROOT)},
         capture_output=True,
     )
@@ -166,7 +171,8 @@ def test_what_was_mistyped_is_shown_as_symbols():
 
 
 def test_an_interrupted_command_ends_with_130(seed):
-    script = "import runtime.cli.sessions as s, signal, sys, runtime.cli.entry as c\n" \
+    script = "import gradwire.runtime.cli.sessions as s, signal, sys\n" \
+             "import gradwire.runtime.cli.entry as c\n" \
              "s.load = lambda *a, **k: signal.raise_signal(signal.SIGINT)\n" \
              "sys.exit(c.main(['run', 'x']))"  # fmt: skip
     done = subprocess.run([sys.executable, "-c", script], cwd=ROOT, capture_output=True)

@@ -16,22 +16,24 @@ SLOW = {
 }  # fmt: skip
 """What a run of a small diagram needs nothing of."""
 OF_OTHER_DIAGRAMS = {
-    "blocks.formulas.content", "blocks.library.data", "blocks.library.parts",
-    "blocks.library.pages.joins", "blocks.library.views", "runtime.calculus.choices",
-    "runtime.engine.unrolling", "runtime.flow.numbers.elsewhere", "runtime.flow.tools.contracts",
-    "runtime.views.views",
+    "gradwire.blocks.formulas.content", "gradwire.blocks.library.data",
+    "gradwire.blocks.library.parts", "gradwire.blocks.library.pages.joins",
+    "gradwire.blocks.library.views", "gradwire.runtime.calculus.choices",
+    "gradwire.runtime.engine.unrolling", "gradwire.runtime.flow.numbers.elsewhere",
+    "gradwire.runtime.flow.tools.contracts", "gradwire.runtime.views.views",
 }  # fmt: skip
 
 OF_LESSONS = {
-    "runtime.diagram.lesson", "runtime.diagram.training", "runtime.diagram.edits.applying",
-    "runtime.flow.tools.interventions", "runtime.lessons.course", "runtime.lessons.misconceptions",
-    "runtime.lessons.timeline", "runtime.training",
+    "gradwire.runtime.diagram.lesson", "gradwire.runtime.diagram.training",
+    "gradwire.runtime.diagram.edits.applying", "gradwire.runtime.flow.tools.interventions",
+    "gradwire.runtime.lessons.course", "gradwire.runtime.lessons.misconceptions",
+    "gradwire.runtime.lessons.timeline", "gradwire.runtime.training",
 }  # fmt: skip
 """What lessons need, and recipes, but not what only states numbers."""
 
 CODE = """
 import sys
-from gradwire_command import main
+from gradwire.__main__ import main
 code = main()
 print(*sys.modules, file=sys.stderr)
 sys.exit(code)
@@ -53,18 +55,20 @@ def loaded(*arguments: object, **environment: str) -> set[str]:
 
 def test_a_run_imports_nothing_that_the_diagram_does_not_hold(seed):
     modules = loaded("run", seed)
-    assert "blocks.library.gradient" in modules
+    assert "gradwire.blocks.library.gradient" in modules
     assert not modules & (SLOW | OF_OTHER_DIAGRAMS)
-    families = {name.split(".")[2] for name in modules if name.startswith("blocks.library.")}
+    families = {
+        name.split(".")[3] for name in modules if name.startswith("gradwire.blocks.library.")
+    }
     of_every_diagram = {"formula", "pages", "sources"}
     assert families == {"arithmetic", "gradient", "losses"} | of_every_diagram
 
 
 def test_a_run_of_a_small_diagram_imports_no_pass_and_writes_no_machine_code(seed):
     modules = loaded("run", seed)
-    passes = {name for name in modules if name.startswith("runtime.engine.plan.passes.")}
-    assert passes == {"runtime.engine.plan.passes.late"}
-    assert not {"llvmlite", "runtime.engine.plan.native.loops"} & modules
+    passes = {name for name in modules if name.startswith("gradwire.runtime.engine.plan.passes.")}
+    assert passes == {"gradwire.runtime.engine.plan.passes.late"}
+    assert not {"llvmlite", "gradwire.runtime.engine.plan.native.loops"} & modules
 
 
 @pytest.mark.parametrize("command", ["check", "flow", "doctor"])
@@ -76,23 +80,27 @@ def test_checking_numbers_in_notes_imports_nothing_of_lessons_but_expressions():
     file = ROOT / "assets" / "diagrams" / "mxnet_seed.gradwire.json"
     assert "{value(" in file.read_text(encoding="utf-8")
     modules = loaded("check", file)
-    assert "runtime.lessons.expressions.evaluation" in modules
+    assert "gradwire.runtime.lessons.expressions.evaluation" in modules
     assert not modules & OF_LESSONS
 
 
 def test_checking_a_diagram_without_notes_imports_nothing_of_lessons(seed):
-    assert not [name for name in loaded("check", seed) if name.startswith("runtime.lessons")]
+    assert not [
+        name for name in loaded("check", seed) if name.startswith("gradwire.runtime.lessons")
+    ]
 
 
 @pytest.mark.parametrize("flag", ["--help", "--version"])
 def test_what_needs_no_command_imports_none(flag):
     modules = loaded(flag)
-    assert not [name for name in modules if name.startswith("runtime.cli.commands.")]
-    assert not modules & (SLOW | {"blocks.block", "numpy", "pydantic", "runtime.engine"})
+    assert not [name for name in modules if name.startswith("gradwire.runtime.cli.commands.")]
+    assert not modules & (
+        SLOW | {"gradwire.blocks.block", "numpy", "pydantic", "gradwire.runtime.engine"}
+    )
 
 
 def test_completing_an_option_imports_its_command_alone(seed):
     asked = {"_GRADWIRE_COMPLETE": "complete_bash", "COMP_WORDS": "gradwire check --gr"}
     modules = loaded(**asked, COMP_CWORD="2")
-    commands = [name for name in modules if name.startswith("runtime.cli.commands.")]
-    assert commands == ["runtime.cli.commands.check"]
+    commands = [name for name in modules if name.startswith("gradwire.runtime.cli.commands.")]
+    assert commands == ["gradwire.runtime.cli.commands.check"]

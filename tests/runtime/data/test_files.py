@@ -17,12 +17,12 @@ import pytest
 from safetensors.numpy import save_file
 
 import gradwire as gw
-from blocks.errors import FileError, GradwireError, RunError
-from blocks.library.data import Dataset
-from runtime.data import opening
-from runtime.data.files import access, archives, csv_file, npy
-from runtime.data.opening import open_rows
-from runtime.data.progress import listening
+from gradwire.blocks.errors import FileError, GradwireError, RunError
+from gradwire.blocks.library.data import Dataset
+from gradwire.runtime.data import opening
+from gradwire.runtime.data.files import access, archives, csv_file, npy
+from gradwire.runtime.data.opening import open_rows
+from gradwire.runtime.data.progress import listening
 
 IRIS = """\
 sepal,petal,species
@@ -176,7 +176,7 @@ def test_an_array_that_python_2_wrote_is_read_without_a_warning(tmp_path: Path) 
 
 
 def test_only_the_rows_of_a_batch_are_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from runtime.data import columns
+    from gradwire.runtime.data import columns
 
     monkeypatch.setattr(npy, "MAPPED", 0)
     monkeypatch.setattr(columns, "KEPT", 0)
@@ -366,7 +366,7 @@ def test_a_file_that_changed_is_read_again(tmp_path: Path) -> None:
 
 
 def test_a_table_is_read_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from runtime.data.files import opening as files
+    from gradwire.runtime.data.files import opening as files
 
     (tmp_path / "a.csv").write_text("x\n1\n2\n")
     count = []

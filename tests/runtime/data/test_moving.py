@@ -10,12 +10,12 @@ import numpy as np
 import pytest
 
 import gradwire as gw
-from blocks.errors import FileError
-from blocks.library.data import Dataset
-from runtime.data.files import access, gathering
-from runtime.data.files.gathering import with_data_inside
-from runtime.diagram import AddBlock, Diagram, apply, load, save
-from runtime.diagram.files.data_paths import moved
+from gradwire.blocks.errors import FileError
+from gradwire.blocks.library.data import Dataset
+from gradwire.runtime.data.files import access, gathering
+from gradwire.runtime.data.files.gathering import with_data_inside
+from gradwire.runtime.diagram import AddBlock, Diagram, apply, load, save
+from gradwire.runtime.diagram.files.data_paths import moved
 
 
 def reading(path: str, folder: Path | None, columns: str = "x") -> Diagram:

@@ -11,14 +11,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import gradwire as gw
-from blocks.errors import GradwireError, RunError
-from blocks.library.data import Dataset
-from blocks.library.data.sources import GENERATORS
-from runtime.data import order
-from runtime.data.columns import Arrays
-from runtime.data.generators import generate
-from runtime.data.opening import open_rows
-from runtime.data.rows import Rows
+from gradwire.blocks.errors import GradwireError, RunError
+from gradwire.blocks.library.data import Dataset
+from gradwire.blocks.library.data.sources import GENERATORS
+from gradwire.runtime.data import order
+from gradwire.runtime.data.columns import Arrays
+from gradwire.runtime.data.generators import generate
+from gradwire.runtime.data.opening import open_rows
+from gradwire.runtime.data.rows import Rows
 
 
 def numbered(count: int, **parameters: Any) -> Rows:

@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 from safetensors.numpy import save_file
 
-from blocks.errors import FileError
-from runtime.data.files.access import allow_data
-from runtime.data.files.suggesting import kind_of, suggested
-from runtime.data.opening import open_rows
+from gradwire.blocks.errors import FileError
+from gradwire.runtime.data.files.access import allow_data
+from gradwire.runtime.data.files.suggesting import kind_of, suggested
+from gradwire.runtime.data.opening import open_rows
 
 
 def test_the_target_of_a_table_is_found_by_name_or_is_the_last(tmp_path: Path) -> None:

@@ -5,14 +5,14 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from blocks.errors import FileError
-from blocks.library.data import Dataset
-from runtime.data import columns, summaries
-from runtime.data.files import npy
-from runtime.data.files.access import allow_data
-from runtime.data.opening import open_rows
-from runtime.data.progress import listening
-from runtime.data.summaries import ColumnSummary, summarised
+from gradwire.blocks.errors import FileError
+from gradwire.blocks.library.data import Dataset
+from gradwire.runtime.data import columns, summaries
+from gradwire.runtime.data.files import npy
+from gradwire.runtime.data.files.access import allow_data
+from gradwire.runtime.data.opening import open_rows
+from gradwire.runtime.data.progress import listening
+from gradwire.runtime.data.summaries import ColumnSummary, summarised
 
 
 def rows_of(path, **ports):

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from blocks.registry import registry
-from runtime.diagram import MAIN, Diagram, Page, PortName
+from gradwire.blocks.registry import registry
+from gradwire.runtime.diagram import MAIN, Diagram, Page, PortName
 
 if TYPE_CHECKING:
-    from blocks import Block
+    from gradwire.blocks import Block
 
 
 def make(kind: str, **record: object) -> Block:

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 from hypothesis import given
 
-from blocks.registry import registry
-from runtime.build import build, loss, stop_gradient, variable
-from runtime.diagram import (
+from gradwire.blocks.registry import registry
+from gradwire.runtime.build import build, loss, stop_gradient, variable
+from gradwire.runtime.diagram import (
     AddBlock,
     BendWire,
     Connect,
@@ -33,9 +33,9 @@ from runtime.diagram import (
     group,
     loads,
 )
-from runtime.diagram.diff import BlockChange, Changed, NoteChange, WireChange, diff
-from runtime.diagram.lesson import Lesson
-from runtime.diagram.training import Training
+from gradwire.runtime.diagram.diff import BlockChange, Changed, NoteChange, WireChange, diff
+from gradwire.runtime.diagram.lesson import Lesson
+from gradwire.runtime.diagram.training import Training
 from tests.strategies import diagrams
 
 

@@ -2,9 +2,9 @@ from dataclasses import replace
 
 import pytest
 
-from blocks import Opaque
-from blocks.terms import term_index
-from runtime.diagram import (
+from gradwire.blocks import Opaque
+from gradwire.blocks.terms import term_index
+from gradwire.runtime.diagram import (
     Disconnect,
     MoveBlocks,
     Page,
@@ -14,7 +14,7 @@ from runtime.diagram import (
     apply,
     ports,
 )
-from runtime.diagram.model import own_ports
+from gradwire.runtime.diagram.model import own_ports
 from tests.runtime.diagram.drawing import draw, make, page, scale, seed
 
 

@@ -2,8 +2,8 @@ from itertools import islice
 
 import pytest
 
-from blocks.names import MAX_LENGTH, snake_case
-from runtime.diagram import Page, fresh_name, fresh_names, is_name
+from gradwire.blocks.names import MAX_LENGTH, snake_case
+from gradwire.runtime.diagram import Page, fresh_name, fresh_names, is_name
 from tests.runtime.diagram.drawing import make
 
 

@@ -2,11 +2,11 @@ from __future__ import annotations
 
 from itertools import islice
 
-from blocks.library.arithmetic import Mul
-from blocks.library.pages import Page as PageBlock
-from blocks.library.pages import PageInput, PageOutput, Scan
-from runtime.diagram import ROOT, Diagram, InstancePath, Page
-from runtime.diagram.pages import Address, all_blocks, page_at, resolve, uses_of
+from gradwire.blocks.library.arithmetic import Mul
+from gradwire.blocks.library.pages import Page as PageBlock
+from gradwire.blocks.library.pages import PageInput, PageOutput, Scan
+from gradwire.runtime.diagram import ROOT, Diagram, InstancePath, Page
+from gradwire.runtime.diagram.pages import Address, all_blocks, page_at, resolve, uses_of
 
 
 def nested() -> Diagram:

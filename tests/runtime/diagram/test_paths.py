@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from blocks.names import is_name
-from blocks.paths import parse_path, path_text
-from runtime.diagram.paths import ROOT, InstancePath, PortName, PortPath, WirePath
+from gradwire.blocks.names import is_name
+from gradwire.blocks.paths import parse_path, path_text
+from gradwire.runtime.diagram.paths import ROOT, InstancePath, PortName, PortPath, WirePath
 
 names = st.text("abzW_ 0-é", min_size=1, max_size=4).filter(is_name)
 ports = st.one_of(names, st.builds("{}.{}".format, names, st.integers(0, 12)))

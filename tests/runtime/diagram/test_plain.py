@@ -4,11 +4,11 @@ from dataclasses import replace
 
 import pytest
 
-from blocks.block import Block, Opaque, Source
-from blocks.registry import registry
-from runtime.diagram.model import Page
-from runtime.diagram.paths import PortName
-from runtime.diagram.plain import blocks_of, plain_ports, survey
+from gradwire.blocks.block import Block, Opaque, Source
+from gradwire.blocks.registry import registry
+from gradwire.runtime.diagram.model import Page
+from gradwire.runtime.diagram.paths import PortName
+from gradwire.runtime.diagram.plain import blocks_of, plain_ports, survey
 
 
 @pytest.mark.parametrize("name", sorted(registry().classes))

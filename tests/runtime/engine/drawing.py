@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from blocks.library.arithmetic import Add, Mul
-from blocks.library.gradient import StopGradient
-from blocks.library.losses import Loss
-from blocks.library.sources import Variable
-from runtime.diagram.model import MAIN, Diagram, Page
-from runtime.diagram.paths import PortName
+from gradwire.blocks.library.arithmetic import Add, Mul
+from gradwire.blocks.library.gradient import StopGradient
+from gradwire.blocks.library.losses import Loss
+from gradwire.blocks.library.sources import Variable
+from gradwire.runtime.diagram.model import MAIN, Diagram, Page
+from gradwire.runtime.diagram.paths import PortName
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from blocks import Block
+    from gradwire.blocks import Block
 
 
 def page(blocks: Mapping[str, Block], wires: Mapping[str, str]) -> Page:

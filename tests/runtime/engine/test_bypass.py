@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from blocks.errors import ChangeError, ParameterError
-from blocks.registry import registry
-from runtime.build import add, build, loss, mul, stop_gradient, variable
-from runtime.diagram import (
+from gradwire.blocks.errors import ChangeError, ParameterError
+from gradwire.blocks.registry import registry
+from gradwire.runtime.build import add, build, loss, mul, stop_gradient, variable
+from gradwire.runtime.diagram import (
     Diagram,
     Disconnect,
     PortName,
@@ -20,10 +20,10 @@ from runtime.diagram import (
     json_schema,
     loads,
 )
-from runtime.engine import Session
-from runtime.flow import State, diagnose, observe
-from runtime.flow.analyse import analyse
-from runtime.formulas.writing import formula_of, python_of
+from gradwire.runtime.engine import Session
+from gradwire.runtime.flow import State, diagnose, observe
+from gradwire.runtime.flow.analyse import analyse
+from gradwire.runtime.formulas.writing import formula_of, python_of
 
 
 def seed() -> Diagram:

@@ -10,12 +10,12 @@ import numpy as np
 import pytest
 
 import gradwire as gw
-from blocks.errors import NotRunnableError, RunError
-from runtime.calculus import Trace, Value
-from runtime.calculus.primitives.base import LEAF
-from runtime.engine.engine import Engine, Stage
-from runtime.engine.plan.numpy_engine import NumpyEngine
-from runtime.engine.session.engines import NAMES, EngineChoice, open_engine
+from gradwire.blocks.errors import NotRunnableError, RunError
+from gradwire.runtime.calculus import Trace, Value
+from gradwire.runtime.calculus.primitives.base import LEAF
+from gradwire.runtime.engine.engine import Engine, Stage
+from gradwire.runtime.engine.plan.numpy_engine import NumpyEngine
+from gradwire.runtime.engine.session.engines import NAMES, EngineChoice, open_engine
 from tests.assets.examples import MANUAL, run_python
 
 if TYPE_CHECKING:

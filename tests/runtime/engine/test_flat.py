@@ -2,12 +2,12 @@
 
 import pytest
 
-from blocks.block import Block
-from blocks.registry import registry
-from runtime.diagram.model import Diagram, Page
-from runtime.diagram.paths import InstancePath, PortName
-from runtime.engine.flat import Flat, Instance, topological_order
-from runtime.engine.flatten import flatten
+from gradwire.blocks.block import Block
+from gradwire.blocks.registry import registry
+from gradwire.runtime.diagram.model import Diagram, Page
+from gradwire.runtime.diagram.paths import InstancePath, PortName
+from gradwire.runtime.engine.flat import Flat, Instance, topological_order
+from gradwire.runtime.engine.flatten import flatten
 
 
 def flat(**reads: str) -> Flat:

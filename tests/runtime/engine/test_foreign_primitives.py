@@ -10,17 +10,17 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pytest
 
-import runtime.build as b
-from blocks import Block
-from blocks.errors import RunError
-from blocks.plugins import BrokenOff, breakable, interrupt
-from blocks.registry import registry
-from runtime.calculus import Primitive
-from runtime.calculus.primitives.elementwise import ADD
-from runtime.engine import Session
+import gradwire.runtime.build as b
+from gradwire.blocks import Block
+from gradwire.blocks.errors import RunError
+from gradwire.blocks.plugins import BrokenOff, breakable, interrupt
+from gradwire.blocks.registry import registry
+from gradwire.runtime.calculus import Primitive
+from gradwire.runtime.calculus.primitives.elementwise import ADD
+from gradwire.runtime.engine import Session
 
 if TYPE_CHECKING:
-    from runtime.diagram import Diagram
+    from gradwire.runtime.diagram import Diagram
 
 
 def copy(x: Any, *, out: Any) -> None:

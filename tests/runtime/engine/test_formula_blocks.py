@@ -9,13 +9,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-import runtime.build as b
-from blocks.errors import ChangeError
-from blocks.formulas.content import content_of
-from runtime.diagram import Diagram, PortName, SetParameters, apply, dumps, loads, unfold
-from runtime.engine import Session
-from runtime.flow import State, WhatIf, check_gradients, fix
-from runtime.flow.analyse import analyse
+import gradwire.runtime.build as b
+from gradwire.blocks.errors import ChangeError
+from gradwire.blocks.formulas.content import content_of
+from gradwire.runtime.diagram import Diagram, PortName, SetParameters, apply, dumps, loads, unfold
+from gradwire.runtime.engine import Session
+from gradwire.runtime.flow import State, WhatIf, check_gradients, fix
+from gradwire.runtime.flow.analyse import analyse
 
 NAMES = st.sampled_from(["w", "x", "b"])
 EXPRESSIONS = st.recursive(

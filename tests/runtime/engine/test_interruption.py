@@ -5,10 +5,10 @@ import itertools
 import numpy as np
 import pytest
 
-from blocks.library.linear import MatMul
-from blocks.library.sources import Variable
-from runtime.engine import Session, lower
-from runtime.engine.interruption import Interrupted, interruptible
+from gradwire.blocks.library.linear import MatMul
+from gradwire.blocks.library.sources import Variable
+from gradwire.runtime.engine import Session, lower
+from gradwire.runtime.engine.interruption import Interrupted, interruptible
 from tests.runtime.engine.drawing import draw
 
 

@@ -7,14 +7,14 @@ import math
 import numpy as np
 import pytest
 
-from blocks.errors import RunError
-from blocks.library.activations import Tanh
-from blocks.library.arithmetic import Mul
-from blocks.library.losses import Loss
-from blocks.library.reduce import Sum
-from blocks.library.sources import Variable
-from runtime.engine import Session
-from runtime.engine.norms import rms
+from gradwire.blocks.errors import RunError
+from gradwire.blocks.library.activations import Tanh
+from gradwire.blocks.library.arithmetic import Mul
+from gradwire.blocks.library.losses import Loss
+from gradwire.blocks.library.reduce import Sum
+from gradwire.blocks.library.sources import Variable
+from gradwire.runtime.engine import Session
+from gradwire.runtime.engine.norms import rms
 from tests.golden.cases import DATA
 from tests.golden.diagrams import diagram_of
 from tests.golden.runner import documents

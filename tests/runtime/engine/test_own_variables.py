@@ -10,12 +10,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-import runtime.build as b
-from blocks.registry import registry
-from runtime.diagram import Diagram, PortName, SetParameters, apply, dumps, loads
-from runtime.diagram.edits.owning import move_out, own_variables
-from runtime.engine import Session
-from runtime.flow import (
+import gradwire.runtime.build as b
+from gradwire.blocks.registry import registry
+from gradwire.runtime.diagram import Diagram, PortName, SetParameters, apply, dumps, loads
+from gradwire.runtime.diagram.edits.owning import move_out, own_variables
+from gradwire.runtime.engine import Session
+from gradwire.runtime.flow import (
     WhatIf,
     check_contracts,
     diagnose,
@@ -25,8 +25,8 @@ from runtime.flow import (
     observe,
     parse_contracts,
 )
-from runtime.publish.report import run_report
-from runtime.training.optimisers import SGD, Adam
+from gradwire.runtime.publish.report import run_report
+from gradwire.runtime.training.optimisers import SGD, Adam
 
 LAYERS = st.lists(
     st.fixed_dictionaries(

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from blocks.library.arithmetic import Add, Mul
-from blocks.library.functions import Square
-from blocks.library.pages import Page as PageBlock
-from blocks.library.pages import PageInput, PageOutput
-from blocks.library.sources import Variable
-from runtime.engine import Session
-from runtime.training.optimisers import SGD
+from gradwire.blocks.library.arithmetic import Add, Mul
+from gradwire.blocks.library.functions import Square
+from gradwire.blocks.library.pages import Page as PageBlock
+from gradwire.blocks.library.pages import PageInput, PageOutput
+from gradwire.blocks.library.sources import Variable
+from gradwire.runtime.engine import Session
+from gradwire.runtime.training.optimisers import SGD
 from tests.runtime.engine.drawing import draw, page
 
 if TYPE_CHECKING:
-    from runtime.diagram.model import Diagram
+    from gradwire.runtime.diagram.model import Diagram
 
 SCALE = page(
     {"x": PageInput(), "w": Variable(value=3.0), "mul": Mul(), "y": PageOutput()},

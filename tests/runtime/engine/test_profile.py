@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from blocks.errors import FeedError
-from blocks.library.activations import Tanh
-from blocks.library.arithmetic import Mul
-from blocks.library.losses import Loss
-from blocks.library.sources import Input, Variable
-from runtime.engine import Session
-from runtime.engine.profile import profile
+from gradwire.blocks.errors import FeedError
+from gradwire.blocks.library.activations import Tanh
+from gradwire.blocks.library.arithmetic import Mul
+from gradwire.blocks.library.losses import Loss
+from gradwire.blocks.library.sources import Input, Variable
+from gradwire.runtime.engine import Session
+from gradwire.runtime.engine.profile import profile
 from tests.runtime.engine.drawing import draw, seed
 
 

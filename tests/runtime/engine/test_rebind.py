@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from blocks.library.activations import Tanh
-from blocks.library.arithmetic import Add, Mul
-from blocks.library.sources import Constant, Input, Variable
-from runtime.diagram import (
+from gradwire.blocks.library.activations import Tanh
+from gradwire.blocks.library.arithmetic import Add, Mul
+from gradwire.blocks.library.sources import Constant, Input, Variable
+from gradwire.runtime.diagram import (
     MAIN,
     AddBlock,
     Connect,
@@ -27,9 +27,9 @@ from runtime.diagram import (
     dumps,
     loads,
 )  # fmt: skip
-from runtime.engine import Session, lower, lowering, rebind
-from runtime.engine.plan.numpy_engine import NumpyEngine
-from runtime.training.optimisers import SGD
+from gradwire.runtime.engine import Session, lower, lowering, rebind
+from gradwire.runtime.engine.plan.numpy_engine import NumpyEngine
+from gradwire.runtime.training.optimisers import SGD
 from tests.runtime.engine.drawing import draw, page, seed
 
 
@@ -45,7 +45,7 @@ def work(monkeypatch) -> Iterator[list[str]]:
 
         return call
 
-    monkeypatch.setattr("runtime.engine.session.programs.lower", counted("lower", lower))
+    monkeypatch.setattr("gradwire.runtime.engine.session.programs.lower", counted("lower", lower))
     monkeypatch.setattr(NumpyEngine, "plan", counted("plan", NumpyEngine.plan))
     for name in ("check", "flatten"):
         for user in (rebind, lowering):
@@ -180,7 +180,7 @@ def test_a_number_that_several_shapes_were_fed_with():
 
 
 def test_numbers_inside_a_page_and_literals_of_its_inputs(work: list[str]) -> None:
-    from blocks.library.pages import Page, PageInput, PageOutput
+    from gradwire.blocks.library.pages import Page, PageInput, PageOutput
 
     layer = page({"x": PageInput(x=7.0), "mul": Mul(b=2.0), "y": PageOutput()},
                  {"mul.a": "x", "y.x": "mul"})  # fmt: skip

@@ -9,31 +9,31 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from blocks.errors import NotRunnableError
-from blocks.library.activations import Tanh
-from blocks.library.arithmetic import Add, Mul
-from blocks.library.containers import Pack, Unpack
-from blocks.library.gradient import StopGradient
-from blocks.library.logic import Less
-from blocks.library.losses import Loss
-from blocks.library.pages import Page as PageBlock
-from blocks.library.pages import PageInput, PageOutput, Scan
-from blocks.library.parts import Concat, Slice, Stack
-from blocks.library.reduce import Sum
-from blocks.library.shape import Reshape
-from blocks.library.sources import Constant, Variable
-from runtime.diagram import SetParameters, apply
-from runtime.diagram.model import MAIN
-from runtime.engine import Session
-from runtime.flow.analyse import analyse
+from gradwire.blocks.errors import NotRunnableError
+from gradwire.blocks.library.activations import Tanh
+from gradwire.blocks.library.arithmetic import Add, Mul
+from gradwire.blocks.library.containers import Pack, Unpack
+from gradwire.blocks.library.gradient import StopGradient
+from gradwire.blocks.library.logic import Less
+from gradwire.blocks.library.losses import Loss
+from gradwire.blocks.library.pages import Page as PageBlock
+from gradwire.blocks.library.pages import PageInput, PageOutput, Scan
+from gradwire.blocks.library.parts import Concat, Slice, Stack
+from gradwire.blocks.library.reduce import Sum
+from gradwire.blocks.library.shape import Reshape
+from gradwire.blocks.library.sources import Constant, Variable
+from gradwire.runtime.diagram import SetParameters, apply
+from gradwire.runtime.diagram.model import MAIN
+from gradwire.runtime.engine import Session
+from gradwire.runtime.flow.analyse import analyse
 from tests.runtime.engine.drawing import draw, page
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from blocks import Block
-    from runtime.diagram.edits.changes import Change
-    from runtime.diagram.model import Diagram, Page
+    from gradwire.blocks import Block
+    from gradwire.runtime.diagram.edits.changes import Change
+    from gradwire.runtime.diagram.model import Diagram, Page
 
 CELL = page(
     {"x": PageInput(), "h": PageInput(), "k": PageInput(x=1.0), "w": Variable(value=0.5),

@@ -9,26 +9,26 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from blocks.errors import FeedError
-from blocks.library.arithmetic import Mul
-from blocks.library.functions import Square
-from blocks.library.pages import Page as PageBlock
-from blocks.library.pages import PageInput, PageOutput
-from blocks.library.sources import Variable
-from runtime.diagram.paths import PortPath
-from runtime.engine import Session
-from runtime.engine.flatten import flatten
-from runtime.flow import State, WhatIf, ledger, observe
-from runtime.flow.analyse import analyse
-from runtime.flow.tools.contracts import check_contracts, is_blocked, parse_contracts
-from runtime.flow.tools.dialects import dialects
-from runtime.flow.tools.ledger import account as account_of
-from runtime.training.optimisers import SGD
+from gradwire.blocks.errors import FeedError
+from gradwire.blocks.library.arithmetic import Mul
+from gradwire.blocks.library.functions import Square
+from gradwire.blocks.library.pages import Page as PageBlock
+from gradwire.blocks.library.pages import PageInput, PageOutput
+from gradwire.blocks.library.sources import Variable
+from gradwire.runtime.diagram.paths import PortPath
+from gradwire.runtime.engine import Session
+from gradwire.runtime.engine.flatten import flatten
+from gradwire.runtime.flow import State, WhatIf, ledger, observe
+from gradwire.runtime.flow.analyse import analyse
+from gradwire.runtime.flow.tools.contracts import check_contracts, is_blocked, parse_contracts
+from gradwire.runtime.flow.tools.dialects import dialects
+from gradwire.runtime.flow.tools.ledger import account as account_of
+from gradwire.runtime.training.optimisers import SGD
 from tests.runtime.engine.drawing import draw, page
 
 if TYPE_CHECKING:
-    from blocks.block import Block
-    from runtime.diagram.model import Diagram
+    from gradwire.blocks.block import Block
+    from gradwire.runtime.diagram.model import Diagram
 
 SCALE = page(
     {"x": PageInput(), "w": Variable(value=3.0), "mul": Mul(), "y": PageOutput()},

@@ -9,11 +9,11 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from blocks.paths import path_text
-from runtime.build import Expression, block, build, constant, loss, variable
-from runtime.engine import Session
-from runtime.flow import State
-from runtime.flow.analyse import analyse
+from gradwire.blocks.paths import path_text
+from gradwire.runtime.build import Expression, block, build, constant, loss, variable
+from gradwire.runtime.engine import Session
+from gradwire.runtime.flow import State
+from gradwire.runtime.flow.analyse import analyse
 
 KEYS = st.text("ab/*%.: é", max_size=3)
 PASSIVE = st.none() | st.sampled_from(["text", "", 7, True])

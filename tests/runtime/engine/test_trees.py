@@ -7,23 +7,23 @@ from typing import Any
 import numpy as np
 import pytest
 
-from blocks.errors import HeadError, NotRunnableError, RunError
-from blocks.library.arithmetic import Add, Mul
-from blocks.library.containers import Pack, Unpack
-from blocks.library.functions import Square
-from blocks.library.gradient import StopGradient
-from blocks.library.pages import Page as PageBlock
-from blocks.library.pages import PageInput, PageOutput
-from blocks.library.reduce import Sum
-from blocks.library.sources import Variable
-from blocks.library.views import Display
-from runtime.build import Expression, block, build, loss, variable
-from runtime.diagram import check, dumps, loads
-from runtime.diagram.edits.connecting import require_ports
-from runtime.diagram.model import MAIN
-from runtime.diagram.paths import PortName
-from runtime.engine import Session
-from runtime.training.optimisers import SGD
+from gradwire.blocks.errors import HeadError, NotRunnableError, RunError
+from gradwire.blocks.library.arithmetic import Add, Mul
+from gradwire.blocks.library.containers import Pack, Unpack
+from gradwire.blocks.library.functions import Square
+from gradwire.blocks.library.gradient import StopGradient
+from gradwire.blocks.library.pages import Page as PageBlock
+from gradwire.blocks.library.pages import PageInput, PageOutput
+from gradwire.blocks.library.reduce import Sum
+from gradwire.blocks.library.sources import Variable
+from gradwire.blocks.library.views import Display
+from gradwire.runtime.build import Expression, block, build, loss, variable
+from gradwire.runtime.diagram import check, dumps, loads
+from gradwire.runtime.diagram.edits.connecting import require_ports
+from gradwire.runtime.diagram.model import MAIN
+from gradwire.runtime.diagram.paths import PortName
+from gradwire.runtime.engine import Session
+from gradwire.runtime.training.optimisers import SGD
 from tests.blocks.examples import EXAMPLES, Example
 from tests.blocks.single import Single
 from tests.runtime.engine.drawing import draw, page

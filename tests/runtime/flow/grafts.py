@@ -6,14 +6,14 @@ import random
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from blocks.library.containers import Pack, Unpack
-from blocks.library.gradient import StopGradient
-from blocks.paths import matches, parse_path
-from runtime.diagram.paths import PortName
+from gradwire.blocks.library.containers import Pack, Unpack
+from gradwire.blocks.library.gradient import StopGradient
+from gradwire.blocks.paths import matches, parse_path
+from gradwire.runtime.diagram.paths import PortName
 from tests.runtime.flow.specimens import specimen
 
 if TYPE_CHECKING:
-    from runtime.diagram.model import Diagram
+    from gradwire.runtime.diagram.model import Diagram
 
 KEYS = ("a", "b", "enc/w", "enc/b", "enc/deep/w", "dec/w")
 PATTERNS = ("a", "enc", "enc/*", "*/w", "**/w", "d*", "b")

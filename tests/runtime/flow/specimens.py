@@ -9,16 +9,16 @@ from typing import Any
 
 import numpy as np
 
-from blocks import Block
-from blocks.library.gradient import Gradient, StopGradient, StraightThrough
-from blocks.library.losses import Loss
-from blocks.library.pages import Page as PageBlock
-from blocks.library.pages import PageInput, PageOutput
-from blocks.library.sources import Constant, Input, Variable
-from blocks.library.views import Display
-from blocks.registry import registry
-from runtime.diagram.model import MAIN, Diagram, Page
-from runtime.diagram.paths import PortName
+from gradwire.blocks import Block
+from gradwire.blocks.library.gradient import Gradient, StopGradient, StraightThrough
+from gradwire.blocks.library.losses import Loss
+from gradwire.blocks.library.pages import Page as PageBlock
+from gradwire.blocks.library.pages import PageInput, PageOutput
+from gradwire.blocks.library.sources import Constant, Input, Variable
+from gradwire.blocks.library.views import Display
+from gradwire.blocks.registry import registry
+from gradwire.runtime.diagram.model import MAIN, Diagram, Page
+from gradwire.runtime.diagram.paths import PortName
 
 Array = np.ndarray[Any, Any]
 

@@ -6,11 +6,11 @@ from typing import Any
 
 import pytest
 
-from blocks.errors import RunError
-from runtime.build import build, loss, variable
-from runtime.engine import Session
-from runtime.flow import State
-from runtime.flow.analyse import analyse
+from gradwire.blocks.errors import RunError
+from gradwire.runtime.build import build, loss, variable
+from gradwire.runtime.engine import Session
+from gradwire.runtime.flow import State
+from gradwire.runtime.flow.analyse import analyse
 
 DIAGRAM = build(loss(variable("w", 1.0) * 2))
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-import runtime.build as b
-from blocks.errors import RunError
-from runtime.engine import Session
-from runtime.flow import (
+import gradwire.runtime.build as b
+from gradwire.blocks.errors import RunError
+from gradwire.runtime.engine import Session
+from gradwire.runtime.flow import (
     ObservedFlow,
     State,
     WhatIf,
@@ -18,8 +18,8 @@ from runtime.flow import (
     observe,
     with_fix,
 )
-from runtime.flow.analyse import analyse
-from runtime.training.optimisers import SGD
+from gradwire.runtime.flow.analyse import analyse
+from gradwire.runtime.training.optimisers import SGD
 from tests.examples.gallery import diagram as example
 
 STRAIGHT = "Move the loss before it, soften it with a {}, or use a StraightThrough block."

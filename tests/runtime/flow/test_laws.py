@@ -12,17 +12,17 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pytest
 
-from blocks.library.gradient import Gradient, StopGradient
-from runtime.calculus import passes_gradient
-from runtime.calculus.dtypes import is_float
-from runtime.engine import Run, Session
-from runtime.flow import Flow, State
-from runtime.flow.analyse import analyse
-from runtime.flow.structure.reachability import Gate
-from runtime.flow.structure.reasons import Verdicts
-from runtime.flow.structure.searches import LEVELS
-from runtime.flow.words.states import best
-from runtime.flow.words.sweeps import Nearby
+from gradwire.blocks.library.gradient import Gradient, StopGradient
+from gradwire.runtime.calculus import passes_gradient
+from gradwire.runtime.calculus.dtypes import is_float
+from gradwire.runtime.engine import Run, Session
+from gradwire.runtime.flow import Flow, State
+from gradwire.runtime.flow.analyse import analyse
+from gradwire.runtime.flow.structure.reachability import Gate
+from gradwire.runtime.flow.structure.reasons import Verdicts
+from gradwire.runtime.flow.structure.searches import LEVELS
+from gradwire.runtime.flow.words.states import best
+from gradwire.runtime.flow.words.sweeps import Nearby
 from tests.runtime.flow.specimens import (
     Walk,
     all_opened,
@@ -34,7 +34,7 @@ from tests.runtime.flow.specimens import (
 )
 
 if TYPE_CHECKING:
-    from runtime.diagram.model import Diagram
+    from gradwire.runtime.diagram.model import Diagram
 
 COUNT = 1000
 CARRIED = (State.CARRIES,)
@@ -315,7 +315,7 @@ def test_what_is_gathered_for_all_wires_is_what_a_search_finds_for_each() -> Non
 
 
 def stops_opened_block() -> Any:
-    from blocks.library.views import Display
+    from gradwire.blocks.library.views import Display
 
     return Display()
 

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from runtime.flow.lazy import LazySequence, known_length, looked_up, overlaid
+from gradwire.runtime.flow.lazy import LazySequence, known_length, looked_up, overlaid
 
 ITEMS = tuple("abcdefgh")
 

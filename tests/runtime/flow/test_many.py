@@ -9,17 +9,17 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 
-from runtime.build import add_n, build, loss, stop_gradient, sum, tanh, variable
-from runtime.engine import Session
-from runtime.flow import Flow, State, diagnose, fix, observe
-from runtime.flow.analyse import analyse
-from runtime.flow.lazy import MANY, LazySequence
-from runtime.publish.flow_report import flow_report
+from gradwire.runtime.build import add_n, build, loss, stop_gradient, sum, tanh, variable
+from gradwire.runtime.engine import Session
+from gradwire.runtime.flow import Flow, State, diagnose, fix, observe
+from gradwire.runtime.flow.analyse import analyse
+from gradwire.runtime.flow.lazy import MANY, LazySequence
+from gradwire.runtime.publish.flow_report import flow_report
 from tests.benchmarks.flow import chain, ladder, wide
 from tests.work import calls
 
 if TYPE_CHECKING:
-    from runtime.diagram import Diagram
+    from gradwire.runtime.diagram import Diagram
 
 COUNT = 3 * MANY
 
@@ -144,9 +144,9 @@ def test_twice_the_losses_take_twice_the_time(shape: Callable[[int], Diagram]) -
 def test_reports_on_many_losses_take_linear_time(
     shape: Callable[[int], Diagram], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("runtime.publish.flow_report.MOST", 1000)
-    monkeypatch.setattr("runtime.flow.observing.CONTRIBUTIONS", 1000)
-    monkeypatch.setattr("runtime.flow.tools.doctor.TRIALS", 2)
+    monkeypatch.setattr("gradwire.runtime.publish.flow_report.MOST", 1000)
+    monkeypatch.setattr("gradwire.runtime.flow.observing.CONTRIBUTIONS", 1000)
+    monkeypatch.setattr("gradwire.runtime.flow.tools.doctor.TRIALS", 2)
 
     def report(count: int) -> int:
         session = Session(shape(count))
@@ -173,7 +173,7 @@ def test_the_states_of_a_loss_take_memory_for_what_it_reaches() -> None:
 def test_of_very_many_losses_only_the_sum_is_run(monkeypatch: pytest.MonkeyPatch) -> None:
     session = Session(apart(20))
     assert observe(session).run("l3") is not None
-    monkeypatch.setattr("runtime.flow.observing.CONTRIBUTIONS", 799)
+    monkeypatch.setattr("gradwire.runtime.flow.observing.CONTRIBUTIONS", 799)
     observed = observe(session)
     assert observed.run("l3") is None and observed.run() is not None
     assert observed.verdict("l3.x").state is State.CARRIES

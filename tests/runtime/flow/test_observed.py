@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-import runtime.build as b
-from runtime.diagram import MoveBlocks, Point, SetParameters, apply
-from runtime.engine import Session
-from runtime.flow import (
+import gradwire.runtime.build as b
+from gradwire.runtime.diagram import MoveBlocks, Point, SetParameters, apply
+from gradwire.runtime.engine import Session
+from gradwire.runtime.flow import (
     Badge,
     Mark,
     ObservedFlow,
@@ -19,8 +19,8 @@ from runtime.flow import (
     flow_of_run,
     observe,
 )
-from runtime.flow.analyse import analyse
-from runtime.flow.badges import badges
+from gradwire.runtime.flow.analyse import analyse
+from gradwire.runtime.flow.badges import badges
 from tests.runtime.flow.specimens import specimen
 
 

@@ -3,11 +3,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from blocks.errors import BuildError
-from runtime.build import build, loss, variable
-from runtime.diagram import Diagram, Page, Point, PortName, apply
-from runtime.engine import Session
-from runtime.formulas.adding import add_formula
+from gradwire.blocks.errors import BuildError
+from gradwire.runtime.build import build, loss, variable
+from gradwire.runtime.diagram import Diagram, Page, Point, PortName, apply
+from gradwire.runtime.engine import Session
+from gradwire.runtime.formulas.adding import add_formula
 
 EMPTY = Diagram({"main": Page({})})
 

@@ -7,12 +7,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-import runtime.build as b
-from blocks.errors import ChangeError
-from blocks.library.formula import Formula
-from runtime.diagram import Diagram, apply, unfold
-from runtime.engine import Session
-from runtime.formulas.folding import fold
+import gradwire.runtime.build as b
+from gradwire.blocks.errors import ChangeError
+from gradwire.blocks.library.formula import Formula
+from gradwire.runtime.diagram import Diagram, apply, unfold
+from gradwire.runtime.engine import Session
+from gradwire.runtime.formulas.folding import fold
 
 
 def network() -> Diagram:

@@ -7,15 +7,15 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-import runtime.build as b
-from blocks.block import Source
-from blocks.errors import BuildError
-from blocks.formulas.places import FormulaError
-from blocks.library.pages import Page as PageBlock
-from runtime.diagram import Diagram, Page, apply, load
-from runtime.engine import Session
-from runtime.formulas.adding import add_formula
-from runtime.formulas.writing import formula_of
+import gradwire.runtime.build as b
+from gradwire.blocks.block import Source
+from gradwire.blocks.errors import BuildError
+from gradwire.blocks.formulas.places import FormulaError
+from gradwire.blocks.library.pages import Page as PageBlock
+from gradwire.runtime.diagram import Diagram, Page, apply, load
+from gradwire.runtime.engine import Session
+from gradwire.runtime.formulas.adding import add_formula
+from gradwire.runtime.formulas.writing import formula_of
 
 EXAMPLES = sorted((Path(__file__).parents[3] / "assets" / "diagrams").glob("*.gradwire.json"))
 

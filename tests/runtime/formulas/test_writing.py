@@ -9,10 +9,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import gradwire as gw
-from runtime.diagram import Diagram, Page, apply, load
-from runtime.engine import Session
-from runtime.formulas.adding import add_formula
-from runtime.formulas.writing import formula_of, python_of
+from gradwire.runtime.diagram import Diagram, Page, apply, load
+from gradwire.runtime.engine import Session
+from gradwire.runtime.formulas.adding import add_formula
+from gradwire.runtime.formulas.writing import formula_of, python_of
 
 EXAMPLES = sorted(Path(__file__).parents[3].glob("assets/diagrams/*.gradwire.json"))
 EMPTY = Diagram({"main": Page({})})

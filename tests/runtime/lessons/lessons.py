@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from runtime.build import build, loss, mul, stop_gradient, variable
-from runtime.diagram import Diagram, dumps, loads
-from runtime.diagram.lesson import Lesson
+from gradwire.runtime.build import build, loss, mul, stop_gradient, variable
+from gradwire.runtime.diagram import Diagram, dumps, loads
+from gradwire.runtime.diagram.lesson import Lesson
 
 RECORD: dict[str, Any] = {
     "goal": "Tell what a stop does to values and to gradients.",

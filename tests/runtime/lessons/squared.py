@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from blocks.registry import registry
-from runtime.diagram.paths import PortName
+from gradwire.blocks.registry import registry
+from gradwire.runtime.diagram.paths import PortName
 from tests.blocks.single import Single
 
 if TYPE_CHECKING:
-    from blocks import Block
+    from gradwire.blocks import Block
     from tests.blocks.examples import Example
 
 

@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from blocks.errors import FileError
-from runtime.diagram import MoveBlocks, Point, apply
-from runtime.lessons.answers import (
+from gradwire.blocks.errors import FileError
+from gradwire.runtime.diagram import MoveBlocks, Point, apply
+from gradwire.runtime.lessons.answers import (
     MAX_ANSWER,
     Answer,
     canonical,
@@ -21,7 +21,7 @@ from runtime.lessons.answers import (
     read_sheet,
     sealed,
 )
-from runtime.lessons.walk import Walk
+from gradwire.runtime.lessons.walk import Walk
 from tests.runtime.lessons.lessons import taught
 
 
@@ -137,7 +137,7 @@ def test_a_file_that_can_not_be_read(tmp_path: Any, monkeypatch: pytest.MonkeyPa
     (tmp_path / "b.json").write_bytes(b"\xff")
     with pytest.raises(FileError, match="not UTF-8"):
         read_sheet(tmp_path / "b.json")
-    monkeypatch.setattr("runtime.lessons.answers.MAX_BYTES", 10)
+    monkeypatch.setattr("gradwire.runtime.lessons.answers.MAX_BYTES", 10)
     (tmp_path / "c.json").write_text(json.dumps(record()), encoding="utf-8")
     with pytest.raises(FileError, match="Expected at most 10 bytes"):
         read_sheet(tmp_path / "c.json")

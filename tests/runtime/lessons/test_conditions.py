@@ -7,15 +7,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from runtime.build import build, loss, mul, stop_gradient, variable
-from runtime.diagram.lesson import Lesson
-from runtime.engine import Session
-from runtime.lessons.conditions import parse_condition, parse_goal
-from runtime.lessons.expressions.evaluation import equal
-from runtime.lessons.expressions.facts import Facts
-from runtime.lessons.expressions.goals import asked_about
-from runtime.lessons.expressions.grammar import ConditionError
-from runtime.lessons.texts import filled, parse_text
+from gradwire.runtime.build import build, loss, mul, stop_gradient, variable
+from gradwire.runtime.diagram.lesson import Lesson
+from gradwire.runtime.engine import Session
+from gradwire.runtime.lessons.conditions import parse_condition, parse_goal
+from gradwire.runtime.lessons.expressions.evaluation import equal
+from gradwire.runtime.lessons.expressions.facts import Facts
+from gradwire.runtime.lessons.expressions.goals import asked_about
+from gradwire.runtime.lessons.expressions.grammar import ConditionError
+from gradwire.runtime.lessons.texts import filled, parse_text
 
 
 def facts(losses=()):

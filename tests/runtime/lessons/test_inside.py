@@ -5,16 +5,16 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from blocks.library.gradient import Gradient
-from runtime.build import build, loss, mean_squared_error, mul, norm, square, variable
-from runtime.diagram.paths import InstancePath
-from runtime.engine import Session
-from runtime.lessons import inside
-from runtime.lessons.breakpoints import GradientExceeds, GradientReaches, NotFinite
-from runtime.lessons.inside import PrimitiveBackward, PrimitiveForward
-from runtime.lessons.steps import Phase
-from runtime.lessons.timeline import Detail, record
-from runtime.lessons.words import sentence, short
+from gradwire.blocks.library.gradient import Gradient
+from gradwire.runtime.build import build, loss, mean_squared_error, mul, norm, square, variable
+from gradwire.runtime.diagram.paths import InstancePath
+from gradwire.runtime.engine import Session
+from gradwire.runtime.lessons import inside
+from gradwire.runtime.lessons.breakpoints import GradientExceeds, GradientReaches, NotFinite
+from gradwire.runtime.lessons.inside import PrimitiveBackward, PrimitiveForward
+from gradwire.runtime.lessons.steps import Phase
+from gradwire.runtime.lessons.timeline import Detail, record
+from gradwire.runtime.lessons.words import sentence, short
 from tests.blocks.examples import EXAMPLES
 from tests.examples.gallery import NAMES, diagram
 from tests.runtime.flow.tools.random_diagrams import Random

@@ -6,13 +6,13 @@ from dataclasses import replace
 
 import pytest
 
-from runtime.build import build, loss, stop_gradient, variable
-from runtime.diagram.model import Diagram, Note
-from runtime.engine import Session
-from runtime.flow.observing import observe
-from runtime.lessons.expressions.facts import Facts, FlowFacts
-from runtime.lessons.expressions.trials import trials_in
-from runtime.lessons.notes import (
+from gradwire.runtime.build import build, loss, stop_gradient, variable
+from gradwire.runtime.diagram.model import Diagram, Note
+from gradwire.runtime.engine import Session
+from gradwire.runtime.flow.observing import observe
+from gradwire.runtime.lessons.expressions.facts import Facts, FlowFacts
+from gradwire.runtime.lessons.expressions.trials import trials_in
+from gradwire.runtime.lessons.notes import (
     MOST_TRIALS,
     asks,
     check_notes,
@@ -20,7 +20,7 @@ from runtime.lessons.notes import (
     note_trials,
     with_numbers,
 )
-from runtime.lessons.texts import parse_text
+from gradwire.runtime.lessons.texts import parse_text
 
 TEXT = 'w gets {grad("w")} of the loss {value("loss")}; {{braces}'
 

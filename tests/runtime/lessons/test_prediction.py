@@ -7,14 +7,14 @@ import math
 import numpy as np
 import pytest
 
-from blocks.errors import RunError
-from runtime.build import build, loss, mean, mul, relu, square, stop_gradient, variable
-from runtime.engine import Session
-from runtime.lessons.amounts import amount
-from runtime.lessons.answers import AnswerError
-from runtime.lessons.expressions.facts import Facts
-from runtime.lessons.misconceptions import computed_distractors
-from runtime.lessons.prediction import (
+from gradwire.blocks.errors import RunError
+from gradwire.runtime.build import build, loss, mean, mul, relu, square, stop_gradient, variable
+from gradwire.runtime.engine import Session
+from gradwire.runtime.lessons.amounts import amount
+from gradwire.runtime.lessons.answers import AnswerError
+from gradwire.runtime.lessons.expressions.facts import Facts
+from gradwire.runtime.lessons.misconceptions import computed_distractors
+from gradwire.runtime.lessons.prediction import (
     Guess,
     in_backward_order,
     judge,

@@ -5,16 +5,16 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from blocks.errors import RunError
-from runtime.build import build, loss, mul, relu, square, stop_gradient, sum, variable
-from runtime.diagram.paths import InstancePath, PortPath, WirePath
-from runtime.engine import Session
-from runtime.lessons import recording
-from runtime.lessons.breakpoints import GradientExceeds, GradientReaches, NotFinite
-from runtime.lessons.steps import Backward, Forward, Phase, Seed, Update
-from runtime.lessons.timeline import record
-from runtime.lessons.words import sentence, short
-from runtime.training.optimisers import SGD
+from gradwire.blocks.errors import RunError
+from gradwire.runtime.build import build, loss, mul, relu, square, stop_gradient, sum, variable
+from gradwire.runtime.diagram.paths import InstancePath, PortPath, WirePath
+from gradwire.runtime.engine import Session
+from gradwire.runtime.lessons import recording
+from gradwire.runtime.lessons.breakpoints import GradientExceeds, GradientReaches, NotFinite
+from gradwire.runtime.lessons.steps import Backward, Forward, Phase, Seed, Update
+from gradwire.runtime.lessons.timeline import record
+from gradwire.runtime.lessons.words import sentence, short
+from gradwire.runtime.training.optimisers import SGD
 from tests.benchmarks.flow import chain, ladder, wide
 from tests.benchmarks.lessons.timeline import scalars, tower
 from tests.examples.gallery import NAMES, diagram

@@ -6,14 +6,14 @@ from dataclasses import replace
 
 import pytest
 
-from blocks.errors import RunError
-from runtime.diagram import AddBlock, Diagram, apply
-from runtime.diagram.edits.changes import SetParameters
-from runtime.flow.tools.interventions import CutWire, change_of
-from runtime.lessons.answers import Answer, AnswerError
-from runtime.lessons.expressions.grammar import ConditionError
-from runtime.lessons.setting import variation
-from runtime.lessons.walk import Walk
+from gradwire.blocks.errors import RunError
+from gradwire.runtime.diagram import AddBlock, Diagram, apply
+from gradwire.runtime.diagram.edits.changes import SetParameters
+from gradwire.runtime.flow.tools.interventions import CutWire, change_of
+from gradwire.runtime.lessons.answers import Answer, AnswerError
+from gradwire.runtime.lessons.expressions.grammar import ConditionError
+from gradwire.runtime.lessons.setting import variation
+from gradwire.runtime.lessons.walk import Walk
 from tests.runtime.diagram.drawing import make
 from tests.runtime.lessons.lessons import plain, taught, with_step
 

@@ -7,7 +7,6 @@ import importlib
 import inspect
 import subprocess
 import sys
-import tomllib
 from pathlib import Path
 
 import pytest
@@ -16,6 +15,7 @@ import gradwire as gw
 
 ROOT = Path(__file__).parents[3]
 STUB = Path(gw.__file__).with_suffix(".pyi")
+FLOORS = {"gradwire.app", "gradwire.assets", "gradwire.blocks", "gradwire.runtime"}
 
 
 def imports_of_the_stub() -> dict[str, str]:
@@ -62,128 +62,117 @@ def test_an_unknown_name_is_an_attribute_error_that_names_this_module():
     assert not hasattr(gw, "_private")
 
 
-def run(code: str) -> str:
-    path = [str(STUB.parents[1]), str(ROOT)]
+def run(code: str, folder: Path | None = None) -> str:
+    path = [*([str(folder)] if folder else []), str(STUB.parents[1])]
     done = subprocess.run(
         [sys.executable, "-c", f"import sys; sys.path[:0] = {path}\n{code}"],
         capture_output=True,
         text=True,
-        check=True,
+        cwd=folder,
     )
+    assert (done.returncode, done.stderr) == (0, "")
     return done.stdout.strip()
 
 
 def test_a_command_looks_for_no_garbage_in_what_it_imports():
     told = run(
-        "import gc, gradwire_command, runtime.cli.entry\n"
-        "runtime.cli.entry.main = lambda: print(gc.isenabled(), len(gc.get_objects()) < 1000)\n"
-        "gradwire_command.main()"
+        "import gc; from gradwire.__main__ import main; from gradwire.runtime.cli import entry\n"
+        "entry.main = lambda: print(gc.isenabled(), len(gc.get_objects()) < 1000)\n"
+        "main()"
     )
     assert told == "True True"
 
 
 def test_importing_it_loads_no_floor():
     loaded = run("import gradwire; hasattr(gradwire, '__wrapped__'); print(*sys.modules)").split()
-    assert not {"numpy", "pydantic", "runtime", "blocks", "app"} & set(loaded)
+    assert not {"numpy", "pydantic", *FLOORS} & set(loaded)
 
 
 def test_a_name_loads_its_floor_and_no_qt():
     loaded = run("import gradwire as gw; gw.Session; print(*sys.modules)").split()
-    assert "runtime.engine" in loaded and "PySide6" not in loaded
+    assert "gradwire.runtime.engine" in loaded and "PySide6" not in loaded
 
 
 def test_it_runs_as_the_command():
-    told = run("import runpy; sys.argv = ['gradwire', '--version']; runpy.run_module('gradwire')")
+    told = run(
+        "import runpy; sys.argv = ['gradwire', '--version']\n"
+        "runpy.run_module('gradwire', run_name='__main__')"
+    )
     assert told == f"gradwire {gw.__version__}"
 
 
-def test_no_floor_imports_it():
-    below = [
-        path for floor in ("app", "runtime", "blocks") for path in (ROOT / floor).rglob("*.py")
-    ]
+def test_no_floor_imports_the_public_names():
     users = [
         path
-        for path in below
+        for floor in ("app", "runtime", "blocks")
+        for path in (ROOT / floor).rglob("*.py")
         for node in ast.walk(ast.parse(path.read_bytes()))
         if (isinstance(node, ast.Import) and "gradwire" in [each.name for each in node.names])
-        or (isinstance(node, ast.ImportFrom) and (node.module or "").split(".")[0] == "gradwire")
+        or (
+            isinstance(node, ast.ImportFrom)
+            and node.module == "gradwire"
+            and not {f"gradwire.{each.name}" for each in node.names} <= FLOORS
+        )
     ]
-    assert users == [Path(gw.__file__).parents[1] / "gradwire_command.py"]  # which it starts with
+    assert users == []
 
 
-def test_the_wheel_carries_it_beside_the_floors_and_no_screenshots():
+def test_a_floor_is_imported_as_any_package():
+    assert run("from gradwire import assets; print(assets.__name__)") == "gradwire.assets"
+    assert run("import gradwire as gw; print(gw.blocks.Block.__name__)") == "Block"
+
+
+def test_no_module_is_imported_by_a_name_outside_the_package():
+    floors = {name.removeprefix("gradwire.") for name in FLOORS}
+    bare = [
+        str(path.relative_to(ROOT))
+        for folder in (*floors, "tests")
+        for path in (ROOT / folder).rglob("*.py")
+        for node in ast.walk(ast.parse(path.read_bytes()))
+        for name in (
+            [alias.name for alias in node.names]
+            if isinstance(node, ast.Import)
+            else [node.module or ""]
+            if isinstance(node, ast.ImportFrom)
+            else []
+        )
+        if name.partition(".")[0] in floors
+    ]
+    assert bare == []
+
+
+def test_the_wheel_has_one_top_level_name_and_no_screenshots():
     wheel = pytest.importorskip("hatchling.builders.wheel")
     files = {
         Path(file.distribution_path)
         for file in wheel.WheelBuilder(str(ROOT)).recurse_included_files()
     }
-    beside = {"gradwire", "gradwire_command.py"}
-    assert {path.parts[0] for path in files} == {"app", "runtime", "blocks", "assets"} | beside
-    assert {"__init__.py", "__init__.pyi", "__main__.py", "py.typed"} == {
-        path.name for path in files if path.parts[0] == "gradwire"
-    }
-    assert Path("assets/diagrams/gan.gradwire.json") in files
+    assert {path.parts[0] for path in files} == {"gradwire"}
+    top = {"__init__.py", "__init__.pyi", "__main__.py", "py.typed"}
+    floors = {name.removeprefix("gradwire.") for name in FLOORS}
+    assert {path.parts[1] for path in files} == top | floors
+    assert Path("gradwire/assets/diagrams/gan.gradwire.json") in files
     assert not [path for path in files if "screenshots" in path.parts or "public" in path.parts]
 
 
-@pytest.mark.parametrize(
-    ("floor", "start"),
-    [
-        ("runtime", "import gradwire"),
-        ("app", "import gradwire; gradwire.Session"),
-        ("blocks", "import gradwire; gradwire.Session"),
-        ("app", "import runtime.cli.entry"),
-        ("blocks", "import runtime.cli.entry"),
-    ],
-)
-def test_another_package_of_the_name_of_a_floor_is_named(floor, start, tmp_path):
-    (tmp_path / floor).mkdir()
-    (tmp_path / floor / "__init__.py").write_text("")
-    path = [str(tmp_path), str(STUB.parents[1]), str(ROOT)]
-    done = subprocess.run(
-        [sys.executable, "-c", f"import sys; sys.path[:0] = {path}\n{start}"],
-        capture_output=True,
-        text=True,
+def test_it_works_beside_files_of_any_name(tmp_path):
+    """Beside a user's own packages of the names of ours, which stay importable."""
+    for name in ("app", "blocks", "tests", "gradwire_command"):
+        (tmp_path / f"{name}.py").write_text("ours = False\n")
+    for name in ("runtime", "assets"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "__init__.py").write_text("ours = False\n")
+    code = (
+        "import gradwire as gw\n"
+        "w = gw.variable('w', [[1.0, 2.0]])\n"
+        "session = gw.Session(gw.build(gw.loss(gw.mat_mul(w, gw.transpose(w)), name='loss')))\n"
+        "print(session.backward().gradients['w'])\n"
+        "from gradwire.__main__ import main; main()\n"
+        "import app, assets, blocks, runtime\n"
+        "print(app.ours, assets.ours, blocks.ours, runtime.ours)"
     )
-    last = done.stderr.splitlines()[-1]
-    assert last.startswith(f"ImportError: Gradwire needs its own package {floor!r}")
-    assert str(tmp_path / floor) in last and "Rename that package" in last
-
-
-def test_the_command_starts_in_a_module_that_explains_what_hides_a_floor():
-    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-    assert project["scripts"] == {"gradwire": "gradwire_command:main"}
-
-
-@pytest.mark.parametrize("kind", ["package", "module"])
-@pytest.mark.parametrize("floor", ["app", "runtime", "blocks"])
-def test_the_command_names_what_hides_a_floor(floor, kind, tmp_path):
-    hidden = tmp_path / floor / "__init__.py" if kind == "package" else tmp_path / f"{floor}.py"
-    hidden.parent.mkdir(exist_ok=True)
-    hidden.write_text("")
-    path = [str(tmp_path), str(STUB.parents[1]), str(ROOT)]
-    script = (
-        f"import sys; sys.path[:0] = {path}\nfrom gradwire_command import main\nsys.exit(main())"
-    )
-    done = subprocess.run(
-        [sys.executable, "-c", script, "--version"], capture_output=True, text=True, cwd=tmp_path
-    )
-    assert (done.returncode, done.stdout) == (3, "")
-    assert done.stderr.startswith(f"gradwire: error: Gradwire needs its own package {floor!r}")
-    assert f"{hidden} comes first" in done.stderr and "Traceback" not in done.stderr
-
-
-@pytest.mark.parametrize("module", ["gradwire", "gradwire_command"])
-def test_nothing_hides_a_floor_here(module, tmp_path):
-    path = [str(STUB.parents[1]), str(ROOT)]
-    start = "import gradwire_command\nsys.exit(gradwire_command.main())"
-    if module == "gradwire":
-        start = "import runpy\nrunpy.run_module('gradwire', run_name='__main__')"
-    done = subprocess.run(
-        [sys.executable, "-c", f"import sys; sys.path[:0] = {path}\n{start}", "--version"],
-        capture_output=True,
-        text=True,
-        cwd=tmp_path,
-    )
-    assert (done.returncode, done.stderr) == (0, "")
-    assert done.stdout.startswith("gradwire ")
+    code = f"sys.argv = ['gradwire', 'demo', '--no-window']\n{code}"
+    told = run(code, tmp_path).splitlines()
+    assert told[0] == "[[2. 4.]]"
+    assert told[-1] == "False False False False"
+    assert any("stop" in line for line in told[1:-1])

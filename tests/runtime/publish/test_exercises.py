@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from blocks.errors import FileError, RunError
-from runtime.diagram import load
-from runtime.publish.exercises import exercise_files, names_in, read_names, write_together
-from runtime.publish.living.lesson import Exercise
-from runtime.publish.living.publishing import ExercisePages, publish
+from gradwire.blocks.errors import FileError, RunError
+from gradwire.runtime.diagram import load
+from gradwire.runtime.publish.exercises import exercise_files, names_in, read_names, write_together
+from gradwire.runtime.publish.living.lesson import Exercise
+from gradwire.runtime.publish.living.publishing import ExercisePages, publish
 from tests.examples.gallery import path
 
 LESSON = path("fan_out").parents[1] / "lessons" / "02_fan_out_adds.gradwire.json"

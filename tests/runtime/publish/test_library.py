@@ -8,10 +8,10 @@ from typing import Annotated, Any, ClassVar, Literal
 import pytest
 from pydantic import Field
 
-from blocks import Block
-from blocks.registry import registry
-from runtime.publish.library import block_json, block_parts, parameter_type
-from runtime.publish.text import plain
+from gradwire.blocks import Block
+from gradwire.blocks.registry import registry
+from gradwire.runtime.publish.library import block_json, block_parts, parameter_type
+from gradwire.runtime.publish.text import plain
 
 
 class Sample(Block):

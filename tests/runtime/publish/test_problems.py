@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from blocks.errors import FileError, GradwireError, Location, ShapeError
-from runtime.publish.problems import Problem
+from gradwire.blocks.errors import FileError, GradwireError, Location, ShapeError
+from gradwire.runtime.publish.problems import Problem
 
 
 def test_an_error_of_a_block():

@@ -8,10 +8,10 @@ from xml.etree import ElementTree
 
 import pytest
 
-from runtime.engine import Session
-from runtime.lessons.quiz.asking import quiz
-from runtime.lessons.quiz.question import Kind, Option, Question
-from runtime.publish.quiz import aiken, gift, moodle, said, with_values
+from gradwire.runtime.engine import Session
+from gradwire.runtime.lessons.quiz.asking import quiz
+from gradwire.runtime.lessons.quiz.question import Kind, Option, Question
+from gradwire.runtime.publish.quiz import aiken, gift, moodle, said, with_values
 from tests.examples.gallery import diagram
 
 with warnings.catch_warnings():

@@ -8,8 +8,8 @@ from xml.etree import ElementTree
 import numpy as np
 import pytest
 
-from runtime.publish.printable import one_line, visible, xml_text
-from runtime.publish.text import WRITTEN_OUT, Table, array_text, plain, show
+from gradwire.runtime.publish.printable import one_line, visible, xml_text
+from gradwire.runtime.publish.text import WRITTEN_OUT, Table, array_text, plain, show
 
 
 @pytest.mark.parametrize(

@@ -19,9 +19,15 @@ from pathlib import Path
 from typing import Any
 
 import gradwire as gw
-from runtime.diagram.training import AdamMethod, Average, OptimiserRule, StepSchedule, Training
-from runtime.training.saving.checkpoint import load_checkpoint
-from runtime.training.saving.runs import TrainingRun
+from gradwire.runtime.diagram.training import (
+    AdamMethod,
+    Average,
+    OptimiserRule,
+    StepSchedule,
+    Training,
+)
+from gradwire.runtime.training.saving.checkpoint import load_checkpoint
+from gradwire.runtime.training.saving.runs import TrainingRun
 
 ROUNDS = 13
 EVERY = 5

@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-import runtime.build as b
-from runtime.engine import Session
-from runtime.flow import observe
-from runtime.training.alarms import PATIENCE, WINDOW, Alarms, Trouble
-from runtime.training.optimisers import SGD
+import gradwire.runtime.build as b
+from gradwire.runtime.engine import Session
+from gradwire.runtime.flow import observe
+from gradwire.runtime.training.alarms import PATIENCE, WINDOW, Alarms, Trouble
+from gradwire.runtime.training.optimisers import SGD
 
 
 def alarms_of(diagram, steps=20, lr=0.1, every=1):

@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 
 import gradwire as gw
-import runtime.build as b
-from blocks.errors import RunError
-from blocks.library.sources import Variable
-from runtime.diagram import AddBlock, MoveBlocks, Point, SetParameters, apply
-from runtime.engine import Session
-from runtime.training.course import Course, stored
+import gradwire.runtime.build as b
+from gradwire.blocks.errors import RunError
+from gradwire.blocks.library.sources import Variable
+from gradwire.runtime.diagram import AddBlock, MoveBlocks, Point, SetParameters, apply
+from gradwire.runtime.engine import Session
+from gradwire.runtime.training.course import Course, stored
 
 
 def model(**training):

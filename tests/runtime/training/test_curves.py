@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from runtime.training.curves import CAPACITY, MOST, Curve, Recording, csv_of
+from gradwire.runtime.training.curves import CAPACITY, MOST, Curve, Recording, csv_of
 
 NUMBERS = st.lists(st.floats(-1e6, 1e6) | st.just(math.nan), max_size=200)
 

@@ -7,10 +7,10 @@ import math
 import numpy as np
 import pytest
 
-from blocks.errors import FileError
-from runtime.training.curves import Recording, csv_of
-from runtime.training.history import csv_header, csv_line, json_line
-from runtime.training.saving.reading import MOST_RUNS, read_recordings
+from gradwire.blocks.errors import FileError
+from gradwire.runtime.training.curves import Recording, csv_of
+from gradwire.runtime.training.history import csv_header, csv_line, json_line
+from gradwire.runtime.training.saving.reading import MOST_RUNS, read_recordings
 
 ROWS = [
     (1, {"L.out": 2.0, "G.out": -1.0, "lr/opt": 0.1, "grad_norm/opt": None, "h.out": 4.0}),

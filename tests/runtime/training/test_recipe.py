@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 
 import gradwire as gw
-from blocks.errors import RunError
-from runtime.diagram.training import Training
-from runtime.engine import Session
-from runtime.training.recipe import Recipe, examine, resolve
+from gradwire.blocks.errors import RunError
+from gradwire.runtime.diagram.training import Training
+from gradwire.runtime.engine import Session
+from gradwire.runtime.training.recipe import Recipe, examine, resolve
 
 
 def program(frozen: tuple[str, ...] = ("Ga/W1", "Ga/W2")) -> Any:

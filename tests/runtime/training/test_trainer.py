@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import gradwire as gw
-from runtime.diagram.training import (
+from gradwire.runtime.diagram.training import (
     AdamMethod,
     AdamWMethod,
     Average,
@@ -23,8 +23,8 @@ from runtime.diagram.training import (
     StepSchedule,
     Training,
 )
-from runtime.engine import Session
-from runtime.training.trainer import NO_RECIPE
+from gradwire.runtime.engine import Session
+from gradwire.runtime.training.trainer import NO_RECIPE
 
 variable = partial(gw.variable, dtype="float64")
 constant = partial(gw.constant, dtype="float64")

@@ -6,13 +6,13 @@ import numpy as np
 import pytest
 
 import gradwire as gw
-import runtime.build as b
-from runtime.diagram.training import OptimiserRule, SGDMethod, Training
-from runtime.engine import Session
-from runtime.training import watch
-from runtime.training.alarms import PATIENCE, Trouble
-from runtime.training.trainer import Trainer
-from runtime.training.watch import Watch
+import gradwire.runtime.build as b
+from gradwire.runtime.diagram.training import OptimiserRule, SGDMethod, Training
+from gradwire.runtime.engine import Session
+from gradwire.runtime.training import watch
+from gradwire.runtime.training.alarms import PATIENCE, Trouble
+from gradwire.runtime.training.trainer import Trainer
+from gradwire.runtime.training.watch import Watch
 
 
 def trainer_of(diagram, lr=0.1, **more):

@@ -14,11 +14,11 @@ import pytest
 from PIL import Image as Pillow
 
 import gradwire as gw
-from runtime.engine import Session
-from runtime.views.colours import CLASSES
-from runtime.views.drawings import data_uri, drawing
-from runtime.views.pictures import NoPicture
-from runtime.views.views import Views
+from gradwire.runtime.engine import Session
+from gradwire.runtime.views.colours import CLASSES
+from gradwire.runtime.views.drawings import data_uri, drawing
+from gradwire.runtime.views.pictures import NoPicture
+from gradwire.runtime.views.views import Views
 
 
 def drawn(view: Any) -> str:

@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 
 import gradwire as gw
-from blocks.library.views import Field
-from runtime.diagram import Diagram
-from runtime.engine import Session
-from runtime.views.pictures import FieldPicture, NoPicture
-from runtime.views.views import Views
+from gradwire.blocks.library.views import Field
+from gradwire.runtime.diagram import Diagram
+from gradwire.runtime.engine import Session
+from gradwire.runtime.views.pictures import FieldPicture, NoPicture
+from gradwire.runtime.views.views import Views
 
 RESOLUTION = 24
 

@@ -8,14 +8,14 @@ import numpy as np
 import pytest
 
 import gradwire as gw
-from runtime.engine import Session
-from runtime.views.axes import Axis, axis_around
-from runtime.views.colours import CLASSES, diverging, sequential
-from runtime.views.levels import levels_of, limits_of
-from runtime.views.pictures import HistogramPicture, ImagePicture, NoPicture, PlotPicture
-from runtime.views.scatter import MOST_POINTS
-from runtime.views.sketches import HEIGHT, WIDTH, sketch
-from runtime.views.views import Views, plotted_ports
+from gradwire.runtime.engine import Session
+from gradwire.runtime.views.axes import Axis, axis_around
+from gradwire.runtime.views.colours import CLASSES, diverging, sequential
+from gradwire.runtime.views.levels import levels_of, limits_of
+from gradwire.runtime.views.pictures import HistogramPicture, ImagePicture, NoPicture, PlotPicture
+from gradwire.runtime.views.scatter import MOST_POINTS
+from gradwire.runtime.views.sketches import HEIGHT, WIDTH, sketch
+from gradwire.runtime.views.views import Views, plotted_ports
 
 MAGENTA = (255, 0, 255)
 

@@ -10,23 +10,23 @@ from typing import TYPE_CHECKING, Protocol, TypeAlias
 import numpy as np
 from PySide6.QtCore import QPointF
 
-from app.canvas.input import changes
-from app.canvas.input.entry.candidates import Candidate, candidates
-from app.canvas.input.entry.quick_add import QuickAdd
-from app.canvas.input.gestures.base import Host
-from app.canvas.input.room import with_room
-from app.canvas.paint.wires.open_wire import draw_open_wire
-from app.services.translation import editor
-from runtime.diagram import Change
-from runtime.formulas.adding import Addition, add_formula
+from gradwire.app.canvas.input import changes
+from gradwire.app.canvas.input.entry.candidates import Candidate, candidates
+from gradwire.app.canvas.input.entry.quick_add import QuickAdd
+from gradwire.app.canvas.input.gestures.base import Host
+from gradwire.app.canvas.input.room import with_room
+from gradwire.app.canvas.paint.wires.open_wire import draw_open_wire
+from gradwire.app.services.translation import editor
+from gradwire.runtime.diagram import Change
+from gradwire.runtime.formulas.adding import Addition, add_formula
 
 if TYPE_CHECKING:
     from PySide6.QtGui import QPainter
     from PySide6.QtWidgets import QWidget
 
-    from app.canvas.scene.arrays import Floats
-    from app.services.favourites import Favourites
-    from runtime.diagram.model import Point
+    from gradwire.app.canvas.scene.arrays import Floats
+    from gradwire.app.services.favourites import Favourites
+    from gradwire.runtime.diagram.model import Point
 
 
 _Add: TypeAlias = Callable[[Candidate], tuple[str, Change]]

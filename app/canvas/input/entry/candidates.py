@@ -6,20 +6,20 @@ from collections.abc import Iterable, Mapping
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
-from app.canvas.input.entry.layers import LAYERS
-from app.services.translation import editor
-from blocks.block import Block, Opaque
-from blocks.classes.dataclass import dataclass
-from blocks.library.pages import Page as PageBlock
-from blocks.library.pages import Scan
-from blocks.registry import registry
-from runtime.diagram import MAIN
-from runtime.diagram.edits.grouping import FIRST_PORTS
-from runtime.diagram.model import page_ports
+from gradwire.app.canvas.input.entry.layers import LAYERS
+from gradwire.app.services.translation import editor
+from gradwire.blocks.block import Block, Opaque
+from gradwire.blocks.classes.dataclass import dataclass
+from gradwire.blocks.library.pages import Page as PageBlock
+from gradwire.blocks.library.pages import Scan
+from gradwire.blocks.registry import registry
+from gradwire.runtime.diagram import MAIN
+from gradwire.runtime.diagram.edits.grouping import FIRST_PORTS
+from gradwire.runtime.diagram.model import page_ports
 
 if TYPE_CHECKING:
-    from app.services.favourites import Favourites
-    from runtime.diagram import Diagram
+    from gradwire.app.services.favourites import Favourites
+    from gradwire.runtime.diagram import Diagram
 
 
 _INITIAL: Mapping[str, Mapping[str, Any]] = {

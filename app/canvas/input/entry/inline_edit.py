@@ -7,25 +7,25 @@ from typing import TYPE_CHECKING, Protocol
 import numpy as np
 from PySide6.QtCore import QPointF, QRect, QRectF
 
-from app.canvas.input import changes
-from app.canvas.input.entry.inline_fields import LineEdit, NoteEdit
-from app.canvas.input.gestures.base import Host
-from app.canvas.paint.blocks.numbers import number_box, only_number
-from app.services.translation import editor
-from blocks.errors import ChangeError
-from blocks.formulas.content import content_of
-from blocks.formulas.notation import one_line
-from blocks.formulas.places import FormulaError
-from blocks.library.formula import Formula
-from blocks.values import Tensor
-from runtime.diagram import SetParameters
-from runtime.diagram.layout.measures import FOOT, HEADER, ROW
+from gradwire.app.canvas.input import changes
+from gradwire.app.canvas.input.entry.inline_fields import LineEdit, NoteEdit
+from gradwire.app.canvas.input.gestures.base import Host
+from gradwire.app.canvas.paint.blocks.numbers import number_box, only_number
+from gradwire.app.services.translation import editor
+from gradwire.blocks.errors import ChangeError
+from gradwire.blocks.formulas.content import content_of
+from gradwire.blocks.formulas.notation import one_line
+from gradwire.blocks.formulas.places import FormulaError
+from gradwire.blocks.library.formula import Formula
+from gradwire.blocks.values import Tensor
+from gradwire.runtime.diagram import SetParameters
+from gradwire.runtime.diagram.layout.measures import FOOT, HEADER, ROW
 
 if TYPE_CHECKING:
     from PySide6.QtWidgets import QWidget
 
-    from app.canvas.input.numbers import Numbers
-    from app.document.numbers import Number
+    from gradwire.app.canvas.input.numbers import Numbers
+    from gradwire.app.document.numbers import Number
 
 
 class EditHost(Host, Protocol):

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from PySide6.QtCore import QRectF, Qt
 from PySide6.QtWidgets import QLineEdit, QPlainTextEdit, QWidget
 
-from app.services.theme import BODY, font, scaled
+from gradwire.app.services.theme import BODY, font, scaled
 
 if TYPE_CHECKING:
     from PySide6.QtGui import QFocusEvent, QFont, QKeyEvent

@@ -8,16 +8,16 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from runtime.build import build
-from runtime.build import input as source
-from runtime.diagram.edits.clipboard import inserted
-from runtime.recurrent import gru, lstm, rnn
+from gradwire.runtime.build import build
+from gradwire.runtime.build import input as source
+from gradwire.runtime.diagram.edits.clipboard import inserted
+from gradwire.runtime.recurrent import gru, lstm, rnn
 
 if TYPE_CHECKING:
-    from blocks.formulas.expressions import Expression
-    from runtime.diagram import Diagram
-    from runtime.diagram.edits.changes import Change
-    from runtime.diagram.model import Point
+    from gradwire.blocks.formulas.expressions import Expression
+    from gradwire.runtime.diagram import Diagram
+    from gradwire.runtime.diagram.edits.changes import Change
+    from gradwire.runtime.diagram.model import Point
 
 LAYERS: Mapping[str, Callable[..., Expression]] = {"LSTM": lstm, "GRU": gru, "RNN": rnn}
 """What makes each layer, by the name that the palette shows."""

@@ -17,17 +17,24 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from app.canvas.input.entry.candidates import Candidate, search
-from app.canvas.paint.blocks.rows import BLOCK_ROLE, KIND_ROLE, STAR_ROLE, BlockRows, Stars, is_star
-from app.services.plain_text import tooltip
-from blocks.errors import BuildError
-from blocks.formulas.places import FormulaError
-from blocks.formulas.reading import looks_like_formula
+from gradwire.app.canvas.input.entry.candidates import Candidate, search
+from gradwire.app.canvas.paint.blocks.rows import (
+    BLOCK_ROLE,
+    KIND_ROLE,
+    STAR_ROLE,
+    BlockRows,
+    Stars,
+    is_star,
+)
+from gradwire.app.services.plain_text import tooltip
+from gradwire.blocks.errors import BuildError
+from gradwire.blocks.formulas.places import FormulaError
+from gradwire.blocks.formulas.reading import looks_like_formula
 
 if TYPE_CHECKING:
-    from app.services.favourites import Favourites
-    from app.services.theme import Theme
-    from runtime.formulas.adding import Addition
+    from gradwire.app.services.favourites import Favourites
+    from gradwire.app.services.theme import Theme
+    from gradwire.runtime.formulas.adding import Addition
 
 CANDIDATE_ROLE = Qt.ItemDataRole.UserRole + 2
 SIZE = (300, 280)

@@ -11,16 +11,16 @@ import numpy as np
 from PySide6.QtCore import QPointF, QRectF, Qt
 from PySide6.QtGui import QColor, QPainter, QPen
 
-from app.canvas.scene.places import overlapping
-from app.canvas.state.view_state import Selection
+from gradwire.app.canvas.scene.places import overlapping
+from gradwire.app.canvas.state.view_state import Selection
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from app.canvas.scene.arrays import Flags, Floats, Indices
-    from app.canvas.scene.camera import Camera
-    from app.canvas.state.view_state import ViewState
-    from runtime.diagram import Change
+    from gradwire.app.canvas.scene.arrays import Flags, Floats, Indices
+    from gradwire.app.canvas.scene.camera import Camera
+    from gradwire.app.canvas.state.view_state import ViewState
+    from gradwire.runtime.diagram import Change
 
 GRID = 10.0
 """Spacing of the grid for blocks and notes, scene units."""

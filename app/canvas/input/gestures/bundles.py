@@ -9,22 +9,22 @@ from typing import TYPE_CHECKING
 import numpy as np
 from PySide6.QtCore import QPointF, Qt
 
-from app.canvas.input.gestures.base import Gesture, Host
-from app.canvas.paint.wires.open_wire import draw_open_wire
-from app.canvas.scene.hits import SNAP, block_near, port_at
-from app.services.translation import editor
-from blocks.errors import ChangeError
-from runtime.diagram import Batch, Connect, apply, ports
-from runtime.diagram.paths import PortName
+from gradwire.app.canvas.input.gestures.base import Gesture, Host
+from gradwire.app.canvas.paint.wires.open_wire import draw_open_wire
+from gradwire.app.canvas.scene.hits import SNAP, block_near, port_at
+from gradwire.app.services.translation import editor
+from gradwire.blocks.errors import ChangeError
+from gradwire.runtime.diagram import Batch, Connect, apply, ports
+from gradwire.runtime.diagram.paths import PortName
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from PySide6.QtGui import QPainter
 
-    from app.canvas.scene.geometry import Scene
-    from app.canvas.state.view_state import Selection
-    from runtime.diagram import Diagram
+    from gradwire.app.canvas.scene.geometry import Scene
+    from gradwire.app.canvas.state.view_state import Selection
+    from gradwire.runtime.diagram import Diagram
 
 
 class DrawBundle(Gesture):

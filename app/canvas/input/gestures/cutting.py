@@ -9,19 +9,19 @@ import numpy as np
 from PySide6.QtCore import QPointF, Qt
 from PySide6.QtGui import QColor, QPainter, QPen
 
-from app.canvas.input.gestures.base import Gesture, Host
-from app.canvas.scene.arrays import NO_INDICES, Flags
-from app.canvas.scene.lane_paths import STEPS
-from blocks.terms import split_term
-from runtime.diagram import Batch, Disconnect
-from runtime.diagram.paths import PortName
+from gradwire.app.canvas.input.gestures.base import Gesture, Host
+from gradwire.app.canvas.scene.arrays import NO_INDICES, Flags
+from gradwire.app.canvas.scene.lane_paths import STEPS
+from gradwire.blocks.terms import split_term
+from gradwire.runtime.diagram import Batch, Disconnect
+from gradwire.runtime.diagram.paths import PortName
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from app.canvas.scene.arrays import Floats, Indices
-    from app.canvas.scene.geometry import Scene
-from runtime.diagram import Change
+    from gradwire.app.canvas.scene.arrays import Floats, Indices
+    from gradwire.app.canvas.scene.geometry import Scene
+from gradwire.runtime.diagram import Change
 
 _COLOUR = "error"
 """Name of the theme's colour of wires that are about to be cut."""

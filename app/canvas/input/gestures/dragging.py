@@ -8,19 +8,19 @@ from typing import TYPE_CHECKING
 import numpy as np
 from PySide6.QtCore import QPointF, QRectF, Qt
 
-from app.canvas.input.changes import moving_in
-from app.canvas.input.frames import move_change, move_set, moved_notes
-from app.canvas.input.gestures.base import GRID, Gesture, Host
-from app.canvas.input.room import with_room
-from app.canvas.input.splicing import free_ports, splice, wire_under
-from app.canvas.scene.geometry import OVERHANG
-from app.services.translation import editor
-from runtime.diagram import MoveBlocks
+from gradwire.app.canvas.input.changes import moving_in
+from gradwire.app.canvas.input.frames import move_change, move_set, moved_notes
+from gradwire.app.canvas.input.gestures.base import GRID, Gesture, Host
+from gradwire.app.canvas.input.room import with_room
+from gradwire.app.canvas.input.splicing import free_ports, splice, wire_under
+from gradwire.app.canvas.scene.geometry import OVERHANG
+from gradwire.app.services.translation import editor
+from gradwire.runtime.diagram import MoveBlocks
 
 if TYPE_CHECKING:
-    from app.canvas.scene.arrays import Floats
-    from app.canvas.scene.geometry import Scene
-    from runtime.diagram import Change
+    from gradwire.app.canvas.scene.arrays import Floats
+    from gradwire.app.canvas.scene.geometry import Scene
+    from gradwire.runtime.diagram import Change
 
 
 class DragSelection(Gesture):

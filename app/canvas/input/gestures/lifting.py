@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from app.canvas.input.frames import move_change
-from app.canvas.input.gestures.cutting import cut_change
-from app.canvas.input.gestures.dragging import DragSelection
-from app.canvas.paint.wires.open_wire import draw_open_wire
-from runtime.diagram import Batch, Connect, can_connect, ports
-from runtime.diagram.paths import PortName
+from gradwire.app.canvas.input.frames import move_change
+from gradwire.app.canvas.input.gestures.cutting import cut_change
+from gradwire.app.canvas.input.gestures.dragging import DragSelection
+from gradwire.app.canvas.paint.wires.open_wire import draw_open_wire
+from gradwire.runtime.diagram import Batch, Connect, can_connect, ports
+from gradwire.runtime.diagram.paths import PortName
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Sequence
@@ -20,10 +20,10 @@ if TYPE_CHECKING:
     from PySide6.QtCore import QPointF
     from PySide6.QtGui import QPainter
 
-    from app.canvas.input.gestures.base import Host
-    from app.canvas.scene.arrays import Floats
-    from app.canvas.scene.geometry import Scene
-    from runtime.diagram import Change
+    from gradwire.app.canvas.input.gestures.base import Host
+    from gradwire.app.canvas.scene.arrays import Floats
+    from gradwire.app.canvas.scene.geometry import Scene
+    from gradwire.runtime.diagram import Change
 
 
 class LiftSelection(DragSelection):

@@ -7,21 +7,21 @@ from typing import TYPE_CHECKING
 import numpy as np
 from PySide6.QtCore import QPointF, Qt
 
-from app.canvas.input.frames import GRIP
-from app.canvas.input.gestures.base import GRID, Gesture, Host
-from app.canvas.input.room import with_room
-from app.canvas.scene.camera import PLAIN
-from app.services.translation import editor
-from blocks.library.views import ViewBlock
-from runtime.diagram.edits.changes import Batch, StyleBlocks
-from runtime.diagram.model import LEAST_SIZE, MOST_SIZE, Size
-from runtime.diagram.model import PLAIN as USUAL
+from gradwire.app.canvas.input.frames import GRIP
+from gradwire.app.canvas.input.gestures.base import GRID, Gesture, Host
+from gradwire.app.canvas.input.room import with_room
+from gradwire.app.canvas.scene.camera import PLAIN
+from gradwire.app.services.translation import editor
+from gradwire.blocks.library.views import ViewBlock
+from gradwire.runtime.diagram.edits.changes import Batch, StyleBlocks
+from gradwire.runtime.diagram.model import LEAST_SIZE, MOST_SIZE, Size
+from gradwire.runtime.diagram.model import PLAIN as USUAL
 
 if TYPE_CHECKING:
-    from app.canvas.scene.arrays import Floats
-    from app.canvas.scene.camera import Camera
-    from app.canvas.scene.geometry import Scene
-    from runtime.diagram import Change
+    from gradwire.app.canvas.scene.arrays import Floats
+    from gradwire.app.canvas.scene.camera import Camera
+    from gradwire.app.canvas.scene.geometry import Scene
+    from gradwire.runtime.diagram import Change
 
 
 def view_grip_at(scene: Scene, camera: Camera, x: float, y: float) -> int | None:

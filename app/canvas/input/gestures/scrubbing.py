@@ -6,13 +6,13 @@ from typing import TYPE_CHECKING, Any
 
 from PySide6.QtCore import QPointF, Qt
 
-from app.canvas.input.gestures.base import Gesture, Host
-from app.document.numbers import COARSE, FINE, Scrub
+from gradwire.app.canvas.input.gestures.base import Gesture, Host
+from gradwire.app.document.numbers import COARSE, FINE, Scrub
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from runtime.diagram import SetParameters
+    from gradwire.runtime.diagram import SetParameters
 
 PIXELS = 4.0
 """How far the pointer moves for one step, widget px."""

@@ -11,16 +11,16 @@ import numpy as np
 from PySide6.QtCore import QPointF, QRectF, Qt, QTimer
 from PySide6.QtGui import QColor, QFontMetricsF, QPainter, QPen
 
-from app.canvas.input.changes import moving_out
-from app.canvas.input.gestures.base import Gesture, Host
-from app.canvas.paint.wires.open_wire import draw_open_wire, open_wire
-from app.canvas.scene.hits import SNAP, block_near, port_at
-from app.services.theme import BODY, font, scaled
-from runtime.diagram import Batch, Connect, Disconnect, can_connect
+from gradwire.app.canvas.input.changes import moving_out
+from gradwire.app.canvas.input.gestures.base import Gesture, Host
+from gradwire.app.canvas.paint.wires.open_wire import draw_open_wire, open_wire
+from gradwire.app.canvas.scene.hits import SNAP, block_near, port_at
+from gradwire.app.services.theme import BODY, font, scaled
+from gradwire.runtime.diagram import Batch, Connect, Disconnect, can_connect
 
 if TYPE_CHECKING:
-    from app.canvas.scene.arrays import Flags, Floats
-    from runtime.diagram.paths import PortName
+    from gradwire.app.canvas.scene.arrays import Flags, Floats
+    from gradwire.runtime.diagram.paths import PortName
 
 _MAX_PORTS = 400
 """Largest number of highlighted ports; the nearest are highlighted."""

@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING
 from PySide6.QtCore import QPointF, QRectF, Qt
 from PySide6.QtGui import QColor, QFontMetricsF, QPainter, QPen
 
-from app.services.theme import SMALL, Theme, font
+from gradwire.app.services.theme import SMALL, Theme, font
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from app.canvas.state.badge_labels import BadgeLabel
+    from gradwire.app.canvas.state.badge_labels import BadgeLabel
 
 HEIGHT = 15.0
 """Height of a badge, px at 100 %."""

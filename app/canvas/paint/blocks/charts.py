@@ -10,11 +10,11 @@ from numpy.typing import NDArray
 from PySide6.QtCore import QLineF, QPointF, QRectF, Qt
 from PySide6.QtGui import QColor, QImage, QPainter, QPen
 
-from app.canvas.state.charts import NOT_FINITE, SPAN, ZERO, Chart, ChartKind
-from runtime.flow.words.states import ColourRole
+from gradwire.app.canvas.state.charts import NOT_FINITE, SPAN, ZERO, Chart, ChartKind
+from gradwire.runtime.flow.words.states import ColourRole
 
 if TYPE_CHECKING:
-    from app.services.theme import Theme
+    from gradwire.app.services.theme import Theme
 
 
 def draw_chart(painter: QPainter, chart: Chart, box: QRectF, theme: Theme) -> None:

@@ -7,15 +7,15 @@ from typing import TYPE_CHECKING
 from PySide6.QtCore import QRectF, Qt
 from PySide6.QtGui import QColor, QFontMetricsF
 
-from app.services.theme import SMALL, font, scaled
+from gradwire.app.services.theme import SMALL, font, scaled
 
 if TYPE_CHECKING:
     from PySide6.QtGui import QPainter
 
-    from app.canvas.scene.arrays import Indices
-    from app.canvas.state.costs import PageCosts
-    from app.canvas.state.view_state import ViewState
-    from app.services.theme import Theme
+    from gradwire.app.canvas.scene.arrays import Indices
+    from gradwire.app.canvas.state.costs import PageCosts
+    from gradwire.app.canvas.state.view_state import ViewState
+    from gradwire.app.services.theme import Theme
 
 _FAINTEST, _STRONGEST = 0.05, 0.45
 """Opacity of the wash over the cheapest and the most expensive block."""

@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING
 from PySide6.QtCore import QPointF, QRectF, QSizeF, Qt
 from PySide6.QtGui import QColor, QPainter, QPen, QPixmap
 
-from app.canvas.paint.blocks.faces import CORNER, draw_face, draw_numbers
-from blocks.classes.dataclass import dataclass
+from gradwire.app.canvas.paint.blocks.faces import CORNER, draw_face, draw_numbers
+from gradwire.blocks.classes.dataclass import dataclass
 
 if TYPE_CHECKING:
-    from app.canvas.state.looks import Look
-    from app.services.theme import Theme
+    from gradwire.app.canvas.state.looks import Look
+    from gradwire.app.services.theme import Theme
 
 MARGIN = 14.0
 """Room around a face for ports and badges, px at 100 %."""

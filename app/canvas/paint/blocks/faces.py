@@ -9,28 +9,28 @@ import numpy as np
 from PySide6.QtCore import QPointF, QRectF, Qt
 from PySide6.QtGui import QColor, QFont, QFontMetricsF, QPainter, QPainterPath, QPen
 
-from app.canvas.paint import glyphs
-from app.canvas.paint.blocks.badges import draw_badges, draw_pill
-from app.canvas.paint.blocks.grids import draw_section
-from app.canvas.paint.blocks.sliders import draw_slider
-from app.canvas.paint.blocks.summaries import draw_summary, name_size
-from app.canvas.paint.blocks.symbols import draw_symbol, legible_width
-from app.canvas.paint.legible import legible_scale, legible_size
-from app.canvas.paint.views.faces import draw_view
-from app.canvas.scene.camera import NUMBERS
-from app.canvas.scene.geometry import PORT_RADIUS
-from app.services import typeface
-from app.services.palette import shades
-from app.services.theme import BODY, SMALL, Theme, font, text_width
-from runtime.diagram.layout.measures import HEADER, ROW, WIDTH
+from gradwire.app.canvas.paint import glyphs
+from gradwire.app.canvas.paint.blocks.badges import draw_badges, draw_pill
+from gradwire.app.canvas.paint.blocks.grids import draw_section
+from gradwire.app.canvas.paint.blocks.sliders import draw_slider
+from gradwire.app.canvas.paint.blocks.summaries import draw_summary, name_size
+from gradwire.app.canvas.paint.blocks.symbols import draw_symbol, legible_width
+from gradwire.app.canvas.paint.legible import legible_scale, legible_size
+from gradwire.app.canvas.paint.views.faces import draw_view
+from gradwire.app.canvas.scene.camera import NUMBERS
+from gradwire.app.canvas.scene.geometry import PORT_RADIUS
+from gradwire.app.services import typeface
+from gradwire.app.services.palette import shades
+from gradwire.app.services.theme import BODY, SMALL, Theme, font, text_width
+from gradwire.runtime.diagram.layout.measures import HEADER, ROW, WIDTH
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from app.canvas.state.formatting import Section
-    from app.canvas.state.looks import Look, PortLook
-    from app.canvas.state.view_state import ViewState
-    from runtime.flow import State
+    from gradwire.app.canvas.state.formatting import Section
+    from gradwire.app.canvas.state.looks import Look, PortLook
+    from gradwire.app.canvas.state.view_state import ViewState
+    from gradwire.runtime.flow import State
 
 CORNER = 5.0
 GUTTER = 10.0

@@ -8,15 +8,15 @@ from typing import TYPE_CHECKING
 from PySide6.QtCore import QPointF, QRectF, Qt
 from PySide6.QtGui import QColor, QPainter, QPen
 
-from app.canvas.paint.blocks.charts import draw_chart
-from app.canvas.paint.legible import LEAST, legible_size
-from app.canvas.state.charts import HEIGHT, WIDTH
-from app.services.theme import SMALL, Theme, font, text_width
-from blocks.classes.dataclass import dataclass
-from runtime.diagram.layout.measures import ROW
+from gradwire.app.canvas.paint.blocks.charts import draw_chart
+from gradwire.app.canvas.paint.legible import LEAST, legible_size
+from gradwire.app.canvas.state.charts import HEIGHT, WIDTH
+from gradwire.app.services.theme import SMALL, Theme, font, text_width
+from gradwire.blocks.classes.dataclass import dataclass
+from gradwire.runtime.diagram.layout.measures import ROW
 
 if TYPE_CHECKING:
-    from app.canvas.state.formatting import Cells, Section
+    from gradwire.app.canvas.state.formatting import Cells, Section
 
 _BRACKET = 5.0
 _WIDE_GAP, _GAP = 9.0, 6.0

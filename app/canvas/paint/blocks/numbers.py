@@ -7,26 +7,26 @@ from typing import TYPE_CHECKING
 from PySide6.QtCore import QPointF, QRectF, Qt
 from PySide6.QtGui import QColor, QPen
 
-from app.canvas.paint.blocks.faces import (
+from gradwire.app.canvas.paint.blocks.faces import (
     numbers_room,
     port_texts,
     section_places,
     slider_place,
 )
-from app.canvas.paint.blocks.grids import grid_of
-from app.canvas.paint.blocks.sliders import track_of
-from app.canvas.scene.camera import NUMBERS
-from app.document.numbers import Number, array_of
-from blocks.block import Source
+from gradwire.app.canvas.paint.blocks.grids import grid_of
+from gradwire.app.canvas.paint.blocks.sliders import track_of
+from gradwire.app.canvas.scene.camera import NUMBERS
+from gradwire.app.document.numbers import Number, array_of
+from gradwire.blocks.block import Source
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from PySide6.QtGui import QPainter
 
-    from app.canvas.state.annotations import Annotations
-    from app.canvas.state.looks import Look
-    from app.canvas.state.view_state import ViewState
+    from gradwire.app.canvas.state.annotations import Annotations
+    from gradwire.app.canvas.state.looks import Look
+    from gradwire.app.canvas.state.view_state import ViewState
 
 _PAD = 3.0
 """Room beside a number that belongs to it, widget px."""

@@ -9,19 +9,23 @@ import numpy as np
 from PySide6.QtCore import QPointF, QRectF, Qt
 from PySide6.QtGui import QColor, QFontMetricsF, QPainter
 
-from app.canvas.paint.blocks.symbols import draw_scaled_symbol, symbol_picture, symbol_scale
-from app.canvas.paint.drawing import draw_rects
-from app.canvas.paint.legible import LEAST
-from app.services.colours import contrast
-from app.services.palette import shades
-from app.services.theme import font
-from blocks.library.pages import Page as PageBlock
-from runtime.diagram.model import PLAIN
+from gradwire.app.canvas.paint.blocks.symbols import (
+    draw_scaled_symbol,
+    symbol_picture,
+    symbol_scale,
+)
+from gradwire.app.canvas.paint.drawing import draw_rects
+from gradwire.app.canvas.paint.legible import LEAST
+from gradwire.app.services.colours import contrast
+from gradwire.app.services.palette import shades
+from gradwire.app.services.theme import font
+from gradwire.blocks.library.pages import Page as PageBlock
+from gradwire.runtime.diagram.model import PLAIN
 
 if TYPE_CHECKING:
-    from app.canvas.scene.arrays import Indices
-    from app.canvas.state.view_state import ViewState
-    from runtime.flow import State
+    from gradwire.app.canvas.scene.arrays import Indices
+    from gradwire.app.canvas.state.view_state import ViewState
+    from gradwire.runtime.flow import State
 
 _LEAST_HEIGHT = 11.0
 """Height of a block from which it has a symbol or name, widget px."""

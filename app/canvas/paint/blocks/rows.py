@@ -17,11 +17,11 @@ from PySide6.QtCore import (
 from PySide6.QtGui import QColor, QFontMetricsF, QKeyEvent, QMouseEvent, QPainter
 from PySide6.QtWidgets import QStyle, QStyledItemDelegate, QStyleOptionViewItem, QTreeView, QWidget
 
-from app.services import theme as look
-from app.services.theme import LIGHT, Theme
+from gradwire.app.services import theme as look
+from gradwire.app.services.theme import LIGHT, Theme
 
 if TYPE_CHECKING:
-    from blocks.block import Block
+    from gradwire.blocks.block import Block
 
 BLOCK_ROLE = Qt.ItemDataRole.UserRole + 1
 """The block class of a row, which may be imported for it; None for a family."""

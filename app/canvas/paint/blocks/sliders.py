@@ -10,8 +10,8 @@ from PySide6.QtGui import QColor, QPen
 if TYPE_CHECKING:
     from PySide6.QtGui import QPainter
 
-    from app.canvas.state.looks import SliderLook
-    from app.services.theme import Theme
+    from gradwire.app.canvas.state.looks import SliderLook
+    from gradwire.app.services.theme import Theme
 
 KNOB = 4.5
 """Radius of the knob, px at 100 %."""

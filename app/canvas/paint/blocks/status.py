@@ -6,15 +6,15 @@ from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QPointF
 
-from app.canvas.paint.blocks.badges import badge_width, draw_badges
-from app.canvas.paint.legible import legible_scale
-from app.canvas.state.badge_labels import Status, status_label
+from gradwire.app.canvas.paint.blocks.badges import badge_width, draw_badges
+from gradwire.app.canvas.paint.legible import legible_scale
+from gradwire.app.canvas.state.badge_labels import Status, status_label
 
 if TYPE_CHECKING:
     from PySide6.QtGui import QPainter
 
-    from app.canvas.scene.arrays import Indices
-    from app.canvas.state.view_state import ViewState
+    from gradwire.app.canvas.scene.arrays import Indices
+    from gradwire.app.canvas.state.view_state import ViewState
 
 _INSET, _RISE = 6.0, 4.0
 """From the right and the upper edge of a block to its badge, px at 100 %."""

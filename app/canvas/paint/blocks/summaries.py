@@ -7,15 +7,15 @@ from typing import TYPE_CHECKING
 from PySide6.QtCore import QRectF, QSizeF, Qt
 from PySide6.QtGui import QColor, QFontMetricsF
 
-from app.canvas.paint.blocks.symbols import draw_scaled_symbol, symbol_scale
-from app.canvas.paint.legible import LEAST
-from app.services.theme import Theme, font
-from runtime.diagram.layout.measures import block_height
+from gradwire.app.canvas.paint.blocks.symbols import draw_scaled_symbol, symbol_scale
+from gradwire.app.canvas.paint.legible import LEAST
+from gradwire.app.services.theme import Theme, font
+from gradwire.runtime.diagram.layout.measures import block_height
 
 if TYPE_CHECKING:
     from PySide6.QtGui import QFont, QPainter
 
-    from app.canvas.state.looks import Look
+    from gradwire.app.canvas.state.looks import Look
 
 _PAD, _GAP = 3.0, 4.0
 _LARGEST = 10

@@ -9,15 +9,15 @@ import numpy as np
 from numpy.typing import NDArray
 from PySide6.QtGui import QColor, QImage
 
-from app.services.theme import THEMES
-from runtime.flow.words.states import ColourRole
-from runtime.views import colours as maps
-from runtime.views.pictures import ImagePicture
+from gradwire.app.services.theme import THEMES
+from gradwire.runtime.flow.words.states import ColourRole
+from gradwire.runtime.views import colours as maps
+from gradwire.runtime.views.pictures import ImagePicture
 
 if TYPE_CHECKING:
-    from app.services.theme import Theme
-    from runtime.views.colours import Colour, Table
-    from runtime.views.pictures import FieldPicture, Scale
+    from gradwire.app.services.theme import Theme
+    from gradwire.runtime.views.colours import Colour, Table
+    from gradwire.runtime.views.pictures import FieldPicture, Scale
 
 _GROUND = 0.72
 """Strength of the colours of a field beneath its points."""

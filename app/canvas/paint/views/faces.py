@@ -8,14 +8,20 @@ import numpy as np
 from PySide6.QtCore import QLineF, QPointF, QRectF, Qt
 from PySide6.QtGui import QColor, QFontMetricsF, QPainter, QPen
 
-from app.canvas.paint.views.colours import class_colour, image_of, scale_image
-from app.canvas.paint.views.frames import Frame, draw_axes, draw_border, draw_remarks, letters
-from app.canvas.paint.views.lines import draw_lines
-from app.canvas.paint.views.marks import draw_classes, draw_marks
-from app.canvas.scene.camera import NUMBERS
-from runtime.flow.words.formatting import number
-from runtime.views.colours import FIRST, LAST
-from runtime.views.pictures import (
+from gradwire.app.canvas.paint.views.colours import class_colour, image_of, scale_image
+from gradwire.app.canvas.paint.views.frames import (
+    Frame,
+    draw_axes,
+    draw_border,
+    draw_remarks,
+    letters,
+)
+from gradwire.app.canvas.paint.views.lines import draw_lines
+from gradwire.app.canvas.paint.views.marks import draw_classes, draw_marks
+from gradwire.app.canvas.scene.camera import NUMBERS
+from gradwire.runtime.flow.words.formatting import number
+from gradwire.runtime.views.colours import FIRST, LAST
+from gradwire.runtime.views.pictures import (
     FieldPicture,
     HistogramPicture,
     ImagePicture,
@@ -26,8 +32,8 @@ from runtime.views.pictures import (
 )
 
 if TYPE_CHECKING:
-    from app.services.theme import Theme
-    from runtime.views.pictures import Scale
+    from gradwire.app.services.theme import Theme
+    from gradwire.runtime.views.pictures import Scale
 
 _STALE = 0.45
 """Opacity of a picture of an older diagram."""

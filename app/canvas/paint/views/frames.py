@@ -8,19 +8,19 @@ import numpy as np
 from PySide6.QtCore import QLineF, QPointF, QRectF, Qt
 from PySide6.QtGui import QColor, QFontMetricsF, QPen
 
-from app.canvas.paint.legible import legible_size
-from app.services.colours import contrast
-from app.services.theme import SMALL, font
-from blocks.classes.dataclass import dataclass
-from runtime.flow.words.formatting import number
+from gradwire.app.canvas.paint.legible import legible_size
+from gradwire.app.services.colours import contrast
+from gradwire.app.services.theme import SMALL, font
+from gradwire.blocks.classes.dataclass import dataclass
+from gradwire.runtime.flow.words.formatting import number
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from PySide6.QtGui import QFont, QPainter
 
-    from app.services.theme import Theme
-    from runtime.views.axes import Axis, Floats
+    from gradwire.app.services.theme import Theme
+    from gradwire.runtime.views.axes import Axis, Floats
 
 _TICK = 3.0
 _GAP = 3.0

@@ -9,17 +9,17 @@ import numpy as np
 from PySide6.QtCore import QPointF, QRectF, QSizeF, Qt
 from PySide6.QtGui import QColor, QFontMetricsF, QPainter, QPen, QPolygonF
 
-from app.canvas.paint.views.colours import class_colour
-from app.canvas.paint.views.frames import LEAST, Frame, axes_in, draw_border, letters
-from app.services.translation import editor
-from runtime.flow.words.formatting import number
+from gradwire.app.canvas.paint.views.colours import class_colour
+from gradwire.app.canvas.paint.views.frames import LEAST, Frame, axes_in, draw_border, letters
+from gradwire.app.services.translation import editor
+from gradwire.runtime.flow.words.formatting import number
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from app.services.theme import Theme
-    from runtime.views.axes import Floats
-    from runtime.views.pictures import Line, PlotPicture
+    from gradwire.app.services.theme import Theme
+    from gradwire.runtime.views.axes import Floats
+    from gradwire.runtime.views.pictures import Line, PlotPicture
 
 _WIDE, _DOT = 1.6, 5.0
 """Width of a line, and of a line's only point."""

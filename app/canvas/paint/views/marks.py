@@ -8,17 +8,17 @@ import numpy as np
 from PySide6.QtCore import QLineF, QPointF, QRectF, Qt
 from PySide6.QtGui import QColor, QFontMetricsF, QPainterPath, QPen, QPolygonF
 
-from app.canvas.paint.views.colours import class_colour, over_field, table_of
-from app.canvas.paint.views.frames import Frame, letters
-from runtime.views.colours import FIRST, NOT_FINITE
+from gradwire.app.canvas.paint.views.colours import class_colour, over_field, table_of
+from gradwire.app.canvas.paint.views.frames import Frame, letters
+from gradwire.runtime.views.colours import FIRST, NOT_FINITE
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from PySide6.QtGui import QPainter
 
-    from app.services.theme import Theme
-    from runtime.views.pictures import Marks
+    from gradwire.app.services.theme import Theme
+    from gradwire.runtime.views.pictures import Marks
 
 _SHADES = 24
 """Shades that points are drawn in at most."""

@@ -9,17 +9,17 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from PySide6.QtCore import QPointF, QRectF
 
-from app.canvas.paint import glyphs
-from app.canvas.paint.drawing import nearest
-from app.canvas.paint.legible import legible_scale
+from gradwire.app.canvas.paint import glyphs
+from gradwire.app.canvas.paint.drawing import nearest
+from gradwire.app.canvas.paint.legible import legible_scale
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from PySide6.QtGui import QPainter
 
-    from app.canvas.scene.arrays import Flags, Floats
-    from app.canvas.state.view_state import ViewState
+    from gradwire.app.canvas.scene.arrays import Flags, Floats
+    from gradwire.app.canvas.state.view_state import ViewState
 
 _CELL = 128.0
 """Width and height of a cell of the grid in which labels are looked up, widget px."""

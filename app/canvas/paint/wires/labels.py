@@ -8,19 +8,19 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from app.canvas.paint.wires.label_layout import LabelLayout
-from app.canvas.paint.wires.lane_labels import LaneMemo, place_lane_labels
-from app.canvas.paint.wires.wire_numbers import NumberMemo, place_wire_numbers
-from app.canvas.scene.camera import PLAIN
-from blocks.classes.dataclass import dataclass
-from blocks.classes.identity import by_identity
+from gradwire.app.canvas.paint.wires.label_layout import LabelLayout
+from gradwire.app.canvas.paint.wires.lane_labels import LaneMemo, place_lane_labels
+from gradwire.app.canvas.paint.wires.wire_numbers import NumberMemo, place_wire_numbers
+from gradwire.app.canvas.scene.camera import PLAIN
+from gradwire.blocks.classes.dataclass import dataclass
+from gradwire.blocks.classes.identity import by_identity
 
 if TYPE_CHECKING:
-    from app.canvas.paint.wires.label_layout import Label
-    from app.canvas.scene.arrays import Floats, Indices
-    from app.canvas.state.annotations import Annotations
-    from app.canvas.state.view_state import ViewState
-    from runtime.diagram import Diagram
+    from gradwire.app.canvas.paint.wires.label_layout import Label
+    from gradwire.app.canvas.scene.arrays import Floats, Indices
+    from gradwire.app.canvas.state.annotations import Annotations
+    from gradwire.app.canvas.state.view_state import ViewState
+    from gradwire.runtime.diagram import Diagram
 
 
 @by_identity

@@ -14,18 +14,18 @@ from numpy.typing import NDArray
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QColor, QPainter, QPen
 
-from app.canvas.paint.drawing import draw_lines
-from app.canvas.scene.arrays import distinct
-from app.canvas.scene.lane_paths import INSET, STEPS, lane_offset, lane_points
-from app.canvas.scene.polylines import Polylines, offset, strokes, touching
-from app.canvas.state.codes import STATE_OF
-from blocks.classes.dataclass import dataclass
-from runtime.flow.words.states import Form, State
+from gradwire.app.canvas.paint.drawing import draw_lines
+from gradwire.app.canvas.scene.arrays import distinct
+from gradwire.app.canvas.scene.lane_paths import INSET, STEPS, lane_offset, lane_points
+from gradwire.app.canvas.scene.polylines import Polylines, offset, strokes, touching
+from gradwire.app.canvas.state.codes import STATE_OF
+from gradwire.blocks.classes.dataclass import dataclass
+from gradwire.runtime.flow.words.states import Form, State
 
 if TYPE_CHECKING:
-    from app.canvas.scene.arrays import Flags, Floats
-    from app.canvas.scene.bezier import Courses
-    from app.services.theme import Theme
+    from gradwire.app.canvas.scene.arrays import Flags, Floats
+    from gradwire.app.canvas.scene.bezier import Courses
+    from gradwire.app.services.theme import Theme
 
 _FEW, _SOME = 12, 24
 """Segments of a section of a wire from afar."""

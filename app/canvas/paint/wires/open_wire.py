@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 from PySide6.QtGui import QColor, QPainter, QPen
 
-from app.canvas.paint.drawing import draw_lines
-from app.canvas.scene.bezier import Courses
-from app.canvas.scene.lane_paths import STEPS
-from app.canvas.scene.polylines import strokes
+from gradwire.app.canvas.paint.drawing import draw_lines
+from gradwire.app.canvas.scene.bezier import Courses
+from gradwire.app.canvas.scene.lane_paths import STEPS
+from gradwire.app.canvas.scene.polylines import strokes
 
 if TYPE_CHECKING:
-    from app.canvas.scene.arrays import Floats
-    from app.canvas.state.view_state import ViewState
+    from gradwire.app.canvas.scene.arrays import Floats
+    from gradwire.app.canvas.state.view_state import ViewState
 
 
 def open_wire(view: ViewState, port: int, end: Floats) -> Courses:

@@ -9,7 +9,7 @@ import numpy as np
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-    from app.canvas.scene.arrays import Indices, Ints
+    from gradwire.app.canvas.scene.arrays import Indices, Ints
 
 
 class OnWire(Protocol):

@@ -8,16 +8,16 @@ import numpy as np
 from PySide6.QtCore import QRectF, Qt
 from PySide6.QtGui import QColor, QIcon, QPainter, QPixmap
 
-from app.canvas.paint import glyphs
-from app.canvas.paint.wires.lanes import Bundle, draw_curves
-from app.canvas.scene.bezier import Courses
-from app.canvas.scene.lane_paths import GAP, INSET
-from app.canvas.state.codes import CODES
-from app.services.palette import shades
-from runtime.flow.words.states import State
+from gradwire.app.canvas.paint import glyphs
+from gradwire.app.canvas.paint.wires.lanes import Bundle, draw_curves
+from gradwire.app.canvas.scene.bezier import Courses
+from gradwire.app.canvas.scene.lane_paths import GAP, INSET
+from gradwire.app.canvas.state.codes import CODES
+from gradwire.app.services.palette import shades
+from gradwire.runtime.flow.words.states import State
 
 if TYPE_CHECKING:
-    from app.services.theme import Theme
+    from gradwire.app.services.theme import Theme
 
 WIDTH, HEIGHT = 46, 16
 """Size of a swatch, px."""

@@ -8,21 +8,21 @@ from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 import numpy as np
 
-from app.canvas.paint import glyphs
-from app.canvas.paint.wires.spots import Spots
-from app.canvas.scene.camera import NUMBERS
-from app.canvas.state.codes import STATE_OF
-from app.canvas.state.wire_numbers import value_texts
-from blocks.classes.dataclass import dataclass
-from runtime.flow.words.states import State
+from gradwire.app.canvas.paint import glyphs
+from gradwire.app.canvas.paint.wires.spots import Spots
+from gradwire.app.canvas.scene.camera import NUMBERS
+from gradwire.app.canvas.state.codes import STATE_OF
+from gradwire.app.canvas.state.wire_numbers import value_texts
+from gradwire.blocks.classes.dataclass import dataclass
+from gradwire.runtime.flow.words.states import State
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from app.canvas.paint.wires.label_layout import Label, LabelLayout
-    from app.canvas.scene.arrays import Indices, Ints
-    from app.canvas.state.lanes import Lanes
-    from app.canvas.state.view_state import ViewState
+    from gradwire.app.canvas.paint.wires.label_layout import Label, LabelLayout
+    from gradwire.app.canvas.scene.arrays import Indices, Ints
+    from gradwire.app.canvas.state.lanes import Lanes
+    from gradwire.app.canvas.state.view_state import ViewState
 
 Place: TypeAlias = "tuple[float, float]"
 

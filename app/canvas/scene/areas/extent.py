@@ -6,13 +6,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from app.canvas.scene.arrays import distinct
-from app.canvas.scene.places import around_sides
+from gradwire.app.canvas.scene.arrays import distinct
+from gradwire.app.canvas.scene.places import around_sides
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from app.canvas.scene.arrays import Floats, Indices
+    from gradwire.app.canvas.scene.arrays import Floats, Indices
 
 _PIECE = 1024
 """Rectangles of a piece, whose bounds are known together."""

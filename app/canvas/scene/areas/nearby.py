@@ -8,15 +8,15 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from app.canvas.scene.arrays import NO_INDICES, distinct
-from app.canvas.scene.members.incidence import runs
-from app.canvas.scene.places import crossing, overlapping, sides_of
+from gradwire.app.canvas.scene.arrays import NO_INDICES, distinct
+from gradwire.app.canvas.scene.members.incidence import runs
+from gradwire.app.canvas.scene.places import crossing, overlapping, sides_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-    from app.canvas.scene.arrays import Flags, Floats, Indices
-    from app.canvas.scene.members.changes import Changes
+    from gradwire.app.canvas.scene.arrays import Flags, Floats, Indices
+    from gradwire.app.canvas.scene.members.changes import Changes
 
 _CELL = 512.0
 """Width and height of a cell, scene units."""

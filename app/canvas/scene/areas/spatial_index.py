@@ -6,15 +6,15 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from app.canvas.scene.areas.extent import Extent
-from app.canvas.scene.areas.nearby import near_blocks, near_wires
-from app.canvas.scene.places import around_sides, sides_of
+from gradwire.app.canvas.scene.areas.extent import Extent
+from gradwire.app.canvas.scene.areas.nearby import near_blocks, near_wires
+from gradwire.app.canvas.scene.places import around_sides, sides_of
 
 if TYPE_CHECKING:
-    from app.canvas.scene.arrays import Floats, Indices
-    from app.canvas.scene.geometry import Scene
-    from app.canvas.scene.members.members import Edit
-    from runtime.diagram.model import Page
+    from gradwire.app.canvas.scene.arrays import Floats, Indices
+    from gradwire.app.canvas.scene.geometry import Scene
+    from gradwire.app.canvas.scene.members.members import Edit
+    from gradwire.runtime.diagram.model import Page
 
 
 class SpatialIndex:

@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
-from blocks.classes.dataclass import dataclass
+from gradwire.blocks.classes.dataclass import dataclass
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from app.canvas.scene.arrays import Indices
+    from gradwire.app.canvas.scene.arrays import Indices
 
 K = TypeVar("K")
 V = TypeVar("V")

@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
-from app.canvas.scene.arrays import distinct
+from gradwire.app.canvas.scene.arrays import distinct
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from app.canvas.scene.arrays import Indices, Ints
+    from gradwire.app.canvas.scene.arrays import Indices, Ints
 
     Numbers: TypeAlias = NDArray[np.signedinteger[Any]]
 

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, NamedTuple, cast
 
 import numpy as np
 
-from app.canvas.scene.members.changes import Changes, changes_of
-from app.canvas.scene.members.incidence import Incidence, runs
-from app.canvas.scene.members.slots import (
+from gradwire.app.canvas.scene.members.changes import Changes, changes_of
+from gradwire.app.canvas.scene.members.incidence import Incidence, runs
+from gradwire.app.canvas.scene.members.slots import (
     add_named_ports,
     least_rows,
     numbered_ports,
@@ -18,20 +18,20 @@ from app.canvas.scene.members.slots import (
     slots_of,
     slots_of_block,
 )
-from app.canvas.scene.obstacles import clearance
-from blocks.classes.identity import by_identity
-from blocks.library.pages import Composite
-from blocks.library.pages import Page as PageBlock
-from runtime.diagram.model import Page
-from runtime.diagram.paths import PortName
+from gradwire.app.canvas.scene.obstacles import clearance
+from gradwire.blocks.classes.identity import by_identity
+from gradwire.blocks.library.pages import Composite
+from gradwire.blocks.library.pages import Page as PageBlock
+from gradwire.runtime.diagram.model import Page
+from gradwire.runtime.diagram.paths import PortName
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from app.canvas.scene.arrays import Flags, Floats, Indices, Ints
-    from app.canvas.scene.members.slots import Slots
-    from blocks.block import Block
-    from runtime.diagram.model import Diagram
+    from gradwire.app.canvas.scene.arrays import Flags, Floats, Indices, Ints
+    from gradwire.app.canvas.scene.members.slots import Slots
+    from gradwire.blocks.block import Block
+    from gradwire.runtime.diagram.model import Diagram
 
 FEW = 64
 """Blocks or wires of an edit; after one of more the whole page is read anew."""

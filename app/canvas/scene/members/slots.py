@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, NamedTuple, cast
 
 import numpy as np
 
-from blocks.block import Block, Opaque, Source
-from blocks.classes.identity import by_identity
-from blocks.library.formula import Formula
-from blocks.library.pages import Composite
-from blocks.library.views import ViewBlock
-from runtime.diagram.layout.measures import (
+from gradwire.blocks.block import Block, Opaque, Source
+from gradwire.blocks.classes.identity import by_identity
+from gradwire.blocks.library.formula import Formula
+from gradwire.blocks.library.pages import Composite
+from gradwire.blocks.library.views import ViewBlock
+from gradwire.runtime.diagram.layout.measures import (
     HEADER,
     ROW,
     WIDTH,
@@ -21,14 +21,14 @@ from runtime.diagram.layout.measures import (
     collapsed_offset,
     view_size,
 )
-from runtime.diagram.model import PLAIN
-from runtime.diagram.model import ports as ports_of
+from gradwire.runtime.diagram.model import PLAIN
+from gradwire.runtime.diagram.model import ports as ports_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from app.canvas.scene.arrays import Flags, Floats, Ints
-    from runtime.diagram.model import Diagram, Page
+    from gradwire.app.canvas.scene.arrays import Flags, Floats, Ints
+    from gradwire.runtime.diagram.model import Diagram, Page
 
 
 _INPUTS, _OUTPUTS = attrgetter("inputs"), attrgetter("outputs")

@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from app.canvas.scene.arrays import NO_INDICES
+from gradwire.app.canvas.scene.arrays import NO_INDICES
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from app.canvas.scene.arrays import Flags, Floats, Indices
-    from app.canvas.scene.bezier import Courses
+    from gradwire.app.canvas.scene.arrays import Flags, Floats, Indices
+    from gradwire.app.canvas.scene.bezier import Courses
 
 _STEPS = 8
 """Steps that are remembered."""

@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from app.canvas.scene.geometry import Scene
-from app.document.diff import changed_keys
-from blocks.classes.dataclass import dataclass
+from gradwire.app.canvas.scene.geometry import Scene
+from gradwire.app.document.diff import changed_keys
+from gradwire.blocks.classes.dataclass import dataclass
 
 if TYPE_CHECKING:
-    from app.canvas.scene.arrays import Floats
-    from runtime.diagram import Diagram, Page
+    from gradwire.app.canvas.scene.arrays import Floats
+    from gradwire.runtime.diagram import Diagram, Page
 
 LINES = 2
 """Lines of numbers that a new block is expected to show once it has values."""

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import field
 from enum import Enum, auto
 
-from blocks.classes.dataclass import dataclass
+from gradwire.blocks.classes.dataclass import dataclass
 
 
 class Stage(Enum):

@@ -8,15 +8,15 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from blocks.classes.dataclass import dataclass
-from runtime.diagram.paths import ROOT, InstancePath, WirePath
-from runtime.flow.lazy import MANY
+from gradwire.blocks.classes.dataclass import dataclass
+from gradwire.runtime.diagram.paths import ROOT, InstancePath, WirePath
+from gradwire.runtime.flow.lazy import MANY
 
 if TYPE_CHECKING:
-    from app.canvas.scene.arrays import Indices
-    from app.canvas.scene.geometry import Scene
-    from runtime.diagram.model import Page
-    from runtime.flow import Verdict
+    from gradwire.app.canvas.scene.arrays import Indices
+    from gradwire.app.canvas.scene.geometry import Scene
+    from gradwire.runtime.diagram.model import Page
+    from gradwire.runtime.flow import Verdict
 
 CUTTER_GLYPHS = {"stop": "⊣", "no rule": "∅"}
 """Glyph of a cutter, by its kind."""

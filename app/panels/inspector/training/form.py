@@ -16,24 +16,24 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from app.panels import labels
-from app.panels.inspector.fields import ChoiceField, Field, TextField, field_for
-from app.panels.inspector.rows import name_label
-from app.panels.inspector.training.rate_preview import RatePreview
-from app.panels.inspector.training.record import free_name, patterns_in, put, shape_of
-from blocks.names import NAME_RULE
-from blocks.parameter_errors import expected_text
-from runtime.diagram import Diagram, SetTraining
+from gradwire.app.panels import labels
+from gradwire.app.panels.inspector.fields import ChoiceField, Field, TextField, field_for
+from gradwire.app.panels.inspector.rows import name_label
+from gradwire.app.panels.inspector.training.rate_preview import RatePreview
+from gradwire.app.panels.inspector.training.record import free_name, patterns_in, put, shape_of
+from gradwire.blocks.names import NAME_RULE
+from gradwire.blocks.parameter_errors import expected_text
+from gradwire.runtime.diagram import Diagram, SetTraining
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from pydantic import BaseModel
 
-    from app.evaluation.result import Result
-    from runtime.diagram.training import Group, OptimiserRule
-    from runtime.engine.program import Program
-    from runtime.training.recipe import Remark
+    from gradwire.app.evaluation.result import Result
+    from gradwire.runtime.diagram.training import Group, OptimiserRule
+    from gradwire.runtime.engine.program import Program
+    from gradwire.runtime.training.recipe import Remark
 
 _Path: TypeAlias = tuple[str | int, ...]
 _SHRINKS = QComboBox.SizeAdjustPolicy.AdjustToMinimumContentsLengthWithIcon
@@ -97,7 +97,7 @@ class TrainingForm(QWidget):
 
     def add_optimiser(self) -> None:
         """Add an optimiser; the first owns all variables."""
-        from runtime.diagram.training import OptimiserRule, Training
+        from gradwire.runtime.diagram.training import OptimiserRule, Training
 
         training = self._training or Training()
         name = free_name("opt", [rule.name for rule in training.optimisers])
@@ -105,7 +105,7 @@ class TrainingForm(QWidget):
 
     def add_average(self) -> None:
         """Add an average, whose patterns are to be written."""
-        from runtime.diagram.training import Average, Training
+        from gradwire.runtime.diagram.training import Average, Training
 
         training = self._training or Training()
         name = free_name("average", [average.name for average in training.averages])
@@ -143,7 +143,7 @@ class TrainingForm(QWidget):
         self._show_values()
 
     def _optimiser(self, index: int, rule: OptimiserRule) -> QWidget:
-        from runtime.diagram.training import METHODS, SCHEDULES
+        from gradwire.runtime.diagram.training import METHODS, SCHEDULES
 
         at: _Path = ("optimisers", index)
         card, grid = self._card(at)
@@ -205,7 +205,7 @@ class TrainingForm(QWidget):
 
     def _add_group(self, index: int) -> None:
         """Add a group that has, as yet, all variables of its optimiser and its numbers."""
-        from runtime.diagram.training import Group
+        from gradwire.runtime.diagram.training import Group
 
         rule = self._value(("optimisers", index))
         self._set_groups(index, (*rule.groups, Group(variables=rule.variables)))
@@ -294,7 +294,7 @@ class TrainingForm(QWidget):
             self._show_owned(index, None)
         if self._training is None or self._program is None:
             return
-        from runtime.training.recipe import examine
+        from gradwire.runtime.training.recipe import examine
 
         said: dict[_Path, Remark] = {}
         for remark in examine(self._training, self._program):
@@ -321,7 +321,7 @@ class TrainingForm(QWidget):
             if any(len(pattern) > 1000 for pattern in patterns):
                 return
             rule = rule.model_copy(update={"variables": patterns})
-        from runtime.training.recipe import variables_of
+        from gradwire.runtime.training.recipe import variables_of
 
         names = variables_of(rule, self._program)
         shown = ", ".join(names[:_SHOWN]) + (" …" if len(names) > _SHOWN else "")
@@ -362,7 +362,7 @@ class TrainingForm(QWidget):
         self.committed.emit(SetTraining(left if left.optimisers or left.averages else None))
 
     def _set(self, **fields: Sequence[Any]) -> None:
-        from runtime.diagram.training import Training
+        from gradwire.runtime.diagram.training import Training
 
         training = self._training or Training()
         self.committed.emit(SetTraining(training.model_copy(update=fields)))

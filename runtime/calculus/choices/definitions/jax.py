@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from runtime.calculus.choices.definitions.operations import (
+from gradwire.runtime.calculus.choices.definitions.operations import (
     Definition,
     FirstOfWindow,
     as_written,
     closed,
     with_rules,
 )
-from runtime.calculus.primitives.elementwise import (
+from gradwire.runtime.calculus.primitives.elementwise import (
     ABS,
     ARCTAN2,
     CEIL,
@@ -26,12 +26,12 @@ from runtime.calculus.primitives.elementwise import (
     SIGN,
     TANH,
 )
-from runtime.calculus.primitives.trigonometry import ARCCOSH, ARCSINH
+from gradwire.runtime.calculus.primitives.trigonometry import ARCCOSH, ARCSINH
 
 if TYPE_CHECKING:
-    from runtime.calculus.namespace import Namespace
-    from runtime.calculus.primitives.base import Axis
-    from runtime.calculus.value import Value
+    from gradwire.runtime.calculus.namespace import Namespace
+    from gradwire.runtime.calculus.primitives.base import Axis
+    from gradwire.runtime.calculus.value import Value
 
 
 def _balanced(x: str, other: str) -> Callable[..., Any]:

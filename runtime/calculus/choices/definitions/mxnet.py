@@ -8,14 +8,18 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from runtime.calculus.choices.definitions.operations import Definition, as_written, with_rules
-from runtime.calculus.choices.definitions.tensorflow import one_side
-from runtime.calculus.namespace import Namespace
-from runtime.calculus.primitives.elementwise import ARCTAN2, MAXIMUM, MINIMUM, POWER
+from gradwire.runtime.calculus.choices.definitions.operations import (
+    Definition,
+    as_written,
+    with_rules,
+)
+from gradwire.runtime.calculus.choices.definitions.tensorflow import one_side
+from gradwire.runtime.calculus.namespace import Namespace
+from gradwire.runtime.calculus.primitives.elementwise import ARCTAN2, MAXIMUM, MINIMUM, POWER
 
 if TYPE_CHECKING:
-    from runtime.calculus.primitives.base import Axis
-    from runtime.calculus.value import Value
+    from gradwire.runtime.calculus.primitives.base import Axis
+    from gradwire.runtime.calculus.value import Value
 
 _POWER = with_rules(
     POWER,

@@ -6,12 +6,12 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from runtime.calculus.namespace import Namespace
-from runtime.calculus.primitives.reduce import MAX
-from runtime.calculus.value import Primitive, Value
+from gradwire.runtime.calculus.namespace import Namespace
+from gradwire.runtime.calculus.primitives.reduce import MAX
+from gradwire.runtime.calculus.value import Primitive, Value
 
 if TYPE_CHECKING:
-    from blocks.block import Shape
+    from gradwire.blocks.block import Shape
 
 Definition: TypeAlias = Callable[..., Any]
 """``definition(xp, block, *inputs)``: the output of a block, in the operations of a system."""

@@ -7,22 +7,22 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from runtime.calculus.choices.definitions.operations import (
+from gradwire.runtime.calculus.choices.definitions.operations import (
     Definition,
     FirstOfWindow,
     as_written,
     custom,
     with_rules,
 )
-from runtime.calculus.primitives.elementwise import ABS, ARCTAN2, DIVIDE, POWER, RELU
-from runtime.calculus.primitives.reduce import LOGSUMEXP
-from runtime.calculus.primitives.scatter import SET_ALONG
-from runtime.calculus.primitives.trigonometry import ARCCOSH, ARCSINH
+from gradwire.runtime.calculus.primitives.elementwise import ABS, ARCTAN2, DIVIDE, POWER, RELU
+from gradwire.runtime.calculus.primitives.reduce import LOGSUMEXP
+from gradwire.runtime.calculus.primitives.scatter import SET_ALONG
+from gradwire.runtime.calculus.primitives.trigonometry import ARCCOSH, ARCSINH
 
 if TYPE_CHECKING:
-    from runtime.calculus.namespace import Namespace
-    from runtime.calculus.primitives.base import Axis
-    from runtime.calculus.value import Value
+    from gradwire.runtime.calculus.namespace import Namespace
+    from gradwire.runtime.calculus.primitives.base import Axis
+    from gradwire.runtime.calculus.value import Value
 
 
 def _sign(xp: Namespace, x: Value) -> Value:

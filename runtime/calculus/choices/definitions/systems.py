@@ -10,12 +10,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from runtime.calculus.choices.definitions import jax, mxnet, pytorch, tensorflow
-from runtime.calculus.dtypes import is_float
-from runtime.calculus.value import Value
+from gradwire.runtime.calculus.choices.definitions import jax, mxnet, pytorch, tensorflow
+from gradwire.runtime.calculus.dtypes import is_float
+from gradwire.runtime.calculus.value import Value
 
 if TYPE_CHECKING:
-    from blocks.block import Block
+    from gradwire.blocks.block import Block
 
 _SYSTEMS: dict[str, Any] = {
     "PyTorch": pytorch, "JAX": jax, "TensorFlow": tensorflow, "MXNet": mxnet,

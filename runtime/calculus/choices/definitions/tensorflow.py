@@ -10,14 +10,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from runtime.calculus.choices.definitions.operations import (
+from gradwire.runtime.calculus.choices.definitions.operations import (
     Definition,
     FirstOfWindow,
     as_written,
     closed,
     with_rules,
 )
-from runtime.calculus.primitives.elementwise import (
+from gradwire.runtime.calculus.primitives.elementwise import (
     ARCTAN2,
     CEIL,
     FLOOR,
@@ -29,9 +29,9 @@ from runtime.calculus.primitives.elementwise import (
 )
 
 if TYPE_CHECKING:
-    from runtime.calculus.namespace import Namespace
-    from runtime.calculus.primitives.base import Axis
-    from runtime.calculus.value import Value
+    from gradwire.runtime.calculus.namespace import Namespace
+    from gradwire.runtime.calculus.primitives.base import Axis
+    from gradwire.runtime.calculus.value import Value
 
 
 def one_side(first: str) -> tuple[Callable[..., Any], Callable[..., Any]]:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from runtime.calculus.choices.choice import Choice, Site
-from runtime.calculus.choices.points import (
+from gradwire.runtime.calculus.choices.choice import Choice, Site
+from gradwire.runtime.calculus.choices.points import (
     any_input,
     huge,
     huge_half,

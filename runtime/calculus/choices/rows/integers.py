@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from runtime.calculus.choices.choice import Choice
-from runtime.calculus.choices.points import both_true, dtype_of, overflowing_power
-from runtime.calculus.dtypes import SIGNED, UNSIGNED
+from gradwire.runtime.calculus.choices.choice import Choice
+from gradwire.runtime.calculus.choices.points import both_true, dtype_of, overflowing_power
+from gradwire.runtime.calculus.dtypes import SIGNED, UNSIGNED
 
 INTEGERS = (
     Choice(

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from runtime.calculus.choices.choice import Choice
-from runtime.calculus.choices.points import (
+from gradwire.runtime.calculus.choices.choice import Choice
+from gradwire.runtime.calculus.choices.points import (
     any_input,
     cancelling_windows,
     huge,

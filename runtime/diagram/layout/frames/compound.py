@@ -11,11 +11,11 @@ import math
 from dataclasses import field
 from typing import TYPE_CHECKING, NamedTuple
 
-from blocks.classes.dataclass import dataclass
-from runtime.diagram.layout.drawn import DrawnPart
-from runtime.diagram.layout.folding import CANVAS, FOLD_GAIN, READABLE, busyness, zoom
-from runtime.diagram.layout.graph import Line, Node, parts_of
-from runtime.diagram.layout.measures import (
+from gradwire.blocks.classes.dataclass import dataclass
+from gradwire.runtime.diagram.layout.drawn import DrawnPart
+from gradwire.runtime.diagram.layout.folding import CANVAS, FOLD_GAIN, READABLE, busyness, zoom
+from gradwire.runtime.diagram.layout.graph import Line, Node, parts_of
+from gradwire.runtime.diagram.layout.measures import (
     COLUMN_GAP,
     FRAME_PAD,
     PART_GAP,
@@ -24,18 +24,18 @@ from runtime.diagram.layout.measures import (
     TITLE_PAD,
     TITLE_WIDTH,
 )
-from runtime.diagram.layout.placing import note_box
-from runtime.diagram.layout.routes import XY, Drawing, Output, draw_routes
-from runtime.diagram.layout.rows import PartLayout, Placement
+from gradwire.runtime.diagram.layout.placing import note_box
+from gradwire.runtime.diagram.layout.routes import XY, Drawing, Output, draw_routes
+from gradwire.runtime.diagram.layout.rows import PartLayout, Placement
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from runtime.diagram.layout.drawn import Drawn
-    from runtime.diagram.layout.frames.groups import Group
-    from runtime.diagram.layout.graph import Graph, Part
-    from runtime.diagram.layout.placing import Box
-    from runtime.diagram.model import Note, Point
+    from gradwire.runtime.diagram.layout.drawn import Drawn
+    from gradwire.runtime.diagram.layout.frames.groups import Group
+    from gradwire.runtime.diagram.layout.graph import Graph, Part
+    from gradwire.runtime.diagram.layout.placing import Box
+    from gradwire.runtime.diagram.model import Note, Point
 
 
 @dataclass

@@ -6,14 +6,14 @@ import math
 from dataclasses import field
 from typing import TYPE_CHECKING
 
-from blocks.classes.dataclass import dataclass
-from runtime.diagram.layout.placing import encloses, note_box
+from gradwire.blocks.classes.dataclass import dataclass
+from gradwire.runtime.diagram.layout.placing import encloses, note_box
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping, Sequence
 
-    from runtime.diagram.layout.placing import Box
-    from runtime.diagram.model import Note
+    from gradwire.runtime.diagram.layout.placing import Box
+    from gradwire.runtime.diagram.model import Note
 
 
 @dataclass

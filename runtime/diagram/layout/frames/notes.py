@@ -7,8 +7,8 @@ from dataclasses import replace
 from itertools import combinations, starmap
 from typing import TYPE_CHECKING
 
-from runtime.diagram.layout.graph import Line, parts_of
-from runtime.diagram.layout.placing import (
+from gradwire.runtime.diagram.layout.graph import Line, parts_of
+from gradwire.runtime.diagram.layout.placing import (
     distance,
     encloses,
     free_spot,
@@ -17,13 +17,13 @@ from runtime.diagram.layout.placing import (
     overlap,
     stretches,
 )
-from runtime.diagram.model import Point
+from gradwire.runtime.diagram.model import Point
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from runtime.diagram.layout.placing import XY, Box
-    from runtime.diagram.model import Note, PageView
+    from gradwire.runtime.diagram.layout.placing import XY, Box
+    from gradwire.runtime.diagram.model import Note, PageView
 
 _TOGETHER = 40.0
 """Notes at this distance from each other, in px, move as one."""

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from runtime.calculus import Trace, Value
-from runtime.calculus.primitives.base import LEAF
+from gradwire.runtime.calculus import Trace, Value
+from gradwire.runtime.calculus.primitives.base import LEAF
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from runtime.engine.jax.repeats.parts import Carried, Computed, Rows
-    from runtime.engine.jax.repeats.segments import Segments
+    from gradwire.runtime.engine.jax.repeats.parts import Carried, Computed, Rows
+    from gradwire.runtime.engine.jax.repeats.segments import Segments
 
 
 class Home(NamedTuple):

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from runtime.engine.jax.repeats.body import Body, Home
-from runtime.engine.jax.repeats.given import Given
-from runtime.engine.jax.repeats.parts import Carried
-from runtime.engine.jax.repeats.segments import Segments
+from gradwire.runtime.engine.jax.repeats.body import Body, Home
+from gradwire.runtime.engine.jax.repeats.given import Given
+from gradwire.runtime.engine.jax.repeats.parts import Carried
+from gradwire.runtime.engine.jax.repeats.segments import Segments
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from runtime.calculus import Value
-    from runtime.engine.jax.repeats.operations import Operations
+    from gradwire.runtime.calculus import Value
+    from gradwire.runtime.engine.jax.repeats.operations import Operations
 
 _MANY = 64
 """Readers of a value from which on it is not searched what they have in common."""

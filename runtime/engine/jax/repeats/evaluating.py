@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 from jax import lax
 from jax import numpy as jnp
 
-from blocks.classes.identity import by_identity
-from runtime.calculus.dtypes import NUMPY, is_float
-from runtime.calculus.primitives.base import CONSTANT
-from runtime.engine.jax.repeats.parts import Joined, Loop, Span, Zeros
+from gradwire.blocks.classes.identity import by_identity
+from gradwire.runtime.calculus.dtypes import NUMPY, is_float
+from gradwire.runtime.calculus.primitives.base import CONSTANT
+from gradwire.runtime.engine.jax.repeats.parts import Joined, Loop, Span, Zeros
 
 if TYPE_CHECKING:
-    from runtime.calculus import Value
-    from runtime.engine.jax.repeats.parts import Part, Piece, Rows
+    from gradwire.runtime.calculus import Value
+    from gradwire.runtime.engine.jax.repeats.parts import Part, Piece, Rows
 
 Env: TypeAlias = "dict[Value, Any]"
 Apply: TypeAlias = "Callable[[Value, Sequence[Any]], Any]"

@@ -5,19 +5,19 @@ from __future__ import annotations
 from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
-from runtime.calculus.primitives.base import CONSTANT
-from runtime.calculus.primitives.shape import SLICE
-from runtime.engine.jax.repeats.operations import CHEAP
-from runtime.engine.jax.repeats.parts import Joined, Rows, Span
+from gradwire.runtime.calculus.primitives.base import CONSTANT
+from gradwire.runtime.calculus.primitives.shape import SLICE
+from gradwire.runtime.engine.jax.repeats.operations import CHEAP
+from gradwire.runtime.engine.jax.repeats.parts import Joined, Rows, Span
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from runtime.calculus import Value
-    from runtime.engine.jax.repeats.body import Body, Home
-    from runtime.engine.jax.repeats.operations import Operations
-    from runtime.engine.jax.repeats.parts import Piece
-    from runtime.engine.jax.repeats.segments import Segments
+    from gradwire.runtime.calculus import Value
+    from gradwire.runtime.engine.jax.repeats.body import Body, Home
+    from gradwire.runtime.engine.jax.repeats.operations import Operations
+    from gradwire.runtime.engine.jax.repeats.parts import Piece
+    from gradwire.runtime.engine.jax.repeats.segments import Segments
 
 _DEEPEST = 40
 """Operations in a row that are taken into a loop from before it."""

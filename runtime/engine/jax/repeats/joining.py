@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from runtime.calculus.primitives.elementwise import ADD
-from runtime.calculus.primitives.shape import CONCAT, EMBED
-from runtime.engine.jax.repeats.given import pieces
-from runtime.engine.jax.repeats.parts import Joined, Span, Zeros
+from gradwire.runtime.calculus.primitives.elementwise import ADD
+from gradwire.runtime.calculus.primitives.shape import CONCAT, EMBED
+from gradwire.runtime.engine.jax.repeats.given import pieces
+from gradwire.runtime.engine.jax.repeats.parts import Joined, Span, Zeros
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from runtime.calculus import Value
-    from runtime.engine.jax.repeats.building import Building
-    from runtime.engine.jax.repeats.parts import Piece
+    from gradwire.runtime.calculus import Value
+    from gradwire.runtime.engine.jax.repeats.building import Building
+    from gradwire.runtime.engine.jax.repeats.parts import Piece
 
 
 class _Placed(NamedTuple):

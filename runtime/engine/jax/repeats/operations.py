@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from runtime.calculus.primitives.base import BROADCAST, CAST, CONSTANT, LEAF, RESHAPE
-from runtime.calculus.primitives.shape import FLIP, PERMUTE, SLICE
-from runtime.engine.plan.simplify import attribute_key
+from gradwire.runtime.calculus.primitives.base import BROADCAST, CAST, CONSTANT, LEAF, RESHAPE
+from gradwire.runtime.calculus.primitives.shape import FLIP, PERMUTE, SLICE
+from gradwire.runtime.engine.plan.simplify import attribute_key
 
 if TYPE_CHECKING:
-    from runtime.calculus import Value
-    from runtime.engine.jax.repeats.parts import Computed
+    from gradwire.runtime.calculus import Value
+    from gradwire.runtime.engine.jax.repeats.parts import Computed
 
 CHEAP = frozenset({RESHAPE, PERMUTE, BROADCAST, CAST, SLICE, FLIP})
 """Primitives of one input that cost little or nothing within a compiled program."""

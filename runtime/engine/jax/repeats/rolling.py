@@ -7,18 +7,18 @@ from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 import numpy as np
 
-from runtime.calculus import Trace, Value
-from runtime.calculus.primitives.base import CONSTANT
-from runtime.engine.jax.repeats.body import Body
-from runtime.engine.jax.repeats.building import Building
-from runtime.engine.jax.repeats.joining import Joining
-from runtime.engine.jax.repeats.operations import Operations
-from runtime.engine.jax.repeats.parts import Carried, Joined, Loop, Span, Zeros
-from runtime.engine.jax.repeats.segments import segments
-from runtime.engine.jax.repeats.sums import carry_sums
+from gradwire.runtime.calculus import Trace, Value
+from gradwire.runtime.calculus.primitives.base import CONSTANT
+from gradwire.runtime.engine.jax.repeats.body import Body
+from gradwire.runtime.engine.jax.repeats.building import Building
+from gradwire.runtime.engine.jax.repeats.joining import Joining
+from gradwire.runtime.engine.jax.repeats.operations import Operations
+from gradwire.runtime.engine.jax.repeats.parts import Carried, Joined, Loop, Span, Zeros
+from gradwire.runtime.engine.jax.repeats.segments import segments
+from gradwire.runtime.engine.jax.repeats.sums import carry_sums
 
 if TYPE_CHECKING:
-    from runtime.engine.jax.repeats.parts import Computed, Part
+    from gradwire.runtime.engine.jax.repeats.parts import Computed, Part
 
 _Node: TypeAlias = "Value | Body"
 

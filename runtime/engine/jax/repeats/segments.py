@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from runtime.calculus.primitives.elementwise import ADD
-from runtime.calculus.primitives.shape import EMBED
-from runtime.engine.jax.repeats.operations import CHEAP
-from runtime.engine.jax.repeats.periods import Run, runs
+from gradwire.runtime.calculus.primitives.elementwise import ADD
+from gradwire.runtime.calculus.primitives.shape import EMBED
+from gradwire.runtime.engine.jax.repeats.operations import CHEAP
+from gradwire.runtime.engine.jax.repeats.periods import Run, runs
 
 if TYPE_CHECKING:
-    from runtime.engine.jax.repeats.operations import Operations
+    from gradwire.runtime.engine.jax.repeats.operations import Operations
 
 _OUTSIDE, _FAR = 0, -1
 _TOGETHER = CHEAP | {ADD, EMBED}

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from runtime.calculus.primitives.elementwise import ADD
-from runtime.engine.jax.repeats.body import Home
-from runtime.engine.jax.repeats.parts import Carried
+from gradwire.runtime.calculus.primitives.elementwise import ADD
+from gradwire.runtime.engine.jax.repeats.body import Home
+from gradwire.runtime.engine.jax.repeats.parts import Carried
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from runtime.calculus import Value
-    from runtime.engine.jax.repeats.body import Body
-    from runtime.engine.jax.repeats.building import Building
+    from gradwire.runtime.calculus import Value
+    from gradwire.runtime.engine.jax.repeats.body import Body
+    from gradwire.runtime.engine.jax.repeats.building import Building
 
 
 class _Term(NamedTuple):

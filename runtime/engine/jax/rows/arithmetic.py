@@ -9,14 +9,14 @@ import numpy as np
 from jax import lax
 from jax import numpy as jnp
 
-from runtime.calculus.dtypes import SIGNED, is_float
-from runtime.calculus.primitives.base import CONSTANT
-from runtime.engine.jax.rows.base import Row, broadcast, origin, some, wide
+from gradwire.runtime.calculus.dtypes import SIGNED, is_float
+from gradwire.runtime.calculus.primitives.base import CONSTANT
+from gradwire.runtime.engine.jax.rows.base import Row, broadcast, origin, some, wide
 
 if TYPE_CHECKING:
     from jax import Array
 
-    from runtime.calculus import Value
+    from gradwire.runtime.calculus import Value
 
 
 def of_two(function: Callable[[Array, Array], Array]) -> Row:

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from jax import numpy as jnp
 
-from blocks.plugins import is_own
+from gradwire.blocks.plugins import is_own
 
 if TYPE_CHECKING:
     from jax import Array
 
-    from runtime.calculus import Value
+    from gradwire.runtime.calculus import Value
 
 
 class Row(NamedTuple):

@@ -10,15 +10,15 @@ import numpy as np
 from jax import lax
 from jax import numpy as jnp
 
-from runtime.engine.jax.rows.base import Row
+from gradwire.runtime.engine.jax.rows.base import Row
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from jax import Array
 
-    from blocks.block import Shape
-    from runtime.calculus.primitives.convolution import Geometry
+    from gradwire.blocks.block import Shape
+    from gradwire.runtime.calculus.primitives.convolution import Geometry
 
 
 def _conv(x: Array, w: Array, *, geometry: Geometry, groups: int) -> Array:

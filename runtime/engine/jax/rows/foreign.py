@@ -11,7 +11,7 @@ import numpy as np
 if TYPE_CHECKING:
     from jax import Array
 
-    from runtime.calculus import Value
+    from gradwire.runtime.calculus import Value
 
 
 def called(value: Value, arrays: Sequence[Array]) -> Array:

@@ -10,16 +10,16 @@ from typing import TYPE_CHECKING
 from jax import lax
 from jax import numpy as jnp
 
-from runtime.calculus.primitives.base import CONSTANT
-from runtime.calculus.primitives.gather import ARGSORT
-from runtime.calculus.primitives.reduce import ARGMAX, ARGMIN
-from runtime.engine.jax.rows.base import Row, origin, some
+from gradwire.runtime.calculus.primitives.base import CONSTANT
+from gradwire.runtime.calculus.primitives.gather import ARGSORT
+from gradwire.runtime.calculus.primitives.reduce import ARGMAX, ARGMIN
+from gradwire.runtime.engine.jax.rows.base import Row, origin, some
 
 if TYPE_CHECKING:
     from jax import Array
 
-    from blocks.block import Shape
-    from runtime.calculus import Value
+    from gradwire.blocks.block import Shape
+    from gradwire.runtime.calculus import Value
 
 
 def counted(indices: Array, length: int) -> Array:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from jax import lax
 from jax import numpy as jnp
 
-from runtime.engine.jax.rows.base import Row
+from gradwire.runtime.engine.jax.rows.base import Row
 
 if TYPE_CHECKING:
     from jax import Array

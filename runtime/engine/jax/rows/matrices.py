@@ -8,14 +8,14 @@ import numpy as np
 from jax import lax
 from jax import numpy as jnp
 
-from runtime.engine.jax.rows.base import Row, wide
+from gradwire.runtime.engine.jax.rows.base import Row, wide
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from jax import Array
 
-    from runtime.calculus import Value
+    from gradwire.runtime.calculus import Value
 
 
 def _solve(a: Array, b: Array) -> Array:

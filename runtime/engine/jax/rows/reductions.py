@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING
 from jax import lax
 from jax import numpy as jnp
 
-from runtime.engine.jax.rows.base import Row, wide
+from gradwire.runtime.engine.jax.rows.base import Row, wide
 
 if TYPE_CHECKING:
     from jax import Array
 
-    from blocks.block import Shape
+    from gradwire.blocks.block import Shape
 
 
 def _reduction(function: Callable[..., Array]) -> Row:

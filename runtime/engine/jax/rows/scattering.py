@@ -9,8 +9,8 @@ import numpy as np
 from jax import lax
 from jax import numpy as jnp
 
-from runtime.engine.jax.rows.base import Row
-from runtime.engine.jax.rows.indexing import along, counted, inside, outside, why_outside
+from gradwire.runtime.engine.jax.rows.base import Row
+from gradwire.runtime.engine.jax.rows.indexing import along, counted, inside, outside, why_outside
 
 if TYPE_CHECKING:
     from jax import Array

@@ -8,12 +8,12 @@ import numpy as np
 from jax import lax
 from jax import numpy as jnp
 
-from runtime.engine.jax.rows.base import Row
+from gradwire.runtime.engine.jax.rows.base import Row
 
 if TYPE_CHECKING:
     from jax import Array
 
-    from blocks.block import Shape
+    from gradwire.blocks.block import Shape
 
 Slices = tuple[slice, ...]
 

@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Any
 
 from jax import numpy as jnp
 
-from blocks.plugins import is_own
-from runtime.engine.jax.rows import (
+from gradwire.blocks.plugins import is_own
+from gradwire.runtime.engine.jax.rows import (
     arithmetic,
     convolution,
     functions,
@@ -28,11 +28,11 @@ from runtime.engine.jax.rows import (
     scattering,
     shaping,
 )
-from runtime.engine.jax.rows.foreign import called
+from gradwire.runtime.engine.jax.rows.foreign import called
 
 if TYPE_CHECKING:
-    from runtime.calculus import Value
-    from runtime.engine.jax.rows.base import Row
+    from gradwire.runtime.calculus import Value
+    from gradwire.runtime.engine.jax.rows.base import Row
 
 _FAMILIES = (arithmetic, functions, logic, reductions, shaping, indexing, scattering, linear,
              matrices, convolution)  # fmt: skip

@@ -8,13 +8,20 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from runtime.engine.plan.jobs import divided
-from runtime.engine.plan.native.machine import frame, vector
-from runtime.engine.plan.native.windows.pooling import POOL, SPREAD, Window, planes, pool, spread
+from gradwire.runtime.engine.plan.jobs import divided
+from gradwire.runtime.engine.plan.native.machine import frame, vector
+from gradwire.runtime.engine.plan.native.windows.pooling import (
+    POOL,
+    SPREAD,
+    Window,
+    planes,
+    pool,
+    spread,
+)
 
 if TYPE_CHECKING:
-    from runtime.engine.plan.native import Kernel
-    from runtime.engine.plan.tasks import Step
+    from gradwire.runtime.engine.plan.native import Kernel
+    from gradwire.runtime.engine.plan.tasks import Step
 
 Array = NDArray[Any]
 

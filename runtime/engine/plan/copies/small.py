@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from runtime.engine.plan.jobs import Call, Job, Joinable
-from runtime.engine.plan.native import machine
-from runtime.engine.plan.native.small.copying import COPY, copied_elements, copied_rows
+from gradwire.runtime.engine.plan.jobs import Call, Job, Joinable
+from gradwire.runtime.engine.plan.native import machine
+from gradwire.runtime.engine.plan.native.small.copying import COPY, copied_elements, copied_rows
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from runtime.engine.plan.tasks import Step
+    from gradwire.runtime.engine.plan.tasks import Step
 
 Array = NDArray[Any]
 

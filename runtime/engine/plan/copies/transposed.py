@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from runtime.calculus.kernels.transposing import copy_transposed, is_transposed
-from runtime.engine.plan.jobs import ROOM, Call, Job, cuts
-from runtime.engine.plan.native import installed, machine
+from gradwire.runtime.calculus.kernels.transposing import copy_transposed, is_transposed
+from gradwire.runtime.engine.plan.jobs import ROOM, Call, Job, cuts
+from gradwire.runtime.engine.plan.native import installed, machine
 
 if TYPE_CHECKING:
-    from runtime.engine.plan.tasks import Step
+    from gradwire.runtime.engine.plan.tasks import Step
 
 Array = NDArray[Any]
 
@@ -59,7 +59,10 @@ class Transposition:
     """Copies an array to others of its shape that lie as ``like`` does."""
 
     def __init__(self, source: Array, like: Array) -> None:
-        from runtime.engine.plan.native.transposing import COPY, transposed_copy  # few need it
+        from gradwire.runtime.engine.plan.native.transposing import (  # few need it
+            COPY,
+            transposed_copy,
+        )
 
         row, column = _dense(source), _dense(like)
         assert row is not None and column is not None, "it suits"

@@ -2,14 +2,20 @@
 
 from typing import TYPE_CHECKING
 
-from blocks import imported_on_use
+from gradwire.blocks import imported_on_use
 
 if TYPE_CHECKING:
-    from runtime.engine.plan.native.functions.powers import is_simple
-    from runtime.engine.plan.native.loops import Kernel, Operand, Operation, Recipe, compiled
-    from runtime.engine.plan.native.machine import address, installed
-    from runtime.engine.plan.native.operations import compiles
-    from runtime.engine.plan.native.straight import compiled_straight, compiles_straight
+    from gradwire.runtime.engine.plan.native.functions.powers import is_simple
+    from gradwire.runtime.engine.plan.native.loops import (
+        Kernel,
+        Operand,
+        Operation,
+        Recipe,
+        compiled,
+    )
+    from gradwire.runtime.engine.plan.native.machine import address, installed
+    from gradwire.runtime.engine.plan.native.operations import compiles
+    from gradwire.runtime.engine.plan.native.straight import compiled_straight, compiles_straight
 
 __all__ = [
     "Kernel",

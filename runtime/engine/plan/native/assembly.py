@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 
-from runtime.engine.plan.native.writer import SUFFIXES, TYPES, number
+from gradwire.runtime.engine.plan.native.writer import SUFFIXES, TYPES, number
 
 
 class Assembly:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from functools import cache
 
-from runtime.engine.plan.native import machine
-from runtime.engine.plan.native.loops import Kernel
+from gradwire.runtime.engine.plan.native import machine
+from gradwire.runtime.engine.plan.native.loops import Kernel
 
 LOGARITHMS = ("log", "numbers")
 """The frame of ``logarithms``: the addresses of the function and of float64 side by side."""

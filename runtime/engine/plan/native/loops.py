@@ -7,10 +7,10 @@ from functools import lru_cache
 from math import inf
 from typing import Any, NamedTuple
 
-from blocks.classes.dataclass import dataclass
-from runtime.engine.plan.native import machine
-from runtime.engine.plan.native.operations import emit
-from runtime.engine.plan.native.writer import TYPES, Writer, number
+from gradwire.blocks.classes.dataclass import dataclass
+from gradwire.runtime.engine.plan.native import machine
+from gradwire.runtime.engine.plan.native.operations import emit
+from gradwire.runtime.engine.plan.native.writer import TYPES, Writer, number
 
 INTERLEAVED = 4
 """Vectors per iteration: while one waits for the result of an operation, the others go on."""

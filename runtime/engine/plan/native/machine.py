@@ -12,9 +12,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from runtime import extras
-from runtime.diagram.files import stored
-from runtime.version import __version__
+from gradwire.runtime import extras
+from gradwire.runtime.diagram.files import stored
+from gradwire.runtime.version import __version__
 
 _OLDEST = (0, 45)
 """The first version of llvmlite with the pass manager used here."""
@@ -124,7 +124,7 @@ def function(text: str, name: str, is_vector: bool = False) -> tuple[Callable[..
 
 
 def _function(text: str, name: str, is_vector: bool) -> tuple[Callable[..., None], Any]:
-    from runtime.engine.plan.native.functions import avx512
+    from gradwire.runtime.engine.plan.native.functions import avx512
 
     llvm, target = _llvmlite().binding, target_machine(2)
     text, added = avx512.announced(text), avx512.libraries(text)

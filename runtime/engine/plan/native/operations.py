@@ -13,12 +13,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from runtime.engine.plan.native.functions.singles import FUNCTIONS
-from runtime.engine.plan.native.writer import TYPES, Writer, maximum, minimum, number
+from gradwire.runtime.engine.plan.native.functions.singles import FUNCTIONS
+from gradwire.runtime.engine.plan.native.writer import TYPES, Writer, maximum, minimum, number
 
 if TYPE_CHECKING:
-    from runtime.calculus import Value
-    from runtime.calculus.value import Primitive
+    from gradwire.runtime.calculus import Value
+    from gradwire.runtime.calculus.value import Primitive
 
 _ARITHMETIC = {"add": "fadd", "subtract": "fsub", "multiply": "fmul", "divide": "fdiv"}
 _INTRINSICS = {"abs": "fabs", "sqrt": "sqrt", "floor": "floor", "ceil": "ceil", "round": "rint"}

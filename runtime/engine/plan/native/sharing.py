@@ -13,7 +13,7 @@ from collections.abc import Callable
 from functools import cache
 from string import Template
 
-from runtime.engine.plan.native import machine
+from gradwire.runtime.engine.plan.native import machine
 
 LINE = 8
 """Numbers of int64 in a line of the cache: what different threads write lies in different ones."""

@@ -1,7 +1,7 @@
 """Compiles a region of scalars to one straight line of machine code.
 
 Functions are those of the C library in float64, rounded to the dtype: results equal those of the
-Python function that ``runtime.engine.plan.passes.scalar.scalar_code`` writes.
+Python function that ``gradwire.runtime.engine.plan.passes.scalar.scalar_code`` writes.
 """
 
 from __future__ import annotations
@@ -10,15 +10,15 @@ from collections.abc import Callable, Sequence
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from runtime.calculus.dtypes import FLOATS
-from runtime.engine.plan.native import machine
-from runtime.engine.plan.native.functions.singles import FUNCTIONS
-from runtime.engine.plan.native.loops import STORED_TYPES, Kernel, Recipe
-from runtime.engine.plan.native.operations import compiles, emit
-from runtime.engine.plan.native.writer import Writer, maximum, number
+from gradwire.runtime.calculus.dtypes import FLOATS
+from gradwire.runtime.engine.plan.native import machine
+from gradwire.runtime.engine.plan.native.functions.singles import FUNCTIONS
+from gradwire.runtime.engine.plan.native.loops import STORED_TYPES, Kernel, Recipe
+from gradwire.runtime.engine.plan.native.operations import compiles, emit
+from gradwire.runtime.engine.plan.native.writer import Writer, maximum, number
 
 if TYPE_CHECKING:
-    from runtime.calculus import Value
+    from gradwire.runtime.calculus import Value
 
 _WIDE = "float64"
 

@@ -2,10 +2,10 @@
 
 from typing import TYPE_CHECKING
 
-from blocks import imported_on_use
+from gradwire.blocks import imported_on_use
 
 if TYPE_CHECKING:
-    from runtime.engine.plan.passes.late import DEFAULT, FAST, Pass, select_passes
+    from gradwire.runtime.engine.plan.passes.late import DEFAULT, FAST, Pass, select_passes
 
 __all__ = ["DEFAULT", "FAST", "Pass", "select_passes"]
 

@@ -12,17 +12,17 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from runtime.calculus.primitives.shape import CONCAT
-from runtime.engine.plan.copies.transposed import copying
-from runtime.engine.plan.memory import Room
-from runtime.engine.plan.passes.elementwise.stacks import as_view
-from runtime.engine.plan.tasks import PlainTask, Task
+from gradwire.runtime.calculus.primitives.shape import CONCAT
+from gradwire.runtime.engine.plan.copies.transposed import copying
+from gradwire.runtime.engine.plan.memory import Room
+from gradwire.runtime.engine.plan.passes.elementwise.stacks import as_view
+from gradwire.runtime.engine.plan.tasks import PlainTask, Task
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
 
-    from runtime.calculus import Value
-    from runtime.engine.plan.tasks import Arrays, Step
+    from gradwire.runtime.calculus import Value
+    from gradwire.runtime.engine.plan.tasks import Arrays, Step
 
 Array = NDArray[Any]
 

@@ -12,14 +12,14 @@ from importlib import import_module
 from importlib.util import resolve_name
 from typing import TYPE_CHECKING, TypeAlias
 
-from blocks.errors import RunError
-from runtime import extras
-from runtime.engine.plan import native
-from runtime.engine.plan.tasks import PlainTask
+from gradwire.blocks.errors import RunError
+from gradwire.runtime import extras
+from gradwire.runtime.engine.plan import native
+from gradwire.runtime.engine.plan.tasks import PlainTask
 
 if TYPE_CHECKING:
-    from runtime.calculus import Value
-    from runtime.engine.plan.tasks import Task
+    from gradwire.runtime.calculus import Value
+    from gradwire.runtime.engine.plan.tasks import Task
 
 Pass: TypeAlias = "Callable[[list[Task], Collection[Value]], list[Task]]"
 """Takes tasks in order and the values that must stay readable; returns tasks in order."""

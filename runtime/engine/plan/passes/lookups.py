@@ -15,15 +15,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from runtime.calculus.primitives.gather import SCATTER_ADD, checked
-from runtime.engine.norms import RMS, SUM_OF_SQUARES, rms, square_sum
-from runtime.engine.plan.native.adding import adder
-from runtime.engine.plan.sparse.forms import form_of, inside
-from runtime.engine.plan.sparse.task import SparseTask
-from runtime.engine.plan.tasks import PlainTask, Task
+from gradwire.runtime.calculus.primitives.gather import SCATTER_ADD, checked
+from gradwire.runtime.engine.norms import RMS, SUM_OF_SQUARES, rms, square_sum
+from gradwire.runtime.engine.plan.native.adding import adder
+from gradwire.runtime.engine.plan.sparse.forms import form_of, inside
+from gradwire.runtime.engine.plan.sparse.task import SparseTask
+from gradwire.runtime.engine.plan.tasks import PlainTask, Task
 
 if TYPE_CHECKING:
-    from runtime.calculus import Value
+    from gradwire.runtime.calculus import Value
 
 Array = NDArray[Any]
 

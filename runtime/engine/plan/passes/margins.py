@@ -16,18 +16,18 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from numpy import typing as npt
 
-from runtime.calculus.dtypes import FLOATS, NUMPY
-from runtime.calculus.primitives.shape import EMBED, SLICE
-from runtime.engine.plan.allocation import allocate
-from runtime.engine.plan.copies.small import small_copy
-from runtime.engine.plan.memory import Room
-from runtime.engine.plan.passes.chains import find_chains
-from runtime.engine.plan.tasks import Arrays, PlainTask, Step, Task
+from gradwire.runtime.calculus.dtypes import FLOATS, NUMPY
+from gradwire.runtime.calculus.primitives.shape import EMBED, SLICE
+from gradwire.runtime.engine.plan.allocation import allocate
+from gradwire.runtime.engine.plan.copies.small import small_copy
+from gradwire.runtime.engine.plan.memory import Room
+from gradwire.runtime.engine.plan.passes.chains import find_chains
+from gradwire.runtime.engine.plan.tasks import Arrays, PlainTask, Step, Task
 
 if TYPE_CHECKING:
     import numpy as np
 
-    from runtime.calculus import Value
+    from gradwire.runtime.calculus import Value
 
 Array = npt.NDArray[Any]
 

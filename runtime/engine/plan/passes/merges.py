@@ -13,15 +13,15 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from runtime.calculus.dtypes import NUMPY
-from runtime.calculus.primitives.base import RESHAPE
-from runtime.calculus.primitives.shape import PERMUTE
-from runtime.engine.plan.allocation import allocate
-from runtime.engine.plan.memory import Room
-from runtime.engine.plan.tasks import PlainTask, Task
+from gradwire.runtime.calculus.dtypes import NUMPY
+from gradwire.runtime.calculus.primitives.base import RESHAPE
+from gradwire.runtime.calculus.primitives.shape import PERMUTE
+from gradwire.runtime.engine.plan.allocation import allocate
+from gradwire.runtime.engine.plan.memory import Room
+from gradwire.runtime.engine.plan.tasks import PlainTask, Task
 
 if TYPE_CHECKING:
-    from runtime.calculus import Value
+    from gradwire.runtime.calculus import Value
 
 
 def merges(tasks: list[Task], kept: Collection[Value]) -> list[Task]:

@@ -15,14 +15,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from runtime.calculus.primitives.shape import EMBED
-from runtime.engine.plan.copies.small import small_copy
-from runtime.engine.plan.memory import Room
-from runtime.engine.plan.passes.chains import find_chains
-from runtime.engine.plan.tasks import Arrays, PlainTask, Step, Task
+from gradwire.runtime.calculus.primitives.shape import EMBED
+from gradwire.runtime.engine.plan.copies.small import small_copy
+from gradwire.runtime.engine.plan.memory import Room
+from gradwire.runtime.engine.plan.passes.chains import find_chains
+from gradwire.runtime.engine.plan.tasks import Arrays, PlainTask, Step, Task
 
 if TYPE_CHECKING:
-    from runtime.calculus import Value
+    from gradwire.runtime.calculus import Value
 
 Array = NDArray[Any]
 

@@ -7,11 +7,11 @@ from collections.abc import Callable, Collection, Hashable, Sequence
 from typing import TYPE_CHECKING
 from zlib import crc32
 
-from blocks.classes.dataclass import dataclass
+from gradwire.blocks.classes.dataclass import dataclass
 
 if TYPE_CHECKING:
-    from runtime.calculus import Value
-    from runtime.engine.plan.tasks import Task
+    from gradwire.runtime.calculus import Value
+    from gradwire.runtime.engine.plan.tasks import Task
 
 
 AROUND = 16

@@ -11,12 +11,12 @@ from collections import defaultdict
 from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from runtime.calculus.primitives.base import LEAF
-from runtime.engine.plan.passes.regions import Region
+from gradwire.runtime.calculus.primitives.base import LEAF
+from gradwire.runtime.engine.plan.passes.regions import Region
 
 if TYPE_CHECKING:
-    from runtime.calculus import Value
-    from runtime.engine.plan.tasks import Task
+    from gradwire.runtime.calculus import Value
+    from gradwire.runtime.engine.plan.tasks import Task
 
 CHEAP = frozenset({
     "add", "subtract", "multiply", "negative", "square", "abs", "maximum", "minimum", "relu",

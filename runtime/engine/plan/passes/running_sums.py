@@ -13,16 +13,16 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from runtime.calculus.primitives.reduce import CUMULATIVE_SUM
-from runtime.engine.plan.jobs import divided
-from runtime.engine.plan.native import machine
-from runtime.engine.plan.native.running_sums import RUNNING_SUMS
-from runtime.engine.plan.native.running_sums import running_sums as kernel
-from runtime.engine.plan.tasks import PlainTask
+from gradwire.runtime.calculus.primitives.reduce import CUMULATIVE_SUM
+from gradwire.runtime.engine.plan.jobs import divided
+from gradwire.runtime.engine.plan.native import machine
+from gradwire.runtime.engine.plan.native.running_sums import RUNNING_SUMS
+from gradwire.runtime.engine.plan.native.running_sums import running_sums as kernel
+from gradwire.runtime.engine.plan.tasks import PlainTask
 
 if TYPE_CHECKING:
-    from runtime.calculus import Value
-    from runtime.engine.plan.tasks import Arrays, Step, Task
+    from gradwire.runtime.calculus import Value
+    from gradwire.runtime.engine.plan.tasks import Arrays, Step, Task
 
 Array = NDArray[Any]
 

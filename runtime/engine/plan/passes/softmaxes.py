@@ -2,9 +2,9 @@
 
 The loops find the largest element of each row; ``e = exp(x − largest)`` and its sum, in float64;
 and the quotient, or ``x − largest − log Σ e``. The exponential has the error bound of
-``runtime.engine.plan.native.functions``: a softmax is within 8 units in the last place, plus the
-rounding of the difference; its logarithm within 2 of the larger one of it and the difference. A
-block of rows goes through all loops while it is in cache.
+``gradwire.runtime.engine.plan.native.functions``: a softmax is within 8 units in the last place,
+plus the rounding of the difference; its logarithm within 2 of the larger one of it and the
+difference. A block of rows goes through all loops while it is in cache.
 """
 
 from __future__ import annotations
@@ -16,16 +16,16 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from runtime.calculus.primitives.reduce import LOG_SOFTMAX, SOFTMAX
-from runtime.engine.plan.copies.transposed import copying
-from runtime.engine.plan.jobs import Call, Job, cuts
-from runtime.engine.plan.native import Operand, Operation, Recipe, address, compiled
-from runtime.engine.plan.native.logarithms import logarithms
-from runtime.engine.plan.native.machine import library
-from runtime.engine.plan.tasks import Arrays, PlainTask, Step, Task
+from gradwire.runtime.calculus.primitives.reduce import LOG_SOFTMAX, SOFTMAX
+from gradwire.runtime.engine.plan.copies.transposed import copying
+from gradwire.runtime.engine.plan.jobs import Call, Job, cuts
+from gradwire.runtime.engine.plan.native import Operand, Operation, Recipe, address, compiled
+from gradwire.runtime.engine.plan.native.logarithms import logarithms
+from gradwire.runtime.engine.plan.native.machine import library
+from gradwire.runtime.engine.plan.tasks import Arrays, PlainTask, Step, Task
 
 if TYPE_CHECKING:
-    from runtime.calculus import Value
+    from gradwire.runtime.calculus import Value
 
 Array = NDArray[Any]
 

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from runtime.engine.plan.passes.elementwise.stacks import in_order, stacked_values
-from runtime.engine.plan.passes.margins import MarginTask
-from runtime.engine.plan.tasks import Arrays, PlainTask, Step, Task
+from gradwire.runtime.engine.plan.passes.elementwise.stacks import in_order, stacked_values
+from gradwire.runtime.engine.plan.passes.margins import MarginTask
+from gradwire.runtime.engine.plan.tasks import Arrays, PlainTask, Step, Task
 
 if TYPE_CHECKING:
-    from runtime.calculus import Value
+    from gradwire.runtime.calculus import Value
 
 SHORTEST = 8
 """Terms from which one sum is faster than additions one by one."""

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
-from runtime.calculus.primitives.base import CAST
-from runtime.calculus.primitives.gather import SCATTER_ADD
-from runtime.engine.plan.graph import is_zero
-from runtime.engine.plan.simplify import IDENTITIES
+from gradwire.runtime.calculus.primitives.base import CAST
+from gradwire.runtime.calculus.primitives.gather import SCATTER_ADD
+from gradwire.runtime.engine.plan.graph import is_zero
+from gradwire.runtime.engine.plan.simplify import IDENTITIES
 
 if TYPE_CHECKING:
-    from runtime.calculus import Value
+    from gradwire.runtime.calculus import Value
 
 LEAST = 1 << 14
 """Elements of a table from which rows are worth looking for."""

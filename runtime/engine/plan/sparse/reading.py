@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from numpy import typing as npt
 
-from runtime.engine.plan.sparse.sparse_rows import SparseRows
+from gradwire.runtime.engine.plan.sparse.sparse_rows import SparseRows
 
 if TYPE_CHECKING:
     from collections.abc import Callable

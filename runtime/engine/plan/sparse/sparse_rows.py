@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
-from blocks.classes.dataclass import dataclass
+from gradwire.blocks.classes.dataclass import dataclass
 
 if TYPE_CHECKING:
-    from blocks.block import Shape
+    from gradwire.blocks.block import Shape
 
 Array = NDArray[Any]
 

@@ -10,17 +10,17 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from runtime.calculus.dtypes import NUMPY
-from runtime.calculus.kernels.adding import sum_rows, sum_rows_by
-from runtime.calculus.primitives.gather import checked
-from runtime.engine.plan.native.adding import adder
-from runtime.engine.plan.native.clearing import clear
-from runtime.engine.plan.sparse.forms import Form, Lookup, Scaled, inside, read_by
-from runtime.engine.plan.sparse.sparse_rows import SparseRows, added
-from runtime.engine.plan.tasks import Arrays, FreshMemory, Step, Task
+from gradwire.runtime.calculus.dtypes import NUMPY
+from gradwire.runtime.calculus.kernels.adding import sum_rows, sum_rows_by
+from gradwire.runtime.calculus.primitives.gather import checked
+from gradwire.runtime.engine.plan.native.adding import adder
+from gradwire.runtime.engine.plan.native.clearing import clear
+from gradwire.runtime.engine.plan.sparse.forms import Form, Lookup, Scaled, inside, read_by
+from gradwire.runtime.engine.plan.sparse.sparse_rows import SparseRows, added
+from gradwire.runtime.engine.plan.tasks import Arrays, FreshMemory, Step, Task
 
 if TYPE_CHECKING:
-    from runtime.calculus import Value
+    from gradwire.runtime.calculus import Value
 
 Array = NDArray[Any]
 Measure = Callable[[SparseRows], float]

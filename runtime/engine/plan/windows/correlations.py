@@ -8,14 +8,19 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from runtime.engine.plan.jobs import divided
-from runtime.engine.plan.native.machine import frame
-from runtime.engine.plan.native.windows.convolution import CORRELATION, Tile, correlation, tile_for
-from runtime.engine.plan.windows import filterwise
+from gradwire.runtime.engine.plan.jobs import divided
+from gradwire.runtime.engine.plan.native.machine import frame
+from gradwire.runtime.engine.plan.native.windows.convolution import (
+    CORRELATION,
+    Tile,
+    correlation,
+    tile_for,
+)
+from gradwire.runtime.engine.plan.windows import filterwise
 
 if TYPE_CHECKING:
-    from runtime.engine.plan.tasks import Step
-    from runtime.engine.plan.windows.rows import Phase, Rows
+    from gradwire.runtime.engine.plan.tasks import Step
+    from gradwire.runtime.engine.plan.windows.rows import Phase, Rows
 
 Array = NDArray[Any]
 

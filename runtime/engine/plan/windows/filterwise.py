@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from runtime.engine.plan.allocation import allocate
-from runtime.engine.plan.copies.transposed import copying
-from runtime.engine.plan.jobs import MULTIPLICATIONS as EACH
-from runtime.engine.plan.jobs import divided
-from runtime.engine.plan.native import machine
-from runtime.engine.plan.native.windows.filterwise import (
+from gradwire.runtime.engine.plan.allocation import allocate
+from gradwire.runtime.engine.plan.copies.transposed import copying
+from gradwire.runtime.engine.plan.jobs import MULTIPLICATIONS as EACH
+from gradwire.runtime.engine.plan.jobs import divided
+from gradwire.runtime.engine.plan.native import machine
+from gradwire.runtime.engine.plan.native.windows.filterwise import (
     CORRELATION,
     PRODUCTS,
     Tile,
@@ -25,9 +25,9 @@ from runtime.engine.plan.native.windows.filterwise import (
 )
 
 if TYPE_CHECKING:
-    from runtime.calculus import Value
-    from runtime.engine.plan.tasks import Step
-    from runtime.engine.plan.windows.rows import Phase, Rows
+    from gradwire.runtime.calculus import Value
+    from gradwire.runtime.engine.plan.tasks import Step
+    from gradwire.runtime.engine.plan.windows.rows import Phase, Rows
 
 Array = NDArray[Any]
 

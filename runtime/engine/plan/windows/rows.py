@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from runtime.engine.plan.allocation import allocate
+from gradwire.runtime.engine.plan.allocation import allocate
 
 if TYPE_CHECKING:
-    from runtime.calculus import Value
-    from runtime.calculus.primitives.convolution import Geometry, Pair
+    from gradwire.runtime.calculus import Value
+    from gradwire.runtime.calculus.primitives.convolution import Geometry, Pair
 
 Array = NDArray[Any]
 Copy = tuple[Array, Array]

@@ -5,18 +5,18 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from runtime.calculus import passes_gradient
-from runtime.interchange.export import module
-from runtime.interchange.export.code import string
-from runtime.interchange.export.graph import Graph
-from runtime.interchange.export.naming import Naming, Sources
-from runtime.interchange.export.systems.jax_rows import JAX
-from runtime.interchange.export.training import Trained, training_source
-from runtime.interchange.export.writing import Writer, indented, listed
+from gradwire.runtime.calculus import passes_gradient
+from gradwire.runtime.interchange.export import module
+from gradwire.runtime.interchange.export.code import string
+from gradwire.runtime.interchange.export.graph import Graph
+from gradwire.runtime.interchange.export.naming import Naming, Sources
+from gradwire.runtime.interchange.export.systems.jax_rows import JAX
+from gradwire.runtime.interchange.export.training import Trained, training_source
+from gradwire.runtime.interchange.export.writing import Writer, indented, listed
 
 if TYPE_CHECKING:
-    from runtime.interchange.export.code import Array
-    from runtime.interchange.export.content import Content
+    from gradwire.runtime.interchange.export.code import Array
+    from gradwire.runtime.interchange.export.content import Content
 
 _MODULE_NAMES = ("ARRAYS", "PARAMETERS", "TRAINABLE", "INPUTS", "CONNECTED", "parameters", "inputs",
                  "losses", "outputs", "loss_and_gradients")  # fmt: skip

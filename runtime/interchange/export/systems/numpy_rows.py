@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from runtime.interchange.export.code import (
+from gradwire.runtime.interchange.export.code import (
     Array,
     Code,
     axes_text,
@@ -16,7 +16,7 @@ from runtime.interchange.export.code import (
     shape_text,
     slices_text,
 )
-from runtime.interchange.export.rows import (
+from gradwire.runtime.interchange.export.rows import (
     Refused,
     Row,
     Target,
@@ -26,12 +26,12 @@ from runtime.interchange.export.rows import (
     reshape,
     transpose,
 )
-from runtime.interchange.export.systems.numpy_helpers import HELPERS
+from gradwire.runtime.interchange.export.systems.numpy_helpers import HELPERS
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from runtime.calculus import Value
+    from gradwire.runtime.calculus import Value
 
 
 def dtype_text(dtype: str) -> str:

@@ -5,19 +5,19 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from runtime.calculus import sweep
-from runtime.interchange.export import module
-from runtime.interchange.export.code import Array, remark
-from runtime.interchange.export.graph import Graph
-from runtime.interchange.export.naming import Naming, Sources
-from runtime.interchange.export.systems.numpy_rows import NUMPY
-from runtime.interchange.export.training import Trained, training_source
-from runtime.interchange.export.writing import BACK, Writer, indented
+from gradwire.runtime.calculus import sweep
+from gradwire.runtime.interchange.export import module
+from gradwire.runtime.interchange.export.code import Array, remark
+from gradwire.runtime.interchange.export.graph import Graph
+from gradwire.runtime.interchange.export.naming import Naming, Sources
+from gradwire.runtime.interchange.export.systems.numpy_rows import NUMPY
+from gradwire.runtime.interchange.export.training import Trained, training_source
+from gradwire.runtime.interchange.export.writing import BACK, Writer, indented
 
 if TYPE_CHECKING:
-    from runtime.calculus import Value
-    from runtime.diagram.paths import PortPath
-    from runtime.interchange.export.content import Content
+    from gradwire.runtime.calculus import Value
+    from gradwire.runtime.diagram.paths import PortPath
+    from gradwire.runtime.interchange.export.content import Content
 
 MAIN_FUNCTION = "loss_and_gradients"
 _MODULE_NAMES = ("ARRAYS", "PARAMETERS", "TRAINABLE", "INPUTS", "parameters", "inputs",

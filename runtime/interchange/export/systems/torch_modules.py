@@ -6,16 +6,23 @@ from collections.abc import Iterator, Mapping
 from dataclasses import field
 from typing import TYPE_CHECKING
 
-from blocks.classes.dataclass import dataclass
-from runtime.diagram.paths import ROOT, InstancePath
-from runtime.interchange.export.code import Names, identifier, remark
-from runtime.interchange.export.regions import Region
-from runtime.interchange.export.systems.torch_rows import dtype_text
-from runtime.interchange.export.writing import INDENT, WIDTH, Called, Writer, indented, listed
+from gradwire.blocks.classes.dataclass import dataclass
+from gradwire.runtime.diagram.paths import ROOT, InstancePath
+from gradwire.runtime.interchange.export.code import Names, identifier, remark
+from gradwire.runtime.interchange.export.regions import Region
+from gradwire.runtime.interchange.export.systems.torch_rows import dtype_text
+from gradwire.runtime.interchange.export.writing import (
+    INDENT,
+    WIDTH,
+    Called,
+    Writer,
+    indented,
+    listed,
+)
 
 if TYPE_CHECKING:
-    from runtime.calculus import Value
-    from runtime.interchange.export.naming import Naming
+    from gradwire.runtime.calculus import Value
+    from gradwire.runtime.interchange.export.naming import Naming
 
 TAKEN = frozenset({
     "T_destination", "add_module", "apply", "bfloat16", "buffers", "call_super_init", "children",

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from runtime.interchange.export.code import (
+from gradwire.runtime.interchange.export.code import (
     Array,
     Code,
     axes_text,
@@ -16,7 +16,7 @@ from runtime.interchange.export.code import (
     shape_text,
     slices_text,
 )
-from runtime.interchange.export.rows import (
+from gradwire.runtime.interchange.export.rows import (
     ExportError,
     Refused,
     Row,
@@ -27,12 +27,12 @@ from runtime.interchange.export.rows import (
     reshape,
     transpose,
 )
-from runtime.interchange.export.systems.torch_helpers import HELPERS
+from gradwire.runtime.interchange.export.systems.torch_helpers import HELPERS
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from runtime.calculus import Value
+    from gradwire.runtime.calculus import Value
 
 _MASKS = {"uint16": "0xFFFF", "uint32": "0xFFFFFFFF"}
 """Integers that PyTorch stores but hardly computes with: they are int64, cut to their bits."""

@@ -4,18 +4,18 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from runtime.diagram.paths import ROOT, InstancePath
-from runtime.interchange.export import module
-from runtime.interchange.export.graph import Graph
-from runtime.interchange.export.naming import Naming, Sources
-from runtime.interchange.export.systems.torch_modules import ModuleWriter
-from runtime.interchange.export.systems.torch_rows import TORCH
-from runtime.interchange.export.systems.torch_training import TorchRecipe
-from runtime.interchange.export.writing import INDENT, indented
+from gradwire.runtime.diagram.paths import ROOT, InstancePath
+from gradwire.runtime.interchange.export import module
+from gradwire.runtime.interchange.export.graph import Graph
+from gradwire.runtime.interchange.export.naming import Naming, Sources
+from gradwire.runtime.interchange.export.systems.torch_modules import ModuleWriter
+from gradwire.runtime.interchange.export.systems.torch_rows import TORCH
+from gradwire.runtime.interchange.export.systems.torch_training import TorchRecipe
+from gradwire.runtime.interchange.export.writing import INDENT, indented
 
 if TYPE_CHECKING:
-    from runtime.interchange.export.code import Array
-    from runtime.interchange.export.content import Content
+    from gradwire.runtime.interchange.export.code import Array
+    from gradwire.runtime.interchange.export.content import Content
 
 _MODULE_NAMES = ("ARRAYS", "PARAMETERS", "INPUTS", "Model", "Training", "nn", "self", "inputs")
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Final
 
-from blocks.classes.dataclass import dataclass
-from runtime.diagram.training import (
+from gradwire.blocks.classes.dataclass import dataclass
+from gradwire.runtime.diagram.training import (
     AdadeltaMethod,
     AdagradMethod,
     AdamaxMethod,
@@ -19,15 +19,15 @@ from runtime.diagram.training import (
     RMSpropMethod,
     SGDMethod,
 )
-from runtime.interchange.export.code import Names, remark, string
-from runtime.interchange.export.moves import move_of
-from runtime.interchange.export.training import every_nth, rate_of
-from runtime.interchange.export.writing import INDENT, indented, listed
+from gradwire.runtime.interchange.export.code import Names, remark, string
+from gradwire.runtime.interchange.export.moves import move_of
+from gradwire.runtime.interchange.export.training import every_nth, rate_of
+from gradwire.runtime.interchange.export.writing import INDENT, indented, listed
 
 if TYPE_CHECKING:
-    from runtime.diagram.training import Average, OptimiserRule
-    from runtime.interchange.export.content import Content
-    from runtime.training.recipe import Recipe, ResolvedRule
+    from gradwire.runtime.diagram.training import Average, OptimiserRule
+    from gradwire.runtime.interchange.export.content import Content
+    from gradwire.runtime.training.recipe import Recipe, ResolvedRule
 
 _ADAM = {"betas": (0.9, 0.999), "eps": 1e-8}
 _OPTIMISERS: Final[Mapping[type[AnyMethod], tuple[str, Mapping[str, object]]]] = {

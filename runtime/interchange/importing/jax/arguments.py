@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from blocks.classes.dataclass import dataclass
+from gradwire.blocks.classes.dataclass import dataclass
 
 
 @dataclass(frozen=True, eq=False)

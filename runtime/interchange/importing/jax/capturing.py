@@ -6,19 +6,19 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from blocks.errors import RunError
-from runtime.interchange.importing.imported import Remark
-from runtime.interchange.importing.jax.arguments import Leaf, read_arguments
-from runtime.interchange.importing.jax.checking import check_against_jax
-from runtime.interchange.importing.jax.operands import Held, Operand, Wire, held, staged
-from runtime.interchange.importing.jax.results import named_results
-from runtime.interchange.importing.jax.structures import STRUCTURES
-from runtime.interchange.importing.jax.walking import Walk
-from runtime.interchange.importing.options import DEFAULTS, ImportOptions, conclude
-from runtime.interchange.importing.stage import Stage
+from gradwire.blocks.errors import RunError
+from gradwire.runtime.interchange.importing.imported import Remark
+from gradwire.runtime.interchange.importing.jax.arguments import Leaf, read_arguments
+from gradwire.runtime.interchange.importing.jax.checking import check_against_jax
+from gradwire.runtime.interchange.importing.jax.operands import Held, Operand, Wire, held, staged
+from gradwire.runtime.interchange.importing.jax.results import named_results
+from gradwire.runtime.interchange.importing.jax.structures import STRUCTURES
+from gradwire.runtime.interchange.importing.jax.walking import Walk
+from gradwire.runtime.interchange.importing.options import DEFAULTS, ImportOptions, conclude
+from gradwire.runtime.interchange.importing.stage import Stage
 
 if TYPE_CHECKING:
-    from runtime.interchange.importing.imported import Imported
+    from gradwire.runtime.interchange.importing.imported import Imported
 
 
 def capture_jax(

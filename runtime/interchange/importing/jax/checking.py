@@ -7,16 +7,16 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from runtime.engine import Session
-from runtime.interchange.importing.imported import Remark
-from runtime.interchange.importing.jax.results import named_results
+from gradwire.runtime.engine import Session
+from gradwire.runtime.interchange.importing.imported import Remark
+from gradwire.runtime.interchange.importing.jax.results import named_results
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from runtime.engine import Run
-    from runtime.interchange.importing.imported import Imported
-    from runtime.interchange.importing.jax.arguments import Arguments
+    from gradwire.runtime.engine import Run
+    from gradwire.runtime.interchange.importing.imported import Imported
+    from gradwire.runtime.interchange.importing.jax.arguments import Arguments
 
 VALUES_WITHIN = 1e-5
 GRADIENTS_WITHIN = 1e-4

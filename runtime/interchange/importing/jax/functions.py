@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from blocks.registry import registry
-from runtime.interchange.importing.jax.jaxprs import open_program
-from runtime.interchange.importing.jax.operands import Operand, Wire, array_of, staged
-from runtime.interchange.importing.jax.operations import matrices
-from runtime.interchange.importing.jax.places import is_of_jax, origin
-from runtime.interchange.importing.staged import Staged
+from gradwire.blocks.registry import registry
+from gradwire.runtime.interchange.importing.jax.jaxprs import open_program
+from gradwire.runtime.interchange.importing.jax.operands import Operand, Wire, array_of, staged
+from gradwire.runtime.interchange.importing.jax.operations import matrices
+from gradwire.runtime.interchange.importing.jax.places import is_of_jax, origin
+from gradwire.runtime.interchange.importing.staged import Staged
 
 if TYPE_CHECKING:
-    from runtime.interchange.importing.jax.jaxprs import ClosedJaxpr, Equation, Jaxpr
-    from runtime.interchange.importing.jax.operations.handlers import Whole
-    from runtime.interchange.importing.jax.walking import Walk
+    from gradwire.runtime.interchange.importing.jax.jaxprs import ClosedJaxpr, Equation, Jaxpr
+    from gradwire.runtime.interchange.importing.jax.operations.handlers import Whole
+    from gradwire.runtime.interchange.importing.jax.walking import Walk
 
 _ACTIVATIONS = {
     "log_sigmoid": "LogSigmoid",

@@ -6,13 +6,18 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import field
 from typing import TYPE_CHECKING, Any
 
-from blocks.classes.dataclass import dataclass
-from runtime.interchange.importing.jax.jaxprs import evaluate, has_stop, is_literal, open_program
-from runtime.interchange.importing.jax.operands import array_of
+from gradwire.blocks.classes.dataclass import dataclass
+from gradwire.runtime.interchange.importing.jax.jaxprs import (
+    evaluate,
+    has_stop,
+    is_literal,
+    open_program,
+)
+from gradwire.runtime.interchange.importing.jax.operands import array_of
 
 if TYPE_CHECKING:
-    from runtime.interchange.importing.jax.jaxprs import Atom, ClosedJaxpr, Jaxpr
-    from runtime.interchange.importing.jax.operands import Operand
+    from gradwire.runtime.interchange.importing.jax.jaxprs import Atom, ClosedJaxpr, Jaxpr
+    from gradwire.runtime.interchange.importing.jax.operands import Operand
 
 
 @dataclass(frozen=True, eq=False)

@@ -7,17 +7,24 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from blocks.classes.dataclass import dataclass
-from runtime.interchange.importing.imported import UnsupportedError
-from runtime.interchange.importing.jax.jaxprs import dtype_of, function_of, open_program
-from runtime.interchange.importing.jax.known import KnownPart, known_part
-from runtime.interchange.importing.jax.operands import Held, Operand, Wire, array_of, held, staged
-from runtime.interchange.importing.jax.places import origin
+from gradwire.blocks.classes.dataclass import dataclass
+from gradwire.runtime.interchange.importing.imported import UnsupportedError
+from gradwire.runtime.interchange.importing.jax.jaxprs import dtype_of, function_of, open_program
+from gradwire.runtime.interchange.importing.jax.known import KnownPart, known_part
+from gradwire.runtime.interchange.importing.jax.operands import (
+    Held,
+    Operand,
+    Wire,
+    array_of,
+    held,
+    staged,
+)
+from gradwire.runtime.interchange.importing.jax.places import origin
 
 if TYPE_CHECKING:
-    from runtime.interchange.importing.jax.jaxprs import Atom, ClosedJaxpr, Equation
-    from runtime.interchange.importing.jax.walking import Structure, Walk
-    from runtime.interchange.importing.staged import Staged
+    from gradwire.runtime.interchange.importing.jax.jaxprs import Atom, ClosedJaxpr, Equation
+    from gradwire.runtime.interchange.importing.jax.walking import Structure, Walk
+    from gradwire.runtime.interchange.importing.staged import Staged
 
 FEW_STEPS = 4
 """Loops of at most so many steps become the blocks of each step."""
@@ -263,7 +270,7 @@ def _numbers(walk: Walk, x: Operand, atom: Atom) -> Any:
 
 def _deciding(equation: Equation, cond_consts: int, body_consts: int) -> list[bool]:
     """Which inputs of a while loop decide how long it runs."""
-    from runtime.interchange.importing.jax.known import inputs_behind
+    from gradwire.runtime.interchange.importing.jax.known import inputs_behind
 
     test = open_program(equation.params["cond_jaxpr"])
     body = open_program(equation.params["body_jaxpr"])

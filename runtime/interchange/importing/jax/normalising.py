@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from runtime.interchange.importing.jax.sources import axes_of, bare, inputs_of, kind_of
+from gradwire.runtime.interchange.importing.jax.sources import axes_of, bare, inputs_of, kind_of
 
 if TYPE_CHECKING:
-    from runtime.interchange.importing.stage import Stage
-    from runtime.interchange.importing.staged import Staged
+    from gradwire.runtime.interchange.importing.stage import Stage
+    from gradwire.runtime.interchange.importing.staged import Staged
 
 
 def layer_norm(stage: Stage, y: Staged) -> Staged | None:

@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
-from blocks.classes.dataclass import dataclass
-from blocks.values import DTYPES
-from runtime.interchange.importing.imported import UnsupportedError
+from gradwire.blocks.classes.dataclass import dataclass
+from gradwire.blocks.values import DTYPES
+from gradwire.runtime.interchange.importing.imported import UnsupportedError
 
 if TYPE_CHECKING:
-    from blocks.block import Shape
-    from runtime.interchange.importing.stage import Stage
-    from runtime.interchange.importing.staged import Staged
+    from gradwire.blocks.block import Shape
+    from gradwire.runtime.interchange.importing.stage import Stage
+    from gradwire.runtime.interchange.importing.staged import Staged
 
 
 @dataclass(eq=False)

@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, Final, TypeAlias
 
 import numpy as np
 
-from runtime.interchange.importing.jax.normalising import layer_norm
-from runtime.interchange.importing.jax.sources import axes_of, bare, inputs_of, kind_of
+from gradwire.runtime.interchange.importing.jax.normalising import layer_norm
+from gradwire.runtime.interchange.importing.jax.sources import axes_of, bare, inputs_of, kind_of
 
 if TYPE_CHECKING:
-    from blocks.block import Shape
-    from runtime.interchange.importing.stage import Stage
-    from runtime.interchange.importing.staged import Staged
+    from gradwire.blocks.block import Shape
+    from gradwire.runtime.interchange.importing.stage import Stage
+    from gradwire.runtime.interchange.importing.staged import Staged
 
 Form: TypeAlias = "str | float | tuple[Form, ...]"
 """An expression: the letter x, a number, or the type of a block with the forms of its inputs."""

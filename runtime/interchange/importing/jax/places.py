@@ -8,11 +8,11 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import runtime
-from runtime.interchange.importing.scopes import Call
+from gradwire import runtime
+from gradwire.runtime.interchange.importing.scopes import Call
 
 if TYPE_CHECKING:
-    from runtime.interchange.importing.jax.jaxprs import Equation
+    from gradwire.runtime.interchange.importing.jax.jaxprs import Equation
 
 _TRANSPOSED = "transpose"
 _NUMERICAL = frozenset({"nn", "numpy", "ops", "scipy"})

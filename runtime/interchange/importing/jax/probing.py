@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from blocks.classes.dataclass import dataclass
-from runtime.interchange.importing.jax.jaxprs import dtype_of, evaluate, function_of
+from gradwire.blocks.classes.dataclass import dataclass
+from gradwire.runtime.interchange.importing.jax.jaxprs import dtype_of, evaluate, function_of
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from runtime.interchange.importing.jax.jaxprs import Atom, ClosedJaxpr, Equation, Jaxpr
+    from gradwire.runtime.interchange.importing.jax.jaxprs import Atom, ClosedJaxpr, Equation, Jaxpr
 
 WITHIN = 1e-3
 """Relative difference below which two gradients are one: rules differ by more than rounding."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from runtime.interchange.importing.jax.arguments import key_text
+from gradwire.runtime.interchange.importing.jax.arguments import key_text
 
 
 def named_results(results: Any) -> Mapping[str, Any]:

@@ -12,15 +12,15 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from runtime.interchange.importing.jax.jaxprs import dtype_of, open_program
-from runtime.interchange.importing.jax.operands import Operand, Wire, array_of, staged
-from runtime.interchange.importing.jax.places import origin
-from runtime.interchange.importing.jax.probing import Probe, is_float
+from gradwire.runtime.interchange.importing.jax.jaxprs import dtype_of, open_program
+from gradwire.runtime.interchange.importing.jax.operands import Operand, Wire, array_of, staged
+from gradwire.runtime.interchange.importing.jax.places import origin
+from gradwire.runtime.interchange.importing.jax.probing import Probe, is_float
 
 if TYPE_CHECKING:
-    from runtime.interchange.importing.jax.jaxprs import Atom, ClosedJaxpr, Equation, Jaxpr
-    from runtime.interchange.importing.jax.walking import Walk
-    from runtime.interchange.importing.staged import Staged
+    from gradwire.runtime.interchange.importing.jax.jaxprs import Atom, ClosedJaxpr, Equation, Jaxpr
+    from gradwire.runtime.interchange.importing.jax.walking import Walk
+    from gradwire.runtime.interchange.importing.staged import Staged
 
 
 def with_rule(

@@ -6,20 +6,20 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from runtime.interchange.importing.jax.functions import library_block
-from runtime.interchange.importing.jax.jaxprs import DRAWING, evaluate, open_program
-from runtime.interchange.importing.jax.loops import LOOPS
-from runtime.interchange.importing.jax.operands import Held, Operand, Wire, held
-from runtime.interchange.importing.jax.places import (
+from gradwire.runtime.interchange.importing.jax.functions import library_block
+from gradwire.runtime.interchange.importing.jax.jaxprs import DRAWING, evaluate, open_program
+from gradwire.runtime.interchange.importing.jax.loops import LOOPS
+from gradwire.runtime.interchange.importing.jax.operands import Held, Operand, Wire, held
+from gradwire.runtime.interchange.importing.jax.places import (
     is_library_function,
     origin,
     stabilised_function,
 )
-from runtime.interchange.importing.jax.rules import with_rule
+from gradwire.runtime.interchange.importing.jax.rules import with_rule
 
 if TYPE_CHECKING:
-    from runtime.interchange.importing.jax.jaxprs import ClosedJaxpr, Equation, Jaxpr
-    from runtime.interchange.importing.jax.walking import Structure, Walk
+    from gradwire.runtime.interchange.importing.jax.jaxprs import ClosedJaxpr, Equation, Jaxpr
+    from gradwire.runtime.interchange.importing.jax.walking import Structure, Walk
 
 _PROGRAMS = ("jaxpr", "call_jaxpr", "fun_jaxpr")
 

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
-from runtime.engine.interruption import until_cancelled
-from runtime.interchange.importing.imported import UnsupportedError
-from runtime.interchange.importing.jax.jaxprs import (
+from gradwire.runtime.engine.interruption import until_cancelled
+from gradwire.runtime.interchange.importing.imported import UnsupportedError
+from gradwire.runtime.interchange.importing.jax.jaxprs import (
     Literal,
     draws,
     dtype_of,
@@ -20,8 +20,8 @@ from runtime.interchange.importing.jax.jaxprs import (
     live_equations,
     open_program,
 )
-from runtime.interchange.importing.jax.known import NOTHING_KNOWN
-from runtime.interchange.importing.jax.operands import (
+from gradwire.runtime.interchange.importing.jax.known import NOTHING_KNOWN
+from gradwire.runtime.interchange.importing.jax.operands import (
     Operand,
     Wire,
     array_of,
@@ -29,16 +29,16 @@ from runtime.interchange.importing.jax.operands import (
     held,
     staged,
 )
-from runtime.interchange.importing.jax.operations.table import ELEMENTWISE, LAZY, WHOLE
-from runtime.interchange.importing.jax.patterns import recognised
-from runtime.interchange.importing.jax.places import Calls, modules, written
+from gradwire.runtime.interchange.importing.jax.operations.table import ELEMENTWISE, LAZY, WHOLE
+from gradwire.runtime.interchange.importing.jax.patterns import recognised
+from gradwire.runtime.interchange.importing.jax.places import Calls, modules, written
 
 if TYPE_CHECKING:
-    from blocks.block import Shape
-    from runtime.interchange.importing.jax.jaxprs import Atom, ClosedJaxpr, Equation, Jaxpr
-    from runtime.interchange.importing.jax.known import KnownPart
-    from runtime.interchange.importing.stage import Stage
-    from runtime.interchange.importing.staged import Staged
+    from gradwire.blocks.block import Shape
+    from gradwire.runtime.interchange.importing.jax.jaxprs import Atom, ClosedJaxpr, Equation, Jaxpr
+    from gradwire.runtime.interchange.importing.jax.known import KnownPart
+    from gradwire.runtime.interchange.importing.stage import Stage
+    from gradwire.runtime.interchange.importing.staged import Staged
 
 MAX_EQUATIONS = 200_000
 Structure: TypeAlias = "Callable[[Walk, Equation, list[Operand]], list[Operand]]"

@@ -7,10 +7,10 @@ import zlib
 from pathlib import Path
 from typing import Any
 
-from blocks.errors import FileError
-from runtime.diagram.files.parsing import MAX_CHARACTERS, parse
-from runtime.diagram.files.storage import system_errors
-from runtime.interchange.importing.keras.recognition import CONFIG, WEIGHTS
+from gradwire.blocks.errors import FileError
+from gradwire.runtime.diagram.files.parsing import MAX_CHARACTERS, parse
+from gradwire.runtime.diagram.files.storage import system_errors
+from gradwire.runtime.interchange.importing.keras.recognition import CONFIG, WEIGHTS
 
 MAX_WEIGHTS = 2 * 2**30
 """Bytes of the weights, at most."""

@@ -5,19 +5,19 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from blocks.classes.dataclass import dataclass
-from blocks.errors import FileError
-from runtime.interchange.importing.imported import UnsupportedError
-from runtime.interchange.importing.staged import Staged
+from gradwire.blocks.classes.dataclass import dataclass
+from gradwire.blocks.errors import FileError
+from gradwire.runtime.interchange.importing.imported import UnsupportedError
+from gradwire.runtime.interchange.importing.staged import Staged
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from runtime.interchange.importing.keras.config import Config
-    from runtime.interchange.importing.keras.images import Layouts
-    from runtime.interchange.importing.keras.model import Layer
-    from runtime.interchange.importing.keras.variables import Variables
-    from runtime.interchange.importing.stage import Stage
+    from gradwire.runtime.interchange.importing.keras.config import Config
+    from gradwire.runtime.interchange.importing.keras.images import Layouts
+    from gradwire.runtime.interchange.importing.keras.model import Layer
+    from gradwire.runtime.interchange.importing.keras.variables import Variables
+    from gradwire.runtime.interchange.importing.stage import Stage
 
 
 @dataclass(frozen=True, eq=False)

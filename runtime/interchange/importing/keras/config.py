@@ -6,8 +6,8 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
-from blocks.classes.dataclass import dataclass
-from blocks.errors import FileError
+from gradwire.blocks.classes.dataclass import dataclass
+from gradwire.blocks.errors import FileError
 
 
 @dataclass(frozen=True)

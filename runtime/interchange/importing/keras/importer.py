@@ -8,26 +8,26 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from blocks.errors import FileError
-from runtime.interchange.importing.imported import Imported, UnsupportedError
-from runtime.interchange.importing.keras.archive import read_archive
-from runtime.interchange.importing.keras.call import Call
-from runtime.interchange.importing.keras.images import Layouts
-from runtime.interchange.importing.keras.layers.table import LAYERS, OPERATIONS
-from runtime.interchange.importing.keras.model import Entry, Layer, Model, model_of
-from runtime.interchange.importing.keras.training import TARGET, put_up_loss, with_recipe
-from runtime.interchange.importing.keras.variables import Variables
-from runtime.interchange.importing.keras.weights import opened
-from runtime.interchange.importing.options import DEFAULTS, ImportOptions, conclude
-from runtime.interchange.importing.progress import counted
-from runtime.interchange.importing.scopes import Call as Use
-from runtime.interchange.importing.stage import Stage
-from runtime.interchange.importing.staged import Staged
+from gradwire.blocks.errors import FileError
+from gradwire.runtime.interchange.importing.imported import Imported, UnsupportedError
+from gradwire.runtime.interchange.importing.keras.archive import read_archive
+from gradwire.runtime.interchange.importing.keras.call import Call
+from gradwire.runtime.interchange.importing.keras.images import Layouts
+from gradwire.runtime.interchange.importing.keras.layers.table import LAYERS, OPERATIONS
+from gradwire.runtime.interchange.importing.keras.model import Entry, Layer, Model, model_of
+from gradwire.runtime.interchange.importing.keras.training import TARGET, put_up_loss, with_recipe
+from gradwire.runtime.interchange.importing.keras.variables import Variables
+from gradwire.runtime.interchange.importing.keras.weights import opened
+from gradwire.runtime.interchange.importing.options import DEFAULTS, ImportOptions, conclude
+from gradwire.runtime.interchange.importing.progress import counted
+from gradwire.runtime.interchange.importing.scopes import Call as Use
+from gradwire.runtime.interchange.importing.stage import Stage
+from gradwire.runtime.interchange.importing.staged import Staged
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
-    from runtime.interchange.importing.scopes import Part
+    from gradwire.runtime.interchange.importing.scopes import Part
 
 _BATCH = 1
 """The length of the batch, unless the user gives one."""

@@ -9,10 +9,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import field, replace
 from typing import Any, NamedTuple, TypeAlias
 
-from blocks.classes.dataclass import dataclass
-from blocks.errors import FileError
-from runtime.interchange.importing.imported import UnsupportedError
-from runtime.interchange.importing.keras.config import Config
+from gradwire.blocks.classes.dataclass import dataclass
+from gradwire.blocks.errors import FileError
+from gradwire.runtime.interchange.importing.imported import UnsupportedError
+from gradwire.runtime.interchange.importing.keras.config import Config
 
 Json: TypeAlias = Any
 

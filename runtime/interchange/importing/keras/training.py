@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from blocks.errors import GradwireError
-from runtime.diagram.training import (
+from gradwire.blocks.errors import GradwireError
+from gradwire.runtime.diagram.training import (
     AdagradMethod,
     AdamaxMethod,
     AdamMethod,
@@ -21,13 +21,13 @@ from runtime.diagram.training import (
     SGDMethod,
     Training,
 )
-from runtime.interchange.importing.keras.config import Config
+from gradwire.runtime.interchange.importing.keras.config import Config
 
 if TYPE_CHECKING:
-    from blocks.block import Shape
-    from runtime.interchange.importing.imported import Imported
-    from runtime.interchange.importing.stage import Stage
-    from runtime.interchange.importing.staged import Staged
+    from gradwire.blocks.block import Shape
+    from gradwire.runtime.interchange.importing.imported import Imported
+    from gradwire.runtime.interchange.importing.stage import Stage
+    from gradwire.runtime.interchange.importing.staged import Staged
 
 TARGET = "target"
 _SHORT = {"mse": "mean_squared_error", "mae": "mean_absolute_error"}

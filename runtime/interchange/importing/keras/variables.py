@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from blocks.errors import FileError
+from gradwire.blocks.errors import FileError
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from runtime.interchange.importing.keras.model import Layer
-    from runtime.interchange.importing.keras.weights import Weights
-    from runtime.interchange.importing.stage import Stage
-    from runtime.interchange.importing.staged import Staged
+    from gradwire.runtime.interchange.importing.keras.model import Layer
+    from gradwire.runtime.interchange.importing.keras.weights import Weights
+    from gradwire.runtime.interchange.importing.stage import Stage
+    from gradwire.runtime.interchange.importing.staged import Staged
 
 _PORTS = {
     "kernel": "weight", "embeddings": "weight", "gamma": "weight", "scale": "weight",

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from blocks.errors import FileError
-from blocks.limits import MAX_CONSTANT
+from gradwire.blocks.errors import FileError
+from gradwire.blocks.limits import MAX_CONSTANT
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

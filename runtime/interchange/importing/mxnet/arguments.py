@@ -7,18 +7,18 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from blocks.errors import FileError
-from runtime.interchange.importing.mxnet.names import Place, own_name
-from runtime.interchange.importing.mxnet.shapes import Shapes, declared_shape
-from runtime.interchange.importing.mxnet.symbol import ARGUMENT, Entry, Node, Symbol
+from gradwire.blocks.errors import FileError
+from gradwire.runtime.interchange.importing.mxnet.names import Place, own_name
+from gradwire.runtime.interchange.importing.mxnet.shapes import Shapes, declared_shape
+from gradwire.runtime.interchange.importing.mxnet.symbol import ARGUMENT, Entry, Node, Symbol
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from runtime.interchange.importing.mxnet.shapes import Shape
-    from runtime.interchange.importing.options import ImportOptions
-    from runtime.interchange.importing.stage import Stage
-    from runtime.interchange.importing.staged import Staged
+    from gradwire.runtime.interchange.importing.mxnet.shapes import Shape
+    from gradwire.runtime.interchange.importing.options import ImportOptions
+    from gradwire.runtime.interchange.importing.stage import Stage
+    from gradwire.runtime.interchange.importing.staged import Staged
 
 _DTYPES = {"0": "float32", "1": "float64", "2": "float16", "3": "uint8", "4": "int32", "6": "int64"}
 _DATA = ("data", "label", "_data", "_label")

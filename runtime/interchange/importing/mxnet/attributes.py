@@ -6,8 +6,8 @@ import math
 import re
 from collections.abc import Mapping
 
-from blocks.classes.dataclass import dataclass
-from blocks.errors import FileError
+from gradwire.blocks.classes.dataclass import dataclass
+from gradwire.blocks.errors import FileError
 
 _TUPLE = re.compile(r"[\[(](.*)[\])]", re.DOTALL)
 _MOST_DIGITS = 18

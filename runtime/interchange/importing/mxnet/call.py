@@ -5,16 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from blocks.classes.dataclass import dataclass
-from blocks.errors import FileError
-from runtime.interchange.importing.imported import UnsupportedError
+from gradwire.blocks.classes.dataclass import dataclass
+from gradwire.blocks.errors import FileError
+from gradwire.runtime.interchange.importing.imported import UnsupportedError
 
 if TYPE_CHECKING:
-    from runtime.interchange.importing.mxnet.attributes import Attributes
-    from runtime.interchange.importing.mxnet.shapes import Shape
-    from runtime.interchange.importing.mxnet.symbol import Node
-    from runtime.interchange.importing.stage import Stage
-    from runtime.interchange.importing.staged import Staged
+    from gradwire.runtime.interchange.importing.mxnet.attributes import Attributes
+    from gradwire.runtime.interchange.importing.mxnet.shapes import Shape
+    from gradwire.runtime.interchange.importing.mxnet.symbol import Node
+    from gradwire.runtime.interchange.importing.stage import Stage
+    from gradwire.runtime.interchange.importing.staged import Staged
 
 Given: TypeAlias = "Callable[[int, Shape | None], Staged]"
 

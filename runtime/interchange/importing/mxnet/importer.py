@@ -8,24 +8,37 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from blocks.errors import FileError
-from runtime.interchange.importing.imported import Imported, UnsupportedError
-from runtime.interchange.importing.mxnet.arguments import Arguments
-from runtime.interchange.importing.mxnet.call import Call, Operator
-from runtime.interchange.importing.mxnet.names import Place, Places
-from runtime.interchange.importing.mxnet.operators.table import ANY_SHAPE, KEEPING, OPERATORS
-from runtime.interchange.importing.mxnet.parameters import parameters_beside, read_parameters
-from runtime.interchange.importing.mxnet.shapes import Shapes
-from runtime.interchange.importing.mxnet.symbol import ARGUMENT, Entry, Node, Symbol, read_symbol
-from runtime.interchange.importing.options import DEFAULTS, ImportOptions, conclude
-from runtime.interchange.importing.progress import counted
-from runtime.interchange.importing.stage import Stage
+from gradwire.blocks.errors import FileError
+from gradwire.runtime.interchange.importing.imported import Imported, UnsupportedError
+from gradwire.runtime.interchange.importing.mxnet.arguments import Arguments
+from gradwire.runtime.interchange.importing.mxnet.call import Call, Operator
+from gradwire.runtime.interchange.importing.mxnet.names import Place, Places
+from gradwire.runtime.interchange.importing.mxnet.operators.table import (
+    ANY_SHAPE,
+    KEEPING,
+    OPERATORS,
+)
+from gradwire.runtime.interchange.importing.mxnet.parameters import (
+    parameters_beside,
+    read_parameters,
+)
+from gradwire.runtime.interchange.importing.mxnet.shapes import Shapes
+from gradwire.runtime.interchange.importing.mxnet.symbol import (
+    ARGUMENT,
+    Entry,
+    Node,
+    Symbol,
+    read_symbol,
+)
+from gradwire.runtime.interchange.importing.options import DEFAULTS, ImportOptions, conclude
+from gradwire.runtime.interchange.importing.progress import counted
+from gradwire.runtime.interchange.importing.stage import Stage
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
-    from runtime.interchange.importing.mxnet.shapes import Shape
-    from runtime.interchange.importing.staged import Staged
+    from gradwire.runtime.interchange.importing.mxnet.shapes import Shape
+    from gradwire.runtime.interchange.importing.staged import Staged
 
 
 def import_mxnet(

@@ -11,7 +11,7 @@ from collections import defaultdict
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from runtime.interchange.importing.mxnet.symbol import ARGUMENT, Node, Symbol
+from gradwire.runtime.interchange.importing.mxnet.symbol import ARGUMENT, Node, Symbol
 
 _PART_ENDS = re.compile(r"(?<=[0-9])_(?=.)")
 _FORWARD = "_fwd"

@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from blocks.classes.dataclass import dataclass
-from blocks.errors import FileError
-from blocks.limits import MAX_AXES, MAX_ELEMENTS
-from runtime.diagram.files.regular import read_regular
-from runtime.interchange.importing.imported import UnsupportedError
+from gradwire.blocks.classes.dataclass import dataclass
+from gradwire.blocks.errors import FileError
+from gradwire.blocks.limits import MAX_AXES, MAX_ELEMENTS
+from gradwire.runtime.diagram.files.regular import read_regular
+from gradwire.runtime.interchange.importing.imported import UnsupportedError
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import TypeAlias
 
-from blocks.errors import FileError
-from runtime.interchange.importing.mxnet.symbol import Entry, Symbol
+from gradwire.blocks.errors import FileError
+from gradwire.runtime.interchange.importing.mxnet.symbol import Entry, Symbol
 
 Shape: TypeAlias = tuple[int, ...]
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias
 
-from blocks.classes.dataclass import dataclass
-from blocks.errors import FileError
-from runtime.diagram.files.parsing import MAX_CHARACTERS, parse
-from runtime.diagram.files.regular import read_regular
-from runtime.interchange.importing.mxnet.attributes import Attributes
+from gradwire.blocks.classes.dataclass import dataclass
+from gradwire.blocks.errors import FileError
+from gradwire.runtime.diagram.files.parsing import MAX_CHARACTERS, parse
+from gradwire.runtime.diagram.files.regular import read_regular
+from gradwire.runtime.interchange.importing.mxnet.attributes import Attributes
 
 MAX_NODES = 200_000
 """Nodes of a symbol, at most."""

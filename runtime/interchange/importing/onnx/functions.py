@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from runtime.interchange.importing.imported import UnsupportedError
-from runtime.interchange.importing.onnx.tensors import CODES
-from runtime.interchange.importing.staged import Staged
+from gradwire.runtime.interchange.importing.imported import UnsupportedError
+from gradwire.runtime.interchange.importing.onnx.tensors import CODES
+from gradwire.runtime.interchange.importing.staged import Staged
 
 if TYPE_CHECKING:
     from onnx import AttributeProto, FunctionProto, ModelProto, NodeProto, TypeProto
     from onnx.defs import OpSchema
 
-    from runtime.interchange.importing.onnx.operators.node import Item
+    from gradwire.runtime.interchange.importing.onnx.operators.node import Item
 
 
 class Functions:

@@ -8,26 +8,31 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from blocks.errors import FileError, GradwireError, Location
-from blocks.limits import MAX_INSTANCES
-from runtime.interchange.importing.imported import UnsupportedError
-from runtime.interchange.importing.onnx.functions import Functions, with_attributes
-from runtime.interchange.importing.onnx.marks import marked
-from runtime.interchange.importing.onnx.operators.node import Item, Node
-from runtime.interchange.importing.onnx.operators.training import TRAINING_RULES
-from runtime.interchange.importing.onnx.places import calls_of, module_of, own_name, written_at
-from runtime.interchange.importing.onnx.rules import RULES
-from runtime.interchange.importing.onnx.tensors import array_of
-from runtime.interchange.importing.progress import counted
-from runtime.interchange.importing.scopes import Call
-from runtime.interchange.importing.staged import Staged
+from gradwire.blocks.errors import FileError, GradwireError, Location
+from gradwire.blocks.limits import MAX_INSTANCES
+from gradwire.runtime.interchange.importing.imported import UnsupportedError
+from gradwire.runtime.interchange.importing.onnx.functions import Functions, with_attributes
+from gradwire.runtime.interchange.importing.onnx.marks import marked
+from gradwire.runtime.interchange.importing.onnx.operators.node import Item, Node
+from gradwire.runtime.interchange.importing.onnx.operators.training import TRAINING_RULES
+from gradwire.runtime.interchange.importing.onnx.places import (
+    calls_of,
+    module_of,
+    own_name,
+    written_at,
+)
+from gradwire.runtime.interchange.importing.onnx.rules import RULES
+from gradwire.runtime.interchange.importing.onnx.tensors import array_of
+from gradwire.runtime.interchange.importing.progress import counted
+from gradwire.runtime.interchange.importing.scopes import Call
+from gradwire.runtime.interchange.importing.staged import Staged
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
     from onnx import AttributeProto, FunctionProto, GraphProto, NodeProto, TensorProto
 
-    from runtime.interchange.importing.scopes import Part
-    from runtime.interchange.importing.stage import Stage
+    from gradwire.runtime.interchange.importing.scopes import Part
+    from gradwire.runtime.interchange.importing.stage import Stage
 
 RULES_BY_DOMAIN = {"": RULES, "ai.onnx.preview.training": TRAINING_RULES}
 MAX_CALLS = 40

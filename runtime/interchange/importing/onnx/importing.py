@@ -9,20 +9,20 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
-from blocks.errors import FileError
-from blocks.limits import MAX_CONSTANT
-from runtime.interchange.importing.imported import Imported, UnsupportedError
-from runtime.interchange.importing.onnx.functions import Functions
-from runtime.interchange.importing.onnx.graphs import GraphReader
-from runtime.interchange.importing.onnx.marks import ROLE, marks_of
-from runtime.interchange.importing.onnx.operators.node import Item
-from runtime.interchange.importing.onnx.places import module_of, modules_of, split
-from runtime.interchange.importing.onnx.reading import read_model
-from runtime.interchange.importing.onnx.tensors import DTYPES, dtype_name
-from runtime.interchange.importing.onnx.weights import Role, roles_of
-from runtime.interchange.importing.options import DEFAULTS, ImportOptions, conclude
-from runtime.interchange.importing.stage import Stage
-from runtime.interchange.importing.staged import Staged
+from gradwire.blocks.errors import FileError
+from gradwire.blocks.limits import MAX_CONSTANT
+from gradwire.runtime.interchange.importing.imported import Imported, UnsupportedError
+from gradwire.runtime.interchange.importing.onnx.functions import Functions
+from gradwire.runtime.interchange.importing.onnx.graphs import GraphReader
+from gradwire.runtime.interchange.importing.onnx.marks import ROLE, marks_of
+from gradwire.runtime.interchange.importing.onnx.operators.node import Item
+from gradwire.runtime.interchange.importing.onnx.places import module_of, modules_of, split
+from gradwire.runtime.interchange.importing.onnx.reading import read_model
+from gradwire.runtime.interchange.importing.onnx.tensors import DTYPES, dtype_name
+from gradwire.runtime.interchange.importing.onnx.weights import Role, roles_of
+from gradwire.runtime.interchange.importing.options import DEFAULTS, ImportOptions, conclude
+from gradwire.runtime.interchange.importing.stage import Stage
+from gradwire.runtime.interchange.importing.staged import Staged
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

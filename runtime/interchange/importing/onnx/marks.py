@@ -6,13 +6,13 @@ import json
 from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from blocks.errors import FileError
+from gradwire.blocks.errors import FileError
 
 if TYPE_CHECKING:
     from onnx import NodeProto, StringStringEntryProto
 
-    from runtime.interchange.importing.stage import Stage
-    from runtime.interchange.importing.staged import Staged
+    from gradwire.runtime.interchange.importing.stage import Stage
+    from gradwire.runtime.interchange.importing.staged import Staged
 
 STOP, SURROGATE, CLIP, LOSS = (
     f"gradwire.{key}" for key in ("stop_gradient", "surrogate", "clip_gradient", "loss")

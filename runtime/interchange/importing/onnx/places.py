@@ -6,12 +6,12 @@ import re
 from collections.abc import Container, Iterable
 from typing import TYPE_CHECKING
 
-from runtime.interchange.importing.scopes import Call
+from gradwire.runtime.interchange.importing.scopes import Call
 
 if TYPE_CHECKING:
     from onnx import NodeProto
 
-    from runtime.interchange.importing.scopes import Part
+    from gradwire.runtime.interchange.importing.scopes import Part
 
 MAX_LEVELS = 40
 """Modules inside one another; what a name says below is left out."""

@@ -5,9 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from blocks.errors import FileError
-from runtime.diagram.files.storage import system_errors
-from runtime.interchange.importing.onnx.scanning import require_harmless
+from gradwire.blocks.errors import FileError
+from gradwire.runtime.diagram.files.storage import system_errors
+from gradwire.runtime.interchange.importing.onnx.scanning import require_harmless
 
 if TYPE_CHECKING:
     from onnx import ModelProto

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from runtime.interchange.importing.onnx.scanning import HEADS, field_at
+from gradwire.runtime.interchange.importing.onnx.scanning import HEADS, field_at
 
 MAX_VERSION = 64
 """The largest version of the format that a file may name; 14 are known."""

@@ -1,6 +1,6 @@
 """What each ONNX operator is in blocks, a module for each family."""
 
-from runtime.interchange.importing.onnx.operators import (
+from gradwire.runtime.interchange.importing.onnx.operators import (
     control,
     convolutions,
     drawing,
@@ -17,7 +17,7 @@ from runtime.interchange.importing.onnx.operators import (
     shapes,
     signals,
 )
-from runtime.interchange.importing.onnx.operators.node import RULES
+from gradwire.runtime.interchange.importing.onnx.operators.node import RULES
 
 FAMILIES = (
     control, convolutions, drawing, elementwise, indexing, normalization, pooling, products,

@@ -5,7 +5,7 @@ A protobuf message of two bytes becomes an object of a hundred; so the messages 
 
 from __future__ import annotations
 
-from blocks.errors import FileError
+from gradwire.blocks.errors import FileError
 
 MAX_MESSAGES = 5_000_000
 """Messages and texts in a model; each takes about a hundred bytes once it is parsed."""

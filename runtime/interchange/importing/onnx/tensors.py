@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from blocks.errors import FileError
-from blocks.limits import MAX_AXES
-from runtime.interchange.importing.imported import UnsupportedError
+from gradwire.blocks.errors import FileError
+from gradwire.blocks.limits import MAX_AXES
+from gradwire.runtime.interchange.importing.imported import UnsupportedError
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

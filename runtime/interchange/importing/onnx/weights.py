@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
-from blocks.classes.dataclass import dataclass
-from blocks.limits import MAX_INSTANCES
+from gradwire.blocks.classes.dataclass import dataclass
+from gradwire.blocks.limits import MAX_INSTANCES
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from blocks.classes.dataclass import dataclass
-from runtime.interchange.importing.tensorflow.tensors import array_of, dtype_of, shape_of
+from gradwire.blocks.classes.dataclass import dataclass
+from gradwire.runtime.interchange.importing.tensorflow.tensors import array_of, dtype_of, shape_of
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from blocks.block import Shape
-    from runtime.interchange.importing.tensorflow.messages import Message
+    from gradwire.blocks.block import Shape
+    from gradwire.runtime.interchange.importing.tensorflow.messages import Message
 
 
 @dataclass(frozen=True)

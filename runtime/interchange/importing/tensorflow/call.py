@@ -7,20 +7,20 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
 import numpy as np
 
-from blocks.classes.dataclass import dataclass
-from blocks.errors import FileError
-from runtime.interchange.importing.imported import UnsupportedError
-from runtime.interchange.importing.staged import Staged
-from runtime.interchange.importing.tensorflow.items import Handle, Item, TensorList
+from gradwire.blocks.classes.dataclass import dataclass
+from gradwire.blocks.errors import FileError
+from gradwire.runtime.interchange.importing.imported import UnsupportedError
+from gradwire.runtime.interchange.importing.staged import Staged
+from gradwire.runtime.interchange.importing.tensorflow.items import Handle, Item, TensorList
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from blocks.block import Shape
-    from runtime.interchange.importing.stage import Stage
-    from runtime.interchange.importing.tensorflow.attributes import Attributes
-    from runtime.interchange.importing.tensorflow.graph import Node
-    from runtime.interchange.importing.tensorflow.variables import Variables
+    from gradwire.blocks.block import Shape
+    from gradwire.runtime.interchange.importing.stage import Stage
+    from gradwire.runtime.interchange.importing.tensorflow.attributes import Attributes
+    from gradwire.runtime.interchange.importing.tensorflow.graph import Node
+    from gradwire.runtime.interchange.importing.tensorflow.variables import Variables
 
 
 class Runner(Protocol):

@@ -8,13 +8,17 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from blocks.errors import FileError
-from blocks.limits import MAX_CONSTANT
-from runtime.diagram.files.regular import open_regular, read_regular
-from runtime.diagram.files.storage import system_errors
-from runtime.interchange.importing.tensorflow.messages import parse
-from runtime.interchange.importing.tensorflow.table import read_table
-from runtime.interchange.importing.tensorflow.tensors import dtype_of, require_size, shape_of
+from gradwire.blocks.errors import FileError
+from gradwire.blocks.limits import MAX_CONSTANT
+from gradwire.runtime.diagram.files.regular import open_regular, read_regular
+from gradwire.runtime.diagram.files.storage import system_errors
+from gradwire.runtime.interchange.importing.tensorflow.messages import parse
+from gradwire.runtime.interchange.importing.tensorflow.table import read_table
+from gradwire.runtime.interchange.importing.tensorflow.tensors import (
+    dtype_of,
+    require_size,
+    shape_of,
+)
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -8,21 +8,26 @@ from collections.abc import Mapping, Sequence
 from dataclasses import field
 from typing import TYPE_CHECKING
 
-from blocks.classes.dataclass import dataclass
-from blocks.errors import FileError
-from runtime.interchange.importing.imported import UnsupportedError
-from runtime.interchange.importing.progress import advanced
-from runtime.interchange.importing.scopes import Call as Use
-from runtime.interchange.importing.scopes import Part
-from runtime.interchange.importing.tensorflow.call import Call
-from runtime.interchange.importing.tensorflow.graph import MAX_NODES, Graph, Node, Reference
-from runtime.interchange.importing.tensorflow.operators.table import OPERATORS
+from gradwire.blocks.classes.dataclass import dataclass
+from gradwire.blocks.errors import FileError
+from gradwire.runtime.interchange.importing.imported import UnsupportedError
+from gradwire.runtime.interchange.importing.progress import advanced
+from gradwire.runtime.interchange.importing.scopes import Call as Use
+from gradwire.runtime.interchange.importing.scopes import Part
+from gradwire.runtime.interchange.importing.tensorflow.call import Call
+from gradwire.runtime.interchange.importing.tensorflow.graph import (
+    MAX_NODES,
+    Graph,
+    Node,
+    Reference,
+)
+from gradwire.runtime.interchange.importing.tensorflow.operators.table import OPERATORS
 
 if TYPE_CHECKING:
-    from runtime.interchange.importing.stage import Stage
-    from runtime.interchange.importing.tensorflow.call import Operator
-    from runtime.interchange.importing.tensorflow.items import Item
-    from runtime.interchange.importing.tensorflow.variables import Variables
+    from gradwire.runtime.interchange.importing.stage import Stage
+    from gradwire.runtime.interchange.importing.tensorflow.call import Operator
+    from gradwire.runtime.interchange.importing.tensorflow.items import Item
+    from gradwire.runtime.interchange.importing.tensorflow.variables import Variables
 
 MAX_CALLS = 64
 """Functions that call one another, at most."""

@@ -6,13 +6,13 @@ import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from runtime.interchange.importing.tensorflow.operators.constants import constant
+from gradwire.runtime.interchange.importing.tensorflow.operators.constants import constant
 
 if TYPE_CHECKING:
-    from runtime.interchange.importing.tensorflow.call import Call
-    from runtime.interchange.importing.tensorflow.graph import Graph, Node
-    from runtime.interchange.importing.tensorflow.items import Item
-    from runtime.interchange.importing.tensorflow.variables import Variables
+    from gradwire.runtime.interchange.importing.tensorflow.call import Call
+    from gradwire.runtime.interchange.importing.tensorflow.graph import Graph, Node
+    from gradwire.runtime.interchange.importing.tensorflow.items import Item
+    from gradwire.runtime.interchange.importing.tensorflow.variables import Variables
 
 _READ = re.compile(r"(?:/Read)?(?:/ReadVariableOp(?:_\d+)?)?(?:/resource|/read)?$")
 _NUMBER = re.compile(r"_\d+$")

@@ -6,12 +6,12 @@ from collections.abc import Mapping
 from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
 
-from blocks.classes.dataclass import dataclass
-from blocks.errors import FileError
-from runtime.interchange.importing.tensorflow.attributes import Attributes
+from gradwire.blocks.classes.dataclass import dataclass
+from gradwire.blocks.errors import FileError
+from gradwire.runtime.interchange.importing.tensorflow.attributes import Attributes
 
 if TYPE_CHECKING:
-    from runtime.interchange.importing.tensorflow.messages import Message
+    from gradwire.runtime.interchange.importing.tensorflow.messages import Message
 
 MAX_NODES = 200_000
 """Nodes of all graphs and functions of a file together, at most."""

@@ -9,26 +9,26 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from blocks.errors import FileError
-from runtime.diagram.files.regular import read_regular
-from runtime.interchange.importing.options import DEFAULTS, ImportOptions, conclude
-from runtime.interchange.importing.stage import Stage
-from runtime.interchange.importing.staged import Staged
-from runtime.interchange.importing.tensorflow.checkpoint import Checkpoint
-from runtime.interchange.importing.tensorflow.evaluation import Evaluation, Frame
-from runtime.interchange.importing.tensorflow.frozen import FrozenConstants
-from runtime.interchange.importing.tensorflow.graph import Library, library_of, reference
-from runtime.interchange.importing.tensorflow.messages import Message, parse
-from runtime.interchange.importing.tensorflow.recognition import SAVED_MODEL
-from runtime.interchange.importing.tensorflow.variables import Variables
+from gradwire.blocks.errors import FileError
+from gradwire.runtime.diagram.files.regular import read_regular
+from gradwire.runtime.interchange.importing.options import DEFAULTS, ImportOptions, conclude
+from gradwire.runtime.interchange.importing.stage import Stage
+from gradwire.runtime.interchange.importing.staged import Staged
+from gradwire.runtime.interchange.importing.tensorflow.checkpoint import Checkpoint
+from gradwire.runtime.interchange.importing.tensorflow.evaluation import Evaluation, Frame
+from gradwire.runtime.interchange.importing.tensorflow.frozen import FrozenConstants
+from gradwire.runtime.interchange.importing.tensorflow.graph import Library, library_of, reference
+from gradwire.runtime.interchange.importing.tensorflow.messages import Message, parse
+from gradwire.runtime.interchange.importing.tensorflow.recognition import SAVED_MODEL
+from gradwire.runtime.interchange.importing.tensorflow.variables import Variables
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
-    from blocks.block import Shape
-    from runtime.interchange.importing.imported import Imported
-    from runtime.interchange.importing.tensorflow.call import Call
-    from runtime.interchange.importing.tensorflow.items import Item
+    from gradwire.blocks.block import Shape
+    from gradwire.runtime.interchange.importing.imported import Imported
+    from gradwire.runtime.interchange.importing.tensorflow.call import Call
+    from gradwire.runtime.interchange.importing.tensorflow.items import Item
 
 MAX_BYTES = 2**31 - 1
 """Bytes of a file of messages, at most; protobuf reads no more either."""

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from functools import lru_cache
 from typing import Any, TypeAlias
 
-from blocks.errors import FileError
+from gradwire.blocks.errors import FileError
 
 Message: TypeAlias = Any
 """An instance of a class that protobuf makes from the table."""

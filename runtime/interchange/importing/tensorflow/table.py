@@ -5,8 +5,8 @@ from __future__ import annotations
 import struct
 from collections.abc import Iterator
 
-from blocks.classes.dataclass import dataclass
-from blocks.errors import FileError
+from gradwire.blocks.classes.dataclass import dataclass
+from gradwire.blocks.errors import FileError
 
 _MAGIC = 0xDB4775248B80FB57
 _FOOTER = 48

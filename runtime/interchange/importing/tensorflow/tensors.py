@@ -7,15 +7,15 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from blocks.errors import FileError
-from blocks.limits import MAX_AXES, MAX_CONSTANT
-from runtime.interchange.importing.imported import UnsupportedError
+from gradwire.blocks.errors import FileError
+from gradwire.blocks.limits import MAX_AXES, MAX_CONSTANT
+from gradwire.runtime.interchange.importing.imported import UnsupportedError
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from blocks.block import Shape
-    from runtime.interchange.importing.tensorflow.messages import Message
+    from gradwire.blocks.block import Shape
+    from gradwire.runtime.interchange.importing.tensorflow.messages import Message
 
 STRING, RESOURCE, VARIANT = 7, 20, 21
 _DTYPES = {

@@ -5,16 +5,16 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from blocks.errors import FileError
-from runtime.interchange.importing.tensorflow.items import Handle
+from gradwire.blocks.errors import FileError
+from gradwire.runtime.interchange.importing.tensorflow.items import Handle
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from runtime.interchange.importing.stage import Stage
-    from runtime.interchange.importing.staged import Staged
-    from runtime.interchange.importing.tensorflow.checkpoint import Checkpoint
-    from runtime.interchange.importing.tensorflow.graph import Node
+    from gradwire.runtime.interchange.importing.stage import Stage
+    from gradwire.runtime.interchange.importing.staged import Staged
+    from gradwire.runtime.interchange.importing.tensorflow.checkpoint import Checkpoint
+    from gradwire.runtime.interchange.importing.tensorflow.graph import Node
 
 _LOCAL = frozenset({"ReadVariableOp", "Read", "Cast", "read", "resource", "value"})
 """Parts of names that are those of nodes around a read, and of no module."""

@@ -17,10 +17,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from blocks.errors import FileError
-from blocks.limits import MAX_AXES
-from runtime.interchange.importing.torch.operators.table import DTYPES
-from runtime.interchange.importing.torch.recognition import MAX_MEMBERS, MODEL
+from gradwire.blocks.errors import FileError
+from gradwire.blocks.limits import MAX_AXES
+from gradwire.runtime.interchange.importing.torch.operators.table import DTYPES
+from gradwire.runtime.interchange.importing.torch.recognition import MAX_MEMBERS, MODEL
 
 MAX_FILE = 2 * 2**30
 """Bytes of a file, and of all that it unpacks to."""

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, TypeAlias
 
-from blocks.classes.dataclass import dataclass
-from runtime.interchange.importing.imported import UnsupportedError
-from runtime.interchange.importing.torch.operators.table import DTYPES
+from gradwire.blocks.classes.dataclass import dataclass
+from gradwire.runtime.interchange.importing.imported import UnsupportedError
+from gradwire.runtime.interchange.importing.torch.operators.table import DTYPES
 
 Record: TypeAlias = "Mapping[str, Any]"
 

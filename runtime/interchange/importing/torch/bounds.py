@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from runtime.interchange.importing.torch.arguments import Record
+    from gradwire.runtime.interchange.importing.torch.arguments import Record
 
 _SHAPING = frozenset({"view", "reshape", "unsqueeze", "squeeze", "flatten", "slice", "to", "clone"})
 _INDEXED = {"embedding": (1, 0, 0), "cross_entropy_loss": (1, 0, 1), "nll_loss_nd": (1, 0, 1)}

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterable
 from typing import TYPE_CHECKING
 
-from runtime.interchange.importing.scopes import Call
+from gradwire.runtime.interchange.importing.scopes import Call
 
 if TYPE_CHECKING:
-    from runtime.interchange.importing.scopes import Part
+    from gradwire.runtime.interchange.importing.scopes import Part
 
 
 class Calls:

@@ -7,20 +7,20 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from runtime.calculus.sizes import require_constant
-from runtime.interchange.importing.imported import UnsupportedError
-from runtime.interchange.importing.torch.arguments import Name, Record, argument
-from runtime.interchange.importing.torch.bounds import bounds_of
-from runtime.interchange.importing.torch.memory import Tensor
-from runtime.interchange.importing.torch.operators.norms import STATISTICS
-from runtime.interchange.importing.torch.operators.table import DTYPES
+from gradwire.runtime.calculus.sizes import require_constant
+from gradwire.runtime.interchange.importing.imported import UnsupportedError
+from gradwire.runtime.interchange.importing.torch.arguments import Name, Record, argument
+from gradwire.runtime.interchange.importing.torch.bounds import bounds_of
+from gradwire.runtime.interchange.importing.torch.memory import Tensor
+from gradwire.runtime.interchange.importing.torch.operators.norms import STATISTICS
+from gradwire.runtime.interchange.importing.torch.operators.table import DTYPES
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
-    from runtime.interchange.importing.options import ImportOptions
-    from runtime.interchange.importing.stage import Stage
-    from runtime.interchange.importing.torch.archive import Archive
+    from gradwire.runtime.interchange.importing.options import ImportOptions
+    from gradwire.runtime.interchange.importing.stage import Stage
+    from gradwire.runtime.interchange.importing.torch.archive import Archive
 
 
 def is_counter(array: NDArray[Any]) -> bool:

@@ -11,15 +11,15 @@ from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
-from blocks.classes.dataclass import dataclass
-from runtime.calculus.sizes import require_constant
-from runtime.interchange.importing.imported import UnsupportedError
-from runtime.interchange.importing.torch.operators.scattering import put_back
+from gradwire.blocks.classes.dataclass import dataclass
+from gradwire.runtime.calculus.sizes import require_constant
+from gradwire.runtime.interchange.importing.imported import UnsupportedError
+from gradwire.runtime.interchange.importing.torch.operators.scattering import put_back
 
 if TYPE_CHECKING:
-    from runtime.interchange.importing.scopes import Part
-    from runtime.interchange.importing.stage import Stage
-    from runtime.interchange.importing.staged import Staged
+    from gradwire.runtime.interchange.importing.scopes import Part
+    from gradwire.runtime.interchange.importing.stage import Stage
+    from gradwire.runtime.interchange.importing.staged import Staged
 
 Show: TypeAlias = "Callable[[Staged], Staged]"
 

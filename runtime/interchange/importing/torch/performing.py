@@ -9,15 +9,15 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from blocks.errors import GradwireError
-from runtime.interchange.importing.imported import UnsupportedError
-from runtime.interchange.importing.staged import Staged
-from runtime.interchange.importing.torch.memory import Cut, Tensor
-from runtime.interchange.importing.torch.operators.families import find
-from runtime.interchange.importing.torch.operators.shapes import VIEWS
+from gradwire.blocks.errors import GradwireError
+from gradwire.runtime.interchange.importing.imported import UnsupportedError
+from gradwire.runtime.interchange.importing.staged import Staged
+from gradwire.runtime.interchange.importing.torch.memory import Cut, Tensor
+from gradwire.runtime.interchange.importing.torch.operators.families import find
+from gradwire.runtime.interchange.importing.torch.operators.shapes import VIEWS
 
 if TYPE_CHECKING:
-    from runtime.interchange.importing.stage import Stage
+    from gradwire.runtime.interchange.importing.stage import Stage
 
 Results: TypeAlias = "list[Tensor]"
 _DETACHING = frozenset({"detach", "detach_copy"})

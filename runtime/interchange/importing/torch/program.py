@@ -12,24 +12,24 @@ from typing import Any, TypeAlias
 
 from numpy import typing as npt
 
-from blocks.errors import FileError
-from runtime.interchange.importing.imported import Imported, UnsupportedError
-from runtime.interchange.importing.options import DEFAULTS, ImportOptions, conclude
-from runtime.interchange.importing.progress import counted
-from runtime.interchange.importing.stage import Stage
-from runtime.interchange.importing.torch.archive import Archive
-from runtime.interchange.importing.torch.arguments import (
+from gradwire.blocks.errors import FileError
+from gradwire.runtime.interchange.importing.imported import Imported, UnsupportedError
+from gradwire.runtime.interchange.importing.options import DEFAULTS, ImportOptions, conclude
+from gradwire.runtime.interchange.importing.progress import counted
+from gradwire.runtime.interchange.importing.stage import Stage
+from gradwire.runtime.interchange.importing.torch.archive import Archive
+from gradwire.runtime.interchange.importing.torch.arguments import (
     Graph,
     Name,
     Record,
     argument,
     output_names,
 )
-from runtime.interchange.importing.torch.calls import Calls
-from runtime.interchange.importing.torch.leaves import Leaves
-from runtime.interchange.importing.torch.memory import Cut, Tensor
-from runtime.interchange.importing.torch.performing import Performer, failed
-from runtime.interchange.importing.torch.places import in_trace
+from gradwire.runtime.interchange.importing.torch.calls import Calls
+from gradwire.runtime.interchange.importing.torch.leaves import Leaves
+from gradwire.runtime.interchange.importing.torch.memory import Cut, Tensor
+from gradwire.runtime.interchange.importing.torch.performing import Performer, failed
+from gradwire.runtime.interchange.importing.torch.places import in_trace
 
 MAX_NODES = 200_000
 Values: TypeAlias = "dict[str, Any]"

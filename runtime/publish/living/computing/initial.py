@@ -15,11 +15,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from blocks.library.sources import Variable
-from runtime.publish.living.computing.numbers import number, numbers
+from gradwire.blocks.library.sources import Variable
+from gradwire.runtime.publish.living.computing.numbers import number, numbers
 
 if TYPE_CHECKING:
-    from blocks.block import Source
+    from gradwire.blocks.block import Source
 
 Array = NDArray[Any]
 FEWEST, MOST = 16, 50_000

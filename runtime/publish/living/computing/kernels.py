@@ -97,7 +97,11 @@ def loops() -> str:
 
 def source(name: str) -> str:
     """A file of the page's script."""
-    return files("runtime.publish.living").joinpath("script", name).read_text(encoding="utf-8")
+    return (
+        files("gradwire.runtime.publish.living")
+        .joinpath("script", name)
+        .read_text(encoding="utf-8")
+    )
 
 
 def _defined(name: str) -> frozenset[str]:

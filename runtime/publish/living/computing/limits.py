@@ -7,15 +7,15 @@ from typing import TYPE_CHECKING, Any
 
 from numpy import typing as npt
 
-from blocks.errors import RunError
-from runtime.calculus.dtypes import INTEGERS, is_float
-from runtime.calculus.primitives.base import CONSTANT, LEAF, RESHAPE
-from runtime.publish.living.computing.kernels import KERNELS
-from runtime.publish.living.computing.numbers import LARGEST_INTEGER
+from gradwire.blocks.errors import RunError
+from gradwire.runtime.calculus.dtypes import INTEGERS, is_float
+from gradwire.runtime.calculus.primitives.base import CONSTANT, LEAF, RESHAPE
+from gradwire.runtime.publish.living.computing.kernels import KERNELS
+from gradwire.runtime.publish.living.computing.numbers import LARGEST_INTEGER
 
 if TYPE_CHECKING:
-    from runtime.engine.program import Program
-    from runtime.publish.living.computing.tape import Tape
+    from gradwire.runtime.engine.program import Program
+    from gradwire.runtime.publish.living.computing.tape import Tape
 
 MOST_ELEMENTS = 1_000_000
 """Numbers of all arrays that a page keeps in memory: about 8 MB."""

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from runtime.calculus.primitives.base import CONSTANT
-from runtime.calculus.primitives.convolution import Geometry
+from gradwire.runtime.calculus.primitives.base import CONSTANT
+from gradwire.runtime.calculus.primitives.convolution import Geometry
 
 if TYPE_CHECKING:
-    from runtime.calculus import Value
+    from gradwire.runtime.calculus import Value
 
 LARGEST_INTEGER = 2**53
 """Up to here JavaScript's numbers have all integers."""

@@ -7,15 +7,15 @@ from dataclasses import replace
 from itertools import product
 from typing import TYPE_CHECKING
 
-from blocks.classes.dataclass import dataclass
-from blocks.library.gradient import Gradient, StopGradient
-from runtime.engine.lowering import lower
+from gradwire.blocks.classes.dataclass import dataclass
+from gradwire.blocks.library.gradient import Gradient, StopGradient
+from gradwire.runtime.engine.lowering import lower
 
 if TYPE_CHECKING:
-    from runtime.calculus import Value
-    from runtime.diagram import Diagram
-    from runtime.diagram.paths import InstancePath
-    from runtime.engine.program import Program
+    from gradwire.runtime.calculus import Value
+    from gradwire.runtime.diagram import Diagram
+    from gradwire.runtime.diagram.paths import InstancePath
+    from gradwire.runtime.engine.program import Program
 
 MOST_INNER = 4
 """Switches inside Gradient blocks: each combination of them is traced on its own."""

@@ -12,18 +12,18 @@ from collections import defaultdict
 from collections.abc import Hashable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
-from blocks.classes.dataclass import dataclass
-from runtime.calculus import BackwardRules, Primitive, Value, passes_gradient, sweep
-from runtime.calculus.dtypes import is_float
-from runtime.calculus.primitives.base import CONSTANT, LEAF
-from runtime.calculus.primitives.gradient import CLIP_GRADIENT
-from runtime.engine.plan.simplify import IDENTITIES, equality_key
-from runtime.flow.structure.reachability import Gate, Graph
-from runtime.publish.living.computing.numbers import attributes_of
+from gradwire.blocks.classes.dataclass import dataclass
+from gradwire.runtime.calculus import BackwardRules, Primitive, Value, passes_gradient, sweep
+from gradwire.runtime.calculus.dtypes import is_float
+from gradwire.runtime.calculus.primitives.base import CONSTANT, LEAF
+from gradwire.runtime.calculus.primitives.gradient import CLIP_GRADIENT
+from gradwire.runtime.engine.plan.simplify import IDENTITIES, equality_key
+from gradwire.runtime.flow.structure.reachability import Gate, Graph
+from gradwire.runtime.publish.living.computing.numbers import attributes_of
 
 if TYPE_CHECKING:
-    from runtime.diagram.paths import InstancePath
-    from runtime.engine.program import Program
+    from gradwire.runtime.diagram.paths import InstancePath
+    from gradwire.runtime.engine.program import Program
 
 Condition: TypeAlias = tuple[int, int]
 """Where a part of an adjoint comes from: the index of the reader, or ~k for the k-th loss; and the

@@ -12,17 +12,17 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from blocks.errors import RunError
-from runtime.calculus.primitives.base import CONSTANT, LEAF
-from runtime.engine import Session
-from runtime.engine.session.store import Store
-from runtime.flow.analyse import analyse
-from runtime.flow.structure.reachability import Gate
-from runtime.publish.living.computing.tape import COLLECT, Condition, Tape
+from gradwire.blocks.errors import RunError
+from gradwire.runtime.calculus.primitives.base import CONSTANT, LEAF
+from gradwire.runtime.engine import Session
+from gradwire.runtime.engine.session.store import Store
+from gradwire.runtime.flow.analyse import analyse
+from gradwire.runtime.flow.structure.reachability import Gate
+from gradwire.runtime.publish.living.computing.tape import COLLECT, Condition, Tape
 
 if TYPE_CHECKING:
-    from runtime.engine import Run
-    from runtime.publish.living.data import Living
+    from gradwire.runtime.engine import Run
+    from gradwire.runtime.publish.living.data import Living
 
 Array = NDArray[Any]
 TOLERANCE = 1e-9
@@ -175,7 +175,7 @@ class Replay:
         return levels
 
     def _state(self, value: int) -> str:
-        """As ``runtime.flow.structure.wire_states`` has it."""
+        """As ``gradwire.runtime.flow.structure.wire_states`` has it."""
         loss, trained, frozen = (level[value] for level in self._levels)
         variables = frozen if trained == _NOWHERE else trained
         if loss == _NOWHERE:

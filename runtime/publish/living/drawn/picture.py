@@ -10,29 +10,29 @@ from dataclasses import replace
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
-from blocks.block import Opaque, Source
-from blocks.elementwise import Elementwise
-from blocks.library.formula import Formula
-from blocks.library.pages import Page as PageBlock
-from blocks.library.pages import PageInput, Scan
-from runtime.diagram.layout.arranging import arrangement
-from runtime.diagram.layout.graph import Face, Shown
-from runtime.diagram.layout.measures import FOOT, HEADER
-from runtime.diagram.model import MAIN, PLAIN, ports
-from runtime.diagram.pages import used_by, uses_made
-from runtime.diagram.paths import ROOT, InstancePath, PortName
-from runtime.flow.words.formatting import number
-from runtime.flow.words.states import State
-from runtime.lessons.notes import asks
-from runtime.publish.living.lesson import text_parts
-from runtime.views.drawings import data_uri, drawing
+from gradwire.blocks.block import Opaque, Source
+from gradwire.blocks.elementwise import Elementwise
+from gradwire.blocks.library.formula import Formula
+from gradwire.blocks.library.pages import Page as PageBlock
+from gradwire.blocks.library.pages import PageInput, Scan
+from gradwire.runtime.diagram.layout.arranging import arrangement
+from gradwire.runtime.diagram.layout.graph import Face, Shown
+from gradwire.runtime.diagram.layout.measures import FOOT, HEADER
+from gradwire.runtime.diagram.model import MAIN, PLAIN, ports
+from gradwire.runtime.diagram.pages import used_by, uses_made
+from gradwire.runtime.diagram.paths import ROOT, InstancePath, PortName
+from gradwire.runtime.flow.words.formatting import number
+from gradwire.runtime.flow.words.states import State
+from gradwire.runtime.lessons.notes import asks
+from gradwire.runtime.publish.living.lesson import text_parts
+from gradwire.runtime.views.drawings import data_uri, drawing
 
 if TYPE_CHECKING:
-    from blocks.block import Block
-    from runtime.diagram.model import Diagram, Note, Page
-    from runtime.engine.program import Program
-    from runtime.lessons.texts import Slot
-    from runtime.views.pictures import Picture
+    from gradwire.blocks.block import Block
+    from gradwire.runtime.diagram.model import Diagram, Note, Page
+    from gradwire.runtime.engine.program import Program
+    from gradwire.runtime.lessons.texts import Slot
+    from gradwire.runtime.views.pictures import Picture
 
 Json = Any
 _ROWS, _COLUMNS = 3, 4

@@ -10,9 +10,15 @@ from itertools import pairwise
 from types import MappingProxyType
 from typing import Any, TypeAlias
 
-from runtime.diagram.layout.measures import FOOT, HEADER, WIDTH, collapsed_offset, port_offset
-from runtime.diagram.paths import ROOT, PortName
-from runtime.publish.living.drawn.picture import VIEW_SIDE
+from gradwire.runtime.diagram.layout.measures import (
+    FOOT,
+    HEADER,
+    WIDTH,
+    collapsed_offset,
+    port_offset,
+)
+from gradwire.runtime.diagram.paths import ROOT, PortName
+from gradwire.runtime.publish.living.drawn.picture import VIEW_SIDE
 
 XY: TypeAlias = tuple[float, float]
 _MARGIN = 24.0

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from blocks.errors import GradwireError
-from blocks.library.views import ViewBlock
-from runtime.engine import Session
-from runtime.views.views import Views
+from gradwire.blocks.errors import GradwireError
+from gradwire.blocks.library.views import ViewBlock
+from gradwire.runtime.engine import Session
+from gradwire.runtime.views.views import Views
 
 if TYPE_CHECKING:
-    from runtime.diagram import Diagram
-    from runtime.diagram.paths import InstancePath
-    from runtime.views.pictures import Picture
+    from gradwire.runtime.diagram import Diagram
+    from gradwire.runtime.diagram.paths import InstancePath
+    from gradwire.runtime.views.pictures import Picture
 
 
 def shown_views(diagram: Diagram) -> dict[InstancePath, Picture]:

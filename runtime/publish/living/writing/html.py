@@ -9,10 +9,10 @@ import re
 from html import escape, unescape
 from typing import Any
 
-from runtime.publish.living.computing.kernels import MATRIX_KERNELS, source
-from runtime.publish.living.writing.compact import compacted
-from runtime.publish.living.writing.joining import minified, page_script
-from runtime.publish.living.writing.packing import UNPACK, packed
+from gradwire.runtime.publish.living.computing.kernels import MATRIX_KERNELS, source
+from gradwire.runtime.publish.living.writing.compact import compacted
+from gradwire.runtime.publish.living.writing.joining import minified, page_script
+from gradwire.runtime.publish.living.writing.packing import UNPACK, packed
 
 PICTURE_STYLE = "picture.css"
 PAGE_STYLE = "page.css"

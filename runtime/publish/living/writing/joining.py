@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 
-from runtime.publish.living.computing.kernels import loops, source
-from runtime.publish.living.reasons import words
+from gradwire.runtime.publish.living.computing.kernels import loops, source
+from gradwire.runtime.publish.living.reasons import words
 
 KERNEL_PARTS = (
     "arrays.js",

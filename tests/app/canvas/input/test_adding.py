@@ -5,11 +5,11 @@ from PySide6.QtCore import QPoint, Qt
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication
 
-from app.canvas.input.entry.candidates import candidates, search
-from app.canvas.input.entry.quick_add import QuickAdd
-from app.services.favourites import Favourites
-from blocks.library.pages import Page as PageBlock
-from runtime.diagram import AddBlock, Batch, Diagram, PortName
+from gradwire.app.canvas.input.entry.candidates import candidates, search
+from gradwire.app.canvas.input.entry.quick_add import QuickAdd
+from gradwire.app.services.favourites import Favourites
+from gradwire.blocks.library.pages import Page as PageBlock
+from gradwire.runtime.diagram import AddBlock, Batch, Diagram, PortName
 from tests.app.canvas.pages import LEFT, PLAIN, Shell, block, click, double_click, drag, page
 
 EMPTY = QPoint(600, 430)

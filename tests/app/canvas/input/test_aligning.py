@@ -6,9 +6,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from PySide6.QtCore import QPoint, Qt
 
-from app.canvas.input.aligning import aligned
-from app.canvas.input.gestures.base import enclosed
-from runtime.diagram import Batch, Point
+from gradwire.app.canvas.input.aligning import aligned
+from gradwire.app.canvas.input.gestures.base import enclosed
+from gradwire.runtime.diagram import Batch, Point
 from tests.app.canvas.pages import LEFT, drag, move
 
 RECTS = np.array([[0, 0, 160, 52], [300, 40, 160, 88], [501, 200, 160, 70.0]])

@@ -5,8 +5,8 @@ from PySide6.QtCore import QPoint, Qt
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QPlainTextEdit
 
-from app.canvas.scene.focus import Focus, FocusKind
-from runtime.diagram import MoveBlocks, Note, Point, SetNote, apply
+from gradwire.app.canvas.scene.focus import Focus, FocusKind
+from gradwire.runtime.diagram import MoveBlocks, Note, Point, SetNote, apply
 from tests.app.canvas.pages import Shell, click, drag, hover, seed
 
 

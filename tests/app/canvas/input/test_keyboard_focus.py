@@ -5,9 +5,9 @@ from PySide6.QtCore import QPoint, Qt
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QLineEdit, QPlainTextEdit
 
-from app.canvas.input.entry.quick_add import QuickAdd
-from app.canvas.scene.focus import Focus, FocusKind
-from runtime.diagram import Connect, Note, Point, PortName, SetNote
+from gradwire.app.canvas.input.entry.quick_add import QuickAdd
+from gradwire.app.canvas.scene.focus import Focus, FocusKind
+from gradwire.runtime.diagram import Connect, Note, Point, PortName, SetNote
 from tests.app.canvas.pages import Shell, block, click, diagram, page
 
 Key = Qt.Key

@@ -8,12 +8,12 @@ from PySide6.QtGui import QKeyEvent, QKeySequence
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QLineEdit
 
-from app.canvas.input.bindings import KEYS
-from app.canvas.input.entry.quick_add import QuickAdd
-from app.canvas.input.keys import Keys
-from app.canvas.scene.focus import Focus, FocusKind
-from app.document.numbers import Number
-from runtime.diagram import AddBlock, Batch, Note, Point, PortName, SetNote
+from gradwire.app.canvas.input.bindings import KEYS
+from gradwire.app.canvas.input.entry.quick_add import QuickAdd
+from gradwire.app.canvas.input.keys import Keys
+from gradwire.app.canvas.scene.focus import Focus, FocusKind
+from gradwire.app.document.numbers import Number
+from gradwire.runtime.diagram import AddBlock, Batch, Note, Point, PortName, SetNote
 from tests.app.canvas.pages import block, click, move
 
 Key, Held = Qt.Key, Qt.KeyboardModifier

@@ -3,9 +3,9 @@
 import pytest
 from PySide6.QtCore import QObject
 
-from app.canvas.input import previews
-from app.canvas.input.previews import Previews
-from runtime.diagram import SetParameters
+from gradwire.app.canvas.input import previews
+from gradwire.app.canvas.input.previews import Previews
+from gradwire.runtime.diagram import SetParameters
 
 
 def to(value):

@@ -6,11 +6,20 @@ import numpy as np
 from PySide6.QtCore import QByteArray, QMimeData, QPoint, Qt
 from PySide6.QtTest import QTest
 
-from app.canvas.input.dropping import BLOCK_MIME
-from app.canvas.input.entry.quick_add import QuickAdd
-from app.canvas.input.room import in_vacancy, with_room
-from app.canvas.scene.geometry import Scene
-from runtime.diagram import AddBlock, Batch, BendWire, Connect, Note, Point, PortName, apply
+from gradwire.app.canvas.input.dropping import BLOCK_MIME
+from gradwire.app.canvas.input.entry.quick_add import QuickAdd
+from gradwire.app.canvas.input.room import in_vacancy, with_room
+from gradwire.app.canvas.scene.geometry import Scene
+from gradwire.runtime.diagram import (
+    AddBlock,
+    Batch,
+    BendWire,
+    Connect,
+    Note,
+    Point,
+    PortName,
+    apply,
+)
 from tests.app.canvas.pages import Shell, block, diagram, drag
 from tests.app.mouse import drop
 

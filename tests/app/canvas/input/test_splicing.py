@@ -4,10 +4,10 @@ import pytest
 from PySide6.QtCore import QByteArray, QMimeData, QPoint
 from PySide6.QtWidgets import QApplication
 
-from app.canvas.input.dropping import BLOCK_MIME
-from app.canvas.input.splicing import free_ports, wire_under
-from app.canvas.scene.geometry import Scene
-from runtime.diagram import AddBlock, Batch, Point, PortName, apply
+from gradwire.app.canvas.input.dropping import BLOCK_MIME
+from gradwire.app.canvas.input.splicing import free_ports, wire_under
+from gradwire.app.canvas.scene.geometry import Scene
+from gradwire.runtime.diagram import AddBlock, Batch, Point, PortName, apply
 from tests.app.canvas.pages import block, diagram, drag
 from tests.app.mouse import drop
 

@@ -14,16 +14,16 @@ from PySide6.QtCore import QEvent, QObject, QPoint, Qt
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication
 
-from app.canvas.paint.kept import Kept
-from app.canvas.paint.painter import Limits
-from app.canvas.scene.camera import Camera
-from app.canvas.state.wire_numbers import DEFAULT, WireNumbers
-from app.canvas.view import CanvasView
-from app.evaluation.evaluator import Evaluation, Result
-from app.services.theme import LIGHT
-from blocks.errors import ChangeError, Location
-from runtime.diagram import AddBlock, Connect, Diagnostic, PortName, SetParameters, apply
-from runtime.flow import State
+from gradwire.app.canvas.paint.kept import Kept
+from gradwire.app.canvas.paint.painter import Limits
+from gradwire.app.canvas.scene.camera import Camera
+from gradwire.app.canvas.state.wire_numbers import DEFAULT, WireNumbers
+from gradwire.app.canvas.view import CanvasView
+from gradwire.app.evaluation.evaluator import Evaluation, Result
+from gradwire.app.services.theme import LIGHT
+from gradwire.blocks.errors import ChangeError, Location
+from gradwire.runtime.diagram import AddBlock, Connect, Diagnostic, PortName, SetParameters, apply
+from gradwire.runtime.flow import State
 from tests.app.canvas.pages import (
     Shell,
     block,

@@ -7,16 +7,16 @@ from PySide6.QtCore import QPoint, QRect
 from PySide6.QtGui import QImage
 from PySide6.QtWidgets import QLabel
 
-from app.canvas.scene.focus import Focus, FocusKind
-from app.canvas.stage import Stage
-from app.canvas.state.codes import STATE_OF
-from app.canvas.state.spoken import describe
-from app.canvas.state.tooltips import badge_sentences
-from app.evaluation.evaluator import evaluate
-from app.panels.why.why import Why
-from app.services import theme
-from runtime.flow import State
-from runtime.flow.badges import Mark
+from gradwire.app.canvas.scene.focus import Focus, FocusKind
+from gradwire.app.canvas.stage import Stage
+from gradwire.app.canvas.state.codes import STATE_OF
+from gradwire.app.canvas.state.spoken import describe
+from gradwire.app.canvas.state.tooltips import badge_sentences
+from gradwire.app.evaluation.evaluator import evaluate
+from gradwire.app.panels.why.why import Why
+from gradwire.app.services import theme
+from gradwire.runtime.flow import State
+from gradwire.runtime.flow.badges import Mark
 from tests.app.gallery import states
 
 SAMPLES = {

@@ -4,9 +4,9 @@ import pytest
 from PySide6.QtCore import QPointF, QRectF, Qt
 from PySide6.QtGui import QColor
 
-from app.canvas.paint import glyphs
-from app.canvas.paint.glyphs import SHAPES, SIZE
-from runtime.flow.words.states import STATES
+from gradwire.app.canvas.paint import glyphs
+from gradwire.app.canvas.paint.glyphs import SHAPES, SIZE
+from gradwire.runtime.flow.words.states import STATES
 from tests.app.canvas.paint.recording import recorder
 
 BOX = QRectF(20.0, 30.0, SIZE, SIZE)

@@ -9,11 +9,11 @@ import pytest
 from PySide6.QtCore import QRect
 from PySide6.QtWidgets import QApplication
 
-from app.canvas.paint.ground import ground_key
-from app.canvas.paint.painter import Limits
-from app.services.theme import DARK
-from runtime.diagram import Disconnect, Note, Point, PortName, SetNote
-from runtime.flow import State
+from gradwire.app.canvas.paint.ground import ground_key
+from gradwire.app.canvas.paint.painter import Limits
+from gradwire.app.services.theme import DARK
+from gradwire.runtime.diagram import Disconnect, Note, Point, PortName, SetNote
+from gradwire.runtime.flow import State
 from tests.app.canvas.pages import Shell, seed, seed_result
 
 

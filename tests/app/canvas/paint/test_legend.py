@@ -6,15 +6,21 @@ import pytest
 from PySide6.QtCore import QPointF, Qt
 from PySide6.QtGui import QColor, QFontMetricsF, QImage, QPainter
 
-from app.canvas.paint.legend import LegendContent, legend_content, legend_size, paint_legend, title
-from app.canvas.paint.wires import lanes
-from app.canvas.paint.wires.lane_labels import ORIGIN
-from app.canvas.scene.geometry import Scene
-from app.canvas.state.annotations import resolve
-from app.evaluation.result import Result
-from app.services.theme import LIGHT, SMALL, font
-from runtime.flow import State, Thresholds
-from runtime.flow.words.states import STATES
+from gradwire.app.canvas.paint.legend import (
+    LegendContent,
+    legend_content,
+    legend_size,
+    paint_legend,
+    title,
+)
+from gradwire.app.canvas.paint.wires import lanes
+from gradwire.app.canvas.paint.wires.lane_labels import ORIGIN
+from gradwire.app.canvas.scene.geometry import Scene
+from gradwire.app.canvas.state.annotations import resolve
+from gradwire.app.evaluation.result import Result
+from gradwire.app.services.theme import LIGHT, SMALL, font
+from gradwire.runtime.flow import State, Thresholds
+from gradwire.runtime.flow.words.states import STATES
 from tests.app.canvas.pages import seed
 from tests.app.canvas.paint.recording import recorder
 

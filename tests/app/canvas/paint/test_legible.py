@@ -8,25 +8,25 @@ import numpy as np
 import pytest
 from PySide6.QtCore import QRectF
 
-from app.canvas.paint import painter
-from app.canvas.paint.blocks import plain
-from app.canvas.paint.blocks.faces import draw_face
-from app.canvas.paint.legible import LEAST
-from app.canvas.paint.painter import paint
-from app.canvas.paint.wires import lanes
-from app.canvas.scene.camera import NUMBERS, PLAIN, Camera
-from app.canvas.scene.geometry import Scene
-from app.canvas.state.annotations import resolve
-from app.canvas.state.formatting import one_number
-from app.canvas.state.looks import row_counts, summary_of
-from app.canvas.state.marks.route import Route
-from app.canvas.state.view_state import ViewState
-from app.evaluation.concealment import concealed
-from app.evaluation.evaluator import evaluate
-from app.services.theme import LIGHT
-from blocks.library.sources import Constant
-from runtime.diagram import Note, Point
-from runtime.diagram.layout.measures import WIDTH
+from gradwire.app.canvas.paint import painter
+from gradwire.app.canvas.paint.blocks import plain
+from gradwire.app.canvas.paint.blocks.faces import draw_face
+from gradwire.app.canvas.paint.legible import LEAST
+from gradwire.app.canvas.paint.painter import paint
+from gradwire.app.canvas.paint.wires import lanes
+from gradwire.app.canvas.scene.camera import NUMBERS, PLAIN, Camera
+from gradwire.app.canvas.scene.geometry import Scene
+from gradwire.app.canvas.state.annotations import resolve
+from gradwire.app.canvas.state.formatting import one_number
+from gradwire.app.canvas.state.looks import row_counts, summary_of
+from gradwire.app.canvas.state.marks.route import Route
+from gradwire.app.canvas.state.view_state import ViewState
+from gradwire.app.evaluation.concealment import concealed
+from gradwire.app.evaluation.evaluator import evaluate
+from gradwire.app.services.theme import LIGHT
+from gradwire.blocks.library.sources import Constant
+from gradwire.runtime.diagram import Note, Point
+from gradwire.runtime.diagram.layout.measures import WIDTH
 from tests.app.canvas.pages import block, diagram, page
 from tests.app.canvas.paint.recording import Recorder, recorder, texts
 from tests.app.gallery import states

@@ -5,21 +5,21 @@ import pytest
 from PySide6.QtCore import QRectF, Qt
 from PySide6.QtGui import QColor
 
-from app.canvas.paint.blocks.faces import CORNER
-from app.canvas.paint.notes import note_height, paint_notes
-from app.canvas.scene.camera import Camera
-from app.canvas.scene.focus import Focus, FocusKind
-from app.canvas.scene.geometry import Scene
-from app.canvas.state.annotations import resolve
-from app.canvas.state.spoken import describe
-from app.canvas.state.view_state import Selection, ViewState
-from app.evaluation.evaluator import evaluate
-from app.evaluation.result import Result
-from app.services.theme import LIGHT
-from runtime.build import build, loss, stop_gradient, variable
-from runtime.diagram import Note, Point
-from runtime.engine import Session
-from runtime.flow import observe
+from gradwire.app.canvas.paint.blocks.faces import CORNER
+from gradwire.app.canvas.paint.notes import note_height, paint_notes
+from gradwire.app.canvas.scene.camera import Camera
+from gradwire.app.canvas.scene.focus import Focus, FocusKind
+from gradwire.app.canvas.scene.geometry import Scene
+from gradwire.app.canvas.state.annotations import resolve
+from gradwire.app.canvas.state.spoken import describe
+from gradwire.app.canvas.state.view_state import Selection, ViewState
+from gradwire.app.evaluation.evaluator import evaluate
+from gradwire.app.evaluation.result import Result
+from gradwire.app.services.theme import LIGHT
+from gradwire.runtime.build import build, loss, stop_gradient, variable
+from gradwire.runtime.diagram import Note, Point
+from gradwire.runtime.engine import Session
+from gradwire.runtime.flow import observe
 from tests.app.canvas.pages import block, diagram
 from tests.app.canvas.paint.recording import recorder
 

@@ -10,26 +10,26 @@ import pytest
 from PySide6.QtCore import QPointF, QRectF, Qt
 from PySide6.QtGui import QColor, QFontMetricsF
 
-from app.canvas.paint import bends, glyphs, trial
-from app.canvas.paint.bends import paint_bends
-from app.canvas.paint.route import paint_route
-from app.canvas.paint.trial import paint_trial
-from app.canvas.paint.wires import lane_labels
-from app.canvas.paint.wires.label_layout import LabelLayout, draw_labels
-from app.canvas.paint.wires.lane_labels import ORIGIN, place_lane_labels
-from app.canvas.paint.wires.wire_numbers import place_wire_numbers
-from app.canvas.scene.camera import Camera
-from app.canvas.scene.geometry import Bend, Scene
-from app.canvas.scene.lane_paths import GAP
-from app.canvas.state.annotations import resolve
-from app.canvas.state.marks.route import Route
-from app.canvas.state.marks.trial import TrialMarks
-from app.canvas.state.view_state import Selection, ViewState
-from app.evaluation.badges import Badges
-from app.evaluation.result import Result
-from app.services.theme import BODY, LIGHT, font, scaled
-from runtime.diagram.paths import InstancePath, WirePath
-from runtime.flow import Cutter, State, Verdict
+from gradwire.app.canvas.paint import bends, glyphs, trial
+from gradwire.app.canvas.paint.bends import paint_bends
+from gradwire.app.canvas.paint.route import paint_route
+from gradwire.app.canvas.paint.trial import paint_trial
+from gradwire.app.canvas.paint.wires import lane_labels
+from gradwire.app.canvas.paint.wires.label_layout import LabelLayout, draw_labels
+from gradwire.app.canvas.paint.wires.lane_labels import ORIGIN, place_lane_labels
+from gradwire.app.canvas.paint.wires.wire_numbers import place_wire_numbers
+from gradwire.app.canvas.scene.camera import Camera
+from gradwire.app.canvas.scene.geometry import Bend, Scene
+from gradwire.app.canvas.scene.lane_paths import GAP
+from gradwire.app.canvas.state.annotations import resolve
+from gradwire.app.canvas.state.marks.route import Route
+from gradwire.app.canvas.state.marks.trial import TrialMarks
+from gradwire.app.canvas.state.view_state import Selection, ViewState
+from gradwire.app.evaluation.badges import Badges
+from gradwire.app.evaluation.result import Result
+from gradwire.app.services.theme import BODY, LIGHT, font, scaled
+from gradwire.runtime.diagram.paths import InstancePath, WirePath
+from gradwire.runtime.flow import Cutter, State, Verdict
 from tests.app.canvas.pages import block, diagram
 from tests.app.canvas.paint.recording import recorder
 

@@ -11,25 +11,25 @@ import pytest
 from PySide6.QtCore import QPointF, QRectF, Qt
 from PySide6.QtGui import QColor
 
-from app.canvas.paint import painter
-from app.canvas.paint.blocks import plain
-from app.canvas.paint.blocks.face_cache import FaceCache, Picture, draw_picture, margin
-from app.canvas.paint.painter import Limits, paint, paint_fitted
-from app.canvas.paint.wires import lanes
-from app.canvas.scene.camera import NUMBERS, PLAIN, Camera
-from app.canvas.scene.focus import Focus, FocusKind
-from app.canvas.scene.geometry import Scene
-from app.canvas.state.annotations import resolve
-from app.canvas.state.badge_labels import BadgeLabel
-from app.canvas.state.view_state import Selection, ViewState
-from app.services.theme import LIGHT
-from runtime.diagram import Note
-from runtime.diagram.layout.measures import WIDTH
+from gradwire.app.canvas.paint import painter
+from gradwire.app.canvas.paint.blocks import plain
+from gradwire.app.canvas.paint.blocks.face_cache import FaceCache, Picture, draw_picture, margin
+from gradwire.app.canvas.paint.painter import Limits, paint, paint_fitted
+from gradwire.app.canvas.paint.wires import lanes
+from gradwire.app.canvas.scene.camera import NUMBERS, PLAIN, Camera
+from gradwire.app.canvas.scene.focus import Focus, FocusKind
+from gradwire.app.canvas.scene.geometry import Scene
+from gradwire.app.canvas.state.annotations import resolve
+from gradwire.app.canvas.state.badge_labels import BadgeLabel
+from gradwire.app.canvas.state.view_state import Selection, ViewState
+from gradwire.app.services.theme import LIGHT
+from gradwire.runtime.diagram import Note
+from gradwire.runtime.diagram.layout.measures import WIDTH
 from tests.app.canvas.pages import block, diagram, seed, seed_result
 from tests.app.canvas.paint.recording import Recorder, recorder
 
 if TYPE_CHECKING:
-    from app.canvas.state.looks import Look
+    from gradwire.app.canvas.state.looks import Look
 
 AREA = QRectF(0.0, 0.0, 1400.0, 400.0)
 CAMERA = Camera(1.0, 20.0, 100.0)

@@ -7,14 +7,14 @@ import pytest
 from PySide6.QtCore import QPoint, QRect, QRectF
 from PySide6.QtGui import QColor, QFontMetricsF
 
-from app.canvas.paint import port_types
-from app.canvas.paint.port_types import MIN_ZOOM, paint_port_types
-from app.canvas.scene.camera import Camera
-from app.canvas.scene.geometry import Scene
-from app.canvas.state.annotations import resolve
-from app.canvas.state.port_labels import value_type
-from app.canvas.state.view_state import ViewState
-from app.services.theme import LIGHT, SMALL, font
+from gradwire.app.canvas.paint import port_types
+from gradwire.app.canvas.paint.port_types import MIN_ZOOM, paint_port_types
+from gradwire.app.canvas.scene.camera import Camera
+from gradwire.app.canvas.scene.geometry import Scene
+from gradwire.app.canvas.state.annotations import resolve
+from gradwire.app.canvas.state.port_labels import value_type
+from gradwire.app.canvas.state.view_state import ViewState
+from gradwire.app.services.theme import LIGHT, SMALL, font
 from tests.app.canvas.pages import block, diagram, seed_result
 from tests.app.canvas.paint.recording import recorder
 

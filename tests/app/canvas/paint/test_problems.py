@@ -8,21 +8,21 @@ import pytest
 from PySide6.QtCore import QPointF, QRectF
 from PySide6.QtGui import QColor
 
-from app.canvas.paint import painter
-from app.canvas.paint.blocks import plain
-from app.canvas.paint.painter import paint
-from app.canvas.paint.problems import RADIUS, paint_problems
-from app.canvas.paint.wires import lanes
-from app.canvas.scene.camera import Camera
-from app.canvas.scene.geometry import Scene
-from app.canvas.state.annotations import resolve
-from app.canvas.state.view_state import ViewState
-from app.evaluation.result import Result
-from app.services.theme import LIGHT
-from blocks.errors import Location
-from runtime.diagram import Diagnostic
-from runtime.diagram.layout.measures import WIDTH
-from runtime.diagram.paths import InstancePath
+from gradwire.app.canvas.paint import painter
+from gradwire.app.canvas.paint.blocks import plain
+from gradwire.app.canvas.paint.painter import paint
+from gradwire.app.canvas.paint.problems import RADIUS, paint_problems
+from gradwire.app.canvas.paint.wires import lanes
+from gradwire.app.canvas.scene.camera import Camera
+from gradwire.app.canvas.scene.geometry import Scene
+from gradwire.app.canvas.state.annotations import resolve
+from gradwire.app.canvas.state.view_state import ViewState
+from gradwire.app.evaluation.result import Result
+from gradwire.app.services.theme import LIGHT
+from gradwire.blocks.errors import Location
+from gradwire.runtime.diagram import Diagnostic
+from gradwire.runtime.diagram.layout.measures import WIDTH
+from gradwire.runtime.diagram.paths import InstancePath
 from tests.app.canvas.pages import block, diagram, seed
 from tests.app.canvas.paint.recording import recorder, texts
 

@@ -7,17 +7,17 @@ import pytest
 from PySide6.QtCore import QPoint, QRectF, Qt
 from PySide6.QtGui import QColor, QFontMetricsF
 
-from app.canvas.paint import tracing
-from app.canvas.paint.tracing import end_labels
-from app.canvas.scene.tracing import origin, readers, siblings
-from app.canvas.state.port_labels import wire_ends
-from app.services.theme import LIGHT, SMALL, font, scaled
-from blocks.library.arithmetic import Add, Mul
-from blocks.library.pages import Page as PageBlock
-from blocks.library.pages import PageInput, PageOutput
-from blocks.library.sources import Variable
-from runtime.diagram import Diagram, Note, Page, Point, PortName
-from runtime.diagram.paths import ROOT, InstancePath
+from gradwire.app.canvas.paint import tracing
+from gradwire.app.canvas.paint.tracing import end_labels
+from gradwire.app.canvas.scene.tracing import origin, readers, siblings
+from gradwire.app.canvas.state.port_labels import wire_ends
+from gradwire.app.services.theme import LIGHT, SMALL, font, scaled
+from gradwire.blocks.library.arithmetic import Add, Mul
+from gradwire.blocks.library.pages import Page as PageBlock
+from gradwire.blocks.library.pages import PageInput, PageOutput
+from gradwire.blocks.library.sources import Variable
+from gradwire.runtime.diagram import Diagram, Note, Page, Point, PortName
+from gradwire.runtime.diagram.paths import ROOT, InstancePath
 from tests.app.canvas.pages import move, seed_result
 from tests.app.canvas.paint.recording import recorder
 

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from app.canvas.scene.arrays import distinct
+from gradwire.app.canvas.scene.arrays import distinct
 
 
 @pytest.mark.parametrize(

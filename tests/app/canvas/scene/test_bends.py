@@ -8,13 +8,13 @@ from PySide6.QtCore import QPoint, QPointF, Qt
 from PySide6.QtGui import QAccessible, QColor, QImage
 from PySide6.QtTest import QTest
 
-from app.canvas.input.entry.candidates import type_candidate
-from app.canvas.input.entry.quick_add import QuickAdd
-from app.canvas.scene.bends import nearest_section
-from app.canvas.scene.camera import Camera
-from app.canvas.scene.focus import Focus, FocusKind
-from app.canvas.scene.geometry import Bend, Scene
-from runtime.diagram import (
+from gradwire.app.canvas.input.entry.candidates import type_candidate
+from gradwire.app.canvas.input.entry.quick_add import QuickAdd
+from gradwire.app.canvas.scene.bends import nearest_section
+from gradwire.app.canvas.scene.camera import Camera
+from gradwire.app.canvas.scene.focus import Focus, FocusKind
+from gradwire.app.canvas.scene.geometry import Bend, Scene
+from gradwire.runtime.diagram import (
     AddBlock,
     Batch,
     BendWire,

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.canvas.scene.camera import MAX_ZOOM, MIN_ZOOM, Camera
+from gradwire.app.canvas.scene.camera import MAX_ZOOM, MIN_ZOOM, Camera
 
 numbers = st.floats(-1e4, 1e4)
 cameras = st.builds(Camera, st.floats(MIN_ZOOM, MAX_ZOOM), numbers, numbers)

@@ -11,21 +11,21 @@ from hypothesis import strategies as st
 from PySide6.QtCore import QRectF
 from PySide6.QtGui import QColor
 
-from app.canvas.paint import painter
-from app.canvas.paint.blocks.face_cache import FaceCache
-from app.canvas.paint.painter import paint
-from app.canvas.paint.wires import lanes
-from app.canvas.scene import covered
-from app.canvas.scene.camera import Camera
-from app.canvas.scene.covered import cover_of, covered_ports
-from app.canvas.scene.focus import Focus, FocusKind
-from app.canvas.scene.geometry import Scene
-from app.canvas.state.annotations import resolve
-from app.canvas.state.spoken import describe
-from app.canvas.state.tooltips import port_tip
-from app.canvas.state.view_state import ViewState
-from app.services.theme import LIGHT
-from runtime.diagram.layout.measures import HEADER, ROW, WIDTH
+from gradwire.app.canvas.paint import painter
+from gradwire.app.canvas.paint.blocks.face_cache import FaceCache
+from gradwire.app.canvas.paint.painter import paint
+from gradwire.app.canvas.paint.wires import lanes
+from gradwire.app.canvas.scene import covered
+from gradwire.app.canvas.scene.camera import Camera
+from gradwire.app.canvas.scene.covered import cover_of, covered_ports
+from gradwire.app.canvas.scene.focus import Focus, FocusKind
+from gradwire.app.canvas.scene.geometry import Scene
+from gradwire.app.canvas.state.annotations import resolve
+from gradwire.app.canvas.state.spoken import describe
+from gradwire.app.canvas.state.tooltips import port_tip
+from gradwire.app.canvas.state.view_state import ViewState
+from gradwire.app.services.theme import LIGHT
+from gradwire.runtime.diagram.layout.measures import HEADER, ROW, WIDTH
 from tests.app.canvas.pages import block, diagram
 from tests.app.canvas.paint.recording import recorder
 

@@ -7,13 +7,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.canvas import stage
-from app.canvas.scene import detours
-from app.canvas.scene.camera import Camera
-from app.canvas.scene.geometry import Scene
-from app.canvas.scene.hits import wire_at
-from app.canvas.scene.obstacles import CLEAR, Obstacles
-from runtime.diagram import (
+from gradwire.app.canvas import stage
+from gradwire.app.canvas.scene import detours
+from gradwire.app.canvas.scene.camera import Camera
+from gradwire.app.canvas.scene.geometry import Scene
+from gradwire.app.canvas.scene.hits import wire_at
+from gradwire.app.canvas.scene.obstacles import CLEAR, Obstacles
+from gradwire.runtime.diagram import (
     AddBlock,
     Batch,
     BendWire,

@@ -4,12 +4,12 @@ from dataclasses import replace
 
 import pytest
 
-from app.canvas.scene.geometry import Scene
-from blocks.library.arithmetic import Add, Mul
-from blocks.library.pages import Page as PageBlock
-from blocks.library.pages import PageInput, PageOutput
-from blocks.library.sources import Variable
-from runtime.diagram import (
+from gradwire.app.canvas.scene.geometry import Scene
+from gradwire.blocks.library.arithmetic import Add, Mul
+from gradwire.blocks.library.pages import Page as PageBlock
+from gradwire.blocks.library.pages import PageInput, PageOutput
+from gradwire.blocks.library.sources import Variable
+from gradwire.runtime.diagram import (
     Connect,
     Diagram,
     MoveBlocks,
@@ -21,7 +21,7 @@ from runtime.diagram import (
     SetParameters,
     apply,
 )
-from runtime.diagram.model import Note, Page
+from gradwire.runtime.diagram.model import Note, Page
 from tests.app.canvas.pages import seed
 
 

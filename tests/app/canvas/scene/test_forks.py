@@ -4,10 +4,10 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.canvas.scene.bezier import CORNER, Courses
-from app.canvas.scene.forks import partings, walks
-from app.canvas.scene.geometry import Scene
-from runtime.diagram import BendWire, MoveBlocks, Point, PortName, apply
+from gradwire.app.canvas.scene.bezier import CORNER, Courses
+from gradwire.app.canvas.scene.forks import partings, walks
+from gradwire.app.canvas.scene.geometry import Scene
+from gradwire.runtime.diagram import BendWire, MoveBlocks, Point, PortName, apply
 from tests.app.canvas.pages import block, diagram
 
 

@@ -7,12 +7,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.canvas.scene.geometry import Bend, Scene
-from app.canvas.scene.lane_paths import GAP
-from app.canvas.scene.places import overlapping
-from app.canvas.scene.polylines import offset
-from blocks.block import Opaque
-from runtime.diagram import (
+from gradwire.app.canvas.scene.geometry import Bend, Scene
+from gradwire.app.canvas.scene.lane_paths import GAP
+from gradwire.app.canvas.scene.places import overlapping
+from gradwire.app.canvas.scene.polylines import offset
+from gradwire.blocks.block import Opaque
+from gradwire.runtime.diagram import (
     AddBlock,
     BendWire,
     Connect,
@@ -25,7 +25,7 @@ from runtime.diagram import (
     SetNote,
     apply,
 )
-from runtime.diagram.layout.measures import HEADER, ROW, WIDTH
+from gradwire.runtime.diagram.layout.measures import HEADER, ROW, WIDTH
 from tests.app.canvas.pages import block, diagram, page, seed
 
 places = st.tuples(st.integers(-2000, 2000), st.integers(-2000, 2000))

@@ -5,12 +5,19 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.canvas.scene.bezier import flatten
-from app.canvas.scene.camera import Camera
-from app.canvas.scene.geometry import Scene
-from app.canvas.scene.hits import WIRE_HIT_DISTANCE, block_at, distances, note_at, port_at, wire_at
-from runtime.diagram import Note, Point
-from runtime.diagram.layout.measures import HEADER, ROW, WIDTH
+from gradwire.app.canvas.scene.bezier import flatten
+from gradwire.app.canvas.scene.camera import Camera
+from gradwire.app.canvas.scene.geometry import Scene
+from gradwire.app.canvas.scene.hits import (
+    WIRE_HIT_DISTANCE,
+    block_at,
+    distances,
+    note_at,
+    port_at,
+    wire_at,
+)
+from gradwire.runtime.diagram import Note, Point
+from gradwire.runtime.diagram.layout.measures import HEADER, ROW, WIDTH
 from tests.app.canvas.pages import block, diagram, seed
 
 NEAR = Camera(1.0, 0.0, 0.0)

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 from PySide6.QtGui import QColor, QImage, QPainter
 
-from app.canvas.paint.drawing import draw_lines, draw_rects
-from app.canvas.scene.bezier import flatten
-from app.canvas.scene.polylines import Polylines, offset, strokes, touching
+from gradwire.app.canvas.paint.drawing import draw_lines, draw_rects
+from gradwire.app.canvas.scene.bezier import flatten
+from gradwire.app.canvas.scene.polylines import Polylines, offset, strokes, touching
 
 LINE = np.array([[0.0, 0.0, 100.0, 0.0]])
 BENT = np.array([[0.0, 0.0, 100.0, 60.0]])

@@ -4,13 +4,13 @@ import numpy as np
 import pytest
 from hypothesis import given
 
-from app.canvas.scene.bezier import CORNER, Courses
-from app.canvas.scene.camera import Camera
-from app.canvas.scene.geometry import Scene
-from app.canvas.scene.hits import wire_at
-from app.canvas.scene.polylines import Polylines
-from runtime.diagram import Diagram, Page, Point, PortName
-from runtime.diagram.layout.graph import Graph
+from gradwire.app.canvas.scene.bezier import CORNER, Courses
+from gradwire.app.canvas.scene.camera import Camera
+from gradwire.app.canvas.scene.geometry import Scene
+from gradwire.app.canvas.scene.hits import wire_at
+from gradwire.app.canvas.scene.polylines import Polylines
+from gradwire.runtime.diagram import Diagram, Page, Point, PortName
+from gradwire.runtime.diagram.layout.graph import Graph
 from tests.runtime.diagram.drawing import make, page
 from tests.strategies import diagrams
 

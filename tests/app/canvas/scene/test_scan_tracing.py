@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from app.canvas.scene.tracing import origin, readers
-from blocks.library.activations import Tanh
-from blocks.library.arithmetic import Add
-from blocks.library.pages import PageInput, PageOutput, Scan
-from blocks.library.sources import Variable
-from runtime.diagram.paths import InstancePath, PortName
+from gradwire.app.canvas.scene.tracing import origin, readers
+from gradwire.blocks.library.activations import Tanh
+from gradwire.blocks.library.arithmetic import Add
+from gradwire.blocks.library.pages import PageInput, PageOutput, Scan
+from gradwire.blocks.library.sources import Variable
+from gradwire.runtime.diagram.paths import InstancePath, PortName
 from tests.runtime.engine.drawing import draw, page
 
 CELL = page(

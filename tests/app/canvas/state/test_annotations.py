@@ -5,15 +5,15 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from app.canvas.scene.geometry import Scene
-from app.canvas.state.annotations import Annotations, resolve
-from app.canvas.state.codes import CODES, NO_RESULT
-from app.canvas.state.looks import row_counts
-from app.canvas.state.tooltips import block_tip, port_tip
-from app.evaluation.result import Result
-from blocks.block import Opaque
-from blocks.errors import Location
-from runtime.diagram import (
+from gradwire.app.canvas.scene.geometry import Scene
+from gradwire.app.canvas.state.annotations import Annotations, resolve
+from gradwire.app.canvas.state.codes import CODES, NO_RESULT
+from gradwire.app.canvas.state.looks import row_counts
+from gradwire.app.canvas.state.tooltips import block_tip, port_tip
+from gradwire.app.evaluation.result import Result
+from gradwire.blocks.block import Opaque
+from gradwire.blocks.errors import Location
+from gradwire.runtime.diagram import (
     Connect,
     Diagnostic,
     Diagram,
@@ -23,9 +23,9 @@ from runtime.diagram import (
     PortName,
     apply,
 )
-from runtime.diagram.model import Style, same_meaning
-from runtime.diagram.paths import ROOT, InstancePath
-from runtime.flow import Cutter, State, Verdict
+from gradwire.runtime.diagram.model import Style, same_meaning
+from gradwire.runtime.diagram.paths import ROOT, InstancePath
+from gradwire.runtime.flow import Cutter, State, Verdict
 from tests.app.canvas.pages import block, diagram, page, seed, seed_result
 
 

@@ -2,9 +2,9 @@
 
 import pytest
 
-from app.canvas.state.costs import Measure, page_costs
-from runtime.diagram.paths import ROOT, InstancePath
-from runtime.engine.profile import BETWEEN_BLOCKS, Cost, Profile
+from gradwire.app.canvas.state.costs import Measure, page_costs
+from gradwire.runtime.diagram.paths import ROOT, InstancePath
+from gradwire.runtime.engine.profile import BETWEEN_BLOCKS, Cost, Profile
 
 PROFILE = Profile(
     costs=(

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis.extra import numpy as arrays
 
-from app.canvas.state.formatting import (
+from gradwire.app.canvas.state.formatting import (
     NONE,
     brief,
     described,

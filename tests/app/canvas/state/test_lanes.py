@@ -5,20 +5,20 @@ import pytest
 from PySide6.QtCore import QPoint
 from PySide6.QtGui import QColor
 
-from app.canvas.scene.focus import Focus, FocusKind
-from app.canvas.scene.geometry import LANE_MARGIN, Scene
-from app.canvas.scene.hits import WIRE_HIT_DISTANCE
-from app.canvas.scene.lane_paths import GAP
-from app.canvas.state.annotations import resolve
-from app.canvas.state.codes import CODES, STATE_OF
-from app.canvas.state.spoken import describe
-from app.canvas.state.tooltips import wire_tip
-from app.evaluation.badges import Badges
-from app.evaluation.result import MAX_SIDE_BY_SIDE, Result
-from app.services.theme import LIGHT
-from runtime.diagram.layout.measures import LANE_PITCH as PITCH
-from runtime.diagram.paths import PortName
-from runtime.flow import State
+from gradwire.app.canvas.scene.focus import Focus, FocusKind
+from gradwire.app.canvas.scene.geometry import LANE_MARGIN, Scene
+from gradwire.app.canvas.scene.hits import WIRE_HIT_DISTANCE
+from gradwire.app.canvas.scene.lane_paths import GAP
+from gradwire.app.canvas.state.annotations import resolve
+from gradwire.app.canvas.state.codes import CODES, STATE_OF
+from gradwire.app.canvas.state.spoken import describe
+from gradwire.app.canvas.state.tooltips import wire_tip
+from gradwire.app.evaluation.badges import Badges
+from gradwire.app.evaluation.result import MAX_SIDE_BY_SIDE, Result
+from gradwire.app.services.theme import LIGHT
+from gradwire.runtime.diagram.layout.measures import LANE_PITCH as PITCH
+from gradwire.runtime.diagram.paths import PortName
+from gradwire.runtime.flow import State
 from tests.app.canvas.pages import block, diagram
 from tests.app.mouse import LEFT
 

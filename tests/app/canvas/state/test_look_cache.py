@@ -7,14 +7,14 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from app.canvas.scene.geometry import Scene
-from app.canvas.state import look_cache
-from app.canvas.state.look_cache import LookCache
-from app.canvas.state.looks import look_of, row_counts, summary_of
-from app.canvas.state.page_result import PageResult
-from app.evaluation.badges import Badges
-from blocks.errors import Location
-from runtime.diagram import (
+from gradwire.app.canvas.scene.geometry import Scene
+from gradwire.app.canvas.state import look_cache
+from gradwire.app.canvas.state.look_cache import LookCache
+from gradwire.app.canvas.state.looks import look_of, row_counts, summary_of
+from gradwire.app.canvas.state.page_result import PageResult
+from gradwire.app.evaluation.badges import Badges
+from gradwire.blocks.errors import Location
+from gradwire.runtime.diagram import (
     AddBlock,
     Batch,
     Connect,
@@ -27,8 +27,8 @@ from runtime.diagram import (
     StyleBlocks,
     apply,
 )
-from runtime.diagram.model import Style
-from runtime.flow import Badge, Mark
+from gradwire.runtime.diagram.model import Style
+from gradwire.runtime.flow import Badge, Mark
 from tests.app.canvas.pages import block, seed, seed_result
 
 

@@ -4,8 +4,8 @@ from types import SimpleNamespace
 
 import pytest
 
-from app.canvas.state.outlines import ROWS, counted, listed, outline
-from blocks.trees import Kind, Passive, Tree
+from gradwire.app.canvas.state.outlines import ROWS, counted, listed, outline
+from gradwire.blocks.trees import Kind, Passive, Tree
 
 
 def tree(*paths, **passive):

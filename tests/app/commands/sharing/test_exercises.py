@@ -7,11 +7,11 @@ from PySide6.QtCore import QPoint, Qt
 from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import QFileDialog, QMessageBox
 
-from app.commands.sharing.publishing import PublishCommands
-from app.panels.dialogs.class_sheet import ClassSheet
-from app.services.background import Cancelled
-from runtime.diagram import load
-from runtime.publish.living.publishing import publish
+from gradwire.app.commands.sharing.publishing import PublishCommands
+from gradwire.app.panels.dialogs.class_sheet import ClassSheet
+from gradwire.app.services.background import Cancelled
+from gradwire.runtime.diagram import load
+from gradwire.runtime.publish.living.publishing import publish
 from tests.examples.gallery import path
 
 LESSON = path("fan_out").parents[1] / "lessons" / "02_fan_out_adds.gradwire.json"

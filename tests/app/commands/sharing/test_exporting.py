@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 from PySide6.QtWidgets import QFileDialog, QMessageBox
 
-from runtime.build import build, cast, loss, stop_gradient, variable
-from runtime.diagram import load, loads
-from runtime.engine import Session
-from runtime.interchange.export.files import exported_files
+from gradwire.runtime.build import build, cast, loss, stop_gradient, variable
+from gradwire.runtime.diagram import load, loads
+from gradwire.runtime.engine import Session
+from gradwire.runtime.interchange.export.files import exported_files
 from tests.examples.gallery import path as example
 
 

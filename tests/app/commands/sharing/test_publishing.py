@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from PySide6.QtWidgets import QFileDialog
 
-from runtime.build import build, loss, stop_gradient, variable
-from runtime.publish.living.publishing import publish
+from gradwire.runtime.build import build, loss, stop_gradient, variable
+from gradwire.runtime.publish.living.publishing import publish
 
 
 def diagram(dtype="float64"):

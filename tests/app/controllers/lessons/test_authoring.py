@@ -4,7 +4,7 @@ import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QPlainTextEdit
 
-from runtime.diagram.lesson import PaintStep, PredictStep, ShowStep
+from gradwire.runtime.diagram.lesson import PaintStep, PredictStep, ShowStep
 from tests.runtime.lessons.lessons import plain, taught
 
 LEFT, Key = Qt.MouseButton.LeftButton, Qt.Key

@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 from PySide6.QtCore import Qt
 
-from app.canvas.scene.focus import Focus, FocusKind
-from app.panels.lessons.dots import Dot
-from runtime.diagram import SetParameters
-from runtime.diagram.lesson import PaintStep, ShowStep
+from gradwire.app.canvas.scene.focus import Focus, FocusKind
+from gradwire.app.panels.lessons.dots import Dot
+from gradwire.runtime.diagram import SetParameters
+from gradwire.runtime.diagram.lesson import PaintStep, ShowStep
 from tests.assets.course import FOLDER, NAMES, SUFFIX, right_answer
 
 LEFT, Key = Qt.MouseButton.LeftButton, Qt.Key

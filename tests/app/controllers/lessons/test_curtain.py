@@ -6,12 +6,12 @@ from PySide6.QtGui import QHelpEvent
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QLabel, QLineEdit, QToolTip
 
-from app.canvas.scene.focus import Focus, FocusKind
-from app.canvas.state.spoken import describe
-from app.evaluation.concealment import NUMBERS
-from runtime.build import build, loss, mul, square, stop_gradient, variable
-from runtime.diagram.paths import WirePath
-from runtime.flow import State
+from gradwire.app.canvas.scene.focus import Focus, FocusKind
+from gradwire.app.canvas.state.spoken import describe
+from gradwire.app.evaluation.concealment import NUMBERS
+from gradwire.runtime.build import build, loss, mul, square, stop_gradient, variable
+from gradwire.runtime.diagram.paths import WirePath
+from gradwire.runtime.flow import State
 
 SECRETS = ("10.5", "73.5", "stopped by", "carries gradient", "None —")
 """What the diagram's values, gradients and states are; none of it is given."""

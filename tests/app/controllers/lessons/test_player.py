@@ -7,11 +7,11 @@ import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QFileDialog, QInputDialog
 
-from app.canvas.state.marks.guesses import Stage
-from app.panels.lessons.dots import Dot
-from runtime.diagram import Connect, PortName, RemoveBlocks, SetParameters, save
-from runtime.flow import State
-from runtime.lessons.answers import read_sheet
+from gradwire.app.canvas.state.marks.guesses import Stage
+from gradwire.app.panels.lessons.dots import Dot
+from gradwire.runtime.diagram import Connect, PortName, RemoveBlocks, SetParameters, save
+from gradwire.runtime.flow import State
+from gradwire.runtime.lessons.answers import read_sheet
 from tests.runtime.lessons.lessons import taught
 
 LEFT, Key = Qt.MouseButton.LeftButton, Qt.Key

@@ -4,12 +4,12 @@ import pytest
 from PySide6.QtCore import QPoint, Qt
 from PySide6.QtWidgets import QLineEdit, QPlainTextEdit
 
-from app.canvas.scene.focus import Focus, FocusKind
-from app.canvas.state.marks.guesses import Stage
-from app.canvas.state.spoken import describe
-from runtime.build import build, constant, loss, mul, square, stop_gradient, variable
-from runtime.diagram import SetParameters
-from runtime.flow import State
+from gradwire.app.canvas.scene.focus import Focus, FocusKind
+from gradwire.app.canvas.state.marks.guesses import Stage
+from gradwire.app.canvas.state.spoken import describe
+from gradwire.runtime.build import build, constant, loss, mul, square, stop_gradient, variable
+from gradwire.runtime.diagram import SetParameters
+from gradwire.runtime.flow import State
 from tests.app.shell.test_presentation import framed
 
 LEFT, Key = Qt.MouseButton.LeftButton, Qt.Key

@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 from PySide6.QtCore import Qt
 
-import runtime.build as b
-from runtime.diagram import RemoveBlocks, SetParameters, apply
-from runtime.engine import Session
-from runtime.flow.tools.interventions import OpenStop, change_of
-from runtime.training.optimisers import SGD
+import gradwire.runtime.build as b
+from gradwire.runtime.diagram import RemoveBlocks, SetParameters, apply
+from gradwire.runtime.engine import Session
+from gradwire.runtime.flow.tools.interventions import OpenStop, change_of
+from gradwire.runtime.training.optimisers import SGD
 from tests.app.controllers.training.test_training import click, play_until
 
 

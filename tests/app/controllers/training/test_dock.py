@@ -5,11 +5,11 @@ from __future__ import annotations
 import pytest
 from PySide6.QtCore import Qt
 
-import runtime.build as b
-from app.canvas.scene.camera import PLAIN
-from app.controllers.training.dock import shows_all
-from app.services.examples import ASSETS
-from runtime.diagram import load
+import gradwire.runtime.build as b
+from gradwire.app.canvas.scene.camera import PLAIN
+from gradwire.app.controllers.training.dock import shows_all
+from gradwire.app.services.examples import ASSETS
+from gradwire.runtime.diagram import load
 
 
 @pytest.fixture

@@ -7,12 +7,12 @@ import threading
 import pytest
 from PySide6.QtCore import Qt
 
-import runtime.build as b
-from app.controllers.training import reading
-from blocks.errors import FileError
-from blocks.library.data import Dataset
-from runtime.data.progress import report
-from runtime.diagram import AddBlock, apply
+import gradwire.runtime.build as b
+from gradwire.app.controllers.training import reading
+from gradwire.blocks.errors import FileError
+from gradwire.blocks.library.data import Dataset
+from gradwire.runtime.data.progress import report
+from gradwire.runtime.diagram import AddBlock, apply
 
 
 @pytest.fixture

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 import gradwire as gw
-import runtime.build as b
+import gradwire.runtime.build as b
 
 
 @pytest.fixture

@@ -10,15 +10,15 @@ import numpy as np
 import pytest
 from PySide6.QtCore import QPoint, Qt
 
-import runtime.build as b
-from app.panels.training.bar import PACES
-from blocks.library.sources import Variable
-from runtime.diagram import AddBlock, MoveBlocks, Point, SetParameters
-from runtime.diagram.training import OptimiserRule, Training
-from runtime.engine import Session
-from runtime.flow.words.formatting import number
-from runtime.training.optimisers import SGD
-from runtime.training.process.process import PROCESSES
+import gradwire.runtime.build as b
+from gradwire.app.panels.training.bar import PACES
+from gradwire.blocks.library.sources import Variable
+from gradwire.runtime.diagram import AddBlock, MoveBlocks, Point, SetParameters
+from gradwire.runtime.diagram.training import OptimiserRule, Training
+from gradwire.runtime.engine import Session
+from gradwire.runtime.flow.words.formatting import number
+from gradwire.runtime.training.optimisers import SGD
+from gradwire.runtime.training.process.process import PROCESSES
 from tests.app.mouse import click_block
 
 LEFT = Qt.MouseButton.LeftButton

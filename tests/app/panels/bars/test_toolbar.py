@@ -3,12 +3,12 @@
 import pytest
 from PySide6.QtCore import QSize, Qt
 
-from app.panels.bars.icons import tool_icon
-from app.panels.bars.toolbar import TOOLS
-from app.services import theme
-from app.services.settings import Settings
-from runtime.build import build, loss, stop_gradient, variable
-from runtime.diagram import SetParameters
+from gradwire.app.panels.bars.icons import tool_icon
+from gradwire.app.panels.bars.toolbar import TOOLS
+from gradwire.app.services import theme
+from gradwire.app.services.settings import Settings
+from gradwire.runtime.build import build, loss, stop_gradient, variable
+from gradwire.runtime.diagram import SetParameters
 
 LEFT = Qt.MouseButton.LeftButton
 

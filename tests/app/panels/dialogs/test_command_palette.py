@@ -7,11 +7,11 @@ from PySide6.QtCore import Qt
 from PySide6.QtGui import QAction
 from PySide6.QtWidgets import QApplication
 
-from app.panels.dialogs.command_palette import CommandPalette, Row, plain, ranked
-from app.services import fuzzy
-from app.shell.actions.table import COMMANDS
-from blocks.library.arithmetic import Add
-from runtime.diagram import AddBlock
+from gradwire.app.panels.dialogs.command_palette import CommandPalette, Row, plain, ranked
+from gradwire.app.services import fuzzy
+from gradwire.app.shell.actions.table import COMMANDS
+from gradwire.blocks.library.arithmetic import Add
+from gradwire.runtime.diagram import AddBlock
 
 CTRL_SHIFT = Qt.KeyboardModifier.ControlModifier | Qt.KeyboardModifier.ShiftModifier
 

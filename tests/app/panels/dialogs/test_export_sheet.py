@@ -8,11 +8,11 @@ import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QWidget
 
-from app.evaluation.evaluator import evaluate
-from app.panels.dialogs.export_sheet import ExportSheet
-from app.pictures.options import Extent, PictureOptions
-from app.pictures.page_picture import PagePicture
-from app.services.theme import DARK, LIGHT
+from gradwire.app.evaluation.evaluator import evaluate
+from gradwire.app.panels.dialogs.export_sheet import ExportSheet
+from gradwire.app.pictures.options import Extent, PictureOptions
+from gradwire.app.pictures.page_picture import PagePicture
+from gradwire.app.services.theme import DARK, LIGHT
 from tests.app.canvas.pages import seed
 
 
@@ -81,7 +81,9 @@ def test_fonts_are_offered_only_where_they_can_be_embedded(qtbot, monkeypatch):
     qtbot.addWidget(parent)
     picture = PagePicture(seed(), "main", evaluate(seed()))
     for possible in (True, False):
-        monkeypatch.setattr("app.panels.dialogs.export_sheet.can_embed", lambda can=possible: can)
+        monkeypatch.setattr(
+            "gradwire.app.panels.dialogs.export_sheet.can_embed", lambda can=possible: can
+        )
         made = ExportSheet(lambda *_: [picture], Extent, PictureOptions(), ".svg", parent)
         assert (made.lettering.findData("embedded") >= 0) is possible
         made.close()
@@ -113,7 +115,7 @@ def test_enter_exports_and_escape_closes(sheet, qtbot):
 
 
 def test_a_slow_preview_stays_incomplete(sheet, monkeypatch):
-    monkeypatch.setattr("app.panels.dialogs.export_sheet._PATIENCE", -1.0)
+    monkeypatch.setattr("gradwire.app.panels.dialogs.export_sheet._PATIENCE", -1.0)
     whole = shown(sheet)
     sheet.preview.show_picture(sheet._pictures(Extent.PAGE, sheet.options)[0])
     assert shown(sheet) != whole

@@ -4,12 +4,12 @@ import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QApplication
 
-from app.canvas.input.bindings import KEYS, MOUSE
-from app.panels.dialogs.command_palette import plain, rows
-from app.panels.dialogs.shortcuts import ShortcutSheet
-from app.services.plain_text import tooltip
-from blocks.library.arithmetic import Add
-from runtime.diagram import AddBlock
+from gradwire.app.canvas.input.bindings import KEYS, MOUSE
+from gradwire.app.panels.dialogs.command_palette import plain, rows
+from gradwire.app.panels.dialogs.shortcuts import ShortcutSheet
+from gradwire.app.services.plain_text import tooltip
+from gradwire.blocks.library.arithmetic import Add
+from gradwire.runtime.diagram import AddBlock
 
 CONTROL = Qt.KeyboardModifier.ControlModifier
 

@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from app.panels.help.manual import FOLDER, INDEX, anchor_of, html, manual
+from gradwire.app.panels.help.manual import FOLDER, INDEX, anchor_of, html, manual
 
 
 @pytest.fixture

@@ -7,10 +7,10 @@ from PySide6.QtCore import QPoint, QSize, Qt, QUrl
 from PySide6.QtGui import QImage, QTextDocument
 from PySide6.QtWidgets import QToolButton
 
-from app.panels.help.browser import page_of
-from app.panels.help.manual import FOLDER, manual
-from app.panels.help.window import ManualWindow
-from app.services import theme
+from gradwire.app.panels.help.browser import page_of
+from gradwire.app.panels.help.manual import FOLDER, manual
+from gradwire.app.panels.help.window import ManualWindow
+from gradwire.app.services import theme
 
 LEFT = Qt.MouseButton.LeftButton
 PICTURE = QTextDocument.ResourceType.ImageResource.value

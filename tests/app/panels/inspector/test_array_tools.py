@@ -8,9 +8,9 @@ from PySide6.QtCore import Qt, QTimer
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QDialogButtonBox, QFileDialog, QInputDialog
 
-from app.document import arrays
-from blocks.library.sources import Variable
-from runtime.diagram import Diagram, Page
+from gradwire.app.document import arrays
+from gradwire.blocks.library.sources import Variable
+from gradwire.runtime.diagram import Diagram, Page
 from tests.app.mouse import LEFT
 from tests.app.services.test_background import Gate, cancel, meanwhile
 

@@ -9,8 +9,8 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QFileDialog
 
 import gradwire as gw
-from app.canvas.state.view_state import Selection
-from app.panels.inspector.data_view import DataView
+from gradwire.app.canvas.state.view_state import Selection
+from gradwire.app.panels.inspector.data_view import DataView
 
 
 def shown(window, name="data") -> DataView:

@@ -6,7 +6,7 @@ from PySide6.QtCore import QPoint, QPointF, Qt
 from PySide6.QtGui import QWheelEvent
 from PySide6.QtWidgets import QApplication, QFileDialog
 
-from app.panels.inspector.fields import (
+from gradwire.app.panels.inspector.fields import (
     ArrayField,
     ChoiceField,
     LiteralField,
@@ -14,8 +14,8 @@ from app.panels.inspector.fields import (
     TextField,
     field_for,
 )
-from app.services.background import at_once
-from blocks.values import PortLiteral, Tensor
+from gradwire.app.services.background import at_once
+from gradwire.blocks.values import PortLiteral, Tensor
 
 
 @pytest.fixture

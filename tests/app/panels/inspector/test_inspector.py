@@ -7,19 +7,19 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QLabel
 
 import gradwire as gw
-from app.canvas.state.view_state import Selection
-from app.evaluation.result import Result
-from app.panels.inspector.block_form import BlockForm
-from app.panels.inspector.inspector import Inspector
-from app.services import theme
-from blocks.block import Opaque
-from blocks.errors import Location
-from blocks.library.arithmetic import AddN, Mul
-from blocks.library.losses import Loss
-from blocks.library.sources import Variable
-from blocks.registry import registry
-from blocks.values import PortLiteral
-from runtime.diagram import (
+from gradwire.app.canvas.state.view_state import Selection
+from gradwire.app.evaluation.result import Result
+from gradwire.app.panels.inspector.block_form import BlockForm
+from gradwire.app.panels.inspector.inspector import Inspector
+from gradwire.app.services import theme
+from gradwire.blocks.block import Opaque
+from gradwire.blocks.errors import Location
+from gradwire.blocks.library.arithmetic import AddN, Mul
+from gradwire.blocks.library.losses import Loss
+from gradwire.blocks.library.sources import Variable
+from gradwire.blocks.registry import registry
+from gradwire.blocks.values import PortLiteral
+from gradwire.runtime.diagram import (
     Diagnostic,
     Diagram,
     Page,
@@ -29,8 +29,8 @@ from runtime.diagram import (
     SetTitle,
     apply,
 )
-from runtime.diagram.paths import InstancePath
-from runtime.flow import Cutter, State, Verdict
+from gradwire.runtime.diagram.paths import InstancePath
+from gradwire.runtime.flow import Cutter, State, Verdict
 
 
 def wired(*pairs):

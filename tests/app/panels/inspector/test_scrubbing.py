@@ -5,9 +5,9 @@ from PySide6.QtCore import QEvent, QPoint, QPointF, Qt
 from PySide6.QtGui import QMouseEvent, QWheelEvent
 from PySide6.QtWidgets import QApplication, QLabel
 
-from app.canvas.state.view_state import Selection
-from runtime.build import build, loss, variable
-from runtime.diagram import SetParameters
+from gradwire.app.canvas.state.view_state import Selection
+from gradwire.runtime.build import build, loss, variable
+from gradwire.runtime.diagram import SetParameters
 
 LEFT, NONE = Qt.MouseButton.LeftButton, Qt.MouseButton.NoButton
 PLAIN, SHIFT = Qt.KeyboardModifier.NoModifier, Qt.KeyboardModifier.ShiftModifier

@@ -4,10 +4,10 @@ import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QGuiApplication
 
-from app.panels.inspector.selection_form import SelectionForm
-from blocks.library.arithmetic import Add
-from blocks.library.sources import Constant, Variable
-from runtime.diagram import Diagram, Page, SetParameters
+from gradwire.app.panels.inspector.selection_form import SelectionForm
+from gradwire.blocks.library.arithmetic import Add
+from gradwire.blocks.library.sources import Constant, Variable
+from gradwire.runtime.diagram import Diagram, Page, SetParameters
 from tests.app.document.test_diff import seed
 
 
@@ -40,7 +40,7 @@ def test_an_edit_is_written_at_once_and_the_language_stays(form, window):
 
 
 def test_many_blocks_are_not_written(qtbot, monkeypatch):
-    monkeypatch.setattr("app.panels.inspector.selection_form._MOST_WRITTEN", 1)
+    monkeypatch.setattr("gradwire.app.panels.inspector.selection_form._MOST_WRITTEN", 1)
     form = SelectionForm(seed(), "main", ["a", "b"])
     qtbot.addWidget(form)
     assert "Too many blocks" in form.text.toPlainText() and not form.copy.isEnabled()

@@ -5,7 +5,7 @@ from PySide6.QtCore import QPoint, Qt
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QStyle, QStyleOptionSlider
 
-from runtime.diagram import SetParameters
+from gradwire.runtime.diagram import SetParameters
 from tests.app.canvas.pages import block, diagram
 
 Key = Qt.Key

@@ -3,9 +3,9 @@
 import pytest
 from PySide6.QtWidgets import QLabel
 
-from app.panels.lessons.outcomes import OutcomeRow, Outcomes
-from app.panels.lessons.reading import to_html
-from runtime.lessons.texts import unmarked
+from gradwire.app.panels.lessons.outcomes import OutcomeRow, Outcomes
+from gradwire.app.panels.lessons.reading import to_html
+from gradwire.runtime.lessons.texts import unmarked
 
 
 @pytest.fixture

@@ -3,15 +3,15 @@ from PySide6.QtCore import QEvent, QModelIndex, QPoint, QPointF, Qt
 from PySide6.QtGui import QEnterEvent, QFocusEvent
 from PySide6.QtWidgets import QApplication
 
-from app.canvas.input.dropping import BLOCK_MIME
-from app.canvas.input.entry.layers import LAYERS
-from app.canvas.paint.blocks.rows import BLOCK_ROLE, STAR_ROLE
-from app.panels.palette.model import tooltip
-from app.panels.palette.palette import Palette
-from app.services import theme
-from app.services.favourites import Favourites
-from blocks.library.activations import Softmax
-from blocks.registry import registry
+from gradwire.app.canvas.input.dropping import BLOCK_MIME
+from gradwire.app.canvas.input.entry.layers import LAYERS
+from gradwire.app.canvas.paint.blocks.rows import BLOCK_ROLE, STAR_ROLE
+from gradwire.app.panels.palette.model import tooltip
+from gradwire.app.panels.palette.palette import Palette
+from gradwire.app.services import theme
+from gradwire.app.services.favourites import Favourites
+from gradwire.blocks.library.activations import Softmax
+from gradwire.blocks.registry import registry
 from tests.app.mouse import double_click
 
 
@@ -37,7 +37,7 @@ def test_modules_are_imported_one_by_one_before_a_user_searches(
 ):
     imported = []
     modules = (imported.append(name) or name for name in ("arithmetic", "logic", "shape"))
-    monkeypatch.setattr("app.panels.palette.palette.library_modules", lambda: modules)
+    monkeypatch.setattr("gradwire.app.panels.palette.palette.library_modules", lambda: modules)
     palette = Palette(registry(), favourites)
     qtbot.addWidget(palette)
     qtbot.wait(20)

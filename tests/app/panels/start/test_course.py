@@ -3,9 +3,9 @@
 import pytest
 from PySide6.QtCore import QPoint, Qt
 
-from app.services.examples import lesson_file
-from runtime.diagram import save
-from runtime.lessons.course.progress import Progress
+from gradwire.app.services.examples import lesson_file
+from gradwire.runtime.diagram import save
+from gradwire.runtime.lessons.course.progress import Progress
 from tests.runtime.lessons.lessons import taught
 
 LEFT = Qt.MouseButton.LeftButton

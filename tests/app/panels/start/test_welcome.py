@@ -6,12 +6,12 @@ import pytest
 from PySide6.QtCore import QSize, Qt
 from PySide6.QtTest import QTest
 
-from app.panels.start import thumbnails
-from app.panels.start.thumbnails import draw, read
-from app.services.examples import SUFFIX, TRAINING, Group, examples
-from app.services.theme import DARK, LIGHT
-from runtime.build import build, loss, stop_gradient, variable
-from runtime.diagram import load, save
+from gradwire.app.panels.start import thumbnails
+from gradwire.app.panels.start.thumbnails import draw, read
+from gradwire.app.services.examples import SUFFIX, TRAINING, Group, examples
+from gradwire.app.services.theme import DARK, LIGHT
+from gradwire.runtime.build import build, loss, stop_gradient, variable
+from gradwire.runtime.diagram import load, save
 
 LEFT = Qt.MouseButton.LeftButton
 

@@ -5,10 +5,10 @@ from PySide6.QtCore import QPoint, Qt
 from PySide6.QtTest import QSignalSpy
 from PySide6.QtWidgets import QApplication
 
-from app.document import document as documents
-from app.document.document import Document
-from blocks.library.arithmetic import Add
-from runtime.diagram import AddBlock, Diagram
+from gradwire.app.document import document as documents
+from gradwire.app.document.document import Document
+from gradwire.blocks.library.arithmetic import Add
+from gradwire.runtime.diagram import AddBlock, Diagram
 
 CTRL_SHIFT = Qt.KeyboardModifier.ControlModifier | Qt.KeyboardModifier.ShiftModifier
 NAMES = ("first", "second", "third")

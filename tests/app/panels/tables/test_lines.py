@@ -2,7 +2,7 @@
 
 from PySide6.QtCore import QRect
 
-from runtime.build import build, loss, variable
+from gradwire.runtime.build import build, loss, variable
 
 
 def words(table):

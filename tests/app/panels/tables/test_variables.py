@@ -6,7 +6,7 @@ from PySide6.QtGui import QMouseEvent, QWheelEvent
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QLineEdit
 
-from runtime.diagram import SetParameters
+from gradwire.runtime.diagram import SetParameters
 from tests.app.canvas.pages import block, diagram
 from tests.app.mouse import double_click
 

@@ -9,11 +9,11 @@ import pytest
 from PySide6.QtCore import QPoint, QPointF, Qt
 from PySide6.QtWidgets import QFileDialog
 
-from app.panels.training.curves import Curves
-from app.panels.training.lines import Group, Run, colour_of, group_of, lines_of
-from app.services import theme
-from app.services.theme import DARK, LIGHT
-from runtime.training.curves import Recording, csv_of
+from gradwire.app.panels.training.curves import Curves
+from gradwire.app.panels.training.lines import Group, Run, colour_of, group_of, lines_of
+from gradwire.app.services import theme
+from gradwire.app.services.theme import DARK, LIGHT
+from gradwire.runtime.training.curves import Recording, csv_of
 
 LOSS, NORM = "L.out", "gradient/enc/W"
 
@@ -252,7 +252,7 @@ def test_what_is_loaded_first_is_the_window(window):
     import subprocess
     import sys
 
-    code = "import app.shell.main_window, sys; print('pyqtgraph' in sys.modules)"
+    code = "import gradwire.app.shell.main_window, sys; print('pyqtgraph' in sys.modules)"
     found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert found.stdout.strip() == "False"
 

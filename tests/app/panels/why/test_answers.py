@@ -1,10 +1,10 @@
 """What the panel shows of other systems."""
 
-import runtime.build as b
-from app.evaluation.answers import Reasons
-from app.panels.why.answers import sections
-from runtime.engine import Session
-from runtime.flow import dialects, observe
+import gradwire.runtime.build as b
+from gradwire.app.evaluation.answers import Reasons
+from gradwire.app.panels.why.answers import sections
+from gradwire.runtime.engine import Session
+from gradwire.runtime.flow import dialects, observe
 
 
 def test_a_system_that_differs_says_at_which_block(qtbot):

@@ -5,12 +5,12 @@ from PySide6.QtCore import QEvent, QPoint, QRect, QSize, Qt
 from PySide6.QtGui import QAccessible, QCursor, QHelpEvent
 from PySide6.QtWidgets import QApplication, QToolTip
 
-from app.controllers import explanation
-from app.panels.why.placement import place_beside
-from blocks.library.gradient import StopGradient
-from runtime.build import build, loss, relu, stop_gradient, variable
-from runtime.diagram import SetParameters
-from runtime.flow import State
+from gradwire.app.controllers import explanation
+from gradwire.app.panels.why.placement import place_beside
+from gradwire.blocks.library.gradient import StopGradient
+from gradwire.runtime.build import build, loss, relu, stop_gradient, variable
+from gradwire.runtime.diagram import SetParameters
+from gradwire.runtime.flow import State
 from tests.app.mouse import LEFT, click_block
 
 Key = Qt.Key

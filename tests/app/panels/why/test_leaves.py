@@ -3,8 +3,8 @@
 import pytest
 from PySide6.QtWidgets import QLabel
 
-from app.canvas.state.looks import row_counts
-from app.canvas.state.tooltips import port_tip
+from gradwire.app.canvas.state.looks import row_counts
+from gradwire.app.canvas.state.tooltips import port_tip
 from tests.app.controllers.test_explanation import answered, click_wire
 from tests.app.evaluation.test_badges import tree
 from tests.app.mouse import click_block

@@ -4,16 +4,16 @@ import numpy as np
 import pytest
 from PySide6.QtWidgets import QLabel
 
-from app.evaluation.result import Result
-from app.panels.inspector.grid import Grid
-from app.panels.inspector.texts import linked
-from app.panels.why.why import Why
-from app.services import theme
-from blocks.library.activations import Tanh
-from blocks.library.sources import Variable
-from runtime.diagram import Diagram, Page, PortName
-from runtime.diagram.paths import ROOT, InstancePath, PortPath
-from runtime.flow import Cutter, State, Verdict
+from gradwire.app.evaluation.result import Result
+from gradwire.app.panels.inspector.grid import Grid
+from gradwire.app.panels.inspector.texts import linked
+from gradwire.app.panels.why.why import Why
+from gradwire.app.services import theme
+from gradwire.blocks.library.activations import Tanh
+from gradwire.blocks.library.sources import Variable
+from gradwire.runtime.diagram import Diagram, Page, PortName
+from gradwire.runtime.diagram.paths import ROOT, InstancePath, PortPath
+from gradwire.runtime.flow import Cutter, State, Verdict
 
 WIRE = {PortName("f", "x"): PortName("a", "out")}
 STOP = Cutter(InstancePath("stop"), "x", "stop")

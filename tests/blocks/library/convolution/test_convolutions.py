@@ -7,8 +7,8 @@ import math
 import numpy as np
 import pytest
 
-from blocks.errors import GradwireError, ParameterError
-from blocks.library.convolution.convolutions import Conv1D, Conv2D, Conv3D
+from gradwire.blocks.errors import GradwireError, ParameterError
+from gradwire.blocks.library.convolution.convolutions import Conv1D, Conv2D, Conv3D
 from tests.blocks.single import value
 
 DRAW = np.random.default_rng(4)

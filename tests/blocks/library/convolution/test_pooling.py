@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 
-import runtime.build as b
-from blocks.errors import GradwireError
-from blocks.library.convolution.pooling import (
+import gradwire.runtime.build as b
+from gradwire.blocks.errors import GradwireError
+from gradwire.blocks.library.convolution.pooling import (
     AvgPool1D,
     AvgPool2D,
     AvgPool3D,
@@ -17,11 +17,11 @@ from blocks.library.convolution.pooling import (
     MaxPool2D,
     MaxPool3D,
 )
-from runtime.engine import Session
+from gradwire.runtime.engine import Session
 from tests.blocks.single import gradients, value
 
 if TYPE_CHECKING:
-    from blocks import Block
+    from gradwire.blocks import Block
 
 X = np.random.default_rng(4).normal(size=(2, 4, 6, 5))
 LINE = np.arange(1.0, 6).reshape(1, 1, 5)

@@ -8,15 +8,19 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 
-import runtime.build as b
-from blocks.errors import GradwireError
-from blocks.library.convolution.convolutions import Conv1D, Conv2D, Conv3D
-from blocks.library.convolution.transposed import ConvTranspose1D, ConvTranspose2D, ConvTranspose3D
-from runtime.engine import Session
+import gradwire.runtime.build as b
+from gradwire.blocks.errors import GradwireError
+from gradwire.blocks.library.convolution.convolutions import Conv1D, Conv2D, Conv3D
+from gradwire.blocks.library.convolution.transposed import (
+    ConvTranspose1D,
+    ConvTranspose2D,
+    ConvTranspose3D,
+)
+from gradwire.runtime.engine import Session
 from tests.blocks.single import value
 
 if TYPE_CHECKING:
-    from blocks import Block
+    from gradwire.blocks import Block
 
 DRAW = np.random.default_rng(5)
 HOW = [

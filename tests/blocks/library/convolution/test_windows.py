@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from pydantic import TypeAdapter, ValidationError
 
-from blocks.library.convolution.windows import Padding2D, Padding3D, Pair, Triple
+from gradwire.blocks.library.convolution.windows import Padding2D, Padding3D, Pair, Triple
 
 
 @pytest.mark.parametrize(

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from blocks.errors import GradwireError
-from blocks.library.layers.attention import Attention, Embedding
+from gradwire.blocks.errors import GradwireError
+from gradwire.blocks.library.layers.attention import Attention, Embedding
 from tests.blocks.single import floats, gradients, value
 
 WEIGHT = np.arange(12.0).reshape(4, 3)

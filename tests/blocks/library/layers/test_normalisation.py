@@ -7,12 +7,18 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 
-from blocks.errors import GradwireError
-from blocks.library.layers.normalisation import LRN, BatchNorm, GroupNorm, LayerNorm, RMSNorm
+from gradwire.blocks.errors import GradwireError
+from gradwire.blocks.library.layers.normalisation import (
+    LRN,
+    BatchNorm,
+    GroupNorm,
+    LayerNorm,
+    RMSNorm,
+)
 from tests.blocks.single import Single, floats, gradients, value
 
 if TYPE_CHECKING:
-    from blocks import Block
+    from gradwire.blocks import Block
 
 X = np.random.default_rng(3).normal(3, 2, size=(4, 6, 5))
 SCALE, BIAS = floats(1, 2, 3, 4, 5, 6), floats(6, 5, 4, 3, 2, 1)

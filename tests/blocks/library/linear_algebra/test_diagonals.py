@@ -7,12 +7,17 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 
-from blocks.errors import GradwireError
-from blocks.library.linear_algebra.diagonals import Diagonal, DiagonalMatrix, Trace, Triangle
+from gradwire.blocks.errors import GradwireError
+from gradwire.blocks.library.linear_algebra.diagonals import (
+    Diagonal,
+    DiagonalMatrix,
+    Trace,
+    Triangle,
+)
 from tests.blocks.single import gradients, value
 
 if TYPE_CHECKING:
-    from blocks import Block
+    from gradwire.blocks import Block
 
 X = np.random.default_rng(3).normal(size=(2, 3, 4))
 OFFSETS = [-9, -3, -2, -1, 0, 1, 2, 3, 4, 9]

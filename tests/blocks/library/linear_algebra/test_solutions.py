@@ -7,20 +7,20 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 
-import runtime.build as b
-from blocks.errors import GradwireError, RunError
-from blocks.library.linear_algebra.solutions import (
+import gradwire.runtime.build as b
+from gradwire.blocks.errors import GradwireError, RunError
+from gradwire.blocks.library.linear_algebra.solutions import (
     Cholesky,
     Determinant,
     Inverse,
     LogDeterminant,
     Solve,
 )
-from runtime.engine import Session
+from gradwire.runtime.engine import Session
 from tests.blocks.single import Single, gradients, value
 
 if TYPE_CHECKING:
-    from blocks import Block
+    from gradwire.blocks import Block
 
 DRAW = np.random.default_rng(9)
 BATCH = DRAW.normal(size=(2, 3, 3)) + 2 * np.eye(3)

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from blocks.errors import GradwireError
-from blocks.library.sampling.grid import GridSample
-from blocks.library.sampling.resize import Resize
+from gradwire.blocks.errors import GradwireError
+from gradwire.blocks.library.sampling.grid import GridSample
+from gradwire.blocks.library.sampling.resize import Resize
 from tests.blocks.single import gradients, value
 
 IMAGE = np.random.default_rng(8).normal(size=(2, 3, 4, 5))

@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pytest
 
-from blocks.errors import GradwireError, ParameterError
-from blocks.library.sampling.resize import Resize
+from gradwire.blocks.errors import GradwireError, ParameterError
+from gradwire.blocks.library.sampling.resize import Resize
 from tests.blocks.single import gradients, value
 
 if TYPE_CHECKING:
-    from blocks import Block
+    from gradwire.blocks import Block
 
 LINE = np.array([[[0.0, 10, 20, 40]]])
 IMAGE = np.random.default_rng(6).normal(size=(2, 3, 4, 5))

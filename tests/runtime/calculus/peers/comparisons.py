@@ -17,19 +17,19 @@ import jax.numpy as jnp
 import numpy as np
 import torch
 
-from blocks.library.formula import Formula
-from blocks.registry import registry
-from runtime.calculus import sweep
-from runtime.calculus.choices.definitions.systems import forward_in
-from runtime.diagram.model import own_ports
-from runtime.diagram.pages import inside
-from runtime.diagram.paths import PortName
+from gradwire.blocks.library.formula import Formula
+from gradwire.blocks.registry import registry
+from gradwire.runtime.calculus import sweep
+from gradwire.runtime.calculus.choices.definitions.systems import forward_in
+from gradwire.runtime.diagram.model import own_ports
+from gradwire.runtime.diagram.pages import inside
+from gradwire.runtime.diagram.paths import PortName
 from tests.runtime.calculus.peers import jax as in_jax
 from tests.runtime.calculus.peers import pytorch
 from tests.runtime.calculus.tracing import Traced
 
 if TYPE_CHECKING:
-    from blocks import Block
+    from gradwire.blocks import Block
     from tests.runtime.calculus.tracing import Array
 
 Function = Callable[..., Any]

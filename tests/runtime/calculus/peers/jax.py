@@ -14,7 +14,7 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 
-from blocks.library.convolution.windows import each, widths
+from gradwire.blocks.library.convolution.windows import each, widths
 
 Function = Callable[..., Any]
 

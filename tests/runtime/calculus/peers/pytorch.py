@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from blocks.library.convolution.windows import each, widths
+from gradwire.blocks.library.convolution.windows import each, widths
 
 Function = Callable[..., Any]
 F = torch.nn.functional

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from runtime.publish.text import bytes_text, time_text
+from gradwire.runtime.publish.text import bytes_text, time_text
 
 QUICK = ("--seconds", "0.01")
 

@@ -7,8 +7,8 @@ from dataclasses import replace
 
 import pytest
 
-from runtime.diagram import load, save
-from runtime.diagram.model import Note
+from gradwire.runtime.diagram import load, save
+from gradwire.runtime.diagram.model import Note
 from tests.examples.gallery import path
 from tests.runtime.lessons.lessons import taught
 

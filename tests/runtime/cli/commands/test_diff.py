@@ -11,8 +11,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from blocks.registry import registry
-from runtime.diagram import Diagram, Page, load, save
+from gradwire.blocks.registry import registry
+from gradwire.runtime.diagram import Diagram, Page, load, save
 from tests.runtime.cli.conftest import SEED, SEED_WIRES
 from tests.runtime.lessons.lessons import RECORD, plain, taught
 
@@ -73,7 +73,7 @@ def test_numbers_are_compared_by_a_run(gradwire, pair):
 def test_layout_alone_counts_unless_meaning_is_asked_for(gradwire, pair):
     moved = pair[0].with_name("moved.gradwire.json")
     text = pair[0].read_text(encoding="utf-8")
-    from runtime.diagram import MoveBlocks, Point, apply
+    from gradwire.runtime.diagram import MoveBlocks, Point, apply
 
     save(apply(load(pair[0]), MoveBlocks({"a": Point(9.0, 9.0)})).after, moved)
     assert text != moved.read_text(encoding="utf-8")
@@ -137,7 +137,9 @@ def git(tmp_path):
     call("init", "-q")
     call("config", "user.name", "a")
     call("config", "user.email", "a@b")
-    call("config", "diff.gradwire.command", f'"{sys.executable}" -m runtime.cli diff --git')
+    call(
+        "config", "diff.gradwire.command", f'"{sys.executable}" -m gradwire.runtime.cli diff --git'
+    )
     (folder / ".gitattributes").write_text("*.gradwire.json diff=gradwire\n", encoding="utf-8")
     call.folder = folder
     return call

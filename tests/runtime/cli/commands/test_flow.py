@@ -240,7 +240,7 @@ def test_variables_in_the_words_of_other_systems(gradwire, seed):
 
 
 def test_of_very_many_verdicts_those_without_a_route_are_left_out(gradwire, diagram, monkeypatch):
-    from runtime.publish import flow_report
+    from gradwire.runtime.publish import flow_report
 
     blocks = {f"w{i}": VARIABLE | {"value": 1.0} for i in range(3)}
     blocks |= {f"l{i}": {"type": "Loss"} for i in range(3)}

@@ -8,9 +8,9 @@ import json
 
 import pytest
 
-from runtime.diagram import save
-from runtime.lessons.answers import Answer, sealed
-from runtime.publish.printable import harmless
+from gradwire.runtime.diagram import save
+from gradwire.runtime.lessons.answers import Answer, sealed
+from gradwire.runtime.publish.printable import harmless
 from tests.runtime.lessons.course.test_marks import RIGHT, played
 from tests.runtime.lessons.lessons import taught
 

@@ -7,10 +7,10 @@ import json
 
 import pytest
 
-from runtime.diagram import apply, save
-from runtime.flow.tools.interventions import CutWire, change_of
-from runtime.lessons.answers import lesson_digest, parse_sheet
-from runtime.lessons.course.progress import Progress, ProgressFile
+from gradwire.runtime.diagram import apply, save
+from gradwire.runtime.flow.tools.interventions import CutWire, change_of
+from gradwire.runtime.lessons.answers import lesson_digest, parse_sheet
+from gradwire.runtime.lessons.course.progress import Progress, ProgressFile
 from tests.runtime.lessons.lessons import taught, with_step
 
 

@@ -10,10 +10,10 @@ from xml.etree import ElementTree
 
 import pytest
 
-from runtime.cli.commands.picture import ENDINGS
+from gradwire.runtime.cli.commands.picture import ENDINGS
 from tests.runtime.cli.conftest import SEED, SEED_WIRES
 
-ROOT = os.path.dirname(importlib.util.find_spec("runtime.cli").origin) + "/../.."
+ROOT = os.path.dirname(importlib.util.find_spec("gradwire.runtime.cli").origin) + "/../.."
 
 
 @pytest.fixture
@@ -49,7 +49,7 @@ def test_options_change_the_picture(gradwire, seed, tmp_path):
 def test_without_fonts_to_embed_there_is_a_warning(gradwire, seed, tmp_path, monkeypatch):
     path = tmp_path / "out.svg"
     assert gradwire("picture", seed, "-o", path, "--text", "embedded").err == ""
-    monkeypatch.setattr("app.pictures.embedding.can_embed", lambda: False)
+    monkeypatch.setattr("gradwire.app.pictures.embedding.can_embed", lambda: False)
     done = gradwire("picture", seed, "-o", path, "--text", "embedded")
     assert (done.code, done.out) == (0, f"{path}\n")
     assert f"{path}: warning: No fonts can be embedded, so text is drawn as shapes" in done.err
@@ -104,14 +104,14 @@ def test_a_folder_that_is_missing_is_named(gradwire, seed, tmp_path):
 
 
 def test_without_pyside_the_message_says_what_to_install(gradwire, seed, tmp_path, monkeypatch):
-    monkeypatch.setattr("runtime.extras.find_spec", lambda name: None)
+    monkeypatch.setattr("gradwire.runtime.extras.find_spec", lambda name: None)
     done = gradwire("picture", seed, "-o", tmp_path / "out.svg")
     assert done.code == 3
     assert 'pip install "gradwire[app]"' in done.err
 
 
 def test_without_a_system_library_the_message_names_it(gradwire, seed, tmp_path, monkeypatch):
-    monkeypatch.setitem(sys.modules, "app.pictures.headless", None)
+    monkeypatch.setitem(sys.modules, "gradwire.app.pictures.headless", None)
     done = gradwire("picture", seed, "-o", tmp_path / "out.svg")
     assert done.code == 3
     assert "system library" in done.err
@@ -121,7 +121,7 @@ def test_no_screen_is_needed(seed, tmp_path):
     """In a process of its own, in which Qt would look for a display."""
     environment = {k: v for k, v in os.environ.items() if k not in ("DISPLAY", "QT_QPA_PLATFORM")}
     path = tmp_path / "out.png"
-    command = [sys.executable, "-m", "runtime.cli", "picture", str(seed), "-o", str(path)]
+    command = [sys.executable, "-m", "gradwire.runtime.cli", "picture", str(seed), "-o", str(path)]
     done = subprocess.run(
         command, env=environment, cwd=ROOT, capture_output=True, text=True, timeout=120, check=False
     )

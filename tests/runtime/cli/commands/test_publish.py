@@ -5,8 +5,8 @@ from __future__ import annotations
 import errno
 import os
 
-from runtime.diagram import load
-from runtime.publish.living.publishing import publish
+from gradwire.runtime.diagram import load
+from gradwire.runtime.publish.living.publishing import publish
 from tests.examples.gallery import path
 
 

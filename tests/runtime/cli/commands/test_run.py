@@ -194,7 +194,7 @@ def test_running_out_of_memory_is_a_failed_run(gradwire, monkeypatch, seed):
     def fail(*arguments: object) -> None:
         raise MemoryError("Unable to allocate 36 TiB")
 
-    monkeypatch.setattr("runtime.cli.commands.run.open_session", fail)
+    monkeypatch.setattr("gradwire.runtime.cli.commands.run.open_session", fail)
     done = gradwire("run", seed)
     assert done.code == 3 and "There is not enough memory." in done.err
     assert "36 TiB" in done.err and "itself failed" not in done.err

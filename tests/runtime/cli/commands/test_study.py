@@ -7,7 +7,7 @@ import json
 import pytest
 
 import gradwire as gw
-from runtime.diagram import save
+from gradwire.runtime.diagram import save
 
 
 @pytest.fixture

@@ -17,11 +17,11 @@ import numpy as np
 import pytest
 
 import gradwire as gw
-from blocks.library.data import Dataset
-from runtime.data.files import access
-from runtime.diagram import AddBlock, Connect, PortName, RemoveBlocks, apply
-from runtime.diagram.training import OptimiserRule, SGDMethod, Training
-from runtime.training.studies.seeds import seeded
+from gradwire.blocks.library.data import Dataset
+from gradwire.runtime.data.files import access
+from gradwire.runtime.diagram import AddBlock, Connect, PortName, RemoveBlocks, apply
+from gradwire.runtime.diagram.training import OptimiserRule, SGDMethod, Training
+from gradwire.runtime.training.studies.seeds import seeded
 
 TRAINED = "trained.gradwire.json"
 
@@ -152,7 +152,7 @@ def test_a_resumed_training_ends_as_an_uninterrupted_one(gradwire, regression, t
 
 
 def test_checkpoints_come_as_often_as_asked(gradwire, regression, tmp_path, monkeypatch):
-    from runtime.training.saving import runs
+    from gradwire.runtime.training.saving import runs
 
     saved: list[int] = []
     save = runs.save_checkpoint

@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 
 import gradwire as gw
-from runtime.training.trainer import Trainer
+from gradwire.runtime.training.trainer import Trainer
 from tests.runtime.engine.jax.perceptron import perceptron
 
 pytest.importorskip("jax")

@@ -7,9 +7,9 @@ import sys
 
 import pytest
 
-from runtime.diagram import load
-from runtime.engine import Session
-from runtime.interchange.export.source import export_source
+from gradwire.runtime.diagram import load
+from gradwire.runtime.engine import Session
+from gradwire.runtime.interchange.export.source import export_source
 from tests.examples.gallery import path
 
 

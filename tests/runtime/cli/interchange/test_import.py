@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from runtime.diagram import load
+from gradwire.runtime.diagram import load
 
 SEED = Path(__file__).parents[4] / "assets/models/mxnet_seed.json"
 

@@ -3,8 +3,8 @@ import math
 import pytest
 from hypothesis import given
 
-from blocks import Opaque
-from runtime.diagram import Diagram, Page, Point, PortName, check
+from gradwire.blocks import Opaque
+from gradwire.runtime.diagram import Diagram, Page, Point, PortName, check
 from tests.runtime.diagram.drawing import draw, make, page, scale, seed
 from tests.strategies import broken_diagrams, diagrams
 

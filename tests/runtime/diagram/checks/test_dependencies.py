@@ -1,8 +1,8 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from runtime.diagram import PortName, loads
-from runtime.diagram.checks.dependencies import Dependencies, strong_components
+from gradwire.runtime.diagram import PortName, loads
+from gradwire.runtime.diagram.checks.dependencies import Dependencies, strong_components
 from tests.runtime.diagram.drawing import draw, make, page, scale
 from tests.strategies import broken_diagrams
 

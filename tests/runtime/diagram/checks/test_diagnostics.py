@@ -1,7 +1,7 @@
 import json
 
-from blocks.errors import Location, ParameterError, ShapeError
-from runtime.diagram import Diagnostic
+from gradwire.blocks.errors import Location, ParameterError, ShapeError
+from gradwire.runtime.diagram import Diagnostic
 
 PROBLEM = Diagnostic(
     "error",

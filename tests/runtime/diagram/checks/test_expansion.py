@@ -1,10 +1,10 @@
 import pytest
 
-from blocks.library.pages import Scan
-from blocks.limits import MAX_INSTANCES, MAX_NESTING
-from runtime.diagram import check
-from runtime.diagram.checks.expansion import Expansion
-from runtime.engine.flatten import flatten
+from gradwire.blocks.library.pages import Scan
+from gradwire.blocks.limits import MAX_INSTANCES, MAX_NESTING
+from gradwire.runtime.diagram import check
+from gradwire.runtime.diagram.checks.expansion import Expansion
+from gradwire.runtime.engine.flatten import flatten
 from tests.runtime.diagram.drawing import draw, make, page
 
 

@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from blocks import Opaque, PortLiteral, Tensor
-from blocks.errors import ChangeError
-from runtime.diagram import (
+from gradwire.blocks import Opaque, PortLiteral, Tensor
+from gradwire.blocks.errors import ChangeError
+from gradwire.runtime.diagram import (
     AddBlock,
     Arrange,
     Batch,
@@ -38,9 +38,9 @@ from runtime.diagram import (
     dumps,
     loads,
 )
-from runtime.diagram.lesson import Lesson, ShowStep
-from runtime.diagram.model import same_meaning
-from runtime.diagram.training import OptimiserRule, Training
+from gradwire.runtime.diagram.lesson import Lesson, ShowStep
+from gradwire.runtime.diagram.model import same_meaning
+from gradwire.runtime.diagram.training import OptimiserRule, Training
 from tests.runtime.diagram.drawing import draw, make, page, scale, seed
 from tests.strategies import changes, diagrams
 

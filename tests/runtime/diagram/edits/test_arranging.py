@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from blocks.errors import ChangeError
-from runtime.diagram import (
+from gradwire.blocks.errors import ChangeError
+from gradwire.runtime.diagram import (
     Arrange,
     BendWire,
     Diagram,
@@ -21,8 +21,8 @@ from runtime.diagram import (
     apply,
     arrange,
 )
-from runtime.diagram.layout.graph import Graph, Shown
-from runtime.diagram.layout.measures import WIDTH, block_height
+from gradwire.runtime.diagram.layout.graph import Graph, Shown
+from gradwire.runtime.diagram.layout.measures import WIDTH, block_height
 from tests.runtime.diagram.drawing import draw, make, page, seed
 from tests.strategies import diagrams, pages
 

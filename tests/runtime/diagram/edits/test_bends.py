@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from blocks.errors import ChangeError, FileError
-from runtime.diagram import (
+from gradwire.blocks.errors import ChangeError, FileError
+from gradwire.runtime.diagram import (
     AddBlock,
     BendWire,
     Connect,
@@ -28,9 +28,9 @@ from runtime.diagram import (
     loads,
     ungroup,
 )
-from runtime.diagram.edits.clipboard import STEP, copied, pasted
-from runtime.diagram.files import writing as writing_module
-from runtime.engine import Session
+from gradwire.runtime.diagram.edits.clipboard import STEP, copied, pasted
+from gradwire.runtime.diagram.files import writing as writing_module
+from gradwire.runtime.engine import Session
 from tests.runtime.diagram.drawing import draw, make, page, seed
 from tests.strategies import changes, diagrams
 
@@ -161,7 +161,7 @@ class TestFiles:
         with pytest.raises(FileError, match="Too many bends for one file"):
             dumps(bent())
         monkeypatch.undo()
-        monkeypatch.setattr("runtime.diagram.files.reading.MAX_BENDS", 1)
+        monkeypatch.setattr("gradwire.runtime.diagram.files.reading.MAX_BENDS", 1)
         with pytest.raises(FileError, match=r"^20:7: Too many bends. Expected at most 1, got 2"):
             loads(dumps(bent()))
 

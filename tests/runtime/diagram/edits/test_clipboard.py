@@ -6,13 +6,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from blocks.errors import FileError
-from blocks.library.arithmetic import Add, Mul
-from blocks.library.pages import Page as PageBlock
-from blocks.library.pages import PageInput, PageOutput
-from blocks.library.sources import Variable
-from runtime.diagram import Diagram, Note, Page, Point, PortName, apply, check, dumps
-from runtime.diagram.edits.clipboard import STEP, _unique, copied, pasted
+from gradwire.blocks.errors import FileError
+from gradwire.blocks.library.arithmetic import Add, Mul
+from gradwire.blocks.library.pages import Page as PageBlock
+from gradwire.blocks.library.pages import PageInput, PageOutput
+from gradwire.blocks.library.sources import Variable
+from gradwire.runtime.diagram import Diagram, Note, Page, Point, PortName, apply, check, dumps
+from gradwire.runtime.diagram.edits.clipboard import STEP, _unique, copied, pasted
 from tests.runtime.diagram.drawing import make
 from tests.work import calls
 

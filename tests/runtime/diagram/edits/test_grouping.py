@@ -5,11 +5,11 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from blocks.errors import ChangeError
-from blocks.library.pages import Page as PageBlock
-from blocks.library.pages import PageInput, PageOutput
-from blocks.registry import registry
-from runtime.diagram import (
+from gradwire.blocks.errors import ChangeError
+from gradwire.blocks.library.pages import Page as PageBlock
+from gradwire.blocks.library.pages import PageInput, PageOutput
+from gradwire.blocks.registry import registry
+from gradwire.runtime.diagram import (
     Diagram,
     Note,
     Page,
@@ -21,7 +21,7 @@ from runtime.diagram import (
     group,
     ungroup,
 )
-from runtime.engine import Session
+from gradwire.runtime.engine import Session
 from tests.runtime.engine.drawing import page
 from tests.runtime.engine.test_sharing import chain
 

@@ -6,10 +6,15 @@ from typing import Any
 
 import pytest
 
-import runtime.build as b
-from blocks.errors import ChangeError
-from runtime.diagram import Connect, Diagram, Disconnect, PortName, apply, check
-from runtime.diagram.edits.owning import move_out, own_variables, ownable_inputs, owned_inputs
+import gradwire.runtime.build as b
+from gradwire.blocks.errors import ChangeError
+from gradwire.runtime.diagram import Connect, Diagram, Disconnect, PortName, apply, check
+from gradwire.runtime.diagram.edits.owning import (
+    move_out,
+    own_variables,
+    ownable_inputs,
+    owned_inputs,
+)
 
 WEIGHT, BIAS = PortName("fc", "weight"), PortName("fc", "bias")
 

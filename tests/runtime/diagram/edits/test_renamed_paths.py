@@ -6,12 +6,12 @@ from dataclasses import replace
 
 import pytest
 
-from runtime.build import build, loss, stop_gradient, variable
-from runtime.diagram import RenameBlock, apply
-from runtime.diagram.edits.renamed_paths import Renamed
-from runtime.diagram.lesson import Lesson
-from runtime.diagram.paths import ROOT, InstancePath
-from runtime.diagram.training import Training
+from gradwire.runtime.build import build, loss, stop_gradient, variable
+from gradwire.runtime.diagram import RenameBlock, apply
+from gradwire.runtime.diagram.edits.renamed_paths import Renamed
+from gradwire.runtime.diagram.lesson import Lesson
+from gradwire.runtime.diagram.paths import ROOT, InstancePath
+from gradwire.runtime.diagram.training import Training
 
 W = Renamed((ROOT,), "w", "v")
 ENC = Renamed((InstancePath("enc"), InstancePath("dec/enc")), "x", "y", is_port=True)

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from blocks.errors import ChangeError, FileError
-from runtime.diagram import (
+from gradwire.blocks.errors import ChangeError, FileError
+from gradwire.runtime.diagram import (
     AddBlock,
     Arrange,
     Batch,
@@ -28,8 +28,8 @@ from runtime.diagram import (
     loads,
     ungroup,
 )
-from runtime.diagram.edits.clipboard import copied, pasted
-from runtime.diagram.files import writing
+from gradwire.runtime.diagram.edits.clipboard import copied, pasted
+from gradwire.runtime.diagram.files import writing
 from tests.runtime.diagram.drawing import make, page
 
 P = PortName.parse
@@ -141,7 +141,7 @@ class TestFiles:
         monkeypatch.setattr(writing, "MAX_STRETCHES", 0)
         with pytest.raises(FileError, match="Too many stretches of routes for one file"):
             dumps(diagram)
-        monkeypatch.setattr("runtime.diagram.files.reading.MAX_STRETCHES", 0)
+        monkeypatch.setattr("gradwire.runtime.diagram.files.reading.MAX_STRETCHES", 0)
         with pytest.raises(FileError, match=r"Too many stretches of routes\. Expected at most 0"):
             loads(text)
 

@@ -6,12 +6,12 @@ from typing import Any
 
 import pytest
 
-from blocks.errors import ChangeError
-from blocks.library.arithmetic import Add
-from blocks.library.pages import PageInput, PageOutput, Scan
-from blocks.library.sources import Variable
-from blocks.library.views import Field
-from runtime.diagram import (
+from gradwire.blocks.errors import ChangeError
+from gradwire.blocks.library.arithmetic import Add
+from gradwire.blocks.library.pages import PageInput, PageOutput, Scan
+from gradwire.blocks.library.sources import Variable
+from gradwire.blocks.library.views import Field
+from gradwire.runtime.diagram import (
     Diagram,
     Page,
     RemoveBlocks,
@@ -22,15 +22,15 @@ from runtime.diagram import (
     dumps,
     loads,
 )
-from runtime.diagram.diff import diff
-from runtime.diagram.edits.clipboard import copied, pasted
-from runtime.diagram.edits.grouping import own_page
-from runtime.diagram.edits.ungrouping import ungroup
-from runtime.diagram.model import Point
-from runtime.diagram.paths import InstancePath
-from runtime.engine import Session
-from runtime.formulas.adding import add_formula
-from runtime.formulas.writing import formula_of, python_of
+from gradwire.runtime.diagram.diff import diff
+from gradwire.runtime.diagram.edits.clipboard import copied, pasted
+from gradwire.runtime.diagram.edits.grouping import own_page
+from gradwire.runtime.diagram.edits.ungrouping import ungroup
+from gradwire.runtime.diagram.model import Point
+from gradwire.runtime.diagram.paths import InstancePath
+from gradwire.runtime.engine import Session
+from gradwire.runtime.formulas.adding import add_formula
+from gradwire.runtime.formulas.writing import formula_of, python_of
 from tests.runtime.engine.drawing import draw, page
 
 CELL = page(

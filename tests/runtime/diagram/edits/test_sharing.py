@@ -3,14 +3,14 @@
 import numpy as np
 import pytest
 
-from blocks import Tensor
-from blocks.errors import FileError
-from blocks.library.arithmetic import Add, Mul
-from blocks.library.pages import Page as PageBlock
-from blocks.library.sources import Constant
-from runtime.diagram import MAIN, Diagram, Page, apply, loads
-from runtime.diagram.edits.clipboard import inserted
-from runtime.diagram.edits.sharing import differs, page_offered, shared_page, updated
+from gradwire.blocks import Tensor
+from gradwire.blocks.errors import FileError
+from gradwire.blocks.library.arithmetic import Add, Mul
+from gradwire.blocks.library.pages import Page as PageBlock
+from gradwire.blocks.library.sources import Constant
+from gradwire.runtime.diagram import MAIN, Diagram, Page, apply, loads
+from gradwire.runtime.diagram.edits.clipboard import inserted
+from gradwire.runtime.diagram.edits.sharing import differs, page_offered, shared_page, updated
 
 
 def library(*, weight=1.0):

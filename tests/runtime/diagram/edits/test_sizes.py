@@ -6,14 +6,14 @@ from dataclasses import replace
 
 import pytest
 
-from blocks.errors import ChangeError, FileError
-from runtime.diagram import Diagram, Point, apply, arrange, dumps, loads
-from runtime.diagram.edits.boxes import box_around
-from runtime.diagram.edits.changes import StyleBlocks
-from runtime.diagram.layout.graph import Face
-from runtime.diagram.layout.measures import HEADER, VIEW_SIZE, WIDTH, block_height
-from runtime.diagram.model import MOST_SIZE, PLAIN, Size, Style, same_meaning
-from runtime.diagram.paths import PortName
+from gradwire.blocks.errors import ChangeError, FileError
+from gradwire.runtime.diagram import Diagram, Point, apply, arrange, dumps, loads
+from gradwire.runtime.diagram.edits.boxes import box_around
+from gradwire.runtime.diagram.edits.changes import StyleBlocks
+from gradwire.runtime.diagram.layout.graph import Face
+from gradwire.runtime.diagram.layout.measures import HEADER, VIEW_SIZE, WIDTH, block_height
+from gradwire.runtime.diagram.model import MOST_SIZE, PLAIN, Size, Style, same_meaning
+from gradwire.runtime.diagram.paths import PortName
 from tests.runtime.diagram.drawing import make, page
 
 LARGE = Size(500.0, 400.0)

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from blocks.errors import ChangeError
-from runtime.diagram import (
+from gradwire.blocks.errors import ChangeError
+from gradwire.runtime.diagram import (
     AddBlock,
     Arrange,
     Diagram,
@@ -28,10 +28,10 @@ from runtime.diagram import (
     same_meaning,
     ungroup,
 )
-from runtime.diagram.diff import diff
-from runtime.diagram.edits.clipboard import copied, pasted
-from runtime.diagram.layout.graph import Face
-from runtime.diagram.layout.measures import HEADER
+from gradwire.runtime.diagram.diff import diff
+from gradwire.runtime.diagram.edits.clipboard import copied, pasted
+from gradwire.runtime.diagram.layout.graph import Face
+from gradwire.runtime.diagram.layout.measures import HEADER
 from tests.runtime.diagram.drawing import make, page, seed
 from tests.strategies import styles
 

@@ -6,7 +6,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from runtime.diagram.files.cache_folder import cache_folder
+from gradwire.runtime.diagram.files.cache_folder import cache_folder
 
 if TYPE_CHECKING:
     import pytest

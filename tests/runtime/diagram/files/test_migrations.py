@@ -2,10 +2,10 @@ from pathlib import Path
 
 import pytest
 
-from blocks.errors import FileError
-from runtime.diagram import dumps, load, loads
-from runtime.diagram.files import migrations
-from runtime.engine import Session
+from gradwire.blocks.errors import FileError
+from gradwire.runtime.diagram import dumps, load, loads
+from gradwire.runtime.diagram.files import migrations
+from gradwire.runtime.engine import Session
 from tests.runtime.diagram.drawing import seed
 
 PAGES = Path(__file__).parent / "golden" / "version1_pages.gradwire.json"

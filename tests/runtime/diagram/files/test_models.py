@@ -6,11 +6,17 @@ import json
 
 import pytest
 
-from blocks.errors import BuildError, FileError
-from runtime.build import build, loss, variable
-from runtime.diagram import dumps, loads
-from runtime.diagram.lesson import MAX_STEPS, MAX_TEXT, Lesson, ShowStep
-from runtime.diagram.training import METHODS, SCHEDULES, AdamMethod, OptimiserRule, Training
+from gradwire.blocks.errors import BuildError, FileError
+from gradwire.runtime.build import build, loss, variable
+from gradwire.runtime.diagram import dumps, loads
+from gradwire.runtime.diagram.lesson import MAX_STEPS, MAX_TEXT, Lesson, ShowStep
+from gradwire.runtime.diagram.training import (
+    METHODS,
+    SCHEDULES,
+    AdamMethod,
+    OptimiserRule,
+    Training,
+)
 
 STEPS = [
     {"do": "show", "text": "This is {value('mul1')}.", "look": ["w"], "play": "backward"},

@@ -4,10 +4,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from blocks.errors import FileError
-from runtime.diagram.files import parsing
-from runtime.diagram.files.parsing import MAX_DEPTH, parse
-from runtime.diagram.files.scanning import members, offset_of
+from gradwire.blocks.errors import FileError
+from gradwire.runtime.diagram.files import parsing
+from gradwire.runtime.diagram.files.parsing import MAX_DEPTH, parse
+from gradwire.runtime.diagram.files.scanning import members, offset_of
 
 
 @pytest.mark.parametrize(

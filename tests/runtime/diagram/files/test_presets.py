@@ -6,12 +6,12 @@ import os
 import numpy as np
 import pytest
 
-from blocks import Opaque, Tensor
-from blocks.errors import FileError, ParameterError
-from blocks.library.pages import Page
-from blocks.library.sources import Constant, Variable
-from blocks.registry import registry
-from runtime.diagram.files.presets import (
+from gradwire.blocks import Opaque, Tensor
+from gradwire.blocks.errors import FileError, ParameterError
+from gradwire.blocks.library.pages import Page
+from gradwire.blocks.library.sources import Constant, Variable
+from gradwire.blocks.registry import registry
+from gradwire.runtime.diagram.files.presets import (
     MAX_BYTES,
     MAX_ELEMENTS,
     MAX_PRESETS,

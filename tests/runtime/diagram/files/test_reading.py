@@ -5,11 +5,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from blocks import Opaque
-from blocks.errors import FileError
-from runtime.diagram import Diagram, PortName, dumps, loads
-from runtime.diagram.files import reading as reading_module
-from runtime.diagram.files.reading import read
+from gradwire.blocks import Opaque
+from gradwire.blocks.errors import FileError
+from gradwire.runtime.diagram import Diagram, PortName, dumps, loads
+from gradwire.runtime.diagram.files import reading as reading_module
+from gradwire.runtime.diagram.files.reading import read
 from tests.runtime.diagram.drawing import make, seed
 from tests.strategies import diagrams
 

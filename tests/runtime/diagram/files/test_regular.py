@@ -7,11 +7,11 @@ import time
 import numpy as np
 import pytest
 
-from blocks.errors import FileError
-from blocks.library.sources import Constant
-from runtime.diagram import Diagram, Page, load, loads, save
-from runtime.diagram.files import storage
-from runtime.flow.tools.contracts import MOST_BYTES, beside, contracts_of
+from gradwire.blocks.errors import FileError
+from gradwire.blocks.library.sources import Constant
+from gradwire.runtime.diagram import Diagram, Page, load, loads, save
+from gradwire.runtime.diagram.files import storage
+from gradwire.runtime.flow.tools.contracts import MOST_BYTES, beside, contracts_of
 
 pipes = pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="the system has no pipes of a name")
 

@@ -6,11 +6,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from blocks.errors import FileError
-from runtime.diagram import loads
-from runtime.diagram.files import parsing, scanning
-from runtime.diagram.files.parsing import parse
-from runtime.diagram.files.scanning import (
+from gradwire.blocks.errors import FileError
+from gradwire.runtime.diagram import loads
+from gradwire.runtime.diagram.files import parsing, scanning
+from gradwire.runtime.diagram.files.parsing import parse
+from gradwire.runtime.diagram.files.scanning import (
     Limits,
     first_outside,
     members,

@@ -5,11 +5,11 @@ from pathlib import Path
 import jsonschema
 import pytest
 
-from blocks.registry import registry
-from runtime.diagram import dumps, json_schema, loads, save
-from runtime.diagram.files.writing import large_arrays
-from runtime.diagram.lesson import Lesson
-from runtime.diagram.training import Training
+from gradwire.blocks.registry import registry
+from gradwire.runtime.diagram import dumps, json_schema, loads, save
+from gradwire.runtime.diagram.files.writing import large_arrays
+from gradwire.runtime.diagram.lesson import Lesson
+from gradwire.runtime.diagram.training import Training
 from tests.runtime.diagram.drawing import draw, make, seed
 from tests.runtime.diagram.files.test_models import LESSON, TRAINING
 

@@ -6,11 +6,21 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from blocks import Opaque, PortLiteral, Tensor
-from blocks.errors import FileError
-from runtime.diagram import AddBlock, Point, SetTitle, View, apply, dumps, load, loads, save
-from runtime.diagram.files import storage
-from runtime.diagram.files.tensors import MAX_INLINE
+from gradwire.blocks import Opaque, PortLiteral, Tensor
+from gradwire.blocks.errors import FileError
+from gradwire.runtime.diagram import (
+    AddBlock,
+    Point,
+    SetTitle,
+    View,
+    apply,
+    dumps,
+    load,
+    loads,
+    save,
+)
+from gradwire.runtime.diagram.files import storage
+from gradwire.runtime.diagram.files.tensors import MAX_INLINE
 from tests.runtime.diagram.drawing import draw, make, page, seed
 
 RANDOM = np.random.default_rng(0)
@@ -306,12 +316,12 @@ class TestLargeArrays:
 @pytest.mark.parametrize(
     ("limit", "most", "what"),
     [
-        ("runtime.diagram.files.parsing.MAX_CHARACTERS", 300, "too large"),
-        ("runtime.diagram.files.storage.MAX_CHARACTERS", 300, "too large"),
-        ("runtime.diagram.files.parsing.MAX_ENTRIES", 20, "too many values"),
-        ("runtime.diagram.files.parsing.MAX_CONTAINERS", 5, "too many lists and objects"),
-        ("runtime.diagram.files.writing.MAX_CONTRACTS", 0, "Too many lines of contracts"),
-        ("runtime.diagram.files.writing.MAX_VIEWS", 0, "Too many bookmarks"),
+        ("gradwire.runtime.diagram.files.parsing.MAX_CHARACTERS", 300, "too large"),
+        ("gradwire.runtime.diagram.files.storage.MAX_CHARACTERS", 300, "too large"),
+        ("gradwire.runtime.diagram.files.parsing.MAX_ENTRIES", 20, "too many values"),
+        ("gradwire.runtime.diagram.files.parsing.MAX_CONTAINERS", 5, "too many lists and objects"),
+        ("gradwire.runtime.diagram.files.writing.MAX_CONTRACTS", 0, "Too many lines of contracts"),
+        ("gradwire.runtime.diagram.files.writing.MAX_VIEWS", 0, "Too many bookmarks"),
     ],
 )
 def test_what_could_not_be_loaded_is_not_saved(path, monkeypatch, limit, most, what):

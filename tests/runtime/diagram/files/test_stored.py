@@ -9,10 +9,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from runtime.diagram.files import stored
-from runtime.engine.plan import native
-from runtime.engine.plan.native import Operand, Operation, Recipe, machine
-from runtime.engine.plan.native.loops import compiled
+from gradwire.runtime.diagram.files import stored
+from gradwire.runtime.engine.plan import native
+from gradwire.runtime.engine.plan.native import Operand, Operation, Recipe, machine
+from gradwire.runtime.engine.plan.native.loops import compiled
 
 posix = pytest.mark.skipif(os.name == "nt", reason="Windows has other rights")
 compiler = pytest.mark.skipif(not native.installed(), reason="llvmlite is not installed")

@@ -6,9 +6,9 @@ import struct
 
 import pytest
 
-from blocks.errors import FileError
-from runtime.diagram import SetParameters, apply, load, save
-from runtime.diagram.files.tensors import TensorFile, file_name
+from gradwire.blocks.errors import FileError
+from gradwire.runtime.diagram import SetParameters, apply, load, save
+from gradwire.runtime.diagram.files.tensors import TensorFile, file_name
 from tests.runtime.diagram.drawing import draw, make
 
 SHAPE = [2, 2]

@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 from hypothesis import given
 
-from blocks import Opaque
-from blocks.errors import FileError
-from runtime.diagram import (
+from gradwire.blocks import Opaque
+from gradwire.blocks.errors import FileError
+from gradwire.runtime.diagram import (
     MoveBlocks,
     Note,
     Page,
@@ -20,7 +20,7 @@ from runtime.diagram import (
     dumps,
     loads,
 )
-from runtime.diagram.files import writing as writing_module
+from gradwire.runtime.diagram.files import writing as writing_module
 from tests.runtime.diagram.drawing import draw, make, seed
 from tests.strategies import diagrams
 

@@ -5,10 +5,10 @@ from itertools import combinations, pairwise
 from hypothesis import given
 from hypothesis import strategies as st
 
-from runtime.diagram import Diagram, Page, Point
-from runtime.diagram.layout import ordering, tracks
-from runtime.diagram.layout.arranging import arrangement
-from runtime.diagram.layout.measures import (
+from gradwire.runtime.diagram import Diagram, Page, Point
+from gradwire.runtime.diagram.layout import ordering, tracks
+from gradwire.runtime.diagram.layout.arranging import arrangement
+from gradwire.runtime.diagram.layout.measures import (
     COLUMN_GAP,
     HEADER,
     ROW,
@@ -17,8 +17,8 @@ from runtime.diagram.layout.measures import (
     WIDTH,
     block_height,
 )
-from runtime.diagram.model import own_ports
-from runtime.diagram.paths import PortName
+from gradwire.runtime.diagram.model import own_ports
+from gradwire.runtime.diagram.paths import PortName
 from tests.runtime.diagram.drawing import draw, make, page, seed
 from tests.strategies import broken_diagrams, pages
 

@@ -7,9 +7,9 @@ from dataclasses import replace
 import pytest
 
 import gradwire as gw
-from runtime.build import build, loss, page, stop_gradient, variable
-from runtime.diagram import arrange, check, dumps
-from runtime.diagram.layout import arranging
+from gradwire.runtime.build import build, loss, page, stop_gradient, variable
+from gradwire.runtime.diagram import arrange, check, dumps
+from gradwire.runtime.diagram.layout import arranging
 
 
 @page

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from runtime.diagram.layout.making_room import nearest_vacancy, push_aside
+from gradwire.runtime.diagram.layout.making_room import nearest_vacancy, push_aside
 
 
 def rects(*corners: tuple[float, float]) -> np.ndarray:

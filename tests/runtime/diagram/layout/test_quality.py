@@ -4,8 +4,8 @@ from dataclasses import replace
 
 import pytest
 
-from runtime.diagram import Arrange, Point, apply
-from runtime.diagram.layout.arranging import arrangement
+from gradwire.runtime.diagram import Arrange, Point, apply
+from gradwire.runtime.diagram.layout.arranging import arrangement
 from tests.benchmarks.drawings import arranged, drawing
 from tests.benchmarks.graphs import (
     chain,

@@ -4,9 +4,9 @@ from itertools import combinations, pairwise
 
 import pytest
 
-from runtime.diagram.layout.arranging import arrangement
-from runtime.diagram.layout.graph import Graph, Shown
-from runtime.diagram.layout.measures import LANE_PITCH, PITCH, block_height, port_offset
+from gradwire.runtime.diagram.layout.arranging import arrangement
+from gradwire.runtime.diagram.layout.graph import Graph, Shown
+from gradwire.runtime.diagram.layout.measures import LANE_PITCH, PITCH, block_height, port_offset
 from tests.benchmarks.drawings import drawing
 from tests.benchmarks.graphs import example_pages, random_graph
 from tests.runtime.diagram.drawing import draw, make

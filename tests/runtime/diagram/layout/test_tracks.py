@@ -5,7 +5,7 @@ from itertools import combinations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from runtime.diagram.layout.tracks import Net, assign_tracks
+from gradwire.runtime.diagram.layout.tracks import Net, assign_tracks
 
 PLACES = st.integers(0, 40).map(lambda place: 18.0 * place)
 

@@ -11,11 +11,11 @@ from unittest.mock import patch
 import jax
 import numpy as np
 
-from runtime.engine.session.engines import open_engine
+from gradwire.runtime.engine.session.engines import open_engine
 
 if TYPE_CHECKING:
-    from runtime.engine import Run
-    from runtime.engine.engine import Engine
+    from gradwire.runtime.engine import Run
+    from gradwire.runtime.engine.engine import Engine
 
 Array = np.ndarray[Any, Any]
 
@@ -40,7 +40,7 @@ def engine_of_all_sessions(engine: Engine) -> Iterator[None]:
     def opened(name: str | Engine, **how: Any) -> Engine:
         return engine if name == "numpy" else open_engine(name, **how)
 
-    with patch("runtime.engine.session.session.open_engine", opened):
+    with patch("gradwire.runtime.engine.session.session.open_engine", opened):
         yield
 
 

@@ -6,19 +6,19 @@ import itertools
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from blocks.library.activations import Tanh
-from blocks.library.arithmetic import Sub
-from blocks.library.data import Dataset
-from blocks.library.functions import Square
-from blocks.library.linear import Linear
-from blocks.library.losses import Loss
-from blocks.library.reduce import Mean, Sum
-from blocks.library.sources import Variable
-from runtime.diagram.training import AdamMethod, OptimiserRule, Training
+from gradwire.blocks.library.activations import Tanh
+from gradwire.blocks.library.arithmetic import Sub
+from gradwire.blocks.library.data import Dataset
+from gradwire.blocks.library.functions import Square
+from gradwire.blocks.library.linear import Linear
+from gradwire.blocks.library.losses import Loss
+from gradwire.blocks.library.reduce import Mean, Sum
+from gradwire.blocks.library.sources import Variable
+from gradwire.runtime.diagram.training import AdamMethod, OptimiserRule, Training
 from tests.runtime.engine.drawing import draw
 
 if TYPE_CHECKING:
-    from runtime.diagram import Diagram
+    from gradwire.runtime.diagram import Diagram
 
 WIDTH = 1024
 """Of the layers, so that their weights are large enough to be divided."""

@@ -12,8 +12,8 @@ from typing import Any
 
 import jax
 
-from runtime.engine import Session
-from runtime.training.trainer import Trainer
+from gradwire.runtime.engine import Session
+from gradwire.runtime.training.trainer import Trainer
 from tests.runtime.engine.jax.perceptron import perceptron
 
 EXCHANGES = ("all-reduce", "all-gather", "reduce-scatter", "all-to-all", "collective-permute")
@@ -31,7 +31,7 @@ def exchanges(text: str) -> dict[str, int]:
 
 def trained(**how: Any) -> dict[str, Any]:
     """Twelve rounds on an engine."""
-    from runtime.engine.jax.jax_engine import JaxEngine
+    from gradwire.runtime.engine.jax.jax_engine import JaxEngine
 
     trainer = Trainer(Session(perceptron(), engine=JaxEngine(**how)), validate=0)
     losses = [record.losses["loss.out"] for record in trainer.run(12, together=6)]

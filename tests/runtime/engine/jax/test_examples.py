@@ -10,10 +10,10 @@ import pytest
 
 pytest.importorskip("jax")
 
-from runtime.diagram import load
-from runtime.engine import Session
-from runtime.engine.session.engines import open_engine
-from runtime.training.optimisers import SGD
+from gradwire.runtime.diagram import load
+from gradwire.runtime.engine import Session
+from gradwire.runtime.engine.session.engines import open_engine
+from gradwire.runtime.training.optimisers import SGD
 from tests.runtime.engine.jax.alike import assert_alike, difference_of
 
 ENGINE = open_engine("jax")

@@ -13,22 +13,22 @@ import pytest
 pytest.importorskip("jax")
 
 import gradwire as gw
-from runtime.diagram import load
-from runtime.engine import Session
-from runtime.engine.compilation import Compilation, listening
-from runtime.engine.session.copying import on_numpy
-from runtime.engine.session.engines import open_engine
-from runtime.flow import WhatIf, diagnose, fix, observe
-from runtime.flow.analyse import analyse
-from runtime.flow.badges import badges
+from gradwire.runtime.diagram import load
+from gradwire.runtime.engine import Session
+from gradwire.runtime.engine.compilation import Compilation, listening
+from gradwire.runtime.engine.session.copying import on_numpy
+from gradwire.runtime.engine.session.engines import open_engine
+from gradwire.runtime.flow import WhatIf, diagnose, fix, observe
+from gradwire.runtime.flow.analyse import analyse
+from gradwire.runtime.flow.badges import badges
 from tests.runtime.engine.jax.alike import compiled_quickly
 from tests.runtime.flow.specimens import specimen
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from runtime.diagram import Diagram
-    from runtime.flow import ObservedFlow
+    from gradwire.runtime.diagram import Diagram
+    from gradwire.runtime.flow import ObservedFlow
 
 ENGINE = open_engine("jax")
 NAMES = [

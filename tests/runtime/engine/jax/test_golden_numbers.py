@@ -8,7 +8,7 @@ import pytest
 
 pytest.importorskip("jax")
 
-from runtime.engine.session.engines import open_engine
+from gradwire.runtime.engine.session.engines import open_engine
 from tests.golden.cases import DATA, Case
 from tests.golden.runner import cases, check
 from tests.runtime.engine.jax.alike import compiled_quickly, engine_of_all_sessions

@@ -14,10 +14,10 @@ pytest.importorskip("jax")
 import jax
 
 import gradwire as gw
-from blocks.errors import RunError
-from runtime.engine import Session
-from runtime.engine.compilation import Compilation, listening
-from runtime.engine.session.engines import open_engine
+from gradwire.blocks.errors import RunError
+from gradwire.runtime.engine import Session
+from gradwire.runtime.engine.compilation import Compilation, listening
+from gradwire.runtime.engine.session.engines import open_engine
 from tests.runtime.engine.jax.alike import compiled_quickly, engine_of_all_sessions
 from tests.runtime.engine.session import test_asked, test_data, test_prepared, test_session
 
@@ -132,7 +132,7 @@ def test_threads_are_told_before_jax_starts() -> None:
 
 def test_a_process_has_the_threads_of_its_first_session() -> None:
     script = (
-        "import gradwire as gw; from blocks.errors import RunError\n"
+        "import gradwire as gw; from gradwire.blocks.errors import RunError\n"
         "d = gw.build(gw.loss(gw.variable('x', 2.0) * 3))\n"
         "for threads in (1, None, 1):\n"
         "    s = gw.Session(d, engine='jax', threads=threads)\n"

@@ -8,10 +8,10 @@ import pickle
 import numpy as np
 import pytest
 
-from runtime.calculus import Trace
-from runtime.calculus.primitives.base import LEAF
-from runtime.engine.plan.allocation import allocate
-from runtime.engine.plan.unshared import is_unshared
+from gradwire.runtime.calculus import Trace
+from gradwire.runtime.calculus.primitives.base import LEAF
+from gradwire.runtime.engine.plan.allocation import allocate
+from gradwire.runtime.engine.plan.unshared import is_unshared
 
 FLOAT = np.dtype(np.float32)
 VALUE = Trace().apply(LEAF, shape=(100, 30), dtype="float32")

@@ -10,13 +10,13 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 import pytest
 
-from runtime.calculus import Trace
-from runtime.calculus.primitives.base import LEAF
-from runtime.engine.plan import jobs, threads
-from runtime.engine.plan.jobs import ROOM, Call, Job, Joinable, cuts, joined
-from runtime.engine.plan.passes import late as passes
-from runtime.engine.plan.plan import Plan
-from runtime.engine.plan.team import Team
+from gradwire.runtime.calculus import Trace
+from gradwire.runtime.calculus.primitives.base import LEAF
+from gradwire.runtime.engine.plan import jobs, threads
+from gradwire.runtime.engine.plan.jobs import ROOM, Call, Job, Joinable, cuts, joined
+from gradwire.runtime.engine.plan.passes import late as passes
+from gradwire.runtime.engine.plan.plan import Plan
+from gradwire.runtime.engine.plan.team import Team
 
 pytest.importorskip("llvmlite")
 
@@ -201,8 +201,8 @@ def test_several_callers_share_at_once() -> None:
 
 def test_jobs_one_after_another_from_several_threads_lose_nothing() -> None:
     """Machine code, whose parts take no longer than the protocol between threads does."""
-    from runtime.engine.plan.native.logarithms import logarithms
-    from runtime.engine.plan.native.machine import frame, library
+    from gradwire.runtime.engine.plan.native.logarithms import logarithms
+    from gradwire.runtime.engine.plan.native.machine import frame, library
 
     def work(seed: int) -> None:
         expected = np.random.default_rng(seed).random(64) + 0.5

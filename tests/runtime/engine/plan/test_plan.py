@@ -8,11 +8,11 @@ import tracemalloc
 import numpy as np
 import pytest
 
-from runtime.calculus import Trace, Value
-from runtime.calculus.primitives.base import LEAF
-from runtime.engine.plan.allocation import HUGE
-from runtime.engine.plan.passes.elementwise.groups import GroupTask, groups
-from runtime.engine.plan.plan import Plan
+from gradwire.runtime.calculus import Trace, Value
+from gradwire.runtime.calculus.primitives.base import LEAF
+from gradwire.runtime.engine.plan.allocation import HUGE
+from gradwire.runtime.engine.plan.passes.elementwise.groups import GroupTask, groups
+from gradwire.runtime.engine.plan.plan import Plan
 
 
 def leaf(trace: Trace, *shape: int, dtype: str = "float64") -> Value:
@@ -216,7 +216,7 @@ def test_large_arrays_are_cut_from_regions_and_never_overlap():
 
 
 def test_no_region_is_taken_where_memory_is_short(monkeypatch):
-    monkeypatch.setattr("runtime.engine.plan.memory.machine_bytes", lambda: 3 << 20)
+    monkeypatch.setattr("gradwire.runtime.engine.plan.memory.machine_bytes", lambda: 3 << 20)
     trace = Trace()
     x = trace.apply(LEAF, shape=(100_000,), dtype="float32")
     plan = Plan([trace.xp.cos(trace.xp.exp(x))], ())

@@ -10,7 +10,7 @@ import time
 
 import pytest
 
-from runtime.engine.plan.team import Team, team
+from gradwire.runtime.engine.plan.team import Team, team
 from tests.runtime.engine.plan.test_jobs import job, small
 
 pytest.importorskip("llvmlite")
@@ -26,7 +26,7 @@ def gone():
     assert not any(name.startswith("gradwire") for name in names), names
 
 atexit.register(gone)  # runs after what is registered later
-from runtime.engine.plan import jobs, threads
+from gradwire.runtime.engine.plan import jobs, threads
 from tests.runtime.engine.plan.test_jobs import job
 jobs.PART = jobs.WAKE = 1
 threads.limit(2)
@@ -136,8 +136,8 @@ within.join()
 
 def test_a_process_ends_in_the_middle_of_work() -> None:
     run("""
-from runtime.engine.plan.native.logarithms import logarithms
-from runtime.engine.plan.native.machine import frame, library
+from gradwire.runtime.engine.plan.native.logarithms import logarithms
+from gradwire.runtime.engine.plan.native.machine import frame, library
 
 meet()
 numbers = np.ones(100_000)

@@ -9,12 +9,12 @@ from contextlib import AbstractContextManager, nullcontext
 import numpy as np
 import pytest
 
-from runtime.calculus import Trace
-from runtime.calculus.primitives.base import LEAF
-from runtime.engine.plan import threads
-from runtime.engine.plan.numpy_engine import NumpyEngine
-from runtime.engine.plan.passes import late as passes
-from runtime.engine.plan.plan import Plan
+from gradwire.runtime.calculus import Trace
+from gradwire.runtime.calculus.primitives.base import LEAF
+from gradwire.runtime.engine.plan import threads
+from gradwire.runtime.engine.plan.numpy_engine import NumpyEngine
+from gradwire.runtime.engine.plan.passes import late as passes
+from gradwire.runtime.engine.plan.plan import Plan
 from tests.runtime.engine.plan.passes.test_passes import MODULES
 
 
@@ -88,7 +88,7 @@ def limited(monkeypatch: pytest.MonkeyPatch) -> list[int]:
             found.append(limits)
             return nullcontext()
 
-    monkeypatch.setattr("runtime.engine.plan.numpy_engine._products", Products)
+    monkeypatch.setattr("gradwire.runtime.engine.plan.numpy_engine._products", Products)
     return found
 
 

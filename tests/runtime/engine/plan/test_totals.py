@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from runtime.calculus.kernels.summing import bound_total, total
+from gradwire.runtime.calculus.kernels.summing import bound_total, total
 
 SHAPES = [
     ((1, 1), (0, 1)),

@@ -7,12 +7,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from runtime.calculus import Trace
-from runtime.calculus.primitives.base import LEAF
-from runtime.engine.plan.passes import DEFAULT
-from runtime.engine.plan.plan import Plan
-from runtime.engine.plan.recording import NotRecorded, Number, record
-from runtime.engine.plan.updates import Update
+from gradwire.runtime.calculus import Trace
+from gradwire.runtime.calculus.primitives.base import LEAF
+from gradwire.runtime.engine.plan.passes import DEFAULT
+from gradwire.runtime.engine.plan.plan import Plan
+from gradwire.runtime.engine.plan.recording import NotRecorded, Number, record
+from gradwire.runtime.engine.plan.updates import Update
 
 
 def _grown(arrays: Any, rooms: Any) -> None:

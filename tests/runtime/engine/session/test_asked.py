@@ -11,22 +11,22 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from blocks.errors import FeedError, RunError
-from blocks.library.arithmetic import Add, Mul
-from blocks.library.losses import Loss
-from blocks.library.parts import Gather
-from blocks.library.random import RandomNormal
-from blocks.library.reduce import Sum
-from blocks.library.sources import Constant, Input, Variable
-from runtime.diagram import SetParameters, apply
-from runtime.engine import Session
-from runtime.training.optimisers import SGD
+from gradwire.blocks.errors import FeedError, RunError
+from gradwire.blocks.library.arithmetic import Add, Mul
+from gradwire.blocks.library.losses import Loss
+from gradwire.blocks.library.parts import Gather
+from gradwire.blocks.library.random import RandomNormal
+from gradwire.blocks.library.reduce import Sum
+from gradwire.blocks.library.sources import Constant, Input, Variable
+from gradwire.runtime.diagram import SetParameters, apply
+from gradwire.runtime.engine import Session
+from gradwire.runtime.training.optimisers import SGD
 from tests.runtime.engine.drawing import draw, seed
 from tests.runtime.engine.session.test_data import network
 
 if TYPE_CHECKING:
     import gradwire as gw
-    from runtime.engine.session.run import Run
+    from gradwire.runtime.engine.session.run import Run
 
 Array = NDArray[Any]
 

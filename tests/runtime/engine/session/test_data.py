@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 import gradwire as gw
-from blocks.errors import FeedError, RunError
-from runtime.engine import Session
-from runtime.training.optimisers import SGD
+from gradwire.blocks.errors import FeedError, RunError
+from gradwire.runtime.engine import Session
+from gradwire.runtime.training.optimisers import SGD
 
 
 def network(**parameters: object) -> gw.Diagram:

@@ -5,15 +5,15 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from blocks.errors import FeedError, HeadError, RunError
-from blocks.library.arithmetic import Mul
-from blocks.library.linear import Linear
-from blocks.library.losses import Loss, MeanSquaredError
-from blocks.library.random import RandomNormal
-from blocks.library.reduce import Sum
-from blocks.library.sources import Input, Variable
-from runtime.engine import Session
-from runtime.training.optimisers import SGD
+from gradwire.blocks.errors import FeedError, HeadError, RunError
+from gradwire.blocks.library.arithmetic import Mul
+from gradwire.blocks.library.linear import Linear
+from gradwire.blocks.library.losses import Loss, MeanSquaredError
+from gradwire.blocks.library.random import RandomNormal
+from gradwire.blocks.library.reduce import Sum
+from gradwire.blocks.library.sources import Input, Variable
+from gradwire.runtime.engine import Session
+from gradwire.runtime.training.optimisers import SGD
 from tests.runtime.engine.drawing import draw, seed
 
 

@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 
 import gradwire as gw
-from blocks.errors import FeedError
-from runtime.diagram.paths import PortPath
+from gradwire.blocks.errors import FeedError
+from gradwire.runtime.diagram.paths import PortPath
 
 if TYPE_CHECKING:
-    from runtime.engine.session.resident import Resident, ResidentCall
+    from gradwire.runtime.engine.session.resident import Resident, ResidentCall
 
 LOSS = PortPath("loss.out")
 

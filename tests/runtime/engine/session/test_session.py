@@ -11,25 +11,25 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from blocks.errors import FeedError, HeadError, Location, NotRunnableError, RunError
-from blocks.library.arithmetic import Add, Mul
-from blocks.library.functions import Square
-from blocks.library.gradient import Gradient, StopGradient
-from blocks.library.linear import Linear, MatMul
-from blocks.library.losses import Loss, MeanSquaredError
-from blocks.library.parts import Gather
-from blocks.library.random import RandomNormal
-from blocks.library.reduce import Sum
-from blocks.library.shape import Broadcast
-from blocks.library.sources import Constant, Input, Variable
-from blocks.library.views import Display
-from blocks.values import PortLiteral
-from runtime.build import variable
-from runtime.engine import Session
-from runtime.engine.plan import allocation, memory
-from runtime.engine.plan.plan import Plan
-from runtime.engine.session import store
-from runtime.training.optimisers import SGD
+from gradwire.blocks.errors import FeedError, HeadError, Location, NotRunnableError, RunError
+from gradwire.blocks.library.arithmetic import Add, Mul
+from gradwire.blocks.library.functions import Square
+from gradwire.blocks.library.gradient import Gradient, StopGradient
+from gradwire.blocks.library.linear import Linear, MatMul
+from gradwire.blocks.library.losses import Loss, MeanSquaredError
+from gradwire.blocks.library.parts import Gather
+from gradwire.blocks.library.random import RandomNormal
+from gradwire.blocks.library.reduce import Sum
+from gradwire.blocks.library.shape import Broadcast
+from gradwire.blocks.library.sources import Constant, Input, Variable
+from gradwire.blocks.library.views import Display
+from gradwire.blocks.values import PortLiteral
+from gradwire.runtime.build import variable
+from gradwire.runtime.engine import Session
+from gradwire.runtime.engine.plan import allocation, memory
+from gradwire.runtime.engine.plan.plan import Plan
+from gradwire.runtime.engine.session import store
+from gradwire.runtime.training.optimisers import SGD
 from tests.runtime.engine.drawing import draw, seed
 
 Array = NDArray[Any]

@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 
 import gradwire as gw
-from runtime.engine.plan.sparse.reading import WholeOnRead
-from runtime.flow import observe
+from gradwire.runtime.engine.plan.sparse.reading import WholeOnRead
+from gradwire.runtime.flow import observe
 
 ROWS = 2000
 
@@ -37,7 +37,7 @@ def reference(of: gw.Diagram) -> gw.Run:
     """The run of a session whose results are all arrays."""
     session = gw.Session(of, fast=False)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("runtime.engine.compiled._with_few_rows", lambda results: set())
+        patch.setattr("gradwire.runtime.engine.compiled._with_few_rows", lambda results: set())
         return session.backward(contributions=True, adjoints="all", norms=True)
 
 
@@ -100,7 +100,7 @@ def test_what_is_observed_is_the_same() -> None:
     session = gw.Session(diagram(), fast=False)
     found = observe(session)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("runtime.engine.compiled._with_few_rows", lambda results: set())
+        patch.setattr("gradwire.runtime.engine.compiled._with_few_rows", lambda results: set())
         wanted = observe(gw.Session(diagram(), fast=False))
     assert_near(found.norms(), wanted.norms())
     assert found.states() == wanted.states()

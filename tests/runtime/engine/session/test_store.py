@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import gradwire as gw
-from blocks.errors import FeedError
+from gradwire.blocks.errors import FeedError
 
 
 def summed() -> gw.Session:

@@ -12,14 +12,14 @@ import numpy as np
 import pytest
 
 import gradwire as gw
-from blocks.errors import RunError
-from runtime.engine.interruption import Interrupted, interruptible
-from runtime.engine.plan import jobs
-from runtime.engine.plan.passes.products.native_products import is_supported
-from runtime.engine.plan.team import team
+from gradwire.blocks.errors import RunError
+from gradwire.runtime.engine.interruption import Interrupted, interruptible
+from gradwire.runtime.engine.plan import jobs
+from gradwire.runtime.engine.plan.passes.products.native_products import is_supported
+from gradwire.runtime.engine.plan.team import team
 
 if TYPE_CHECKING:
-    from runtime.engine.session.run import Run
+    from gradwire.runtime.engine.session.run import Run
 
 pytest.importorskip("llvmlite")
 pytest.importorskip("threadpoolctl")

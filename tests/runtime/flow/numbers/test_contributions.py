@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from runtime.build import build, loss, mul, variable
-from runtime.diagram.paths import WirePath
-from runtime.engine import Run, lower
-from runtime.flow.numbers.contributions import Contributions, RouteFactors
-from runtime.flow.numbers.magnitudes import measure
+from gradwire.runtime.build import build, loss, mul, variable
+from gradwire.runtime.diagram.paths import WirePath
+from gradwire.runtime.engine import Run, lower
+from gradwire.runtime.flow.numbers.contributions import Contributions, RouteFactors
+from gradwire.runtime.flow.numbers.magnitudes import measure
 
 NEAR, FAR = WirePath("near.x"), WirePath("far.x")
 BIT = float(np.finfo(np.float32).eps)

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-import runtime.build as b
-from runtime.engine import Session
-from runtime.flow import diagnose, observe, with_fix
-from runtime.flow.words.states import State
+import gradwire.runtime.build as b
+from gradwire.runtime.engine import Session
+from gradwire.runtime.flow import diagnose, observe, with_fix
+from gradwire.runtime.flow.words.states import State
 
 
 def softmax_summed():

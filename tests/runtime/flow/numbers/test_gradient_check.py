@@ -6,11 +6,11 @@ from typing import Any
 
 import pytest
 
-import runtime.build as b
-from blocks import Block
-from blocks.library.sources import Variable
-from runtime.engine import Session
-from runtime.flow import check_gradients
+import gradwire.runtime.build as b
+from gradwire.blocks import Block
+from gradwire.blocks.library.sources import Variable
+from gradwire.runtime.engine import Session
+from gradwire.runtime.flow import check_gradients
 from tests.examples.gallery import NAMES, diagram
 from tests.runtime.engine.drawing import draw
 from tests.runtime.flow.specimens import specimen

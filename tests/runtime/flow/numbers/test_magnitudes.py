@@ -7,10 +7,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from runtime.engine.norms import all_finite
-from runtime.flow import State, Thresholds
-from runtime.flow.numbers.magnitudes import Scale, layout_of, measure, measure_each, scale_of
-from runtime.flow.numbers.rules import classify, classify_each
+from gradwire.runtime.engine.norms import all_finite
+from gradwire.runtime.flow import State, Thresholds
+from gradwire.runtime.flow.numbers.magnitudes import (
+    Scale,
+    layout_of,
+    measure,
+    measure_each,
+    scale_of,
+)
+from gradwire.runtime.flow.numbers.rules import classify, classify_each
 
 ALONE = Scale(1.0, 1.0)
 NAN, INF = float("nan"), float("inf")

@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-import runtime.build as b
-from runtime.engine import Session
-from runtime.flow import State, diagnose, observe, reassurance
-from runtime.flow.badges import Mark, badges
-from runtime.flow.tools.findings import MASKED_VALUE, NO_VARIABLE, VALUE
+import gradwire.runtime.build as b
+from gradwire.runtime.engine import Session
+from gradwire.runtime.flow import State, diagnose, observe, reassurance
+from gradwire.runtime.flow.badges import Mark, badges
+from gradwire.runtime.flow.tools.findings import MASKED_VALUE, NO_VARIABLE, VALUE
 
 INF = float("inf")
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-import runtime.build as b
-from runtime.engine import Session
-from runtime.flow import diagnose
+import gradwire.runtime.build as b
+from gradwire.runtime.engine import Session
+from gradwire.runtime.flow import diagnose
 
 EPS = 1e-6
 

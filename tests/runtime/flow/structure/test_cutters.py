@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from functools import cache
 
-from blocks.library.gradient import StopGradient
-from blocks.library.sources import Variable
-from runtime.engine import Session
-from runtime.flow import State, WhatIf
-from runtime.flow.analyse import analyse
+from gradwire.blocks.library.gradient import StopGradient
+from gradwire.blocks.library.sources import Variable
+from gradwire.runtime.engine import Session
+from gradwire.runtime.flow import State, WhatIf
+from gradwire.runtime.flow.analyse import analyse
 from tests.runtime.flow.specimens import Arrow, Walk, specimen
 
 COUNT = 1000

@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from runtime.build import Expression, block, build, constant, loss, variable
-from runtime.diagram import apply
-from runtime.engine import Session
-from runtime.flow import (
+from gradwire.runtime.build import Expression, block, build, constant, loss, variable
+from gradwire.runtime.diagram import apply
+from gradwire.runtime.engine import Session
+from gradwire.runtime.flow import (
     Flow,
     ObservedFlow,
     State,
@@ -21,7 +21,7 @@ from runtime.flow import (
     observe,
     parse_contracts,
 )
-from runtime.flow.analyse import analyse
+from gradwire.runtime.flow.analyse import analyse
 
 
 def flow_of(*outputs: Expression, **losses: Any) -> Flow:

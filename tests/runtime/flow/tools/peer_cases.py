@@ -8,19 +8,19 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-import runtime.build as b
-from blocks.library.formula import Formula
-from runtime.calculus.choices.choice import Choice, Site
-from runtime.calculus.choices.table import CHOICES
-from runtime.diagram import load
+import gradwire.runtime.build as b
+from gradwire.blocks.library.formula import Formula
+from gradwire.runtime.calculus.choices.choice import Choice, Site
+from gradwire.runtime.calculus.choices.table import CHOICES
+from gradwire.runtime.diagram import load
 from tests.blocks.examples import EXAMPLES
 from tests.questions.test_questions import QUESTIONS, Names
 from tests.runtime.calculus.peers.comparisons import ARRIVING, Comparison, of_floats
 from tests.runtime.flow.tools.random_diagrams import Random
 
 if TYPE_CHECKING:
-    from blocks.block import Block
-    from runtime.diagram import Diagram
+    from gradwire.blocks.block import Block
+    from gradwire.runtime.diagram import Diagram
 
 Named = Iterator[tuple[str, "Diagram"]]
 FOLDER = Path(__file__).parents[4] / "assets" / "diagrams"

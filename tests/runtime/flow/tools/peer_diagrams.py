@@ -12,20 +12,20 @@ import jax.numpy as jnp
 import numpy as np
 import torch
 
-from blocks.block import Source
-from blocks.library.gradient import Gradient
-from blocks.library.losses import Loss
-from blocks.trees import Tree
-from runtime.engine.flat import topological_order
-from runtime.engine.trees import results_of
+from gradwire.blocks.block import Source
+from gradwire.blocks.library.gradient import Gradient
+from gradwire.blocks.library.losses import Loss
+from gradwire.blocks.trees import Tree
+from gradwire.runtime.engine.flat import topological_order
+from gradwire.runtime.engine.trees import results_of
 from tests.runtime.calculus.peers import jax as in_jax
 from tests.runtime.calculus.peers import pytorch
 
 if TYPE_CHECKING:
-    from blocks.block import Block
-    from runtime.diagram.paths import InstancePath, PortPath
-    from runtime.engine.flat import Instance
-    from runtime.flow.observed import ObservedFlow
+    from gradwire.blocks.block import Block
+    from gradwire.runtime.diagram.paths import InstancePath, PortPath
+    from gradwire.runtime.engine.flat import Instance
+    from gradwire.runtime.flow.observed import ObservedFlow
 
 Array = np.ndarray[Any, Any]
 Found = dict[str, "Array | None"] | None

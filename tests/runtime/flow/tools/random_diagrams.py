@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-import runtime.build as b
+import gradwire.runtime.build as b
 
 if TYPE_CHECKING:
-    from runtime.diagram import Diagram
+    from gradwire.runtime.diagram import Diagram
 
 Array = np.ndarray[Any, Any]
 SHAPES = ((), (3,), (2, 3))

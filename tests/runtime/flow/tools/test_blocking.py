@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-import runtime.build as b
-from runtime.engine import Session
-from runtime.flow import WhatIf, diagnose
-from runtime.flow.analyse import analyse
-from runtime.flow.tools.findings import CONTRACT
+import gradwire.runtime.build as b
+from gradwire.runtime.engine import Session
+from gradwire.runtime.flow import WhatIf, diagnose
+from gradwire.runtime.flow.analyse import analyse
+from gradwire.runtime.flow.tools.findings import CONTRACT
 
 KEEPS = "A StopGradient on {} would block it. All others keep one."
 

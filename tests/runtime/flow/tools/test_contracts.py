@@ -7,12 +7,12 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-import runtime.build as b
-from blocks.errors import FileError
-from runtime.diagram import SetTitle, apply, load, save
-from runtime.diagram.training import OptimiserRule, Training
-from runtime.engine import Session
-from runtime.flow import (
+import gradwire.runtime.build as b
+from gradwire.blocks.errors import FileError
+from gradwire.runtime.diagram import SetTitle, apply, load, save
+from gradwire.runtime.diagram.training import OptimiserRule, Training
+from gradwire.runtime.engine import Session
+from gradwire.runtime.flow import (
     State,
     check_contracts,
     contracts_of,
@@ -22,12 +22,12 @@ from runtime.flow import (
     parse_contracts,
     unowned,
 )
-from runtime.flow.analyse import analyse
-from runtime.flow.badges import Mark, badges
-from runtime.flow.tools.findings import CONTRACT, IDLE_STOP, UNOWNED
-from runtime.flow.tools.patterns import matches
-from runtime.flow.words.states import NO_GRADIENT
-from runtime.training.optimisers import SGD
+from gradwire.runtime.flow.analyse import analyse
+from gradwire.runtime.flow.badges import Mark, badges
+from gradwire.runtime.flow.tools.findings import CONTRACT, IDLE_STOP, UNOWNED
+from gradwire.runtime.flow.tools.patterns import matches
+from gradwire.runtime.flow.words.states import NO_GRADIENT
+from gradwire.runtime.training.optimisers import SGD
 from tests.runtime.flow.specimens import specimen
 
 

@@ -7,9 +7,9 @@ from functools import reduce
 import numpy as np
 import pytest
 
-import runtime.build as b
-from runtime.engine import Session
-from runtime.flow import diagnose, reassurance
+import gradwire.runtime.build as b
+from gradwire.runtime.engine import Session
+from gradwire.runtime.flow import diagnose, reassurance
 
 AT_MINIMUM = "square1 has a derivative of 0 here"
 FINE = "Nothing wrong: every trained variable gets a gradient."

@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-import runtime.build as b
-from runtime.engine import Session
-from runtime.flow import dialects, observe
-from runtime.flow.numbers import elsewhere
+import gradwire.runtime.build as b
+from gradwire.runtime.engine import Session
+from gradwire.runtime.flow import dialects, observe
+from gradwire.runtime.flow.numbers import elsewhere
 
 NORM = "norm1: at length 0, the gradient is NaN in {} and 0 here."
 

@@ -6,13 +6,19 @@ from dataclasses import replace
 
 import pytest
 
-import runtime.build as b
-from runtime.diagram.training import OptimiserRule, Training
-from runtime.engine import Session
-from runtime.flow import diagnose, parse_contracts
-from runtime.flow.tools.causes import causes
-from runtime.flow.tools.findings import IDLE_STOP, INTEGER, NO_VARIABLE, SIGMOID_TWICE, SKIPPED
-from runtime.flow.words.states import NO_GRADIENT
+import gradwire.runtime.build as b
+from gradwire.runtime.diagram.training import OptimiserRule, Training
+from gradwire.runtime.engine import Session
+from gradwire.runtime.flow import diagnose, parse_contracts
+from gradwire.runtime.flow.tools.causes import causes
+from gradwire.runtime.flow.tools.findings import (
+    IDLE_STOP,
+    INTEGER,
+    NO_VARIABLE,
+    SIGMOID_TWICE,
+    SKIPPED,
+)
+from gradwire.runtime.flow.words.states import NO_GRADIENT
 
 
 def found(*losses):

@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
-from runtime.build import build, loss, relu, stop_gradient, variable
-from runtime.diagram import Connect, PortName, RemoveBlocks, RenameBlock, SetParameters, apply
-from runtime.diagram.diff import diff
-from runtime.engine import Session
-from runtime.flow import State, observe
-from runtime.flow.analyse import analyse
-from runtime.flow.tools.effects import Effect, effects
+from gradwire.runtime.build import build, loss, relu, stop_gradient, variable
+from gradwire.runtime.diagram import (
+    Connect,
+    PortName,
+    RemoveBlocks,
+    RenameBlock,
+    SetParameters,
+    apply,
+)
+from gradwire.runtime.diagram.diff import diff
+from gradwire.runtime.engine import Session
+from gradwire.runtime.flow import State, observe
+from gradwire.runtime.flow.analyse import analyse
+from gradwire.runtime.flow.tools.effects import Effect, effects
 
 
 def seed():

@@ -8,10 +8,10 @@ from itertools import combinations
 
 import numpy as np
 
-from blocks.library.gradient import StopGradient
-from runtime.engine import Session
-from runtime.flow import Flow, State, WhatIf, fix, ledger
-from runtime.flow.analyse import analyse
+from gradwire.blocks.library.gradient import StopGradient
+from gradwire.runtime.engine import Session
+from gradwire.runtime.flow import Flow, State, WhatIf, fix, ledger
+from gradwire.runtime.flow.analyse import analyse
 from tests.runtime.flow.grafts import Graft, graft
 from tests.runtime.flow.specimens import blocks_of
 

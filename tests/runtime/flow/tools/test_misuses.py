@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-import runtime.build as b
-from runtime.engine import Session
-from runtime.flow import diagnose
-from runtime.flow.tools.findings import LEAK, SWAPPED
+import gradwire.runtime.build as b
+from gradwire.runtime.engine import Session
+from gradwire.runtime.flow import diagnose
+from gradwire.runtime.flow.tools.findings import LEAK, SWAPPED
 from tests.examples.gallery import NAMES, diagram
 
 

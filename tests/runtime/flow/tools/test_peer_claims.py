@@ -8,15 +8,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pytest
 
-from runtime.engine import Session
-from runtime.flow import dialects, observe
+from gradwire.runtime.engine import Session
+from gradwire.runtime.flow import dialects, observe
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from runtime.diagram import Diagram
-    from runtime.flow.observed import ObservedFlow
-    from runtime.flow.tools.dialects import SystemReport
+    from gradwire.runtime.diagram import Diagram
+    from gradwire.runtime.flow.observed import ObservedFlow
+    from gradwire.runtime.flow.tools.dialects import SystemReport
     from tests.runtime.flow.tools.peer_diagrams import Found, Peer
 
 Array = np.ndarray[Any, Any]
@@ -93,8 +93,8 @@ def first_that_agrees(
 
 
 def test_the_diagrams_are_distinct_and_cover_the_table_and_all_blocks() -> None:
-    from runtime.calculus.choices.rows.integers import INTEGERS
-    from runtime.calculus.choices.table import CHOICES
+    from gradwire.runtime.calculus.choices.rows.integers import INTEGERS
+    from gradwire.runtime.calculus.choices.table import CHOICES
     from tests.runtime.calculus.peers.pytorch import FUNCTIONS
     from tests.runtime.flow.tools.peer_cases import PARTS
 

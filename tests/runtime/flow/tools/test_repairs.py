@@ -8,10 +8,10 @@ from itertools import combinations
 import numpy as np
 import pytest
 
-import runtime.build as b
-from blocks.errors import ChangeError
-from blocks.library.gradient import StopGradient
-from runtime.build import (
+import gradwire.runtime.build as b
+from gradwire.blocks.errors import ChangeError
+from gradwire.blocks.library.gradient import StopGradient
+from gradwire.runtime.build import (
     add_n,
     arg_max,
     build,
@@ -34,14 +34,14 @@ from runtime.build import (
     variable,
     where,
 )
-from runtime.diagram import apply, arrange, dumps
-from runtime.engine import Session
-from runtime.engine.plan.numpy_engine import NumpyEngine
-from runtime.flow import State, WhatIf, diagnose, fix, fixes, observe, with_fix
-from runtime.flow.analyse import analyse
-from runtime.flow.tools import repairs
-from runtime.flow.tools.interventions import OpenStop, change_of
-from runtime.flow.tools.repairs import REPAIRABLE, trial
+from gradwire.runtime.diagram import apply, arrange, dumps
+from gradwire.runtime.engine import Session
+from gradwire.runtime.engine.plan.numpy_engine import NumpyEngine
+from gradwire.runtime.flow import State, WhatIf, diagnose, fix, fixes, observe, with_fix
+from gradwire.runtime.flow.analyse import analyse
+from gradwire.runtime.flow.tools import repairs
+from gradwire.runtime.flow.tools.interventions import OpenStop, change_of
+from gradwire.runtime.flow.tools.repairs import REPAIRABLE, trial
 from tests.runtime.flow.specimens import blocks_of, specimen
 
 CUT = (State.STOPPED, State.NO_RULE)

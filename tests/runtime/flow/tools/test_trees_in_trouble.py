@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import runtime.build as b
-from runtime.engine import Session
-from runtime.flow import diagnose
+import gradwire.runtime.build as b
+from gradwire.runtime.engine import Session
+from gradwire.runtime.flow import diagnose
 
 
 def tree(w, u):

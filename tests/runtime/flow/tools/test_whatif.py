@@ -7,12 +7,12 @@ import json
 import numpy as np
 import pytest
 
-import runtime.build as b
-from blocks.errors import ChangeError
-from runtime.diagram import apply, loads
-from runtime.engine import Session
-from runtime.flow import State, WhatIf, account, ledger, loss_matrix, observe
-from runtime.flow.tools.whatif import Difference
+import gradwire.runtime.build as b
+from gradwire.blocks.errors import ChangeError
+from gradwire.runtime.diagram import apply, loads
+from gradwire.runtime.engine import Session
+from gradwire.runtime.flow import State, WhatIf, account, ledger, loss_matrix, observe
+from gradwire.runtime.flow.tools.whatif import Difference
 from tests.runtime.flow.specimens import specimen
 
 

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from runtime.flow.words.formatting import cosine, number, percent, size
+from gradwire.runtime.flow.words.formatting import cosine, number, percent, size
 
 
 @pytest.mark.parametrize(

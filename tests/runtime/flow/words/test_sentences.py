@@ -7,23 +7,23 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from blocks import Block
-from blocks.errors import RunError
-from blocks.library.gradient import Gradient, StopGradient, StraightThrough
-from blocks.library.losses import Loss
-from blocks.library.pages import Page as PageBlock
-from blocks.library.pages import PageInput, PageOutput
-from blocks.library.sources import Constant, Variable
-from blocks.registry import registry
-from runtime.diagram.paths import InstancePath
-from runtime.engine import Session
-from runtime.flow import Cutter, Flow, State
-from runtime.flow.analyse import analyse
-from runtime.flow.words.sentences import names, route
+from gradwire.blocks import Block
+from gradwire.blocks.errors import RunError
+from gradwire.blocks.library.gradient import Gradient, StopGradient, StraightThrough
+from gradwire.blocks.library.losses import Loss
+from gradwire.blocks.library.pages import Page as PageBlock
+from gradwire.blocks.library.pages import PageInput, PageOutput
+from gradwire.blocks.library.sources import Constant, Variable
+from gradwire.blocks.registry import registry
+from gradwire.runtime.diagram.paths import InstancePath
+from gradwire.runtime.engine import Session
+from gradwire.runtime.flow import Cutter, Flow, State
+from gradwire.runtime.flow.analyse import analyse
+from gradwire.runtime.flow.words.sentences import names, route
 from tests.runtime.engine.drawing import draw, page, seed
 
 if TYPE_CHECKING:
-    from runtime.diagram.model import Page
+    from gradwire.runtime.diagram.model import Page
 
 W = Variable(value=[1.0, 2.0, 3.0])
 FROZEN = Variable(value=[1.0, 2.0, 3.0], trainable=False)

@@ -6,10 +6,10 @@ from string import Formatter
 
 import pytest
 
-from runtime.flow import State, Thresholds
-from runtime.flow.numbers.rules import RULES
-from runtime.flow.words.sentences import by_loss
-from runtime.flow.words.states import PASSING, STATES, best
+from gradwire.runtime.flow import State, Thresholds
+from gradwire.runtime.flow.numbers.rules import RULES
+from gradwire.runtime.flow.words.sentences import by_loss
+from gradwire.runtime.flow.words.states import PASSING, STATES, best
 
 TABLE = "runtime/flow/words/states.py"
 RULES_FILE = "runtime/flow/numbers/rules.py"

@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from runtime.engine import Session
-from runtime.training.trainer import Trainer
+from gradwire.runtime.engine import Session
+from gradwire.runtime.training.trainer import Trainer
 from tests.runtime.interchange.export.examples import run
 
 if TYPE_CHECKING:
-    from runtime.diagram import Diagram
+    from gradwire.runtime.diagram import Diagram
 
 TOLERANCE = 1e-12
 Array = NDArray[Any]

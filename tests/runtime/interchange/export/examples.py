@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import safetensors.numpy
 
-from runtime.diagram import Diagram, loads
-from runtime.interchange.export.source import export_source
+from gradwire.runtime.diagram import Diagram, loads
+from gradwire.runtime.interchange.export.source import export_source
 
 if TYPE_CHECKING:
-    from runtime.engine import Session
+    from gradwire.runtime.engine import Session
 
 SUFFIX = ".gradwire.json"
 FOLDERS = [Path(str(files("assets") / name)) for name in ("diagrams", "lessons")]

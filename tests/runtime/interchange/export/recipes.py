@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
-from runtime.diagram import loads
-from runtime.engine import Session
+from gradwire.runtime.diagram import loads
+from gradwire.runtime.engine import Session
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

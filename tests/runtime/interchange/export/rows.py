@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from runtime.calculus import Trace, Value, sweep
-from runtime.calculus.primitives.base import CONSTANT
-from runtime.interchange.export.code import Code
-from runtime.interchange.export.module import called_helpers
+from gradwire.runtime.calculus import Trace, Value, sweep
+from gradwire.runtime.calculus.primitives.base import CONSTANT
+from gradwire.runtime.interchange.export.code import Code
+from gradwire.runtime.interchange.export.module import called_helpers
 from tests.runtime.calculus.tracing import compute, leaf
 
 if TYPE_CHECKING:
-    from runtime.interchange.export.rows import Target
+    from gradwire.runtime.interchange.export.rows import Target
     from tests.runtime.calculus.cases import Case
 
 Array = NDArray[Any]

@@ -8,10 +8,10 @@ import json
 import numpy as np
 import pytest
 
-from runtime.diagram import loads
-from runtime.engine import Session
-from runtime.interchange.export.code import Names, identifier, remark, string
-from runtime.interchange.export.source import TARGETS, export_source
+from gradwire.runtime.diagram import loads
+from gradwire.runtime.engine import Session
+from gradwire.runtime.interchange.export.code import Names, identifier, remark, string
+from gradwire.runtime.interchange.export.source import TARGETS, export_source
 from tests.runtime.interchange.export.examples import run
 
 TEXTS = [

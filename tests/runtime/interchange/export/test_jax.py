@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from runtime.diagram import load
-from runtime.engine import Session
-from runtime.interchange.export.source import export_source
-from runtime.interchange.export.systems.jax_rows import JAX
+from gradwire.runtime.diagram import load
+from gradwire.runtime.engine import Session
+from gradwire.runtime.interchange.export.source import export_source
+from gradwire.runtime.interchange.export.systems.jax_rows import JAX
 from tests.runtime.calculus.cases import CASES, Case
 from tests.runtime.interchange.export.comparing import compare
 from tests.runtime.interchange.export.examples import EXAMPLES, in_float64

@@ -8,10 +8,10 @@ import re
 import numpy as np
 import pytest
 
-from runtime.diagram import load, loads
-from runtime.engine import Session
-from runtime.interchange.export.source import export_source
-from runtime.interchange.export.systems.numpy_rows import NUMPY
+from gradwire.runtime.diagram import load, loads
+from gradwire.runtime.engine import Session
+from gradwire.runtime.interchange.export.source import export_source
+from gradwire.runtime.interchange.export.systems.numpy_rows import NUMPY
 from tests.runtime.calculus.cases import CASES, Case
 from tests.runtime.interchange.export.comparing import compare
 from tests.runtime.interchange.export.examples import EXAMPLES, in_float64, run

@@ -12,14 +12,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pytest
 
-from runtime.calculus.primitives.base import CONSTANT
-from runtime.diagram import load, loads
-from runtime.engine import Session
-from runtime.interchange.export.files import exported_files
-from runtime.interchange.export.rows import ExportError
-from runtime.interchange.export.systems.onnx.messages import IR_VERSION, Messages
-from runtime.interchange.export.systems.onnx.nodes import Body
-from runtime.interchange.export.systems.onnx.writing import row_of
+from gradwire.runtime.calculus.primitives.base import CONSTANT
+from gradwire.runtime.diagram import load, loads
+from gradwire.runtime.engine import Session
+from gradwire.runtime.interchange.export.files import exported_files
+from gradwire.runtime.interchange.export.rows import ExportError
+from gradwire.runtime.interchange.export.systems.onnx.messages import IR_VERSION, Messages
+from gradwire.runtime.interchange.export.systems.onnx.nodes import Body
+from gradwire.runtime.interchange.export.systems.onnx.writing import row_of
 from tests.runtime.calculus.cases import CASES, Case
 from tests.runtime.calculus.tracing import compute
 from tests.runtime.interchange.export.examples import EXAMPLES, in_float64
@@ -27,7 +27,7 @@ from tests.runtime.interchange.export.rows import traced
 from tests.runtime.interchange.export.test_hostile import TEXTS
 
 if TYPE_CHECKING:
-    from runtime.diagram import Diagram
+    from gradwire.runtime.diagram import Diagram
 
 WITHOUT_OPERATOR = {"inverse", "solve", "cholesky"}
 """Primitives that ONNX can't compute; test_rows shows that they are refused."""

@@ -6,14 +6,14 @@ from collections.abc import Callable, Mapping
 
 import pytest
 
-from runtime.calculus import Primitive, Trace, Value
-from runtime.interchange.export.rows import ExportError, Refused, Target
-from runtime.interchange.export.source import TARGETS
-from runtime.interchange.export.systems.jax_rows import JAX
-from runtime.interchange.export.systems.numpy_rows import NUMPY
-from runtime.interchange.export.systems.onnx.rows import ROWS as ONNX_ROWS
-from runtime.interchange.export.systems.onnx.writing import row_of
-from runtime.interchange.export.systems.torch_rows import TORCH
+from gradwire.runtime.calculus import Primitive, Trace, Value
+from gradwire.runtime.interchange.export.rows import ExportError, Refused, Target
+from gradwire.runtime.interchange.export.source import TARGETS
+from gradwire.runtime.interchange.export.systems.jax_rows import JAX
+from gradwire.runtime.interchange.export.systems.numpy_rows import NUMPY
+from gradwire.runtime.interchange.export.systems.onnx.rows import ROWS as ONNX_ROWS
+from gradwire.runtime.interchange.export.systems.onnx.writing import row_of
+from gradwire.runtime.interchange.export.systems.torch_rows import TORCH
 from tests.runtime.calculus.test_primitives import table
 from tests.runtime.calculus.tracing import leaf
 

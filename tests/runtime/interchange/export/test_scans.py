@@ -7,15 +7,15 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 import gradwire as gw
-from runtime.engine import Session
-from runtime.interchange.export.source import export_source
+from gradwire.runtime.engine import Session
+from gradwire.runtime.interchange.export.source import export_source
 from tests.runtime.interchange.export.comparing import compare, same_pass
 from tests.runtime.interchange.export.examples import run
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from runtime.diagram import Diagram
+    from gradwire.runtime.diagram import Diagram
 
 
 def looped() -> Diagram:

@@ -8,13 +8,13 @@ from typing import Any
 import numpy as np
 import pytest
 
-from runtime.diagram import load, loads
-from runtime.engine import Session
-from runtime.interchange.export.content import content_of
-from runtime.interchange.export.source import export_source
-from runtime.interchange.export.systems.torch_modules import TAKEN
-from runtime.interchange.export.systems.torch_rows import TORCH
-from runtime.training.trainer import Trainer
+from gradwire.runtime.diagram import load, loads
+from gradwire.runtime.engine import Session
+from gradwire.runtime.interchange.export.content import content_of
+from gradwire.runtime.interchange.export.source import export_source
+from gradwire.runtime.interchange.export.systems.torch_modules import TAKEN
+from gradwire.runtime.interchange.export.systems.torch_rows import TORCH
+from gradwire.runtime.training.trainer import Trainer
 from tests.runtime.calculus.cases import CASES, Case
 from tests.runtime.interchange.export.comparing import same_pass, same_round
 from tests.runtime.interchange.export.examples import EXAMPLES, in_float64, run

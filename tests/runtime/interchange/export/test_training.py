@@ -7,7 +7,7 @@ import json
 import numpy as np
 import pytest
 
-from runtime.training.trainer import Trainer
+from gradwire.runtime.training.trainer import Trainer
 from tests.runtime.interchange.export.examples import run
 from tests.runtime.interchange.export.recipes import RECIPES, session_of
 

@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from blocks.errors import FileError
-from runtime import extras
-from runtime.interchange.importing import formats
-from runtime.interchange.importing.formats import FORMATS, MAX_BYTES, format_of, is_model
-from runtime.interchange.importing.options import DEFAULTS
+from gradwire.blocks.errors import FileError
+from gradwire.runtime import extras
+from gradwire.runtime.interchange.importing import formats
+from gradwire.runtime.interchange.importing.formats import FORMATS, MAX_BYTES, format_of, is_model
+from gradwire.runtime.interchange.importing.options import DEFAULTS
 
 ROOT = Path(__file__).parents[4]
 SEED = ROOT / "assets/models/mxnet_seed.json"

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from blocks.errors import FileError
-from runtime.interchange.importing.options import ImportOptions, conclude
-from runtime.interchange.importing.stage import Stage
+from gradwire.blocks.errors import FileError
+from gradwire.runtime.interchange.importing.options import ImportOptions, conclude
+from gradwire.runtime.interchange.importing.stage import Stage
 
 
 def staged():

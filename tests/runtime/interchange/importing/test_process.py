@@ -11,11 +11,11 @@ import numpy as np
 import pytest
 
 import gradwire as gw
-from blocks.errors import FileError
-from runtime.engine.interruption import Interrupted
-from runtime.interchange.importing import child, process
-from runtime.interchange.importing.options import DEFAULTS, ImportOptions
-from runtime.interchange.importing.process import import_apart
+from gradwire.blocks.errors import FileError
+from gradwire.runtime.engine.interruption import Interrupted
+from gradwire.runtime.interchange.importing import child, process
+from gradwire.runtime.interchange.importing.options import DEFAULTS, ImportOptions
+from gradwire.runtime.interchange.importing.process import import_apart
 
 ROOT = Path(__file__).parents[4]
 SEED = ROOT / "assets/models/mxnet_seed.json"
@@ -84,7 +84,7 @@ def test_memory_is_limited(monkeypatch):
     serving(
         monkeypatch,
         "import json\n"
-        "from runtime.interchange.importing import child\n"
+        "from gradwire.runtime.interchange.importing import child\n"
         "child.limit_resources()\n"
         "try: bytearray(1 << 45)\n"
         "except MemoryError: print(json.dumps({{'error': {{'what': 'Out of memory.'}}}}))",
@@ -121,7 +121,7 @@ def test_whatever_a_reader_meets_is_a_clear_error(monkeypatch, tmp_path, error, 
 def test_the_process_ends_with_the_one_that_started_it():
     code = (
         "import sys, threading, time; "
-        "from runtime.interchange.importing import child; "
+        "from gradwire.runtime.interchange.importing import child; "
         "child.import_here = lambda path, options: time.sleep(1000); child.main()"
     )
     options = {"shapes": {}, "loss": "", "training": False, "seed": 0}

@@ -7,15 +7,15 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 
-from blocks.errors import LimitError
-from runtime.diagram import check, dumps, loads
-from runtime.engine import Session
-from runtime.interchange.importing.imported import Imported, UnsupportedError
-from runtime.interchange.importing.scopes import Call
-from runtime.interchange.importing.stage import Stage
+from gradwire.blocks.errors import LimitError
+from gradwire.runtime.diagram import check, dumps, loads
+from gradwire.runtime.engine import Session
+from gradwire.runtime.interchange.importing.imported import Imported, UnsupportedError
+from gradwire.runtime.interchange.importing.scopes import Call
+from gradwire.runtime.interchange.importing.stage import Stage
 
 if TYPE_CHECKING:
-    from runtime.interchange.importing.staged import Staged
+    from gradwire.runtime.interchange.importing.staged import Staged
 
 
 def example(shape: tuple[int, ...], start: int = 1) -> np.ndarray:

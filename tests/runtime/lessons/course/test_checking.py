@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from runtime.lessons.course.checking import check_lesson
+from gradwire.runtime.lessons.course.checking import check_lesson
 from tests.runtime.lessons.lessons import RECORD, plain, taught, with_step
 
 GOOD: list[dict[str, Any]] = [*RECORD["steps"][:5], {"do": "show", "play": "all"},

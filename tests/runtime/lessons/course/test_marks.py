@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from runtime.lessons.answers import Answer, sealed
-from runtime.lessons.course.marks import ClassMarks, mark_class
-from runtime.lessons.walk import Walk
+from gradwire.runtime.lessons.answers import Answer, sealed
+from gradwire.runtime.lessons.course.marks import ClassMarks, mark_class
+from gradwire.runtime.lessons.walk import Walk
 from tests.runtime.lessons.lessons import taught
 
 RIGHT = [

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from blocks.errors import FileError
-from runtime.lessons.course.progress import MAX_LESSONS, Progress, ProgressFile, user_file
+from gradwire.blocks.errors import FileError
+from gradwire.runtime.lessons.course.progress import MAX_LESSONS, Progress, ProgressFile, user_file
 
 
 @pytest.fixture
@@ -64,7 +64,7 @@ def test_a_file_that_can_not_be_written_is_an_error(tmp_path: Path) -> None:
 
 def test_the_oldest_is_forgotten(kept: ProgressFile, monkeypatch: pytest.MonkeyPatch) -> None:
     assert MAX_LESSONS > 100
-    monkeypatch.setattr("runtime.lessons.course.progress.MAX_LESSONS", 2)
+    monkeypatch.setattr("gradwire.runtime.lessons.course.progress.MAX_LESSONS", 2)
     for digest in "abac":
         kept.put(digest, Progress("Stops"))
     assert list(kept.read()) == ["a", "c"]

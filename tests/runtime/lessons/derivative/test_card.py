@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from blocks.errors import RunError
-from blocks.library.gradient import Gradient
-from runtime.build import (
+from gradwire.blocks.errors import RunError
+from gradwire.blocks.library.gradient import Gradient
+from gradwire.runtime.build import (
     build,
     loss,
     maximum,
@@ -19,8 +19,8 @@ from runtime.build import (
     sum,
     variable,
 )
-from runtime.engine import Session
-from runtime.lessons.derivative.card import derivative_card
+from gradwire.runtime.engine import Session
+from gradwire.runtime.lessons.derivative.card import derivative_card
 from tests.blocks.examples import EXAMPLES
 from tests.runtime.lessons.squared import squared
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from runtime.build import build, exp, loss, mul, softmax, sum, tanh, variable
-from runtime.diagram.paths import InstancePath
-from runtime.engine import Session
-from runtime.lessons.derivative.local import local_block
+from gradwire.runtime.build import build, exp, loss, mul, softmax, sum, tanh, variable
+from gradwire.runtime.diagram.paths import InstancePath
+from gradwire.runtime.engine import Session
+from gradwire.runtime.lessons.derivative.local import local_block
 
 
 def local(expression, name):

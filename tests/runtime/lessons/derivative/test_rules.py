@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from blocks.registry import registry
-from runtime.flow.numbers.isolated import IsolatedBlock
-from runtime.lessons.derivative.notation import LONGEST
-from runtime.lessons.derivative.rules import rules
+from gradwire.blocks.registry import registry
+from gradwire.runtime.flow.numbers.isolated import IsolatedBlock
+from gradwire.runtime.lessons.derivative.notation import LONGEST
+from gradwire.runtime.lessons.derivative.rules import rules
 
 RNG = np.random.default_rng(0)
 

@@ -5,15 +5,15 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from blocks.errors import RunError
-from runtime.build import build, loss, mean, mul, square, stop_gradient, variable
-from runtime.engine import Session
-from runtime.flow.tools.whatif import WhatIf
-from runtime.lessons.amounts import amount
-from runtime.lessons.misconceptions import Backpropagation
-from runtime.lessons.quiz.asking import quiz
-from runtime.lessons.quiz.question import Kind
-from runtime.lessons.timeline import record
+from gradwire.blocks.errors import RunError
+from gradwire.runtime.build import build, loss, mean, mul, square, stop_gradient, variable
+from gradwire.runtime.engine import Session
+from gradwire.runtime.flow.tools.whatif import WhatIf
+from gradwire.runtime.lessons.amounts import amount
+from gradwire.runtime.lessons.misconceptions import Backpropagation
+from gradwire.runtime.lessons.quiz.asking import quiz
+from gradwire.runtime.lessons.quiz.question import Kind
+from gradwire.runtime.lessons.timeline import record
 from tests.examples.gallery import NAMES, diagram
 from tests.runtime.flow.tools.random_diagrams import Random
 

@@ -10,7 +10,7 @@ from html import unescape
 from pathlib import Path
 from typing import Any
 
-from runtime.publish.living.writing.html import page
+from gradwire.runtime.publish.living.writing.html import page
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
 SECONDS = 240

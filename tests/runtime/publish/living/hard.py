@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from runtime.build import block, build, loss, stop_gradient, variable
-from runtime.engine import Session
-from runtime.publish.living.computing.numbers import numbers
+from gradwire.runtime.build import block, build, loss, stop_gradient, variable
+from gradwire.runtime.engine import Session
+from gradwire.runtime.publish.living.computing.numbers import numbers
 from tests.runtime.publish.living.oracle import floats, results
 
 if TYPE_CHECKING:
-    from runtime.diagram import Diagram
-    from runtime.publish.living.data import Living
+    from gradwire.runtime.diagram import Diagram
+    from gradwire.runtime.publish.living.data import Living
 
 Array = np.ndarray[Any, Any]
 CHANGES = (

@@ -8,7 +8,7 @@ import subprocess
 from pathlib import Path
 from typing import Any
 
-from runtime.publish.living.writing.joining import engine_script
+from gradwire.runtime.publish.living.writing.joining import engine_script
 
 FOLDER = Path(__file__).parent
 NODE = shutil.which("node") or shutil.which("nodejs")

@@ -8,17 +8,17 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from blocks import Source
-from runtime.engine import Session
-from runtime.flow.analyse import analyse
-from runtime.flow.observed import ALL, ObservedFlow
-from runtime.publish.living.computing.numbers import numbers
+from gradwire.blocks import Source
+from gradwire.runtime.engine import Session
+from gradwire.runtime.flow.analyse import analyse
+from gradwire.runtime.flow.observed import ALL, ObservedFlow
+from gradwire.runtime.publish.living.computing.numbers import numbers
 from tests.runtime.publish.living.rounding import has_float32, rounded_once, twin
 
 if TYPE_CHECKING:
-    from runtime.diagram import Diagram
-    from runtime.engine import Run
-    from runtime.publish.living.data import Living
+    from gradwire.runtime.diagram import Diagram
+    from gradwire.runtime.engine import Run
+    from gradwire.runtime.publish.living.data import Living
 
 
 def work_of(living: Living, trials: int, most: int = 64, told: bool = True) -> dict[str, Any]:

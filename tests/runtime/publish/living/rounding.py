@@ -18,8 +18,8 @@ from unittest import mock
 import numpy as np
 from numpy.typing import NDArray
 
-from runtime.calculus import Value
-from runtime.engine import Session
+from gradwire.runtime.calculus import Value
+from gradwire.runtime.engine import Session
 
 Array = NDArray[Any]
 ACCUMULATING = (

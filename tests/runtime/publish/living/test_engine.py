@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from runtime.build import block, build, loss, variable
-from runtime.diagram import load
-from runtime.engine import Session
-from runtime.publish.living.data import living_data
+from gradwire.runtime.build import block, build, loss, variable
+from gradwire.runtime.diagram import load
+from gradwire.runtime.engine import Session
+from gradwire.runtime.publish.living.data import living_data
 from tests.runtime.publish.living import chromium
 from tests.runtime.publish.living.node import NODE, compared
 from tests.runtime.publish.living.oracle import in_dtype, results, swept, work_of

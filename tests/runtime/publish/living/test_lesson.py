@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from runtime.engine.lowering import lower
-from runtime.lessons.answers import lesson_digest
-from runtime.lessons.conditions import parse_condition
-from runtime.publish.living.lesson import lesson_data, text_parts, tree_of
+from gradwire.runtime.engine.lowering import lower
+from gradwire.runtime.lessons.answers import lesson_digest
+from gradwire.runtime.lessons.conditions import parse_condition
+from gradwire.runtime.publish.living.lesson import lesson_data, text_parts, tree_of
 from tests.runtime.lessons.lessons import plain, taught
 
 

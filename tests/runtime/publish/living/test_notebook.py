@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 import gradwire as gw
-from runtime.publish.living import notebook
-from runtime.publish.living.data import living_data
-from runtime.publish.living.writing.html import page
+from gradwire.runtime.publish.living import notebook
+from gradwire.runtime.publish.living.data import living_data
+from gradwire.runtime.publish.living.writing.html import page
 from tests.runtime.publish.living.writing.test_html import NASTY, small
 
 if TYPE_CHECKING:

@@ -11,11 +11,11 @@ from typing import Any
 import pytest
 
 import gradwire as gw
-from runtime.diagram import load
-from runtime.engine import Session
-from runtime.publish.living.data import living_data
-from runtime.publish.living.reasons import block_data, words
-from runtime.publish.living.writing.joining import engine_script, page_script
+from gradwire.runtime.diagram import load
+from gradwire.runtime.engine import Session
+from gradwire.runtime.publish.living.data import living_data
+from gradwire.runtime.publish.living.reasons import block_data, words
+from gradwire.runtime.publish.living.writing.joining import engine_script, page_script
 from tests.runtime.publish.living.hard import hard_cases, specimens
 from tests.runtime.publish.living.node import NODE, compared
 from tests.runtime.publish.living.oracle import cases, in_dtype

@@ -6,14 +6,14 @@ from dataclasses import replace
 
 import pytest
 
-from runtime.build import build, loss, stop_gradient, variable
-from runtime.diagram import Diagram, load
-from runtime.diagram.model import Note
-from runtime.engine.lowering import lower
-from runtime.lessons.texts import parse_text
-from runtime.publish.living.computing.switches import switches_of
-from runtime.publish.living.data import living_data
-from runtime.publish.living.trials import PageTrials
+from gradwire.runtime.build import build, loss, stop_gradient, variable
+from gradwire.runtime.diagram import Diagram, load
+from gradwire.runtime.diagram.model import Note
+from gradwire.runtime.engine.lowering import lower
+from gradwire.runtime.lessons.texts import parse_text
+from gradwire.runtime.publish.living.computing.switches import switches_of
+from gradwire.runtime.publish.living.data import living_data
+from gradwire.runtime.publish.living.trials import PageTrials
 from tests.runtime.publish.living.script.pages import ASSETS
 
 

@@ -10,12 +10,12 @@ from xml.etree import ElementTree
 import numpy as np
 import pytest
 
-from runtime.publish.studies.drawing import drawing
-from runtime.publish.studies.figures import figures, is_geometric
-from runtime.training.studies.files import Variant
-from runtime.training.studies.results import Results
-from runtime.training.studies.task import LossCurve, Task, Trained
-from runtime.training.studies.varying import Planned
+from gradwire.runtime.publish.studies.drawing import drawing
+from gradwire.runtime.publish.studies.figures import figures, is_geometric
+from gradwire.runtime.training.studies.files import Variant
+from gradwire.runtime.training.studies.results import Results
+from gradwire.runtime.training.studies.task import LossCurve, Task, Trained
+from gradwire.runtime.training.studies.varying import Planned
 
 
 def results(varied, number, *, curve=None, height=lambda settings: 1.0, missing=()):

@@ -7,12 +7,12 @@ import json
 
 import pytest
 
-from runtime.publish.studies.tables import results_csv, results_json, results_parts
-from runtime.publish.text import plain
-from runtime.training.studies.files import Variant
-from runtime.training.studies.results import Results
-from runtime.training.studies.task import Task, Trained
-from runtime.training.studies.varying import Planned
+from gradwire.runtime.publish.studies.tables import results_csv, results_json, results_parts
+from gradwire.runtime.publish.text import plain
+from gradwire.runtime.training.studies.files import Variant
+from gradwire.runtime.training.studies.results import Results
+from gradwire.runtime.training.studies.task import Task, Trained
+from gradwire.runtime.training.studies.varying import Planned
 
 VARIED = {"lr": (0.1, 1e-7), "act": ("tanh", "=relu"), "seed": (0, 1)}
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from runtime.diagram.training import (
+from gradwire.runtime.diagram.training import (
     AdadeltaMethod,
     AdagradMethod,
     AdamaxMethod,
@@ -23,13 +23,13 @@ from runtime.diagram.training import (
     SGDMethod,
     Training,
 )
-from runtime.engine import Session
-from runtime.engine.plan import native
-from runtime.engine.plan.passes import DEFAULT, FAST
-from runtime.engine.plan.passes.elementwise import fused, tiles
-from runtime.engine.plan.updates import Update
-from runtime.training.optimisers import arithmetic_of
-from runtime.training.trainer import Trainer
+from gradwire.runtime.engine import Session
+from gradwire.runtime.engine.plan import native
+from gradwire.runtime.engine.plan.passes import DEFAULT, FAST
+from gradwire.runtime.engine.plan.passes.elementwise import fused, tiles
+from gradwire.runtime.engine.plan.updates import Update
+from gradwire.runtime.training.optimisers import arithmetic_of
+from gradwire.runtime.training.trainer import Trainer
 from tests.benchmarks.workloads import w4
 
 Array = NDArray[Any]
@@ -110,7 +110,7 @@ def test_a_training_has_the_same_bits_with_machine_code_for_its_updates(
         rule = OptimiserRule(name="adam", method=AdamMethod(lr=1e-3))
         trainer = Trainer(session, Training(optimisers=(rule,)))
         monkeypatch.setattr(
-            "runtime.engine.plan.numpy_engine.Update",
+            "gradwire.runtime.engine.plan.numpy_engine.Update",
             lambda recording, arrays, _, passes=passes: Update(recording, arrays, passes),
         )
         for _ in range(3):

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pytest
 
-from blocks.errors import RunError
-from runtime.training import optimisers
-from runtime.training.optimisers import SGD, Adam, AdamW, arithmetic
+from gradwire.blocks.errors import RunError
+from gradwire.runtime.training import optimisers
+from gradwire.runtime.training.optimisers import SGD, Adam, AdamW, arithmetic
 
 if TYPE_CHECKING:
-    from runtime.engine import Optimiser
+    from gradwire.runtime.engine import Optimiser
 
 KINDS = [
     getattr(optimisers, name)

@@ -16,20 +16,20 @@ from queue import Queue
 import numpy as np
 import pytest
 
-import runtime.build as b
-from blocks.errors import FileError
-from blocks.library.data import Dataset
-from runtime.data.files.access import allow_data, allowed_data
-from runtime.data.progress import listening
-from runtime.diagram import AddBlock, apply, load
-from runtime.diagram.paths import PortName
-from runtime.diagram.training import OptimiserRule, SGDMethod, Training
-from runtime.engine import Session, compilation
-from runtime.engine.session.engines import EngineChoice
-from runtime.training.course import Course, stored
-from runtime.training.curves import Recording
-from runtime.training.process.following import FollowedCourse
-from runtime.training.process.messages import (
+import gradwire.runtime.build as b
+from gradwire.blocks.errors import FileError
+from gradwire.blocks.library.data import Dataset
+from gradwire.runtime.data.files.access import allow_data, allowed_data
+from gradwire.runtime.data.progress import listening
+from gradwire.runtime.diagram import AddBlock, apply, load
+from gradwire.runtime.diagram.paths import PortName
+from gradwire.runtime.diagram.training import OptimiserRule, SGDMethod, Training
+from gradwire.runtime.engine import Session, compilation
+from gradwire.runtime.engine.session.engines import EngineChoice
+from gradwire.runtime.training.course import Course, stored
+from gradwire.runtime.training.curves import Recording
+from gradwire.runtime.training.process.following import FollowedCourse
+from gradwire.runtime.training.process.messages import (
     Begin,
     Go,
     Numbers,
@@ -39,9 +39,9 @@ from runtime.training.process.messages import (
     Take,
     WantFrame,
 )
-from runtime.training.process.process import CourseProcess, Ended, Processes
-from runtime.training.process.transport import packed
-from runtime.training.trainer import Trainer
+from gradwire.runtime.training.process.process import CourseProcess, Ended, Processes
+from gradwire.runtime.training.process.transport import packed
+from gradwire.runtime.training.trainer import Trainer
 from tests.blocks.installing import install, site
 
 __all__ = ["site"]
@@ -254,7 +254,7 @@ def test_a_diverging_training_says_where(watched):
 
 
 PLUGIN = """
-from blocks.block import Block
+from gradwire.blocks.block import Block
 
 class Scaled(Block):
     "Scales."
@@ -358,7 +358,7 @@ def test_an_idle_process_is_lent_again_and_a_busy_one_ends(processes):
 
 CHILD = """
 import sys; sys.path[:] = {path!r}
-from runtime.training.process.process import PROCESSES
+from gradwire.runtime.training.process.process import PROCESSES
 PROCESSES.lend()
 print("ready", flush=True)
 {then}

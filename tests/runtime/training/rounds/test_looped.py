@@ -9,20 +9,20 @@ import numpy as np
 import pytest
 
 import gradwire as gw
-from blocks.errors import FileError
-from runtime.diagram import load
-from runtime.diagram.training import METHODS, Average, Clip, OptimiserRule, Training
-from runtime.engine import Session
-from runtime.training.diverged import DivergedError
-from runtime.training.rounds.pace import Pace
-from runtime.training.saving.runs import TrainingRun
-from runtime.training.trainer import Trainer
+from gradwire.blocks.errors import FileError
+from gradwire.runtime.diagram import load
+from gradwire.runtime.diagram.training import METHODS, Average, Clip, OptimiserRule, Training
+from gradwire.runtime.engine import Session
+from gradwire.runtime.training.diverged import DivergedError
+from gradwire.runtime.training.rounds.pace import Pace
+from gradwire.runtime.training.saving.runs import TrainingRun
+from gradwire.runtime.training.trainer import Trainer
 
 pytest.importorskip("jax")
 
 if TYPE_CHECKING:
-    from runtime.diagram import Diagram
-    from runtime.training.records import StepRecord
+    from gradwire.runtime.diagram import Diagram
+    from gradwire.runtime.training.records import StepRecord
 
 EXAMPLES = sorted(Path("assets/diagrams").rglob("training_*.gradwire.json"))
 NEAR = 2e-5

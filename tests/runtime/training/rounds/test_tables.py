@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import gradwire as gw
-from runtime.diagram.training import (
+from gradwire.runtime.diagram.training import (
     METHODS,
     AdagradMethod,
     AdamMethod,
@@ -20,11 +20,11 @@ from runtime.diagram.training import (
     SGDMethod,
     Training,
 )
-from runtime.training.diverged import DivergedError
-from runtime.training.optimisers import arithmetic_of
-from runtime.training.optimisers.arithmetic import Arithmetic
-from runtime.training.trainer import Trainer
-from runtime.training.watch import Watch
+from gradwire.runtime.training.diverged import DivergedError
+from gradwire.runtime.training.optimisers import arithmetic_of
+from gradwire.runtime.training.optimisers.arithmetic import Arithmetic
+from gradwire.runtime.training.trainer import Trainer
+from gradwire.runtime.training.watch import Watch
 
 ROWS, WIDTH = 2000, 12
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import gradwire as gw
-from runtime.training.studies.files import Measure, Study, Variant
+from gradwire.runtime.training.studies.files import Measure, Study, Variant
 
 
 def line(*, rate=1.0):

@@ -14,13 +14,13 @@ pytest.importorskip("distributed")
 
 from distributed import Client, LocalCluster
 
-from blocks.errors import RunError
-from runtime.training.studies import cluster
-from runtime.training.studies.cluster import on_cluster
-from runtime.training.studies.files import Variant
-from runtime.training.studies.results import carry_out
-from runtime.training.studies.task import Task, Work, in_this_process
-from runtime.training.studies.varying import plan
+from gradwire.blocks.errors import RunError
+from gradwire.runtime.training.studies import cluster
+from gradwire.runtime.training.studies.cluster import on_cluster
+from gradwire.runtime.training.studies.files import Variant
+from gradwire.runtime.training.studies.results import carry_out
+from gradwire.runtime.training.studies.task import Task, Work, in_this_process
+from gradwire.runtime.training.studies.varying import plan
 from tests.runtime.training.studies.studies import line, noisy, numbers
 
 SHORT, ENDLESS = Task(Variant(), 0, 2), Task(Variant(), 0, 10_000_000)
@@ -112,6 +112,6 @@ def test_workers_with_another_version_are_refused(scheduler, monkeypatch):
 
 
 def test_without_dask_the_extra_is_named(monkeypatch):
-    monkeypatch.setattr("runtime.extras.find_spec", lambda name: None)
+    monkeypatch.setattr("gradwire.runtime.extras.find_spec", lambda name: None)
     with pytest.raises(RunError, match=r"gradwire\[cluster\]"):
         list(on_cluster(Work.on(line()), [SHORT], "tcp://127.0.0.1:1"))

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from blocks.errors import FileError
-from runtime.training.studies.files import Claim, load_study
+from gradwire.blocks.errors import FileError
+from gradwire.runtime.training.studies.files import Claim, load_study
 
 RECORD: dict[str, Any] = {
     "diagram": "line.gradwire.json",

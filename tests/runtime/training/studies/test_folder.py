@@ -9,9 +9,9 @@ from dataclasses import replace
 import pytest
 
 import gradwire as gw
-from blocks.errors import FileError
-from runtime.training.studies.files import Measure, Variant
-from runtime.training.studies.folder import (
+from gradwire.blocks.errors import FileError
+from gradwire.runtime.training.studies.files import Measure, Variant
+from gradwire.runtime.training.studies.folder import (
     SETTINGS,
     TRAININGS,
     Settings,
@@ -19,9 +19,9 @@ from runtime.training.studies.folder import (
     plain,
     stored_settings,
 )
-from runtime.training.studies.results import carry_out
-from runtime.training.studies.task import LossCurve, Task, Trained, Work, in_this_process
-from runtime.training.studies.varying import plan
+from gradwire.runtime.training.studies.results import carry_out
+from gradwire.runtime.training.studies.task import LossCurve, Task, Trained, Work, in_this_process
+from gradwire.runtime.training.studies.varying import plan
 from tests.runtime.training.studies.studies import line, noisy, numbers
 
 VARIED = {"lr": (0.5, 1.0), "seed": (0, 1)}

@@ -7,12 +7,12 @@ import os
 
 import pytest
 
-from runtime.training.process.children import blas_threads
-from runtime.training.studies.files import Variant
-from runtime.training.studies.processes import in_processes
-from runtime.training.studies.results import carry_out
-from runtime.training.studies.task import Task, Work, in_this_process
-from runtime.training.studies.varying import plan
+from gradwire.runtime.training.process.children import blas_threads
+from gradwire.runtime.training.studies.files import Variant
+from gradwire.runtime.training.studies.processes import in_processes
+from gradwire.runtime.training.studies.results import carry_out
+from gradwire.runtime.training.studies.task import Task, Work, in_this_process
+from gradwire.runtime.training.studies.varying import plan
 from tests.runtime.training.studies.studies import line, noisy, numbers
 
 SHORT, ENDLESS = Task(Variant(), 0, 2), Task(Variant(), 0, 10_000_000)

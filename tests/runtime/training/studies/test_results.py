@@ -6,10 +6,10 @@ import math
 
 import pytest
 
-from runtime.training.studies.files import Variant
-from runtime.training.studies.results import Results, deviation, mean
-from runtime.training.studies.task import Task, Trained
-from runtime.training.studies.varying import Planned
+from gradwire.runtime.training.studies.files import Variant
+from gradwire.runtime.training.studies.results import Results, deviation, mean
+from gradwire.runtime.training.studies.task import Task, Trained
+from gradwire.runtime.training.studies.varying import Planned
 
 
 def trained(value):

@@ -9,12 +9,18 @@ import numpy as np
 import pytest
 
 import gradwire as gw
-from blocks.errors import RunError
-from runtime.data.files import access
-from runtime.training.rounds.validation import Validation
-from runtime.training.studies.files import Measure, Variant
-from runtime.training.studies.seeds import seeded
-from runtime.training.studies.task import Task, Work, in_this_process, require_runnable, train
+from gradwire.blocks.errors import RunError
+from gradwire.runtime.data.files import access
+from gradwire.runtime.training.rounds.validation import Validation
+from gradwire.runtime.training.studies.files import Measure, Variant
+from gradwire.runtime.training.studies.seeds import seeded
+from gradwire.runtime.training.studies.task import (
+    Task,
+    Work,
+    in_this_process,
+    require_runnable,
+    train,
+)
 from tests.runtime.training.studies.studies import line, noisy
 
 AS_IT_IS = Task(Variant(), 0)
@@ -91,7 +97,7 @@ def test_too_little_memory_is_said(monkeypatch):
     def exhausted(*given):
         raise MemoryError("Unable to allocate 3 TiB")
 
-    monkeypatch.setattr("runtime.training.studies.task.open_session", exhausted)
+    monkeypatch.setattr("gradwire.runtime.training.studies.task.open_session", exhausted)
     trained = train(Work.on(line()), AS_IT_IS)
     assert (trained.status, trained.reason) == (
         "failed", "There is not enough memory. Unable to allocate 3 TiB",
@@ -102,7 +108,7 @@ def test_a_fault_of_a_plug_in_is_said(monkeypatch):
     def faulty(*given):
         raise ZeroDivisionError("oh")
 
-    monkeypatch.setattr("runtime.training.studies.task.open_session", faulty)
+    monkeypatch.setattr("gradwire.runtime.training.studies.task.open_session", faulty)
     assert train(Work.on(line()), AS_IT_IS).reason == "ZeroDivisionError: oh"
 
 

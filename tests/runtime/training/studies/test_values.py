@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from blocks.errors import ParameterError
-from runtime.training.studies.values import parse_varied
+from gradwire.blocks.errors import ParameterError
+from gradwire.runtime.training.studies.values import parse_varied
 
 
 @pytest.mark.parametrize(

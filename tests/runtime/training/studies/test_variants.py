@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 
 import gradwire as gw
-from blocks.errors import BuildError, FileError, ParameterError
-from runtime.diagram import save
-from runtime.training.studies.files import Variant
-from runtime.training.studies.variants import diagram_of, with_variant
+from gradwire.blocks.errors import BuildError, FileError, ParameterError
+from gradwire.runtime.diagram import save
+from gradwire.runtime.training.studies.files import Variant
+from gradwire.runtime.training.studies.variants import diagram_of, with_variant
 from tests.runtime.training.studies.studies import line, study
 
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 
 import gradwire as gw
-from blocks.errors import ParameterError
-from runtime.diagram.training import AdamMethod, CosineSchedule, SGDMethod
-from runtime.training.studies.variants import with_variant
-from runtime.training.studies.varying import plan
+from gradwire.blocks.errors import ParameterError
+from gradwire.runtime.diagram.training import AdamMethod, CosineSchedule, SGDMethod
+from gradwire.runtime.training.studies.variants import with_variant
+from gradwire.runtime.training.studies.varying import plan
 from tests.runtime.training.studies.studies import line, noisy
 
 

@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 
 import gradwire as gw
-from blocks.errors import GradwireError
-from runtime.training.studies.files import Claim, Measure, Variant
-from runtime.training.studies.seeds import seeded
-from runtime.training.studies.verdicts import Outcome, judged, run_study
+from gradwire.blocks.errors import GradwireError
+from gradwire.runtime.training.studies.files import Claim, Measure, Variant
+from gradwire.runtime.training.studies.seeds import seeded
+from gradwire.runtime.training.studies.verdicts import Outcome, judged, run_study
 from tests.runtime.training.studies.studies import line, study
 
 NAN = math.nan

@@ -14,10 +14,10 @@ from typing import Any
 
 import numpy as np
 
-from runtime.calculus.kernels.erf import erf_kernel
-from runtime.engine.plan.native.functions.piecewise import SHIFT, Pieces, pieces
-from runtime.engine.plan.native.functions.sines import NEAR, Turning
-from runtime.engine.plan.native.writer import Writer, number
+from gradwire.runtime.calculus.kernels.erf import erf_kernel
+from gradwire.runtime.engine.plan.native.functions.piecewise import SHIFT, Pieces, pieces
+from gradwire.runtime.engine.plan.native.functions.sines import NEAR, Turning
+from gradwire.runtime.engine.plan.native.writer import Writer, number
 
 LANES = 16
 """float32 in a register."""

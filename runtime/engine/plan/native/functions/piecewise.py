@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from blocks.classes.identity import by_identity
+from gradwire.blocks.classes.identity import by_identity
 
 _INTERVALS = 32
 _IN_OCTAVE = 4

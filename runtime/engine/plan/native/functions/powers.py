@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from math import inf, nan
 
-from runtime.engine.plan.native.writer import Writer, number
+from gradwire.runtime.engine.plan.native.writer import Writer, number
 
 LARGEST = 4.0
 """The largest exponent that is written as products; so are halves and negative ones."""

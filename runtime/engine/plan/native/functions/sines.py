@@ -9,7 +9,7 @@ from __future__ import annotations
 from math import pi
 from typing import Protocol
 
-from runtime.engine.plan.native.writer import Writer, number
+from gradwire.runtime.engine.plan.native.writer import Writer, number
 
 _SIN = (2.7181141111800643e-06, -0.00019839311484609487, 0.008333329302414313,
         -0.16666666640776212, 1.0)  # fmt: skip

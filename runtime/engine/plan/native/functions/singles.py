@@ -11,12 +11,12 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from math import inf, nan
 
-from runtime.calculus.kernels.erf import FAR_ERF, NEAR_ERF
-from runtime.engine.plan.native import machine
-from runtime.engine.plan.native.functions import avx512
-from runtime.engine.plan.native.functions.powers import power
-from runtime.engine.plan.native.functions.sines import cosine, sine
-from runtime.engine.plan.native.writer import Writer, maximum, number
+from gradwire.runtime.calculus.kernels.erf import FAR_ERF, NEAR_ERF
+from gradwire.runtime.engine.plan.native import machine
+from gradwire.runtime.engine.plan.native.functions import avx512
+from gradwire.runtime.engine.plan.native.functions.powers import power
+from gradwire.runtime.engine.plan.native.functions.sines import cosine, sine
+from gradwire.runtime.engine.plan.native.writer import Writer, maximum, number
 
 _SHIFT = 12582912.0
 """1.5·2²³: adding a number to it rounds the number to an integer, which is then in the low bits."""

@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import lru_cache, partial
 
-from runtime.engine.plan.native import machine
-from runtime.engine.plan.native.assembly import Assembly
-from runtime.engine.plan.native.loops import Kernel
+from gradwire.runtime.engine.plan.native import machine
+from gradwire.runtime.engine.plan.native.assembly import Assembly
+from gradwire.runtime.engine.plan.native.loops import Kernel
 
 FEW_ROWS = (
     "left", "left_row", "left_next", "right", "right_row", "out", "out_row", "rows", "columns",

@@ -9,12 +9,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from runtime.engine.plan.native.products.form import VECTORS, Form
-from runtime.engine.plan.native.products.packing import copy_vectors
-from runtime.engine.plan.native.products.tiles import Block, Matrices, Number, Sums, Tiles
+from gradwire.runtime.engine.plan.native.products.form import VECTORS, Form
+from gradwire.runtime.engine.plan.native.products.packing import copy_vectors
+from gradwire.runtime.engine.plan.native.products.tiles import Block, Matrices, Number, Sums, Tiles
 
 if TYPE_CHECKING:
-    from runtime.engine.plan.native.assembly import Assembly
+    from gradwire.runtime.engine.plan.native.assembly import Assembly
 
 
 def by_long_vectors(

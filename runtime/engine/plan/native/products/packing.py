@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
-    from runtime.engine.plan.native.assembly import Assembly
+    from gradwire.runtime.engine.plan.native.assembly import Assembly
 
 
 class DeepRows(NamedTuple):

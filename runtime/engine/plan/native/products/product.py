@@ -8,13 +8,13 @@ from __future__ import annotations
 
 from functools import lru_cache
 
-from runtime.engine.plan.native import machine
-from runtime.engine.plan.native.assembly import Assembly
-from runtime.engine.plan.native.loops import Kernel
-from runtime.engine.plan.native.products.form import PRODUCT, Form
-from runtime.engine.plan.native.products.long_vectors import by_long_vectors
-from runtime.engine.plan.native.products.short_vectors import by_short_vectors
-from runtime.engine.plan.native.products.tiles import Matrices
+from gradwire.runtime.engine.plan.native import machine
+from gradwire.runtime.engine.plan.native.assembly import Assembly
+from gradwire.runtime.engine.plan.native.loops import Kernel
+from gradwire.runtime.engine.plan.native.products.form import PRODUCT, Form
+from gradwire.runtime.engine.plan.native.products.long_vectors import by_long_vectors
+from gradwire.runtime.engine.plan.native.products.short_vectors import by_short_vectors
+from gradwire.runtime.engine.plan.native.products.tiles import Matrices
 
 
 @lru_cache(maxsize=64)

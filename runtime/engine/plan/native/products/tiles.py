@@ -6,11 +6,11 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
-from runtime.engine.plan.native.products.form import LINE, VECTORS, Form
-from runtime.engine.plan.native.products.packing import DeepRows, lay_across
+from gradwire.runtime.engine.plan.native.products.form import LINE, VECTORS, Form
+from gradwire.runtime.engine.plan.native.products.packing import DeepRows, lay_across
 
 if TYPE_CHECKING:
-    from runtime.engine.plan.native.assembly import Assembly
+    from gradwire.runtime.engine.plan.native.assembly import Assembly
 
 Sums = Sequence[Sequence[str]]
 """The names of the vectors of a tile, row by row."""

@@ -11,12 +11,12 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from functools import lru_cache
 
-from runtime.engine.plan.native import machine
-from runtime.engine.plan.native.loops import Kernel, Operation
-from runtime.engine.plan.native.rows.folds import FOLDS, ended, step
-from runtime.engine.plan.native.rows.row_loops import ELEMENTS, HEAD, Rows
-from runtime.engine.plan.native.rows.row_recipe import Order, Place, RowRecipe
-from runtime.engine.plan.native.writer import Writer
+from gradwire.runtime.engine.plan.native import machine
+from gradwire.runtime.engine.plan.native.loops import Kernel, Operation
+from gradwire.runtime.engine.plan.native.rows.folds import FOLDS, ended, step
+from gradwire.runtime.engine.plan.native.rows.row_loops import ELEMENTS, HEAD, Rows
+from gradwire.runtime.engine.plan.native.rows.row_recipe import Order, Place, RowRecipe
+from gradwire.runtime.engine.plan.native.writer import Writer
 
 _BYTES = 8
 """Of an element in scratch memory."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from math import inf
 
-from runtime.engine.plan.native.writer import TYPES, Writer, number
+from gradwire.runtime.engine.plan.native.writer import TYPES, Writer, number
 
 _EITHER = {"any": ("or", "false"), "all": ("and", "true")}
 _EXTREMES = {"max": ("maximum", -inf), "min": ("minimum", inf)}

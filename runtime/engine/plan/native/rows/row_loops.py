@@ -10,18 +10,18 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from functools import lru_cache
 
-from runtime.engine.plan.native import machine
-from runtime.engine.plan.native.functions.singles import FUNCTIONS, decay
-from runtime.engine.plan.native.loops import (
+from gradwire.runtime.engine.plan.native import machine
+from gradwire.runtime.engine.plan.native.functions.singles import FUNCTIONS, decay
+from gradwire.runtime.engine.plan.native.loops import (
     INTERLEAVED,
     STORED_TYPES,
     Kernel,
     Operation,
 )
-from runtime.engine.plan.native.operations import emit
-from runtime.engine.plan.native.rows.folds import FOLDS, ended, step
-from runtime.engine.plan.native.rows.row_recipe import Order, Place, RowRecipe
-from runtime.engine.plan.native.writer import TYPES, Writer, number
+from gradwire.runtime.engine.plan.native.operations import emit
+from gradwire.runtime.engine.plan.native.rows.folds import FOLDS, ended, step
+from gradwire.runtime.engine.plan.native.rows.row_recipe import Order, Place, RowRecipe
+from gradwire.runtime.engine.plan.native.writer import TYPES, Writer, number
 
 HEAD = "define void @rows(ptr %frame, i64 %scratch, i64 %start, i64 %stop) #0 {"
 """The first line of the function."""

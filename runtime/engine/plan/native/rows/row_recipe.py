@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections import defaultdict
 from typing import TYPE_CHECKING, NamedTuple
 
-from runtime.engine.plan.native.rows.folds import FOLDS
+from gradwire.runtime.engine.plan.native.rows.folds import FOLDS
 
 if TYPE_CHECKING:
-    from runtime.engine.plan.native.loops import Operation
+    from gradwire.runtime.engine.plan.native.loops import Operation
 
 _CHEAP = frozenset({"add", "subtract", "multiply", "negative", "square", "where", "not_equal",
                     "equal", "less", "greater", "at"})  # fmt: skip

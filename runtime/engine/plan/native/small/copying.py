@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from functools import lru_cache
 
-from runtime.engine.plan.native import machine
-from runtime.engine.plan.native.assembly import Assembly
-from runtime.engine.plan.native.loops import Kernel
+from gradwire.runtime.engine.plan.native import machine
+from gradwire.runtime.engine.plan.native.assembly import Assembly
+from gradwire.runtime.engine.plan.native.loops import Kernel
 
 COPY = (
     "source", "target", "source_row", "target_row", "columns", "source_column", "target_column",

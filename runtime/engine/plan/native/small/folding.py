@@ -5,9 +5,9 @@ from __future__ import annotations
 from functools import lru_cache
 from math import inf
 
-from runtime.engine.plan.native import machine
-from runtime.engine.plan.native.assembly import Assembly
-from runtime.engine.plan.native.loops import Kernel
+from gradwire.runtime.engine.plan.native import machine
+from gradwire.runtime.engine.plan.native.assembly import Assembly
+from gradwire.runtime.engine.plan.native.loops import Kernel
 
 FOLD = (
     "source", "out", "source_row", "out_row", "levels", "level", "columns", "source_column",

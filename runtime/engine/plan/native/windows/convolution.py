@@ -10,9 +10,9 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import NamedTuple
 
-from runtime.engine.plan.native import machine
-from runtime.engine.plan.native.assembly import Assembly
-from runtime.engine.plan.native.loops import Kernel
+from gradwire.runtime.engine.plan.native import machine
+from gradwire.runtime.engine.plan.native.assembly import Assembly
+from gradwire.runtime.engine.plan.native.loops import Kernel
 
 CORRELATION = (
     "image", "image_step", "group_step", "taps", "tap_count", "weights", "vectors", "chunks",

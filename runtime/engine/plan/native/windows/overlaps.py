@@ -10,10 +10,15 @@ from __future__ import annotations
 from functools import lru_cache, reduce
 from typing import NamedTuple
 
-from runtime.engine.plan.native import machine
-from runtime.engine.plan.native.assembly import Assembly
-from runtime.engine.plan.native.loops import Kernel
-from runtime.engine.plan.native.windows.pooling import Window, elements_of, place_of, vectors_of
+from gradwire.runtime.engine.plan.native import machine
+from gradwire.runtime.engine.plan.native.assembly import Assembly
+from gradwire.runtime.engine.plan.native.loops import Kernel
+from gradwire.runtime.engine.plan.native.windows.pooling import (
+    Window,
+    elements_of,
+    place_of,
+    vectors_of,
+)
 
 WINNERS = ("image", "image_plane", "image_row", "most", "most_plane", "most_row", "won", "g",
            "g_plane", "g_row", "rows", "columns")  # fmt: skip

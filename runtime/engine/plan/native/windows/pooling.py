@@ -13,9 +13,9 @@ from typing import Any, NamedTuple
 
 from numpy import typing as npt
 
-from runtime.engine.plan.native import machine
-from runtime.engine.plan.native.assembly import Assembly
-from runtime.engine.plan.native.loops import Kernel
+from gradwire.runtime.engine.plan.native import machine
+from gradwire.runtime.engine.plan.native.assembly import Assembly
+from gradwire.runtime.engine.plan.native.loops import Kernel
 
 POOL = ("image", "image_plane", "image_row", "out", "out_plane", "out_row", "rows", "columns")
 """The frame of ``pool``: addresses, bytes and, at the end, the result's lengths; all int64."""

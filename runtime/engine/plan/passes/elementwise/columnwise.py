@@ -17,22 +17,25 @@ import numpy as np
 from numpy.lib.stride_tricks import as_strided
 from numpy.typing import NDArray
 
-from runtime.calculus.primitives.reduce import LOG_SOFTMAX, LOGSUMEXP, SOFTMAX
-from runtime.engine.plan.jobs import Job
-from runtime.engine.plan.native import address, compiles
-from runtime.engine.plan.native.rows.column_loops import column_scratch_bytes, compiled_columns
-from runtime.engine.plan.native.rows.row_recipe import Place, RowRecipe
-from runtime.engine.plan.passes.elementwise.exponents import Exponents, for_exponents
-from runtime.engine.plan.passes.elementwise.row_reductions import FOLDS
-from runtime.engine.plan.passes.elementwise.row_shapes import Lies, lies
-from runtime.engine.plan.passes.elementwise.row_sheets import shared, sheets_of
-from runtime.engine.plan.passes.elementwise.rowwise import RowwiseTask
-from runtime.engine.plan.passes.elementwise.tiles import in_regions
-from runtime.engine.plan.tasks import Arrays, PlainTask, Step, Task
+from gradwire.runtime.calculus.primitives.reduce import LOG_SOFTMAX, LOGSUMEXP, SOFTMAX
+from gradwire.runtime.engine.plan.jobs import Job
+from gradwire.runtime.engine.plan.native import address, compiles
+from gradwire.runtime.engine.plan.native.rows.column_loops import (
+    column_scratch_bytes,
+    compiled_columns,
+)
+from gradwire.runtime.engine.plan.native.rows.row_recipe import Place, RowRecipe
+from gradwire.runtime.engine.plan.passes.elementwise.exponents import Exponents, for_exponents
+from gradwire.runtime.engine.plan.passes.elementwise.row_reductions import FOLDS
+from gradwire.runtime.engine.plan.passes.elementwise.row_shapes import Lies, lies
+from gradwire.runtime.engine.plan.passes.elementwise.row_sheets import shared, sheets_of
+from gradwire.runtime.engine.plan.passes.elementwise.rowwise import RowwiseTask
+from gradwire.runtime.engine.plan.passes.elementwise.tiles import in_regions
+from gradwire.runtime.engine.plan.tasks import Arrays, PlainTask, Step, Task
 
 if TYPE_CHECKING:
-    from blocks.block import Shape
-    from runtime.calculus import Value
+    from gradwire.blocks.block import Shape
+    from gradwire.runtime.calculus import Value
 
 Array = NDArray[Any]
 

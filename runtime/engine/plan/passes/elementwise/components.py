@@ -16,20 +16,20 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from runtime.engine.plan.copies.transposed import copying
-from runtime.engine.plan.native import compiles
-from runtime.engine.plan.native.rows.row_recipe import Place, RowRecipe
-from runtime.engine.plan.passes.elementwise.exponents import Exponents, attributes_of
-from runtime.engine.plan.passes.elementwise.row_folds import ColumnSum
-from runtime.engine.plan.passes.elementwise.row_program import Program
-from runtime.engine.plan.passes.elementwise.row_shapes import narrowed
-from runtime.engine.plan.passes.elementwise.rowwise import RowwiseTask
-from runtime.engine.plan.passes.elementwise.tiles import Fold, fold_of, in_regions
-from runtime.engine.plan.tasks import Arrays, PlainTask, Step, Task
+from gradwire.runtime.engine.plan.copies.transposed import copying
+from gradwire.runtime.engine.plan.native import compiles
+from gradwire.runtime.engine.plan.native.rows.row_recipe import Place, RowRecipe
+from gradwire.runtime.engine.plan.passes.elementwise.exponents import Exponents, attributes_of
+from gradwire.runtime.engine.plan.passes.elementwise.row_folds import ColumnSum
+from gradwire.runtime.engine.plan.passes.elementwise.row_program import Program
+from gradwire.runtime.engine.plan.passes.elementwise.row_shapes import narrowed
+from gradwire.runtime.engine.plan.passes.elementwise.rowwise import RowwiseTask
+from gradwire.runtime.engine.plan.passes.elementwise.tiles import Fold, fold_of, in_regions
+from gradwire.runtime.engine.plan.tasks import Arrays, PlainTask, Step, Task
 
 if TYPE_CHECKING:
-    from blocks.block import Shape
-    from runtime.calculus import Value
+    from gradwire.blocks.block import Shape
+    from gradwire.runtime.calculus import Value
 
 Array = NDArray[Any]
 

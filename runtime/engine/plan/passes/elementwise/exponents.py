@@ -7,11 +7,11 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from typing import TYPE_CHECKING, TypeAlias
 
-from runtime.engine.plan.native import is_simple
+from gradwire.runtime.engine.plan.native import is_simple
 
 if TYPE_CHECKING:
-    from runtime.calculus import Value
-    from runtime.engine.plan.tasks import Arrays, PlainTask, Step
+    from gradwire.runtime.calculus import Value
+    from gradwire.runtime.engine.plan.tasks import Arrays, PlainTask, Step
 
 Exponents: TypeAlias = "Mapping[Value, float]"
 """The exponents, half of small integers, of some powers."""

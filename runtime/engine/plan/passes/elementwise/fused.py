@@ -2,10 +2,10 @@
 
 Every element is read once, passes through the whole region in registers, and is written once.
 Arithmetic and comparisons are equal bit for bit to those of the plain plan. Functions of float32
-such as exp and tanh have the error bounds in ``runtime.engine.plan.native.functions``. Sums over
-all elements, or over those of each channel, and root mean squares are accumulated in float64.
-Compiling takes about a millisecond per operation, once for equal regions; what was compiled in an
-earlier process is kept in the user's cache.
+such as exp and tanh have the error bounds in ``gradwire.runtime.engine.plan.native.functions``.
+Sums over all elements, or over those of each channel, and root mean squares are accumulated in
+float64. Compiling takes about a millisecond per operation, once for equal regions; what was
+compiled in an earlier process is kept in the user's cache.
 """
 
 from __future__ import annotations
@@ -18,10 +18,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from runtime.calculus.primitives.linear import MATMUL
-from runtime.calculus.primitives.reduce import SUM
-from runtime.engine.plan.jobs import Call, Job, cuts
-from runtime.engine.plan.native import (
+from gradwire.runtime.calculus.primitives.linear import MATMUL
+from gradwire.runtime.calculus.primitives.reduce import SUM
+from gradwire.runtime.engine.plan.jobs import Call, Job, cuts
+from gradwire.runtime.engine.plan.native import (
     Kernel,
     Operand,
     Operation,
@@ -30,19 +30,24 @@ from runtime.engine.plan.native import (
     compiled,
     compiles,
 )
-from runtime.engine.plan.passes.elementwise.exponents import (
+from gradwire.runtime.engine.plan.passes.elementwise.exponents import (
     Exponents,
     attributes_of,
     for_exponents,
 )
-from runtime.engine.plan.passes.elementwise.giving import laid_over
-from runtime.engine.plan.passes.elementwise.layouts import NEAR, Layout, layout_of
-from runtime.engine.plan.passes.elementwise.tiles import Fold, TiledTask, fold_of, in_regions
-from runtime.engine.plan.tasks import Arrays, PlainTask, Step, Task
+from gradwire.runtime.engine.plan.passes.elementwise.giving import laid_over
+from gradwire.runtime.engine.plan.passes.elementwise.layouts import NEAR, Layout, layout_of
+from gradwire.runtime.engine.plan.passes.elementwise.tiles import (
+    Fold,
+    TiledTask,
+    fold_of,
+    in_regions,
+)
+from gradwire.runtime.engine.plan.tasks import Arrays, PlainTask, Step, Task
 
 if TYPE_CHECKING:
-    from blocks.block import Shape
-    from runtime.calculus import Value
+    from gradwire.blocks.block import Shape
+    from gradwire.runtime.calculus import Value
 
 Array = NDArray[Any]
 

@@ -10,14 +10,14 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from runtime.calculus.dtypes import NUMPY
-from runtime.engine.plan.allocation import allocate
-from runtime.engine.plan.native import address
+from gradwire.runtime.calculus.dtypes import NUMPY
+from gradwire.runtime.engine.plan.allocation import allocate
+from gradwire.runtime.engine.plan.native import address
 
 if TYPE_CHECKING:
-    from blocks.block import Shape
-    from runtime.calculus import Value
-    from runtime.engine.plan.tasks import Arrays, FreshMemory, Step
+    from gradwire.blocks.block import Shape
+    from gradwire.runtime.calculus import Value
+    from gradwire.runtime.engine.plan.tasks import Arrays, FreshMemory, Step
 
 Array = NDArray[Any]
 

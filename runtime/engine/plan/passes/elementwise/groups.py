@@ -12,14 +12,18 @@ from collections.abc import Collection, Hashable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
-from runtime.calculus.kernels.summing import has_order_of_its_own
-from runtime.engine.plan.passes.elementwise.stacks import are_contiguous, in_order, stacked_values
-from runtime.engine.plan.simplify import attribute_key
-from runtime.engine.plan.tasks import PlainTask, Step, Task
+from gradwire.runtime.calculus.kernels.summing import has_order_of_its_own
+from gradwire.runtime.engine.plan.passes.elementwise.stacks import (
+    are_contiguous,
+    in_order,
+    stacked_values,
+)
+from gradwire.runtime.engine.plan.simplify import attribute_key
+from gradwire.runtime.engine.plan.tasks import PlainTask, Step, Task
 
 if TYPE_CHECKING:
-    from runtime.calculus import Value
-    from runtime.engine.plan.tasks import Arrays
+    from gradwire.runtime.calculus import Value
+    from gradwire.runtime.engine.plan.tasks import Arrays
 
 FEWEST = 8
 """Tasks from which a group is worthwhile."""

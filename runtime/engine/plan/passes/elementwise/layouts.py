@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from runtime.engine.plan.native import Operand
+from gradwire.runtime.engine.plan.native import Operand
 
 Array = NDArray[Any]
 

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from runtime.calculus.primitives.reduce import SUM
-from runtime.engine.plan.passes.elementwise.tiles import Fold, fold_of
+from gradwire.runtime.calculus.primitives.reduce import SUM
+from gradwire.runtime.engine.plan.passes.elementwise.tiles import Fold, fold_of
 
 if TYPE_CHECKING:
-    from blocks.block import Shape
-    from runtime.engine.plan.tasks import Arrays, PlainTask, Step
+    from gradwire.blocks.block import Shape
+    from gradwire.runtime.engine.plan.tasks import Arrays, PlainTask, Step
 
 Array = NDArray[Any]
 

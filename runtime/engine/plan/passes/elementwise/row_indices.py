@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from runtime.calculus.primitives.gather import ADD_ALONG, TAKE_ALONG, checked
-from runtime.engine.plan.graph import is_zero
-from runtime.engine.plan.tasks import PlainTask, Task
+from gradwire.runtime.calculus.primitives.gather import ADD_ALONG, TAKE_ALONG, checked
+from gradwire.runtime.engine.plan.graph import is_zero
+from gradwire.runtime.engine.plan.tasks import PlainTask, Task
 
 if TYPE_CHECKING:
-    from runtime.calculus import Value
+    from gradwire.runtime.calculus import Value
 
 Array = NDArray[Any]
 

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from runtime.calculus.primitives.elementwise import SUBTRACT
-from runtime.calculus.primitives.reduce import LOGSUMEXP
-from runtime.engine.plan.native import Operation
-from runtime.engine.plan.native.rows.row_recipe import Place, RowRecipe
+from gradwire.runtime.calculus.primitives.elementwise import SUBTRACT
+from gradwire.runtime.calculus.primitives.reduce import LOGSUMEXP
+from gradwire.runtime.engine.plan.native import Operation
+from gradwire.runtime.engine.plan.native.rows.row_recipe import Place, RowRecipe
 
 if TYPE_CHECKING:
-    from runtime.calculus import Value
-    from runtime.engine.plan.tasks import PlainTask
+    from gradwire.runtime.calculus import Value
+    from gradwire.runtime.engine.plan.tasks import PlainTask
 
 
 class Program:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from runtime.calculus.primitives.gather import TAKE_ALONG
-from runtime.calculus.primitives.reduce import LOG_SOFTMAX, LOGSUMEXP, MAX, MIN, SOFTMAX
-from runtime.engine.plan.passes.elementwise.row_indices import is_one_for_each
-from runtime.engine.plan.passes.elementwise.row_shapes import axes_reduced
-from runtime.engine.plan.tasks import PlainTask, Task
+from gradwire.runtime.calculus.primitives.gather import TAKE_ALONG
+from gradwire.runtime.calculus.primitives.reduce import LOG_SOFTMAX, LOGSUMEXP, MAX, MIN, SOFTMAX
+from gradwire.runtime.engine.plan.passes.elementwise.row_indices import is_one_for_each
+from gradwire.runtime.engine.plan.passes.elementwise.row_shapes import axes_reduced
+from gradwire.runtime.engine.plan.tasks import PlainTask, Task
 
 FOLDS = frozenset({"sum", "max", "min", "any", "all"})
 """The names of those of which numpy's function is a ufunc's."""

@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from runtime.calculus.primitives.base import BROADCAST
-from runtime.engine.plan.tasks import PlainTask, Task
+from gradwire.runtime.calculus.primitives.base import BROADCAST
+from gradwire.runtime.engine.plan.tasks import PlainTask, Task
 
 if TYPE_CHECKING:
-    from blocks.block import Shape
-    from runtime.calculus import Value
+    from gradwire.blocks.block import Shape
+    from gradwire.runtime.calculus import Value
 
 Array = NDArray[Any]
 

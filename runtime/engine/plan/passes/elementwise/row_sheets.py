@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from runtime.engine.plan.jobs import ROOM, Call, cuts
-from runtime.engine.plan.native import address
+from gradwire.runtime.engine.plan.jobs import ROOM, Call, cuts
+from gradwire.runtime.engine.plan.native import address
 
 if TYPE_CHECKING:
-    from blocks.block import Shape
+    from gradwire.blocks.block import Shape
 
 Array = NDArray[Any]
 

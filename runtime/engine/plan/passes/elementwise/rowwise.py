@@ -3,9 +3,9 @@
 Each row goes through all of the region while it is in the first-level cache: the sum of its
 elements, what is computed with that, the largest of the results, and so on. Arithmetic is equal bit
 for bit to that of the plain plan; sums of rows are added in float64, functions have the error
-bounds of ``runtime.engine.plan.native.functions``, and a softmax is within 8 units in the last
-place, or 0 where it is no normal number; its logarithm within 3 of the larger one of it and the
-difference from the largest element.
+bounds of ``gradwire.runtime.engine.plan.native.functions``, and a softmax is within 8 units in the
+last place, or 0 where it is no normal number; its logarithm within 3 of the larger one of it and
+the difference from the largest element.
 
 A row may have several axes, such as those of an image or of a group of channels; some arrays have
 one element for each place of the first of them, as a weight of each channel.
@@ -24,40 +24,40 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from runtime.calculus.kernels.transposing import is_transposed
-from runtime.calculus.primitives.elementwise import EXP
-from runtime.calculus.primitives.gather import ADD_ALONG, TAKE_ALONG
-from runtime.calculus.primitives.reduce import LOG_SOFTMAX, LOGSUMEXP, SOFTMAX, SUM
-from runtime.engine.plan.copies.transposed import copying
-from runtime.engine.plan.jobs import Job
-from runtime.engine.plan.native import address, compiles
-from runtime.engine.plan.native.rows.row_loops import compiled_rows, scratch_bytes
-from runtime.engine.plan.native.rows.row_recipe import Place, RowRecipe
-from runtime.engine.plan.passes.elementwise.exponents import (
+from gradwire.runtime.calculus.kernels.transposing import is_transposed
+from gradwire.runtime.calculus.primitives.elementwise import EXP
+from gradwire.runtime.calculus.primitives.gather import ADD_ALONG, TAKE_ALONG
+from gradwire.runtime.calculus.primitives.reduce import LOG_SOFTMAX, LOGSUMEXP, SOFTMAX, SUM
+from gradwire.runtime.engine.plan.copies.transposed import copying
+from gradwire.runtime.engine.plan.jobs import Job
+from gradwire.runtime.engine.plan.native import address, compiles
+from gradwire.runtime.engine.plan.native.rows.row_loops import compiled_rows, scratch_bytes
+from gradwire.runtime.engine.plan.native.rows.row_recipe import Place, RowRecipe
+from gradwire.runtime.engine.plan.passes.elementwise.exponents import (
     Exponents,
     attributes_of,
     for_exponents,
 )
-from runtime.engine.plan.passes.elementwise.giving import laid_over
-from runtime.engine.plan.passes.elementwise.row_folds import (
+from gradwire.runtime.engine.plan.passes.elementwise.giving import laid_over
+from gradwire.runtime.engine.plan.passes.elementwise.row_folds import (
     ColumnSum,
     PartSum,
     add_columns,
     folding,
 )
-from runtime.engine.plan.passes.elementwise.row_indices import (
+from gradwire.runtime.engine.plan.passes.elementwise.row_indices import (
     count_from_0,
     indices_of,
     is_alone,
 )
-from runtime.engine.plan.passes.elementwise.row_program import Program, is_share
-from runtime.engine.plan.passes.elementwise.row_reductions import (
+from gradwire.runtime.engine.plan.passes.elementwise.row_program import Program, is_share
+from gradwire.runtime.engine.plan.passes.elementwise.row_reductions import (
     FOLDS,
     is_reduction,
     is_slow_if_short,
     reduces,
 )
-from runtime.engine.plan.passes.elementwise.row_shapes import (
+from gradwire.runtime.engine.plan.passes.elementwise.row_shapes import (
     Lies,
     axes_reduced,
     length_of,
@@ -66,13 +66,13 @@ from runtime.engine.plan.passes.elementwise.row_shapes import (
     repeated_along,
     row_axes,
 )
-from runtime.engine.plan.passes.elementwise.row_sheets import shared, sheets_of
-from runtime.engine.plan.passes.elementwise.tiles import Fold, TiledTask, in_regions
-from runtime.engine.plan.tasks import Arrays, PlainTask, Step, Task
+from gradwire.runtime.engine.plan.passes.elementwise.row_sheets import shared, sheets_of
+from gradwire.runtime.engine.plan.passes.elementwise.tiles import Fold, TiledTask, in_regions
+from gradwire.runtime.engine.plan.tasks import Arrays, PlainTask, Step, Task
 
 if TYPE_CHECKING:
-    from blocks.block import Shape
-    from runtime.calculus import Value
+    from gradwire.blocks.block import Shape
+    from gradwire.runtime.calculus import Value
 
 Array = NDArray[Any]
 

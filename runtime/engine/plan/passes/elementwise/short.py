@@ -14,16 +14,16 @@ from functools import partial
 from math import prod
 from typing import TYPE_CHECKING
 
-from runtime.engine.plan.jobs import Job, Joinable
-from runtime.engine.plan.native import Operand, Recipe, compiles
-from runtime.engine.plan.passes.elementwise.fused import LARGE, FusedTask, Limits
-from runtime.engine.plan.passes.elementwise.tiles import Fold, TiledTask, in_regions
-from runtime.engine.plan.passes.products.small_products import is_small_product
-from runtime.engine.plan.tasks import Arrays, PlainTask, Step, Task
+from gradwire.runtime.engine.plan.jobs import Job, Joinable
+from gradwire.runtime.engine.plan.native import Operand, Recipe, compiles
+from gradwire.runtime.engine.plan.passes.elementwise.fused import LARGE, FusedTask, Limits
+from gradwire.runtime.engine.plan.passes.elementwise.tiles import Fold, TiledTask, in_regions
+from gradwire.runtime.engine.plan.passes.products.small_products import is_small_product
+from gradwire.runtime.engine.plan.tasks import Arrays, PlainTask, Step, Task
 
 if TYPE_CHECKING:
-    from blocks.block import Shape
-    from runtime.calculus import Value
+    from gradwire.blocks.block import Shape
+    from gradwire.runtime.calculus import Value
 
 FEW = 24
 """Operations of one loop, at most: what repeats has few loops that are alike."""

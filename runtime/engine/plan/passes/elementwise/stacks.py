@@ -11,13 +11,13 @@ import numpy as np
 from numpy.lib.stride_tricks import as_strided
 from numpy.typing import NDArray
 
-from runtime.engine.plan.memory import BlockArrays
+from gradwire.runtime.engine.plan.memory import BlockArrays
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from runtime.calculus import Value
-    from runtime.engine.plan.tasks import Step
+    from gradwire.runtime.calculus import Value
+    from gradwire.runtime.engine.plan.tasks import Step
 
 Array = NDArray[Any]
 

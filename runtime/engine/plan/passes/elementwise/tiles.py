@@ -17,13 +17,13 @@ import numpy as np
 from numpy.lib.stride_tricks import as_strided
 from numpy.typing import NDArray
 
-from runtime.calculus.dtypes import NUMPY
-from runtime.calculus.kernels.transposing import is_transposed
-from runtime.engine.norms import RMS, SUM_OF_SQUARES, rms, sum_of_squares
-from runtime.engine.plan import threads
-from runtime.engine.plan.copies.transposed import copying
-from runtime.engine.plan.passes.elementwise.giving import Given, Renewed
-from runtime.engine.plan.passes.regions import (
+from gradwire.runtime.calculus.dtypes import NUMPY
+from gradwire.runtime.calculus.kernels.transposing import is_transposed
+from gradwire.runtime.engine.norms import RMS, SUM_OF_SQUARES, rms, sum_of_squares
+from gradwire.runtime.engine.plan import threads
+from gradwire.runtime.engine.plan.copies.transposed import copying
+from gradwire.runtime.engine.plan.passes.elementwise.giving import Given, Renewed
+from gradwire.runtime.engine.plan.passes.regions import (
     Region,
     delayed,
     partition,
@@ -31,11 +31,11 @@ from runtime.engine.plan.passes.regions import (
     results_of,
     split,
 )
-from runtime.engine.plan.passes.repeating import repeated
-from runtime.engine.plan.tasks import Arrays, FreshMemory, PlainTask, Step, Task
+from gradwire.runtime.engine.plan.passes.repeating import repeated
+from gradwire.runtime.engine.plan.tasks import Arrays, FreshMemory, PlainTask, Step, Task
 
 if TYPE_CHECKING:
-    from runtime.calculus import Value
+    from gradwire.runtime.calculus import Value
 
 Array = NDArray[Any]
 

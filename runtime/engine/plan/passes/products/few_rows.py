@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from runtime.engine.plan.jobs import ROOM, Call, Job, cuts
-from runtime.engine.plan.native import Kernel, machine
-from runtime.engine.plan.native.products.few_rows import (
+from gradwire.runtime.engine.plan.jobs import ROOM, Call, Job, cuts
+from gradwire.runtime.engine.plan.native import Kernel, machine
+from gradwire.runtime.engine.plan.native.products.few_rows import (
     FEW_ROWS,
     MOST_ROWS,
     PANEL,
@@ -29,7 +29,7 @@ from runtime.engine.plan.native.products.few_rows import (
 )
 
 if TYPE_CHECKING:
-    from runtime.engine.plan.tasks import Step
+    from gradwire.runtime.engine.plan.tasks import Step
 
 Array = NDArray[Any]
 

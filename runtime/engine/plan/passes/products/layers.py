@@ -14,17 +14,17 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from runtime.calculus.dtypes import NUMPY
-from runtime.calculus.primitives.base import RESHAPE
-from runtime.engine.plan.allocation import allocate
-from runtime.engine.plan.passes.elementwise.fused import FusedTask
-from runtime.engine.plan.passes.elementwise.giving import laid_over
-from runtime.engine.plan.passes.products.multiplication import Ending, Multiplication
-from runtime.engine.plan.passes.products.native_products import ProductTask, goes_by_tiles
-from runtime.engine.plan.tasks import Arrays, FreshMemory, FreshTask, PlainTask, Step, Task
+from gradwire.runtime.calculus.dtypes import NUMPY
+from gradwire.runtime.calculus.primitives.base import RESHAPE
+from gradwire.runtime.engine.plan.allocation import allocate
+from gradwire.runtime.engine.plan.passes.elementwise.fused import FusedTask
+from gradwire.runtime.engine.plan.passes.elementwise.giving import laid_over
+from gradwire.runtime.engine.plan.passes.products.multiplication import Ending, Multiplication
+from gradwire.runtime.engine.plan.passes.products.native_products import ProductTask, goes_by_tiles
+from gradwire.runtime.engine.plan.tasks import Arrays, FreshMemory, FreshTask, PlainTask, Step, Task
 
 if TYPE_CHECKING:
-    from runtime.calculus import Value
+    from gradwire.runtime.calculus import Value
 
 Array = NDArray[Any]
 

@@ -9,14 +9,20 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from blocks.classes.identity import by_identity
-from runtime.engine.plan.jobs import ROOM, Call, Job, cuts
-from runtime.engine.plan.native import machine
-from runtime.engine.plan.native.products.form import LINE, PRODUCT, VECTORS, Form, scratch_bytes
-from runtime.engine.plan.native.products.product import product
+from gradwire.blocks.classes.identity import by_identity
+from gradwire.runtime.engine.plan.jobs import ROOM, Call, Job, cuts
+from gradwire.runtime.engine.plan.native import machine
+from gradwire.runtime.engine.plan.native.products.form import (
+    LINE,
+    PRODUCT,
+    VECTORS,
+    Form,
+    scratch_bytes,
+)
+from gradwire.runtime.engine.plan.native.products.product import product
 
 if TYPE_CHECKING:
-    from runtime.engine.plan.tasks import Step
+    from gradwire.runtime.engine.plan.tasks import Step
 
 Array = NDArray[Any]
 

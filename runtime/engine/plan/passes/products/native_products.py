@@ -17,21 +17,21 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from runtime.calculus.primitives.linear import MATMUL
-from runtime.engine.plan import native
-from runtime.engine.plan.native import machine
-from runtime.engine.plan.passes.products.few_rows import FewRows, FewTerms
-from runtime.engine.plan.passes.products.multiplication import (
+from gradwire.runtime.calculus.primitives.linear import MATMUL
+from gradwire.runtime.engine.plan import native
+from gradwire.runtime.engine.plan.native import machine
+from gradwire.runtime.engine.plan.passes.products.few_rows import FewRows, FewTerms
+from gradwire.runtime.engine.plan.passes.products.multiplication import (
     Multiplication,
     is_along,
     is_regular,
     is_short,
 )
-from runtime.engine.plan.tasks import Arrays, PlainTask, Step, Task
+from gradwire.runtime.engine.plan.tasks import Arrays, PlainTask, Step, Task
 
 if TYPE_CHECKING:
-    from blocks.block import Shape
-    from runtime.calculus import Value
+    from gradwire.blocks.block import Shape
+    from gradwire.runtime.calculus import Value
 
 Array = NDArray[Any]
 

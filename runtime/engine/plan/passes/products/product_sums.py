@@ -17,19 +17,19 @@ import numpy as np
 from numpy.lib.stride_tricks import as_strided
 from numpy.typing import NDArray
 
-from runtime.calculus.dtypes import NUMPY
-from runtime.calculus.primitives.linear import MATMUL
-from runtime.calculus.primitives.shape import PERMUTE
-from runtime.engine.plan.allocation import allocate
-from runtime.engine.plan.copies.small import small_copy
-from runtime.engine.plan.memory import Room
-from runtime.engine.plan.passes.chains import find_chains
-from runtime.engine.plan.passes.elementwise.stacks import as_view
-from runtime.engine.plan.passes.products.native_products import may_be_faster, multiplying
-from runtime.engine.plan.tasks import Arrays, PlainTask, Step, Task
+from gradwire.runtime.calculus.dtypes import NUMPY
+from gradwire.runtime.calculus.primitives.linear import MATMUL
+from gradwire.runtime.calculus.primitives.shape import PERMUTE
+from gradwire.runtime.engine.plan.allocation import allocate
+from gradwire.runtime.engine.plan.copies.small import small_copy
+from gradwire.runtime.engine.plan.memory import Room
+from gradwire.runtime.engine.plan.passes.chains import find_chains
+from gradwire.runtime.engine.plan.passes.elementwise.stacks import as_view
+from gradwire.runtime.engine.plan.passes.products.native_products import may_be_faster, multiplying
+from gradwire.runtime.engine.plan.tasks import Arrays, PlainTask, Step, Task
 
 if TYPE_CHECKING:
-    from runtime.calculus import Value
+    from gradwire.runtime.calculus import Value
 
 Array = NDArray[Any]
 

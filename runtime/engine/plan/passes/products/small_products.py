@@ -16,24 +16,24 @@ from typing import TYPE_CHECKING, Any, TypeGuard
 import numpy as np
 from numpy.typing import NDArray
 
-from runtime.calculus.primitives.linear import MATMUL
-from runtime.calculus.primitives.reduce import SUM
-from runtime.calculus.primitives.shape import PERMUTE
-from runtime.engine.plan.native import machine
-from runtime.engine.plan.passes.products.multiplication import (
+from gradwire.runtime.calculus.primitives.linear import MATMUL
+from gradwire.runtime.calculus.primitives.reduce import SUM
+from gradwire.runtime.calculus.primitives.shape import PERMUTE
+from gradwire.runtime.engine.plan.native import machine
+from gradwire.runtime.engine.plan.passes.products.multiplication import (
     Multiplication,
     is_regular,
     tile_rows,
 )
-from runtime.engine.plan.passes.products.native_products import (
+from gradwire.runtime.engine.plan.passes.products.native_products import (
     ProductTask,
     is_supported,
     multiplying,
 )
-from runtime.engine.plan.tasks import Arrays, PlainTask, Step, Task
+from gradwire.runtime.engine.plan.tasks import Arrays, PlainTask, Step, Task
 
 if TYPE_CHECKING:
-    from runtime.calculus import Value
+    from gradwire.runtime.calculus import Value
 
 Array = NDArray[Any]
 

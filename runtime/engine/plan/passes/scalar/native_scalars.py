@@ -7,18 +7,18 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from runtime.engine.plan.native import (
+from gradwire.runtime.engine.plan.native import (
     Operand,
     Operation,
     Recipe,
     compiled_straight,
     compiles_straight,
 )
-from runtime.engine.plan.passes.scalar.scalars import ScalarTask, in_scalar_regions
+from gradwire.runtime.engine.plan.passes.scalar.scalars import ScalarTask, in_scalar_regions
 
 if TYPE_CHECKING:
-    from runtime.calculus import Value
-    from runtime.engine.plan.tasks import Arrays, PlainTask, Step, Task
+    from gradwire.runtime.calculus import Value
+    from gradwire.runtime.engine.plan.tasks import Arrays, PlainTask, Step, Task
 
 
 def native_scalars(tasks: list[Task], kept: Collection[Value]) -> list[Task]:

@@ -26,12 +26,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from runtime.calculus.dtypes import NUMPY
-from runtime.engine.plan.passes.scalar.scalar_memory import Inputs, Outputs
+from gradwire.runtime.calculus.dtypes import NUMPY
+from gradwire.runtime.engine.plan.passes.scalar.scalar_memory import Inputs, Outputs
 
 if TYPE_CHECKING:
-    from runtime.calculus import Value
-    from runtime.engine.plan.tasks import Arrays, PlainTask, Step
+    from gradwire.runtime.calculus import Value
+    from gradwire.runtime.engine.plan.tasks import Arrays, PlainTask, Step
 
 _DEEPEST = 12
 """How many operations may be nested in one expression."""

@@ -11,18 +11,18 @@ from collections.abc import Callable, Sequence
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
-from runtime.engine.plan.passes.scalar.scalar_code import (
+from gradwire.runtime.engine.plan.passes.scalar.scalar_code import (
     BUILT_IN,
     expression_of,
     is_by_kernel,
     kernel_call,
     needs_rounding,
 )
-from runtime.engine.plan.passes.scalar.scalar_memory import Outputs
+from gradwire.runtime.engine.plan.passes.scalar.scalar_memory import Outputs
 
 if TYPE_CHECKING:
-    from runtime.calculus import Value
-    from runtime.engine.plan.tasks import Arrays, PlainTask, Step
+    from gradwire.runtime.calculus import Value
+    from gradwire.runtime.engine.plan.tasks import Arrays, PlainTask, Step
 
 _PARAMETERS = ("a", "b", "c")
 Function = Callable[..., Any]

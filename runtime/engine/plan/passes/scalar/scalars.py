@@ -12,14 +12,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from runtime.calculus.dtypes import NUMPY
-from runtime.engine.plan.passes.regions import Region, partition, readers_of, results_of
-from runtime.engine.plan.passes.scalar.scalar_code import KNOWN, scalar_function
-from runtime.engine.plan.passes.scalar.scalar_steps import operation_by_operation
-from runtime.engine.plan.tasks import Arrays, PlainTask, Step, Task
+from gradwire.runtime.calculus.dtypes import NUMPY
+from gradwire.runtime.engine.plan.passes.regions import Region, partition, readers_of, results_of
+from gradwire.runtime.engine.plan.passes.scalar.scalar_code import KNOWN, scalar_function
+from gradwire.runtime.engine.plan.passes.scalar.scalar_steps import operation_by_operation
+from gradwire.runtime.engine.plan.tasks import Arrays, PlainTask, Step, Task
 
 if TYPE_CHECKING:
-    from runtime.calculus import Value
+    from gradwire.runtime.calculus import Value
 
 SMALLEST = 4
 """Tasks from which a function is faster than calls of kernels."""

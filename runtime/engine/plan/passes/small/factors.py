@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from runtime.engine.plan.copies.small import APART, CALLS, merged, places
-from runtime.engine.plan.jobs import Call, Job
-from runtime.engine.plan.native import machine
-from runtime.engine.plan.native.small.solving import (
+from gradwire.runtime.engine.plan.copies.small import APART, CALLS, merged, places
+from gradwire.runtime.engine.plan.jobs import Call, Job
+from gradwire.runtime.engine.plan.native import machine
+from gradwire.runtime.engine.plan.native.small.solving import (
     CONVERT,
     FACTOR,
     SUBSTITUTE,
@@ -22,7 +22,7 @@ from runtime.engine.plan.native.small.solving import (
 )
 
 if TYPE_CHECKING:
-    from runtime.engine.plan.tasks import Step
+    from gradwire.runtime.engine.plan.tasks import Step
 
 Array = NDArray[Any]
 

@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Any, TypeGuard
 import numpy as np
 from numpy.typing import NDArray
 
-from runtime.calculus.primitives.shape import CONCAT, EMBED
-from runtime.engine.plan.copies.small import LARGEST, copies
-from runtime.engine.plan.jobs import Joinable
-from runtime.engine.plan.tasks import Arrays, PlainTask, Step, Task
+from gradwire.runtime.calculus.primitives.shape import CONCAT, EMBED
+from gradwire.runtime.engine.plan.copies.small import LARGEST, copies
+from gradwire.runtime.engine.plan.jobs import Joinable
+from gradwire.runtime.engine.plan.tasks import Arrays, PlainTask, Step, Task
 
 if TYPE_CHECKING:
-    from runtime.calculus import Value
+    from gradwire.runtime.calculus import Value
 
 Array = NDArray[Any]
 

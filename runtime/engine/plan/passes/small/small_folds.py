@@ -14,15 +14,15 @@ from typing import TYPE_CHECKING, Any, TypeGuard
 import numpy as np
 from numpy.typing import NDArray
 
-from runtime.calculus.primitives.reduce import MAX, MIN, SUM
-from runtime.engine.plan.copies.small import CALLS, LARGEST, merged, places
-from runtime.engine.plan.jobs import Call, Job, Joinable, cuts
-from runtime.engine.plan.native import machine
-from runtime.engine.plan.native.small.folding import FOLD, folded_across, folded_along
-from runtime.engine.plan.tasks import Arrays, PlainTask, Step, Task
+from gradwire.runtime.calculus.primitives.reduce import MAX, MIN, SUM
+from gradwire.runtime.engine.plan.copies.small import CALLS, LARGEST, merged, places
+from gradwire.runtime.engine.plan.jobs import Call, Job, Joinable, cuts
+from gradwire.runtime.engine.plan.native import machine
+from gradwire.runtime.engine.plan.native.small.folding import FOLD, folded_across, folded_along
+from gradwire.runtime.engine.plan.tasks import Arrays, PlainTask, Step, Task
 
 if TYPE_CHECKING:
-    from runtime.calculus import Value
+    from gradwire.runtime.calculus import Value
 
 Array = NDArray[Any]
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from runtime.calculus.primitives.matrices import (
+from gradwire.runtime.calculus.primitives.matrices import (
     DETERMINANT,
     DETERMINANT_SIGN,
     INVERSE,
@@ -24,17 +24,17 @@ from runtime.calculus.primitives.matrices import (
     SOLVE,
     refused,
 )
-from runtime.calculus.primitives.shape import PERMUTE
-from runtime.engine.plan.passes.small.factors import (
+from gradwire.runtime.calculus.primitives.shape import PERMUTE
+from gradwire.runtime.engine.plan.passes.small.factors import (
     Factors,
     determinant_signs,
     determinants,
     logarithms,
 )
-from runtime.engine.plan.tasks import Arrays, PlainTask, Step, Task
+from gradwire.runtime.engine.plan.tasks import Arrays, PlainTask, Step, Task
 
 if TYPE_CHECKING:
-    from runtime.calculus import Value
+    from gradwire.runtime.calculus import Value
 
 Array = NDArray[Any]
 

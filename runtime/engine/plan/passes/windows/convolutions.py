@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from runtime.calculus.primitives.convolution import (
+from gradwire.runtime.calculus.primitives.convolution import (
     CONV2D,
     CONV2D_W,
     columns_of,
@@ -17,13 +17,13 @@ from runtime.calculus.primitives.convolution import (
     fill_columns,
     weight_gradient,
 )
-from runtime.engine.plan.tasks import PlainTask, Step, Task
+from gradwire.runtime.engine.plan.tasks import PlainTask, Step, Task
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from runtime.calculus import Value
-    from runtime.engine.plan.tasks import Arrays
+    from gradwire.runtime.calculus import Value
+    from gradwire.runtime.engine.plan.tasks import Arrays
 
 
 def convolutions(tasks: list[Task], kept: Collection[Value]) -> list[Task]:

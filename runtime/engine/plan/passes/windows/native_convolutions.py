@@ -17,20 +17,20 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from runtime.calculus.dtypes import FLOATS
-from runtime.calculus.primitives.convolution import CONV2D, CONV2D_W, CONV2D_X, Geometry
-from runtime.engine.plan.copies.images import copying, interleaving
-from runtime.engine.plan.graph import Graph
-from runtime.engine.plan.jobs import divided
-from runtime.engine.plan.native.machine import frame
-from runtime.engine.plan.native.windows.convolution import PRODUCTS, products, tile_for
-from runtime.engine.plan.tasks import Arrays, PlainTask, Step, Task
-from runtime.engine.plan.windows import filterwise
-from runtime.engine.plan.windows.correlations import EACH, correlate, rounding, wide
-from runtime.engine.plan.windows.rows import Phase, Rows, forward, transposed
+from gradwire.runtime.calculus.dtypes import FLOATS
+from gradwire.runtime.calculus.primitives.convolution import CONV2D, CONV2D_W, CONV2D_X, Geometry
+from gradwire.runtime.engine.plan.copies.images import copying, interleaving
+from gradwire.runtime.engine.plan.graph import Graph
+from gradwire.runtime.engine.plan.jobs import divided
+from gradwire.runtime.engine.plan.native.machine import frame
+from gradwire.runtime.engine.plan.native.windows.convolution import PRODUCTS, products, tile_for
+from gradwire.runtime.engine.plan.tasks import Arrays, PlainTask, Step, Task
+from gradwire.runtime.engine.plan.windows import filterwise
+from gradwire.runtime.engine.plan.windows.correlations import EACH, correlate, rounding, wide
+from gradwire.runtime.engine.plan.windows.rows import Phase, Rows, forward, transposed
 
 if TYPE_CHECKING:
-    from runtime.calculus import Value
+    from gradwire.runtime.calculus import Value
 
 Array = NDArray[Any]
 

@@ -7,17 +7,23 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from runtime.engine.plan.allocation import allocate
-from runtime.engine.plan.copies.images import are_planes, copying, on_planes
-from runtime.engine.plan.native.machine import frame, vector
-from runtime.engine.plan.native.windows.overlaps import AROUND, WINNERS, Around, around, winners
-from runtime.engine.plan.native.windows.pooling import Window, planes
-from runtime.engine.plan.tasks import Arrays, Step, Task
-from runtime.engine.plan.windows.rows import Axis, Phase, transposed
+from gradwire.runtime.engine.plan.allocation import allocate
+from gradwire.runtime.engine.plan.copies.images import are_planes, copying, on_planes
+from gradwire.runtime.engine.plan.native.machine import frame, vector
+from gradwire.runtime.engine.plan.native.windows.overlaps import (
+    AROUND,
+    WINNERS,
+    Around,
+    around,
+    winners,
+)
+from gradwire.runtime.engine.plan.native.windows.pooling import Window, planes
+from gradwire.runtime.engine.plan.tasks import Arrays, Step, Task
+from gradwire.runtime.engine.plan.windows.rows import Axis, Phase, transposed
 
 if TYPE_CHECKING:
-    from runtime.calculus import Value
-    from runtime.calculus.primitives.convolution import Geometry
+    from gradwire.runtime.calculus import Value
+    from gradwire.runtime.calculus.primitives.convolution import Geometry
 
 Array = NDArray[Any]
 

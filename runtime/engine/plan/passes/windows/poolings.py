@@ -16,12 +16,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from runtime.calculus.primitives.convolution import FOLD, WINDOWS, Geometry
-from runtime.calculus.primitives.reduce import MAX, SUM
-from runtime.engine.plan.copies.images import are_planes, on_planes
-from runtime.engine.plan.graph import Graph
-from runtime.engine.plan.native.machine import frame, vector
-from runtime.engine.plan.native.windows.pooling import (
+from gradwire.runtime.calculus.primitives.convolution import FOLD, WINDOWS, Geometry
+from gradwire.runtime.calculus.primitives.reduce import MAX, SUM
+from gradwire.runtime.engine.plan.copies.images import are_planes, on_planes
+from gradwire.runtime.engine.plan.graph import Graph
+from gradwire.runtime.engine.plan.native.machine import frame, vector
+from gradwire.runtime.engine.plan.native.windows.pooling import (
     POOL,
     SHARES,
     SPREAD,
@@ -31,12 +31,12 @@ from runtime.engine.plan.native.windows.pooling import (
     shares,
     spread,
 )
-from runtime.engine.plan.passes.windows.overlaps import OverlapTask, padded
-from runtime.engine.plan.tasks import Arrays, PlainTask, Step, Task
+from gradwire.runtime.engine.plan.passes.windows.overlaps import OverlapTask, padded
+from gradwire.runtime.engine.plan.tasks import Arrays, PlainTask, Step, Task
 
 if TYPE_CHECKING:
-    from runtime.calculus import Value
-    from runtime.calculus.value import Primitive
+    from gradwire.runtime.calculus import Value
+    from gradwire.runtime.calculus.value import Primitive
 
 Array = NDArray[Any]
 

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from runtime.calculus import Value
-    from runtime.interchange.export.systems.onnx.nodes import Body, Rows, Write
+    from gradwire.runtime.calculus import Value
+    from gradwire.runtime.interchange.export.systems.onnx.nodes import Body, Rows, Write
 
 
 def _op(name: str, *narrow: str) -> Write:

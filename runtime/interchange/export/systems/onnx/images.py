@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from runtime.calculus import Value
-    from runtime.calculus.primitives.convolution import Geometry
-    from runtime.interchange.export.systems.onnx.nodes import Body, Rows
+    from gradwire.runtime.calculus import Value
+    from gradwire.runtime.calculus.primitives.convolution import Geometry
+    from gradwire.runtime.interchange.export.systems.onnx.nodes import Body, Rows
 
 
 def _pads(geometry: Geometry) -> tuple[int, int, int, int]:

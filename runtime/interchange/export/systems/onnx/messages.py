@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 if TYPE_CHECKING:
-    from runtime.calculus import Value
-    from runtime.interchange.export.code import Array
-    from runtime.interchange.export.systems.onnx.nodes import Attribute, Function, Node
+    from gradwire.runtime.calculus import Value
+    from gradwire.runtime.interchange.export.code import Array
+    from gradwire.runtime.interchange.export.systems.onnx.nodes import Attribute, Function, Node
 
 OPSET = 21
 IR_VERSION = 10

@@ -7,21 +7,21 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from blocks.library.views import ViewBlock
-from runtime import extras
-from runtime.interchange.export import module
-from runtime.interchange.export.graph import Graph
-from runtime.interchange.export.naming import Naming, Sources
-from runtime.interchange.export.rows import ExportError
-from runtime.interchange.export.systems.onnx.messages import IR_VERSION, Messages, utf8
-from runtime.interchange.export.systems.onnx.nodes import Body
-from runtime.interchange.export.systems.onnx.writing import GraphWriter
-from runtime.version import __version__
+from gradwire.blocks.library.views import ViewBlock
+from gradwire.runtime import extras
+from gradwire.runtime.interchange.export import module
+from gradwire.runtime.interchange.export.graph import Graph
+from gradwire.runtime.interchange.export.naming import Naming, Sources
+from gradwire.runtime.interchange.export.rows import ExportError
+from gradwire.runtime.interchange.export.systems.onnx.messages import IR_VERSION, Messages, utf8
+from gradwire.runtime.interchange.export.systems.onnx.nodes import Body
+from gradwire.runtime.interchange.export.systems.onnx.writing import GraphWriter
+from gradwire.runtime.version import __version__
 
 if TYPE_CHECKING:
-    from runtime.calculus import Value
-    from runtime.interchange.export.code import Array
-    from runtime.interchange.export.content import Content
+    from gradwire.runtime.calculus import Value
+    from gradwire.runtime.interchange.export.code import Array
+    from gradwire.runtime.interchange.export.content import Content
 
 LARGEST = 2**31 - 1
 """Bytes of a message of protobuf."""

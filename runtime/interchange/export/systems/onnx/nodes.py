@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
-from blocks.classes.dataclass import dataclass
+from gradwire.blocks.classes.dataclass import dataclass
 
 if TYPE_CHECKING:
-    from runtime.calculus import Value
-    from runtime.interchange.export.code import Array
-    from runtime.interchange.export.rows import Refused
+    from gradwire.runtime.calculus import Value
+    from gradwire.runtime.interchange.export.code import Array
+    from gradwire.runtime.interchange.export.rows import Refused
 
 Attribute: TypeAlias = "int | float | str | Sequence[int] | Array"
 

@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from runtime.interchange.export.rows import Refused
-from runtime.interchange.export.systems.onnx.arithmetic import ARITHMETIC
-from runtime.interchange.export.systems.onnx.images import IMAGES
-from runtime.interchange.export.systems.onnx.nodes import CLIP, LOSS, STOP, SURROGATE
+from gradwire.runtime.interchange.export.rows import Refused
+from gradwire.runtime.interchange.export.systems.onnx.arithmetic import ARITHMETIC
+from gradwire.runtime.interchange.export.systems.onnx.images import IMAGES
+from gradwire.runtime.interchange.export.systems.onnx.nodes import CLIP, LOSS, STOP, SURROGATE
 
 if TYPE_CHECKING:
-    from runtime.calculus import Value
-    from runtime.interchange.export.systems.onnx.nodes import Attribute, Body, Rows, Write
+    from gradwire.runtime.calculus import Value
+    from gradwire.runtime.interchange.export.systems.onnx.nodes import Attribute, Body, Rows, Write
 
 _WIDE = {"float32", "float64", "int32", "int64"}
 """What reductions compute with; other integers and booleans go through int64."""

@@ -9,20 +9,20 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from blocks.classes.dataclass import dataclass
-from blocks.errors import Location
-from runtime.calculus.primitives.base import CONSTANT, broadcast_shapes
-from runtime.diagram.paths import InstancePath
-from runtime.interchange.export.code import identifier
-from runtime.interchange.export.regions import Divider, Region, uses_of
-from runtime.interchange.export.rows import ExportError, Refused
-from runtime.interchange.export.systems.onnx.nodes import BLOCK, Body, Function, Write
-from runtime.interchange.export.systems.onnx.rows import ROWS
+from gradwire.blocks.classes.dataclass import dataclass
+from gradwire.blocks.errors import Location
+from gradwire.runtime.calculus.primitives.base import CONSTANT, broadcast_shapes
+from gradwire.runtime.diagram.paths import InstancePath
+from gradwire.runtime.interchange.export.code import identifier
+from gradwire.runtime.interchange.export.regions import Divider, Region, uses_of
+from gradwire.runtime.interchange.export.rows import ExportError, Refused
+from gradwire.runtime.interchange.export.systems.onnx.nodes import BLOCK, Body, Function, Write
+from gradwire.runtime.interchange.export.systems.onnx.rows import ROWS
 
 if TYPE_CHECKING:
-    from runtime.calculus import Value
-    from runtime.interchange.export.graph import Graph
-    from runtime.interchange.export.naming import Naming
+    from gradwire.runtime.calculus import Value
+    from gradwire.runtime.interchange.export.graph import Graph
+    from gradwire.runtime.interchange.export.naming import Naming
 
 LARGE = 40
 """Nodes from which a block is a function of its own."""

@@ -6,8 +6,8 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, TypeAlias
 
 if TYPE_CHECKING:
-    from runtime.interchange.importing.jax.operands import Wire
-    from runtime.interchange.importing.staged import Staged
+    from gradwire.runtime.interchange.importing.jax.operands import Wire
+    from gradwire.runtime.interchange.importing.staged import Staged
 
 Elementwise: TypeAlias = "Callable[..., Staged]"
 """Takes values that broadcast to the shape of the result, which may itself be narrower."""

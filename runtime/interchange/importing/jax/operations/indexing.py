@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from runtime.interchange.importing.jax.operations.windows import (
+from gradwire.runtime.interchange.importing.jax.operations.windows import (
     Windows,
     clipped,
     component,
@@ -17,10 +17,10 @@ from runtime.interchange.importing.jax.operations.windows import (
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from runtime.interchange.importing.jax.jaxprs import Params
-    from runtime.interchange.importing.jax.operations.handlers import Whole
-    from runtime.interchange.importing.stage import Stage
-    from runtime.interchange.importing.staged import Staged
+    from gradwire.runtime.interchange.importing.jax.jaxprs import Params
+    from gradwire.runtime.interchange.importing.jax.operations.handlers import Whole
+    from gradwire.runtime.interchange.importing.stage import Stage
+    from gradwire.runtime.interchange.importing.staged import Staged
 
 _MODES = {
     "scatter": "set",

@@ -8,15 +8,15 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from blocks.classes.dataclass import dataclass
-from runtime.interchange.importing.imported import UnsupportedError
-from runtime.interchange.importing.jax.operations.shapes import spread
+from gradwire.blocks.classes.dataclass import dataclass
+from gradwire.runtime.interchange.importing.imported import UnsupportedError
+from gradwire.runtime.interchange.importing.jax.operations.shapes import spread
 
 if TYPE_CHECKING:
-    from runtime.interchange.importing.jax.jaxprs import Params
-    from runtime.interchange.importing.jax.operations.handlers import Whole
-    from runtime.interchange.importing.stage import Stage
-    from runtime.interchange.importing.staged import Staged
+    from gradwire.runtime.interchange.importing.jax.jaxprs import Params
+    from gradwire.runtime.interchange.importing.jax.operations.handlers import Whole
+    from gradwire.runtime.interchange.importing.stage import Stage
+    from gradwire.runtime.interchange.importing.staged import Staged
 
 MAX_RANK = 3
 """The most axes that a block moves a window along."""

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 if TYPE_CHECKING:
-    from runtime.interchange.importing.jax.jaxprs import Params
-    from runtime.interchange.importing.jax.operations.handlers import Whole
-    from runtime.interchange.importing.stage import Stage
-    from runtime.interchange.importing.staged import Staged
+    from gradwire.runtime.interchange.importing.jax.jaxprs import Params
+    from gradwire.runtime.interchange.importing.jax.operations.handlers import Whole
+    from gradwire.runtime.interchange.importing.stage import Stage
+    from gradwire.runtime.interchange.importing.staged import Staged
 
 
 def dot_general(stage: Stage, params: Params, a: Staged, b: Staged) -> Staged:

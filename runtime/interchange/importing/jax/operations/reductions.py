@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from runtime.interchange.importing.imported import UnsupportedError
-from runtime.interchange.importing.jax.operands import block_dtype
+from gradwire.runtime.interchange.importing.imported import UnsupportedError
+from gradwire.runtime.interchange.importing.jax.operands import block_dtype
 
 if TYPE_CHECKING:
-    from runtime.interchange.importing.jax.jaxprs import Params
-    from runtime.interchange.importing.jax.operations.handlers import Whole
-    from runtime.interchange.importing.stage import Stage
-    from runtime.interchange.importing.staged import Staged
+    from gradwire.runtime.interchange.importing.jax.jaxprs import Params
+    from gradwire.runtime.interchange.importing.jax.operations.handlers import Whole
+    from gradwire.runtime.interchange.importing.stage import Stage
+    from gradwire.runtime.interchange.importing.staged import Staged
 
 
 def _reduced(kind: str) -> Callable[..., Staged]:

@@ -8,15 +8,15 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from runtime.interchange.importing.imported import UnsupportedError
-from runtime.interchange.importing.jax.operands import Wire, block_dtype
+from gradwire.runtime.interchange.importing.imported import UnsupportedError
+from gradwire.runtime.interchange.importing.jax.operands import Wire, block_dtype
 
 if TYPE_CHECKING:
-    from blocks.block import Shape
-    from runtime.interchange.importing.jax.jaxprs import Params
-    from runtime.interchange.importing.jax.operations.handlers import Lazy, Whole
-    from runtime.interchange.importing.stage import Stage
-    from runtime.interchange.importing.staged import Staged
+    from gradwire.blocks.block import Shape
+    from gradwire.runtime.interchange.importing.jax.jaxprs import Params
+    from gradwire.runtime.interchange.importing.jax.operations.handlers import Lazy, Whole
+    from gradwire.runtime.interchange.importing.stage import Stage
+    from gradwire.runtime.interchange.importing.staged import Staged
 
 
 def broadcast_in_dim(stage: Stage, params: Params, x: Wire, *_: Wire) -> Wire:

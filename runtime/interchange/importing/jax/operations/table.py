@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from runtime.interchange.importing.jax.operations.elementwise import ELEMENTWISE
-from runtime.interchange.importing.jax.operations.indexing import INDEXING
-from runtime.interchange.importing.jax.operations.matrices import MATRICES
-from runtime.interchange.importing.jax.operations.networks import NETWORKS
-from runtime.interchange.importing.jax.operations.products import PRODUCTS
-from runtime.interchange.importing.jax.operations.reductions import REDUCTIONS
-from runtime.interchange.importing.jax.operations.shapes import LAZY, SHAPES
+from gradwire.runtime.interchange.importing.jax.operations.elementwise import ELEMENTWISE
+from gradwire.runtime.interchange.importing.jax.operations.indexing import INDEXING
+from gradwire.runtime.interchange.importing.jax.operations.matrices import MATRICES
+from gradwire.runtime.interchange.importing.jax.operations.networks import NETWORKS
+from gradwire.runtime.interchange.importing.jax.operations.products import PRODUCTS
+from gradwire.runtime.interchange.importing.jax.operations.reductions import REDUCTIONS
+from gradwire.runtime.interchange.importing.jax.operations.shapes import LAZY, SHAPES
 
 if TYPE_CHECKING:
-    from runtime.interchange.importing.jax.operations.handlers import Whole
+    from gradwire.runtime.interchange.importing.jax.operations.handlers import Whole
 
 __all__ = ["ELEMENTWISE", "LAZY", "WHOLE"]
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from runtime.interchange.importing.staged import Staged
+from gradwire.runtime.interchange.importing.staged import Staged
 
 if TYPE_CHECKING:
-    from runtime.interchange.importing.keras.call import Call, Operator
+    from gradwire.runtime.interchange.importing.keras.call import Call, Operator
 
 
 def _heads(call: Call) -> Staged:

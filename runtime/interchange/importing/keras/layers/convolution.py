@@ -6,13 +6,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from runtime.interchange.importing.keras.layers.activations import activated
+from gradwire.runtime.interchange.importing.keras.layers.activations import activated
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from runtime.interchange.importing.keras.call import Call, Operator
-    from runtime.interchange.importing.staged import Staged
+    from gradwire.runtime.interchange.importing.keras.call import Call, Operator
+    from gradwire.runtime.interchange.importing.staged import Staged
 
 
 def per_axis(numbers: tuple[Any, ...]) -> Any:

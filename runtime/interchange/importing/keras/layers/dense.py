@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from runtime.interchange.importing.keras.layers.activations import activated
+from gradwire.runtime.interchange.importing.keras.layers.activations import activated
 
 if TYPE_CHECKING:
-    from runtime.interchange.importing.keras.call import Call, Operator
-    from runtime.interchange.importing.staged import Staged
+    from gradwire.runtime.interchange.importing.keras.call import Call, Operator
+    from gradwire.runtime.interchange.importing.staged import Staged
 
 
 def _dense(call: Call) -> Staged:

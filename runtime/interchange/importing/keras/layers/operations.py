@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from runtime.interchange.importing.staged import Staged
+from gradwire.runtime.interchange.importing.staged import Staged
 
 if TYPE_CHECKING:
-    from runtime.interchange.importing.keras.call import Call, Operator
+    from gradwire.runtime.interchange.importing.keras.call import Call, Operator
 
 _ONE = {
     "Absolute": "Abs", "Exp": "Exp", "Log": "Log", "Negative": "Neg", "Sqrt": "Sqrt",

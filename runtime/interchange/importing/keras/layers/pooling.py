@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from runtime.interchange.importing.keras.layers.convolution import image, per_axis, result
+from gradwire.runtime.interchange.importing.keras.layers.convolution import image, per_axis, result
 
 if TYPE_CHECKING:
-    from runtime.interchange.importing.keras.call import Call, Operator
-    from runtime.interchange.importing.staged import Staged
+    from gradwire.runtime.interchange.importing.keras.call import Call, Operator
+    from gradwire.runtime.interchange.importing.staged import Staged
 
 
 def _pooling(kind: str, rank: int) -> Operator:

@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
-from runtime.interchange.importing.keras.config import Config
-from runtime.interchange.importing.keras.layers.activations import by_name
-from runtime.interchange.importing.staged import Staged
+from gradwire.runtime.interchange.importing.keras.config import Config
+from gradwire.runtime.interchange.importing.keras.layers.activations import by_name
+from gradwire.runtime.interchange.importing.staged import Staged
 
 if TYPE_CHECKING:
-    from runtime.interchange.importing.keras.call import Call, Operator
+    from gradwire.runtime.interchange.importing.keras.call import Call, Operator
 
 States: TypeAlias = dict[str, Staged]
 Step: TypeAlias = Callable[[Staged, Mapping[str, Staged]], States]

@@ -6,8 +6,8 @@ import math
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from runtime.interchange.importing.keras.call import Call, Operator
-    from runtime.interchange.importing.staged import Staged
+    from gradwire.runtime.interchange.importing.keras.call import Call, Operator
+    from gradwire.runtime.interchange.importing.staged import Staged
 
 
 def _flatten(call: Call) -> Staged:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from runtime.interchange.importing.keras.layers import (
+from gradwire.runtime.interchange.importing.keras.layers import (
     activations,
     attention,
     convolution,
@@ -18,7 +18,7 @@ from runtime.interchange.importing.keras.layers import (
 )
 
 if TYPE_CHECKING:
-    from runtime.interchange.importing.keras.call import Operator
+    from gradwire.runtime.interchange.importing.keras.call import Operator
 
 LAYERS: dict[str, Operator] = {
     **dense.LAYERS,

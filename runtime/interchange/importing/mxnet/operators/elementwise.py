@@ -6,8 +6,8 @@ import math
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from runtime.interchange.importing.mxnet.call import Call, Operator
-    from runtime.interchange.importing.staged import Staged
+    from gradwire.runtime.interchange.importing.mxnet.call import Call, Operator
+    from gradwire.runtime.interchange.importing.staged import Staged
 
 _BLOCKS = {
     "relu": "Relu", "sigmoid": "Sigmoid", "tanh": "Tanh", "softsign": "Softsign", "exp": "Exp",

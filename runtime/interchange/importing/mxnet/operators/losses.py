@@ -5,11 +5,11 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Literal
 
-from runtime.interchange.importing.mxnet.operators.selection import indices
+from gradwire.runtime.interchange.importing.mxnet.operators.selection import indices
 
 if TYPE_CHECKING:
-    from runtime.interchange.importing.mxnet.call import Call, Operator
-    from runtime.interchange.importing.staged import Staged
+    from gradwire.runtime.interchange.importing.mxnet.call import Call, Operator
+    from gradwire.runtime.interchange.importing.staged import Staged
 
 _NORMALISATIONS = {"null": "none", "batch": "batch", "valid": "valid"}
 

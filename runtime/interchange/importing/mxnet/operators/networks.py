@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from runtime.interchange.importing.mxnet.call import Call, Operator
-    from runtime.interchange.importing.staged import Staged
+    from gradwire.runtime.interchange.importing.mxnet.call import Call, Operator
+    from gradwire.runtime.interchange.importing.staged import Staged
 
 _SPATIAL = {1: "1D", 2: "2D", 3: "3D"}
 _POOLS = {"max": "MaxPool", "avg": "AvgPool"}

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from runtime.interchange.importing.mxnet.call import Call, Operator
-    from runtime.interchange.importing.staged import Staged
+    from gradwire.runtime.interchange.importing.mxnet.call import Call, Operator
+    from gradwire.runtime.interchange.importing.staged import Staged
 
 
 def _along(call: Call, x: Staged, axis: int, like: Staged) -> Staged:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from runtime.interchange.importing.mxnet.call import Call, Operator
-    from runtime.interchange.importing.staged import Staged
+    from gradwire.runtime.interchange.importing.mxnet.call import Call, Operator
+    from gradwire.runtime.interchange.importing.staged import Staged
 
 _BLOCKS = {
     "sum": "Sum", "sum_axis": "Sum", "mean": "Mean", "max": "Max", "max_axis": "Max", "min": "Min",

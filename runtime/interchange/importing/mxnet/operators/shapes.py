@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 if TYPE_CHECKING:
-    from runtime.interchange.importing.mxnet.call import Call, Operator
-    from runtime.interchange.importing.mxnet.shapes import Shape
-    from runtime.interchange.importing.staged import Staged
+    from gradwire.runtime.interchange.importing.mxnet.call import Call, Operator
+    from gradwire.runtime.interchange.importing.mxnet.shapes import Shape
+    from gradwire.runtime.interchange.importing.staged import Staged
 
 
 def _reshape(call: Call) -> Staged:

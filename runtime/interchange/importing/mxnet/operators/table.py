@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from runtime.interchange.importing.mxnet.operators import (
+from gradwire.runtime.interchange.importing.mxnet.operators import (
     arithmetic,
     elementwise,
     losses,
@@ -16,7 +16,7 @@ from runtime.interchange.importing.mxnet.operators import (
 )
 
 if TYPE_CHECKING:
-    from runtime.interchange.importing.mxnet.call import Operator
+    from gradwire.runtime.interchange.importing.mxnet.call import Operator
 
 OPERATORS: dict[str, Operator] = {
     **elementwise.OPERATORS,

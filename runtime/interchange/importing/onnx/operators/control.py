@@ -6,10 +6,10 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from runtime.interchange.importing.imported import UnsupportedError
-from runtime.interchange.importing.onnx.operators.node import RULES, Item, Node, rule
-from runtime.interchange.importing.onnx.operators.shapes import cut_up
-from runtime.interchange.importing.staged import Staged
+from gradwire.runtime.interchange.importing.imported import UnsupportedError
+from gradwire.runtime.interchange.importing.onnx.operators.node import RULES, Item, Node, rule
+from gradwire.runtime.interchange.importing.onnx.operators.shapes import cut_up
+from gradwire.runtime.interchange.importing.staged import Staged
 
 UNROLLED = 4
 """Loops of at most as many steps become blocks for each of them."""

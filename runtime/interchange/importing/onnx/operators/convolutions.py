@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
-from blocks.classes.dataclass import dataclass
-from runtime.interchange.importing.onnx.operators.node import Node, rule
-from runtime.interchange.importing.onnx.operators.shapes import pad
+from gradwire.blocks.classes.dataclass import dataclass
+from gradwire.runtime.interchange.importing.onnx.operators.node import Node, rule
+from gradwire.runtime.interchange.importing.onnx.operators.shapes import pad
 
 if TYPE_CHECKING:
-    from runtime.interchange.importing.staged import Staged
+    from gradwire.runtime.interchange.importing.staged import Staged
 
 
 Widths: TypeAlias = "tuple[tuple[int, int], ...]"

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from runtime.interchange.importing.onnx.operators.node import RULES, Node, Rule, rule
-from runtime.interchange.importing.onnx.tensors import DTYPES
+from gradwire.runtime.interchange.importing.onnx.operators.node import RULES, Node, Rule, rule
+from gradwire.runtime.interchange.importing.onnx.tensors import DTYPES
 
 if TYPE_CHECKING:
-    from runtime.interchange.importing.staged import Staged
+    from gradwire.runtime.interchange.importing.staged import Staged
 
 SAME = (
     "Abs", "And", "Ceil", "Cos", "Cosh", "Equal", "Erf", "Exp", "Floor", "Greater", "Less", "Log",

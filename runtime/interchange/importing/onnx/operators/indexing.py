@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from runtime.interchange.importing.onnx.operators.node import RULES, Node, rule
+from gradwire.runtime.interchange.importing.onnx.operators.node import RULES, Node, rule
 
 if TYPE_CHECKING:
-    from runtime.interchange.importing.staged import Staged
+    from gradwire.runtime.interchange.importing.staged import Staged
 
 RULES["GatherElements"] = lambda node: node.stage.block(
     "TakeAlong", node.x(), node.x(1), axis=node.axis(0)

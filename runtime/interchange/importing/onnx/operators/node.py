@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
 import numpy as np
 
-from blocks.classes.dataclass import dataclass
-from runtime.interchange.importing.imported import UnsupportedError
-from runtime.interchange.importing.onnx.tensors import DTYPES, dtype_name
-from runtime.interchange.importing.staged import Staged
+from gradwire.blocks.classes.dataclass import dataclass
+from gradwire.runtime.interchange.importing.imported import UnsupportedError
+from gradwire.runtime.interchange.importing.onnx.tensors import DTYPES, dtype_name
+from gradwire.runtime.interchange.importing.staged import Staged
 
 if TYPE_CHECKING:
     from types import NotImplementedType
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
     from onnx import AttributeProto, GraphProto, TensorProto
 
-    from runtime.interchange.importing.stage import Stage
+    from gradwire.runtime.interchange.importing.stage import Stage
 
 Item: TypeAlias = "Staged | list[Staged] | None"
 """What a name in a graph stands for: a value, a sequence of values, or nothing (optional)."""

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from runtime.interchange.importing.onnx.operators.node import Node, rule
-from runtime.interchange.importing.onnx.operators.reductions import mean_and_variance
+from gradwire.runtime.interchange.importing.onnx.operators.node import Node, rule
+from gradwire.runtime.interchange.importing.onnx.operators.reductions import mean_and_variance
 
 if TYPE_CHECKING:
-    from runtime.interchange.importing.staged import Staged
+    from gradwire.runtime.interchange.importing.staged import Staged
 
 
 def _epsilon(node: Node) -> float:

@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from runtime.interchange.importing.onnx.operators.convolutions import Windows, windows_of
-from runtime.interchange.importing.onnx.operators.node import RULES, Node, rule
-from runtime.interchange.importing.onnx.operators.shapes import MAX_PARTS, pad
+from gradwire.runtime.interchange.importing.onnx.operators.convolutions import Windows, windows_of
+from gradwire.runtime.interchange.importing.onnx.operators.node import RULES, Node, rule
+from gradwire.runtime.interchange.importing.onnx.operators.shapes import MAX_PARTS, pad
 
 if TYPE_CHECKING:
-    from runtime.interchange.importing.staged import Staged
+    from gradwire.runtime.interchange.importing.staged import Staged
 
 
 def _windows(node: Node) -> Windows:

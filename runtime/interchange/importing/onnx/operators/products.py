@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from runtime.interchange.importing.onnx.operators.elementwise import aligned
-from runtime.interchange.importing.onnx.operators.indexing import last_to
-from runtime.interchange.importing.onnx.operators.node import RULES, Node, Rule, rule
+from gradwire.runtime.interchange.importing.onnx.operators.elementwise import aligned
+from gradwire.runtime.interchange.importing.onnx.operators.indexing import last_to
+from gradwire.runtime.interchange.importing.onnx.operators.node import RULES, Node, Rule, rule
 
 if TYPE_CHECKING:
     from types import NotImplementedType
 
-    from runtime.interchange.importing.staged import Staged
+    from gradwire.runtime.interchange.importing.staged import Staged
 
 
 @rule("Gemm")

@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from runtime.interchange.importing.onnx.operators.convolutions import convolved, windows_of
-from runtime.interchange.importing.onnx.operators.node import Node, rule
+from gradwire.runtime.interchange.importing.onnx.operators.convolutions import convolved, windows_of
+from gradwire.runtime.interchange.importing.onnx.operators.node import Node, rule
 
 if TYPE_CHECKING:
-    from runtime.interchange.importing.staged import Staged
+    from gradwire.runtime.interchange.importing.staged import Staged
 
 
 def saturated(y: Staged, dtype: str) -> Staged:

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from blocks.classes.dataclass import dataclass
-from runtime.interchange.importing.onnx.operators.node import Node, rule
+from gradwire.blocks.classes.dataclass import dataclass
+from gradwire.runtime.interchange.importing.onnx.operators.node import Node, rule
 
 if TYPE_CHECKING:
-    from runtime.interchange.importing.staged import Staged
+    from gradwire.runtime.interchange.importing.staged import Staged
 
 GATES = {"LSTM": 4, "GRU": 3, "RNN": 1}
 ACTIVATIONS = {

@@ -8,8 +8,8 @@ from typing import TypeAlias
 
 import numpy as np
 
-from runtime.interchange.importing.onnx.operators.node import RULES, Node, Rule, rule
-from runtime.interchange.importing.staged import Staged
+from gradwire.runtime.interchange.importing.onnx.operators.node import RULES, Node, Rule, rule
+from gradwire.runtime.interchange.importing.staged import Staged
 
 Change: TypeAlias = Callable[[Staged], Staged]
 Reduction: TypeAlias = Callable[[Node], Staged]

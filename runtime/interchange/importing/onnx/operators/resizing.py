@@ -7,15 +7,15 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from blocks.classes.dataclass import dataclass
-from runtime.interchange.importing.onnx.operators.indexing import last_to, to_last
-from runtime.interchange.importing.onnx.operators.node import Node, rule
-from runtime.interchange.importing.onnx.operators.shapes import require_small
+from gradwire.blocks.classes.dataclass import dataclass
+from gradwire.runtime.interchange.importing.onnx.operators.indexing import last_to, to_last
+from gradwire.runtime.interchange.importing.onnx.operators.node import Node, rule
+from gradwire.runtime.interchange.importing.onnx.operators.shapes import require_small
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from runtime.interchange.importing.staged import Staged
+    from gradwire.runtime.interchange.importing.staged import Staged
 
 MAX_WEIGHTS = 2**26
 """Weights of the elements along an axis."""

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from blocks.limits import MAX_CONSTANT
-from runtime.interchange.importing.imported import UnsupportedError
-from runtime.interchange.importing.onnx.operators.node import RULES, Node, rule
+from gradwire.blocks.limits import MAX_CONSTANT
+from gradwire.runtime.interchange.importing.imported import UnsupportedError
+from gradwire.runtime.interchange.importing.onnx.operators.node import RULES, Node, rule
 
 if TYPE_CHECKING:
-    from runtime.interchange.importing.staged import Staged
+    from gradwire.runtime.interchange.importing.staged import Staged
 
 
 MAX_PARTS = 10_000

@@ -6,14 +6,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from runtime.interchange.importing.onnx.operators.indexing import last_to, to_last
-from runtime.interchange.importing.onnx.operators.node import Node, rule
-from runtime.interchange.importing.onnx.operators.shapes import pad, require_small
+from gradwire.runtime.interchange.importing.onnx.operators.indexing import last_to, to_last
+from gradwire.runtime.interchange.importing.onnx.operators.node import Node, rule
+from gradwire.runtime.interchange.importing.onnx.operators.shapes import pad, require_small
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from runtime.interchange.importing.staged import Staged
+    from gradwire.runtime.interchange.importing.staged import Staged
 
 MAX_LENGTH = 4096
 """Elements that are transformed together, by a matrix."""

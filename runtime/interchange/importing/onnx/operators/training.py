@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from runtime.interchange.importing.onnx.operators.node import Node, Rule
-    from runtime.interchange.importing.staged import Staged
+    from gradwire.runtime.interchange.importing.onnx.operators.node import Node, Rule
+    from gradwire.runtime.interchange.importing.staged import Staged
 
 
 def _columns(node: Node, count: int) -> list[list[Staged]]:

@@ -6,14 +6,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from blocks.limits import MAX_CONSTANT
-from runtime.interchange.importing.tensorflow.items import Strings
-from runtime.interchange.importing.tensorflow.tensors import STRING
+from gradwire.blocks.limits import MAX_CONSTANT
+from gradwire.runtime.interchange.importing.tensorflow.items import Strings
+from gradwire.runtime.interchange.importing.tensorflow.tensors import STRING
 
 if TYPE_CHECKING:
-    from runtime.interchange.importing.staged import Staged
-    from runtime.interchange.importing.tensorflow.call import Call, Operator
-    from runtime.interchange.importing.tensorflow.items import Item
+    from gradwire.runtime.interchange.importing.staged import Staged
+    from gradwire.runtime.interchange.importing.tensorflow.call import Call, Operator
+    from gradwire.runtime.interchange.importing.tensorflow.items import Item
 
 
 def constant(call: Call) -> Item:

@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from runtime.interchange.importing.staged import Staged
-from runtime.interchange.importing.tensorflow.operators.scans import scanned
+from gradwire.runtime.interchange.importing.staged import Staged
+from gradwire.runtime.interchange.importing.tensorflow.operators.scans import scanned
 
 if TYPE_CHECKING:
-    from runtime.interchange.importing.tensorflow.call import Call, Operator
-    from runtime.interchange.importing.tensorflow.items import Item
+    from gradwire.runtime.interchange.importing.tensorflow.call import Call, Operator
+    from gradwire.runtime.interchange.importing.tensorflow.items import Item
 
 MAX_STEPS = 2_000
 """Steps of a loop that becomes a page used once a step."""

@@ -6,14 +6,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from runtime.interchange.importing.tensorflow.items import Element, TensorList
-from runtime.interchange.importing.tensorflow.tensors import RESOURCE, VARIANT
+from gradwire.runtime.interchange.importing.tensorflow.items import Element, TensorList
+from gradwire.runtime.interchange.importing.tensorflow.tensors import RESOURCE, VARIANT
 
 if TYPE_CHECKING:
-    from blocks.block import Shape
-    from runtime.interchange.importing.staged import Staged
-    from runtime.interchange.importing.tensorflow.call import Call, Operator
-    from runtime.interchange.importing.tensorflow.items import Item
+    from gradwire.blocks.block import Shape
+    from gradwire.runtime.interchange.importing.staged import Staged
+    from gradwire.runtime.interchange.importing.tensorflow.call import Call, Operator
+    from gradwire.runtime.interchange.importing.tensorflow.items import Item
 
 MAX_LENGTH = 100_000
 """Elements of a list, at most."""

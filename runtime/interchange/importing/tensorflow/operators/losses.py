@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from runtime.interchange.importing.tensorflow.call import Call, Operator
-    from runtime.interchange.importing.tensorflow.items import Item
+    from gradwire.runtime.interchange.importing.tensorflow.call import Call, Operator
+    from gradwire.runtime.interchange.importing.tensorflow.items import Item
 
 
 def _cross_entropy(call: Call) -> tuple[Item, ...]:

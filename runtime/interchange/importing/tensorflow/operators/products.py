@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from runtime.interchange.importing.staged import Staged
-    from runtime.interchange.importing.tensorflow.call import Call, Operator
+    from gradwire.runtime.interchange.importing.staged import Staged
+    from gradwire.runtime.interchange.importing.tensorflow.call import Call, Operator
 
 
 def _turned(call: Call, x: Staged, *keys: str) -> Staged:

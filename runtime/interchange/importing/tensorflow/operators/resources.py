@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from runtime.interchange.importing.tensorflow.items import Strings
-from runtime.interchange.importing.tensorflow.operators.slices import gathered
+from gradwire.runtime.interchange.importing.tensorflow.items import Strings
+from gradwire.runtime.interchange.importing.tensorflow.operators.slices import gathered
 
 if TYPE_CHECKING:
-    from runtime.interchange.importing.staged import Staged
-    from runtime.interchange.importing.tensorflow.call import Call, Operator
-    from runtime.interchange.importing.tensorflow.items import Item
+    from gradwire.runtime.interchange.importing.staged import Staged
+    from gradwire.runtime.interchange.importing.tensorflow.call import Call, Operator
+    from gradwire.runtime.interchange.importing.tensorflow.items import Item
 
 
 def _handle(call: Call) -> Item:

@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from runtime.interchange.importing.imported import UnsupportedError
-from runtime.interchange.importing.staged import Staged
-from runtime.interchange.importing.tensorflow.items import Element, TensorList
+from gradwire.runtime.interchange.importing.imported import UnsupportedError
+from gradwire.runtime.interchange.importing.staged import Staged
+from gradwire.runtime.interchange.importing.tensorflow.items import Element, TensorList
 
 if TYPE_CHECKING:
-    from runtime.interchange.importing.tensorflow.call import Call
-    from runtime.interchange.importing.tensorflow.items import Item
+    from gradwire.runtime.interchange.importing.tensorflow.call import Call
+    from gradwire.runtime.interchange.importing.tensorflow.items import Item
 
 FEW_STEPS = 3
 """Steps up to which a loop is written out."""

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 if TYPE_CHECKING:
-    from runtime.interchange.importing.staged import Staged
-    from runtime.interchange.importing.tensorflow.call import Call, Operator
+    from gradwire.runtime.interchange.importing.staged import Staged
+    from gradwire.runtime.interchange.importing.tensorflow.call import Call, Operator
 
 
 def _reshape(call: Call) -> Staged:

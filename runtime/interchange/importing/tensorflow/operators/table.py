@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from runtime.interchange.importing.tensorflow.operators import (
+from gradwire.runtime.interchange.importing.tensorflow.operators import (
     choices,
     constants,
     control,
@@ -20,7 +20,7 @@ from runtime.interchange.importing.tensorflow.operators import (
 )
 
 if TYPE_CHECKING:
-    from runtime.interchange.importing.tensorflow.call import Operator
+    from gradwire.runtime.interchange.importing.tensorflow.call import Operator
 
 OPERATORS: dict[str, Operator] = {
     **constants.OPERATORS,

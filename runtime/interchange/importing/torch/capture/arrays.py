@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import torch
 
-from runtime.interchange.importing.imported import UnsupportedError
-from runtime.interchange.importing.torch.capture.frames import user_place
+from gradwire.runtime.interchange.importing.imported import UnsupportedError
+from gradwire.runtime.interchange.importing.torch.capture.frames import user_place
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

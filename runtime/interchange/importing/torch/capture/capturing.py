@@ -9,20 +9,25 @@ from typing import Any
 
 import torch
 
-from runtime.interchange.importing.imported import Imported, UnsupportedError
-from runtime.interchange.importing.options import DEFAULTS, ImportOptions, conclude
-from runtime.interchange.importing.stage import Stage
-from runtime.interchange.importing.torch.capture.arrays import numbers_of
-from runtime.interchange.importing.torch.capture.checking import checked
-from runtime.interchange.importing.torch.capture.hooks import hooks_before, hooks_of
-from runtime.interchange.importing.torch.capture.modes import watched
-from runtime.interchange.importing.torch.capture.naming import leaves, loose, named_arguments, roots
-from runtime.interchange.importing.torch.capture.numbers import TracedNumber
-from runtime.interchange.importing.torch.capture.recipe import recipe
-from runtime.interchange.importing.torch.capture.recording import Recording
-from runtime.interchange.importing.torch.leaves import is_counter
-from runtime.interchange.importing.torch.memory import Tensor
-from runtime.interchange.importing.torch.operators.norms import STATISTICS
+from gradwire.runtime.interchange.importing.imported import Imported, UnsupportedError
+from gradwire.runtime.interchange.importing.options import DEFAULTS, ImportOptions, conclude
+from gradwire.runtime.interchange.importing.stage import Stage
+from gradwire.runtime.interchange.importing.torch.capture.arrays import numbers_of
+from gradwire.runtime.interchange.importing.torch.capture.checking import checked
+from gradwire.runtime.interchange.importing.torch.capture.hooks import hooks_before, hooks_of
+from gradwire.runtime.interchange.importing.torch.capture.modes import watched
+from gradwire.runtime.interchange.importing.torch.capture.naming import (
+    leaves,
+    loose,
+    named_arguments,
+    roots,
+)
+from gradwire.runtime.interchange.importing.torch.capture.numbers import TracedNumber
+from gradwire.runtime.interchange.importing.torch.capture.recipe import recipe
+from gradwire.runtime.interchange.importing.torch.capture.recording import Recording
+from gradwire.runtime.interchange.importing.torch.leaves import is_counter
+from gradwire.runtime.interchange.importing.torch.memory import Tensor
+from gradwire.runtime.interchange.importing.torch.operators.norms import STATISTICS
 
 
 def capture_torch(

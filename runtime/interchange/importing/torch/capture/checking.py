@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import torch
 
-from blocks.errors import GradwireError
-from runtime.diagram.paths import PortPath
-from runtime.engine import Session
-from runtime.interchange.importing.imported import Imported, Remark
-from runtime.interchange.importing.torch.capture.arrays import numbers_of
-from runtime.interchange.importing.torch.capture.draws import with_draws
+from gradwire.blocks.errors import GradwireError
+from gradwire.runtime.diagram.paths import PortPath
+from gradwire.runtime.engine import Session
+from gradwire.runtime.interchange.importing.imported import Imported, Remark
+from gradwire.runtime.interchange.importing.torch.capture.arrays import numbers_of
+from gradwire.runtime.interchange.importing.torch.capture.draws import with_draws
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

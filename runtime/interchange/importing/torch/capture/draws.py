@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from blocks.library.pages import Page as PageBlock
-from blocks.library.sources import Constant
-from runtime.interchange.importing.torch.capture.arrays import numbers_of
+from gradwire.blocks.library.pages import Page as PageBlock
+from gradwire.blocks.library.sources import Constant
+from gradwire.runtime.interchange.importing.torch.capture.arrays import numbers_of
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from runtime.diagram.model import Diagram
+    from gradwire.runtime.diagram.model import Diagram
 
 _PLAIN = frozenset({"rand", "randn", "rand_like", "randn_like", "normal", "uniform"})
 

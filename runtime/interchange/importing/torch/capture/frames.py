@@ -10,8 +10,8 @@ from pathlib import Path
 
 import torch
 
-import runtime
-from runtime.interchange.importing.torch.places import NOWHERE, Place, place_of
+from gradwire import runtime
+from gradwire.runtime.interchange.importing.torch.places import NOWHERE, Place, place_of
 
 _OTHERS = (
     str(Path(torch.__file__).parent),

@@ -13,14 +13,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import torch
 
-from runtime.interchange.importing.imported import UnsupportedError
-from runtime.interchange.importing.torch.capture.arrays import numbers_of
-from runtime.interchange.importing.torch.capture.frames import user_place
-from runtime.interchange.importing.torch.memory import Tensor
+from gradwire.runtime.interchange.importing.imported import UnsupportedError
+from gradwire.runtime.interchange.importing.torch.capture.arrays import numbers_of
+from gradwire.runtime.interchange.importing.torch.capture.frames import user_place
+from gradwire.runtime.interchange.importing.torch.memory import Tensor
 
 if TYPE_CHECKING:
-    from runtime.interchange.importing.staged import Staged
-    from runtime.interchange.importing.torch.capture.recording import Recording
+    from gradwire.runtime.interchange.importing.staged import Staged
+    from gradwire.runtime.interchange.importing.torch.capture.recording import Recording
 
 _TRANSPARENT = frozenset({"BackwardHookFunction"})
 """Functions of torch that pass everything on."""

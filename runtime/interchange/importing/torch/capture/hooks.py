@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import torch
 
-from runtime.interchange.importing.torch.capture.arrays import numbers_of
+from gradwire.runtime.interchange.importing.torch.capture.arrays import numbers_of
 
 if TYPE_CHECKING:
-    from runtime.interchange.importing.staged import Staged
-    from runtime.interchange.importing.torch.capture.recording import Recording
-    from runtime.interchange.importing.torch.memory import Tensor
+    from gradwire.runtime.interchange.importing.staged import Staged
+    from gradwire.runtime.interchange.importing.torch.capture.recording import Recording
+    from gradwire.runtime.interchange.importing.torch.memory import Tensor
 
 
 def hooked(recording: Recording, entry: Tensor, tensor: Any, hook: Callable[[Any], Any]) -> None:

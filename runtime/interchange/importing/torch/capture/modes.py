@@ -18,10 +18,10 @@ from torch.nn.modules import module as module_hooks
 from torch.overrides import TorchFunctionMode
 from torch.utils._python_dispatch import TorchDispatchMode
 
-from runtime.interchange.importing.torch.capture.watching import Watching
+from gradwire.runtime.interchange.importing.torch.capture.watching import Watching
 
 if TYPE_CHECKING:
-    from runtime.interchange.importing.torch.capture.recording import Recording
+    from gradwire.runtime.interchange.importing.torch.capture.recording import Recording
 
 
 class Operators(ProxyTorchDispatchMode):  # type: ignore[misc]  # torch takes no other here
@@ -98,7 +98,7 @@ def watched(
 @contextmanager
 def _functions_patched(recording: Recording) -> Iterator[None]:
     """Let custom functions report; also those whose ``apply`` was taken before."""
-    from runtime.interchange.importing.torch.capture.functions import applied
+    from gradwire.runtime.interchange.importing.torch.capture.functions import applied
 
     single = torch.autograd.function._SingleLevelFunction
     real = single.apply.__func__ if "apply" in vars(single) else None

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from runtime.interchange.importing.staged import Staged
-    from runtime.interchange.importing.torch.memory import Tensor
+    from gradwire.runtime.interchange.importing.staged import Staged
+    from gradwire.runtime.interchange.importing.torch.memory import Tensor
 
 
 Decided: TypeAlias = "Callable[[Tensor, Any], None]"

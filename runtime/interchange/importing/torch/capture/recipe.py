@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from runtime.diagram.training import (
+from gradwire.runtime.diagram.training import (
     METHODS,
     AnyMethod,
     AnySchedule,
@@ -17,7 +17,7 @@ from runtime.diagram.training import (
     StepSchedule,
     Training,
 )
-from runtime.interchange.importing.imported import UnsupportedError
+from gradwire.runtime.interchange.importing.imported import UnsupportedError
 
 _SWITCHES = frozenset({"foreach", "capturable", "differentiable", "fused", "params"})
 """Options of how PyTorch computes, which change nothing else."""

@@ -14,27 +14,27 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import torch
 
-from runtime.interchange.importing.imported import UnsupportedError
-from runtime.interchange.importing.staged import Staged
-from runtime.interchange.importing.torch.calls import Calls
-from runtime.interchange.importing.torch.capture.arrays import (
+from gradwire.runtime.interchange.importing.imported import UnsupportedError
+from gradwire.runtime.interchange.importing.staged import Staged
+from gradwire.runtime.interchange.importing.torch.calls import Calls
+from gradwire.runtime.interchange.importing.torch.capture.arrays import (
     dtype_name,
     numbers_of,
     require_numbers,
 )
-from runtime.interchange.importing.torch.capture.draws import drawn_by
-from runtime.interchange.importing.torch.capture.frames import user_place
-from runtime.interchange.importing.torch.memory import Cut, Tensor
-from runtime.interchange.importing.torch.operators.creation import DRAWN
-from runtime.interchange.importing.torch.operators.families import find
-from runtime.interchange.importing.torch.performing import HANDLED, Performer, failed
+from gradwire.runtime.interchange.importing.torch.capture.draws import drawn_by
+from gradwire.runtime.interchange.importing.torch.capture.frames import user_place
+from gradwire.runtime.interchange.importing.torch.memory import Cut, Tensor
+from gradwire.runtime.interchange.importing.torch.operators.creation import DRAWN
+from gradwire.runtime.interchange.importing.torch.operators.families import find
+from gradwire.runtime.interchange.importing.torch.performing import HANDLED, Performer, failed
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from runtime.interchange.importing.scopes import Part
-    from runtime.interchange.importing.stage import Stage
-    from runtime.interchange.importing.staged import StagedBlock
+    from gradwire.runtime.interchange.importing.scopes import Part
+    from gradwire.runtime.interchange.importing.stage import Stage
+    from gradwire.runtime.interchange.importing.staged import StagedBlock
 
 _SCALARS = frozenset(
     {"add", "sub", "mul", "div", "pow", "rsub", "clamp", "where", "masked_fill", "fill", "lerp",

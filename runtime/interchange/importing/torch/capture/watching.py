@@ -7,15 +7,15 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
-from runtime.interchange.importing.staged import Staged
-from runtime.interchange.importing.torch.capture.arrays import numbers_of
-from runtime.interchange.importing.torch.capture.frames import region
-from runtime.interchange.importing.torch.capture.hooks import hooked
-from runtime.interchange.importing.torch.capture.numbers import TracedNumber
-from runtime.interchange.importing.torch.memory import Tensor
+from gradwire.runtime.interchange.importing.staged import Staged
+from gradwire.runtime.interchange.importing.torch.capture.arrays import numbers_of
+from gradwire.runtime.interchange.importing.torch.capture.frames import region
+from gradwire.runtime.interchange.importing.torch.capture.hooks import hooked
+from gradwire.runtime.interchange.importing.torch.capture.numbers import TracedNumber
+from gradwire.runtime.interchange.importing.torch.memory import Tensor
 
 if TYPE_CHECKING:
-    from runtime.interchange.importing.torch.capture.recording import Recording
+    from gradwire.runtime.interchange.importing.torch.capture.recording import Recording
 
 _LEAVING = frozenset({"numpy", "tolist", "__array__"})
 _MAKING = frozenset({"tensor", "as_tensor", "asarray"})

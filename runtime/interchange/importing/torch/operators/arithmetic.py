@@ -7,12 +7,17 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from runtime.interchange.importing.imported import UnsupportedError
-from runtime.interchange.importing.staged import Staged
-from runtime.interchange.importing.torch.operators.table import Operand, like, operator, pair
+from gradwire.runtime.interchange.importing.imported import UnsupportedError
+from gradwire.runtime.interchange.importing.staged import Staged
+from gradwire.runtime.interchange.importing.torch.operators.table import (
+    Operand,
+    like,
+    operator,
+    pair,
+)
 
 if TYPE_CHECKING:
-    from runtime.interchange.importing.stage import Stage
+    from gradwire.runtime.interchange.importing.stage import Stage
 
 _UNARY = {
     "abs": "Abs",

@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from blocks.limits import MAX_CONSTANT
-from runtime.interchange.importing.imported import UnsupportedError
-from runtime.interchange.importing.staged import Staged
-from runtime.interchange.importing.torch.operators.table import Number, operator
+from gradwire.blocks.limits import MAX_CONSTANT
+from gradwire.runtime.interchange.importing.imported import UnsupportedError
+from gradwire.runtime.interchange.importing.staged import Staged
+from gradwire.runtime.interchange.importing.torch.operators.table import Number, operator
 
 if TYPE_CHECKING:
-    from runtime.interchange.importing.stage import Stage
+    from gradwire.runtime.interchange.importing.stage import Stage
 
 DRAWN = "Random numbers are drawn anew in every run, others than PyTorch's."
 """The remark about blocks that draw."""

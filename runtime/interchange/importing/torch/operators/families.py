@@ -1,6 +1,6 @@
 """The operators of PyTorch as blocks: one table for exported programs and for captured runs."""
 
-from runtime.interchange.importing.torch.operators import (
+from gradwire.runtime.interchange.importing.torch.operators import (
     activations,
     arithmetic,
     convolutions,
@@ -15,7 +15,7 @@ from runtime.interchange.importing.torch.operators import (
     scattering,
     shapes,
 )
-from runtime.interchange.importing.torch.operators.table import find
+from gradwire.runtime.interchange.importing.torch.operators.table import find
 
 FAMILIES = (
     activations,

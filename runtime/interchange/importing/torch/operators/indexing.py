@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from runtime.interchange.importing.torch.operators.table import operator
+from gradwire.runtime.interchange.importing.torch.operators.table import operator
 
 if TYPE_CHECKING:
-    from runtime.interchange.importing.stage import Stage
-    from runtime.interchange.importing.staged import Staged
+    from gradwire.runtime.interchange.importing.stage import Stage
+    from gradwire.runtime.interchange.importing.staged import Staged
 
 
 def wrapped(stage: Stage, indices: Staged, length: int) -> Staged:
@@ -162,7 +162,9 @@ def triu(stage: Stage, x: Staged, diagonal: int = 0) -> Staged:
 @operator("diag", "diag_embed")
 def diag(stage: Stage, x: Staged, diagonal: int = 0, *_: Any) -> Staged:
     """The diagonal of a matrix, or a matrix with a diagonal and 0 elsewhere."""
-    from runtime.interchange.importing.torch.operators.shapes import diagonal as diagonal_of
+    from gradwire.runtime.interchange.importing.torch.operators.shapes import (
+        diagonal as diagonal_of,
+    )
 
     if x.ndim == 2:
         return diagonal_of(stage, x, diagonal)

@@ -6,13 +6,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from runtime.interchange.importing.torch.operators.arithmetic import xlogy
-from runtime.interchange.importing.torch.operators.reductions import norm
-from runtime.interchange.importing.torch.operators.table import operator
+from gradwire.runtime.interchange.importing.torch.operators.arithmetic import xlogy
+from gradwire.runtime.interchange.importing.torch.operators.reductions import norm
+from gradwire.runtime.interchange.importing.torch.operators.table import operator
 
 if TYPE_CHECKING:
-    from runtime.interchange.importing.stage import Stage
-    from runtime.interchange.importing.staged import Staged
+    from gradwire.runtime.interchange.importing.stage import Stage
+    from gradwire.runtime.interchange.importing.staged import Staged
 
 _REDUCTIONS = ("none", "mean", "sum")
 _IGNORED = -100

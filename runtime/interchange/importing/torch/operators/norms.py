@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from runtime.interchange.importing.torch.operators.shapes import expand
-from runtime.interchange.importing.torch.operators.table import operator
+from gradwire.runtime.interchange.importing.torch.operators.shapes import expand
+from gradwire.runtime.interchange.importing.torch.operators.table import operator
 
 if TYPE_CHECKING:
-    from runtime.interchange.importing.stage import Stage
-    from runtime.interchange.importing.staged import Staged
+    from gradwire.runtime.interchange.importing.stage import Stage
+    from gradwire.runtime.interchange.importing.staged import Staged
 
 
 STATISTICS = {"running_mean": "mean", "running_var": "variance"}

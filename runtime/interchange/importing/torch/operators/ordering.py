@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from runtime.interchange.importing.imported import UnsupportedError
-from runtime.interchange.importing.torch.operators.indexing import gather
-from runtime.interchange.importing.torch.operators.table import operator
+from gradwire.runtime.interchange.importing.imported import UnsupportedError
+from gradwire.runtime.interchange.importing.torch.operators.indexing import gather
+from gradwire.runtime.interchange.importing.torch.operators.table import operator
 
 if TYPE_CHECKING:
-    from runtime.interchange.importing.stage import Stage
-    from runtime.interchange.importing.staged import Staged
+    from gradwire.runtime.interchange.importing.stage import Stage
+    from gradwire.runtime.interchange.importing.staged import Staged
 
 
 def _picked(stage: Stage, kind: str, x: Staged, dim: int, keepdim: bool) -> list[Staged]:

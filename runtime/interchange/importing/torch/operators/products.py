@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from runtime.interchange.importing.imported import UnsupportedError
-from runtime.interchange.importing.torch.operators.creation import uniform_numbers
-from runtime.interchange.importing.torch.operators.shapes import matrix_transpose, same
-from runtime.interchange.importing.torch.operators.table import Operand, operator
+from gradwire.runtime.interchange.importing.imported import UnsupportedError
+from gradwire.runtime.interchange.importing.torch.operators.creation import uniform_numbers
+from gradwire.runtime.interchange.importing.torch.operators.shapes import matrix_transpose, same
+from gradwire.runtime.interchange.importing.torch.operators.table import Operand, operator
 
 if TYPE_CHECKING:
-    from runtime.interchange.importing.stage import Stage
-    from runtime.interchange.importing.staged import Staged
+    from gradwire.runtime.interchange.importing.stage import Stage
+    from gradwire.runtime.interchange.importing.staged import Staged
 
 _LETTERS = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple, TypeAlias
 
-from runtime.interchange.importing.stage import Stage
-from runtime.interchange.importing.staged import Staged
-from runtime.interchange.importing.torch.operators.products import dropout
-from runtime.interchange.importing.torch.operators.table import operator
+from gradwire.runtime.interchange.importing.stage import Stage
+from gradwire.runtime.interchange.importing.staged import Staged
+from gradwire.runtime.interchange.importing.torch.operators.products import dropout
+from gradwire.runtime.interchange.importing.torch.operators.table import operator
 
 State: TypeAlias = "dict[str, Staged]"
 

@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from runtime.interchange.importing.imported import UnsupportedError
-from runtime.interchange.importing.torch.operators.indexing import merged, spelled
-from runtime.interchange.importing.torch.operators.table import Operand, like, operator
+from gradwire.runtime.interchange.importing.imported import UnsupportedError
+from gradwire.runtime.interchange.importing.torch.operators.indexing import merged, spelled
+from gradwire.runtime.interchange.importing.torch.operators.table import Operand, like, operator
 
 if TYPE_CHECKING:
-    from runtime.interchange.importing.stage import Stage
-    from runtime.interchange.importing.staged import Staged
+    from gradwire.runtime.interchange.importing.stage import Stage
+    from gradwire.runtime.interchange.importing.staged import Staged
 
 _MODES = {
     "sum": "add",

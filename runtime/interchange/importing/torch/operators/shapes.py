@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from runtime.interchange.importing.imported import UnsupportedError
-from runtime.interchange.importing.torch.operators.table import axes, operator, pairs
+from gradwire.runtime.interchange.importing.imported import UnsupportedError
+from gradwire.runtime.interchange.importing.torch.operators.table import axes, operator, pairs
 
 if TYPE_CHECKING:
-    from runtime.interchange.importing.stage import Stage
-    from runtime.interchange.importing.staged import Staged
+    from gradwire.runtime.interchange.importing.stage import Stage
+    from gradwire.runtime.interchange.importing.staged import Staged
 
 VIEWS = frozenset(
     {

@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING, TypeAlias, TypeVar
 
 import numpy as np
 
-from runtime.interchange.importing.imported import UnsupportedError
-from runtime.interchange.importing.staged import Staged
+from gradwire.runtime.interchange.importing.imported import UnsupportedError
+from gradwire.runtime.interchange.importing.staged import Staged
 
 if TYPE_CHECKING:
-    from runtime.interchange.importing.stage import Stage
+    from gradwire.runtime.interchange.importing.stage import Stage
 
 Number: TypeAlias = "bool | int | float"
 Operand: TypeAlias = "Staged | bool | int | float"

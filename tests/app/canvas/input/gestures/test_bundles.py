@@ -4,7 +4,7 @@ import pytest
 from PySide6.QtCore import QPoint, QRect, QSize, Qt
 from PySide6.QtTest import QTest
 
-from runtime.diagram import Batch, PortName
+from gradwire.runtime.diagram import Batch, PortName
 from tests.app.canvas.pages import LEFT, PLAIN, Shell, block, diagram, drag
 
 

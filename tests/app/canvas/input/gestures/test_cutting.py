@@ -4,10 +4,10 @@ import pytest
 from PySide6.QtCore import QPoint, Qt
 from PySide6.QtTest import QTest
 
-from app.canvas.input.gestures.cutting import cut_change
-from app.canvas.scene.focus import Focus, FocusKind
-from app.canvas.scene.geometry import Scene
-from runtime.diagram import Batch, PortName, apply
+from gradwire.app.canvas.input.gestures.cutting import cut_change
+from gradwire.app.canvas.scene.focus import Focus, FocusKind
+from gradwire.app.canvas.scene.geometry import Scene
+from gradwire.runtime.diagram import Batch, PortName, apply
 from tests.app.canvas.pages import LEFT, block, click, diagram, drag
 
 BOTH = Qt.KeyboardModifier.ControlModifier | Qt.KeyboardModifier.ShiftModifier

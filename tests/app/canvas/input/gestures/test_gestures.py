@@ -5,9 +5,9 @@ from PySide6.QtCore import QPoint, QPointF, QRect, QRectF, QSize, Qt
 from PySide6.QtGui import QColor
 from PySide6.QtTest import QTest
 
-from app.canvas.input.gestures.wiring import DrawWire
-from app.services.theme import LIGHT
-from runtime.diagram import Batch, Connect, Disconnect, MoveBlocks, Note, Point, PortName
+from gradwire.app.canvas.input.gestures.wiring import DrawWire
+from gradwire.app.services.theme import LIGHT
+from gradwire.runtime.diagram import Batch, Connect, Disconnect, MoveBlocks, Note, Point, PortName
 from tests.app.canvas.pages import (
     LEFT,
     MIDDLE,

@@ -4,9 +4,9 @@ import pytest
 from PySide6.QtCore import QPoint, Qt
 from PySide6.QtTest import QTest
 
-from app.canvas.input.gestures.lifting import healing
-from app.canvas.scene.geometry import Scene
-from runtime.diagram import Batch, Point, PortName
+from gradwire.app.canvas.input.gestures.lifting import healing
+from gradwire.app.canvas.scene.geometry import Scene
+from gradwire.runtime.diagram import Batch, Point, PortName
 from tests.app.canvas.pages import LEFT, Shell, block, diagram, drag
 
 ALT = Qt.KeyboardModifier.AltModifier

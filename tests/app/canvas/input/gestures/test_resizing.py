@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 from PySide6.QtCore import QPoint, Qt
 
-from runtime.diagram import Point
-from runtime.diagram.edits.changes import Batch
-from runtime.diagram.layout.measures import VIEW_SIZE
-from runtime.diagram.model import LEAST_SIZE, PLAIN, Size
+from gradwire.runtime.diagram import Point
+from gradwire.runtime.diagram.edits.changes import Batch
+from gradwire.runtime.diagram.layout.measures import VIEW_SIZE
+from gradwire.runtime.diagram.model import LEAST_SIZE, PLAIN, Size
 from tests.app.canvas.pages import Shell, block, diagram, drag, hover
 
 

@@ -9,11 +9,11 @@ from PySide6.QtGui import QWheelEvent
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QLineEdit
 
-from app.canvas.paint.blocks.numbers import number_box, number_boxes
-from app.document.numbers import Number
-from app.evaluation.evaluator import evaluate
-from app.evaluation.result import Result
-from runtime.diagram import MoveBlocks, SetParameters
+from gradwire.app.canvas.paint.blocks.numbers import number_box, number_boxes
+from gradwire.app.document.numbers import Number
+from gradwire.app.evaluation.evaluator import evaluate
+from gradwire.app.evaluation.result import Result
+from gradwire.runtime.diagram import MoveBlocks, SetParameters
 from tests.app.canvas.pages import (
     LEFT,
     PLAIN,

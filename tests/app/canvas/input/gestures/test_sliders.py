@@ -7,9 +7,9 @@ import pytest
 from PySide6.QtCore import QPoint, Qt
 from PySide6.QtTest import QTest
 
-from app.canvas.paint.blocks.numbers import number_box, slider_track
-from app.canvas.state.looks import SliderLook
-from app.document.numbers import Number
+from gradwire.app.canvas.paint.blocks.numbers import number_box, slider_track
+from gradwire.app.canvas.state.looks import SliderLook
+from gradwire.app.document.numbers import Number
 from tests.app.canvas.input.gestures.test_scrubbing import show_result
 from tests.app.canvas.pages import Shell, block, click, diagram, drag, hover
 

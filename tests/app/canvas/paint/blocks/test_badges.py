@@ -1,9 +1,9 @@
 from PySide6.QtCore import QPointF, Qt
 from PySide6.QtGui import QColor
 
-from app.canvas.paint.blocks.badges import HEIGHT, badge_width, draw_badges
-from app.canvas.state.badge_labels import BadgeLabel
-from app.services.theme import LIGHT
+from gradwire.app.canvas.paint.blocks.badges import HEIGHT, badge_width, draw_badges
+from gradwire.app.canvas.state.badge_labels import BadgeLabel
+from gradwire.app.services.theme import LIGHT
 from tests.app.canvas.paint.recording import recorder
 
 LABELS = (BadgeLabel("not trained", serious=True), BadgeLabel("≈"))

@@ -8,10 +8,10 @@ from hypothesis.extra.numpy import array_shapes, arrays
 from PySide6.QtCore import QLineF, QRectF
 from PySide6.QtGui import QColor, QImage, QPainter
 
-from app.canvas.paint.blocks.charts import draw_chart
-from app.canvas.state.charts import HEIGHT, WIDTH, ChartKind, chart
-from app.canvas.state.formatting import charted
-from app.services.theme import DARK, HIGH_CONTRAST, LIGHT
+from gradwire.app.canvas.paint.blocks.charts import draw_chart
+from gradwire.app.canvas.state.charts import HEIGHT, WIDTH, ChartKind, chart
+from gradwire.app.canvas.state.formatting import charted
+from gradwire.app.services.theme import DARK, HIGH_CONTRAST, LIGHT
 from tests.app.canvas.paint.recording import recorder
 
 RANDOM = np.random.default_rng(0)

@@ -8,18 +8,18 @@ import pytest
 from PySide6.QtCore import QPointF, Qt
 from PySide6.QtGui import QColor, QFontMetricsF, QImage, QPainter, QPixmap, QTransform
 
-from app.canvas.paint.blocks import face_cache
-from app.canvas.paint.blocks.face_cache import FaceCache, draw_picture, margin
-from app.canvas.paint.blocks.faces import draw_face
-from app.canvas.paint.blocks.symbols import legible_width
-from app.canvas.paint.legible import LEAST
-from app.canvas.scene.geometry import PORT_RADIUS
-from app.canvas.state.badge_labels import BadgeLabel
-from app.canvas.state.formatting import Readout, Section
-from app.canvas.state.looks import Look, PortLook
-from app.services.theme import BODY, DARK, HIGH_CONTRAST, LIGHT, SMALL, TITLE, font
-from runtime.diagram.layout.measures import HEADER, ROW, WIDTH
-from runtime.flow import State
+from gradwire.app.canvas.paint.blocks import face_cache
+from gradwire.app.canvas.paint.blocks.face_cache import FaceCache, draw_picture, margin
+from gradwire.app.canvas.paint.blocks.faces import draw_face
+from gradwire.app.canvas.paint.blocks.symbols import legible_width
+from gradwire.app.canvas.paint.legible import LEAST
+from gradwire.app.canvas.scene.geometry import PORT_RADIUS
+from gradwire.app.canvas.state.badge_labels import BadgeLabel
+from gradwire.app.canvas.state.formatting import Readout, Section
+from gradwire.app.canvas.state.looks import Look, PortLook
+from gradwire.app.services.theme import BODY, DARK, HIGH_CONTRAST, LIGHT, SMALL, TITLE, font
+from gradwire.runtime.diagram.layout.measures import HEADER, ROW, WIDTH
+from gradwire.runtime.flow import State
 from tests.app.canvas.paint.recording import Recorder, texts
 
 LOOK = Look(

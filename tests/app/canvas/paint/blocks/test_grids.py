@@ -5,12 +5,12 @@ import pytest
 from PySide6.QtCore import QRectF
 from PySide6.QtGui import QColor, QFontMetricsF
 
-from app.canvas.paint.blocks import grids
-from app.canvas.paint.blocks.grids import draw_section
-from app.canvas.state.charts import HEIGHT, WIDTH, chart
-from app.canvas.state.formatting import Readout, Section
-from app.services.theme import LIGHT, SMALL, font
-from runtime.diagram.layout.measures import ROW
+from gradwire.app.canvas.paint.blocks import grids
+from gradwire.app.canvas.paint.blocks.grids import draw_section
+from gradwire.app.canvas.state.charts import HEIGHT, WIDTH, chart
+from gradwire.app.canvas.state.formatting import Readout, Section
+from gradwire.app.services.theme import LIGHT, SMALL, font
+from gradwire.runtime.diagram.layout.measures import ROW
 from tests.app.canvas.paint.recording import recorder
 
 PLACE = QRectF(10.0, 20.0, 300.0, 2 * ROW)

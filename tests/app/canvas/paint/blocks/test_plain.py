@@ -5,16 +5,16 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from app.canvas.paint.blocks import plain
-from app.canvas.paint.blocks.plain import paint_plain_blocks
-from app.canvas.scene.camera import Camera
-from app.canvas.scene.geometry import Scene
-from app.canvas.state.annotations import resolve
-from app.canvas.state.view_state import ViewState
-from app.services.colours import contrast
-from app.services.palette import NAMES, shades
-from app.services.theme import THEMES
-from runtime.diagram.model import Style
+from gradwire.app.canvas.paint.blocks import plain
+from gradwire.app.canvas.paint.blocks.plain import paint_plain_blocks
+from gradwire.app.canvas.scene.camera import Camera
+from gradwire.app.canvas.scene.geometry import Scene
+from gradwire.app.canvas.state.annotations import resolve
+from gradwire.app.canvas.state.view_state import ViewState
+from gradwire.app.services.colours import contrast
+from gradwire.app.services.palette import NAMES, shades
+from gradwire.app.services.theme import THEMES
+from gradwire.runtime.diagram.model import Style
 from tests.app.canvas.pages import block, diagram
 from tests.app.canvas.paint.recording import recorder
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from app.canvas.paint.blocks.summaries import draw_summary, name_size
-from app.canvas.scene.camera import NUMBERS, PLAIN
-from app.canvas.state.looks import Look, PortLook
-from app.services.theme import LIGHT
+from gradwire.app.canvas.paint.blocks.summaries import draw_summary, name_size
+from gradwire.app.canvas.scene.camera import NUMBERS, PLAIN
+from gradwire.app.canvas.state.looks import Look, PortLook
+from gradwire.app.services.theme import LIGHT
 from tests.app.canvas.paint.recording import Recorder, texts
 
 PORTS = (PortLook("", "wired"),)

@@ -9,19 +9,19 @@ import pytest
 from PySide6.QtCore import QRectF
 from PySide6.QtGui import QColor, QImage, QPainter
 
-from app.canvas.paint.blocks.face_cache import draw_picture
-from app.canvas.paint.views.colours import class_colour, image_of, table_of
-from app.canvas.paint.views.faces import draw_view
-from app.canvas.paint.views.frames import Frame
-from app.canvas.paint.views.marks import draw_marks
-from app.canvas.state.looks import Look
-from app.services.colours import contrast
-from app.services.theme import DARK, HIGH_CONTRAST, LIGHT, THEMES
-from runtime.diagram.model import Size
-from runtime.flow.words.states import ColourRole
-from runtime.views.axes import Axis
-from runtime.views.colours import FIRST, LAST, NOT_FINITE
-from runtime.views.pictures import (
+from gradwire.app.canvas.paint.blocks.face_cache import draw_picture
+from gradwire.app.canvas.paint.views.colours import class_colour, image_of, table_of
+from gradwire.app.canvas.paint.views.faces import draw_view
+from gradwire.app.canvas.paint.views.frames import Frame
+from gradwire.app.canvas.paint.views.marks import draw_marks
+from gradwire.app.canvas.state.looks import Look
+from gradwire.app.services.colours import contrast
+from gradwire.app.services.theme import DARK, HIGH_CONTRAST, LIGHT, THEMES
+from gradwire.runtime.diagram.model import Size
+from gradwire.runtime.flow.words.states import ColourRole
+from gradwire.runtime.views.axes import Axis
+from gradwire.runtime.views.colours import FIRST, LAST, NOT_FINITE
+from gradwire.runtime.views.pictures import (
     FieldPicture,
     HistogramPicture,
     ImagePicture,

@@ -9,14 +9,14 @@ import pytest
 from PySide6.QtCore import QRectF
 from PySide6.QtGui import QColor, QImage, QPainter
 
-from app.canvas.paint.blocks.face_cache import FaceCache
-from app.canvas.paint.views import lines
-from app.canvas.paint.views.lines import draw_lines, thinned
-from app.canvas.state.looks import Look
-from app.services.theme import LIGHT
-from runtime.diagram.model import Size
-from runtime.views.axes import Axis
-from runtime.views.pictures import Line, PlotPicture
+from gradwire.app.canvas.paint.blocks.face_cache import FaceCache
+from gradwire.app.canvas.paint.views import lines
+from gradwire.app.canvas.paint.views.lines import draw_lines, thinned
+from gradwire.app.canvas.state.looks import Look
+from gradwire.app.services.theme import LIGHT
+from gradwire.runtime.diagram.model import Size
+from gradwire.runtime.views.axes import Axis
+from gradwire.runtime.views.pictures import Line, PlotPicture
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -8,15 +8,15 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from app.canvas.paint.wires.labels import Labels, WireLabels
-from app.canvas.paint.wires.lane_labels import _LaneLabels
-from app.canvas.scene.camera import Camera
-from app.canvas.scene.geometry import Scene
-from app.canvas.state.annotations import resolve
-from app.canvas.state.view_state import Selection, ViewState
-from app.canvas.state.wire_numbers import WireNumbers
-from app.services.theme import LIGHT
-from runtime.diagram import Disconnect, MoveBlocks, Point, PortName, apply
+from gradwire.app.canvas.paint.wires.labels import Labels, WireLabels
+from gradwire.app.canvas.paint.wires.lane_labels import _LaneLabels
+from gradwire.app.canvas.scene.camera import Camera
+from gradwire.app.canvas.scene.geometry import Scene
+from gradwire.app.canvas.state.annotations import resolve
+from gradwire.app.canvas.state.view_state import Selection, ViewState
+from gradwire.app.canvas.state.wire_numbers import WireNumbers
+from gradwire.app.services.theme import LIGHT
+from gradwire.runtime.diagram import Disconnect, MoveBlocks, Point, PortName, apply
 from tests.app.canvas.pages import seed, seed_result
 from tests.benchmarks.diagrams import diagram_of, result_of
 

@@ -5,16 +5,16 @@ import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QColor, QImage, QPainter
 
-from app.canvas.paint.wires import lanes
-from app.canvas.paint.wires.lanes import Bundle
-from app.canvas.scene.bezier import Courses
-from app.canvas.scene.lane_paths import GAP
-from app.canvas.state.codes import CODES, NO_RESULT
-from app.canvas.state.lanes import lane_width
-from app.services.colours import contrast
-from app.services.theme import LIGHT, THEMES
-from runtime.flow import State
-from runtime.flow.words.states import STATES, ColourRole, Form
+from gradwire.app.canvas.paint.wires import lanes
+from gradwire.app.canvas.paint.wires.lanes import Bundle
+from gradwire.app.canvas.scene.bezier import Courses
+from gradwire.app.canvas.scene.lane_paths import GAP
+from gradwire.app.canvas.state.codes import CODES, NO_RESULT
+from gradwire.app.canvas.state.lanes import lane_width
+from gradwire.app.services.colours import contrast
+from gradwire.app.services.theme import LIGHT, THEMES
+from gradwire.runtime.flow import State
+from gradwire.runtime.flow.words.states import STATES, ColourRole, Form
 from tests.app.canvas.paint.recording import recorder
 
 WIDTH = 400

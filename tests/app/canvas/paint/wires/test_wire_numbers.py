@@ -8,14 +8,14 @@ import numpy as np
 import pytest
 from PySide6.QtCore import QPoint, QRectF, Qt
 
-from app.canvas.paint import painter
-from app.canvas.paint.painter import paint
-from app.canvas.paint.wires import lanes
-from app.canvas.scene.camera import NUMBERS, Camera
-from app.canvas.state.view_state import Selection
-from app.canvas.state.wire_numbers import DEFAULT, WireNumbers
-from runtime.diagram import Point
-from runtime.diagram.layout.measures import WIDTH
+from gradwire.app.canvas.paint import painter
+from gradwire.app.canvas.paint.painter import paint
+from gradwire.app.canvas.paint.wires import lanes
+from gradwire.app.canvas.scene.camera import NUMBERS, Camera
+from gradwire.app.canvas.state.view_state import Selection
+from gradwire.app.canvas.state.wire_numbers import DEFAULT, WireNumbers
+from gradwire.runtime.diagram import Point
+from gradwire.runtime.diagram.layout.measures import WIDTH
 from tests.app.canvas.pages import block, click, diagram
 from tests.app.canvas.paint.recording import recorder, texts
 

@@ -2,10 +2,10 @@
 
 import numpy as np
 
-from app.canvas.scene.areas import extent
-from app.canvas.scene.areas.extent import Extent
-from app.canvas.scene.geometry import Scene
-from app.canvas.scene.places import around_sides
+from gradwire.app.canvas.scene.areas import extent
+from gradwire.app.canvas.scene.areas.extent import Extent
+from gradwire.app.canvas.scene.geometry import Scene
+from gradwire.app.canvas.scene.places import around_sides
 from tests.benchmarks.diagrams import diagram_of
 
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from app.canvas.scene.areas import nearby
-from app.canvas.scene.areas.nearby import near_blocks, near_wires
-from app.canvas.scene.geometry import Scene
-from app.canvas.scene.members.changes import changes_of
-from app.canvas.scene.places import crossing, overlapping
+from gradwire.app.canvas.scene.areas import nearby
+from gradwire.app.canvas.scene.areas.nearby import near_blocks, near_wires
+from gradwire.app.canvas.scene.geometry import Scene
+from gradwire.app.canvas.scene.members.changes import changes_of
+from gradwire.app.canvas.scene.places import crossing, overlapping
 from tests.benchmarks.diagrams import diagram_of
 
 OVERHANG = np.array([-12.0, -12.0, 12.0, 12.0])

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from app.canvas.scene.geometry import Scene
-from runtime.diagram.layout.measures import ROW
+from gradwire.app.canvas.scene.geometry import Scene
+from gradwire.runtime.diagram.layout.measures import ROW
 from tests.app.canvas.pages import block, diagram
 
 

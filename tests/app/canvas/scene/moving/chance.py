@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from runtime.diagram import (
+from gradwire.runtime.diagram import (
     AddBlock,
     BendWire,
     Change,

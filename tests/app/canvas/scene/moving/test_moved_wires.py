@@ -2,8 +2,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from app.canvas.scene.bezier import CORNER, Courses
-from app.canvas.scene.moving.moved_wires import LastCourses, MovedWires
+from gradwire.app.canvas.scene.bezier import CORNER, Courses
+from gradwire.app.canvas.scene.moving.moved_wires import LastCourses, MovedWires
 
 
 def bounds(*left):

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from app.canvas.scene.moving.moves import FEW, moves_of
-from runtime.diagram import MoveBlocks, Page, Point, PortName, SetNote, apply
-from runtime.diagram.model import Note
+from gradwire.app.canvas.scene.moving.moves import FEW, moves_of
+from gradwire.runtime.diagram import MoveBlocks, Page, Point, PortName, SetNote, apply
+from gradwire.runtime.diagram.model import Note
 from tests.app.canvas.pages import seed
 
 

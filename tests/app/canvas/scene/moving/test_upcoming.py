@@ -8,12 +8,12 @@ from random import Random
 import numpy as np
 import pytest
 
-from app.canvas.scene.geometry import Scene
-from app.canvas.scene.moving.upcoming import LINES, Upcoming
-from blocks.errors import ChangeError
-from blocks.library.pages import Page as PageBlock
-from blocks.library.pages import PageInput
-from runtime.diagram import AddBlock, Batch, Connect, Diagram, Page, Point, PortName, apply
+from gradwire.app.canvas.scene.geometry import Scene
+from gradwire.app.canvas.scene.moving.upcoming import LINES, Upcoming
+from gradwire.blocks.errors import ChangeError
+from gradwire.blocks.library.pages import Page as PageBlock
+from gradwire.blocks.library.pages import PageInput
+from gradwire.runtime.diagram import AddBlock, Batch, Connect, Diagram, Page, Point, PortName, apply
 from tests.app.canvas.pages import block, diagram
 from tests.app.canvas.scene.moving.chance import drawn, edit
 

@@ -7,10 +7,10 @@ from random import Random
 import numpy as np
 import pytest
 
-from app.canvas.scene.geometry import Scene
-from app.canvas.scene.members.members import Members
-from blocks.errors import ChangeError
-from runtime.diagram import (
+from gradwire.app.canvas.scene.geometry import Scene
+from gradwire.app.canvas.scene.members.members import Members
+from gradwire.blocks.errors import ChangeError
+from gradwire.runtime.diagram import (
     AddBlock,
     Connect,
     Disconnect,

@@ -10,13 +10,13 @@ from PySide6.QtGui import QPalette
 from PySide6.QtWidgets import QApplication, QPushButton
 
 import gradwire as gw
-from app.evaluation.result import Result
-from app.panels.inspector.diagram_form import DiagramForm
-from app.panels.inspector.inspector import Inspector
-from runtime.diagram import SetTraining, apply
-from runtime.diagram.training import AdamMethod, Clip, Group, Training
-from runtime.engine import Session
-from runtime.flow import observe
+from gradwire.app.evaluation.result import Result
+from gradwire.app.panels.inspector.diagram_form import DiagramForm
+from gradwire.app.panels.inspector.inspector import Inspector
+from gradwire.runtime.diagram import SetTraining, apply
+from gradwire.runtime.diagram.training import AdamMethod, Clip, Group, Training
+from gradwire.runtime.engine import Session
+from gradwire.runtime.flow import observe
 
 RECIPE = {"optimisers": [{"name": "opt", "variables": ["w*"]}], "steps": 200}
 

@@ -5,9 +5,9 @@ from itertools import pairwise
 
 import pytest
 
-from runtime.diagram import Arrange, Diagram, Note, Point, PortName, apply
-from runtime.diagram.layout.arranging import arrange
-from runtime.diagram.layout.measures import HEADER, ROW, WIDTH, block_height
+from gradwire.runtime.diagram import Arrange, Diagram, Note, Point, PortName, apply
+from gradwire.runtime.diagram.layout.arranging import arrange
+from gradwire.runtime.diagram.layout.measures import HEADER, ROW, WIDTH, block_height
 from tests.benchmarks.graphs import example_pages
 from tests.runtime.diagram.drawing import make, page
 

@@ -1,7 +1,7 @@
 """Frames as a tree: what lies in which."""
 
-from runtime.diagram import Note, Point
-from runtime.diagram.layout.frames.groups import Group, groups_of
+from gradwire.runtime.diagram import Note, Point
+from gradwire.runtime.diagram.layout.frames.groups import Group, groups_of
 
 
 def frame(x, y, width, height):

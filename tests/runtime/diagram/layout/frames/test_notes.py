@@ -2,8 +2,8 @@
 
 from dataclasses import replace
 
-from runtime.diagram import Arrange, Diagram, Note, Point, apply
-from runtime.diagram.layout.measures import WIDTH, block_height
+from gradwire.runtime.diagram import Arrange, Diagram, Note, Point, apply
+from gradwire.runtime.diagram.layout.measures import WIDTH, block_height
 from tests.benchmarks.drawings import drawing
 from tests.runtime.diagram.drawing import make, page
 

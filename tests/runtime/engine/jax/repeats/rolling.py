@@ -10,17 +10,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 import gradwire as gw
-from runtime.calculus.dtypes import NUMPY
-from runtime.diagram.paths import PortPath
-from runtime.engine.compiled import Request, derive
-from runtime.engine.jax.repeats.evaluating import Failure, evaluate
-from runtime.engine.jax.repeats.parts import Loop, Part
-from runtime.engine.jax.repeats.rolling import Limits, rolled
-from runtime.engine.jax.rows.table import apply, failure
-from runtime.engine.plan.simplify import simplify
+from gradwire.runtime.calculus.dtypes import NUMPY
+from gradwire.runtime.diagram.paths import PortPath
+from gradwire.runtime.engine.compiled import Request, derive
+from gradwire.runtime.engine.jax.repeats.evaluating import Failure, evaluate
+from gradwire.runtime.engine.jax.repeats.parts import Loop, Part
+from gradwire.runtime.engine.jax.repeats.rolling import Limits, rolled
+from gradwire.runtime.engine.jax.rows.table import apply, failure
+from gradwire.runtime.engine.plan.simplify import simplify
 
 if TYPE_CHECKING:
-    from runtime.calculus import Value
+    from gradwire.runtime.calculus import Value
 
 Array = NDArray[Any]
 FORCED = Limits(steps=3, saved=1, access=0, row=1)

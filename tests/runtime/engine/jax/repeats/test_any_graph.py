@@ -9,12 +9,12 @@ import pytest
 
 pytest.importorskip("jax")
 
-from runtime.engine.jax.repeats.rolling import Limits
+from gradwire.runtime.engine.jax.repeats.rolling import Limits
 from tests.runtime.engine.jax.repeats.rolling import assert_same, loops, of_values
 from tests.runtime.engine.programs import BINARY, FAMILIES, Writer, Written
 
 if TYPE_CHECKING:
-    from runtime.calculus import Value
+    from gradwire.runtime.calculus import Value
 
 EAGER = Limits(steps=2, saved=1, access=0, row=0)
 

@@ -11,7 +11,7 @@ import pytest
 
 pytest.importorskip("jax")
 
-from runtime.engine.jax.repeats.rolling import Limits
+from gradwire.runtime.engine.jax.repeats.rolling import Limits
 from tests.runtime.engine.jax.repeats import networks
 from tests.runtime.engine.jax.repeats.rolling import FORCED, assert_same, loops, of_diagram
 

@@ -7,7 +7,7 @@ import pytest
 
 pytest.importorskip("jax")
 
-from runtime.engine.jax.repeats.periods import Run, runs
+from gradwire.runtime.engine.jax.repeats.periods import Run, runs
 
 
 def test_a_repeated_stretch_is_found_with_its_smallest_period() -> None:

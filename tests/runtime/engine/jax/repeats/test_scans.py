@@ -10,8 +10,8 @@ import pytest
 pytest.importorskip("jax")
 
 import gradwire as gw
-from runtime.engine.jax.repeats.parts import Loop
-from runtime.engine.jax.repeats.rolling import Limits
+from gradwire.runtime.engine.jax.repeats.parts import Loop
+from gradwire.runtime.engine.jax.repeats.rolling import Limits
 from tests.runtime.engine.jax.repeats.networks import drawn, mean_square
 from tests.runtime.engine.jax.repeats.rolling import assert_same, loops, of_diagram
 

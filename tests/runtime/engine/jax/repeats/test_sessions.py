@@ -8,9 +8,9 @@ import pytest
 pytest.importorskip("jax")
 
 import gradwire as gw
-from blocks.errors import RunError
-from runtime.engine.jax.traced import Traced
-from runtime.training.optimisers import SGD
+from gradwire.blocks.errors import RunError
+from gradwire.runtime.engine.jax.traced import Traced
+from gradwire.runtime.training.optimisers import SGD
 from tests.runtime.engine.jax.repeats.networks import drawn, mean_square, recurrent
 
 

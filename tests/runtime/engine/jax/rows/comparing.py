@@ -8,9 +8,9 @@ from typing import Any
 import jax
 import numpy as np
 
-from runtime.calculus import Trace, Value
-from runtime.calculus.primitives.base import CONSTANT, LEAF
-from runtime.engine.jax.rows.table import apply, failure
+from gradwire.runtime.calculus import Trace, Value
+from gradwire.runtime.calculus.primitives.base import CONSTANT, LEAF
+from gradwire.runtime.engine.jax.rows.table import apply, failure
 from tests.runtime.calculus.tracing import Array, compute, leaf
 
 ROUNDED = {

@@ -18,7 +18,7 @@ EXCHANGES = r"(?:all-gather|all-to-all|all-reduce|collective-permute|reduce-scat
 
 def calls(xp: Any, leaf: Any) -> list[Any]:
     """Values of arrays that are split, and of weights that are not: ``leaf(array, split)``."""
-    from runtime.calculus.primitives.convolution import Geometry
+    from gradwire.runtime.calculus.primitives.convolution import Geometry
 
     x, rows = leaf(np.ones((8, 16, 6), "f"), True), leaf(np.ones((8, 16, 3), "f"), True)
     i, one = leaf(np.zeros((8, 16, 3), int), True), leaf(np.zeros((8, 16, 1), int), True)

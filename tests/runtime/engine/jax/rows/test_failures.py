@@ -10,12 +10,12 @@ import pytest
 
 pytest.importorskip("jax")
 
-from runtime.calculus.dtypes import INTEGERS, SIGNED
-from runtime.engine.jax.rows.table import ROWS
+from gradwire.runtime.calculus.dtypes import INTEGERS, SIGNED
+from gradwire.runtime.engine.jax.rows.table import ROWS
 from tests.runtime.engine.jax.rows.comparing import Sheet, failures, is_checked
 
 if TYPE_CHECKING:
-    from runtime.calculus import Value
+    from gradwire.runtime.calculus import Value
     from tests.runtime.calculus.tracing import Array
 
 Call = Callable[..., Any]

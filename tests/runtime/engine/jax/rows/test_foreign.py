@@ -9,8 +9,8 @@ import pytest
 
 pytest.importorskip("jax")
 
-from runtime.calculus import Primitive
-from runtime.engine.jax.rows.table import failure
+from gradwire.runtime.calculus import Primitive
+from gradwire.runtime.engine.jax.rows.table import failure
 from tests.runtime.engine.jax.rows.comparing import Sheet, by_rows
 
 

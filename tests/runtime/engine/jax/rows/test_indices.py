@@ -9,7 +9,7 @@ import pytest
 
 pytest.importorskip("jax")
 
-from runtime.calculus.dtypes import INTEGERS, UNSIGNED
+from gradwire.runtime.calculus.dtypes import INTEGERS, UNSIGNED
 from tests.runtime.engine.jax.rows.comparing import Sheet
 
 if TYPE_CHECKING:

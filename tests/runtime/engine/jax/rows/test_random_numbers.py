@@ -7,7 +7,7 @@ import pytest
 
 pytest.importorskip("jax")
 
-from runtime.calculus.dtypes import FLOATS
+from gradwire.runtime.calculus.dtypes import FLOATS
 from tests.runtime.calculus.tracing import compute
 from tests.runtime.engine.jax.rows.comparing import Sheet, as_a_whole
 

@@ -11,17 +11,17 @@ pytest.importorskip("jax")
 
 import jax
 
-from runtime.calculus import Trace, sweep
-from runtime.calculus.primitives.base import LEAF
-from runtime.engine.jax.rows.table import ROWS, apply
-from runtime.engine.norms import RMS, SUM_OF_SQUARES, square_of
+from gradwire.runtime.calculus import Trace, sweep
+from gradwire.runtime.calculus.primitives.base import LEAF
+from gradwire.runtime.engine.jax.rows.table import ROWS, apply
+from gradwire.runtime.engine.norms import RMS, SUM_OF_SQUARES, square_of
 from tests.runtime.calculus.cases import CASES
 from tests.runtime.calculus.test_primitives import table
 from tests.runtime.engine.jax.rows.comparing import Sheet, arrays_of, check, computed
 from tests.runtime.engine.programs import FAMILIES
 
 if TYPE_CHECKING:
-    from runtime.calculus import Value
+    from gradwire.runtime.calculus import Value
     from tests.runtime.calculus.tracing import Array
 
 BOUND_BY_PLANS = {"leaf", "constant"}

@@ -9,7 +9,7 @@ import pytest
 
 pytest.importorskip("jax")
 
-from runtime.calculus.dtypes import FLOATS, INTEGERS, SIGNED
+from gradwire.runtime.calculus.dtypes import FLOATS, INTEGERS, SIGNED
 from tests.runtime.engine.jax.rows.comparing import (
     Sheet,
     arrays_of,

@@ -9,8 +9,8 @@ import pytest
 from numpy.typing import NDArray
 
 import gradwire as gw
-from runtime.engine.plan.copies import transposed
-from runtime.engine.plan.copies.transposed import Transposition, copying, filling
+from gradwire.runtime.engine.plan.copies import transposed
+from gradwire.runtime.engine.plan.copies.transposed import Transposition, copying, filling
 
 Array = NDArray[Any]
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from runtime.engine.plan.native import machine
-from runtime.engine.plan.native.adding import adder
+from gradwire.runtime.engine.plan.native import machine
+from gradwire.runtime.engine.plan.native.adding import adder
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float64"])

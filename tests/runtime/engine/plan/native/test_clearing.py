@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from runtime.engine.plan.native import clearing, machine
-from runtime.engine.plan.native.clearing import clear
+from gradwire.runtime.engine.plan.native import clearing, machine
+from gradwire.runtime.engine.plan.native.clearing import clear
 
 
 @pytest.mark.parametrize("dtype", ["float16", "float32", "float64", "int64", "bool"])

@@ -5,8 +5,15 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from runtime.engine.plan.native import Operand, Operation, Recipe, address, compiled, machine
-from runtime.engine.plan.native.loops import text
+from gradwire.runtime.engine.plan.native import (
+    Operand,
+    Operation,
+    Recipe,
+    address,
+    compiled,
+    machine,
+)
+from gradwire.runtime.engine.plan.native.loops import text
 
 llvm = pytest.importorskip("llvmlite.binding")
 

@@ -10,7 +10,7 @@ import sys
 import numpy as np
 import pytest
 
-from runtime.engine.plan.native import Operand, Operation, Recipe, compiled, machine
+from gradwire.runtime.engine.plan.native import Operand, Operation, Recipe, compiled, machine
 
 llvmlite = pytest.importorskip("llvmlite")
 
@@ -35,7 +35,8 @@ def test_without_the_extra_there_is_none(monkeypatch: pytest.MonkeyPatch) -> Non
 
 def test_the_compiler_is_not_loaded_before_it_is_used() -> None:
     code = (
-        "import sys; from runtime.engine.plan.passes import select_passes; select_passes(True); "
+        "import sys; from gradwire.runtime.engine.plan.passes import select_passes\n"
+        "select_passes(True)\n"
         "print('llvmlite.binding' in sys.modules)"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
@@ -69,7 +70,7 @@ def test_threads_may_compile_at_once() -> None:
     ]
     code = (
         "import threading, numpy as np\n"
-        "from runtime.engine.plan.native import Operand, Operation, Recipe, compiled\n"
+        "from gradwire.runtime.engine.plan.native import Operand, Operation, Recipe, compiled\n"
         "x = np.arange(5.0)\n"
         "start = threading.Barrier(4)\n"
         "def work(out, recipe):\n"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from runtime.engine.plan.passes import late
+from gradwire.runtime.engine.plan.passes import late
 
 
 @pytest.fixture(autouse=True)

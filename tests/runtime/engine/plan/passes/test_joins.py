@@ -7,12 +7,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from runtime.calculus import Trace, Value
-from runtime.calculus.primitives.base import LEAF
-from runtime.engine.plan.passes import late
-from runtime.engine.plan.passes.joins import PlacedJoinTask
-from runtime.engine.plan.plan import Plan
-from runtime.engine.plan.tasks import PlainTask
+from gradwire.runtime.calculus import Trace, Value
+from gradwire.runtime.calculus.primitives.base import LEAF
+from gradwire.runtime.engine.plan.passes import late
+from gradwire.runtime.engine.plan.passes.joins import PlacedJoinTask
+from gradwire.runtime.engine.plan.plan import Plan
+from gradwire.runtime.engine.plan.tasks import PlainTask
 
 
 def compare(outputs: list[Value], leaves: list[Value], which: Any) -> Plan:

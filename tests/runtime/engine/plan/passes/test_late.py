@@ -9,18 +9,18 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from runtime.calculus import Trace, Value
-from runtime.diagram import load
-from runtime.engine import Session
-from runtime.engine.plan.jobs import Job
-from runtime.engine.plan.numpy_engine import NumpyEngine
-from runtime.engine.plan.passes import DEFAULT, FAST, late
-from runtime.engine.plan.tasks import PlainTask, Task
+from gradwire.runtime.calculus import Trace, Value
+from gradwire.runtime.diagram import load
+from gradwire.runtime.engine import Session
+from gradwire.runtime.engine.plan.jobs import Job
+from gradwire.runtime.engine.plan.numpy_engine import NumpyEngine
+from gradwire.runtime.engine.plan.passes import DEFAULT, FAST, late
+from gradwire.runtime.engine.plan.tasks import PlainTask, Task
 from tests.runtime.engine.plan.passes.test_passes import SEEDS, leaf
 from tests.runtime.engine.programs import FAMILIES
 
 if TYPE_CHECKING:
-    from runtime.engine.plan.plan import Plan
+    from gradwire.runtime.engine.plan.plan import Plan
 
 DIAGRAMS = sorted((Path(__file__).parents[5] / "assets" / "diagrams").glob("*.gradwire.json"))
 

@@ -8,16 +8,16 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from blocks.errors import RunError
-from runtime.calculus import Trace, Value, sweep
-from runtime.calculus.primitives.base import LEAF
-from runtime.engine.norms import norm_of, square_of
-from runtime.engine.plan.passes import DEFAULT, FAST
-from runtime.engine.plan.passes.late import lookups, native_lookups
-from runtime.engine.plan.passes.lookups import AddedRowsTask
-from runtime.engine.plan.plan import Plan
-from runtime.engine.plan.sparse.forms import form_of
-from runtime.engine.plan.sparse.task import SparseTask
+from gradwire.blocks.errors import RunError
+from gradwire.runtime.calculus import Trace, Value, sweep
+from gradwire.runtime.calculus.primitives.base import LEAF
+from gradwire.runtime.engine.norms import norm_of, square_of
+from gradwire.runtime.engine.plan.passes import DEFAULT, FAST
+from gradwire.runtime.engine.plan.passes.late import lookups, native_lookups
+from gradwire.runtime.engine.plan.passes.lookups import AddedRowsTask
+from gradwire.runtime.engine.plan.plan import Plan
+from gradwire.runtime.engine.plan.sparse.forms import form_of
+from gradwire.runtime.engine.plan.sparse.task import SparseTask
 
 Array = NDArray[Any]
 ROWS = 1024

@@ -8,16 +8,16 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pytest
 
-from runtime.calculus import Trace, Value, sweep
-from runtime.calculus.primitives.base import LEAF
-from runtime.engine.plan import native
-from runtime.engine.plan.passes import late as passes
-from runtime.engine.plan.passes.margins import MarginTask, margins, margins_shared
-from runtime.engine.plan.passes.parts import PartsTask
-from runtime.engine.plan.plan import Plan
+from gradwire.runtime.calculus import Trace, Value, sweep
+from gradwire.runtime.calculus.primitives.base import LEAF
+from gradwire.runtime.engine.plan import native
+from gradwire.runtime.engine.plan.passes import late as passes
+from gradwire.runtime.engine.plan.passes.margins import MarginTask, margins, margins_shared
+from gradwire.runtime.engine.plan.passes.parts import PartsTask
+from gradwire.runtime.engine.plan.plan import Plan
 
 if TYPE_CHECKING:
-    from runtime.engine.plan.tasks import Task
+    from gradwire.runtime.engine.plan.tasks import Task
 
 pytest.importorskip("llvmlite")
 

@@ -8,13 +8,13 @@ from typing import Any
 import numpy as np
 import pytest
 
-from runtime.calculus import Trace, Value
-from runtime.calculus.primitives.base import LEAF
-from runtime.engine.plan.passes import late as passes
-from runtime.engine.plan.passes.merges import MergeTask
-from runtime.engine.plan.passes.products.native_products import ProductTask
-from runtime.engine.plan.plan import Plan
-from runtime.engine.plan.tasks import PlainTask
+from gradwire.runtime.calculus import Trace, Value
+from gradwire.runtime.calculus.primitives.base import LEAF
+from gradwire.runtime.engine.plan.passes import late as passes
+from gradwire.runtime.engine.plan.passes.merges import MergeTask
+from gradwire.runtime.engine.plan.passes.products.native_products import ProductTask
+from gradwire.runtime.engine.plan.plan import Plan
+from gradwire.runtime.engine.plan.tasks import PlainTask
 
 Array = np.ndarray[Any, Any]
 CODE = passes.native_products, passes.merges
@@ -25,7 +25,7 @@ AXES = [(0, 2, 1, 3), (2, 1, 0, 3), (0, 3, 1, 2), (3, 0, 1, 2), (0, 1, 2, 3)]
 def eager(monkeypatch: pytest.MonkeyPatch) -> None:
     """Small products are machine code, on any processor."""
     pytest.importorskip("llvmlite")
-    module = importlib.import_module("runtime.engine.plan.passes.products.native_products")
+    module = importlib.import_module("gradwire.runtime.engine.plan.passes.products.native_products")
     for name in ("LARGE", "WIDE", "NARROW"):
         monkeypatch.setattr(module, name, 1)
 

@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from runtime.calculus import Trace, Value, sweep
-from runtime.calculus.primitives.base import LEAF
-from runtime.engine.plan.passes.late import parts
-from runtime.engine.plan.passes.parts import PartsTask
-from runtime.engine.plan.plan import Plan
+from gradwire.runtime.calculus import Trace, Value, sweep
+from gradwire.runtime.calculus.primitives.base import LEAF
+from gradwire.runtime.engine.plan.passes.late import parts
+from gradwire.runtime.engine.plan.passes.parts import PartsTask
+from gradwire.runtime.engine.plan.plan import Plan
 from tests.runtime.calculus.tracing import compute
 
 Array = NDArray[Any]

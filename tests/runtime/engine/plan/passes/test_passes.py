@@ -9,20 +9,20 @@ from typing import Any
 import numpy as np
 import pytest
 
-from blocks.errors import RunError
-from blocks.registry import registry
-from runtime.calculus import Trace, Value, sweep
-from runtime.calculus.primitives.base import LEAF
-from runtime.diagram import MAIN, Diagram, Page, PortName
-from runtime.engine import Session
-from runtime.engine.plan import native
-from runtime.engine.plan.passes import late as passes
-from runtime.engine.plan.passes.elementwise.fused import FusedTask
-from runtime.engine.plan.passes.elementwise.groups import GroupTask
-from runtime.engine.plan.passes.scalar.scalars import ScalarTask
-from runtime.engine.plan.passes.softmaxes import SoftmaxTask
-from runtime.engine.plan.plan import Plan
-from runtime.engine.plan.tasks import PlainTask, Task
+from gradwire.blocks.errors import RunError
+from gradwire.blocks.registry import registry
+from gradwire.runtime.calculus import Trace, Value, sweep
+from gradwire.runtime.calculus.primitives.base import LEAF
+from gradwire.runtime.diagram import MAIN, Diagram, Page, PortName
+from gradwire.runtime.engine import Session
+from gradwire.runtime.engine.plan import native
+from gradwire.runtime.engine.plan.passes import late as passes
+from gradwire.runtime.engine.plan.passes.elementwise.fused import FusedTask
+from gradwire.runtime.engine.plan.passes.elementwise.groups import GroupTask
+from gradwire.runtime.engine.plan.passes.scalar.scalars import ScalarTask
+from gradwire.runtime.engine.plan.passes.softmaxes import SoftmaxTask
+from gradwire.runtime.engine.plan.plan import Plan
+from gradwire.runtime.engine.plan.tasks import PlainTask, Task
 from tests.golden.cases import DATA
 from tests.golden.runner import cases, check
 from tests.runtime.calculus.tracing import compute
@@ -85,9 +85,9 @@ def eager(monkeypatch):
     for name, values in EAGER.items():
         for constant, value in values.items():
             monkeypatch.setattr(MODULES[name], constant, value)
-    monkeypatch.setattr("runtime.engine.plan.passes.elementwise.layouts.COLUMNS", 48)
-    monkeypatch.setattr("runtime.engine.plan.memory._SMALL", 0)
-    monkeypatch.setattr("runtime.engine.plan.plan.WORTH_GIVING", 1)
+    monkeypatch.setattr("gradwire.runtime.engine.plan.passes.elementwise.layouts.COLUMNS", 48)
+    monkeypatch.setattr("gradwire.runtime.engine.plan.memory._SMALL", 0)
+    monkeypatch.setattr("gradwire.runtime.engine.plan.plan.WORTH_GIVING", 1)
 
 
 def leaf(trace: Trace, *shape: int, dtype: str = "float32") -> Value:
@@ -549,7 +549,7 @@ def test_the_golden_numbers_with_every_lowering_forced_off_and_on(
     choice: str, monkeypatch: pytest.MonkeyPatch, eager: None
 ) -> None:
     monkeypatch.setattr(
-        "runtime.engine.session.engines.select_passes", lambda fast: CHOICES[choice]
+        "gradwire.runtime.engine.session.engines.select_passes", lambda fast: CHOICES[choice]
     )
     assert len(GOLDEN) > 200
     failed = {str(case): [str(d) for d in found] for case in GOLDEN if (found := check(case))}

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from runtime.calculus import Trace, Value
-from runtime.calculus.primitives.base import LEAF
-from runtime.engine.plan.passes.regions import Region, split
-from runtime.engine.plan.tasks import PlainTask
+from gradwire.runtime.calculus import Trace, Value
+from gradwire.runtime.calculus.primitives.base import LEAF
+from gradwire.runtime.engine.plan.passes.regions import Region, split
+from gradwire.runtime.engine.plan.tasks import PlainTask
 
 
 def simulated(steps: int, terms: int) -> list[PlainTask]:

@@ -7,12 +7,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from runtime.calculus import Trace, Value
-from runtime.calculus.primitives.base import LEAF
-from runtime.engine.plan.native import machine
-from runtime.engine.plan.passes import late as passes
-from runtime.engine.plan.passes.running_sums import RunningSums, RunningSumsTask
-from runtime.engine.plan.plan import Plan
+from gradwire.runtime.calculus import Trace, Value
+from gradwire.runtime.calculus.primitives.base import LEAF
+from gradwire.runtime.engine.plan.native import machine
+from gradwire.runtime.engine.plan.passes import late as passes
+from gradwire.runtime.engine.plan.passes.running_sums import RunningSums, RunningSumsTask
+from gradwire.runtime.engine.plan.plan import Plan
 
 pytest.importorskip("llvmlite")
 

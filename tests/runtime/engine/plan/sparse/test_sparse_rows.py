@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from runtime.engine.norms import all_finite, rms, square_sum
-from runtime.engine.plan.sparse.sparse_rows import SparseRows, added, rows_of
+from gradwire.runtime.engine.norms import all_finite, rms, square_sum
+from gradwire.runtime.engine.plan.sparse.sparse_rows import SparseRows, added, rows_of
 
 
 def some(length: int, seed: int, *rows: int) -> SparseRows:

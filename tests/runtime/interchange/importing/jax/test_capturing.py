@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import gradwire as gw
-from runtime.diagram import check
+from gradwire.runtime.diagram import check
 
 jax = pytest.importorskip("jax")
 import jax.numpy as jnp  # noqa: E402

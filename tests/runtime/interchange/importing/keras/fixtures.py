@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from runtime.interchange.importing.keras.importer import import_keras
+from gradwire.runtime.interchange.importing.keras.importer import import_keras
 from tests.runtime.interchange.importing.tensorflow.fixtures import DATA, Archive, difference
 
 INPUTS = {

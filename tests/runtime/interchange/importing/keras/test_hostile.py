@@ -12,12 +12,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from blocks.errors import FileError, GradwireError
-from runtime.interchange.importing.imported import UnsupportedError
-from runtime.interchange.importing.keras import archive
-from runtime.interchange.importing.keras.importer import import_keras
-from runtime.interchange.importing.keras.model import model_of
-from runtime.interchange.importing.keras.weights import opened
+from gradwire.blocks.errors import FileError, GradwireError
+from gradwire.runtime.interchange.importing.imported import UnsupportedError
+from gradwire.runtime.interchange.importing.keras import archive
+from gradwire.runtime.interchange.importing.keras.importer import import_keras
+from gradwire.runtime.interchange.importing.keras.model import model_of
+from gradwire.runtime.interchange.importing.keras.weights import opened
 from tests.runtime.interchange.importing.keras.fixtures import layer, save, sequential
 
 h5py = pytest.importorskip("h5py")

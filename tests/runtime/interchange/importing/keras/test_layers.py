@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from runtime.engine import Session
-from runtime.interchange.importing.keras.importer import import_keras
-from runtime.interchange.importing.keras.model import snake_case
+from gradwire.runtime.engine import Session
+from gradwire.runtime.interchange.importing.keras.importer import import_keras
+from gradwire.runtime.interchange.importing.keras.model import snake_case
 from tests.runtime.interchange.importing.keras.fixtures import layer, save, sequential
 
 pytest.importorskip("h5py")

@@ -7,11 +7,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from runtime.diagram import check, dumps, loads
-from runtime.engine import Session
-from runtime.interchange.importing.keras.importer import import_keras
-from runtime.interchange.importing.keras.recognition import is_keras
-from runtime.interchange.importing.options import ImportOptions
+from gradwire.runtime.diagram import check, dumps, loads
+from gradwire.runtime.engine import Session
+from gradwire.runtime.interchange.importing.keras.importer import import_keras
+from gradwire.runtime.interchange.importing.keras.recognition import is_keras
+from gradwire.runtime.interchange.importing.options import ImportOptions
 from tests.runtime.interchange.importing.keras.fixtures import (
     INPUTS,
     closest,

@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pytest
 
-from runtime.diagram import check, dumps, loads
-from runtime.engine import Session
-from runtime.interchange.importing.mxnet.importer import import_mxnet
+from gradwire.runtime.diagram import check, dumps, loads
+from gradwire.runtime.engine import Session
+from gradwire.runtime.interchange.importing.mxnet.importer import import_mxnet
 from tests.runtime.interchange.importing.mxnet.symbols import save
 
 if TYPE_CHECKING:
-    from runtime.interchange.importing.imported import Imported
+    from gradwire.runtime.interchange.importing.imported import Imported
 
 GOLDEN = Path(__file__).parents[4] / "golden" / "data" / "mxnet_executor.json"
 DOCUMENT = json.loads(GOLDEN.read_text(encoding="utf-8"))

@@ -10,13 +10,16 @@ from typing import Any
 import numpy as np
 import pytest
 
-from blocks.errors import FileError, GradwireError
-from runtime.interchange.importing.imported import UnsupportedError
-from runtime.interchange.importing.mxnet.importer import import_mxnet
-from runtime.interchange.importing.mxnet.parameters import parameters_beside, read_parameters
-from runtime.interchange.importing.mxnet.recognition import is_mxnet
-from runtime.interchange.importing.mxnet.symbol import symbol_of
-from runtime.interchange.importing.options import ImportOptions
+from gradwire.blocks.errors import FileError, GradwireError
+from gradwire.runtime.interchange.importing.imported import UnsupportedError
+from gradwire.runtime.interchange.importing.mxnet.importer import import_mxnet
+from gradwire.runtime.interchange.importing.mxnet.parameters import (
+    parameters_beside,
+    read_parameters,
+)
+from gradwire.runtime.interchange.importing.mxnet.recognition import is_mxnet
+from gradwire.runtime.interchange.importing.mxnet.symbol import symbol_of
+from gradwire.runtime.interchange.importing.options import ImportOptions
 from tests.runtime.interchange.importing.mxnet.symbols import (
     V1,
     V2,

@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from runtime.diagram import check
-from runtime.engine import Session
-from runtime.interchange.importing.mxnet.importer import import_mxnet
-from runtime.interchange.importing.options import ImportOptions
+from gradwire.runtime.diagram import check
+from gradwire.runtime.engine import Session
+from gradwire.runtime.interchange.importing.mxnet.importer import import_mxnet
+from gradwire.runtime.interchange.importing.options import ImportOptions
 from tests.runtime.interchange.importing.mxnet.symbols import (
     SymbolWriter,
     parameter_bytes,

@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from runtime.engine import Session
-from runtime.interchange.importing.imported import UnsupportedError
-from runtime.interchange.importing.mxnet.importer import import_mxnet
-from runtime.interchange.importing.mxnet.operators.shapes import reshaped
-from runtime.interchange.importing.mxnet.operators.table import OPERATORS
+from gradwire.runtime.engine import Session
+from gradwire.runtime.interchange.importing.imported import UnsupportedError
+from gradwire.runtime.interchange.importing.mxnet.importer import import_mxnet
+from gradwire.runtime.interchange.importing.mxnet.operators.shapes import reshaped
+from gradwire.runtime.interchange.importing.mxnet.operators.table import OPERATORS
 from tests.runtime.interchange.importing.mxnet.symbols import SymbolWriter
 
 X = np.linspace(-2, 3, 24, dtype=np.float32).reshape(2, 3, 4)

@@ -9,7 +9,7 @@ import numpy as np
 if TYPE_CHECKING:
     from onnx import ModelProto
 
-    from runtime.interchange.importing.imported import Imported
+    from gradwire.runtime.interchange.importing.imported import Imported
 
 HEAD = '<ir_version: 10, opset_import: ["" : 21, "own" : 1]>'
 

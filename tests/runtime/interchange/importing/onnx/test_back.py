@@ -9,12 +9,12 @@ import pytest
 
 pytest.importorskip("onnx")
 
-from blocks.errors import GradwireError
-from runtime.diagram import check, load
-from runtime.engine import Session
-from runtime.interchange.export.files import exported_files
-from runtime.interchange.importing.onnx.importing import import_model
-from runtime.interchange.importing.onnx.reading import parsed
+from gradwire.blocks.errors import GradwireError
+from gradwire.runtime.diagram import check, load
+from gradwire.runtime.engine import Session
+from gradwire.runtime.interchange.export.files import exported_files
+from gradwire.runtime.interchange.importing.onnx.importing import import_model
+from gradwire.runtime.interchange.importing.onnx.reading import parsed
 from tests.runtime.interchange.export.examples import EXAMPLES
 from tests.runtime.interchange.importing.onnx.models import model_of
 

@@ -11,10 +11,10 @@ import pytest
 
 pytest.importorskip("onnx")
 
-from blocks.errors import FileError, GradwireError
-from runtime.interchange.importing.onnx import scanning
-from runtime.interchange.importing.onnx.importing import import_onnx
-from runtime.interchange.importing.onnx.recognition import is_onnx
+from gradwire.blocks.errors import FileError, GradwireError
+from gradwire.runtime.interchange.importing.onnx import scanning
+from gradwire.runtime.interchange.importing.onnx.importing import import_onnx
+from gradwire.runtime.interchange.importing.onnx.recognition import is_onnx
 from tests.runtime.interchange.importing.onnx.models import model_of, numbers
 
 if TYPE_CHECKING:
@@ -118,14 +118,14 @@ def test_small_models_that_make_large_arrays(tmp_path, graph: str):
 
 
 def test_many_large_constants(tmp_path, monkeypatch):
-    monkeypatch.setattr("runtime.interchange.importing.staged.MAX_HELD", 100_000)
+    monkeypatch.setattr("gradwire.runtime.interchange.importing.staged.MAX_HELD", 100_000)
     ones = "s = Constant <value = int64[1] {40000}> () a = ConstantOfShape (s)"
     graph = f"{ones} b = Exp (a) c = Exp (b) y = Exp (c)"
     refused(tmp_path, model_of(f"g (float[3] x) => (float[N] y) {{ {graph} }}"), "too large")
 
 
 def test_one_file_of_numbers_named_again_and_again(tmp_path, monkeypatch):
-    monkeypatch.setattr("runtime.interchange.importing.onnx.graphs.MAX_STORED", 1000)
+    monkeypatch.setattr("gradwire.runtime.interchange.importing.onnx.graphs.MAX_STORED", 1000)
     (tmp_path / "weights.bin").write_bytes(bytes(12))
     model = outside("weights.bin")
     for i in range(200):
@@ -158,7 +158,7 @@ def test_numbers_that_are_too_large(tmp_path, graph: str):
 
 
 def test_loops_inside_one_another(tmp_path, monkeypatch):
-    monkeypatch.setattr("runtime.interchange.importing.onnx.graphs.MAX_INSTANCES", 3000)
+    monkeypatch.setattr("gradwire.runtime.interchange.importing.onnx.graphs.MAX_INSTANCES", 3000)
     inner = "v = Identity (a)"
     for level in range(7):
         inner = f"""v = Loop (n, , a) <body = b{level} (int64 i{level}, bool go{level}, float[3] a)
@@ -212,7 +212,7 @@ def test_functions_far_inside_one_another(tmp_path):
 
 
 def test_functions_that_grow_without_bound(tmp_path, monkeypatch):
-    monkeypatch.setattr("runtime.interchange.importing.onnx.graphs.MAX_INSTANCES", 2000)
+    monkeypatch.setattr("gradwire.runtime.interchange.importing.onnx.graphs.MAX_INSTANCES", 2000)
     functions = [
         f'<domain: "own", opset_import: ["" : 21, "own" : 1]>'
         f" f{i} (x) => (y) {{ a = own.f{i + 1} (x) y = own.f{i + 1} (a) }}"
@@ -269,7 +269,7 @@ def test_names_that_are_no_text(tmp_path):
 
 @pytest.mark.parametrize("name", ["../../x", "a/" * 5000 + "b", "<b>x</b>", "\u202e", "x" * 9000])
 def test_strange_names_make_valid_diagrams(tmp_path, name: str):
-    from runtime.diagram import check
+    from gradwire.runtime.diagram import check
 
     model = model_of("g (float[3] x) => (float[3] y) { y = Add (x, w) }", w=np.ones(3, np.float32))
     model.graph.node[0].name = name

@@ -7,13 +7,13 @@ import pytest
 
 pytest.importorskip("onnx")
 
-from blocks.errors import FileError
-from runtime.diagram import check
-from runtime.engine import Session
-from runtime.interchange.importing.imported import Imported, UnsupportedError
-from runtime.interchange.importing.onnx.importing import import_model, import_onnx
-from runtime.interchange.importing.onnx.places import module_of
-from runtime.interchange.importing.options import ImportOptions
+from gradwire.blocks.errors import FileError
+from gradwire.runtime.diagram import check
+from gradwire.runtime.engine import Session
+from gradwire.runtime.interchange.importing.imported import Imported, UnsupportedError
+from gradwire.runtime.interchange.importing.onnx.importing import import_model, import_onnx
+from gradwire.runtime.interchange.importing.onnx.places import module_of
+from gradwire.runtime.interchange.importing.options import ImportOptions
 from tests.runtime.interchange.importing.onnx.models import model_of, numbers, texts
 
 

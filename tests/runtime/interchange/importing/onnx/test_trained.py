@@ -14,15 +14,15 @@ pytest.importorskip("torch")
 
 import torch
 
-from runtime.diagram import check
-from runtime.engine import Session
-from runtime.interchange.importing.onnx.importing import import_model
-from runtime.interchange.importing.onnx.reading import parsed
-from runtime.interchange.importing.options import ImportOptions
+from gradwire.runtime.diagram import check
+from gradwire.runtime.engine import Session
+from gradwire.runtime.interchange.importing.onnx.importing import import_model
+from gradwire.runtime.interchange.importing.onnx.reading import parsed
+from gradwire.runtime.interchange.importing.options import ImportOptions
 from tests.interchange.onnx_models import MODELS, differences, trained_and_imported
 
 if TYPE_CHECKING:
-    from runtime.diagram import Diagram
+    from gradwire.runtime.diagram import Diagram
 
 MODULES = {
     "classifier": {"norm": "LayerNorm", "net/0": "Linear", "net/1": "Gelu", "net/2": "Linear"},

@@ -11,13 +11,16 @@ from typing import Any
 import numpy as np
 import pytest
 
-from blocks.errors import FileError, GradwireError
-from runtime.interchange.importing.imported import UnsupportedError
-from runtime.interchange.importing.tensorflow import graph as graphs
-from runtime.interchange.importing.tensorflow import messages
-from runtime.interchange.importing.tensorflow.checkpoint import Checkpoint
-from runtime.interchange.importing.tensorflow.importer import import_graph_def, import_saved_model
-from runtime.interchange.importing.tensorflow.table import read_table
+from gradwire.blocks.errors import FileError, GradwireError
+from gradwire.runtime.interchange.importing.imported import UnsupportedError
+from gradwire.runtime.interchange.importing.tensorflow import graph as graphs
+from gradwire.runtime.interchange.importing.tensorflow import messages
+from gradwire.runtime.interchange.importing.tensorflow.checkpoint import Checkpoint
+from gradwire.runtime.interchange.importing.tensorflow.importer import (
+    import_graph_def,
+    import_saved_model,
+)
+from gradwire.runtime.interchange.importing.tensorflow.table import read_table
 from tests.runtime.interchange.importing.tensorflow.fixtures import DATA
 
 pytest.importorskip("onnx", reason="protobuf comes with it")
@@ -130,7 +133,7 @@ def test_a_graph_that_lies(data: bytes, match: str, tmp_path: Path):
 
 
 def test_functions_that_call_others_twice_end_at_the_limit(tmp_path: Path, monkeypatch: Any):
-    limit = "runtime.interchange.importing.tensorflow.evaluation.MAX_NODES"
+    limit = "gradwire.runtime.interchange.importing.tensorflow.evaluation.MAX_NODES"
     monkeypatch.setattr(limit, 500)
     doubling = b"".join(_doubling(f"f{level}", f"f{level + 1}") for level in range(40))
     call = node("c", "PartitionedCall", (), attribute("f", field(10, field(1, "f0"))))
@@ -186,7 +189,7 @@ def signed(name: str, arguments: bytes, nodes: bytes, *returned: str) -> bytes:
 
 @pytest.mark.parametrize("condition", ["far", "always"])
 def test_a_loop_of_too_many_steps(condition: str, tmp_path: Path, monkeypatch: Any):
-    limit = "runtime.interchange.importing.tensorflow.operators.scans.MAX_STEPS"
+    limit = "gradwire.runtime.interchange.importing.tensorflow.operators.scans.MAX_STEPS"
     monkeypatch.setattr(limit, 50)
     refused(loop(condition), tmp_path, UnsupportedError, "more than 50 steps")
 

@@ -8,12 +8,18 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 
-from blocks.errors import FileError
-from runtime.diagram import check, dumps, loads
-from runtime.engine import Session
-from runtime.interchange.importing.options import ImportOptions
-from runtime.interchange.importing.tensorflow.importer import import_graph_def, import_saved_model
-from runtime.interchange.importing.tensorflow.recognition import is_graph_def, is_saved_model
+from gradwire.blocks.errors import FileError
+from gradwire.runtime.diagram import check, dumps, loads
+from gradwire.runtime.engine import Session
+from gradwire.runtime.interchange.importing.options import ImportOptions
+from gradwire.runtime.interchange.importing.tensorflow.importer import (
+    import_graph_def,
+    import_saved_model,
+)
+from gradwire.runtime.interchange.importing.tensorflow.recognition import (
+    is_graph_def,
+    is_saved_model,
+)
 from tests.runtime.interchange.importing.tensorflow.fixtures import (
     DATA,
     Archive,
@@ -22,7 +28,7 @@ from tests.runtime.interchange.importing.tensorflow.fixtures import (
 )
 
 if TYPE_CHECKING:
-    from runtime.interchange.importing.imported import Imported
+    from gradwire.runtime.interchange.importing.imported import Imported
 
 pytest.importorskip("onnx", reason="protobuf comes with it")
 ARCHIVE = Archive("models.npz")

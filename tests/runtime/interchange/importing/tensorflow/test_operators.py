@@ -7,15 +7,15 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from runtime.diagram import check, dumps, loads
-from runtime.engine import Session
-from runtime.interchange.importing.tensorflow.importer import import_graph_def
-from runtime.interchange.importing.tensorflow.operators import scans
-from runtime.interchange.importing.tensorflow.operators.products import expanded
+from gradwire.runtime.diagram import check, dumps, loads
+from gradwire.runtime.engine import Session
+from gradwire.runtime.interchange.importing.tensorflow.importer import import_graph_def
+from gradwire.runtime.interchange.importing.tensorflow.operators import scans
+from gradwire.runtime.interchange.importing.tensorflow.operators.products import expanded
 from tests.runtime.interchange.importing.tensorflow.fixtures import Archive, difference, graph_file
 
 if TYPE_CHECKING:
-    from runtime.interchange.importing.imported import Imported
+    from gradwire.runtime.interchange.importing.imported import Imported
 
 pytest.importorskip("onnx", reason="protobuf comes with it")
 ARCHIVE = Archive("operators.npz")

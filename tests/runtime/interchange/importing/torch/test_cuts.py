@@ -83,7 +83,7 @@ def test_a_cut_is_a_stop_with_its_name_and_line(name):
 
 @pytest.mark.parametrize("name", ["detach", "detach_", "no_grad", "no_grad as a decorator"])
 def test_a_file_keeps_what_torch_export_does(name, tmp_path):
-    from runtime.interchange.importing.torch.program import import_pt2
+    from gradwire.runtime.interchange.importing.torch.program import import_pt2
 
     imported = import_pt2(exported(Model(CUTS[name]), (X,), tmp_path / "model.pt2"))
     (cut,) = [remark for remark in imported.remarks if remark.kind == "cut"]

@@ -7,7 +7,7 @@ import inspect
 import pytest
 
 import gradwire as gw
-from runtime.flow.tools.causes import causes
+from gradwire.runtime.flow.tools.causes import causes
 
 torch = pytest.importorskip("torch")
 import torch.nn.functional as F  # noqa: E402

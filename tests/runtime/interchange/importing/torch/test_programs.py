@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 import gradwire as gw
-from runtime.interchange.importing.options import ImportOptions
-from runtime.interchange.importing.torch.program import import_pt2
+from gradwire.runtime.interchange.importing.options import ImportOptions
+from gradwire.runtime.interchange.importing.torch.program import import_pt2
 
 torch = pytest.importorskip("torch")
 import torch.nn.functional as F  # noqa: E402

@@ -14,11 +14,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from runtime.calculus import Trace, Value, sweep
-from runtime.calculus.dtypes import is_float
-from runtime.calculus.primitives.base import LEAF
-from runtime.publish.living.computing.kernels import KERNELS
-from runtime.publish.living.computing.numbers import attributes_of, numbers
+from gradwire.runtime.calculus import Trace, Value, sweep
+from gradwire.runtime.calculus.dtypes import is_float
+from gradwire.runtime.calculus.primitives.base import LEAF
+from gradwire.runtime.publish.living.computing.kernels import KERNELS
+from gradwire.runtime.publish.living.computing.numbers import attributes_of, numbers
 from tests.runtime.calculus.cases import CASES
 from tests.runtime.publish.living.node import run
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from runtime.publish.living.computing.kernels import KERNELS
+from gradwire.runtime.publish.living.computing.kernels import KERNELS
 from tests.runtime.calculus.test_primitives import table
 from tests.runtime.publish.living.computing.primitives import EXACT, compared
 from tests.runtime.publish.living.node import NODE

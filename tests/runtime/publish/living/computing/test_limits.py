@@ -8,15 +8,15 @@ from typing import Any
 import numpy as np
 import pytest
 
-from blocks import Block
-from blocks.errors import RunError
-from blocks.registry import registry
-from runtime.build import block, build, constant, loss, variable
-from runtime.calculus import Primitive
-from runtime.diagram import Diagram
-from runtime.publish.living.computing import limits
-from runtime.publish.living.data import living_data
-from runtime.publish.living.publishing import publish, published
+from gradwire.blocks import Block
+from gradwire.blocks.errors import RunError
+from gradwire.blocks.registry import registry
+from gradwire.runtime.build import block, build, constant, loss, variable
+from gradwire.runtime.calculus import Primitive
+from gradwire.runtime.diagram import Diagram
+from gradwire.runtime.publish.living.computing import limits
+from gradwire.runtime.publish.living.data import living_data
+from gradwire.runtime.publish.living.publishing import publish, published
 from tests.runtime.publish.living.node import NODE, run
 from tests.runtime.publish.living.writing.test_html import small
 

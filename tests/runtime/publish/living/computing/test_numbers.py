@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from runtime.publish.living.computing.numbers import number, numbers
+from gradwire.runtime.publish.living.computing.numbers import number, numbers
 
 DRAW = np.random.default_rng(7)
 SPECIAL = (0.0, -0.0, np.inf, -np.inf, np.nan, 1.0, -3.0, 0.1, 1e-7)

@@ -6,13 +6,13 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from runtime.build import Expression, block, build, loss, page, stop_gradient, variable
-from runtime.publish.living.computing.switches import LOCKED, MOST_INNER, switches_of
-from runtime.publish.living.computing.verification import Replay, verify
-from runtime.publish.living.data import living_data
+from gradwire.runtime.build import Expression, block, build, loss, page, stop_gradient, variable
+from gradwire.runtime.publish.living.computing.switches import LOCKED, MOST_INNER, switches_of
+from gradwire.runtime.publish.living.computing.verification import Replay, verify
+from gradwire.runtime.publish.living.data import living_data
 
 if TYPE_CHECKING:
-    from runtime.diagram import Diagram
+    from gradwire.runtime.diagram import Diagram
 
 
 def penalties(count: int) -> Diagram:

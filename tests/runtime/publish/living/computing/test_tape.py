@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from runtime.build import build, loss, stop_gradient, variable
-from runtime.engine.lowering import lower
-from runtime.publish.living.computing.switches import switches_of
-from runtime.publish.living.computing.tape import COLLECT, Tape, tape_of
+from gradwire.runtime.build import build, loss, stop_gradient, variable
+from gradwire.runtime.engine.lowering import lower
+from gradwire.runtime.publish.living.computing.switches import switches_of
+from gradwire.runtime.publish.living.computing.tape import COLLECT, Tape, tape_of
 
 
 def tape(stopped: bool) -> Tape:

@@ -9,10 +9,10 @@ from typing import Any
 
 import pytest
 
-from blocks.errors import RunError
-from runtime.diagram import load
-from runtime.publish.living.computing.verification import verify
-from runtime.publish.living.data import Living, living_data
+from gradwire.blocks.errors import RunError
+from gradwire.runtime.diagram import load
+from gradwire.runtime.publish.living.computing.verification import verify
+from gradwire.runtime.publish.living.data import Living, living_data
 
 EXAMPLES = Path(__file__).parents[5] / "assets" / "diagrams"
 

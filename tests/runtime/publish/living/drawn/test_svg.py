@@ -9,12 +9,12 @@ from xml.etree import ElementTree
 
 import pytest
 
-from runtime.build import block, build, loss, stop_gradient, variable
-from runtime.diagram.model import Diagram, Note, Point
-from runtime.engine.lowering import lower
-from runtime.publish.living.drawn.picture import pictures
-from runtime.publish.living.drawn.svg import svg
-from runtime.publish.living.publishing import still
+from gradwire.runtime.build import block, build, loss, stop_gradient, variable
+from gradwire.runtime.diagram.model import Diagram, Note, Point
+from gradwire.runtime.engine.lowering import lower
+from gradwire.runtime.publish.living.drawn.picture import pictures
+from gradwire.runtime.publish.living.drawn.svg import svg
+from gradwire.runtime.publish.living.publishing import still
 
 SVG = "{http://www.w3.org/2000/svg}"
 

@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote
 
 import gradwire as gw
-from runtime.publish.living.data import living_data
-from runtime.publish.living.drawn.views import shown_views
-from runtime.publish.living.publishing import publish, still
+from gradwire.runtime.publish.living.data import living_data
+from gradwire.runtime.publish.living.drawn.views import shown_views
+from gradwire.runtime.publish.living.publishing import publish, still
 
 if TYPE_CHECKING:
-    from runtime.diagram import Diagram
+    from gradwire.runtime.diagram import Diagram
 
 
 def small(*, views: bool = True) -> Diagram:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from runtime.diagram import Diagram, load
-from runtime.publish.living.data import living_data
-from runtime.publish.living.writing.html import page
+from gradwire.runtime.diagram import Diagram, load
+from gradwire.runtime.publish.living.data import living_data
+from gradwire.runtime.publish.living.writing.html import page
 
 ASSETS = Path(__file__).parents[5] / "assets"
 LESSONS = sorted(ASSETS.glob("lessons/*.json"))

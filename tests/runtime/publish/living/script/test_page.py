@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from runtime.build import build, loss, stop_gradient, variable
-from runtime.diagram import Diagram, load
+from gradwire.runtime.build import build, loss, stop_gradient, variable
+from gradwire.runtime.diagram import Diagram, load
 from tests.runtime.publish.living.script.pages import EXAMPLES
 
 if TYPE_CHECKING:

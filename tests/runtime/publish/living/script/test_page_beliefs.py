@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 
-from runtime.build import block, build, loss, mul, stop_gradient, variable
+from gradwire.runtime.build import block, build, loss, mul, stop_gradient, variable
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from runtime.diagram import Diagram
+    from gradwire.runtime.diagram import Diagram
     from tests.runtime.publish.living.script.browsers import Browser
     from tests.runtime.publish.living.script.pages import Pages
 

@@ -9,14 +9,14 @@ import numpy as np
 import pytest
 
 import gradwire as gw
-from runtime.build import block, build, loss, variable
-from runtime.engine import Session
-from runtime.lessons.steps import Phase
-from runtime.lessons.timeline import Detail, record
+from gradwire.runtime.build import block, build, loss, variable
+from gradwire.runtime.engine import Session
+from gradwire.runtime.lessons.steps import Phase
+from gradwire.runtime.lessons.timeline import Detail, record
 from tests.runtime.publish.living.script.test_page import assert_quiet, opened
 
 if TYPE_CHECKING:
-    from runtime.diagram import Diagram
+    from gradwire.runtime.diagram import Diagram
     from tests.runtime.publish.living.script.browsers import Browser
     from tests.runtime.publish.living.script.pages import Pages
 

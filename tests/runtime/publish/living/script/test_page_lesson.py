@@ -9,20 +9,20 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from runtime.build import block, build, loss, mul, stop_gradient, variable
-from runtime.build import input as gw_input
-from runtime.diagram import load
-from runtime.diagram.lesson import CheckStep, Lesson
-from runtime.lessons.answers import read_sheet
-from runtime.lessons.expressions.goals import right_option
-from runtime.lessons.texts import filled
-from runtime.lessons.walk import Walk
-from runtime.publish.living.data import living_data
-from runtime.publish.living.writing.html import page
+from gradwire.runtime.build import block, build, loss, mul, stop_gradient, variable
+from gradwire.runtime.build import input as gw_input
+from gradwire.runtime.diagram import load
+from gradwire.runtime.diagram.lesson import CheckStep, Lesson
+from gradwire.runtime.lessons.answers import read_sheet
+from gradwire.runtime.lessons.expressions.goals import right_option
+from gradwire.runtime.lessons.texts import filled
+from gradwire.runtime.lessons.walk import Walk
+from gradwire.runtime.publish.living.data import living_data
+from gradwire.runtime.publish.living.writing.html import page
 from tests.runtime.publish.living.script.pages import LESSONS
 
 if TYPE_CHECKING:
-    from runtime.diagram import Diagram
+    from gradwire.runtime.diagram import Diagram
     from tests.runtime.publish.living.script.browsers import Browser
     from tests.runtime.publish.living.script.pages import Pages
 

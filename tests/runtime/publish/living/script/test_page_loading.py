@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from runtime.build import build, loss, variable
-from runtime.publish.living.publishing import publish
-from runtime.publish.living.writing.html import TOO_OLD
+from gradwire.runtime.build import build, loss, variable
+from gradwire.runtime.publish.living.publishing import publish
+from gradwire.runtime.publish.living.writing.html import TOO_OLD
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -10,21 +10,21 @@ import numpy as np
 import pytest
 
 import gradwire as gw
-from runtime.build import block, build, histogram, loss, stop_gradient, variable
-from runtime.diagram import load
-from runtime.diagram.model import Note
-from runtime.engine import Session
-from runtime.lessons.amounts import fixed
-from runtime.lessons.expressions.facts import Facts
-from runtime.lessons.notes import note_text, with_numbers
-from runtime.publish.living.computing.switches import switches_of
-from runtime.publish.living.drawn.views import shown_views
-from runtime.publish.living.publishing import publish
+from gradwire.runtime.build import block, build, histogram, loss, stop_gradient, variable
+from gradwire.runtime.diagram import load
+from gradwire.runtime.diagram.model import Note
+from gradwire.runtime.engine import Session
+from gradwire.runtime.lessons.amounts import fixed
+from gradwire.runtime.lessons.expressions.facts import Facts
+from gradwire.runtime.lessons.notes import note_text, with_numbers
+from gradwire.runtime.publish.living.computing.switches import switches_of
+from gradwire.runtime.publish.living.drawn.views import shown_views
+from gradwire.runtime.publish.living.publishing import publish
 from tests.runtime.publish.living.script.pages import ASSETS
 from tests.runtime.publish.living.script.test_page import assert_quiet, opened
 
 if TYPE_CHECKING:
-    from runtime.diagram import Diagram
+    from gradwire.runtime.diagram import Diagram
     from tests.runtime.publish.living.script.browsers import Browser
     from tests.runtime.publish.living.script.pages import Pages
 

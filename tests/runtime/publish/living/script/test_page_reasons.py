@@ -8,20 +8,20 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from runtime.diagram import load
-from runtime.engine import Session
-from runtime.flow import observe
-from runtime.publish.living.computing.numbers import numbers
-from runtime.publish.living.computing.switches import switches_of
-from runtime.publish.living.data import living_data
+from gradwire.runtime.diagram import load
+from gradwire.runtime.engine import Session
+from gradwire.runtime.flow import observe
+from gradwire.runtime.publish.living.computing.numbers import numbers
+from gradwire.runtime.publish.living.computing.switches import switches_of
+from gradwire.runtime.publish.living.data import living_data
 from tests.runtime.publish.living.oracle import results
 from tests.runtime.publish.living.script.pages import EXAMPLES
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from runtime.diagram import Diagram
-    from runtime.publish.living.data import Living
+    from gradwire.runtime.diagram import Diagram
+    from gradwire.runtime.publish.living.data import Living
     from tests.runtime.publish.living.script.browsers import Browser
     from tests.runtime.publish.living.script.pages import Pages
 

@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING
 import pytest
 
 import gradwire as gw
-from runtime.publish.living.data import living_data
+from gradwire.runtime.publish.living.data import living_data
 from tests.runtime.publish.living.node import NODE, compared
 from tests.runtime.publish.living.oracle import work_of
 from tests.runtime.publish.living.script.test_page import assert_quiet, opened
 
 if TYPE_CHECKING:
-    from runtime.diagram import Diagram
+    from gradwire.runtime.diagram import Diagram
     from tests.runtime.publish.living.script.browsers import Browser
     from tests.runtime.publish.living.script.pages import Pages
 

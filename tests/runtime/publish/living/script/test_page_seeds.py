@@ -7,21 +7,21 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from runtime.diagram import load
-from runtime.engine import Session
-from runtime.lessons.answers import read_sheet
-from runtime.lessons.course.marks import mark
-from runtime.lessons.walk import Walk
-from runtime.publish.living.data import living_data
-from runtime.publish.living.lesson import Exercise
-from runtime.publish.living.writing.html import page
+from gradwire.runtime.diagram import load
+from gradwire.runtime.engine import Session
+from gradwire.runtime.lessons.answers import read_sheet
+from gradwire.runtime.lessons.course.marks import mark
+from gradwire.runtime.lessons.walk import Walk
+from gradwire.runtime.publish.living.data import living_data
+from gradwire.runtime.publish.living.lesson import Exercise
+from gradwire.runtime.publish.living.writing.html import page
 from tests.runtime.publish.living.script.pages import LESSONS
 from tests.runtime.publish.living.script.test_page_lesson import SAID, said
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from runtime.diagram import Diagram
+    from gradwire.runtime.diagram import Diagram
     from tests.runtime.publish.living.script.browsers import Browser
     from tests.runtime.publish.living.script.pages import Pages
 

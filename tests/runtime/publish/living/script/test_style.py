@@ -6,9 +6,9 @@ import re
 
 import pytest
 
-from app.services.theme import DARK, HUES, LIGHT, Theme
-from runtime.flow.words.states import STATES, ColourRole, Form
-from runtime.publish.living.computing.kernels import source
+from gradwire.app.services.theme import DARK, HUES, LIGHT, Theme
+from gradwire.runtime.flow.words.states import STATES, ColourRole, Form
+from gradwire.runtime.publish.living.computing.kernels import source
 
 STYLE = source("picture.css") + source("page.css")
 

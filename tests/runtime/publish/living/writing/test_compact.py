@@ -9,15 +9,15 @@ from typing import Any
 import numpy as np
 import pytest
 
-from blocks.library.sources import Variable
-from blocks.values import Tensor
-from runtime.build import block, build, loss, variable
-from runtime.diagram import load
-from runtime.engine import Session
-from runtime.publish.living.computing.initial import initial_data
-from runtime.publish.living.computing.numbers import numbers
-from runtime.publish.living.data import living_data
-from runtime.publish.living.writing.compact import compacted
+from gradwire.blocks.library.sources import Variable
+from gradwire.blocks.values import Tensor
+from gradwire.runtime.build import block, build, loss, variable
+from gradwire.runtime.diagram import load
+from gradwire.runtime.engine import Session
+from gradwire.runtime.publish.living.computing.initial import initial_data
+from gradwire.runtime.publish.living.computing.numbers import numbers
+from gradwire.runtime.publish.living.data import living_data
+from gradwire.runtime.publish.living.writing.compact import compacted
 from tests.runtime.publish.living.node import NODE, run
 
 pytestmark = pytest.mark.skipif(NODE is None, reason="node is not installed")

@@ -11,12 +11,12 @@ from typing import Any
 
 import pytest
 
-from runtime.build import block, build, histogram, loss, stop_gradient, variable
-from runtime.diagram import Diagram, load
-from runtime.publish.living.data import living_data
-from runtime.publish.living.publishing import publish, still
-from runtime.publish.living.writing import packing
-from runtime.publish.living.writing.html import page, source_hash
+from gradwire.runtime.build import block, build, histogram, loss, stop_gradient, variable
+from gradwire.runtime.diagram import Diagram, load
+from gradwire.runtime.publish.living.data import living_data
+from gradwire.runtime.publish.living.publishing import publish, still
+from gradwire.runtime.publish.living.writing import packing
+from gradwire.runtime.publish.living.writing.html import page, source_hash
 
 ASSETS = Path(__file__).parents[5] / "assets"
 EXAMPLES = sorted(ASSETS.glob("diagrams/*.json"))

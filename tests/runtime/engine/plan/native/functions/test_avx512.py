@@ -6,9 +6,9 @@ import platform
 
 import pytest
 
-from runtime.engine.plan.native import Operand, Operation, Recipe, machine
-from runtime.engine.plan.native.functions import avx512
-from runtime.engine.plan.native.loops import text
+from gradwire.runtime.engine.plan.native import Operand, Operation, Recipe, machine
+from gradwire.runtime.engine.plan.native.functions import avx512
+from gradwire.runtime.engine.plan.native.loops import text
 
 llvm = pytest.importorskip("llvmlite.binding")
 

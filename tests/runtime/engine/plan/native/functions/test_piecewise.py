@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from runtime.engine.plan.native.functions.piecewise import SHIFT, Pieces, pieces
+from gradwire.runtime.engine.plan.native.functions.piecewise import SHIFT, Pieces, pieces
 
 Array = NDArray[Any]
 

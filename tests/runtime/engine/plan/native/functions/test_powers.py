@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from runtime.engine.plan.native import Operand, Operation, Recipe, compiled, is_simple
+from gradwire.runtime.engine.plan.native import Operand, Operation, Recipe, compiled, is_simple
 from tests.runtime.engine.plan.native.functions.test_singles import ordered
 
 pytest.importorskip("llvmlite")

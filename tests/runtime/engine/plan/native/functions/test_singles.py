@@ -12,8 +12,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from runtime.engine.plan.native import Operand, Operation, Recipe, compiled
-from runtime.engine.plan.native.functions import avx512
+from gradwire.runtime.engine.plan.native import Operand, Operation, Recipe, compiled
+from gradwire.runtime.engine.plan.native.functions import avx512
 
 pytest.importorskip("llvmlite")
 

@@ -9,17 +9,17 @@ from typing import Any
 import numpy as np
 import pytest
 
-from runtime.calculus import Trace, Value, sweep
-from runtime.calculus.primitives.base import LEAF
-from runtime.engine.plan import jobs, threads
-from runtime.engine.plan.passes import late as passes
-from runtime.engine.plan.passes.elementwise.columnwise import ColumnwiseTask
-from runtime.engine.plan.plan import Plan
+from gradwire.runtime.calculus import Trace, Value, sweep
+from gradwire.runtime.calculus.primitives.base import LEAF
+from gradwire.runtime.engine.plan import jobs, threads
+from gradwire.runtime.engine.plan.passes import late as passes
+from gradwire.runtime.engine.plan.passes.elementwise.columnwise import ColumnwiseTask
+from gradwire.runtime.engine.plan.plan import Plan
 
 pytest.importorskip("llvmlite")
 
 Array = np.ndarray[Any, Any]
-MODULE = importlib.import_module("runtime.engine.plan.passes.elementwise.columnwise")
+MODULE = importlib.import_module("gradwire.runtime.engine.plan.passes.elementwise.columnwise")
 SHAPES = [((40, 33), 0), ((3, 21, 16), 1), ((2, 5, 7, 9), 1), ((2, 3, 30, 20), 2), ((7, 150), 0),
           ((2, 200, 17), 1)]  # fmt: skip
 
@@ -153,7 +153,7 @@ def test_the_number_of_threads_changes_no_bit(
 
 
 def test_results_in_new_memory_stay_as_they_were(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("runtime.engine.plan.plan.WORTH_GIVING", 1)
+    monkeypatch.setattr("gradwire.runtime.engine.plan.plan.WORTH_GIVING", 1)
     trace = Trace()
     x = leaf(trace, 3, 20, 77)
     out = trace.xp.softmax(x, 1)

@@ -7,20 +7,20 @@ import importlib
 import numpy as np
 import pytest
 
-from runtime.calculus import Trace, Value, sweep
-from runtime.calculus.primitives.base import LEAF
-from runtime.engine.norms import norm_of
-from runtime.engine.plan import jobs, threads
-from runtime.engine.plan.passes import late as passes
-from runtime.engine.plan.passes.elementwise.components import ComponentsTask
-from runtime.engine.plan.plan import Plan
+from gradwire.runtime.calculus import Trace, Value, sweep
+from gradwire.runtime.calculus.primitives.base import LEAF
+from gradwire.runtime.engine.norms import norm_of
+from gradwire.runtime.engine.plan import jobs, threads
+from gradwire.runtime.engine.plan.passes import late as passes
+from gradwire.runtime.engine.plan.passes.elementwise.components import ComponentsTask
+from gradwire.runtime.engine.plan.plan import Plan
 
 pytest.importorskip("llvmlite")
 
 
 @pytest.fixture(autouse=True)
 def small(monkeypatch: pytest.MonkeyPatch) -> None:
-    module = importlib.import_module("runtime.engine.plan.passes.elementwise.components")
+    module = importlib.import_module("gradwire.runtime.engine.plan.passes.elementwise.components")
     monkeypatch.setattr(module, "LARGE", 64)
 
 

@@ -7,16 +7,16 @@ from typing import Any
 import numpy as np
 import pytest
 
-from blocks.errors import RunError
-from blocks.registry import registry
-from runtime.calculus import Trace, Value, sweep
-from runtime.calculus.primitives.base import LEAF
-from runtime.diagram import MAIN, Diagram, Page, PortName
-from runtime.engine import Session
-from runtime.engine.plan import jobs, threads
-from runtime.engine.plan.passes import late as passes
-from runtime.engine.plan.passes.elementwise.rowwise import RowwiseTask
-from runtime.engine.plan.plan import Plan
+from gradwire.blocks.errors import RunError
+from gradwire.blocks.registry import registry
+from gradwire.runtime.calculus import Trace, Value, sweep
+from gradwire.runtime.calculus.primitives.base import LEAF
+from gradwire.runtime.diagram import MAIN, Diagram, Page, PortName
+from gradwire.runtime.engine import Session
+from gradwire.runtime.engine.plan import jobs, threads
+from gradwire.runtime.engine.plan.passes import late as passes
+from gradwire.runtime.engine.plan.passes.elementwise.rowwise import RowwiseTask
+from gradwire.runtime.engine.plan.plan import Plan
 
 pytest.importorskip("llvmlite")
 

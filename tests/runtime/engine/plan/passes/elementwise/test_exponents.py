@@ -7,14 +7,14 @@ from typing import Any
 import numpy as np
 import pytest
 
-from runtime.calculus import Trace, Value
-from runtime.calculus.primitives.base import LEAF
-from runtime.engine.plan import threads
-from runtime.engine.plan.passes import FAST
-from runtime.engine.plan.passes.elementwise.components import ComponentsTask
-from runtime.engine.plan.passes.elementwise.fused import FusedTask
-from runtime.engine.plan.passes.elementwise.rowwise import RowwiseTask
-from runtime.engine.plan.plan import Plan
+from gradwire.runtime.calculus import Trace, Value
+from gradwire.runtime.calculus.primitives.base import LEAF
+from gradwire.runtime.engine.plan import threads
+from gradwire.runtime.engine.plan.passes import FAST
+from gradwire.runtime.engine.plan.passes.elementwise.components import ComponentsTask
+from gradwire.runtime.engine.plan.passes.elementwise.fused import FusedTask
+from gradwire.runtime.engine.plan.passes.elementwise.rowwise import RowwiseTask
+from gradwire.runtime.engine.plan.plan import Plan
 
 pytest.importorskip("llvmlite")
 

@@ -8,20 +8,20 @@ from typing import Any
 import numpy as np
 import pytest
 
-from blocks.errors import RunError
-from runtime.build import build, loss, mean, tanh, variable
-from runtime.calculus import Trace, Value
-from runtime.calculus.primitives.base import LEAF
-from runtime.engine import Session
-from runtime.engine.norms import norm_of, rms
-from runtime.engine.plan import jobs, native, threads
-from runtime.engine.plan.native import Kernel, Recipe, compiled
-from runtime.engine.plan.passes import late as passes
-from runtime.engine.plan.passes.elementwise import fused as fused_tasks
-from runtime.engine.plan.passes.elementwise import layouts
-from runtime.engine.plan.passes.elementwise.fused import FusedTask
-from runtime.engine.plan.passes.elementwise.tiles import TiledTask
-from runtime.engine.plan.plan import Plan
+from gradwire.blocks.errors import RunError
+from gradwire.runtime.build import build, loss, mean, tanh, variable
+from gradwire.runtime.calculus import Trace, Value
+from gradwire.runtime.calculus.primitives.base import LEAF
+from gradwire.runtime.engine import Session
+from gradwire.runtime.engine.norms import norm_of, rms
+from gradwire.runtime.engine.plan import jobs, native, threads
+from gradwire.runtime.engine.plan.native import Kernel, Recipe, compiled
+from gradwire.runtime.engine.plan.passes import late as passes
+from gradwire.runtime.engine.plan.passes.elementwise import fused as fused_tasks
+from gradwire.runtime.engine.plan.passes.elementwise import layouts
+from gradwire.runtime.engine.plan.passes.elementwise.fused import FusedTask
+from gradwire.runtime.engine.plan.passes.elementwise.tiles import TiledTask
+from gradwire.runtime.engine.plan.plan import Plan
 
 pytest.importorskip("llvmlite")
 
@@ -68,7 +68,7 @@ def test_small_arrays_are_never_compiled() -> None:
 
 @pytest.fixture
 def small(monkeypatch: pytest.MonkeyPatch) -> None:
-    module = importlib.import_module("runtime.engine.plan.passes.elementwise.fused")
+    module = importlib.import_module("gradwire.runtime.engine.plan.passes.elementwise.fused")
     for name, size in {"LARGE": 64, "SHORTEST": 5, "LONG": 20}.items():
         monkeypatch.setattr(module, name, size)
     monkeypatch.setattr(layouts, "COLUMNS", 48)
@@ -321,7 +321,7 @@ def test_what_is_overwritten_is_read_before(
     lead: int, small: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Also where one operation after another goes over tiles: the second one reads it again."""
-    monkeypatch.setattr("runtime.engine.plan.memory._SMALL", 0)
+    monkeypatch.setattr("gradwire.runtime.engine.plan.memory._SMALL", 0)
     trace = Trace()
     leaf = trace.apply(LEAF, shape=(40, 2, 24), dtype="float32")
     other = trace.apply(LEAF, shape=(lead, 1, 24), dtype="float32")

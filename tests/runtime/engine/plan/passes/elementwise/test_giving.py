@@ -7,11 +7,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from runtime.calculus import Trace, Value
-from runtime.calculus.primitives.base import LEAF
-from runtime.engine.plan.passes import late as passes
-from runtime.engine.plan.passes.elementwise.tiles import TiledTask
-from runtime.engine.plan.plan import WORTH_GIVING, Plan
+from gradwire.runtime.calculus import Trace, Value
+from gradwire.runtime.calculus.primitives.base import LEAF
+from gradwire.runtime.engine.plan.passes import late as passes
+from gradwire.runtime.engine.plan.passes.elementwise.tiles import TiledTask
+from gradwire.runtime.engine.plan.plan import WORTH_GIVING, Plan
 
 pytest.importorskip("llvmlite")
 

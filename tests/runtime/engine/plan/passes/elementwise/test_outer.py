@@ -5,12 +5,12 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from runtime.calculus import Trace
-from runtime.calculus.primitives.base import LEAF
-from runtime.engine.plan.passes import late as passes
-from runtime.engine.plan.passes.elementwise import fused as fused_tasks
-from runtime.engine.plan.passes.elementwise.fused import FusedTask
-from runtime.engine.plan.plan import Plan
+from gradwire.runtime.calculus import Trace
+from gradwire.runtime.calculus.primitives.base import LEAF
+from gradwire.runtime.engine.plan.passes import late as passes
+from gradwire.runtime.engine.plan.passes.elementwise import fused as fused_tasks
+from gradwire.runtime.engine.plan.passes.elementwise.fused import FusedTask
+from gradwire.runtime.engine.plan.plan import Plan
 
 SHAPES = [((3, 1), (1, 4)), ((0, 1), (1, 4)), ((90, 1), (1, 70)), ((2, 1, 90, 1), (3, 1, 70))]
 

@@ -9,13 +9,13 @@ from typing import Any
 import numpy as np
 import pytest
 
-from blocks.library.layers.normalisation import GroupNorm, LayerNorm
-from runtime.calculus import Trace, Value, sweep
-from runtime.calculus.primitives.base import LEAF
-from runtime.engine.plan import jobs, threads
-from runtime.engine.plan.passes import late as passes
-from runtime.engine.plan.passes.elementwise.rowwise import RowwiseTask
-from runtime.engine.plan.plan import Plan
+from gradwire.blocks.library.layers.normalisation import GroupNorm, LayerNorm
+from gradwire.runtime.calculus import Trace, Value, sweep
+from gradwire.runtime.calculus.primitives.base import LEAF
+from gradwire.runtime.engine.plan import jobs, threads
+from gradwire.runtime.engine.plan.passes import late as passes
+from gradwire.runtime.engine.plan.passes.elementwise.rowwise import RowwiseTask
+from gradwire.runtime.engine.plan.plan import Plan
 
 pytest.importorskip("llvmlite")
 
@@ -25,7 +25,7 @@ WHICH = passes.rowwise, passes.components, passes.fused
 
 @pytest.fixture(autouse=True)
 def small(monkeypatch: pytest.MonkeyPatch) -> None:
-    module = importlib.import_module("runtime.engine.plan.passes.elementwise.rowwise")
+    module = importlib.import_module("gradwire.runtime.engine.plan.passes.elementwise.rowwise")
     monkeypatch.setattr(module, "LARGE", 64)
 
 

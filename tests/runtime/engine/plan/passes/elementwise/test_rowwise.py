@@ -8,14 +8,14 @@ from typing import Any
 import numpy as np
 import pytest
 
-from runtime.calculus import Trace, Value, sweep
-from runtime.calculus.primitives.base import LEAF
-from runtime.engine.norms import norm_of
-from runtime.engine.plan import jobs, threads
-from runtime.engine.plan.native.rows.row_loops import compiled_rows
-from runtime.engine.plan.passes import late as passes
-from runtime.engine.plan.passes.elementwise.rowwise import RowwiseTask
-from runtime.engine.plan.plan import Plan
+from gradwire.runtime.calculus import Trace, Value, sweep
+from gradwire.runtime.calculus.primitives.base import LEAF
+from gradwire.runtime.engine.norms import norm_of
+from gradwire.runtime.engine.plan import jobs, threads
+from gradwire.runtime.engine.plan.native.rows.row_loops import compiled_rows
+from gradwire.runtime.engine.plan.passes import late as passes
+from gradwire.runtime.engine.plan.passes.elementwise.rowwise import RowwiseTask
+from gradwire.runtime.engine.plan.plan import Plan
 
 pytest.importorskip("llvmlite")
 
@@ -24,7 +24,7 @@ SHAPES = [(64, 64), (3, 50, 33), (2, 3, 40, 100), (5, 1000), (130, 32)]
 
 @pytest.fixture(autouse=True)
 def small(monkeypatch: pytest.MonkeyPatch) -> None:
-    module = importlib.import_module("runtime.engine.plan.passes.elementwise.rowwise")
+    module = importlib.import_module("gradwire.runtime.engine.plan.passes.elementwise.rowwise")
     monkeypatch.setattr(module, "LARGE", 64)
 
 
@@ -242,7 +242,7 @@ def test_sums_of_columns_are_added_on_the_way(shape: tuple[int, ...]) -> None:
 def test_the_compiler_says_nothing_of_short_rows(
     columns: int, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr("runtime.engine.plan.native.machine.stored.load", lambda key: None)
+    monkeypatch.setattr("gradwire.runtime.engine.plan.native.machine.stored.load", lambda key: None)
     compiled_rows.cache_clear()
     trace = Trace()
     x, g = leaf(trace, 512, columns), leaf(trace, 512, columns)

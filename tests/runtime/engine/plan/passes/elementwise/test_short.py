@@ -7,14 +7,14 @@ from typing import Any
 import numpy as np
 import pytest
 
-from runtime.calculus import Trace, Value, sweep
-from runtime.calculus.primitives.base import LEAF
-from runtime.engine.plan import native
-from runtime.engine.plan.jobs import Job, Joinable, joined
-from runtime.engine.plan.native import compiled
-from runtime.engine.plan.passes import late as passes
-from runtime.engine.plan.passes.elementwise.short import FEW, ShortTask, short
-from runtime.engine.plan.plan import Plan
+from gradwire.runtime.calculus import Trace, Value, sweep
+from gradwire.runtime.calculus.primitives.base import LEAF
+from gradwire.runtime.engine.plan import native
+from gradwire.runtime.engine.plan.jobs import Job, Joinable, joined
+from gradwire.runtime.engine.plan.native import compiled
+from gradwire.runtime.engine.plan.passes import late as passes
+from gradwire.runtime.engine.plan.passes.elementwise.short import FEW, ShortTask, short
+from gradwire.runtime.engine.plan.plan import Plan
 
 pytest.importorskip("llvmlite")
 
@@ -84,7 +84,7 @@ def test_arithmetic_is_equal_bit_for_bit_however_arrays_lie(dtype: str) -> None:
 @pytest.mark.parametrize("least", [0, 1 << 30], ids=["in place", "apart"])
 def test_without_rows_each_operation_is_a_call(least: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(ShortTask, "_layout", lambda *_: None)
-    monkeypatch.setattr("runtime.engine.plan.memory._SMALL", least)
+    monkeypatch.setattr("gradwire.runtime.engine.plan.memory._SMALL", least)
     outputs, numbers = layouts("float32")
     expected = run(Plan(outputs, ()), outputs, numbers)
     for a, b in zip(run(Plan(outputs, (short,)), outputs, numbers), expected, strict=True):
@@ -116,7 +116,7 @@ def test_of_loops_that_differ_those_that_come_often_are_compiled(
     expected = run(Plan(outputs, ()), outputs, numbers)
     counts = []
     for most in (32, 1, 0):
-        monkeypatch.setattr("runtime.engine.plan.passes.elementwise.short.DIFFERENT", most)
+        monkeypatch.setattr("gradwire.runtime.engine.plan.passes.elementwise.short.DIFFERENT", most)
         plan = Plan(outputs, (short,))
         loops = [task.pattern() for _, task in plan.parts if isinstance(task, ShortTask)]
         assert len(set(loops)) <= most
@@ -144,7 +144,7 @@ def test_what_numpy_computes_overwrites_only_what_it_has_read(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """``where`` writes one side before it reads the other."""
-    monkeypatch.setattr("runtime.engine.plan.memory._SMALL", 0)
+    monkeypatch.setattr("gradwire.runtime.engine.plan.memory._SMALL", 0)
     trace = Trace()
     mask = trace.apply(LEAF, shape=(9, 5), dtype="bool")
     x, y = (trace.apply(LEAF, shape=(9, 5), dtype="float32") for _ in range(2))

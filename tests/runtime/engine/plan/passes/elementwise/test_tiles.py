@@ -7,13 +7,13 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-from runtime.calculus import Trace, Value
-from runtime.calculus.primitives.base import LEAF
-from runtime.engine.plan import threads
-from runtime.engine.plan.passes import late as passes
-from runtime.engine.plan.passes.elementwise import tiles
-from runtime.engine.plan.passes.elementwise.tiles import TiledTask
-from runtime.engine.plan.plan import WORTH_GIVING, Plan
+from gradwire.runtime.calculus import Trace, Value
+from gradwire.runtime.calculus.primitives.base import LEAF
+from gradwire.runtime.engine.plan import threads
+from gradwire.runtime.engine.plan.passes import late as passes
+from gradwire.runtime.engine.plan.passes.elementwise import tiles
+from gradwire.runtime.engine.plan.passes.elementwise.tiles import TiledTask
+from gradwire.runtime.engine.plan.plan import WORTH_GIVING, Plan
 
 
 def in_order(x: Value) -> list[Value]:

@@ -7,11 +7,11 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
-from runtime.engine.plan.native import machine
-from runtime.engine.plan.native.products import form
-from runtime.engine.plan.native.products.product import product
+from gradwire.runtime.engine.plan.native import machine
+from gradwire.runtime.engine.plan.native.products import form
+from gradwire.runtime.engine.plan.native.products.product import product
 
-TILING = importlib.import_module("runtime.engine.plan.passes.products.multiplication")
+TILING = importlib.import_module("gradwire.runtime.engine.plan.passes.products.multiplication")
 
 
 @pytest.fixture(params=["short", "long"])

@@ -10,21 +10,21 @@ from typing import Any
 import numpy as np
 import pytest
 
-from runtime.calculus import Trace, Value
-from runtime.calculus.primitives.base import LEAF
-from runtime.engine.plan import jobs, threads
-from runtime.engine.plan.jobs import Job
-from runtime.engine.plan.passes import late as passes
-from runtime.engine.plan.passes.products.layers import LayerTask
-from runtime.engine.plan.passes.products.multiplication import Ending, Multiplication
-from runtime.engine.plan.plan import Plan
+from gradwire.runtime.calculus import Trace, Value
+from gradwire.runtime.calculus.primitives.base import LEAF
+from gradwire.runtime.engine.plan import jobs, threads
+from gradwire.runtime.engine.plan.jobs import Job
+from gradwire.runtime.engine.plan.passes import late as passes
+from gradwire.runtime.engine.plan.passes.products.layers import LayerTask
+from gradwire.runtime.engine.plan.passes.products.multiplication import Ending, Multiplication
+from gradwire.runtime.engine.plan.plan import Plan
 from tests.runtime.engine.plan.passes.products.test_native_products import TURNED, guarded
 
 pytest.importorskip("llvmlite")
 
 Array = np.ndarray[Any, Any]
 PRODUCTS, TILING, FUSED = (
-    importlib.import_module(f"runtime.engine.plan.passes.{name}")
+    importlib.import_module(f"gradwire.runtime.engine.plan.passes.{name}")
     for name in ("products.native_products", "products.multiplication", "elementwise.fused")
 )
 APART = passes.fused, passes.native_products
@@ -187,7 +187,7 @@ def test_few_rows_and_irregular_operands_are_ended_apart() -> None:
 
 @pytest.mark.parametrize("rows", [40, 5])
 def test_a_layer_in_new_memory_stays_as_it_was(rows: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("runtime.engine.plan.plan.WORTH_GIVING", 1)
+    monkeypatch.setattr("gradwire.runtime.engine.plan.plan.WORTH_GIVING", 1)
     dense = Dense((rows, 300, 64))
     value = dense.xp.relu(dense.product + dense.row)
     plan, apart = Plan([value], LAYERS), Plan([value], APART)

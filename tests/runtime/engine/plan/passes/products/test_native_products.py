@@ -13,22 +13,22 @@ from typing import Any
 import numpy as np
 import pytest
 
-from runtime.calculus import Trace, Value
-from runtime.calculus.primitives.base import LEAF
-from runtime.engine.plan import jobs, threads
-from runtime.engine.plan.jobs import Job
-from runtime.engine.plan.native import machine
-from runtime.engine.plan.passes import late as passes
-from runtime.engine.plan.passes.products.few_rows import FewRows, FewTerms
-from runtime.engine.plan.passes.products.multiplication import Multiplication
-from runtime.engine.plan.passes.products.native_products import ProductTask, multiplying
-from runtime.engine.plan.plan import Plan
+from gradwire.runtime.calculus import Trace, Value
+from gradwire.runtime.calculus.primitives.base import LEAF
+from gradwire.runtime.engine.plan import jobs, threads
+from gradwire.runtime.engine.plan.jobs import Job
+from gradwire.runtime.engine.plan.native import machine
+from gradwire.runtime.engine.plan.passes import late as passes
+from gradwire.runtime.engine.plan.passes.products.few_rows import FewRows, FewTerms
+from gradwire.runtime.engine.plan.passes.products.multiplication import Multiplication
+from gradwire.runtime.engine.plan.passes.products.native_products import ProductTask, multiplying
+from gradwire.runtime.engine.plan.plan import Plan
 
 pytest.importorskip("llvmlite")
 
 Array = np.ndarray[Any, Any]
-MODULE = importlib.import_module("runtime.engine.plan.passes.products.native_products")
-TILING = importlib.import_module("runtime.engine.plan.passes.products.multiplication")
+MODULE = importlib.import_module("gradwire.runtime.engine.plan.passes.products.native_products")
+TILING = importlib.import_module("gradwire.runtime.engine.plan.passes.products.multiplication")
 FEW_ROWS = MODULE.FEW
 BOUND = {"float32": 1e-6, "float64": 2e-15}
 """Of the sum of magnitudes."""
@@ -261,7 +261,7 @@ def test_the_number_of_threads_changes_no_bit(
 def test_a_result_in_new_memory_stays_as_it_was(
     size: tuple[int, int, int], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("runtime.engine.plan.plan.WORTH_GIVING", 1)
+    monkeypatch.setattr("gradwire.runtime.engine.plan.plan.WORTH_GIVING", 1)
     rows, terms, columns = size
     product = Product((rows, terms), (terms, columns))
     plan = Plan([product.value], (passes.native_products,))

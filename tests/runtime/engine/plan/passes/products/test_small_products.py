@@ -9,21 +9,24 @@ from typing import Any
 import numpy as np
 import pytest
 
-from runtime.calculus import Trace, Value, sweep
-from runtime.calculus.primitives.base import LEAF
-from runtime.engine.plan.passes import late as passes
-from runtime.engine.plan.passes.products.small_products import ColumnSumTask, SmallProductTask
-from runtime.engine.plan.plan import Plan
+from gradwire.runtime.calculus import Trace, Value, sweep
+from gradwire.runtime.calculus.primitives.base import LEAF
+from gradwire.runtime.engine.plan.passes import late as passes
+from gradwire.runtime.engine.plan.passes.products.small_products import (
+    ColumnSumTask,
+    SmallProductTask,
+)
+from gradwire.runtime.engine.plan.plan import Plan
 
 pytest.importorskip("llvmlite")
 
-MODULE = "runtime.engine.plan.passes.products.small_products"
+MODULE = "gradwire.runtime.engine.plan.passes.products.small_products"
 
 
 @pytest.fixture(autouse=True)
 def on_any_processor(monkeypatch: pytest.MonkeyPatch) -> None:
     """Also where the library's products are faster."""
-    module = importlib.import_module("runtime.engine.plan.passes.products.native_products")
+    module = importlib.import_module("gradwire.runtime.engine.plan.passes.products.native_products")
     monkeypatch.setattr(module, "WIDE", 1)
 
 

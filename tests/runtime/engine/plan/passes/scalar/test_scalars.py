@@ -12,16 +12,16 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from runtime.build import block, build, loss, variable
-from runtime.calculus import Trace, Value
-from runtime.calculus.primitives.base import LEAF
-from runtime.engine import Session
-from runtime.engine.plan import native
-from runtime.engine.plan.memory import BlockArrays
-from runtime.engine.plan.passes.scalar.scalar_code import scalar_function
-from runtime.engine.plan.plan import Plan
-from runtime.engine.plan.tasks import PlainTask
-from runtime.flow.tools.doctor import diagnose
+from gradwire.runtime.build import block, build, loss, variable
+from gradwire.runtime.calculus import Trace, Value
+from gradwire.runtime.calculus.primitives.base import LEAF
+from gradwire.runtime.engine import Session
+from gradwire.runtime.engine.plan import native
+from gradwire.runtime.engine.plan.memory import BlockArrays
+from gradwire.runtime.engine.plan.passes.scalar.scalar_code import scalar_function
+from gradwire.runtime.engine.plan.plan import Plan
+from gradwire.runtime.engine.plan.tasks import PlainTask
+from gradwire.runtime.flow.tools.doctor import diagnose
 from tests.runtime.calculus.tracing import compute
 from tests.runtime.engine.plan.passes.test_passes import MODULES
 

@@ -8,12 +8,12 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from runtime.calculus import Trace
-from runtime.calculus.primitives.base import LEAF
-from runtime.engine.plan.copies.small import copies, small_copy
-from runtime.engine.plan.jobs import Joinable
-from runtime.engine.plan.passes.small.small_copies import SmallCopyTask, small_copies
-from runtime.engine.plan.plan import Plan
+from gradwire.runtime.calculus import Trace
+from gradwire.runtime.calculus.primitives.base import LEAF
+from gradwire.runtime.engine.plan.copies.small import copies, small_copy
+from gradwire.runtime.engine.plan.jobs import Joinable
+from gradwire.runtime.engine.plan.passes.small.small_copies import SmallCopyTask, small_copies
+from gradwire.runtime.engine.plan.plan import Plan
 
 pytest.importorskip("llvmlite")
 

@@ -7,11 +7,11 @@ from itertools import combinations, permutations
 import numpy as np
 import pytest
 
-from runtime.calculus import Trace
-from runtime.calculus.primitives.base import LEAF
-from runtime.engine.plan.jobs import Job
-from runtime.engine.plan.passes.small.small_folds import FoldTask, folding, small_folds
-from runtime.engine.plan.plan import Plan
+from gradwire.runtime.calculus import Trace
+from gradwire.runtime.calculus.primitives.base import LEAF
+from gradwire.runtime.engine.plan.jobs import Job
+from gradwire.runtime.engine.plan.passes.small.small_folds import FoldTask, folding, small_folds
+from gradwire.runtime.engine.plan.plan import Plan
 
 pytest.importorskip("llvmlite")
 

@@ -7,14 +7,14 @@ from typing import Any
 import numpy as np
 import pytest
 
-from blocks.errors import RunError
-from runtime.calculus import Trace, Value, sweep
-from runtime.calculus.primitives.base import LEAF
-from runtime.engine.plan import native
-from runtime.engine.plan.passes import late as passes
-from runtime.engine.plan.passes.small import factors
-from runtime.engine.plan.passes.small.solutions import CheckTask, SolutionTask
-from runtime.engine.plan.plan import Plan
+from gradwire.blocks.errors import RunError
+from gradwire.runtime.calculus import Trace, Value, sweep
+from gradwire.runtime.calculus.primitives.base import LEAF
+from gradwire.runtime.engine.plan import native
+from gradwire.runtime.engine.plan.passes import late as passes
+from gradwire.runtime.engine.plan.passes.small import factors
+from gradwire.runtime.engine.plan.passes.small.solutions import CheckTask, SolutionTask
+from gradwire.runtime.engine.plan.plan import Plan
 
 pytest.importorskip("llvmlite")
 

@@ -8,16 +8,16 @@ from typing import Any
 import numpy as np
 import pytest
 
-from runtime.calculus import Trace, Value, sweep
-from runtime.calculus.primitives.base import LEAF
-from runtime.calculus.primitives.convolution import Geometry
-from runtime.engine.plan import jobs, threads
-from runtime.engine.plan.native import machine
-from runtime.engine.plan.native.windows.filterwise import tap_tile_for, tile_for
-from runtime.engine.plan.passes import late as passes
-from runtime.engine.plan.passes.windows import native_convolutions
-from runtime.engine.plan.plan import Plan
-from runtime.engine.plan.windows import filterwise
+from gradwire.runtime.calculus import Trace, Value, sweep
+from gradwire.runtime.calculus.primitives.base import LEAF
+from gradwire.runtime.calculus.primitives.convolution import Geometry
+from gradwire.runtime.engine.plan import jobs, threads
+from gradwire.runtime.engine.plan.native import machine
+from gradwire.runtime.engine.plan.native.windows.filterwise import tap_tile_for, tile_for
+from gradwire.runtime.engine.plan.passes import late as passes
+from gradwire.runtime.engine.plan.passes.windows import native_convolutions
+from gradwire.runtime.engine.plan.plan import Plan
+from gradwire.runtime.engine.plan.windows import filterwise
 
 pytest.importorskip("llvmlite")
 

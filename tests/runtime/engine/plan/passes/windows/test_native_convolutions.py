@@ -8,19 +8,19 @@ from typing import Any
 import numpy as np
 import pytest
 
-from runtime.calculus import Trace, Value, sweep
-from runtime.calculus.primitives.base import LEAF
-from runtime.calculus.primitives.convolution import Geometry
-from runtime.engine.plan import jobs, threads
-from runtime.engine.plan.native import machine
-from runtime.engine.plan.native.windows.convolution import correlation
-from runtime.engine.plan.passes import late as passes
-from runtime.engine.plan.passes.windows.native_convolutions import (
+from gradwire.runtime.calculus import Trace, Value, sweep
+from gradwire.runtime.calculus.primitives.base import LEAF
+from gradwire.runtime.calculus.primitives.convolution import Geometry
+from gradwire.runtime.engine.plan import jobs, threads
+from gradwire.runtime.engine.plan.native import machine
+from gradwire.runtime.engine.plan.native.windows.convolution import correlation
+from gradwire.runtime.engine.plan.passes import late as passes
+from gradwire.runtime.engine.plan.passes.windows.native_convolutions import (
     ConvolutionTask,
     ImageGradientTask,
     WeightGradientTask,
 )
-from runtime.engine.plan.plan import Plan
+from gradwire.runtime.engine.plan.plan import Plan
 
 pytest.importorskip("llvmlite")
 
@@ -30,7 +30,9 @@ Array = np.ndarray[Any, Any]
 
 @pytest.fixture
 def eager(monkeypatch: pytest.MonkeyPatch) -> None:
-    module = importlib.import_module("runtime.engine.plan.passes.windows.native_convolutions")
+    module = importlib.import_module(
+        "gradwire.runtime.engine.plan.passes.windows.native_convolutions"
+    )
     monkeypatch.setattr(module, "LARGE", 1)
     monkeypatch.setattr(module, "SHORTEST", 1)
     monkeypatch.setattr(module, "SHORT", 1)

@@ -8,15 +8,15 @@ from typing import Any
 import numpy as np
 import pytest
 
-from runtime.calculus import Trace, Value, sweep
-from runtime.calculus.primitives.base import LEAF
-from runtime.calculus.primitives.convolution import Geometry
-from runtime.engine.plan import jobs, threads
-from runtime.engine.plan.native import machine
-from runtime.engine.plan.passes import late as passes
-from runtime.engine.plan.passes.windows.overlaps import OverlapTask
-from runtime.engine.plan.passes.windows.poolings import PoolTask, SharesTask, SpreadTask
-from runtime.engine.plan.plan import Plan
+from gradwire.runtime.calculus import Trace, Value, sweep
+from gradwire.runtime.calculus.primitives.base import LEAF
+from gradwire.runtime.calculus.primitives.convolution import Geometry
+from gradwire.runtime.engine.plan import jobs, threads
+from gradwire.runtime.engine.plan.native import machine
+from gradwire.runtime.engine.plan.passes import late as passes
+from gradwire.runtime.engine.plan.passes.windows.overlaps import OverlapTask
+from gradwire.runtime.engine.plan.passes.windows.poolings import PoolTask, SharesTask, SpreadTask
+from gradwire.runtime.engine.plan.plan import Plan
 
 pytest.importorskip("llvmlite")
 
@@ -26,7 +26,7 @@ NUMBERS = (0.0, -0.0, 1.0, -1.0, 2.0, 1e-42, np.inf, -np.inf, np.nan)
 
 @pytest.fixture
 def eager(monkeypatch: pytest.MonkeyPatch) -> None:
-    module = importlib.import_module("runtime.engine.plan.passes.windows.poolings")
+    module = importlib.import_module("gradwire.runtime.engine.plan.passes.windows.poolings")
     monkeypatch.setattr(module, "LARGE", 1)
     monkeypatch.setattr(module, "SHORTEST", 2)
 

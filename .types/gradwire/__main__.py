@@ -1,0 +1,1 @@
+../../runtime/public/gradwire/__main__.py

@@ -7,6 +7,7 @@ import importlib
 import inspect
 import subprocess
 import sys
+import zipfile
 from pathlib import Path
 
 import pytest
@@ -141,12 +142,22 @@ def test_no_module_is_imported_by_a_name_outside_the_package():
     assert bare == []
 
 
-def test_the_wheel_has_one_top_level_name_and_no_screenshots():
+def files_of_wheel(version: str, folder: Path) -> set[Path]:
+    """The files that a wheel would install, without what describes it."""
     wheel = pytest.importorskip("hatchling.builders.wheel")
-    files = {
-        Path(file.distribution_path)
-        for file in wheel.WheelBuilder(str(ROOT)).recurse_included_files()
-    }
+    (built,) = wheel.WheelBuilder(str(ROOT)).build(directory=str(folder), versions=[version])
+    with zipfile.ZipFile(built) as archive:
+        paths = map(Path, archive.namelist())
+        return {path for path in paths if not path.parts[0].endswith(".dist-info")}
+
+
+def test_an_editable_install_copies_nothing(tmp_path):
+    """A copy of the package would hide the one in the checkout, and look for its floors in vain."""
+    assert files_of_wheel("editable", tmp_path) == {Path("_gradwire.pth")}
+
+
+def test_the_wheel_has_one_top_level_name_and_no_screenshots(tmp_path):
+    files = files_of_wheel("standard", tmp_path)
     assert {path.parts[0] for path in files} == {"gradwire"}
     top = {"__init__.py", "__init__.pyi", "__main__.py", "py.typed"}
     floors = {name.removeprefix("gradwire.") for name in FLOORS}

@@ -56,15 +56,20 @@ BROUGHT_BY = {
 """Modules whose distribution has another name."""
 
 
-def imports_of(path: Path) -> set[str]:
-    """Names of the top-level packages that a module imports."""
+def dotted_imports_of(path: Path) -> set[str]:
+    """Names of all that a module imports; ``from package import name`` is both."""
     found = set()
     for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
         if isinstance(node, ast.Import):
-            found |= {alias.name.partition(".")[0] for alias in node.names}
+            found |= {alias.name for alias in node.names}
         elif isinstance(node, ast.ImportFrom) and node.module:
-            found.add(node.module.partition(".")[0])
+            found |= {node.module, *(f"{node.module}.{alias.name}" for alias in node.names)}
     return found
+
+
+def imports_of(path: Path) -> set[str]:
+    """Names of the top-level packages that a module imports."""
+    return {name.partition(".")[0] for name in dotted_imports_of(path)}
 
 
 @pytest.mark.parametrize(
@@ -198,6 +203,31 @@ def test_what_is_imported_is_declared(floors, extras):
     paths = [path for floor in floors for path in (ROOT / floor).rglob("*.py")]
     foreign = {name for path in paths for name in imports_of(path)} - sys.stdlib_module_names
     assert {name.lower() for name in foreign} <= declared
+
+
+ON_THE_NETWORK = {
+    "gradwire.runtime.training.studies.cluster",  # talks to the cluster that the user names
+    "gradwire.runtime.cli.display",  # asks whether the user's display answers
+    "gradwire.runtime.cli.interrupt",  # a pair of sockets within the process
+}
+"""Modules that may import what opens connections; install.md says what goes over the network."""
+NETWORK = {
+    "socket", "socketserver", "ssl", "http", "urllib.request", "ftplib", "smtplib", "poplib",
+    "imaplib", "xmlrpc", "webbrowser", "requests", "httpx", "websockets", "distributed",
+    "PySide6.QtNetwork", "PySide6.QtWebSockets", "PySide6.QtWebEngineCore",
+}  # fmt: skip
+
+
+def test_nothing_else_uses_the_network():
+    users = {
+        name_of(path)
+        for path in MODULES
+        for name in dotted_imports_of(path)
+        if any(name == each or name.startswith(f"{each}.") for each in NETWORK)
+    }
+    assert users == ON_THE_NETWORK
+    openers = [name_of(p) for p in MODULES if "openUrl" in p.read_text(encoding="utf-8")]
+    assert not openers
 
 
 def test_assets_are_data_of_the_installation():

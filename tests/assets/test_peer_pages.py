@@ -1,4 +1,4 @@
-"""Pages of the manual on other systems print what they say, where those are installed."""
+"""Pages about other systems, README.md too, print what they say, where those are installed."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from tests.assets.examples import PAGES_OF_PEERS, run_python
 if TYPE_CHECKING:
     from pathlib import Path
 
-PYTORCH, JAX, ENGINES = PAGES_OF_PEERS
+README, PYTORCH, JAX, ENGINES = PAGES_OF_PEERS
 
 
 def prints_what_it_says(page: Path) -> None:
@@ -19,6 +19,12 @@ def prints_what_it_says(page: Path) -> None:
     assert outputs
     for expected, printed in outputs:
         assert printed.rstrip("\n") == expected.rstrip("\n")
+
+
+def test_the_readme(tmp_path, monkeypatch):
+    pytest.importorskip("torch")
+    monkeypatch.chdir(tmp_path)
+    prints_what_it_says(README)
 
 
 def test_the_page_of_pytorch(tmp_path, monkeypatch):

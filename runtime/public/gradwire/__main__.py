@@ -1,8 +1,9 @@
-"""The command ``gradwire``, and ``python -m gradwire``: what keeps it from being imported is
-explained instead of shown as a traceback.
+"""The commands ``gradwire`` and ``gradwire-editor``, and ``python -m gradwire``: what keeps them
+from being imported is explained instead of shown as a traceback.
 """
 
 import gc
+import io
 import os
 import sys
 
@@ -26,6 +27,23 @@ def main() -> int:
         gc.freeze()
         gc.enable()
     return run()
+
+
+def editor() -> int:
+    """Open the editor, on the file that is named if one is, and return the exit code.
+
+    Windows gives such a program no streams: there, what it says is shown in a box once it ends.
+    """
+    sys.argv.insert(1, "edit")
+    if sys.stderr is not None:
+        return main()
+    sys.stderr = io.StringIO()
+    code = main()
+    if code and sys.platform == "win32":
+        import ctypes
+
+        ctypes.windll.user32.MessageBoxW(None, sys.stderr.getvalue(), "Gradwire", 0x10)
+    return code
 
 
 if __name__ == "__main__":

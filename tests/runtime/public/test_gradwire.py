@@ -7,7 +7,9 @@ import importlib
 import inspect
 import subprocess
 import sys
+import tomllib
 import zipfile
+from importlib.metadata import EntryPoint
 from pathlib import Path
 
 import pytest
@@ -100,6 +102,38 @@ def test_it_runs_as_the_command():
         "runpy.run_module('gradwire', run_name='__main__')"
     )
     assert told == f"gradwire {gw.__version__}"
+
+
+def test_the_commands_that_are_installed_are_there():
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    for group, commands in {"scripts": ["gradwire"], "gui-scripts": ["gradwire-editor"]}.items():
+        assert list(project[group]) == commands
+        for name, value in project[group].items():
+            assert callable(EntryPoint(name, value, group).load())
+
+
+EDITOR = (
+    "import types, ctypes; from gradwire.__main__ import editor; from gradwire.runtime import cli\n"
+)
+
+
+def test_the_editor_has_a_command_of_its_own():
+    called = "cli.main = lambda: print(*sys.argv[1:])\nsys.argv[1:] = ['a.json']\neditor()"
+    assert run(EDITOR + called) == "edit a.json"
+
+
+def test_without_streams_the_editor_says_in_a_box_why_it_ends():
+    """As Windows starts it."""
+    told = run(
+        f"{EDITOR}ctypes.windll = types.SimpleNamespace()\n"
+        "ctypes.windll.user32 = types.SimpleNamespace(MessageBoxW=lambda *box: shown.append(box))\n"
+        "shown, sys.platform, sys.stderr = [], 'win32', None\n"
+        "cli.main = lambda: 0\n"
+        "ended = editor(), len(shown)\n"
+        "cli.main, sys.stderr = (lambda: print('no such file', file=sys.stderr) or 2), None\n"
+        "print(ended, editor(), shown, file=sys.__stdout__)"
+    )
+    assert told == "(0, 0) 2 [(None, 'no such file\\n', 'Gradwire', 16)]"
 
 
 def test_no_floor_imports_the_public_names():

@@ -50,6 +50,7 @@ BROUGHT_BY = {
     "distributed": "dask",
     "markdown_it": "markdown-it-py",
     "pil": "pillow",
+    "yaml": "pyyaml",
     "grimp": "import-linter",
     "pytestqt": "pytest-qt",
 }

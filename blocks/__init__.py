@@ -1,5 +1,6 @@
 """Blocks: forward arithmetic on a namespace ``xp``, and the registry that finds them."""
 
+import sys
 from collections.abc import Callable, Mapping
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
@@ -36,7 +37,8 @@ def imported_on_use(package: str, names: Mapping[str, str]) -> Callable[[str], A
     def get(name: str) -> Any:
         if name not in module_of:
             raise AttributeError(f"module {package!r} has no attribute {name!r}")
-        return getattr(import_module(f"{package}.{module_of[name]}"), name)
+        found = getattr(import_module(f"{package}.{module_of[name]}"), name)
+        return vars(sys.modules[package]).setdefault(name, found)  # looked up once
 
     return get
 

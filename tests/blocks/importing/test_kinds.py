@@ -55,3 +55,16 @@ def test_a_field_and_a_view_are_told_by_name():
     views = {name for name, cls in registry().classes.items() if is_view(cls())}
     assert views == {"Plot", "Scatter", "Image", "Histogram", "Field"}
     assert is_field(get("Field")()) and not is_field(get("Image")())
+
+
+def test_a_module_that_another_thread_is_importing_is_not_looked_at():
+    code = (
+        "import sys, types\n"
+        "from gradwire.blocks.importing.kinds import is_clip, is_view\n"
+        "from gradwire.blocks.registry import registry\n"
+        "block = registry().get('Mul')()\n"
+        "for name in ('functions', 'views'):\n"
+        "    sys.modules[f'gradwire.blocks.library.{name}'] = types.ModuleType(name)  # empty so far\n"
+        "assert not is_clip(block) and not is_view(block)"
+    )
+    subprocess.run([sys.executable, "-c", code], cwd=Path(__file__).parents[3], check=True)

@@ -64,7 +64,7 @@ def test_a_module_that_another_thread_is_importing_is_not_looked_at():
         "from gradwire.blocks.registry import registry\n"
         "block = registry().get('Mul')()\n"
         "for name in ('functions', 'views'):\n"
-        "    sys.modules[f'gradwire.blocks.library.{name}'] = types.ModuleType(name)  # empty so far\n"
+        "    sys.modules[f'gradwire.blocks.library.{name}'] = types.ModuleType(name)\n"
         "assert not is_clip(block) and not is_view(block)"
     )
     subprocess.run([sys.executable, "-c", code], cwd=Path(__file__).parents[3], check=True)

@@ -43,6 +43,7 @@ def compiler(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) ->
     return request.param == "a compiler"
 
 
+@pytest.mark.sampled(one_in=11)
 @pytest.mark.parametrize("dtype", ["float32", "float64", "int32", "int64", "bool"])
 @pytest.mark.parametrize(("shape", "order"), CASES, ids=str)
 def test_every_element_is_in_its_place_and_nothing_else_is_written(

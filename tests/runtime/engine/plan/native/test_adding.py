@@ -9,6 +9,7 @@ from gradwire.runtime.engine.plan.native import machine
 from gradwire.runtime.engine.plan.native.adding import adder
 
 
+@pytest.mark.sampled(one_in=5)
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 @pytest.mark.parametrize("width", [0, 1, 3, 4, 12, 64, 100])
 @pytest.mark.parametrize("count", [0, 1, 500])

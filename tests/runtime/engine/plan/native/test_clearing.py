@@ -9,6 +9,7 @@ from gradwire.runtime.engine.plan.native import clearing, machine
 from gradwire.runtime.engine.plan.native.clearing import clear
 
 
+@pytest.mark.sampled(one_in=11)
 @pytest.mark.parametrize("dtype", ["float16", "float32", "float64", "int64", "bool"])
 @pytest.mark.parametrize("start", [0, 1, 5, 16])
 @pytest.mark.parametrize("count", [0, 1, 15, 16, 40, 1000])

@@ -69,6 +69,7 @@ def kinds(plan: Plan) -> list[type]:
     return [type(task) for _, task in plan.parts]
 
 
+@pytest.mark.sampled(one_in=3)
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 @pytest.mark.parametrize("axes", AXES, ids=str)
 @pytest.mark.usefixtures("eager")

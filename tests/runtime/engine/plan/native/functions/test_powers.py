@@ -48,6 +48,7 @@ def check(found: Array, a: Array, b: Array) -> None:
     assert np.abs(ordered(found[sure]) - ordered(nearest[sure])).max(initial=0) <= 1
 
 
+@pytest.mark.sampled(one_in=7)
 @pytest.mark.parametrize("exponent", SIMPLE)
 @pytest.mark.parametrize("known", [True, False])
 def test_powers_of_small_integers_and_halves(exponent: float, known: bool) -> None:

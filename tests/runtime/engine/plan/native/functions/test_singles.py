@@ -78,6 +78,7 @@ def check(name: str, x: Array) -> None:
     assert np.all(off <= 1), (name, x[finite][off.argmax()], off.max())
 
 
+@pytest.mark.sampled(one_in=3)
 @pytest.mark.parametrize("name", EXACT)
 def test_functions_are_at_most_a_float32_off(name: str) -> None:
     rng = np.random.default_rng(0)
@@ -87,6 +88,7 @@ def test_functions_are_at_most_a_float32_off(name: str) -> None:
     check(name, np.array([*EDGES, *BORDERS, *np.negative([*EDGES, *BORDERS])]))
 
 
+@pytest.mark.sampled(one_in=3)
 @pytest.mark.parametrize("name", EXACT)
 def test_every_nan_stays_nan(name: str) -> None:
     """There are 2²⁴ of them, quiet and signalling, of both signs."""
@@ -97,6 +99,7 @@ def test_every_nan_stays_nan(name: str) -> None:
         assert np.isnan(run(name, x)).all()
 
 
+@pytest.mark.night
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.sampled_from(sorted(EXACT)), st.lists(st.floats(width=32), min_size=1, max_size=80))
 def test_functions_are_at_most_a_float32_off_for_any_number(
@@ -106,6 +109,7 @@ def test_functions_are_at_most_a_float32_off_for_any_number(
     check(name, np.array(numbers))
 
 
+@pytest.mark.sampled(one_in=3)
 @pytest.mark.parametrize("name", EXACT)
 def test_a_part_of_a_vector_is_computed_as_a_whole_one(name: str) -> None:
     x = np.linspace(-3, 3, 64).astype(np.float32)

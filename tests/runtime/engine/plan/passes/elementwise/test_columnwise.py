@@ -70,6 +70,7 @@ def check(trace: Trace, outputs: list[Value]) -> list[ColumnwiseTask]:
     return [task for _, task in plan.parts if isinstance(task, ColumnwiseTask)]
 
 
+@pytest.mark.sampled(one_in=5)
 @pytest.mark.parametrize("name", ["softmax", "log_softmax"])
 @pytest.mark.parametrize(("shape", "axis"), SHAPES, ids=str)
 def test_a_softmax_and_its_gradient_are_one_loop(
@@ -81,6 +82,7 @@ def test_a_softmax_and_its_gradient_are_one_loop(
     assert len(check(trace, [out, sweep([(out, g)], [x])[x]])) == 1
 
 
+@pytest.mark.sampled(one_in=5)
 @pytest.mark.parametrize("shift", [0.0, 1e4, -1e4])
 @pytest.mark.parametrize(("shape", "axis"), SHAPES, ids=str)
 def test_logarithms_of_sums_of_powers(shape: tuple[int, ...], axis: int, shift: float) -> None:
@@ -91,6 +93,7 @@ def test_logarithms_of_sums_of_powers(shape: tuple[int, ...], axis: int, shift: 
     assert check(trace, [out, sweep([(out, g)], [x])[x]])
 
 
+@pytest.mark.sampled(one_in=5)
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 @pytest.mark.parametrize(("shape", "axis"), SHAPES, ids=str)
 def test_every_reduction_and_what_follows_from_it(
@@ -183,6 +186,7 @@ def test_sums_of_which_nothing_follows_are_left_to_others() -> None:
     assert not any(isinstance(task, ColumnwiseTask) for _, task in plan.parts)
 
 
+@pytest.mark.sampled(one_in=5)
 @pytest.mark.parametrize("shape", [(3, 8, 21), (8, 8), (9, 2), (16, 9, 9)])
 def test_many_small_ones_are_machine_code_too(
     shape: tuple[int, ...], monkeypatch: pytest.MonkeyPatch

@@ -46,6 +46,7 @@ def check(trace: Trace, outputs: list[Value], exact: int = 0) -> list[np.ndarray
     return found
 
 
+@pytest.mark.sampled(one_in=5)
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 @pytest.mark.parametrize("width", [2, 3, 4, 7, 8, 9, 15, 16])
 def test_distances_of_all_pairs_and_their_gradient(width: int, dtype: str) -> None:

@@ -52,6 +52,7 @@ def check(outputs: list[Value], numbers: dict[Value, Any]) -> None:
             np.testing.assert_allclose(a, b, rtol=3e-6, atol=3e-7 * np.abs(b).max())
 
 
+@pytest.mark.sampled(one_in=7)
 @pytest.mark.parametrize("dtype", ["int64", "int8", "uint16"])
 @pytest.mark.parametrize("shape", SHAPES)
 def test_classes(shape: tuple[int, ...], dtype: str) -> None:

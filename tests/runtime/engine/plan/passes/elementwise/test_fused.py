@@ -85,6 +85,7 @@ def run(outputs: list[Value], numbers: dict[Value, Any], *which: Any) -> list[An
     return [plan.read(value) for value in outputs]
 
 
+@pytest.mark.sampled(one_in=5)
 @pytest.mark.parametrize("number", [1, 2, 3, 64])
 @pytest.mark.parametrize("shape", [(64,), (95,), (96,), (1000,), (7, 13), (2, 3, 40), (1, 65, 1)])
 def test_any_number_of_rows_on_any_number_of_threads(
@@ -144,6 +145,7 @@ SHORT_ROWS = {
 }
 
 
+@pytest.mark.sampled(one_in=5)
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 @pytest.mark.parametrize("number", [1, 3])
 @pytest.mark.parametrize("name", SHORT_ROWS)
@@ -185,6 +187,7 @@ CHANNELS = {
 }
 
 
+@pytest.mark.sampled(one_in=3)
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 @pytest.mark.parametrize("number", [1, 3])
 @pytest.mark.parametrize("name", CHANNELS)

@@ -15,6 +15,7 @@ from gradwire.runtime.engine.plan.plan import Plan
 SHAPES = [((3, 1), (1, 4)), ((0, 1), (1, 4)), ((90, 1), (1, 70)), ((2, 1, 90, 1), (3, 1, 70))]
 
 
+@pytest.mark.sampled(one_in=7)
 @pytest.mark.parametrize("shapes", SHAPES, ids=str)
 @pytest.mark.parametrize("dtype", ["float16", "float32", "float64", "int32"])
 @pytest.mark.parametrize("which", [(), passes.DEFAULT, passes.FAST], ids=["plain", "numpy", "fast"])

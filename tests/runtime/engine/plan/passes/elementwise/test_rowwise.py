@@ -69,6 +69,7 @@ def check(trace: Trace, outputs: list[Value], steps: int | None = None) -> None:
                 np.testing.assert_allclose(a, b, rtol=bound, atol=bound * np.abs(b).max())
 
 
+@pytest.mark.sampled(one_in=3)
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 @pytest.mark.parametrize("shape", SHAPES)
 def test_the_norm_of_a_layer_and_its_gradient_are_a_loop_each(
@@ -109,6 +110,7 @@ def test_every_reduction_and_what_follows_from_it(shape: tuple[int, ...]) -> Non
     check(trace, outputs, steps=1)
 
 
+@pytest.mark.sampled(one_in=7)
 @pytest.mark.parametrize("shape", SHAPES, ids=str)
 @pytest.mark.parametrize("shift", [0.0, 1e4, -1e4])
 def test_logarithms_of_sums_of_powers_and_their_gradient(
@@ -120,6 +122,7 @@ def test_logarithms_of_sums_of_powers_and_their_gradient(
     check(trace, [found, sweep([(found, g)], [x])[x]])
 
 
+@pytest.mark.sampled(one_in=5)
 @pytest.mark.parametrize("columns", [1, 2, 5, 10])
 @pytest.mark.parametrize("name", ["logsumexp", "max", "min"])
 def test_short_rows_too_where_numpy_is_slow(name: str, columns: int) -> None:

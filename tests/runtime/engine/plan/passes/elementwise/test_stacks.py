@@ -34,6 +34,7 @@ def numbers(values: Sequence[Value], arrays: BlockArrays) -> list[float]:
     return [float(part.flat[0]) - 100 for part in whole.reshape(len(values), -1)]
 
 
+@pytest.mark.sampled(one_in=5)
 @pytest.mark.parametrize("shape", [(), (3,), (1, 2)], ids=str)
 @pytest.mark.parametrize(
     ("rows", "is_view"),

@@ -98,6 +98,7 @@ def is_code(plan: Plan) -> bool:
     return isinstance(getattr(step, "func", step), Job)
 
 
+@pytest.mark.sampled(one_in=17)
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 @pytest.mark.parametrize("ending", ["bias", "relu", "both"])
 @pytest.mark.parametrize("turned", TURNED, ids=["nn", "nt", "tn", "tt"])
@@ -136,6 +137,7 @@ def test_several_layers_that_were_one_region() -> None:
     assert len(plan) == 3
 
 
+@pytest.mark.sampled(one_in=5)
 @pytest.mark.parametrize(
     "case",
     [
@@ -240,6 +242,7 @@ def test_a_layer_hands_nan_on() -> None:
     assert (np.delete(others, 5, axis=1) == 51).all()
 
 
+@pytest.mark.sampled(one_in=5)
 @pytest.mark.parametrize("at_end", [False, True], ids=["start", "end"])
 @pytest.mark.parametrize("turned", TURNED, ids=["nn", "nt", "tn", "tt"])
 def test_nothing_beyond_a_bias_is_touched(turned: tuple[bool, bool], at_end: bool) -> None:

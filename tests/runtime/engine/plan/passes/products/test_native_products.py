@@ -110,6 +110,7 @@ FEW = [(2, 70, 150), (5, 600, 41), (8, 17, 1100), (15, 64, 1024), (13, 1024, 33)
 """Few rows, or few terms."""
 
 
+@pytest.mark.sampled(one_in=17)
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 @pytest.mark.parametrize("packed", [False, True], ids=["there", "packed"])
 @pytest.mark.parametrize("turned", TURNED, ids=["nn", "nt", "tn", "tt"])
@@ -131,6 +132,7 @@ def test_products_are_those_of_numpy(
     product.assert_right(plan, 2)
 
 
+@pytest.mark.sampled(one_in=7)
 @pytest.mark.parametrize("at_end", [False, True], ids=["start", "end"])
 @pytest.mark.parametrize("packed", [False, True], ids=["there", "packed"])
 @pytest.mark.parametrize("turned", TURNED, ids=["nn", "nt", "tn", "tt"])
@@ -161,6 +163,7 @@ def test_nothing_beyond_an_array_is_touched(
         np.testing.assert_allclose(out, numbers[0] @ numbers[1], rtol=1e-4, atol=1e-4)
 
 
+@pytest.mark.sampled(one_in=7)
 @pytest.mark.parametrize("at_end", [False, True], ids=["start", "end"])
 @pytest.mark.parametrize("turned", TURNED, ids=["nn", "nt", "tn", "tt"])
 @pytest.mark.parametrize("count", [1, 3])
@@ -211,6 +214,7 @@ def test_stacks_of_matrices_repeat_what_is_broadcast(b: tuple[int, ...]) -> None
     product.assert_right(Plan([product.value], (passes.native_products,)))
 
 
+@pytest.mark.sampled(one_in=5)
 @pytest.mark.parametrize("turned", TURNED, ids=["nn", "nt", "tn", "tt"])
 @pytest.mark.parametrize("columns", [64, 40, 75], ids=["whole", "narrow", "cut"])
 def test_a_product_does_not_disturb_the_one_before(
@@ -223,6 +227,7 @@ def test_a_product_does_not_disturb_the_one_before(
     product.assert_right(Plan([product.value], (passes.native_products,)))
 
 
+@pytest.mark.sampled(one_in=3)
 @pytest.mark.parametrize(
     ("a", "b", "turned"),
     [
@@ -324,6 +329,7 @@ def test_few_rows_by_a_small_matrix_are_left_to_numpy(
     product.assert_right(plan)
 
 
+@pytest.mark.sampled(one_in=3)
 @pytest.mark.parametrize("vectors", ["short"], indirect=True)
 @pytest.mark.parametrize(
     ("size", "by_code"),

@@ -101,6 +101,7 @@ SHAPES = [
 ]  # fmt: skip
 
 
+@pytest.mark.sampled(one_in=7)
 @pytest.mark.usefixtures("eager")
 @pytest.mark.parametrize("turned", [(), (0,), (1,), (0, 1)], ids=str)
 @pytest.mark.parametrize("shapes", SHAPES, ids=str)
@@ -129,6 +130,7 @@ def test_operands_whose_elements_lie_apart() -> None:
     compare(outputs, [v for v in trace.values if v.primitive is LEAF], passes.small_products)
 
 
+@pytest.mark.sampled(one_in=5)
 @pytest.mark.usefixtures("eager")
 @pytest.mark.parametrize("turned", [False, True])
 @pytest.mark.parametrize("keepdims", [False, True])

@@ -159,6 +159,7 @@ def test_functions_are_within_a_unit_of_their_kernels(
         assert apart(found[value], expected) <= bound, (value, found[value], expected)
 
 
+@pytest.mark.sampled(one_in=5)
 @pytest.mark.parametrize("name", FUNCTIONS)
 def test_functions_of_many_numbers_are_within_a_unit_of_their_kernels(
     name: str, in_region: InRegion

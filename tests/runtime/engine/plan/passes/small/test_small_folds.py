@@ -34,6 +34,7 @@ def check(how: str, source: np.ndarray, axes: tuple[int, ...]) -> bool:
     return True
 
 
+@pytest.mark.sampled(one_in=11)
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 @pytest.mark.parametrize("how", NUMPY)
 @pytest.mark.parametrize("shape", SHAPES, ids=str)

@@ -52,6 +52,7 @@ def run(plan: Plan, numbers: dict[Value, Any]) -> Plan:
     return plan
 
 
+@pytest.mark.sampled(one_in=7)
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 @pytest.mark.parametrize("columns", [1, 4, 37])
 @pytest.mark.parametrize(

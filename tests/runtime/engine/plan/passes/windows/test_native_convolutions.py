@@ -101,6 +101,7 @@ def assert_rounded(found: list[Array], exact: list[Array], sizes: list[Array], d
         np.testing.assert_array_less(np.abs(a - b), 4 * np.finfo(dtype).eps * size + 1e-7)
 
 
+@pytest.mark.sampled(one_in=11)
 @pytest.mark.parametrize("dtype", ["float16", "float32", "float64"])
 @pytest.mark.parametrize("seed", range(24))
 def test_any_geometry(seed: int, dtype: str, eager: None) -> None:
@@ -113,6 +114,7 @@ def test_any_geometry(seed: int, dtype: str, eager: None) -> None:
         assert_rounded(three.run(plan, numbers), three.exact(numbers), sizes, dtype)
 
 
+@pytest.mark.sampled(one_in=5)
 @pytest.mark.parametrize("lanes", [4, 8, 16])
 @pytest.mark.parametrize("columns", [1, 3, 8, 13, 16, 37])
 def test_any_length_of_rows_on_any_machine(
@@ -127,6 +129,7 @@ def test_any_length_of_rows_on_any_machine(
     assert_rounded(found, three.exact(numbers), sizes, "float32")
 
 
+@pytest.mark.sampled(one_in=5)
 @pytest.mark.parametrize("what", [np.nan, np.inf, -np.inf])
 @pytest.mark.parametrize("where", [0, 1, 2])
 @pytest.mark.parametrize("stride", [1, 2])
@@ -273,6 +276,7 @@ class Below:
         return {x: rng.standard_normal(x.shape).astype(x.dtype) for x in (self.x, self.w, self.g)}
 
 
+@pytest.mark.sampled(one_in=11)
 @pytest.mark.parametrize("dtype", ["float16", "float32", "float64"])
 @pytest.mark.parametrize("columns", [4, 7, 8, 40])
 @pytest.mark.parametrize("stride", [(1, 1), (2, 1), (1, 2), (2, 2), (3, 3), (1, 3)])
@@ -319,6 +323,7 @@ def test_gradients_of_other_masks_are_not_taken_for_those_of_a_relu(eager: None)
         np.testing.assert_allclose(a, b, rtol=1e-5, atol=1e-5)
 
 
+@pytest.mark.sampled(one_in=11)
 @pytest.mark.parametrize("dtype", ["float16", "float32", "float64"])
 @pytest.mark.parametrize("follows", ["bias", "relu", "both", "both, bias first"])
 @pytest.mark.parametrize(("groups", "filters"), [(1, 5), (2, 3), (1, 8), (3, 1)])

@@ -63,6 +63,7 @@ def signed(arrays: list[Array]) -> list[Array]:
     return [np.where(x == 0, np.copysign(1e-300, x), x.astype(np.float64)) for x in arrays]
 
 
+@pytest.mark.sampled(one_in=11)
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 @pytest.mark.parametrize("relu", [False, True])
 @pytest.mark.parametrize("window", [(2, 2), (1, 2), (3, 2), (2, 1), (1, 1)])
@@ -111,6 +112,7 @@ WINDOWS: dict[str, dict[str, Any]] = {
 }
 
 
+@pytest.mark.sampled(one_in=11)
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 @pytest.mark.parametrize("relu", [False, True])
 @pytest.mark.parametrize("image", [(11, 23), (12, 40)])
@@ -132,6 +134,7 @@ def test_windows_that_overlap_share_their_gradients_bit_for_bit(
         np.testing.assert_array_equal(*map(lambda x: signed(x)[0], (found[1:], expected[1:])))
 
 
+@pytest.mark.sampled(one_in=7)
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 @pytest.mark.parametrize("image", [(11, 23), (12, 40)])
 @pytest.mark.parametrize("name", WINDOWS)
@@ -148,6 +151,7 @@ def test_means_of_windows_that_overlap(
     np.testing.assert_array_equal(*map(lambda x: signed(x)[0], (found[1:], expected[1:])))
 
 
+@pytest.mark.sampled(one_in=7)
 @pytest.mark.parametrize("lanes", [4, 8, 16])
 @pytest.mark.parametrize("columns", [4, 6, 10, 16, 34, 62])
 def test_any_length_of_rows_on_any_machine(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -95,8 +96,14 @@ def test_the_newest_release_is_this_version_and_what_is_cited():
 
 
 def test_addresses_of_the_project_are_in_one_place():
+    """But for the description for software centres, which is a file of its own."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    home = project["urls"]["Homepage"]
     texts = [*PLACE.rglob("*.*"), *MANUAL.rglob("*.md"), ROOT / "README.md"]
-    named = [
-        path for path in texts if path.is_file() and "example.org/gradwire" in path.read_text()
-    ]
-    assert not named  # but pyproject.toml
+    assert not [path for path in texts if path.is_file() and home in path.read_text("utf-8")]
+    (described,) = (ROOT / "assets" / "desktop").glob("*.metainfo.xml")
+    host, name = home.removeprefix("https://").split("/")
+    identity = ".".join([*reversed(host.split(".")), name])
+    assert described.name == f"{identity}.metainfo.xml"
+    text = described.read_text(encoding="utf-8")
+    assert f"<id>{identity}</id>" in text and f">{home}</url>" in text

@@ -62,6 +62,10 @@ def run(path: Path | None) -> int:
     GarbageCollector(application)
     windows = Windows(Settings())
     sys.excepthook = _hook(windows)
+    if sys.platform == "darwin":
+        from gradwire.app.shell.opened_files import OpenedFiles
+
+        OpenedFiles(windows, application)
     window = windows.new(path)
     if not typeface.is_carried():
         window.document.problem.emit(_without_typeface())

@@ -56,15 +56,22 @@ COMMANDS: Mapping[str, str] = {
     "schema": "Write the JSON Schema of diagram files.",
     "demo": "Run the seed diagram, then open it.",
     "edit": "Open the editor; `gradwire FILE` does the same.",
+    "desktop": "Put Gradwire into the desktop's menu, and open diagrams with it.",
 }
 """Names of the commands, and of the modules whose function of the same name they call; those of
 keywords of Python end in ``_``. With the first lines of their docstrings: ``--help`` and the
 completion of names import no command."""
 
-_ROOMS = {"train": "runs", "study": "runs", "import": "interchange", "export": "interchange"}
+_ROOMS = {
+    "train": "runs",
+    "study": "runs",
+    "import": "interchange",
+    "export": "interchange",
+    "desktop": "desktop",
+}
 """The rooms of commands whose modules are not in the room ``commands``."""
 _COMPUTING = frozenset(COMMANDS) - {
-    "train", "study", "lesson", "blocks", "schema", "demo", "edit",
+    "train", "study", "lesson", "blocks", "schema", "demo", "edit", "desktop",
 }  # fmt: skip
 """Commands that Ctrl-C ends at once; the others take no time, wait for keys, open a window, or have
 something to write first."""

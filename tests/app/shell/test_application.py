@@ -102,6 +102,28 @@ def test_it_opens_a_file_runs_it_and_ends_with_the_code_of_the_window(tmp_path):
     }
 
 
+FINDER = """
+import types
+from PySide6.QtGui import QFileOpenEvent
+
+def ask_and_wait(self):
+    QTimer.singleShot(0, lambda: QCoreApplication.sendEvent(self, QFileOpenEvent(sys.argv[1])))
+    return wait()
+
+QApplication.exec = ask_and_wait
+application.sys = types.SimpleNamespace(**vars(sys) | {"platform": "darwin"})
+sys.exit(application.run(None))
+"""
+
+
+def test_on_macos_it_opens_the_files_that_finder_gives_it(tmp_path):
+    example = examples()[0].path
+    code = SHORT_LIFE.replace("sys.exit(application.run(Path(sys.argv[1])))\n", FINDER)
+    environment = {"QT_QPA_PLATFORM": "offscreen", "XDG_STATE_HOME": str(tmp_path)}
+    ended = start(code, str(example), str(tmp_path), **environment)
+    assert json.loads(ended.stdout)["gradients"], ended.stderr
+
+
 def test_without_its_typeface_it_starts_and_says_what_to_install(tmp_path):
     without = (
         "from gradwire.runtime import extras; find = extras.find_spec\n"

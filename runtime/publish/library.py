@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import inspect
 import json
 import types
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal, Union, get_args, get_origin
 
+from gradwire.blocks.classes.docstrings import docstring
 from gradwire.blocks.values import Tensor
 from gradwire.runtime.calculus.choices.markdown import notes
 from gradwire.runtime.publish.text import Part, Table
@@ -90,7 +90,7 @@ def block_json(cls: type[Block]) -> dict[str, Any]:
         "symbol": cls.symbol,
         "formula": cls.formula,
         "summary": cls.summary(),
-        "doc": inspect.getdoc(cls) or "",
+        "doc": docstring(cls),
         "elsewhere": notes(cls.type_name()),
         "head": cls.head,
         "surrogate": cls.surrogate,

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import inspect
 from html import escape
 from typing import TYPE_CHECKING, Any
 
 from gradwire.app.canvas.state.formatting import dimensions
 from gradwire.app.canvas.state.outlines import listed
 from gradwire.app.panels import labels, notation
+from gradwire.blocks.classes.docstrings import docstring
 from gradwire.runtime.calculus.choices.markdown import notes
 from gradwire.runtime.flow.lazy import MANY
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 def docs(cls: type[Block]) -> str:
     """The docstring and the notes on other systems as HTML, with paragraphs and ``code``."""
-    text = "\n\n".join([inspect.getdoc(cls) or "", " ".join(notes(cls.type_name()))])
+    text = "\n\n".join([docstring(cls), " ".join(notes(cls.type_name()))])
     paragraphs = escape(text.strip()).split("\n\n")
     marked = [_code(" ".join(text.split())) for text in paragraphs]
     return "".join(f"<p style='margin:0 0 6px 0'>{text}</p>" for text in marked)

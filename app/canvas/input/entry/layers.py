@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from gradwire.blocks.classes.docstrings import docstring
 from gradwire.runtime.build import build
 from gradwire.runtime.build import input as source
 from gradwire.runtime.diagram.edits.clipboard import inserted
@@ -26,7 +27,7 @@ _STEPS, _UNITS = 8, 4
 
 def summary(layer: str) -> str:
     """What a layer computes, in a line."""
-    return (LAYERS[layer].__doc__ or "").partition("\n")[0].replace("``", "")
+    return docstring(LAYERS[layer]).partition("\n")[0].replace("``", "")
 
 
 def adding_layer(diagram: Diagram, page: str, layer: str, at: Point) -> tuple[str, Change]:

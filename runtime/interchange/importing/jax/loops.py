@@ -59,7 +59,10 @@ class _Loop:
 def scan(walk: Walk, equation: Equation, inputs: list[Operand]) -> list[Operand]:
     """A Scan block, or the blocks of each step where they are few."""
     params = equation.params
-    consts, carry = params["num_consts"], params["num_carry"]
+    if "ft_in" in params:  # since JAX 0.11: trees of what is constant, carried, and iterated over
+        consts, carry, _ = map(len, params["ft_in"].unpack())
+    else:
+        consts, carry = params["num_consts"], params["num_carry"]
     return _run(
         walk,
         params["jaxpr"],

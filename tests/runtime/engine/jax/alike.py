@@ -22,7 +22,9 @@ Array = np.ndarray[Any, Any]
 TABLES = ("values", "gradients", "adjoints", "contributions", "norms")
 NEAR = {"float16": 2e-3, "float32": 2e-6, "float64": 1e-12}
 """How far apart numbers of both engines may be, as a share of the largest of an array or of 1."""
-QUICK = {"xla_cpu_use_fusion_emitters": False, "xla_llvm_disable_expensive_passes": True}
+QUICK = {"xla_llvm_disable_expensive_passes": True}
+if jax.__version_info__ < (0, 12):  # which has this option no more
+    QUICK["xla_cpu_use_fusion_emitters"] = False
 """Options of XLA with which it compiles small programs in less than half the time."""
 
 

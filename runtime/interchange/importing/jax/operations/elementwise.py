@@ -136,6 +136,23 @@ def _exp2(stage: Stage, params: Params, x: Staged) -> Staged:
     return stage.block("Exp", x * math.log(2))
 
 
+def _log2(stage: Stage, params: Params, x: Staged) -> Staged:
+    return stage.block("Log", x) * (1 / math.log(2))
+
+
+def _one_minus_square(stage: Stage, params: Params, x: Staged) -> Staged:
+    """``1 - x²``, which is exact near ``|x| = 1`` as a product."""
+    return (1.0 + x) * (1.0 - x)
+
+
+def _polynomial(stage: Stage, params: Params, x: Staged, *coefficients: Staged) -> Staged:
+    """``c0 + x (c1 + x (c2 + …))``."""
+    found = coefficients[-1]
+    for coefficient in coefficients[-2::-1]:
+        found = found * x + coefficient
+    return found
+
+
 def _erfc(stage: Stage, params: Params, x: Staged) -> Staged:
     return 1.0 - stage.block("Erf", x)
 
@@ -185,8 +202,11 @@ ELEMENTWISE: dict[str, Elementwise] = {
     "erfc": _erfc,
     "exp2": _exp2,
     "integer_pow": _integer_pow,
+    "log2": _log2,
     "not": _not,
+    "one_minus_square": _one_minus_square,
     "or": _logic("Or", "or"),
+    "polynomial": _polynomial,
     "pow": lambda stage, params, a, b: stage.block("Pow", a, stage.cast(b, a.dtype)),
     "reduce_precision": _reduce_precision,
     "rem": _rem,

@@ -211,6 +211,14 @@ def test_matrices():
     assert {"Cholesky", "Solve", "Inverse", "LogDeterminant", "Determinant"} <= set(found)
 
 
+def test_functions_that_are_primitives_only_in_later_versions():
+    def loss(w, x):
+        slope = jax.vmap(jax.vmap(jax.grad(jnp.tanh)))(x)
+        return squares(jnp.log2(1 + x**2)) + squares(slope) + squares(jnp.polyval(w, x))
+
+    agrees(loss, numbers(4), numbers(3, 2))
+
+
 def test_a_primitive_that_no_block_computes_is_refused_with_its_place():
     with pytest.raises(gw.UnsupportedError, match=r"complex64.*test_operations\.py"):
         gw.capture(lambda w: jnp.sum(jnp.abs(jnp.fft.fft(w))), numbers(4))

@@ -18,10 +18,10 @@ from gradwire.runtime.cli.engines import options_of
 from gradwire.runtime.cli.interrupt import interruptible
 from gradwire.runtime.cli.output import INTERRUPTED, say
 from gradwire.runtime.diagram.files.storage import replace_file, system_errors
+from gradwire.runtime.interpreters import processors
 from gradwire.runtime.publish.studies.drawing import drawing
 from gradwire.runtime.publish.studies.figures import figures
 from gradwire.runtime.publish.studies.tables import results_csv
-from gradwire.runtime.training.process.children import processors
 from gradwire.runtime.training.studies.cluster import on_cluster
 from gradwire.runtime.training.studies.files import Study
 from gradwire.runtime.training.studies.folder import Settings, StudyFolder

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import json
 import os
-import signal
 import sys
 import threading
 from dataclasses import asdict
@@ -33,8 +32,7 @@ as much."""
 
 
 def main() -> None:
-    """Serve one import, unless Ctrl-C or the end of the other process ends this one."""
-    signal.signal(signal.SIGINT, signal.SIG_DFL)
+    """Serve one import, unless the end of the other process ends this one."""
     answers = os.fdopen(os.dup(sys.stdout.fileno()), "w", encoding="utf-8")
     os.dup2(sys.stderr.fileno(), sys.stdout.fileno())  # libraries may print what they like
     request = json.loads(sys.stdin.readline())

@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
-import subprocess
-import sys
 import tempfile
 import threading
 from collections.abc import Callable, Mapping
@@ -22,15 +19,12 @@ from gradwire.runtime.engine.interruption import Interrupted
 from gradwire.runtime.interchange.importing.formats import format_of
 from gradwire.runtime.interchange.importing.imported import Imported, Remark
 from gradwire.runtime.interchange.importing.options import DEFAULTS, ImportOptions
+from gradwire.runtime.interpreters import BLAS, end, start
 
 if TYPE_CHECKING:
     from gradwire.blocks.block import Shape
 
-_CODE = (
-    "import sys; sys.path[:] = {path!r}; "
-    "from gradwire.runtime.interchange.importing.child import main; main()"
-)
-_BLAS = ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS")
+_CHILD = "gradwire.runtime.interchange.importing.child"
 _PULSE = 0.05
 """Seconds after which it is asked again whether the import is cancelled."""
 
@@ -99,14 +93,7 @@ def _answer(
     cancelled: Callable[[], bool],
 ) -> dict[str, Any]:
     """What the process says in the end; kills it once that is not wanted any more."""
-    child = subprocess.Popen(
-        [sys.executable, "-c", _CODE.format(path=sys.path)],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        env=os.environ | dict.fromkeys(_BLAS, "1"),
-        text=True,
-        encoding="utf-8",
-    )
+    child = start(_CHILD, dict.fromkeys(BLAS, "1"))
     assert child.stdin is not None and child.stdout is not None
     messages: SimpleQueue[dict[str, Any] | None] = SimpleQueue()
     reader = threading.Thread(
@@ -115,7 +102,7 @@ def _answer(
     try:
         request = {"path": str(path.absolute()), "out": str(out), "options": asdict(options)}
         with suppress(BrokenPipeError):  # that it has ended is seen below
-            child.stdin.write(json.dumps(request) + "\n")
+            child.stdin.write(json.dumps(request).encode() + b"\n")
             child.stdin.flush()
         reader.start()
         while (message := _next(messages, cancelled)) is not None:
@@ -124,14 +111,13 @@ def _answer(
             progress(str(message["what"]), float(message["done"]))
         return {"error": {"what": _ending(child.wait())}}
     finally:
-        child.kill()
-        child.wait()
+        end(child)
         with suppress(BrokenPipeError):
             child.stdin.close()
         child.stdout.close()
 
 
-def _read(stream: IO[str], messages: SimpleQueue[dict[str, Any] | None]) -> None:
+def _read(stream: IO[bytes], messages: SimpleQueue[dict[str, Any] | None]) -> None:
     with suppress(ValueError, OSError):  # the process was killed in the middle of a line
         for line in stream:
             messages.put(json.loads(line))

@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import atexit
-import os
-import subprocess
-import sys
 import threading
 from collections.abc import Callable
 from contextlib import suppress
@@ -14,18 +11,12 @@ from typing import IO, TypeAlias
 
 from gradwire.runtime.data.progress import report
 from gradwire.runtime.engine.compilation import Compilation, tell
-from gradwire.runtime.training.process.children import blas_threads, processors, why_ended
+from gradwire.runtime.interpreters import PATIENCE, blas_threads, processors, start, why_ended
 from gradwire.runtime.training.process.messages import Forget, Reading, Refuse, Report
 from gradwire.runtime.training.process.transport import packed, receive, send
 
 Listener: TypeAlias = "Callable[[Report | Ended], object]"
 """Takes what a process answers, in a thread of its own."""
-_CODE = (
-    "import sys; sys.path[:] = {path!r}; "
-    "from gradwire.runtime.training.process.serving import main; main()"
-)
-PATIENCE = 10.0
-"""Seconds that a process which was killed may take to end."""
 
 
 class Ended:
@@ -45,12 +36,8 @@ class CourseProcess:
         self.listener: Listener | None = None
         self._commands: SimpleQueue[object] = SimpleQueue()
         self._is_closed = False
-        self._process = subprocess.Popen(
-            [sys.executable, "-c", _CODE.format(path=sys.path)],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            env=os.environ | blas_threads(max(1, processors() - 1)),  # one is for this process
-        )
+        threads = blas_threads(max(1, processors() - 1))  # one is for this process
+        self._process = start("gradwire.runtime.training.process.serving", threads)
         assert self._process.stdin is not None and self._process.stdout is not None
         to, of = self._process.stdin, self._process.stdout
         for work, stream in ((self._write, to), (self._read, of)):

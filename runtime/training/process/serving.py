@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import os
-import signal
-import sys
 import threading
 import traceback
 from contextlib import suppress
@@ -19,6 +17,7 @@ from gradwire.runtime.data.files.access import allow_data
 from gradwire.runtime.data.progress import listening
 from gradwire.runtime.engine import compilation
 from gradwire.runtime.engine.interruption import Interrupted, interruptible
+from gradwire.runtime.interpreters import pipes
 from gradwire.runtime.training.course import Course
 from gradwire.runtime.training.process.messages import (
     About,
@@ -53,14 +52,7 @@ MOST = 4096
 
 def main() -> None:
     """Serve whoever started this process, over standard input and output."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is meant for the window
-    commands, answers = os.fdopen(os.dup(0), "rb"), os.fdopen(os.dup(1), "wb")
-    nothing = os.open(os.devnull, os.O_RDONLY)
-    os.dup2(nothing, 0)
-    os.close(nothing)
-    os.dup2(2, 1)  # what a plug-in prints is no answer
-    sys.stdout = sys.stderr
-    Server(commands, answers).serve()
+    Server(*pipes()).serve()
 
 
 class Server:

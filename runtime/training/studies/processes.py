@@ -3,72 +3,75 @@
 from __future__ import annotations
 
 import os
-import signal
 import threading
 import time
 from collections import deque
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
-from multiprocessing import connection, get_context, parent_process, resource_tracker
-from typing import TYPE_CHECKING
+from contextlib import suppress
+from queue import Empty, SimpleQueue
+from typing import IO, TYPE_CHECKING, TypeAlias
 
 from gradwire.blocks.errors import RunError
-from gradwire.runtime.training.process.children import blas_threads, why_ended
+from gradwire.runtime.interpreters import blas_threads, end, pipes, start, why_ended
+from gradwire.runtime.training.process.transport import packed, receive, send
 from gradwire.runtime.training.studies.task import Trained, train
 
 if TYPE_CHECKING:
-    from multiprocessing.connection import Connection
-
     from gradwire.runtime.training.studies.task import Stop, Task, Work
 
-_CONTEXT = get_context("spawn")
 _PATIENCE = 0.2
 """Seconds between two looks at whether to stop."""
-_GRACE = 10.0
-"""Seconds that a process which was killed may take to end."""
 
 
 class _Worker:
     """A process that trains one task after the other."""
 
-    def __init__(self, work: Work) -> None:
+    def __init__(self, work: Work, heard: SimpleQueue[_Heard]) -> None:
         self.number: int | None = None
         """The task that it has; None while it waits for one."""
         self._began = 0.0
-        self.pipe, far = _CONTEXT.Pipe()
-        self._process = _CONTEXT.Process(target=_serve, args=(far, work), daemon=True)
         try:
-            with _for_workers():
-                self._process.start()
+            self._process = start(__name__, blas_threads(1))
         except OSError as error:
             raise RunError("A process can't be started.", got=error.strerror) from error
-        finally:
-            far.close()  # so that its end is seen here
+        assert self._process.stdin is not None and self._process.stdout is not None
+        self._tasks = self._process.stdin
+        threading.Thread(
+            target=self._listen, args=(self._process.stdout, heard), name="study", daemon=True
+        ).start()
+        self._send(work)
 
     def begin(self, number: int, task: Task) -> None:
         """Give it a task, while it waits for one."""
         self.number, self._began = number, time.perf_counter()
-        with suppress(OSError):  # that it has ended is seen when it is to answer
-            self.pipe.send(task)
+        self._send(task)
 
-    def take(self) -> tuple[int, Trained, bool]:
-        """Its task, how that ended, and whether the process can go on; once the pipe is ready."""
-        assert self.number is not None
-        number, self.number = self.number, None
-        try:
-            return number, self.pipe.recv(), True
-        except (EOFError, OSError):
-            self._process.join(_GRACE)
-            why = why_ended(self._process.exitcode)
-            seconds = time.perf_counter() - self._began
-            return number, Trained.failed(f"{why[0].upper()}{why[1:]}.", seconds), False
+    def lost(self) -> Trained:
+        """How its task ended, once the process has."""
+        why = why_ended(self._process.returncode)
+        seconds = time.perf_counter() - self._began
+        return Trained.failed(f"{why[0].upper()}{why[1:]}.", seconds)
 
     def end(self) -> None:
         """End the process, whatever it computes."""
-        self._process.kill()
-        self._process.join(_GRACE)
-        self._process.close()
-        self.pipe.close()
+        end(self._process)
+        with suppress(OSError):  # what could not be sent
+            self._tasks.close()
+
+    def _send(self, message: Work | Task) -> None:
+        with suppress(OSError):  # that it has ended is heard
+            send(self._tasks, packed(message))
+
+    def _listen(self, answers: IO[bytes], heard: SimpleQueue[_Heard]) -> None:
+        with answers, suppress(EOFError, OSError):
+            while True:
+                heard.put((self, receive(answers)))
+        self._process.wait()
+        heard.put((self, None))
+
+
+_Heard: TypeAlias = "tuple[_Worker, Trained | None]"
+"""How the task of a worker ended; None if its process has."""
 
 
 def in_processes(
@@ -80,63 +83,47 @@ def in_processes(
     with the other tasks. Raises RunError if none can be started.
     """
     waiting = deque(enumerate(tasks))
+    heard: SimpleQueue[_Heard] = SimpleQueue()
     crew: list[_Worker] = []
     try:
         while waiting or any(worker.number is not None for worker in crew):
             if stop():
                 return
             while waiting and len(crew) < workers:
-                crew.append(_Worker(work))
+                crew.append(_Worker(work, heard))
                 crew[-1].begin(*waiting.popleft())
-            busy = [worker for worker in crew if worker.number is not None]
-            ready = connection.wait([worker.pipe for worker in busy], _PATIENCE)
-            for worker in busy:
-                if worker.pipe not in ready:
-                    continue
-                number, trained, goes_on = worker.take()
-                if not goes_on:
-                    crew.remove(worker)
-                    worker.end()
-                elif waiting:
-                    worker.begin(*waiting.popleft())
+            try:
+                worker, trained = heard.get(timeout=_PATIENCE)
+            except Empty:
+                continue
+            number, worker.number = worker.number, None
+            if trained is None:
+                crew.remove(worker)
+                worker.end()
+                trained = worker.lost()
+            elif waiting:
+                worker.begin(*waiting.popleft())
+            if number is not None:
                 yield number, trained
     finally:
         for worker in crew:
             worker.end()
 
 
-def _serve(pipe: Connection, work: Work) -> None:
+def main() -> None:
     """Train each task that comes through a pipe, and send back how it ended."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the process that started this one ends it
-    threading.Thread(target=_end_with_parent, daemon=True).start()
-    with suppress(EOFError, OSError):
+    commands, answers = pipes()
+    work: Work = receive(commands)
+    tasks: SimpleQueue[Task] = SimpleQueue()
+    threading.Thread(target=_await, args=(commands, tasks), daemon=True).start()
+    with suppress(OSError):  # nobody reads any more
         while True:
-            pipe.send(train(work, pipe.recv()))
+            send(answers, packed(train(work, tasks.get())))
 
 
-def _end_with_parent() -> None:
-    """End this process as soon as the one that started it has ended, however that came."""
-    parent = parent_process()
-    if parent is not None:
-        parent.join()
-        os._exit(1)
-
-
-@contextmanager
-def _for_workers() -> Iterator[None]:
-    """Within, processes start with one thread for matrix products, and Ctrl-C waits, so that none
-    of them is interrupted before it ignores that.
-    """
-    changed = blas_threads(1)
-    before = None
-    if hasattr(signal, "pthread_sigmask"):
-        resource_tracker.ensure_running()  # its start would let Ctrl-C through again
-        before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
-    os.environ.update(changed)
-    try:
-        yield
-    finally:
-        for name in changed:
-            del os.environ[name]
-        if before is not None:
-            signal.pthread_sigmask(signal.SIG_SETMASK, before)
+def _await(commands: IO[bytes], tasks: SimpleQueue[Task]) -> None:
+    """Take what comes; end this process, whatever it computes, as soon as nobody writes."""
+    with suppress(EOFError):
+        while True:
+            tasks.put(receive(commands))
+    os._exit(1)

@@ -113,9 +113,10 @@ def test_the_sheet_can_be_used_by_keyboard(qtbot, width):
     assert sheet.options.loss == "total" and sheet.options.training
 
 
-def test_an_import_that_says_nothing_can_be_cancelled(window, qtbot, monkeypatch):
-    monkeypatch.setattr(process, "_CODE", "import sys; sys.path[:] = {path!r}; sys.stdin.read(); "
-                        "import time; time.sleep(1000)")  # fmt: skip
+def test_an_import_that_says_nothing_can_be_cancelled(window, monkeypatch, tmp_path):
+    (tmp_path / "silent.py").write_text("def main():\n    import time; time.sleep(1000)\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.setattr(process, "_CHILD", "silent")
     window.background.progressed.connect(lambda text, share: window.background.cancel())
     assert not window.open_path(SEED)
     assert window.document.is_untouched and not window.background.busy

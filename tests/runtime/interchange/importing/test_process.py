@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+import textwrap
 from pathlib import Path
 
 import numpy as np
@@ -12,6 +13,7 @@ import pytest
 
 import gradwire as gw
 from gradwire.blocks.errors import FileError
+from gradwire.runtime import interpreters
 from gradwire.runtime.engine.interruption import Interrupted
 from gradwire.runtime.interchange.importing import child, process
 from gradwire.runtime.interchange.importing.options import DEFAULTS, ImportOptions
@@ -21,9 +23,16 @@ ROOT = Path(__file__).parents[4]
 SEED = ROOT / "assets/models/mxnet_seed.json"
 
 
-def serving(monkeypatch, body: str) -> None:
-    """Let the process run other code in place of the import."""
-    monkeypatch.setattr(process, "_CODE", f"import sys; sys.path[:] = {{path!r}}\n{body}")
+@pytest.fixture
+def serving(monkeypatch, tmp_path):
+    """``serving(body)`` lets the process run other code in place of the import."""
+
+    def let(body: str) -> None:
+        (tmp_path / "served.py").write_text("def main():\n" + textwrap.indent(body, "    "))
+        monkeypatch.syspath_prepend(tmp_path)
+        monkeypatch.setattr(process, "_CHILD", "served")
+
+    return let
 
 
 def test_the_seed_comes_back_whole():
@@ -46,48 +55,43 @@ def test_an_error_of_the_import_is_raised_with_the_file():
         import_apart(SEED, ImportOptions(loss="nowhere"))
 
 
-def test_it_says_how_far_it_is(monkeypatch):
-    serving(
-        monkeypatch,
-        'print(\'{{"what": "nodes", "done": 0.5}}\\n{{"error": {{"what": "No."}}}}\')',
-    )
+def test_it_says_how_far_it_is(serving):
+    serving('print(\'{"what": "nodes", "done": 0.5}\\n{"error": {"what": "No."}}\')')
     heard = []
     with pytest.raises(FileError, match="No"):
         import_apart(SEED, DEFAULTS, progress=lambda *said: heard.append(said))
     assert heard == [("nodes", 0.5)]
 
 
-def test_it_can_be_cancelled_and_leaves_no_process(monkeypatch):
-    serving(monkeypatch, "import time; time.sleep(1000)")
+def test_it_can_be_cancelled_and_leaves_no_process(monkeypatch, serving):
+    serving("import time; time.sleep(1000)")
     started = []
 
-    class Watched(subprocess.Popen):
-        def __init__(self, *arguments: object, **options: object) -> None:
-            super().__init__(*arguments, **options)
-            started.append(self)
+    def start(*arguments):
+        started.append(interpreters.start(*arguments))
+        return started[-1]
 
-    monkeypatch.setattr(process.subprocess, "Popen", Watched)
+    monkeypatch.setattr(process, "start", start)
     with pytest.raises(Interrupted):
         import_apart(SEED, DEFAULTS, cancelled=lambda: bool(started))
     assert started[0].poll() is not None
 
 
-@pytest.mark.parametrize("body", ["import os; os.abort()", "raise SystemExit(7)", "print('{{')"])
-def test_a_process_that_ends_without_an_answer_is_an_error(monkeypatch, body: str):
-    serving(monkeypatch, body)
+@pytest.mark.parametrize("body", ["import os; os.abort()", "raise SystemExit(7)", "print('{')"])
+def test_a_process_that_ends_without_an_answer_is_an_error(serving, body: str):
+    serving(body)
     with pytest.raises(FileError, match="ended without a result"):
         import_apart(SEED, DEFAULTS)
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="limits of Linux")
-def test_memory_is_limited(monkeypatch):
+def test_memory_is_limited(serving):
     serving(
-        monkeypatch,
         "import json\n"
         "from gradwire.runtime.interchange.importing import child\n"
         "child.limit_resources()\n"
         "try: bytearray(1 << 45)\n"
-        "except MemoryError: print(json.dumps({{'error': {{'what': 'Out of memory.'}}}}))",
+        "except MemoryError: print(json.dumps({'error': {'what': 'Out of memory.'}}))",
     )
     with pytest.raises(FileError, match=r"Out of memory\."):
         import_apart(SEED, DEFAULTS)

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import multiprocessing
 import os
 
 import pytest
 
-from gradwire.runtime.training.process.children import blas_threads
+from gradwire.runtime import interpreters
+from gradwire.runtime.training.studies import processes
 from gradwire.runtime.training.studies.files import Variant
 from gradwire.runtime.training.studies.processes import in_processes
 from gradwire.runtime.training.studies.results import carry_out
@@ -16,6 +16,19 @@ from gradwire.runtime.training.studies.varying import plan
 from tests.runtime.training.studies.studies import line, noisy, numbers
 
 SHORT, ENDLESS = Task(Variant(), 0, 2), Task(Variant(), 0, 10_000_000)
+
+
+@pytest.fixture
+def children(monkeypatch):
+    """The processes that were started."""
+    started = []
+
+    def start(*arguments):
+        started.append(interpreters.start(*arguments))
+        return started[-1]
+
+    monkeypatch.setattr(processes, "start", start)
+    return started
 
 
 def test_the_numbers_are_those_of_one_process_bit_by_bit():
@@ -28,13 +41,12 @@ def test_the_numbers_are_those_of_one_process_bit_by_bit():
 
 
 @pytest.mark.skipif(os.name != "posix", reason="ends a process by a signal")
-def test_a_process_that_ends_takes_one_training_with_it():
+def test_a_process_that_ends_takes_one_training_with_it(children):
     tasks, ended = [ENDLESS, *[SHORT] * 5], {}
     for number, trained in in_processes(Work.on(line()), tasks, 2):
         ended[number] = trained
         if len(ended) == 5:  # what runs now is the training without end
-            busy = [child for child in multiprocessing.active_children() if child.is_alive()]
-            for child in busy:
+            for child in children:
                 child.kill()
     assert ended.keys() == set(range(6))
     assert {ended[number].status for number in range(1, 6)} == {"trained"}
@@ -43,32 +55,24 @@ def test_a_process_that_ends_takes_one_training_with_it():
 
 
 @pytest.mark.skipif(os.name != "posix", reason="ends a process by a signal")
-def test_another_process_goes_on_with_the_next_training():
+def test_another_process_goes_on_with_the_next_training(children):
     ended = {}
     tasks = [SHORT, ENDLESS, SHORT, SHORT]
     for number, trained in in_processes(Work.on(line()), tasks, 1):
         ended[number] = trained.status
         if number == 0:
-            (child,) = multiprocessing.active_children()
+            (child,) = children
             child.kill()
+    assert len(children) == 2
     assert ended == {0: "trained", 1: "failed", 2: "trained", 3: "trained"}
 
 
-def test_stopping_ends_all_processes():
+def test_stopping_ends_all_processes(children):
     asked = []
 
     def stop():
         asked.append(1)
         return len(asked) > 2
 
-    before = set(multiprocessing.active_children())
     assert list(in_processes(Work.on(line()), [ENDLESS] * 3, 2, stop)) == []
-    assert set(multiprocessing.active_children()) <= before
-
-
-def test_matrix_products_get_one_thread_unless_the_user_chose(monkeypatch):
-    for name in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"):
-        monkeypatch.delenv(name, raising=False)
-    assert set(blas_threads(1).values()) == {"1"}
-    monkeypatch.setenv("OMP_NUM_THREADS", "4")
-    assert blas_threads(1) == {}
+    assert len(children) == 2 and None not in [child.poll() for child in children]

@@ -7,7 +7,7 @@ from typing import Any
 
 import typer
 
-from gradwire.runtime.cli import application
+from gradwire.runtime.cli.entry import application
 from gradwire.runtime.version import __version__
 from tests.assets.examples import ROOT
 

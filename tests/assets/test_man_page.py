@@ -8,7 +8,7 @@ import tomllib
 
 import pytest
 
-from gradwire.runtime.cli import COMMANDS
+from gradwire.runtime.cli.entry import COMMANDS
 from tests.assets import man_page
 from tests.assets.examples import ROOT
 

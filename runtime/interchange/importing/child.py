@@ -11,6 +11,8 @@ import json
 import os
 import sys
 import threading
+import time
+from contextlib import suppress
 from dataclasses import asdict
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
@@ -18,6 +20,7 @@ from typing import IO, TYPE_CHECKING, Any
 from gradwire.blocks.errors import FileError, GradwireError
 from gradwire.runtime.data.progress import listening
 from gradwire.runtime.diagram.files.storage import save
+from gradwire.runtime.engine.plan.allocation import machine_bytes
 from gradwire.runtime.interchange.importing.formats import import_here
 from gradwire.runtime.interchange.importing.options import ImportOptions
 
@@ -27,8 +30,11 @@ if TYPE_CHECKING:
 MAX_SECONDS = 600
 """Seconds of processor time that an import may take."""
 LEAST_MEMORY = 2 << 30
-"""Bytes of address space that it may have in any case; more where the machine has more than twice
-as much."""
+"""Bytes of memory that it may have in any case; more where the machine has more than twice as much.
+"""
+_TOO_LARGE = "The model needs more memory than an import may have."
+_PULSE = 0.02
+"""Seconds between two looks at the memory in use."""
 
 
 def main() -> None:
@@ -37,7 +43,7 @@ def main() -> None:
     os.dup2(sys.stderr.fileno(), sys.stdout.fileno())  # libraries may print what they like
     request = json.loads(sys.stdin.readline())
     threading.Thread(target=_end_with_the_other, name="end", daemon=True).start()
-    limit_resources()
+    limit_resources(answers)
     say(answers, answer(request, answers))
 
 
@@ -66,7 +72,7 @@ def answer(request: dict[str, Any], answers: IO[str]) -> dict[str, Any]:
     except GradwireError as error:
         return {"error": _error(error)}
     except MemoryError:
-        return {"error": _error(FileError("The model needs more memory than an import may have."))}
+        return {"error": _error(FileError(_TOO_LARGE))}
     except RecursionError:
         return {"error": _error(FileError("The model is nested too deeply."))}
     except Exception as error:  # a damaged file may fail anywhere in a reader
@@ -76,16 +82,50 @@ def answer(request: dict[str, Any], answers: IO[str]) -> dict[str, Any]:
         return {"error": _error(FileError(f"{what[:500]}."))}
 
 
-def limit_resources() -> None:
-    """Bound memory and processor time, where the system can."""
+def limit_resources(answers: IO[str]) -> None:
+    """Bound processor time and memory. Where the system can't bound memory, as on macOS, the import
+    ends once it uses more.
+    """
+    most = max(LEAST_MEMORY, machine_bytes() // 2)
     try:
         import resource
-    except ImportError:  # Windows has no such limits
-        return
-    memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
-    bytes_ = max(LEAST_MEMORY, memory // 2)
-    resource.setrlimit(resource.RLIMIT_AS, (bytes_, bytes_))
-    resource.setrlimit(resource.RLIMIT_CPU, (MAX_SECONDS, MAX_SECONDS + 5))
+
+        _lower(resource.RLIMIT_CPU, MAX_SECONDS, MAX_SECONDS + 5)
+        _lower(resource.RLIMIT_AS, most, most)
+    except (ImportError, OSError, ValueError) as error:
+        if os.environ.get("GRADWIRE_TRACEBACK"):
+            print(f"The memory in use is watched, as it can't be limited: {error}", file=sys.stderr)
+        threading.Thread(target=_watch, args=(most, answers), name="memory", daemon=True).start()
+
+
+def _lower(kind: int, soft: int, hard: int) -> None:
+    """Lower the limits of a resource to these; lower ones stay, which the user has chosen."""
+    import resource
+
+    there = [n if n >= 0 else sys.maxsize for n in resource.getrlimit(kind)]  # below 0: no limit
+    resource.setrlimit(kind, (min(soft, there[0]), min(hard, there[1])))
+
+
+def _watch(most: int, answers: IO[str]) -> None:
+    """End this process as soon as it uses more memory."""
+    while (used := _memory_in_use()) is not None:
+        if used > most:
+            say(answers, {"error": _error(FileError(_TOO_LARGE))})
+            os._exit(1)
+        time.sleep(_PULSE)
+
+
+def _memory_in_use() -> int | None:
+    """Bytes of memory that this process has, or has had at most; None where nobody knows."""
+    with suppress(OSError):  # not on Linux
+        pages = Path("/proc/self/statm").read_text(encoding="ascii").split()[1]
+        return int(pages) * os.sysconf("SC_PAGE_SIZE")
+    try:
+        import resource
+    except ImportError:
+        return None
+    unit = 1 if sys.platform == "darwin" else 1024
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit
 
 
 def _described(found: Imported) -> dict[str, Any]:

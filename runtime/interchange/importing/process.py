@@ -19,7 +19,7 @@ from gradwire.runtime.engine.interruption import Interrupted
 from gradwire.runtime.interchange.importing.formats import format_of
 from gradwire.runtime.interchange.importing.imported import Imported, Remark
 from gradwire.runtime.interchange.importing.options import DEFAULTS, ImportOptions
-from gradwire.runtime.interpreters import BLAS, end, start
+from gradwire.runtime.interpreters import BLAS, end, start, why_ended
 
 if TYPE_CHECKING:
     from gradwire.blocks.block import Shape
@@ -138,7 +138,7 @@ def _ending(code: int) -> str:
     """Why a process gave no answer."""
     if code == -24:  # SIGXCPU
         return "The import took too long and was ended."
-    return f"The import has ended without a result (code {code}): it may have run out of memory."
+    return f"The import has ended without a result: {why_ended(code)}."
 
 
 def _error(said: dict[str, Any], path: Path) -> FileError:

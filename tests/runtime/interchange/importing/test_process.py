@@ -87,14 +87,89 @@ def test_a_process_that_ends_without_an_answer_is_an_error(serving, body: str):
 @pytest.mark.skipif(sys.platform != "linux", reason="limits of Linux")
 def test_memory_is_limited(serving):
     serving(
-        "import json\n"
+        "import json, sys\n"
         "from gradwire.runtime.interchange.importing import child\n"
-        "child.limit_resources()\n"
+        "child.limit_resources(sys.stdout)\n"
         "try: bytearray(1 << 45)\n"
         "except MemoryError: print(json.dumps({'error': {'what': 'Out of memory.'}}))",
     )
     with pytest.raises(FileError, match=r"Out of memory\."):
         import_apart(SEED, DEFAULTS)
+
+
+WITHOUT_LIMITS = {
+    "as on Windows": "import sys; sys.modules['resource'] = None\n",
+    "as on macOS": (
+        "import resource\n"
+        "def refuse(kind, limits): raise ValueError('current limit exceeds maximum limit')\n"
+        "resource.setrlimit = refuse\n"
+    ),
+}
+GREED = """
+import json, sys, time
+from gradwire.runtime.interchange.importing import child
+child.LEAST_MEMORY, child.machine_bytes = 1 << 28, lambda: 0
+child.limit_resources(sys.stdout)
+taken = []
+for _ in range(1 << 10):
+    taken.append(b"x" * (1 << 20))
+    time.sleep(0.002)
+print(json.dumps({'error': {'what': 'It has a GiB.'}}))
+"""
+"""Takes a GiB; it may have a quarter of that."""
+
+
+@pytest.mark.parametrize("without", WITHOUT_LIMITS.values(), ids=WITHOUT_LIMITS)
+def test_where_memory_can_not_be_limited_a_model_is_imported_all_the_same(
+    serving, monkeypatch, capfd, without
+):
+    serving(f"{without}from gradwire.runtime.interchange.importing import child; child.main()")
+    monkeypatch.delenv("GRADWIRE_TRACEBACK", raising=False)
+    assert import_apart(SEED, DEFAULTS).parameters == {"a": "a", "b": "b"}
+    assert capfd.readouterr().err == ""
+    monkeypatch.setenv("GRADWIRE_TRACEBACK", "1")
+    import_apart(SEED, DEFAULTS)
+    assert "memory in use is watched" in capfd.readouterr().err
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="nothing there says how much is in use")
+@pytest.mark.parametrize("without", WITHOUT_LIMITS.values(), ids=WITHOUT_LIMITS)
+def test_where_memory_can_not_be_limited_it_is_watched(serving, without):
+    serving(without + GREED)
+    with pytest.raises(FileError, match="more memory than an import may have"):
+        import_apart(SEED, DEFAULTS)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="elsewhere there is one source")
+def test_memory_in_use_is_about_the_same_from_both_sources(monkeypatch):
+    now = child._memory_in_use()
+    monkeypatch.setattr(child, "Path", lambda name: Path("nowhere"))
+    peak = child._memory_in_use()
+    assert now / 2 < peak < child.machine_bytes()
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="limits of Linux")
+@pytest.mark.parametrize("option", ["-v", "-Sv"], ids=["hard", "soft"])
+def test_a_lower_limit_of_the_user_stays(serving, monkeypatch, option):
+    serving(
+        "import json, resource, sys\n"
+        "from gradwire.runtime.interchange.importing import child\n"
+        "child.limit_resources(sys.stdout)\n"
+        "limit = resource.getrlimit(resource.RLIMIT_AS)[0]\n"
+        "print(json.dumps({'error': {'what': f'{limit} bytes.'}}))"
+    )
+    code = f"""
+import sys; sys.path[:] = {sys.path}
+from gradwire.runtime.interchange.importing import process
+print(sorted(process.import_model({str(SEED)!r}).parameters))
+process._CHILD = "served"
+process.import_model({str(SEED)!r})
+"""
+    monkeypatch.setenv("OPENBLAS_NUM_THREADS", "1")  # each thread takes address space
+    shell = ["sh", "-c", f'ulimit {option} 2000000 && exec "$0" -c "$1"', sys.executable, code]
+    done = subprocess.run(shell, capture_output=True, text=True)
+    assert done.stdout == "['a', 'b']\n"
+    assert f"{2_000_000 * 1024} bytes." in done.stderr
 
 
 def damaged(error: Exception, monkeypatch, tmp_path: Path) -> str:

@@ -34,14 +34,19 @@ def value(window):
 def choose(window, number):
     """Open the menu of the button and choose its entry ``number`` by keyboard."""
 
+    pressed = []
+
     def press():
         menu = tools(window).menu()
         for _ in range(number):
             QTest.keyClick(menu, Qt.Key.Key_Down)
         QTest.keyClick(menu, Qt.Key.Key_Return)
+        pressed.append(True)
 
     QTimer.singleShot(0, press)
     QTest.mouseClick(tools(window), LEFT)
+    while not pressed:  # from Qt 6.12 on, a click does not wait for the menu
+        QApplication.processEvents()
 
 
 def in_dialog(act):

@@ -8,6 +8,7 @@ from gradwire.runtime.flow import State
 from gradwire.runtime.flow.words.states import ColourRole
 from tests.app.canvas.paint.test_gallery import SAMPLES
 from tests.app.gallery import states
+from tests.together import together
 
 each = pytest.mark.parametrize("state", State)
 
@@ -17,8 +18,8 @@ def gallery():
     return evaluate(states())
 
 
-@pytest.mark.parametrize("theme", THEMES.values(), ids=lambda theme: theme.name)
-@pytest.mark.parametrize("role", ColourRole)
+@together("theme", THEMES.values(), ids=lambda theme: theme.name)
+@together("role", ColourRole)
 def test_every_role_has_a_colour_in_every_theme(role, theme):
     assert role in theme.lanes, (
         f"Add ColourRole.{role.name} to lanes of the theme {theme.name} in app/services/theme.py."

@@ -100,16 +100,23 @@ def gradients(block: Block, seed: Any = None, **inputs: Any) -> dict[str, Array 
 
 def differences(single: Single, port: str, seed: Array, step: float = 1e-6) -> Array:
     """Central differences of ``sum(seed * output)`` by the elements of one input."""
-    x = single.inputs[port]
-    result = np.zeros_like(x)
-    for index in np.ndindex(x.shape):
-        shifted = []
-        for sign in (1, -1):
-            moved = x.copy()
-            moved[index] += sign * step
-            shifted.append(np.sum(seed * single.value(**{port: moved})))
-        result[index] = (shifted[0] - shifted[1]) / (2 * step)
+    result = np.zeros_like(single.inputs[port])
+    for index in np.ndindex(result.shape):
+        direction = np.zeros_like(result)
+        direction[index] = 1
+        result[index] = difference(single, port, seed, direction, step)
     return result
+
+
+def difference(
+    single: Single, port: str, seed: Array, direction: Array, step: float = 1e-6
+) -> float:
+    """The central difference of ``sum(seed * output)`` as one input moves in this direction."""
+    x = single.inputs[port]
+    after, before = (
+        np.sum(seed * single.value(**{port: x + sign * step * direction})) for sign in (1, -1)
+    )
+    return float(after - before) / (2 * step)
 
 
 def _source(array: Array) -> Source:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
-import pytest
 
 from gradwire.blocks.library.activations import Relu, Softmax
 from gradwire.blocks.library.arithmetic import Add, Mul
@@ -22,6 +21,7 @@ from gradwire.blocks.registry import registry
 from gradwire.runtime.diagram.model import MAIN, Diagram, Page
 from gradwire.runtime.diagram.paths import PortName
 from gradwire.runtime.engine import Session
+from tests.together import together
 
 if TYPE_CHECKING:
     from gradwire.blocks import Block
@@ -70,7 +70,7 @@ def test_variables_are_drawn_in_the_shape_that_was_found() -> None:
     assert np.unique(session.values["w"]).size == 12
 
 
-@pytest.mark.parametrize(
+@together(
     ("block", "inputs", "output", "found"),
     [
         (Add(), {"a": None, "b": (2, 3)}, None, {"a": (2, 3)}),
@@ -144,7 +144,7 @@ def test_what_follows(
 SHAPES: list[Shape | None] = [None, (), (1,), (3,), (2, 3), (2, 3, 4, 5)]
 
 
-@pytest.mark.parametrize("cls", registry().classes.values(), ids=lambda cls: cls.type_name())
+@together("cls", registry().classes.values(), ids=lambda cls: cls.type_name())
 def test_no_guess_fails_or_overrules_what_is_known(cls: type[Block]) -> None:
     """Whatever is around, infer answers shapes, and of unknown inputs only."""
     block = cls()

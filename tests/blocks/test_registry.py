@@ -15,6 +15,7 @@ from gradwire.blocks.library import MODULES
 from gradwire.blocks.registry import Registry, discover, library_modules, registry
 from tests.blocks.installing import install, site
 from tests.blocks.single import gradients, value
+from tests.together import together
 
 if TYPE_CHECKING:
     from types import ModuleType
@@ -52,7 +53,7 @@ def test_the_library_loads_without_a_problem() -> None:
     assert [*families] == [*registry().families(), "formula"]  # whose block is a page's
 
 
-@pytest.mark.parametrize("module", [*library_modules()], ids=lambda module: module.__name__)
+@together("module", [*library_modules()], ids=lambda module: module.__name__)
 def test_the_index_has_the_blocks_of_a_module_in_order(module: ModuleType) -> None:
     found = Registry()
     found.add_module(module)

@@ -25,6 +25,7 @@ from gradwire.runtime.lessons.texts import parse_text
 from gradwire.runtime.training.optimisers import SGD
 from tests.examples.gallery import NAMES, TRAINING, TWINS, diagram
 from tests.golden.cases import DATA
+from tests.together import together
 
 if TYPE_CHECKING:
     from gradwire.runtime.diagram import Diagram
@@ -93,7 +94,7 @@ GOLDEN_LOSSES = [(name, loss) for name, case in GOLDEN.items() for loss in case.
 SURROGATE = {"straight_through", "vq_vae"}
 
 
-@pytest.mark.parametrize(("name", "loss"), GOLDEN_LOSSES)
+@together(("name", "loss"), GOLDEN_LOSSES)
 def test_every_gradient_is_the_golden_one(name, loss):
     case = GOLDEN[name]
     session = Session(diagram(name))

@@ -14,12 +14,11 @@ import tomllib
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import pytest
-
 import gradwire.runtime.build as builder
 from gradwire.blocks.library.sources import Variable
 from gradwire.runtime.engine import Session
 from gradwire.runtime.flow import diagnose, observe, reassurance, with_fix
+from tests.together import together
 
 if TYPE_CHECKING:
     from gradwire.runtime.diagram import Diagram
@@ -74,7 +73,7 @@ def by_address(question: dict[str, Any]) -> str:
     return question["address"].split("/", 3)[3]
 
 
-@pytest.mark.parametrize("question", QUESTIONS, ids=by_address)
+@together("question", QUESTIONS, ids=by_address)
 def test_the_true_cause_and_the_cure_are_named(question):
     said = "\n".join(answer(question))
     named = [*question["blames"], *question["advises"]]
@@ -82,7 +81,7 @@ def test_the_true_cause_and_the_cure_are_named(question):
     assert [part for part in question.get("never", ()) if part in said] == [], said
 
 
-@pytest.mark.parametrize("question", CURED, ids=by_address)
+@together("question", CURED, ids=by_address)
 def test_nothing_is_wrong_once_the_fix_of_the_thread_is_made(question):
     left = tuple(question.get("left", ())) or ("Nothing wrong",)
     said = answer(question, "cured")
@@ -90,7 +89,7 @@ def test_nothing_is_wrong_once_the_fix_of_the_thread_is_made(question):
     assert all(any(sentence.startswith(words) for sentence in said) for words in left)
 
 
-@pytest.mark.parametrize("question", CURED, ids=by_address)
+@together("question", CURED, ids=by_address)
 def test_the_fix_is_made_at_the_numbers_of_the_question(question):
     before, after = (variables(diagram_of(question, key)) for key in ("diagram", "cured"))
     moved = [name for name in before if name in after and before[name] != after[name]]

@@ -32,6 +32,7 @@ from gradwire.runtime.diagram.pages import uses_of
 from gradwire.runtime.engine import Session
 from tests.fuzz.drawing import drawn
 from tests.runtime.diagram.drawing import make
+from tests.together import together
 
 P = PortName.parse
 
@@ -150,8 +151,8 @@ def assert_others_are_the_same(was, now, page, use):
     return outdated
 
 
-@pytest.mark.parametrize("edit", EDITS[:8] + EDITS[10:], ids=str)
-@pytest.mark.parametrize("depth", [0, 1])
+@together("edit", EDITS[:8] + EDITS[10:], ids=str)
+@together("depth", [0, 1])
 def test_on_pages_inside_pages_too_all_others_are_the_same(edit, depth):
     was, uses = nested()
     page, use = [*uses.items()][depth]

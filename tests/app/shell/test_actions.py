@@ -11,6 +11,7 @@ from gradwire.app.services.theme import DARK, HIGH_CONTRAST, LIGHT
 from gradwire.app.shell.actions.rows import MENUS
 from gradwire.app.shell.actions.table import COMMANDS
 from gradwire.runtime.build import build, loss, variable
+from tests.together import together
 
 ROOT = Path(__file__).parents[3]
 TESTS = "\n".join(path.read_text(encoding="utf-8") for path in (ROOT / "tests").rglob("*.py"))
@@ -24,7 +25,7 @@ def line_of(command):
     return f"| {text} | {keys and f'`{keys}`'} | {command.tip} |"
 
 
-@pytest.mark.parametrize("name", COMMANDS)
+@together("name", COMMANDS)
 def test_every_action_is_tested_and_in_the_manual(name):
     assert re.search(rf"[\"']{name}[\"']", TESTS), (
         f"No test does the action {name!r}. Add one that triggers "

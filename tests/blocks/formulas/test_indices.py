@@ -11,6 +11,7 @@ from gradwire.blocks.errors import BuildError, NotRunnableError
 from gradwire.blocks.formulas.indices import steps_of
 from gradwire.runtime.build import build, loss, variable
 from gradwire.runtime.engine import Session
+from tests.together import together
 
 X = np.arange(210.0).reshape(5, 6, 7) ** 1.5 / 100
 INDICES: dict[str, Any] = {
@@ -37,7 +38,7 @@ INDICES: dict[str, Any] = {
 }
 
 
-@pytest.mark.parametrize("name", INDICES)
+@together("name", INDICES)
 def test_a_part_and_its_gradient_are_those_of_numpy(name: str) -> None:
     index = INDICES[name]
     part = variable("x", X)[index]

@@ -6,6 +6,7 @@ from gradwire.blocks.formulas.literals import MAX_NUMBERS
 from gradwire.blocks.formulas.places import FormulaError
 from gradwire.blocks.formulas.reading import is_data, looks_like_formula, read
 from gradwire.runtime.build import build
+from tests.together import together
 
 
 def kinds(text: str) -> dict[str, str]:
@@ -34,7 +35,7 @@ def test_a_loss_of_a_linear_model():
     }
 
 
-@pytest.mark.parametrize(
+@together(
     ("text", "kind"),
     [
         ("a + b", "Add"),
@@ -135,7 +136,7 @@ def test_known_names_are_not_made_anew():
         read("h = 2 * w", known)
 
 
-@pytest.mark.parametrize(
+@together(
     ("text", "offset", "what"),
     [
         ("x +", 3, "no formula"),

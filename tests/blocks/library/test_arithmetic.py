@@ -39,6 +39,7 @@ from gradwire.blocks.library.functions import (
     Square,
 )
 from tests.blocks.single import Single, floats, gradients, value
+from tests.together import together
 
 if TYPE_CHECKING:
     from gradwire.blocks import Block
@@ -168,7 +169,7 @@ def test_remainder_has_the_sign_of_the_divisor() -> None:
     assert value(Mod(), a=large, b=np.array([8])) == 5
 
 
-@pytest.mark.parametrize(
+@together(
     ("a", "b", "remainder"),
     [
         (np.float32(1e9), np.float32(7), 6),
@@ -186,7 +187,7 @@ def test_remainder_has_the_sign_of_the_divisor() -> None:
         (np.uint64(2**64 - 1), np.uint64(10), 5),
     ],
 )
-@pytest.mark.parametrize("shape", [(), (3,), (70_000,)])
+@together("shape", [(), (3,), (70_000,)])
 def test_remainder_is_exact(
     a: np.generic, b: np.generic, remainder: float, shape: tuple[int, ...]
 ) -> None:

@@ -24,6 +24,7 @@ from gradwire.runtime.diagram.model import MAIN, Diagram, Page
 from gradwire.runtime.diagram.paths import PortName
 from gradwire.runtime.engine import Session
 from tests.blocks.single import Single, floats, gradients, value
+from tests.together import together
 
 X = floats(3.0, -2.0)
 
@@ -34,8 +35,8 @@ def session(blocks: dict[str, Block], wires: dict[str, str]) -> Session:
     return Session(Diagram(pages={MAIN: Page(blocks=blocks, wires=drawn)}))
 
 
-@pytest.mark.parametrize("dtype", DTYPES)
-@pytest.mark.parametrize("block", [StopGradient(), Display()], ids=str)
+@together("dtype", DTYPES)
+@together("block", [StopGradient(), Display()], ids=str)
 def test_every_dtype_passes(block: Block, dtype: str) -> None:
     x = np.array([0, 1, 1], dtype)
     out = value(block, x=x)

@@ -25,6 +25,7 @@ from gradwire.blocks.library.reduce import (
     Variance,
 )
 from tests.blocks.single import Single, floats, gradients, value
+from tests.together import together
 
 if TYPE_CHECKING:
     from gradwire.blocks import Block
@@ -40,9 +41,9 @@ def _norm(x: np.ndarray, **how: object) -> np.ndarray:
     return np.sqrt(np.sum(x * x, **how))
 
 
-@pytest.mark.parametrize("keepdims", [False, True])
-@pytest.mark.parametrize("axis", [None, 0, -1, (0, 2), (-1, -2)])
-@pytest.mark.parametrize(
+@together("keepdims", [False, True])
+@together("axis", [None, 0, -1, (0, 2), (-1, -2)])
+@together(
     ("cls", "reduce"),
     [(Sum, np.sum), (Mean, np.mean), (Variance, np.var), (Prod, np.prod), (Max, np.max),
      (Min, np.min), (LogSumExp, _logsumexp), (Norm, _norm)],

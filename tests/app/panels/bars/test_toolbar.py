@@ -1,6 +1,5 @@
 """The tool bar: labels, icons in the colours of the theme, the doctor's count, and hiding it."""
 
-import pytest
 from PySide6.QtCore import QSize, Qt
 
 from gradwire.app.panels.bars.icons import tool_icon
@@ -9,6 +8,7 @@ from gradwire.app.services import theme
 from gradwire.app.services.settings import Settings
 from gradwire.runtime.build import build, loss, stop_gradient, variable
 from gradwire.runtime.diagram import SetParameters
+from tests.together import together
 
 LEFT = Qt.MouseButton.LeftButton
 
@@ -36,8 +36,8 @@ def test_each_tool_has_a_label_an_icon_and_a_tip(window):
         assert button.focusPolicy() & Qt.FocusPolicy.TabFocus
 
 
-@pytest.mark.parametrize("chosen", theme.THEMES.values(), ids=lambda chosen: chosen.name)
-@pytest.mark.parametrize("name", [tool.icon for tool in TOOLS.values()])
+@together("chosen", theme.THEMES.values(), ids=lambda chosen: chosen.name)
+@together("name", [tool.icon for tool in TOOLS.values()])
 def test_icons_have_the_ink_of_the_theme_and_are_drawn_for_every_screen(qapp, name, chosen):
     for ratio in (1.0, 1.5, 2.0):
         picture, seen = colours(tool_icon(name, chosen), ratio)

@@ -7,6 +7,7 @@ import re
 import pytest
 
 from gradwire.app.panels.help.manual import FOLDER, INDEX, anchor_of, html, manual
+from tests.together import together
 
 
 @pytest.fixture
@@ -60,7 +61,7 @@ def test_the_index_lists_every_page_once():
     assert len(listed) == len(set(listed))
 
 
-@pytest.mark.parametrize("name", manual().pages)
+@together("name", manual().pages)
 def test_a_page_has_one_title_and_no_heading_twice(name):
     page = manual().pages[name]
     assert len(re.findall("<h1", html(page))) == 1

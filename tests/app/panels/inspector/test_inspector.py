@@ -31,6 +31,7 @@ from gradwire.runtime.diagram import (
 )
 from gradwire.runtime.diagram.paths import InstancePath
 from gradwire.runtime.flow import Cutter, State, Verdict
+from tests.together import together
 
 
 def wired(*pairs):
@@ -94,7 +95,7 @@ def block(inspector, name):
     return inspector._diagram.main.blocks[name]
 
 
-@pytest.mark.parametrize("cls", registry().classes.values(), ids=lambda cls: cls.type_name())
+@together("cls", registry().classes.values(), ids=lambda cls: cls.type_name())
 def test_every_block_of_the_library_has_a_form(qtbot, cls):
     inspector = Inspector()
     qtbot.addWidget(inspector)

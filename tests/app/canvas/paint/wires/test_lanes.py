@@ -16,6 +16,7 @@ from gradwire.app.services.theme import LIGHT, THEMES
 from gradwire.runtime.flow import State
 from gradwire.runtime.flow.words.states import STATES, ColourRole, Form
 from tests.app.canvas.paint.recording import recorder
+from tests.together import together
 
 WIDTH = 400
 
@@ -348,9 +349,9 @@ class TestLines:
         assert np.allclose(second.lines[:, [1, 3]], middle + 1.5 * UNIT)
 
 
-@pytest.mark.parametrize("unit", [0.5, 1.0, 2.5])
-@pytest.mark.parametrize("state", list(State), ids=lambda state: state.name)
-@pytest.mark.parametrize("loss", [None, 2])
+@together("unit", [0.5, 1.0, 2.5])
+@together("state", list(State), ids=lambda state: state.name)
+@together("loss", [None, 2])
 def test_an_area_is_drawn_as_it_is_drawn_with_all_around_it(qapp, state, unit, loss):
     """No pixel of an area tells that what lies outside was left out."""
     random = np.random.default_rng(5)

@@ -23,11 +23,11 @@ from gradwire.runtime.engine.plan.passes.scalar.scalars import ScalarTask
 from gradwire.runtime.engine.plan.passes.softmaxes import SoftmaxTask
 from gradwire.runtime.engine.plan.plan import Plan
 from gradwire.runtime.engine.plan.tasks import PlainTask, Task
-from tests.each import each
 from tests.golden.cases import DATA
 from tests.golden.runner import cases, check
 from tests.runtime.calculus.tracing import compute
 from tests.runtime.engine.programs import FAMILIES, Array, Written, exact
+from tests.together import together
 
 EXACT = (
     "convolutions", "sums", "groups", "groups_of_few", "joins", "parts", "margins",
@@ -146,7 +146,7 @@ def coarsest(written: Written) -> str:
 
 @pytest.mark.parametrize("seeds", [SEEDS[:1], pytest.param(SEEDS[1:], marks=pytest.mark.night)])
 @pytest.mark.parametrize("family", FAMILIES)
-@each("choice", CHOICES)
+@together("choice", CHOICES)
 def test_results_are_those_of_the_kernels(
     family: str, choice: str, seeds: range, eager: None
 ) -> None:

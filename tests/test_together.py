@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from tests.each import each
+from tests.together import together
 
 
 def test_every_failure_is_raised_with_its_case():
     tried = []
 
-    @each("a, b", [(1, 1), (1, 2), (3, 3), (3, 4)], ids=["one", "two", "three", "four"])
+    @together(("a", "b"), [(1, 1), (1, 2), (3, 3), (3, 4)], ids=["one", "two", "three", "four"])
     def check(a: int, b: int) -> None:
         tried.append((a, b))
         assert a == b
@@ -23,11 +23,11 @@ def test_every_failure_is_raised_with_its_case():
 
 def test_no_case_is_an_error():
     with pytest.raises(AssertionError, match="no case"):
-        each("a", [])
+        together("a", [])
 
 
-@each("a", [1, 2])
-@each("b", [3, 4])
+@together("a", [1, 2])
+@together("b", [3, 4])
 def test_fixtures_are_given_to_every_case(tmp_path, a, b):
     (tmp_path / f"{a}{b}").touch()
     assert len([*tmp_path.iterdir()]) == 2 * (a - 1) + b - 2

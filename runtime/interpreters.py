@@ -66,7 +66,7 @@ def end(process: subprocess.Popen[bytes]) -> None:
 def serve(module: str) -> None:
     """Call ``main()`` of a module, in a process that was started here."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    if hasattr(signal, "pthread_sigmask"):
+    if sys.platform != "win32":
         signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
     import_module(module).main()
 
@@ -131,7 +131,7 @@ def _without_interrupt() -> Iterator[None]:
     """Within, processes start with Ctrl-C held back, so that none of them is interrupted before it
     ignores that.
     """
-    if not hasattr(signal, "pthread_sigmask"):
+    if sys.platform == "win32":
         yield
         return
     before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})

@@ -7,16 +7,12 @@ name, which identify nothing once the machine has been renamed.
 from __future__ import annotations
 
 import os
-import sys
 from typing import TYPE_CHECKING
+
+from gradwire.runtime.diagram.files.locks import locked
 
 if TYPE_CHECKING:
     from pathlib import Path
-
-if sys.platform == "win32":
-    import msvcrt
-else:
-    import fcntl
 
 _FLAGS = os.O_RDWR | os.O_CREAT | sum(getattr(os, name, 0) for name in ("O_NOFOLLOW", "O_NONBLOCK"))
 
@@ -38,8 +34,10 @@ class ProcessLock:
         except OSError:
             return None
         try:
-            _lock(descriptor)
+            is_ours = locked(descriptor)
         except OSError:
+            is_ours = False
+        if not is_ours:
             os.close(descriptor)
             return None
         return cls(descriptor)
@@ -49,11 +47,3 @@ class ProcessLock:
         if self._descriptor is not None:
             os.close(self._descriptor)
             self._descriptor = None
-
-
-def _lock(descriptor: int) -> None:
-    """Lock the open file; raises OSError at once if it is locked."""
-    if sys.platform == "win32":
-        msvcrt.locking(descriptor, msvcrt.LK_NBLCK, 1)
-    else:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)

@@ -56,7 +56,7 @@ def _wayland_answers(environment: Mapping[str, str]) -> bool:
     name = environment.get("WAYLAND_DISPLAY")
     if not name:
         return False
-    return _connects(socket.AF_UNIX, os.path.join(environment.get("XDG_RUNTIME_DIR", ""), name))
+    return _listens(os.path.join(environment.get("XDG_RUNTIME_DIR", ""), name))
 
 
 def _x11_answers(display: str) -> bool:
@@ -67,8 +67,13 @@ def _x11_answers(display: str) -> bool:
         return False
     if host.rpartition("/")[2] in ("", "unix"):
         path = f"/tmp/.X11-unix/X{number}"
-        return _connects(socket.AF_UNIX, path) or _connects(socket.AF_UNIX, f"\0{path}")
+        return _listens(path) or _listens(f"\0{path}")
     return _connects(socket.AF_INET, (host.strip("[]"), 6000 + int(number)))
+
+
+def _listens(path: str) -> bool:
+    """Whether a display answers at a socket of this machine; Windows has none."""
+    return sys.platform != "win32" and _connects(socket.AF_UNIX, path)
 
 
 def _connects(family: socket.AddressFamily, address: str | tuple[str, int]) -> bool:

@@ -40,10 +40,11 @@ def machine_bytes() -> int:
         found.append(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"))
     with suppress(OSError, ValueError):  # ValueError: the word max
         found.append(int(Path("/sys/fs/cgroup/memory.max").read_text(encoding="ascii")))
-    with suppress(ImportError):  # on Windows
-        import resource
+    if sys.platform != "win32":
+        with suppress(ImportError):
+            import resource
 
-        found.append(resource.getrlimit(resource.RLIMIT_AS)[0])
+            found.append(resource.getrlimit(resource.RLIMIT_AS)[0])
     return min(n for n in found if n > 0)  # RLIM_INFINITY is below 0
 
 

@@ -14,6 +14,7 @@ import threading
 import time
 from contextlib import suppress
 from dataclasses import asdict
+from mmap import PAGESIZE
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
@@ -88,20 +89,21 @@ def limit_resources(answers: IO[str]) -> None:
     """
     most = max(LEAST_MEMORY, machine_bytes() // 2)
     try:
-        import resource
-
-        _lower(resource.RLIMIT_CPU, MAX_SECONDS, MAX_SECONDS + 5)
-        _lower(resource.RLIMIT_AS, most, most)
+        _lower("CPU", MAX_SECONDS, MAX_SECONDS + 5)
+        _lower("AS", most, most)
     except (ImportError, OSError, ValueError) as error:
         if os.environ.get("GRADWIRE_TRACEBACK"):
             print(f"The memory in use is watched, as it can't be limited: {error}", file=sys.stderr)
         threading.Thread(target=_watch, args=(most, answers), name="memory", daemon=True).start()
 
 
-def _lower(kind: int, soft: int, hard: int) -> None:
+def _lower(name: str, soft: int, hard: int) -> None:
     """Lower the limits of a resource to these; lower ones stay, which the user has chosen."""
+    if sys.platform == "win32":
+        raise OSError("Windows has no such limits")
     import resource
 
+    kind = getattr(resource, f"RLIMIT_{name}")
     there = [n if n >= 0 else sys.maxsize for n in resource.getrlimit(kind)]  # below 0: no limit
     resource.setrlimit(kind, (min(soft, there[0]), min(hard, there[1])))
 
@@ -119,11 +121,11 @@ def _memory_in_use() -> int | None:
     """Bytes of memory that this process has, or has had at most; None where nobody knows."""
     with suppress(OSError):  # not on Linux
         pages = Path("/proc/self/statm").read_text(encoding="ascii").split()[1]
-        return int(pages) * os.sysconf("SC_PAGE_SIZE")
-    try:
-        import resource
-    except ImportError:
+        return int(pages) * PAGESIZE
+    if sys.platform == "win32":
         return None
+    import resource
+
     unit = 1 if sys.platform == "darwin" else 1024
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit
 

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import os
-from contextlib import suppress
 from pathlib import Path
 
 from gradwire.blocks.errors import FileError
+from gradwire.runtime.diagram.files.locks import locked
 
 LOCK = ".lock"
 _FLAGS = os.O_RDWR | os.O_CREAT | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_NOFOLLOW", 0)
@@ -21,20 +21,18 @@ class FolderLock:
 
     def take(self) -> None:
         """Raises FileError if another process has it; it ends with the process that took it."""
-        with suppress(ImportError):  # on Windows
-            import fcntl
-
-            self._descriptor = os.open(self._folder / LOCK, _FLAGS, 0o666)
-            try:
-                fcntl.flock(self._descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except BlockingIOError:
-                self.release()
-                raise FileError(
-                    "Another process trains into this folder.", path=str(self._folder),
-                    next_step="Wait for it, or choose another folder.",
-                ) from None  # fmt: skip
-            except OSError:  # a file system without locks
-                self.release()
+        self._descriptor = os.open(self._folder / LOCK, _FLAGS, 0o666)
+        try:
+            is_free = locked(self._descriptor)
+        except OSError:  # without locks
+            self.release()
+            return
+        if not is_free:
+            self.release()
+            raise FileError(
+                "Another process trains into this folder.", path=str(self._folder),
+                next_step="Wait for it, or choose another folder.",
+            )  # fmt: skip
 
     def release(self) -> None:
         """Let other processes have it."""

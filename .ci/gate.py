@@ -36,7 +36,8 @@ class Environment:
     """An environment with Gradwire installed, and the folder of a user who works with it."""
 
     def __init__(self, root: Path, folder: Path) -> None:
-        self._bin = root.resolve() / ("Scripts" if os.name == "nt" else "bin")
+        self.root = root.resolve()
+        self._bin = self.root / ("Scripts" if os.name == "nt" else "bin")
         self._folder = folder
         self.failed: list[str] = []
 
@@ -67,8 +68,6 @@ class Environment:
         """The examples that are installed."""
         code = "import gradwire.assets as a; print(a.__path__[0])"
         assets = Path(self.run("python", "-P", "-c", code).strip())
-        if self._bin.parent not in assets.parents:
-            self.failed.append(f"the package is not in the environment, but in {assets}")
         return sorted((assets / "diagrams").glob(f"*{SUFFIX}"))
 
 
@@ -100,6 +99,8 @@ def other_commands(environment: Environment, path: Path) -> None:
 def try_everything(environment: Environment, numbers: Path) -> list[Path]:
     """Every example by the commands and in the editor; their numbers go to a file."""
     examples = environment.examples()
+    if not all(environment.root in path.parents for path in examples):
+        environment.failed.append(f"the package is not in the environment, but at {examples[:1]}")
     numbers.write_text(json.dumps(numbers_of(environment, examples)), encoding="utf-8")
     with ThreadPoolExecutor(2) as pool:
         list(pool.map(lambda path: other_commands(environment, path), examples))

@@ -22,6 +22,7 @@ EXTRA_OF = {
     "llvmlite": "fast",
     "threadpoolctl": "fast",
     "jax": "jax",
+    "filelock": "jax",
     "google.protobuf": "interchange",
     "h5py": "interchange",
     "onnx": "interchange",

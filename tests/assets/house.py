@@ -8,6 +8,8 @@ from pathlib import Path
 
 import grimp
 
+import gradwire
+
 ROOT = Path(__file__).parents[2]
 DRAWING = ROOT / "assets" / "manual" / "pictures" / "house.svg"
 FLOORS = ("app", "runtime", "blocks")
@@ -22,7 +24,7 @@ def rooms() -> Imports:
     """The rooms that each room imports when it runs. A room is what stands directly on a floor of
     ``app`` and ``runtime``; ``blocks`` is one.
     """
-    graph = grimp.build_graph("gradwire", exclude_type_checking_imports=True, cache_dir=None)
+    graph = grimp.build_graph(gradwire.__name__, exclude_type_checking_imports=True, cache_dir=None)
     found: dict[str, set[str]] = {}
     for module in sorted(graph.modules):
         if (room := _room(module)) is not None:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import cache
-from importlib.util import find_spec
 from typing import Any
 
 import jax
 
+from gradwire.runtime import extras
 from gradwire.runtime.diagram.files.cache_folder import cache_folder
 from gradwire.runtime.engine.compilation import compiling
 from gradwire.runtime.engine.jax.failing import explained
@@ -42,7 +42,7 @@ def _keep_programs() -> None:
     """Let JAX keep what takes long to compile in the user's cache, unless JAX was told where."""
     if jax.config.jax_compilation_cache_dir is not None:
         return
-    if (folder := cache_folder()) is None or find_spec("filelock") is None:
+    if (folder := cache_folder()) is None or not extras.installed("filelock"):
         return  # without filelock, JAX can't bound what it keeps
     jax.config.update("jax_compilation_cache_dir", str(folder / "jax"))
     jax.config.update("jax_persistent_cache_min_compile_time_secs", _LONG)

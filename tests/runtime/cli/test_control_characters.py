@@ -51,6 +51,7 @@ INVOCATIONS: dict[str, list[list[str]]] = {
     "schema": [[], [BAD]],
     "demo": [["--no-window"], [BAD]],
     "edit": [["MISSING"], [BAD, BAD]],
+    "desktop": [[], [BAD]],
 }  # fmt: skip
 
 

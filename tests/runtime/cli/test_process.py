@@ -77,7 +77,8 @@ EVERY = [
 
 
 def test_every_command_is_tried():
-    assert {line.split()[0] for line in EVERY} == {*COMMANDS, "--help"} - {"edit"}
+    left_out = {"edit", "desktop"}  # one waits for the user, one changes the desktop
+    assert {line.split()[0] for line in EVERY} == {*COMMANDS, "--help"} - left_out
 
 
 @pytest.mark.parametrize("line", EVERY)

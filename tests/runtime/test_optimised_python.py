@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-EXAMPLE = Path(__file__).parents[3] / "assets" / "diagrams" / "gan.gradwire.json"
+EXAMPLE = Path(__file__).parents[2] / "assets" / "diagrams" / "gan.gradwire.json"
 
 
 def told(*arguments: str) -> str:

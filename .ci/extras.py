@@ -45,7 +45,7 @@ def interchange(folder: Path) -> None:
     gw.save(program(), source)
     assert command(["export", str(source), "--to", "onnx", "-o", str(model)]) == 0
     imported = gw.import_model(model)
-    values = gw.Session(imported.diagram).forward().values
+    values = gw.Session(imported.diagram).run().values
     assert any(np.allclose(value, (X @ W).sum()) for value in values.values())
 
 

@@ -16,7 +16,7 @@ from gradwire.app.services.examples import ASSETS
 from gradwire.runtime.cli.desktop.entries import INDEXES, RECORD, SOURCES, quoted
 
 pytestmark = pytest.mark.skipif(
-    sys.platform in ("darwin", "win32"), reason="keeps this in other places"
+    sys.platform in ("darwin", "win32"), reason="desktop entries are of Linux alone"
 )
 ENTRY = "applications/gradwire.desktop"
 

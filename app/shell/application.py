@@ -114,10 +114,10 @@ def _hook(
         traceback.print_exception(kind, error, trace)
         from gradwire.app.services.translation import editor
 
-        windows.active().document.problem.emit(
-            editor.tr(
-                "Internal error ({0}: {1}). The diagram is unchanged; see the terminal for details."
-            ).format(kind.__name__, error)
+        text = editor.tr(
+            "Internal error ({0}: {1}). The diagram is unchanged; see the terminal for details."
         )
+        if windows.listed:  # or the last one has just been closed
+            windows.active().document.problem.emit(text.format(kind.__name__, error))
 
     return show

@@ -116,6 +116,7 @@ sys.exit(application.run(None))
 """
 
 
+@pytest.mark.night
 def test_on_macos_it_opens_the_files_that_finder_gives_it(tmp_path):
     example = examples()[0].path
     code = SHORT_LIFE.replace("sys.exit(application.run(Path(sys.argv[1])))\n", FINDER)
@@ -268,10 +269,11 @@ class Windows:
 
     def __init__(self):
         self.document = Document()
+        self.listed = (self,)
         self.closed = False
 
     def active(self):
-        return self
+        return self.listed[-1]
 
     def close_all(self):
         self.closed = True
@@ -284,6 +286,13 @@ def test_what_nothing_caught_is_told_and_the_windows_live_on(qapp, capsys):
     assert "ValueError: oh" in told[0]
     assert "ValueError: oh" in capsys.readouterr().err
     assert not windows.closed
+
+
+def test_what_nothing_caught_after_the_last_window_is_told_in_the_terminal(qapp, capsys):
+    windows = Windows()
+    windows.listed = ()
+    _hook(windows)(ValueError, ValueError("oh"), None)
+    assert "ValueError: oh" in capsys.readouterr().err
 
 
 def test_an_interrupt_closes_the_windows(qapp):

@@ -39,6 +39,7 @@ class Environment:
         self.root = root.resolve()
         self._bin = self.root / ("Scripts" if os.name == "nt" else "bin")
         self._folder = folder
+        self.count = 0
         self.failed: list[str] = []
 
     def make_folder(self) -> None:
@@ -48,27 +49,35 @@ class Environment:
             path.parent.mkdir(exist_ok=True)
             path.write_text(f"raise ImportError('{name} of the user is imported')\n")
 
-    def run(self, *command: str) -> str:
-        """The output of a command; what it writes to standard error is a failure."""
+    def run(self, *command: str, codes: tuple[int, ...] = (0,)) -> str:
+        """The output of a command. Another exit code than one of ``codes`` is a failure, and so is
+        what it writes to standard error with 0, or a traceback with any.
+        """
+        self.count += 1
         done = subprocess.run(
             [str(self._bin / command[0]), *command[1:]],
             cwd=self._folder,
             env={k: v for k, v in os.environ.items() if not k.startswith(("PYTHON", "GRADWIRE"))},
+            stdin=subprocess.DEVNULL,
             capture_output=True,
             text=True,
             encoding="utf-8",
             timeout=600,
         )
-        if done.returncode or done.stderr:
+        is_silent = not done.stderr if done.returncode == 0 else "Traceback" not in done.stderr
+        if done.returncode not in codes or not is_silent:
             shown = " ".join(command)
             self.failed.append(f"$ {shown}\nexit code {done.returncode}\n{done.stderr[-4000:]}")
         return done.stdout
 
+    def assets(self) -> Path:
+        """The folder of the files that are installed."""
+        code = "import gradwire.assets as a; print(a.__path__[0])"
+        return Path(self.run("python", "-P", "-c", code).strip())
+
     def examples(self) -> list[Path]:
         """The examples that are installed."""
-        code = "import gradwire.assets as a; print(a.__path__[0])"
-        assets = Path(self.run("python", "-P", "-c", code).strip())
-        return sorted((assets / "diagrams").glob(f"*{SUFFIX}"))
+        return sorted((self.assets() / "diagrams").glob(f"*{SUFFIX}"))
 
 
 def name_of(path: Path) -> str:

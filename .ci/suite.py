@@ -1,0 +1,76 @@
+"""The tests with what is installed: ``suite.py ENVIRONMENT [ARGUMENT...]``.
+
+They run in an environment that has a wheel with its extra ``dev``, started by ``python -P`` in a
+folder of a user, where each module of the standard library and each of ours has a namesake that
+must not be imported. Of the checkout only ``tests`` can be imported, from a copy; what tests read
+beside it are links to the installed files. Further arguments go to pytest.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[1]
+READ = ("pyproject.toml", "README.md", "LICENSE", ".ci", ".github")
+"""What tests read of the checkout besides themselves."""
+OWN = ("app", "assets", "blocks", "gradwire", "runtime", "tests")
+WORKERS = os.cpu_count() or 1
+
+
+def installed(python: Path) -> Path:
+    """The folder of the installed package."""
+    code = "import gradwire; print(gradwire.__path__[0])"
+    done = subprocess.run([python, "-P", "-c", code], capture_output=True, text=True, check=True)
+    folder = Path(done.stdout.strip())
+    if ROOT in folder.parents:
+        raise SystemExit(f"gradwire is not installed, but imported from the checkout: {folder}")
+    return folder
+
+
+def make_suite(folder: Path, package: Path) -> None:
+    """The tests, and beside them the installed files."""
+    leave = shutil.ignore_patterns("__pycache__")
+    shutil.copytree(ROOT / "tests", folder / "tests", ignore=leave)
+    for name in READ:
+        (folder / name).symlink_to(ROOT / name)
+    for name in ("app", "assets", "blocks", "runtime"):
+        (folder / name).symlink_to(package / name)
+
+
+def make_home(folder: Path) -> None:
+    """A folder whose modules have the names of others."""
+    folder.mkdir()
+    for name in (*sys.stdlib_module_names, *OWN):
+        (folder / f"{name}.py").write_text(f"raise ImportError('{name}.py of the user')\n")
+    for name in OWN:
+        (folder / name).mkdir()
+        (folder / name / "__init__.py").write_text(f"raise ImportError('{name}/ of the user')\n")
+
+
+def main() -> int:
+    """The exit code of pytest."""
+    python = Path(sys.argv[1]).absolute() / "bin" / "python"
+    package = installed(python)
+    with tempfile.TemporaryDirectory(prefix="suite-") as scratch:
+        suite, home = Path(scratch, "suite"), Path(scratch, "home")
+        suite.mkdir()
+        make_suite(suite, package)
+        make_home(home)
+        command = [
+            python, "-P", "-m", "pytest", "-c", suite / "pyproject.toml", "--rootdir", suite,
+            "-o", "addopts=-rs --strict-markers --strict-config --import-mode=importlib",
+            "-p", "no:cacheprovider", "--dist=worksteal",
+            f"--tx={WORKERS}*popen//python={python} -P", *sys.argv[2:], suite / "tests",
+        ]  # fmt: skip
+        kept = {k: v for k, v in os.environ.items() if not k.startswith("GRADWIRE")}
+        kept |= {"PYTHONPATH": str(suite), "GRADWIRE_PLACE": str(package)}
+        return subprocess.run(command, cwd=home, env=kept).returncode
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -8,6 +8,7 @@ import os
 from collections import Counter
 from collections.abc import Iterator
 from typing import Any
+from zlib import crc32
 
 # Before Qt is imported anywhere; a user who wants to watch sets QT_QPA_PLATFORM.
 os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
@@ -23,8 +24,9 @@ from gradwire.blocks import Block
 
 # Tracing and running whole diagrams is slow to start on a busy machine: no deadline per example.
 settings.register_profile(
-    "default", deadline=None, max_examples=50, suppress_health_check=[HealthCheck.too_slow]
+    "default", deadline=None, max_examples=15, suppress_health_check=[HealthCheck.too_slow]
 )
+settings.register_profile("night", settings.get_profile("default"), max_examples=100)
 settings.register_profile("ci", settings.get_profile("default"), derandomize=True, print_blob=True)
 settings.register_profile("thorough", settings.get_profile("default"), max_examples=1000)
 settings.load_profile(
@@ -84,11 +86,22 @@ def pytest_collection() -> Iterator[None]:
         gc.enable()
 
 
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """The option to run a share of the suite, such as on another Python."""
+    text = "run one test function in N, always the same ones"
+    parser.addoption("--one-in", type=int, default=1, metavar="N", help=text)
+
+
 @pytest.hookimpl(tryfirst=True)
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Of a test with ``sampled(one_in=11)``, the first case and every eleventh after it run always,
     the others at night. A prime that no list of parameters is as long as meets all of their values.
     """
+    share = config.getoption("--one-in")
+    if share > 1:
+        chosen = [i for i in items if not crc32(i.nodeid.partition("[")[0].encode()) % share]
+        config.hook.pytest_deselected(items=[*{*items} - {*chosen}])
+        items[:] = chosen
     found: Counter[str] = Counter()
     for item in items:
         if sampled := item.get_closest_marker("sampled"):

@@ -185,6 +185,7 @@ GUIDES = {
 }
 
 
+@pytest.mark.night
 @pytest.mark.parametrize("extension", GUIDES)
 def test_an_extension_has_what_it_needs(extension: str) -> None:
     guide = GUIDES[extension]

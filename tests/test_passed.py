@@ -63,6 +63,7 @@ def suite(tmp_path):
     return run
 
 
+@pytest.mark.night
 @pytest.mark.parametrize("workers", [0, 2])
 def test_the_second_run_has_what_the_first_one_lacks(suite, tmp_path_factory, workers):
     noted = tmp_path_factory.mktemp("elsewhere") / "passed"

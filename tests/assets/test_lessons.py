@@ -79,6 +79,7 @@ def test_the_file_is_canonical_and_its_diagram_has_no_problem(name):
         assert page.layout.keys() == page.blocks.keys()
 
 
+@pytest.mark.night
 def test_the_check_of_files_finds_nothing(capsys):
     assert main(["check", *(str(FOLDER / f"{name}{SUFFIX}") for name in NAMES)]) == 0
 
@@ -173,6 +174,7 @@ def test_the_manual_lists_the_course():
 # ---- playing ------------------------------------------------------------------------------------
 
 
+@pytest.mark.sampled(one_in=11)
 @every_lesson
 @pytest.mark.parametrize("seed", SEEDS)
 def test_every_answer_right_and_wrong_is_known(name, seed):

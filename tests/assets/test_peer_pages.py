@@ -21,6 +21,7 @@ def prints_what_it_says(page: Path) -> None:
         assert printed.rstrip("\n") == expected.rstrip("\n")
 
 
+@pytest.mark.night
 def test_the_readme(tmp_path, monkeypatch):
     pytest.importorskip("torch")
     monkeypatch.chdir(tmp_path)
@@ -33,12 +34,14 @@ def test_the_page_of_pytorch(tmp_path, monkeypatch):
     prints_what_it_says(PYTORCH)
 
 
+@pytest.mark.night
 def test_the_page_of_jax(tmp_path, monkeypatch):
     pytest.importorskip("jax")
     monkeypatch.chdir(tmp_path)
     prints_what_it_says(JAX)
 
 
+@pytest.mark.night
 def test_the_page_of_engines(tmp_path, monkeypatch):
     pytest.importorskip("jax")
     monkeypatch.chdir(tmp_path)

@@ -120,6 +120,7 @@ def test_derivative_is_the_central_difference(example: Example) -> None:
             np.testing.assert_allclose(gradient, expected, rtol=1e-6, atol=1e-7, err_msg=port)
 
 
+@pytest.mark.night
 @together("example", [e for e in EXAMPLES if not e.surrogate])
 def test_second_derivative_is_the_difference_of_the_first(example: Example) -> None:
     """Along a random direction: a wrong element shows in the sum."""
@@ -150,6 +151,7 @@ def test_float32_stays_float32(example: Example) -> None:
     assert single.value().dtype.name == single.traced[1]
 
 
+@pytest.mark.sampled(one_in=3)
 @pytest.mark.parametrize("dtype", ["bool", "int8", "uint8", "int64", "uint64", "float16"])
 def test_other_dtypes_work_or_are_refused(dtype: str) -> None:
     """No block fails with an error of numpy's, or says a dtype that does not come out."""

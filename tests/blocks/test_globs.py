@@ -20,6 +20,7 @@ def test_a_pattern_names_what_the_standard_library_says(pattern, text):
     assert glob(pattern).matches(text) is fnmatchcase(text, pattern)
 
 
+@pytest.mark.night
 @pytest.mark.parametrize("pattern", ["*a" * 300 + "b", "?" * 5_000 + "b", "*[a-b]" * 200 + "c"])
 def test_each_character_is_looked_at_once(pattern):
     looked = 0

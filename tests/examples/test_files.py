@@ -38,6 +38,7 @@ def test_the_file_is_canonical(name):
     assert path(name).read_text("utf-8") == dumps(diagram(name))
 
 
+@pytest.mark.sampled(one_in=3)
 @every_example
 def test_nothing_is_wrong_with_it(name):
     assert check(diagram(name)) == []

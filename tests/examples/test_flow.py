@@ -14,6 +14,7 @@ CARRIES, STOPPED, NO_RULE = State.CARRIES, State.STOPPED, State.NO_RULE
 OFF_ROUTE, PLAIN = State.OFF_ROUTE, State.NOTHING_TO_TRAIN
 
 
+@pytest.mark.sampled(one_in=3)
 @pytest.mark.parametrize("name", NAMES)
 def test_a_wire_carries_exactly_where_it_brings_something_back(name):
     session = Session(diagram(name))

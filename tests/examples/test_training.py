@@ -49,6 +49,7 @@ def test_its_recipe_trains_every_variable(name):
     assert sorted(owned) == sorted(trainer.session.program.trainable)
 
 
+@pytest.mark.night
 @every_training
 def test_a_fresh_training_agrees_with_the_note_and_the_manual(name):
     result = run_study(load_study(study_path(name)), diagram(name), seeds=1)

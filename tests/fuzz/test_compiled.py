@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 (PROGRAM,) = PROGRAMS
 
 
+@pytest.mark.night
 def test_cases_of_every_outcome_keep_their_promise() -> None:
     with compiled_quickly():
         report = fuzz(PROGRAM, 3, numbers=range(40))
@@ -28,6 +29,7 @@ def test_cases_of_every_outcome_keep_their_promise() -> None:
     assert set(report.outcomes) == {"compared", "partly run", "failed in the same block"}
 
 
+@pytest.mark.night
 def test_a_row_that_computes_something_else_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
     def wrong(value: Value, arrays: Any) -> Any:
         found = apply(value, arrays)
@@ -39,6 +41,7 @@ def test_a_row_that_computes_something_else_is_found(monkeypatch: pytest.MonkeyP
     assert report.failures
 
 
+@pytest.mark.night
 def test_a_failure_without_its_block_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(traced, "_failed", lambda value: RunError("The run failed."))
     with compiled_quickly():

@@ -28,6 +28,7 @@ from tests.fuzz.runner import MOST_FAILURES, Program, Report, fuzz
 FEW = range(6)
 
 
+@pytest.mark.sampled(one_in=7)
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_a_handful_of_cases_keep_their_promise(name: str) -> None:
     report = fuzz(PROGRAMS[name], 7, numbers=FEW)
@@ -47,6 +48,7 @@ def test_a_reader_that_fails_in_another_way_is_found(monkeypatch: pytest.MonkeyP
     assert "KeyError" in first_failure("files", 20)
 
 
+@pytest.mark.night
 def test_arrays_that_are_not_those_that_were_saved_are_found(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -59,6 +61,7 @@ def test_a_header_that_is_not_caught_is_found(monkeypatch: pytest.MonkeyPatch) -
     assert "Error" in first_failure("data", 400)
 
 
+@pytest.mark.night
 def test_a_pass_that_computes_something_else_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
     def wrong(x: Any, out: Any, **_: Any) -> None:
         np.add(x, 1e-3, out=out)
@@ -103,6 +106,7 @@ def test_a_lesson_that_fails_in_another_way_is_found(monkeypatch: pytest.MonkeyP
     assert "KeyError" in first_failure("lessons", 30)
 
 
+@pytest.mark.night
 def test_answers_that_are_marked_though_they_were_changed_are_found(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -181,6 +185,7 @@ def run(*arguments: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(command, cwd=root, capture_output=True, text=True, timeout=240)
 
 
+@pytest.mark.night
 def test_the_command_names_the_programs_and_fails_where_one_does() -> None:
     done = run("-m", "tests.fuzz", "contracts", "--minutes", "0.005")
     assert done.returncode == 0, done.stderr

@@ -396,6 +396,7 @@ def test_calls_of_a_page_share_variables_unless_independent():
     assert gradients(independent=True) == {"one/w": 3, "two/w": 3}
 
 
+@pytest.mark.night
 def test_users_can_check_their_types(tmp_path):
     script = tmp_path / "script.py"
     script.write_text(

@@ -56,6 +56,7 @@ def test_pauses_nest_and_end_where_they_began() -> None:
     assert gc.isenabled()
 
 
+@pytest.mark.night
 @pytest.mark.usefixtures("thawed")
 def test_many_new_objects_become_old_without_being_looked_at() -> None:
     with uncollected():
@@ -77,6 +78,7 @@ def test_what_was_new_before_the_pause_does_not_count() -> None:
         gc.set_threshold(*thresholds)
 
 
+@pytest.mark.night
 @pytest.mark.usefixtures("thawed")
 def test_what_became_old_is_collected_all_the_same() -> None:
     class Node:

@@ -20,6 +20,7 @@ def told(*arguments: str) -> str:
     return done.stdout
 
 
+@pytest.mark.night
 @pytest.mark.parametrize("option", ["-O", "-OO"])
 @pytest.mark.parametrize("command", [["run", str(EXAMPLE)], ["blocks"], ["blocks", "Conv2D"]])
 def test_it_says_the_same(option, command):

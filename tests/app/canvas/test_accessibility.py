@@ -123,6 +123,7 @@ def test_what_is_removed_is_no_longer_valid(canvas, shell):
     assert tree(canvas).indexOfChild(item) == -1
 
 
+@pytest.mark.night
 def test_canvases_come_and_go(qapp):
     for _ in range(20):
         canvas = CanvasView()

@@ -36,6 +36,7 @@ def only_shown(page, name: str) -> bool:
     )
 
 
+@pytest.mark.night
 @pytest.mark.parametrize("size", [(1280, 720), (1600, 1000)], ids=str)
 def test_examples_show_values_and_states_when_opened(window, qtbot, size):
     window.resize(*size)

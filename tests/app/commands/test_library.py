@@ -155,6 +155,7 @@ def test_without_a_page_nothing_is_saved(window):
     assert not window.settings.library.exists()
 
 
+@pytest.mark.sampled(one_in=3)
 @pytest.mark.parametrize(
     "content",
     [

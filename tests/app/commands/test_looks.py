@@ -156,6 +156,7 @@ def test_the_screen_reader_and_the_hint(qtbot, window):
     assert spoken.startswith("stop, StopGradient, collapsed, purple")
 
 
+@pytest.mark.sampled(one_in=7)
 @pytest.mark.parametrize("name", ["red", "orange", "yellow", "green", "blue", "purple", "grey"])
 def test_a_colour_is_chosen_for_several_blocks_and_frames_at_once(window, name):
     window.document.apply(SetNote("f", Note("Data", Point(0, -90), 300, 60, frame=True)))
@@ -180,6 +181,7 @@ def test_a_colour_is_chosen_for_several_blocks_and_frames_at_once(window, name):
     assert window.document.diagram.main.notes["f"].colour == ""
 
 
+@pytest.mark.sampled(one_in=7)
 @pytest.mark.parametrize("theme", THEMES.values(), ids=lambda theme: theme.name)
 @pytest.mark.parametrize("zoom", [1.0, 0.4, 0.2])
 def test_the_face_shows_it_near_and_from_afar(window, theme, zoom):

@@ -115,6 +115,7 @@ def test_it_is_chosen_by_keys_from_the_menu_of_the_block(window, qtbot):
     qtbot.waitUntil(lambda: blocks(window)["b"] == blocks(window)["a"])
 
 
+@pytest.mark.sampled(one_in=3)
 @pytest.mark.parametrize(
     ("chosen", "listed"),
     [(["b"], {"half"}), (["b", "c"], {"half"}), (["b", "k"], set()), (["add"], set()), ([], set())],

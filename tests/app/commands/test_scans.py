@@ -178,6 +178,7 @@ def test_the_inspector_says_what_each_input_gets_in_each_step(opened, qtbot):
     assert window.document.diagram.main.blocks["rnn"].carry == {"h": "h_n"}
 
 
+@pytest.mark.night
 @pytest.mark.parametrize("layer", ["LSTM", "GRU", "RNN"])
 def test_a_recurrent_layer_is_found_in_the_palette_and_runs_at_once(window, qtbot, layer):
     window.edit.add_block("Constant")

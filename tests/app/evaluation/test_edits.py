@@ -127,6 +127,7 @@ def test_a_new_wire_is_a_new_structure(work: list[str]) -> None:
     same(result, evaluate(after))
 
 
+@pytest.mark.night
 @settings(suppress_health_check=[HealthCheck.too_slow], deadline=None, max_examples=40)
 @given(st.data())
 def test_after_any_edits_a_result_is_what_it_would_be_alone(data: st.DataObject) -> None:

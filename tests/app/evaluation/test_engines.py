@@ -30,6 +30,7 @@ def show(window, qtbot, diagram):
     qtbot.waitUntil(lambda: not window.evaluator.busy)
 
 
+@pytest.mark.night
 def test_a_choice_is_kept_and_used(window, qtbot, settings):
     pytest.importorskip("jax")
     show(window, qtbot, model())
@@ -143,6 +144,7 @@ def test_the_status_bar_tells_of_compiling(window, qtbot):
     assert status.busy.text() == "" and bar.currentMessage() == "Compiled for JAX in 500 ms"
 
 
+@pytest.mark.night
 def test_training_uses_the_engine(window, qtbot):
     pytest.importorskip("jax")
     show(window, qtbot, model())

@@ -51,6 +51,7 @@ def test_every_gesture_of_the_table_is_done_here():
     assert WAYS.keys() == {one.mouse for one in MOUSE}
 
 
+@pytest.mark.sampled(one_in=11)
 @pytest.mark.parametrize("mouse", [one.mouse for one in MOUSE])
 def test_keys_do_it(window, qtbot, mouse):
     WAYS[mouse](window)

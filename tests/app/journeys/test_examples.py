@@ -76,6 +76,7 @@ def rect(note):
 
 
 class TestFigures:
+    @pytest.mark.sampled(one_in=7)
     @every_page
     def test_blocks_keep_apart(self, shown, name, page):
         scene = shown(name, page)
@@ -87,6 +88,7 @@ class TestFigures:
         ]
         assert near == []
 
+    @pytest.mark.sampled(one_in=7)
     @every_page
     def test_notes_lie_beside_and_frames_around(self, shown, name, page):
         scene = shown(name, page)
@@ -97,6 +99,7 @@ class TestFigures:
         words = [rect(note) for note in notes.values() if not note.frame]
         assert not any(overlap(*pair, MARGIN) for pair in itertools.combinations(words, 2))
 
+    @pytest.mark.sampled(one_in=7)
     @every_page
     def test_no_wire_runs_through_a_block_or_a_note(self, shown, name, page):
         scene = shown(name, page)
@@ -107,11 +110,13 @@ class TestFigures:
             touched = [box for box in (*others, *notes) if touches(points, box)]
             assert touched == [], scene.wire_keys[wire]
 
+    @pytest.mark.sampled(one_in=7)
     @every_page
     def test_wires_run_to_the_right(self, shown, name, page):
         x0, _, x1, _ = shown(name, page).wire_ends.T
         assert (x1 - x0 >= 20.0).all()
 
+    @pytest.mark.sampled(one_in=7)
     @every_page
     def test_the_wires_into_losses_are_straight_and_others_too(self, shown, name, page):
         scene = shown(name, page)
@@ -127,11 +132,13 @@ class TestFigures:
             lines = sum(len(textwrap.wrap(line, columns)) or 1 for line in note.text.split("\n"))
             assert lines * HIGH_LINE * BODY <= note.height - 14.0
 
+    @pytest.mark.sampled(one_in=7)
     @every_page
     def test_a_page_fits_a_screen(self, shown, name, page):
         left, top, right, bottom = shown(name, page).bounds()
         assert right - left <= WIDEST and bottom - top <= HIGHEST
 
+    @pytest.mark.sampled(one_in=7)
     @every_page
     def test_it_can_be_painted(self, canvas, shown, name, page):
         shown(name, page)
@@ -168,6 +175,7 @@ def touches(points, box):
 
 
 class TestWindow:
+    @pytest.mark.sampled(one_in=11)
     @pytest.mark.parametrize("name", NAMES)
     def test_it_opens_and_its_numbers_appear(self, qtbot, window, name):
         assert window.open_path(path(name))
@@ -180,6 +188,7 @@ class TestWindow:
         area = window.canvas.rect().adjusted(-1, -1, 1, 1)
         assert all(area.contains(window.canvas.block_rect(n)) for n in diagram(name).main.blocks)
 
+    @pytest.mark.sampled(one_in=31)
     @pytest.mark.parametrize("size", [(1280, 720), (1600, 1000)])
     @pytest.mark.parametrize("name", NAMES)
     def test_each_block_shows_its_value_when_it_opens(self, qtbot, window, monkeypatch, name, size):
@@ -203,6 +212,7 @@ class TestWindow:
             assert unread == []
             assert min(pixels for _, _, pixels in read.values()) >= LEAST
 
+    @pytest.mark.sampled(one_in=13)
     @pytest.mark.parametrize("name", [name for name in NAMES if stops(name)])
     def test_a_click_on_the_stopped_wire_says_by_what(self, qtbot, window, name):
         window.open_path(path(name))

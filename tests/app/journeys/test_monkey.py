@@ -1,4 +1,4 @@
-"""A share of the monkey's life: 3,000 acts; ``python -m tests.monkey`` does 100,000."""
+"""A share of the monkey's life; ``python -m tests.monkey`` does 100,000 acts."""
 
 from __future__ import annotations
 
@@ -6,13 +6,13 @@ import pytest
 
 from tests.monkey.life import Monkey
 
-ACTS = 750
+AT_NIGHT = [pytest.param(seed, 750, marks=pytest.mark.night) for seed in range(4)]
 
 
-@pytest.mark.parametrize("seed", range(4))
-def test_whatever_is_done_the_diagram_is_valid_and_history_exact(qapp, seed):
+@pytest.mark.parametrize("seed, acts", [(4, 60), *AT_NIGHT])
+def test_whatever_is_done_the_diagram_is_valid_and_history_exact(qapp, seed, acts):
     monkey = Monkey(seed)
     try:
-        monkey.live(range(ACTS))
+        monkey.live(range(acts))
     finally:
         monkey.close()

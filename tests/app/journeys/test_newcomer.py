@@ -64,6 +64,7 @@ def built(qtbot, window) -> None:
     assert not any(a.intersects(b) for i, a in enumerate(rects) for b in rects[:i])
 
 
+@pytest.mark.night
 def test_by_keyboard_alone(window, qtbot):
     assert QApplication.focusWidget() is window.canvas
     press(Key.Key_Tab)

@@ -66,6 +66,7 @@ def assert_panels_agree(qtbot, window):
     assert rows_of(window.variables.table) == rows_of(variables.table)
 
 
+@pytest.mark.night
 def test_panels_follow_a_drag_and_agree_whenever_the_hand_rests(qtbot, window, monkeypatch):
     canvas, start = window.canvas, number_box(window.canvas.view, NUMBER).center().toPoint()
     window.docks.bring_up("inspector")
@@ -89,6 +90,7 @@ def test_panels_follow_a_drag_and_agree_whenever_the_hand_rests(qtbot, window, m
     assert_panels_agree(qtbot, window)
 
 
+@pytest.mark.night
 def test_the_last_result_is_that_of_a_full_analysis(qtbot, window):
     canvas = window.canvas
     start = number_box(canvas.view, NUMBER).center().toPoint()

@@ -75,6 +75,7 @@ def test_tab_goes_through_the_window_to_what_is_seen(shown):
     assert tab(shown, back=True) is found[-1]
 
 
+@pytest.mark.night
 @pytest.mark.parametrize("theme", THEMES)
 def test_the_ring_stands_out_around_every_kind_of_widget(shown, theme):
     shown.actions_by_name[f"theme_{theme.replace(' ', '_')}"].trigger()

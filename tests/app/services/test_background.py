@@ -287,6 +287,7 @@ class TestArranging:
 
 
 class TestPictures:
+    @pytest.mark.night
     def test_a_large_page_is_drawn_aside_and_can_be_stopped(
         self, window, qtbot, monkeypatch, tmp_path
     ):

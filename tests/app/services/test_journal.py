@@ -67,6 +67,7 @@ def crashes():
 
 
 class TestKilled:
+    @pytest.mark.night
     def test_a_kill_costs_a_second_at_most_and_the_file_is_whole(self, crashes, tmp_path):
         def crash(seed):
             return crashes.crash(tmp_path / str(seed), seed)
@@ -201,6 +202,7 @@ class TestRecovery:
         assert window.windows.offer_recovery() is None
         assert file.exists()
 
+    @pytest.mark.sampled(one_in=7)
     @pytest.mark.parametrize("place", ["diagram", "origin"])
     @pytest.mark.parametrize("what", ["folder", "pipe", "zeros", "deep", "surrogate"])
     def test_no_entry_stops_the_start(self, window, tmp_path, place, what):

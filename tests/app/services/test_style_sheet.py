@@ -31,6 +31,7 @@ def strongest(image: QImage) -> QColor:
     return max((image.pixelColor(*point) for point in points), key=QColor.alpha)
 
 
+@pytest.mark.sampled(one_in=7)
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("name", ["light", "dark"])
 def test_the_icon_of_a_message_has_the_colour_of_the_theme(window, kind, name):
@@ -44,6 +45,7 @@ def test_the_icon_of_a_message_has_the_colour_of_the_theme(window, kind, name):
     box.close()
 
 
+@pytest.mark.sampled(one_in=11)
 @pytest.mark.parametrize("is_on", [False, True])
 @pytest.mark.parametrize("kind", [QCheckBox, QRadioButton])
 @pytest.mark.parametrize("theme", THEMES.values(), ids=lambda theme: theme.name)
@@ -60,6 +62,7 @@ def test_what_can_be_ticked_or_chosen_can_be_seen(window, theme, kind, is_on):
     assert colours(button) != other
 
 
+@pytest.mark.sampled(one_in=17)
 @pytest.mark.parametrize(
     "kind", [QCheckBox, QComboBox, QLineEdit, QPushButton, QRadioButton, QSlider, QSpinBox]
 )

@@ -27,6 +27,7 @@ def choose(window, qapp, size):
         qapp.processEvents()
 
 
+@pytest.mark.night
 @pytest.mark.parametrize("size", SIZES)
 def test_panels_and_menus_have_it(window, qapp, size):
     choose(window, qapp, size)
@@ -44,6 +45,7 @@ def test_panels_and_menus_have_it(window, qapp, size):
     assert window.actions_by_name[f"text_{size}"].isChecked()
 
 
+@pytest.mark.night
 @pytest.mark.parametrize("size", SIZES)
 def test_nothing_is_cut_off(window, qapp, size):
     choose(window, qapp, size)

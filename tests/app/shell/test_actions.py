@@ -56,6 +56,7 @@ def boxes(window):
             "centre": x + width / 2, "middle": y + height / 2}  # fmt: skip
 
 
+@pytest.mark.sampled(one_in=3)
 @pytest.mark.parametrize(
     ("name", "edge"),
     [("align_left", "left"), ("align_centre", "centre"), ("align_right", "right"),
@@ -101,6 +102,7 @@ def test_a_theme_reaches_canvas_and_panels(window, do, name, theme):
     assert window.why._theme == window.inspector._theme == theme
 
 
+@pytest.mark.night
 @pytest.mark.parametrize("name", ["text_small", "text_normal", "text_large"])
 def test_a_size_of_text_is_kept(window, do, name):
     do(name)

@@ -68,6 +68,7 @@ PLACES = {
 }
 
 
+@pytest.mark.sampled(one_in=7)
 @pytest.mark.parametrize("target", PLACES, ids=lambda target: target.name)
 def test_a_right_click_shows_the_menu_of_what_is_there(window, target):
     names = click(window, PLACES[target](window))
@@ -101,6 +102,7 @@ def test_a_right_click_on_the_page_is_about_the_page(window):
     assert window.canvas.selection() == frozenset()
 
 
+@pytest.mark.sampled(one_in=7)
 @pytest.mark.parametrize("way", ["key M", "menu key"])
 @pytest.mark.parametrize("target", [Target.BLOCK, Target.WIRE, Target.NOTE, Target.PORT])
 def test_keys_show_the_menu_of_the_focus_beside_it(window, target, way):

@@ -98,6 +98,7 @@ def test_it_follows_the_width_of_the_window(first, qtbot):
     assert palette(first).isHidden()
 
 
+@pytest.mark.night
 @pytest.mark.parametrize("before", [False, True])
 def test_one_that_the_user_opens_stays_open_until_the_lesson_ends(first, qtbot, before):
     """Also if it was the user who closed it before."""

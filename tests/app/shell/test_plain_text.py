@@ -153,6 +153,7 @@ def test_no_text_of_a_file_is_markup(opened, qtbot):
     assert looked_at(opened) > 5
 
 
+@pytest.mark.night
 def test_no_block_that_is_selected_is_markup(opened, qtbot):
     page = opened.document.diagram.pages["main"]
     seen = 0
@@ -164,6 +165,7 @@ def test_no_block_that_is_selected_is_markup(opened, qtbot):
     assert seen + looked_at(opened) > 3 * len(page.blocks)
 
 
+@pytest.mark.night
 def test_no_wire_that_is_selected_is_markup(opened, qtbot):
     page = opened.document.diagram.pages["main"]
     opened.docks.bring_up("why")
@@ -175,6 +177,7 @@ def test_no_wire_that_is_selected_is_markup(opened, qtbot):
         assert looked_at(opened) > 2
 
 
+@pytest.mark.night
 def test_no_tip_of_the_canvas_is_markup(opened, monkeypatch):
     tips = []
     monkeypatch.setattr(QToolTip, "showText", lambda at, text, *rest: tips.append(text))
@@ -199,6 +202,7 @@ def test_what_is_read_aloud_is_the_text_of_the_file(opened):
     assert not any("&lt;" in text for text in spoken)
 
 
+@pytest.mark.night
 def test_no_dialog_takes_the_text_of_a_file_for_markup(opened, tmp_path):
     text = f"{PICTURE}{NAME}"
     left_behind(tmp_path, mine=(Diagram({"main": Page({"a": Add()})}, text), opened.document.path))

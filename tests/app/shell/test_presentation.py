@@ -53,6 +53,7 @@ def looks(window):
     return laid_out(window), hidden, edges, camera, window.navigation.trail, minimap, window.size()
 
 
+@pytest.mark.night
 def test_only_the_canvas_is_left(window, qtbot):
     qtbot.keyClick(window.canvas, Key.Key_F11)
     assert window.isFullScreen()
@@ -61,6 +62,7 @@ def test_only_the_canvas_is_left(window, qtbot):
     assert window.canvas.height() == window.height()
 
 
+@pytest.mark.night
 @pytest.mark.parametrize("key", [Key.Key_F11, Key.Key_Escape])
 def test_it_ends_as_it_began(window, qtbot, key):
     window.actions_by_name["put_panels_away"].trigger()
@@ -80,6 +82,7 @@ def test_it_ends_as_it_began(window, qtbot, key):
     assert window.canvas.view.camera.zoom == 0.8
 
 
+@pytest.mark.night
 def test_pages_and_frames_follow_each_other(window, qtbot):
     titles = [slide.title for slide in window.presentation.slides()]
     at = titles.index("Left")
@@ -99,6 +102,7 @@ def test_pages_and_frames_follow_each_other(window, qtbot):
     assert window.navigation.page == "main"
 
 
+@pytest.mark.night
 def test_type_stays_large_when_a_page_is_fitted(window, qtbot):
     window.actions_by_name["present"].trigger()
     settle(qtbot)
@@ -123,6 +127,7 @@ def test_the_parts_of_a_large_page_show_every_block(window, qtbot):
     assert all(part.any() for part in seen)
 
 
+@pytest.mark.night
 def test_a_page_that_can_be_read_whole_is_shown_so_before_its_parts(opened, qtbot):
     """Six blocks at 1280 × 720: all of them, then those on the left, then the others."""
     window = opened(load(LESSONS / "09_frozen_middle.gradwire.json"))
@@ -152,6 +157,7 @@ def seen_part(canvas):
     return [*corner, *(corner + np.array([canvas.width(), canvas.height()]) / camera.zoom)]
 
 
+@pytest.mark.night
 def test_shortcuts_work_without_the_menu_bar(window, qtbot):
     window.actions_by_name["present"].trigger()
     settle(qtbot)
@@ -161,6 +167,7 @@ def test_shortcuts_work_without_the_menu_bar(window, qtbot):
     assert all(edge.isHidden() for edge in window.docks.edges.values())
 
 
+@pytest.mark.night
 def test_closing_keeps_the_arrangement_of_before(window, qtbot):
     before = laid_out(window)
     window.actions_by_name["present"].trigger()
@@ -168,6 +175,7 @@ def test_closing_keeps_the_arrangement_of_before(window, qtbot):
     assert {n: p[0] for n, p in laid_out(window).items()} == {n: p[0] for n, p in before.items()}
 
 
+@pytest.mark.night
 def test_text_is_as_large_as_a_projector_needs_and_small_again_afterwards(window, qtbot):
     window.canvas.select_wire(next(iter(window.canvas.view.scene.wire_keys)))
     texts = [window.card.sentence, window.card.more, *window.why.findChildren(QLabel)]

@@ -57,6 +57,7 @@ def test_a_window_whose_file_cannot_be_read_has_the_start_page(window, tmp_path)
     assert other.welcome.isVisible() and other.notice.isVisible()
 
 
+@pytest.mark.night
 def test_new_windows_stand_a_step_further_right_and_down_each(window):
     offsets = []
     for other in (window.windows.new(), window.windows.new()):

@@ -145,6 +145,7 @@ def test_every_block_that_pytorch_has_is_compared(installed: None) -> None:
     )
 
 
+@pytest.mark.night
 def test_every_difference_is_a_choice(compared: Compared) -> None:
     """A difference that is not in the table is a fault, or a row that is missing."""
     unknown = []
@@ -155,6 +156,7 @@ def test_every_difference_is_a_choice(compared: Compared) -> None:
     assert not unknown, "\n".join(unknown)
 
 
+@pytest.mark.night
 def test_definitions_give_the_numbers_of_their_systems(compared: Compared) -> None:
     """But for the rows that say that they don't."""
     wrong_there = []
@@ -177,6 +179,7 @@ def _unmarked(name: str, wrong: Array, site: Site, rows: list[Choice]) -> Iterat
             yield f"{name}: {numbers}"
 
 
+@pytest.mark.night
 @pytest.mark.parametrize("system", INSTALLED)
 @pytest.mark.parametrize("choice", CHOICES, ids=str)
 def test_every_choice_is_a_difference(choice: Choice, system: str, compared: Compared) -> None:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
@@ -249,6 +250,7 @@ def test_tracing_foretells_numpy(expression: Expression) -> None:
             np.testing.assert_array_equal(found, array)
 
 
+@pytest.mark.night
 @settings(max_examples=250)
 @given(expressions(SMOOTH + ROUGH, DTYPES, 20))
 def test_none_is_where_no_path_leads(expression: Expression) -> None:
@@ -263,6 +265,7 @@ def test_none_is_where_no_path_leads(expression: Expression) -> None:
             compute(found[value], expression.bound())
 
 
+@pytest.mark.night
 @settings(max_examples=250)
 @given(expressions([o for o in SMOOTH if o.smooth], ("float64", "int64", "bool"), 20))
 def test_gradient_is_the_slope(expression: Expression) -> None:

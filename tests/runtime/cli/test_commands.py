@@ -84,6 +84,7 @@ def test_a_plugin_that_failed_is_told(gradwire, monkeypatch):
     assert done.code == 0 and "warning: Plug-in 'x' failed." in done.err
 
 
+@pytest.mark.night
 def test_the_schema_accepts_what_can_be_read(gradwire, seed):
     import json
 

@@ -122,6 +122,7 @@ def test_every_command_is_tried():
     assert not missing, f"Add to INVOCATIONS ways to call {missing} with FILE or BAD."
 
 
+@pytest.mark.sampled(one_in=11)
 @pytest.mark.parametrize("runs", [True, False], ids=["runs", "has problems"])
 @pytest.mark.parametrize("command", INVOCATIONS)
 def test_no_command_prints_control_characters(gradwire, tmp_path: Path, monkeypatch, command, runs):

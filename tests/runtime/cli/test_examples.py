@@ -14,6 +14,7 @@ EXAMPLES = sorted(
 )
 
 
+@pytest.mark.sampled(one_in=7)
 @pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.name)
 def test_an_example_is_clean_and_runs(gradwire, path):
     count = len(load(path).contracts)

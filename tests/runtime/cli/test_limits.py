@@ -84,6 +84,7 @@ def test_pages_that_use_each_other_twice(gradwire, diagram, command):
     assert text.count("error:") == 1
 
 
+@pytest.mark.sampled(one_in=7)
 @pytest.mark.parametrize("command", COMMANDS)
 @pytest.mark.parametrize(
     ("depth", "keys", "what"),
@@ -129,6 +130,7 @@ def test_a_chain_of_open_shapes_is_visited_where_something_changed(gradwire, dia
     assert len(visited) < 6 * len(blocks)
 
 
+@pytest.mark.night
 def test_a_chain_of_20_000_blocks_is_run(gradwire, diagram):
     blocks, wires, before = dict(A), {}, "a"
     for i in range(20_000):

@@ -193,6 +193,7 @@ def test_the_way_back_is_the_reverse(change):
     }
 
 
+@pytest.mark.night
 @given(diagrams())
 def test_any_diagram_is_like_its_copy_and_unlike_nothing(drawn):
     assert diff(drawn, loads(dumps(drawn))).is_empty

@@ -82,6 +82,7 @@ def carries(diagram: Diagram) -> set[str]:
     return {wire for wire, state in states.items() if state is State.CARRIES}
 
 
+@pytest.mark.night
 def test_the_specimens_show_every_state() -> None:
     seen: dict[State, int] = {}
     for studied in plain():
@@ -94,6 +95,7 @@ def test_the_specimens_show_every_state() -> None:
     assert sum("/" in wire for s in plain() for wire in s.states) > COUNT
 
 
+@pytest.mark.night
 def test_carries_is_a_contribution() -> None:
     for studied in [*plain(), *with_gradients()]:
         contributed = {w for w, c in studied.run.contributions.items() if c is not None}
@@ -240,6 +242,7 @@ def defined(wire: str, would: Repairs) -> State:
     return State.NO_RULE
 
 
+@pytest.mark.night
 def test_every_state_is_what_a_rebuilt_diagram_shows() -> None:
     for studied in plain():
         would = repairs(studied)

@@ -99,6 +99,7 @@ def every_sentence(diagram: Diagram) -> int:
     return calls(job)
 
 
+@pytest.mark.night
 @pytest.mark.parametrize("shape", [chain, wide, ladder])
 def test_twice_the_wires_take_twice_the_time(shape: Callable[[int], Diagram]) -> None:
     small, large = every_sentence(shape(800)), every_sentence(shape(1600))
@@ -134,12 +135,14 @@ def stopped(count: int) -> Diagram:
     return build(*(loss(stop_gradient(tanh(x * (i + 1.0))), name=f"l{i}") for i in range(count)))
 
 
+@pytest.mark.night
 @pytest.mark.parametrize("shape", [apart, along, stopped])
 def test_twice_the_losses_take_twice_the_time(shape: Callable[[int], Diagram]) -> None:
     small, large = every_sentence(shape(300)), every_sentence(shape(600))
     assert large < 2.4 * small
 
 
+@pytest.mark.night
 @pytest.mark.parametrize("shape", [apart, along, stopped])
 def test_reports_on_many_losses_take_linear_time(
     shape: Callable[[int], Diagram], monkeypatch: pytest.MonkeyPatch

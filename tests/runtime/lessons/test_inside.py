@@ -45,6 +45,7 @@ def texts(timeline):
 # ---- laws ---------------------------------------------------------------------------------------
 
 
+@pytest.mark.sampled(one_in=7)
 def test_inside_a_block_come_the_numbers_that_the_run_has(timeline):
     """Forward its outputs; backward, at its inputs, the contributions of its wires."""
     require_agreement(timeline)

@@ -40,12 +40,14 @@ def killing(*arguments: str) -> dict[str, Any]:
     return found
 
 
+@pytest.mark.night
 def test_killed_a_hundred_times_at_random(folder: Path) -> None:
     found = killing("random", str(folder), "5", "100")
     assert found["same"], found
     assert found["kills"] >= 100
 
 
+@pytest.mark.night
 def test_killed_at_every_call_that_changes_a_file(folder: Path) -> None:
     found = killing("points", str(folder))
     assert found["same"], found

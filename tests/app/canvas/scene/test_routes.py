@@ -94,6 +94,7 @@ def test_bends_of_the_user_win(scene):
     assert Scene(Diagram({"main": bent}), "main").course_of(KEY).radius is None
 
 
+@pytest.mark.night
 @given(diagrams())
 def test_the_layout_has_ports_where_the_canvas_shows_them(diagram):
     for name in diagram.pages:

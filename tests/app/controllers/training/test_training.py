@@ -358,6 +358,7 @@ def killed(window, qtbot):
     return window.training.bar.text()
 
 
+@pytest.mark.night
 def test_a_killed_process_loses_nothing_that_was_shown(window, qtbot):
     click(qtbot, window.toolbar.buttons["train"])
     qtbot.waitUntil(lambda: window.training.step_shown > 5)

@@ -113,6 +113,7 @@ def test_a_link_opens_an_example_in_the_editor(shown, window):
     assert page(shown) == "index.md"
 
 
+@pytest.mark.sampled(one_in=3)
 @pytest.mark.parametrize(
     "target",
     [
@@ -133,6 +134,7 @@ def test_nothing_but_the_manual_is_followed(shown, window, target):
     assert window.document.diagram is before
 
 
+@pytest.mark.sampled(one_in=3)
 @pytest.mark.parametrize(
     "name",
     [

@@ -95,6 +95,7 @@ def block(inspector, name):
     return inspector._diagram.main.blocks[name]
 
 
+@pytest.mark.night
 @together("cls", registry().classes.values(), ids=lambda cls: cls.type_name())
 def test_every_block_of_the_library_has_a_form(qtbot, cls):
     inspector = Inspector()

@@ -154,6 +154,7 @@ def test_a_tooltip_says_what_it_does_and_draws_the_formula(palette):
     assert palette.tree.model().index(0, 0).data(Qt.ItemDataRole.ToolTipRole) is None
 
 
+@pytest.mark.night
 def test_every_formula_of_the_library_can_be_drawn():
     unread = [
         cls.type_name()

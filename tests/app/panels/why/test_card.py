@@ -222,6 +222,7 @@ def test_what_it_is_about_has_no_tooltip_besides(window, qtbot, monkeypatch):
     assert [bool(tip) for tip in tips] == [True, False, True]
 
 
+@pytest.mark.sampled(one_in=3)
 @pytest.mark.parametrize("at", [QPoint(0, 0), QPoint(380, 280), QPoint(200, 140), QPoint(380, 0)])
 def test_the_place_is_beside_what_it_is_about_and_off_the_pointer(window, at):
     room, anchor, size = QRect(0, 0, 400, 300), QRect(at, QSize(20, 20)), QSize(150, 90)

@@ -26,6 +26,7 @@ def _read(across: list[float], **parameters: object) -> list[float]:
     return found
 
 
+@pytest.mark.sampled(one_in=3)
 @pytest.mark.parametrize("mode", ["linear", "nearest", "cubic"])
 @pytest.mark.parametrize("corners", [False, True])
 def test_the_grid_of_the_image_gives_the_image(mode: str, corners: bool) -> None:

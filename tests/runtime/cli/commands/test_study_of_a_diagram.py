@@ -189,6 +189,7 @@ def has_ended(pid: str) -> bool:
 LAST_IS_LONG = ("--vary", "steps=20..24,30000")
 
 
+@pytest.mark.night
 @pytest.mark.skipif(os.name != "posix", reason="sends a signal")
 def test_a_study_that_is_killed_goes_on_to_the_same_table(gradwire, regression, tmp_path):
     out = tmp_path / "s"

@@ -13,6 +13,7 @@ from distributed import LocalCluster
 import gradwire as gw
 
 
+@pytest.mark.night
 def test_a_study_is_trained_on_a_cluster_and_goes_on_here(gradwire, tmp_path):
     w = gw.variable("w", shape=(4,), initialiser="normal")
     path, out = tmp_path / "d.gradwire.json", tmp_path / "s"

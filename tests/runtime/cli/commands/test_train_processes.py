@@ -64,6 +64,7 @@ def losses(folder: Path) -> list[float]:
     return [json.loads(line)["loss.out"] for line in lines]
 
 
+@pytest.mark.night
 def test_a_lost_process_ends_all_and_others_go_on_with_the_same_curve(
     file: Path, tmp_path: Path
 ) -> None:
@@ -96,6 +97,7 @@ def test_a_lost_process_ends_all_and_others_go_on_with_the_same_curve(
     np.testing.assert_allclose(losses(out), wanted, rtol=NEAR)
 
 
+@pytest.mark.night
 def test_two_processes_train_to_the_end_and_one_of_them_writes(file: Path, tmp_path: Path) -> None:
     out = tmp_path / "out"
     leading, following = ended(started(2, file, "--out", out, "--steps", "8", "--json"))

@@ -58,6 +58,7 @@ def test_a_scan_counts_its_steps():
     assert len(flatten(many).instances) == 0
 
 
+@pytest.mark.night
 def test_counting_ends_before_the_numbers_fill_the_memory():
     pages = {f"p{i}": uses(f"p{i + 1}", 2) for i in range(20_000)}
     diagram = draw({}, **pages, p20000=page({}))

@@ -90,6 +90,7 @@ def nested():
 
 
 class TestLaws:
+    @pytest.mark.night
     @given(st.data(), diagrams())
     def test_of_every_change(self, data, diagram):
         for _ in range(3):
@@ -118,6 +119,7 @@ class TestLaws:
                     k: sorted(v) for k, v in counted.items()
                 }
 
+    @pytest.mark.night
     @given(st.data(), diagrams())
     def test_of_batches(self, data, diagram):
         made, here = [], diagram

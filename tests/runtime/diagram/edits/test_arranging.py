@@ -78,6 +78,7 @@ class TestLaws:
         once = in_order(content)
         assert in_order(once) == once
 
+    @pytest.mark.night
     @given(diagrams())
     def test_twice_is_once_where_places_are_missing_too(self, diagram):
         once = apply(diagram, Arrange()).after

@@ -109,6 +109,7 @@ class TestChanges:
             "cat.parts.1": (Point(2, 0),),
         }
 
+    @pytest.mark.night
     @given(st.data())
     def test_no_change_leaves_bends_without_a_wire(self, data):
         diagram = data.draw(diagrams())

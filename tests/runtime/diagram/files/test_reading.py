@@ -158,6 +158,7 @@ def test_limits(monkeypatch, limit, count):
         loads(text)
 
 
+@pytest.mark.night
 @given(st.data(), diagrams())
 def test_a_text_with_a_fault_is_read_or_has_an_error_with_a_place(data, diagram):
     text = dumps(diagram)

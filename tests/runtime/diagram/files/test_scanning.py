@@ -67,6 +67,7 @@ def objects_and_members(value):
     return objects + sum(a for a, _ in found), members + sum(b for _, b in found)
 
 
+@pytest.mark.night
 @pytest.mark.parametrize("size", [2, 4, 1 << 20])
 @given(value=VALUES)
 def test_strings_are_told_from_what_is_outside(size, value):

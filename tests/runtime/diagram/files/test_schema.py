@@ -33,6 +33,7 @@ def test_it_is_json_and_knows_every_block():
         assert f"block-{name}" in schema["$defs"]
 
 
+@pytest.mark.night
 def test_the_golden_file_fits_but_for_its_misfit(validator):
     text = dumps(loads(GOLDEN.read_text(encoding="utf-8")))
     assert flaws(validator, text) == ["pages.main.blocks.misfit"]

@@ -56,6 +56,7 @@ def test_the_seed_reads_as_in_the_documentation():
     )
 
 
+@pytest.mark.night
 @given(diagrams())
 def test_what_is_written_is_read_again(diagram):
     text = dumps(diagram)

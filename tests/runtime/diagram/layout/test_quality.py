@@ -42,6 +42,7 @@ def bare(diagram, page):
     return diagram.with_page(page, replace(diagram.pages[page], layout={}, bends={}, routes={}))
 
 
+@pytest.mark.sampled(one_in=3)
 @pytest.mark.parametrize("name", EXAMPLES)
 def test_an_example_has_nothing_behind_or_on_top(name):
     diagram, page = EXAMPLES[name]
@@ -57,6 +58,7 @@ def test_a_network_has_nothing_behind_or_on_top(name):
     assert is_clean(arranged(MADE[name], "main"))
 
 
+@pytest.mark.sampled(one_in=11)
 @pytest.mark.parametrize("seed", range(40))
 def test_a_random_page_has_nothing_behind_or_on_top(seed):
     diagram = fuzzed(seed)
@@ -67,6 +69,7 @@ def test_a_random_page_has_nothing_behind_or_on_top(seed):
 SMALL = [seed for seed in range(60) if len(framed(seed).main.blocks) <= 30]
 
 
+@pytest.mark.sampled(one_in=7)
 @pytest.mark.parametrize(
     ("made", "seed"),
     [*((framed, seed) for seed in SMALL), *((varied, seed) for seed in SMALL[:8])],

@@ -87,6 +87,7 @@ def assert_same_flow(found: ObservedFlow, wanted: ObservedFlow) -> None:
     assert marks[0] == marks[1]
 
 
+@pytest.mark.sampled(one_in=11)
 @pytest.mark.parametrize("name", NAMES)
 def test_examples_are_observed_alike(name: str) -> None:
     plain, found = both(example(name))

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from functools import cache
 
+import pytest
+
 from gradwire.blocks.library.gradient import StopGradient
 from gradwire.blocks.library.sources import Variable
 from gradwire.runtime.engine import Session
@@ -75,6 +77,7 @@ class Stops:
         return frozenset(found)
 
 
+@pytest.mark.night
 def test_cutters_are_the_first_stops_on_every_route() -> None:
     seen = several = 0
     for seed in range(COUNT):

@@ -7,6 +7,7 @@ from functools import cache
 from itertools import combinations
 
 import numpy as np
+import pytest
 
 from gradwire.blocks.library.gradient import StopGradient
 from gradwire.runtime.engine import Session
@@ -42,6 +43,7 @@ def pairs() -> list[Pair]:
     return found
 
 
+@pytest.mark.night
 def test_there_are_enough_of_all_sorts() -> None:
     assert len(pairs()) > COUNT / 2
     assert sum(bool(pair.graft.stopped) for pair in pairs()) > COUNT / 4
@@ -104,6 +106,7 @@ def test_a_fix_opens_the_leaves_that_are_stopped_and_promises_the_same_number() 
     assert tried > 200 and leaves > 50
 
 
+@pytest.mark.night
 def test_no_smaller_set_of_stops_and_leaves_would_do() -> None:
     """By opening every set of them, on diagrams with few."""
     tried = 0

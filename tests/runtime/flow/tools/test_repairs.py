@@ -72,6 +72,7 @@ def stops(diagram):
     return [name for name, block in blocks_of(diagram).items() if isinstance(block, StopGradient)]
 
 
+@pytest.mark.night
 def test_the_repair_opens_the_fewest_stops_that_let_gradient_pass() -> None:
     tried = 0
     for seed in range(1200):

@@ -18,6 +18,7 @@ from tests.runtime.interchange.export.examples import EXAMPLES, in_float64, run
 from tests.runtime.interchange.export.rows import written
 
 
+@pytest.mark.sampled(one_in=7)
 @pytest.mark.parametrize("name", EXAMPLES)
 def test_an_example_is_the_same_in_numpy(name, tmp_path):
     compare(in_float64(name), "numpy", tmp_path)

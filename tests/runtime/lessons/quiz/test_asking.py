@@ -37,6 +37,7 @@ def wrong_answers(made, variable_name):
     return found
 
 
+@pytest.mark.sampled(one_in=7)
 @pytest.mark.parametrize("name", NAMES)
 def test_without_a_misconception_it_is_backpropagation(name):
     timeline = record(Session(diagram(name)))
@@ -81,6 +82,7 @@ def test_a_stop_is_ignored_by_one_who_sees_only_its_value():
     assert found["stop ignored"] == {6.0}
 
 
+@pytest.mark.sampled(one_in=7)
 @pytest.mark.parametrize("seed", range(8))
 def test_no_question_is_ambiguous(seed):
     for made in (*map(diagram, ("fan_out", "gan", "straight_through")), Random(seed).diagram()):

@@ -20,6 +20,7 @@ EXAMPLES = Path(__file__).parents[4] / "assets" / "diagrams"
 TOLERANCE = {"float64": 1e-12, "float32": 1e-5}
 
 
+@pytest.mark.sampled(one_in=3)
 @pytest.mark.parametrize("dtype", TOLERANCE)
 @pytest.mark.parametrize("name", ["mxnet_seed", "gan", "em_stopped", "freeze_encoder"])
 def test_an_example_is_computed_alike(name: str, dtype: str, tmp_path: Path) -> None:

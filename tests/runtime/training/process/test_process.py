@@ -114,6 +114,7 @@ def watched(processes):
     processes.take_back(process, is_idle=True)
 
 
+@pytest.mark.night
 @pytest.mark.parametrize("name", ["training_spirals", "training_gan", "training_adding"])
 def test_the_bits_are_those_of_a_training_without_a_window(watched, name):
     diagram = load(DIAGRAMS / f"{name}.gradwire.json")
@@ -209,6 +210,7 @@ def test_courses_compute_by_the_engine_they_begin_with(watched):
     assert "takes no device" in refused.problem
 
 
+@pytest.mark.night
 def test_another_process_goes_on_where_one_was_killed(processes, watched):
     diagram = load(DIAGRAMS / "training_gan.gradwire.json")
     watched.begin(diagram)

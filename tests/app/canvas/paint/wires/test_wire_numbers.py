@@ -75,6 +75,7 @@ GRADIENTS = ["−0.7788", "0.7788", "1"]
 VALUES = ["0.25", "−0.25", "0.7788"]
 
 
+@pytest.mark.sampled(one_in=3)
 @pytest.mark.parametrize(
     ("name", "shown"),
     [

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 EAGER = Limits(steps=2, saved=1, access=0, row=0)
 
 
+@pytest.mark.sampled(one_in=3)
 @pytest.mark.parametrize("seed", range(2))
 @pytest.mark.parametrize("family", [name for name in FAMILIES if name != "convolutions"])
 def test_random_programs_have_the_same_bits(family: str, seed: int) -> None:
@@ -57,6 +58,7 @@ def repeated(seed: int) -> Written:
     return w.done([*outputs, *ends], sum(map(xp.sum, ends), xp.asarray(0.0)))
 
 
+@pytest.mark.sampled(one_in=7)
 @pytest.mark.parametrize("seed", range(10))
 def test_random_repetitions_have_the_same_bits(seed: int) -> None:
     written = repeated(seed)

@@ -29,12 +29,14 @@ NETWORKS: dict[str, Callable[[int], gw.Diagram]] = {
 }
 
 
+@pytest.mark.sampled(one_in=7)
 @pytest.mark.parametrize("name", NETWORKS)
 def test_a_rolled_network_has_the_same_bits(name: str) -> None:
     parts = assert_same(of_diagram(NETWORKS[name](7)))
     assert sum(loop.steps >= 5 for loop in loops(parts)) >= 2  # forward and backward
 
 
+@pytest.mark.sampled(one_in=3)
 @pytest.mark.parametrize("name", NETWORKS)
 def test_repetitions_add_to_a_program_only_the_gradients_of_their_own_weights(name: str) -> None:
     few, many = (of_diagram(NETWORKS[name](n)) for n in (8, 16))

@@ -14,6 +14,7 @@ from gradwire.runtime.training.optimisers import SGD
 from tests.runtime.engine.jax.repeats.networks import drawn, mean_square, recurrent
 
 
+@pytest.mark.night
 def test_a_run_on_jax_has_the_numbers_of_numpy() -> None:
     diagram = recurrent("lstm", 24)
     wanted, found = (

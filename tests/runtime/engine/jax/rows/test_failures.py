@@ -81,6 +81,7 @@ def test_negative_powers(dtype):
     check([(_binary("power"), (np.ones(2), -np.ones(2)))])
 
 
+@pytest.mark.sampled(one_in=3)
 @pytest.mark.parametrize("dtype", sorted(INTEGERS))
 @pytest.mark.parametrize("length", [2, 200])
 def test_indices_out_of_range(dtype, length):

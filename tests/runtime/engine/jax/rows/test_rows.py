@@ -32,6 +32,7 @@ def test_every_primitive_has_a_row():
     assert set(ROWS) == {p.name for p in table()} - BOUND_BY_PLANS | OUTSIDE_OF_FAMILIES
 
 
+@pytest.mark.night
 @pytest.mark.parametrize("dtype", ["float16", "float32", "float64"])
 def test_rows_have_the_numbers_of_kernels(dtype):
     """All cases, at random numbers."""
@@ -45,6 +46,7 @@ def test_rows_have_the_numbers_of_kernels(dtype):
     sheet.check()
 
 
+@pytest.mark.night
 def test_rows_have_the_numbers_of_kernels_in_gradients():
     """What no case has by itself, once each."""
     sheet = Sheet()
@@ -66,6 +68,7 @@ def _signature(value: Value) -> str:
     return repr((value.primitive.name, shapes, sorted(value.attributes.items())))
 
 
+@pytest.mark.sampled(one_in=5)
 @pytest.mark.parametrize("family", FAMILIES)
 def test_rows_have_the_numbers_of_kernels_in_programs(family):
     written = FAMILIES[family](3)
@@ -73,6 +76,7 @@ def test_rows_have_the_numbers_of_kernels_in_programs(family):
     check(computed(written.trace.values), arrays_of(written.trace, numbers))
 
 
+@pytest.mark.night
 @pytest.mark.parametrize("dtype", ["float16", "float32", "float64"])
 def test_sums_of_squares_are_those_of_numpy_also_where_the_dtype_overflows(dtype):
     rng = np.random.default_rng(0)

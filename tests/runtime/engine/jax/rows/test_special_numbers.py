@@ -52,6 +52,7 @@ def _signs(x: Array) -> Array:
     return np.signbit(np.where(np.isnan(x), 0, x))
 
 
+@pytest.mark.night
 @pytest.mark.parametrize("dtype", sorted(FLOATS))
 def test_special_floats(dtype):
     numbers = np.array(SPECIAL, dtype)
@@ -71,6 +72,7 @@ def test_special_floats(dtype):
             assert np.array_equal(_signs(found), _signs(arrays[value])), value
 
 
+@pytest.mark.night
 @pytest.mark.parametrize("dtype", sorted(FLOATS))
 def test_special_floats_in_reductions(dtype):
     rng = np.random.default_rng(5)
@@ -91,6 +93,7 @@ def test_special_floats_in_reductions(dtype):
     sheet.check()
 
 
+@pytest.mark.night
 @pytest.mark.parametrize("dtype", sorted(FLOATS))
 def test_functions_over_their_ranges(dtype):
     """A thousand numbers each, far out and close to 0, to a few units in the last place."""
@@ -123,6 +126,7 @@ def _edges(dtype: str) -> Array:
     return np.array([*found, -1, -2, -3, -7] if dtype in SIGNED else found, dtype)
 
 
+@pytest.mark.sampled(one_in=7)
 @pytest.mark.parametrize("dtype", sorted(INTEGERS))
 def test_integers_wrap(dtype):
     numbers = _edges(dtype)
@@ -160,6 +164,7 @@ def _castable(source: Array, dtype: str) -> Array:
     return source[np.isfinite(wide) & (wide > low) & (wide < high)]
 
 
+@pytest.mark.sampled(one_in=3)
 @pytest.mark.parametrize("dtype", ["bool", *sorted(INTEGERS), *sorted(FLOATS)])
 def test_casts(dtype):
     sheet = Sheet()

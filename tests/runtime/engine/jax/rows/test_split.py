@@ -10,6 +10,7 @@ import pytest
 pytest.importorskip("jax")
 
 
+@pytest.mark.night
 def test_a_batch_that_is_split_over_devices_stays_split():
     command = [sys.executable, "-m", "tests.runtime.engine.jax.rows.splitting"]
     done = subprocess.run(command, capture_output=True, text=True, timeout=600, check=False)

@@ -72,6 +72,7 @@ def engine(request: pytest.FixtureRequest) -> WatchedEngine:
     return WatchedEngine([Watched(each) for each in request.param])
 
 
+@pytest.mark.night
 def test_what_a_pass_is_not_imported_for_it_leaves_in_diagrams(engine: WatchedEngine) -> None:
     assert len(DIAGRAMS) > 20
     for path in DIAGRAMS:
@@ -80,6 +81,7 @@ def test_what_a_pass_is_not_imported_for_it_leaves_in_diagrams(engine: WatchedEn
     assert all(each.left for each in engine.passes)
 
 
+@pytest.mark.night
 def test_what_a_pass_is_not_imported_for_it_leaves_in_programs(engine: WatchedEngine) -> None:
     for family in FAMILIES.values():
         for seed in SEEDS:

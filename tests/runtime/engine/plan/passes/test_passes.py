@@ -451,6 +451,7 @@ def test_a_chain_of_a_thousand_layers_needs_a_few_arrays(choice: str) -> None:
     assert Plan([y], CHOICES[choice]).bytes <= 3 * 40_000
 
 
+@pytest.mark.night
 @pytest.mark.parametrize("choice", ["none", "all"])
 def test_gradients_keep_what_they_read_and_little_more(choice: str) -> None:
     """sin keeps its input, tanh its result: 1,000 arrays live when the way back begins."""
@@ -548,6 +549,7 @@ def test_an_index_that_is_wrong_among_grouped_tasks_names_its_block(eager: None)
 GOLDEN = [case for path in sorted(DATA.glob("*.json")) for case in cases(path) if case.check]
 
 
+@pytest.mark.night
 @pytest.mark.parametrize("choice", ["none", "all"])
 def test_the_golden_numbers_with_every_lowering_forced_off_and_on(
     choice: str, monkeypatch: pytest.MonkeyPatch, eager: None

@@ -35,6 +35,7 @@ def pattern(tasks: tuple[PlainTask, ...]) -> tuple[object, ...]:
     return tuple(found)
 
 
+@pytest.mark.sampled(one_in=3)
 @pytest.mark.parametrize("most", [24, 60, 240])
 @pytest.mark.parametrize("terms", [1, 2, 5, 11, 17])
 def test_steps_that_repeat_make_parts_that_are_alike(terms: int, most: int) -> None:

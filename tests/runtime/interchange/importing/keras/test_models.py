@@ -25,6 +25,7 @@ pytest.importorskip("h5py")
 ARCHIVE = Archive("keras.npz")
 
 
+@pytest.mark.sampled(one_in=3)
 @pytest.mark.parametrize("name", INPUTS)
 def test_a_model_has_the_loss_and_gradients_of_keras(name: str):
     case, made = ARCHIVE.case(name), imported(name)

@@ -21,6 +21,7 @@ from tests.runtime.interchange.importing.onnx.models import model_of
 FILE = Path("model.onnx")
 
 
+@pytest.mark.sampled(one_in=7)
 @pytest.mark.parametrize("name", EXAMPLES)
 def test_an_example_comes_back(name: str):
     session = Session(load(EXAMPLES[name]))

@@ -16,6 +16,7 @@ def tally(cases) -> suite.Tally:
     return found
 
 
+@pytest.mark.night
 @pytest.mark.filterwarnings("ignore")  # the package computes its references with warnings
 def test_node_cases_pass_or_are_refused_and_none_is_wrong():
     found = tally(suite.node_cases())

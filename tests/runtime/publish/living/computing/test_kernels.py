@@ -22,6 +22,7 @@ def test_every_primitive_has_a_kernel() -> None:
     assert {primitive.name for primitive in table()} - WITHOUT == KERNELS
 
 
+@pytest.mark.night
 @pytest.mark.skipif(NODE is None, reason="node is not installed")
 def test_every_kernel_computes_what_the_runtime_does(tmp_path: Path) -> None:
     found = compared(tmp_path)

@@ -64,6 +64,7 @@ def gradient(browser: Browser, path: str) -> Any:
 # ---- every page ---------------------------------------------------------------------------------
 
 
+@pytest.mark.night
 @pytest.mark.parametrize("half", [0, 1])
 def test_every_example_opens_in_silence(browser: Browser, pages: Pages, half: int) -> None:
     for file in EXAMPLES[half::2]:
@@ -234,6 +235,7 @@ def test_the_timeline_steps_forward_and_backward(seed: Browser) -> None:
     assert "All computed" in seed.text(".timeline output")
 
 
+@pytest.mark.night
 def test_the_timeline_plays_until_it_is_paused(seed: Browser) -> None:
     seed.run("document.activeElement.blur()")
     seed.press("Space")

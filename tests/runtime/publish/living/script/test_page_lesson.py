@@ -140,6 +140,7 @@ def said(walk: Walk) -> list[Any]:
     return [walk.text(), walk.after(), hints, walk.options(), right, goals]
 
 
+@pytest.mark.night
 def test_lessons_say_in_the_page_what_they_say_in_the_runtime(
     browser: Browser, pages: Pages
 ) -> None:

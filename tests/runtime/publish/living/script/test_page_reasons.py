@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import pytest
 
 from gradwire.runtime.diagram import load
 from gradwire.runtime.engine import Session
@@ -59,6 +60,7 @@ def _case(living: Living, setting: Any, values: dict[str, Any]) -> dict[str, Any
     }
 
 
+@pytest.mark.night
 def test_every_page_says_what_the_runtime_does_after_every_gesture(
     browser: Browser, pages: Pages
 ) -> None:
@@ -73,6 +75,7 @@ def test_every_page_says_what_the_runtime_does_after_every_gesture(
         assert (found["none"], found["states"], found["wrong"]) == (0, 0, []), file.name
 
 
+@pytest.mark.night
 def test_the_card_follows_a_number_and_a_stop(browser: Browser, pages: Pages) -> None:
     diagram = load(next(file for file in EXAMPLES if file.name.startswith("straight_through")))
     browser.open(pages("straight_through"))

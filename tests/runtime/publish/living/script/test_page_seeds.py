@@ -6,6 +6,7 @@ import json
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import pytest
 
 from gradwire.runtime.diagram import load
 from gradwire.runtime.engine import Session
@@ -33,6 +34,7 @@ def assert_numbers(browser: Browser, diagram: Diagram) -> None:
         assert not found or np.allclose(found, np.ravel(value)), path
 
 
+@pytest.mark.night
 def test_a_seed_gives_the_numbers_and_texts_that_it_gives_in_the_runtime(
     browser: Browser, pages: Pages
 ) -> None:

@@ -29,6 +29,7 @@ def as_json(data: Any) -> Any:
     return json.loads(json.dumps(data))
 
 
+@pytest.mark.night
 def test_the_data_of_every_example_comes_back(tmp_path: Path) -> None:
     datas = [living_data(load(file)).data for file in FILES]
     found = run(tmp_path, "(works)=>works.map(restored)", [*map(compacted, datas)])
@@ -38,6 +39,7 @@ def test_the_data_of_every_example_comes_back(tmp_path: Path) -> None:
         assert len(json.dumps(compacted(data))) < len(json.dumps(data))
 
 
+@pytest.mark.sampled(one_in=7)
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 @pytest.mark.parametrize(
     "initialiser", ["uniform", "glorot_uniform", "he_uniform", "glorot_normal", "normal"]

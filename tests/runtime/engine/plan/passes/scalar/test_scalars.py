@@ -122,6 +122,7 @@ def same_bits(found: Array, expected: Array) -> bool:
     return found.tobytes() == expected.tobytes() or bool(np.isnan(found) and np.isnan(expected))
 
 
+@pytest.mark.night
 @settings(max_examples=100, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(program=operations, given=st.lists(numbers, min_size=4, max_size=4))
 def test_exact_arithmetic_has_the_bits_of_the_kernels(
@@ -233,6 +234,7 @@ def test_what_float32_loses_a_scalar_loses(fast: bool | None) -> None:
             assert session.backward(ports=ports).values["loss.out"] == 0
 
 
+@pytest.mark.night
 @pytest.mark.parametrize("name", ["scalars", "native_scalars"])
 @settings(max_examples=100, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(program=operations, given=st.lists(numbers, min_size=4, max_size=4))

@@ -24,6 +24,7 @@ class Absent:
             raise ModuleNotFoundError(f"No module named {name!r}", name=name)
 
 sys.meta_path.insert(0, Absent())
+import platformdirs  # goes by the name of the system, and so takes what Linux has while it is there
 for module, names in ((os, "fork getuid geteuid sched_getaffinity sysconf"), (signal, "SIGHUP")):
     for name in names.split():
         delattr(module, name)

@@ -6,8 +6,9 @@ import sys
 from typing import Annotated
 
 import typer
+from platformdirs.unix import Unix
 
-from gradwire.runtime.cli.desktop.entries import Entries, data_home, start_command
+from gradwire.runtime.cli.desktop.entries import Entries, start_command
 from gradwire.runtime.cli.output import PROBLEMS, UsageError, say
 
 ELSEWHERE = {
@@ -37,7 +38,7 @@ def desktop(
         )
     if install == remove:
         raise UsageError("Say --install or --remove.")
-    entries = Entries(data_home())
+    entries = Entries(Unix().user_data_path)
     done, left = entries.install() if install else entries.remove()
     for path in done:
         typer.echo(f"{'wrote' if install else 'removed'} {path}")

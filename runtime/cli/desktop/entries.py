@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
 import re
 import shutil
 import subprocess
@@ -33,12 +32,6 @@ INDEXES = {
 }  # fmt: skip
 """Folders that a program indexes, if there is one, and what it writes."""
 _SPECIAL = re.compile(r"""[\s"'\\><~|&;$*?#()`]""")
-
-
-def data_home() -> Path:
-    """Where the user's desktop looks; a relative XDG_DATA_HOME counts as none."""
-    given = Path(os.environ.get("XDG_DATA_HOME", ""))
-    return given if given.is_absolute() else Path.home() / ".local" / "share"
 
 
 def start_command() -> str:

@@ -20,7 +20,7 @@ from contextlib import suppress
 from functools import cache
 from pathlib import Path
 
-from gradwire.runtime.diagram.files.cache_folder import cache_folder
+from gradwire.runtime.diagram.files.user_folders import cache_folder
 
 _FORMAT = b"gradwire machine code 1\n"
 _DIGEST = hashlib.sha256().digest_size

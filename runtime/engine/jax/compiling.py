@@ -9,7 +9,7 @@ from typing import Any
 import jax
 
 from gradwire.runtime import extras
-from gradwire.runtime.diagram.files.cache_folder import cache_folder
+from gradwire.runtime.diagram.files.user_folders import cache_folder
 from gradwire.runtime.engine.compilation import compiling
 from gradwire.runtime.engine.jax.failing import explained
 

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-import sys
 from collections.abc import Mapping
-from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +14,7 @@ from gradwire.runtime.diagram.files.fields import read_object
 from gradwire.runtime.diagram.files.parsing import Flaw, parse
 from gradwire.runtime.diagram.files.regular import read_regular
 from gradwire.runtime.diagram.files.storage import replace_file, system_errors
+from gradwire.runtime.diagram.files.user_folders import data_folder
 
 FIELD = "gradwire_progress"
 VERSION = 1
@@ -124,17 +123,8 @@ def user_file() -> Path:
     given = os.environ.get("GRADWIRE_PROGRESS")
     if given:
         return Path(given)
-    home = Path("~")
-    with suppress(RuntimeError):
-        home = Path.home()
-    match sys.platform:
-        case "win32":
-            folder = Path(os.environ.get("APPDATA") or home / "AppData" / "Roaming")
-        case "darwin":
-            folder = home / "Library" / "Application Support"
-        case _:
-            folder = Path(os.environ.get("XDG_DATA_HOME") or home / ".local" / "share")
-    return folder / "gradwire" / "progress.json"
+    folder = data_folder() or Path("~/.local/share/gradwire")  # in the working directory
+    return folder / "progress.json"
 
 
 def _parsed(data: bytes, path: str) -> dict[str, Progress]:

@@ -34,7 +34,8 @@ except TypeError as error:
 
 
 def started(code: str, cache: object, *, start: str = _START) -> str:
-    places = dict.fromkeys(("XDG_CACHE_HOME", "HOME", "LOCALAPPDATA"), str(cache))  # of all systems
+    of_all_systems = ("XDG_CACHE_HOME", "HOME", "WIN_PD_OVERRIDE_LOCAL_APPDATA")
+    places = dict.fromkeys(of_all_systems, str(cache))
     environment = {**os.environ, **places, "GRADWIRE_KEEP_CODE": "1"}
     command = [sys.executable, "-c", start + code]
     done = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)

@@ -74,6 +74,8 @@ def test_the_user_has_one_place(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("GRADWIRE_PROGRESS", os.path.join("some", "where.json"))
     assert user_file() == Path("some") / "where.json"
     monkeypatch.delenv("GRADWIRE_PROGRESS")
-    monkeypatch.setenv("XDG_DATA_HOME", "data")
-    monkeypatch.setattr("sys.platform", "linux")
-    assert user_file() == Path("data") / "gradwire" / "progress.json"
+    for folder, found in ((Path("/own"), Path("/own")), (None, Path("~/.local/share/gradwire"))):
+        monkeypatch.setattr(
+            "gradwire.runtime.lessons.course.progress.data_folder", lambda folder=folder: folder
+        )
+        assert user_file() == found / "progress.json"

@@ -10,8 +10,8 @@ import typer
 
 from gradwire.blocks.nearest import did_you_mean
 from gradwire.runtime.cli.arguments import Json
-from gradwire.runtime.cli.commands.picture import ENDINGS, drawing
-from gradwire.runtime.cli.output import CLEAN, UsageError, print_json
+from gradwire.runtime.cli.commands.picture import ENDINGS, drawing, missing_fonts
+from gradwire.runtime.cli.output import CLEAN, UsageError, print_json, print_problems
 from gradwire.runtime.diagram import MAIN, Diagram
 from gradwire.runtime.diagram.files.storage import load_version
 from gradwire.runtime.publish.diff import DiffReport, diff_report
@@ -125,6 +125,6 @@ def _draw(report: DiffReport, output: Path, page: str | None) -> None:
             f"--page {page}: there is no such page.", next_step=did_you_mean(page, pages)
         )
     differing = (each.page for each in report.changes.pages if each.page is not None)
-    drawing("headless").draw_diff(
-        report.changes, report.effects, output, page or next(differing, MAIN)
-    )
+    headless = drawing("headless")
+    print_problems(missing_fonts(output))
+    headless.draw_diff(report.changes, report.effects, output, page or next(differing, MAIN))

@@ -126,9 +126,9 @@ def picture(
         "width": str(width),
         "lettering": text.value,
     }
-    if text is Text.EMBEDDED:
-        print_problems(_missing_fonts(output))
-    drawn = drawing("headless").draw(
+    headless = drawing("headless")
+    print_problems(missing_fonts(output, text))
+    drawn = headless.draw(
         session.diagram, output, options, page=None if every else page, blocks=select or ()
     )
     for made in drawn:
@@ -137,23 +137,24 @@ def picture(
         raise typer.Exit(problems_code(problems))
 
 
-def _missing_fonts(output: Path) -> Iterator[Problem]:
-    """A warning where no fonts can be embedded in a picture."""
-    if output.suffix.lower() != ".svg":
+def missing_fonts(output: Path, text: Text = Text.SHAPES) -> Iterator[Problem]:
+    """Warnings where a picture lacks the fonts that it should have."""
+    install = f"Install it: {extras.command('pymupdf_fonts')}."
+    if text is Text.EMBEDDED and output.suffix.lower() != ".svg":
         what = "Only SVG has a choice of text: --text embedded changes nothing here."
-    elif not drawing("embedding").can_embed():
+        yield _warning(output, what, "Use --text with an .svg file.")
+    elif text is Text.EMBEDDED and not drawing("embedding").can_embed():
         what = "No fonts can be embedded, so text is drawn as shapes: the typeface is missing."
-    else:
+        yield _warning(output, what, install)
         return
-    step = f"Install it: {extras.command('fontTools')}."
-    warning = Diagnostic(
-        "warning",
-        Location(),
-        what,
-        code="no-fonts",
-        next_step=step if output.suffix.lower() == ".svg" else "Use --text with an .svg file.",
-    )
-    yield Problem(warning, str(output))
+    if not extras.installed("pymupdf_fonts"):
+        what = "The typeface is not installed, so text looks different on each computer."
+        yield _warning(output, what, install)
+
+
+def _warning(output: Path, what: str, next_step: str) -> Problem:
+    warning = Diagnostic("warning", Location(), what, code="no-fonts", next_step=next_step)
+    return Problem(warning, str(output))
 
 
 def drawing(module: str) -> Any:

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from gradwire.runtime import extras
 from gradwire.runtime.cli.entry import main
 from gradwire.runtime.diagram import save
 from gradwire.runtime.lessons.walk import Walk
@@ -115,3 +116,17 @@ def diagram(tmp_path):
 def seed(diagram):
     """loss = MakeLoss(stop_gradient(3 * b) + a)."""
     return diagram(SEED, SEED_WIRES, title="Seed", name="seed")
+
+
+@pytest.fixture
+def no_typeface(monkeypatch):
+    """Only the package with the fonts is not installed."""
+    from gradwire.app.services import typeface
+
+    find = extras.find_spec
+    monkeypatch.setattr(
+        extras, "find_spec", lambda name: None if name == "pymupdf_fonts" else find(name)
+    )
+    typeface.install.cache_clear()
+    yield
+    typeface.install.cache_clear()

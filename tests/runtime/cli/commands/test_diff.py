@@ -107,6 +107,13 @@ def test_a_picture_is_drawn(gradwire, pair, tmp_path):
     assert path.read_text(encoding="utf-8").startswith("<?xml")
 
 
+@pytest.mark.usefixtures("no_typeface")
+def test_a_picture_says_that_the_typeface_is_missing(gradwire, pair, tmp_path):
+    done = gradwire("diff", *pair, "-o", tmp_path / "diff.svg")
+    assert done.code == 1
+    assert done.err.count('Install it: pip install "gradwire[app]".') == 1
+
+
 # ---- git ----------------------------------------------------------------------------------------
 
 

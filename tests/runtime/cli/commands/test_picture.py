@@ -56,6 +56,17 @@ def test_without_fonts_to_embed_there_is_a_warning(gradwire, seed, tmp_path, mon
     assert not gradwire("picture", seed, "-o", path).err
 
 
+@pytest.mark.usefixtures("no_typeface")
+@pytest.mark.parametrize("name", ["out.svg", "out.png", "out.pdf", "out.tex"])
+@pytest.mark.parametrize("text", ["shapes", "embedded", "text"])
+def test_without_the_typeface_a_picture_has_the_system_s(gradwire, seed, tmp_path, name, text):
+    path = tmp_path / name
+    done = gradwire("picture", seed, "-o", path, "--text", text)
+    assert (done.code, done.out) == (0, f"{path}\n")
+    assert path.stat().st_size
+    assert done.err.count('Install it: pip install "gradwire[app]".') == 1
+
+
 def test_embedding_fonts_is_for_svg(gradwire, seed, tmp_path):
     done = gradwire("picture", seed, "-o", tmp_path / "out.pdf", "--text", "embedded")
     assert done.code == 0

@@ -3,7 +3,7 @@
 They run in an environment that has a wheel with its extra ``dev``, started by ``python -P`` in a
 folder of a user, where each module of the standard library and each of ours has a namesake that
 must not be imported. Of the checkout only ``tests`` can be imported, from a copy; what tests read
-beside it are links to the installed files. Further arguments go to pytest.
+beside it are copies of the installed files. Further arguments go to pytest.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import tempfile
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
-READ = ("pyproject.toml", "README.md", "LICENSE", ".ci", ".github")
+READ = ("pyproject.toml", "README.md", "LICENSE", ".ci", ".github", "assets/screenshots")
 """What tests read of the checkout besides themselves."""
 OWN = ("app", "assets", "blocks", "gradwire", "runtime", "tests")
 WORKERS = os.cpu_count() or 1
@@ -32,14 +32,17 @@ def installed(python: Path) -> Path:
     return folder
 
 
-def make_suite(folder: Path, package: Path) -> None:
-    """The tests, and beside them the installed files."""
+def make_suite(folder: Path, package: Path, man: Path) -> None:
+    """The tests, and beside them the installed files, where a checkout has them."""
     leave = shutil.ignore_patterns("__pycache__")
     shutil.copytree(ROOT / "tests", folder / "tests", ignore=leave)
+    for floor in ("app", "assets", "blocks", "runtime"):
+        shutil.copytree(package / floor, folder / floor, ignore=leave)
+    (folder / "runtime" / "public").mkdir()
+    (folder / "runtime" / "public" / "gradwire").symlink_to(package)
+    (folder / "assets" / "man").symlink_to(man)
     for name in READ:
         (folder / name).symlink_to(ROOT / name)
-    for name in ("app", "assets", "blocks", "runtime"):
-        (folder / name).symlink_to(package / name)
 
 
 def make_home(folder: Path) -> None:
@@ -59,7 +62,7 @@ def main() -> int:
     with tempfile.TemporaryDirectory(prefix="suite-") as scratch:
         suite, home = Path(scratch, "suite"), Path(scratch, "home")
         suite.mkdir()
-        make_suite(suite, package)
+        make_suite(suite, package, python.parents[1] / "share" / "man" / "man1")
         make_home(home)
         command = [
             python, "-P", "-m", "pytest", "-c", suite / "pyproject.toml", "--rootdir", suite,
@@ -68,7 +71,8 @@ def main() -> int:
             f"--tx={WORKERS}*popen//python={python} -P", *sys.argv[2:], suite / "tests",
         ]  # fmt: skip
         kept = {k: v for k, v in os.environ.items() if not k.startswith("GRADWIRE")}
-        kept |= {"PYTHONPATH": str(suite), "GRADWIRE_PLACE": str(package)}
+        # Interpreters that tests start themselves have no -P.
+        kept |= {"PYTHONPATH": str(suite), "PYTHONSAFEPATH": "1", "GRADWIRE_PLACE": str(package)}
         return subprocess.run(command, cwd=home, env=kept).returncode
 
 

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from gradwire.runtime.lessons.walk import Walk
 
 SUFFIX = ".gradwire.json"
-FOLDER = Path(str(files("assets") / "lessons"))
+FOLDER = Path(str(files("gradwire.assets") / "lessons"))
 NAMES = sorted(path.name.removesuffix(SUFFIX) for path in FOLDER.glob(f"*{SUFFIX}"))
 
 

@@ -65,7 +65,7 @@ def test_the_course_is_complete_and_in_order():
 
 
 def test_the_course_comes_with_the_installation():
-    folder = importlib.resources.files("assets") / "lessons"
+    folder = importlib.resources.files("gradwire.assets") / "lessons"
     assert (folder / f"{NAMES[0]}{SUFFIX}").read_text("utf-8").startswith('{\n  "gradwire"')
 
 

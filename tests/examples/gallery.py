@@ -11,7 +11,7 @@ from gradwire.blocks.library.gradient import StopGradient
 from gradwire.runtime.diagram import Diagram, PortName, load
 
 SUFFIX = ".gradwire.json"
-FOLDER = Path(str(files("assets") / "diagrams"))
+FOLDER = Path(str(files("gradwire.assets") / "diagrams"))
 NAMES = sorted(path.name.removesuffix(SUFFIX) for path in FOLDER.glob(f"*{SUFFIX}"))
 
 TRAINING = tuple(name for name in NAMES if name.startswith("training_"))

@@ -29,7 +29,7 @@ def test_all_examples_are_there():
 
 
 def test_they_come_with_the_installation():
-    folder = importlib.resources.files("assets") / "diagrams"
+    folder = importlib.resources.files("gradwire.assets") / "diagrams"
     assert (folder / "mxnet_seed.gradwire.json").read_text("utf-8").startswith('{\n  "gradwire"')
 
 

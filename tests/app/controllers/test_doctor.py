@@ -7,8 +7,9 @@ from PySide6.QtCore import Qt
 
 from gradwire.app.canvas.scene.camera import NUMBERS
 from gradwire.runtime.build import build, loss, sqrt, stop_gradient, variable
-from gradwire.runtime.diagram import SetParameters, SetTitle, load
+from gradwire.runtime.diagram import SetParameters, SetTitle
 from tests.app.mouse import LEFT
+from tests.examples.gallery import diagram
 
 
 def ill(w=(2.0,)):
@@ -98,7 +99,7 @@ def test_rows_stay_while_runs_find_the_same(opened, qtbot, w):
 
 
 def test_each_edit_of_a_diagram_whose_fixes_are_arrays_is_diagnosed(opened, qtbot):
-    window = opened(load("assets/diagrams/mxnet_seed.gradwire.json"))
+    window = opened(diagram("mxnet_seed"))
     before = looked(qtbot, window)
     causes = window.doctor.panel.causes
     assert any(f.fix.gradient.size > 1 for cause in causes for f in cause.findings if f.fix)

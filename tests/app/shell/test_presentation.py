@@ -15,7 +15,7 @@ from gradwire.runtime.diagram import Diagram, Note, Page, Point, load
 from tests.app.shell.test_docks import laid_out, settle
 from tests.app.shell.test_main_window import nested
 
-LESSONS = Path(str(files("assets") / "lessons"))
+LESSONS = Path(str(files("gradwire.assets") / "lessons"))
 Key = Qt.Key
 
 

@@ -10,7 +10,7 @@ from gradwire.runtime.diagram import load
 from gradwire.runtime.flow import PASSING
 
 EXAMPLES = sorted(
-    path for path in (files("assets") / "diagrams").iterdir() if path.name.endswith(".json")
+    path for path in (files("gradwire.assets") / "diagrams").iterdir() if path.name.endswith(".json")
 )
 
 

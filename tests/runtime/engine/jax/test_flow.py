@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from itertools import islice
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -13,7 +12,6 @@ import pytest
 pytest.importorskip("jax")
 
 import gradwire as gw
-from gradwire.runtime.diagram import load
 from gradwire.runtime.engine import Session
 from gradwire.runtime.engine.compilation import Compilation, listening
 from gradwire.runtime.engine.session.copying import on_numpy
@@ -21,6 +19,7 @@ from gradwire.runtime.engine.session.engines import open_engine
 from gradwire.runtime.flow import WhatIf, diagnose, fix, observe
 from gradwire.runtime.flow.analyse import analyse
 from gradwire.runtime.flow.badges import badges
+from tests.examples import gallery
 from tests.runtime.engine.jax.alike import compiled_quickly
 from tests.runtime.flow.specimens import specimen
 
@@ -31,11 +30,7 @@ if TYPE_CHECKING:
     from gradwire.runtime.flow import ObservedFlow
 
 ENGINE = open_engine("jax")
-NAMES = [
-    path.name.partition(".")[0]
-    for path in sorted(Path("assets/diagrams").glob("*.json"))
-    if not path.name.startswith("training_")
-]
+NAMES = [name for name in gallery.NAMES if name not in gallery.TRAINING]
 PRINTED = 2e-3
 """Of a number, as it is printed with four digits."""
 RESIDUE = 1e-15
@@ -53,7 +48,7 @@ def quickly() -> Iterator[None]:
 
 
 def example(name: str) -> Diagram:
-    return load(Path("assets/diagrams", f"{name}.gradwire.json"))
+    return gallery.diagram(name)
 
 
 def both(diagram: Diagram) -> tuple[Session, Session]:

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from gradwire.runtime.engine import Session
 
 SUFFIX = ".gradwire.json"
-FOLDERS = [Path(str(files("assets") / name)) for name in ("diagrams", "lessons")]
+FOLDERS = [Path(str(files("gradwire.assets") / name)) for name in ("diagrams", "lessons")]
 EXAMPLES = {
     path.name.removesuffix(SUFFIX): path
     for folder in FOLDERS

@@ -17,6 +17,7 @@ from gradwire.runtime.training.diverged import DivergedError
 from gradwire.runtime.training.rounds.pace import Pace
 from gradwire.runtime.training.saving.runs import TrainingRun
 from gradwire.runtime.training.trainer import Trainer
+from tests.examples import gallery
 
 pytest.importorskip("jax")
 
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
     from gradwire.runtime.diagram import Diagram
     from gradwire.runtime.training.records import StepRecord
 
-EXAMPLES = sorted(Path("assets/diagrams").rglob("training_*.gradwire.json"))
+EXAMPLES = [gallery.path(name) for name in gallery.TRAINING]
 NEAR = 2e-5
 """Differences of compiled arithmetic after a dozen rounds of the examples."""
 

@@ -5,6 +5,9 @@ files, one of them named like a module that Python or a library imports: to work
 not run what lies there. So a new interpreter gets the path of this one without what is there for
 the working folder or the script alone ('' of ``python -c``, the folder of ``python -m``). What
 ``PYTHONPATH``, a ``.pth`` file or an installation names stays, also where it is the working folder.
+
+A build that is one folder has no interpreter beside the program: there the program starts itself,
+with a first argument that nobody types. Its path never has the working folder.
 """
 
 from __future__ import annotations
@@ -13,7 +16,7 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from importlib import import_module
 from types import MappingProxyType
@@ -25,6 +28,8 @@ BLAS = ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS")
 """Variables of the environment that set the number of threads for matrix products."""
 PATIENCE = 10.0
 """Seconds that a process which was killed may take to end."""
+_SERVE = "--serve-module"
+"""The first argument of a build that starts itself; the second one is the module."""
 _HOME = os.path.dirname(os.path.dirname(os.path.abspath(gradwire.__file__)))
 _CODE = (
     "import sys; named = frozenset(sys.path); "
@@ -43,16 +48,34 @@ def start(
     Ctrl-C ends this process alone, which ends the other one: that one's standard input is at its
     end then. ``environment`` has variables to change. Raises OSError.
     """
-    flags = "-P" + "E" * sys.flags.ignore_environment + "s" * sys.flags.no_user_site
-    path = [entry for entry in sys.path if isinstance(entry, str)]
-    code = _CODE.format(path=path, unnamed=_unnamed(path), home=_HOME, module=module)
+    if is_build():
+        arguments = [_SERVE, module]
+        environment = {**environment, "PYINSTALLER_RESET_ENVIRONMENT": "1"}  # it is no part of us
+    else:
+        arguments = _interpreter_arguments(module)
     with _without_interrupt():
         return subprocess.Popen(
-            [sys.executable, flags, "-c", code],
+            [sys.executable, *arguments],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             env=os.environ | environment,
         )
+
+
+def is_build() -> bool:
+    """Whether this is a build that is one folder, where ``sys.executable`` is the program."""
+    return bool(getattr(sys, "frozen", False))
+
+
+def serve_if_asked(arguments: Sequence[str]) -> bool:
+    """In a build, serve if ``start`` started this process; whether it did."""
+    if arguments[:1] != [_SERVE]:
+        return False
+    (module,) = arguments[1:]
+    if not module.startswith("gradwire."):
+        raise ValueError(f"{module} is no module of Gradwire")
+    serve(module)
+    return True
 
 
 def end(process: subprocess.Popen[bytes]) -> None:
@@ -108,6 +131,13 @@ def why_ended(code: int | None) -> str:
         why = ", as the system does when memory runs out" if name == "SIGKILL" else ""
         return f"its process was ended by {name}{why}"
     return f"its process was ended by signal {-code}"
+
+
+def _interpreter_arguments(module: str) -> list[str]:
+    flags = "-P" + "E" * sys.flags.ignore_environment + "s" * sys.flags.no_user_site
+    path = [entry for entry in sys.path if isinstance(entry, str)]
+    code = _CODE.format(path=path, unnamed=_unnamed(path), home=_HOME, module=module)
+    return [flags, "-c", code]
 
 
 def _unnamed(path: list[str]) -> set[str]:

@@ -252,6 +252,74 @@ def test_no_command_runs_anything_in_the_working_folder(run, seed, lesson_files,
     assert run(COMMAND, *line.format(seed, *lesson_files).split()) == ""
 
 
+# ---- builds ------------------------------------------------------------------------------------
+
+BUILD = """#!{python} -P
+{sources}
+sys.frozen, sys.executable = True, __file__
+import runpy
+runpy.run_path({program!r}, run_name="__main__")
+"""
+
+
+def build(folder: Path, name: str = "gradwire") -> Path:
+    """An executable that does what one of a build does, without being built."""
+    path = folder / name
+    program = str(ROOT / ".ci/onefolder/program.py")
+    path.write_text(BUILD.format(python=sys.executable, sources=SOURCES, program=program))
+    path.chmod(0o755)
+    return path
+
+
+executables = pytest.mark.skipif(
+    sys.platform == "win32", reason="a script is no executable on Windows"
+)
+
+
+@executables
+def test_a_build_starts_itself_and_runs_nothing_in_the_working_folder(run, tmp_path):
+    path = str(build(tmp_path))
+    command = f"import os, sys; os.execv({path!r}, [{path!r}, *sys.argv[1:]])"
+    assert run(command, "import", MODEL, "-o", tmp_path / "model.gradwire.json") == ""
+    assert (tmp_path / "model.gradwire.json").exists()
+    save(line(), tmp_path / "line.gradwire.json")
+    study = ("study", tmp_path / "line.gradwire.json", "--vary", "seed=0,1", "--workers", 2)
+    assert run(command, *study, "--out", tmp_path / "study") == ""
+    trained = (tmp_path / "study/trainings.jsonl").read_text()
+    assert trained.count("\n") == 2 and "error" not in trained
+
+
+@executables
+def test_the_editor_of_a_build_is_the_one_that_is_called_so(tmp_path):
+    done = subprocess.run(
+        [build(tmp_path, "gradwire-editor"), "--help"], capture_output=True, text=True
+    )
+    assert done.returncode == 0 and "Open the editor" in done.stdout
+
+
+@executables
+def test_what_a_build_starts_is_no_part_of_it(tmp_path, monkeypatch):
+    shown = tmp_path / "shown"
+    shown.write_text('#!/bin/sh\necho "$*" $PYINSTALLER_RESET_ENVIRONMENT\n')
+    shown.chmod(0o755)
+    monkeypatch.setattr(sys, "frozen", True, raising=False)
+    monkeypatch.setattr(sys, "executable", str(shown))
+    out = interpreters.start("gradwire.runtime").communicate()[0].decode()
+    assert out == "--serve-module gradwire.runtime 1\n"
+
+
+def test_a_build_serves_its_own_modules_alone(monkeypatch):
+    served = []
+    monkeypatch.setattr(interpreters, "serve", served.append)
+    assert not interpreters.serve_if_asked([]) and not interpreters.serve_if_asked(["run", "x"])
+    for module in ("os", "gradwire", "gradwires.x"):
+        with pytest.raises(ValueError, match="no module of Gradwire"):
+            interpreters.serve_if_asked(["--serve-module", module])
+    assert served == []
+    assert interpreters.serve_if_asked(["--serve-module", "gradwire.runtime"])
+    assert served == ["gradwire.runtime"]
+
+
 # ---- what else they are started with ----------------------------------------------------------
 
 

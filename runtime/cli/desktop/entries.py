@@ -13,6 +13,7 @@ from importlib.resources import files
 from pathlib import Path
 
 from gradwire.runtime.cli.output import json_text
+from gradwire.runtime.interpreters import is_build
 
 RECORD = "gradwire/desktop.json"
 SOURCES = {
@@ -37,7 +38,8 @@ _SPECIAL = re.compile(r"""[\s"'\\><~|&;$*?#()`]""")
 def start_command() -> str:
     """The command line of the editor, as an entry of the desktop writes it."""
     # -P: what lies in the folder that the desktop starts it in is not imported.
-    return " ".join(map(quoted, (sys.executable, "-P", "-m", "gradwire", "edit")))
+    started = () if is_build() else ("-P", "-m", "gradwire")
+    return " ".join(map(quoted, (sys.executable, *started, "edit")))
 
 
 def quoted(argument: str) -> str:

@@ -63,6 +63,12 @@ def test_the_entry_starts_this_gradwire(gradwire, home):
     assert ended.returncode == 0 and "Open the editor" in ended.stdout
 
 
+def test_the_entry_of_a_build_starts_the_program_itself(gradwire, home, monkeypatch):
+    monkeypatch.setattr(sys, "frozen", True, raising=False)
+    gradwire("desktop", "--install")
+    assert f"\nExec={quoted(sys.executable)} edit %f\n" in (home / ENTRY).read_text()
+
+
 @pytest.mark.parametrize(
     ("argument", "written"),
     [

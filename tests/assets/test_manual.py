@@ -176,6 +176,7 @@ def test_the_keys_of_the_editor_are_its_keys(qapp):
     assert {"Enter" if key == "Return" else key for key in keys}.issuperset(named)
 
 
+@pytest.mark.checkout
 def test_the_reference_has_every_public_name_once():
     listed = re.findall(r"^\.\. auto\w+:: (\w+)$", read("reference.rst"), re.MULTILINE)
     assert sorted([*listed, "__version__"]) == sorted(gw.__all__)
@@ -235,6 +236,7 @@ def test_a_command_by_the_manual_runs(monkeypatch, capsys):
     assert capsys.readouterr().out.startswith("main ")
 
 
+@pytest.mark.checkout
 def test_a_state_by_the_manual_is_a_state(tmp_path):
     """The edits of the page, made to a copy of the three floors."""
     for floor in ("app", "runtime", "blocks"):
@@ -274,6 +276,7 @@ def insert(path: Path, before: str, text: str) -> None:
 # ---- the site -----------------------------------------------------------------------------------
 
 
+@pytest.mark.checkout
 def test_the_site_builds_without_a_warning(tmp_path):
     pytest.importorskip("furo")
     pytest.importorskip("myst_parser")

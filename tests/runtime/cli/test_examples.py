@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from importlib.resources import files
-
 import pytest
 
 from gradwire.runtime.diagram import load
 from gradwire.runtime.flow import PASSING
+from tests.examples import gallery
 
-EXAMPLES = sorted(
-    path for path in (files("gradwire.assets") / "diagrams").iterdir() if path.name.endswith(".json")
-)
+EXAMPLES = [*map(gallery.path, gallery.NAMES)]
 
 
 @pytest.mark.sampled(one_in=7)

@@ -192,6 +192,7 @@ def test_an_editable_install_copies_nothing(tmp_path):
     assert files_of_wheel("editable", tmp_path) - {MAN_PAGE} == {Path("_gradwire.pth")}
 
 
+@pytest.mark.checkout
 def test_the_wheel_has_one_top_level_name_and_no_screenshots(tmp_path):
     files = files_of_wheel("standard", tmp_path)
     assert MAN_PAGE in files

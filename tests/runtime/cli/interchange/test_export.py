@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 
@@ -26,7 +27,11 @@ def test_source_with_arrays_runs_on_its_own(gradwire, tmp_path):
     assert done.out == f"{tmp_path / 'spirals_arrays.safetensors'}\n{out}\n"
     code = "import spirals; print(*spirals.loss_and_gradients()[0])"
     ran = subprocess.run(
-        [sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, check=True
+        [sys.executable, "-c", code],
+        env=os.environ | {"PYTHONPATH": str(tmp_path)},
+        capture_output=True,
+        text=True,
+        check=True,
     )
     assert ran.stdout == "loss.out\n"
 

@@ -52,6 +52,10 @@ _CHUNK = 1 << 22
 """Bytes written between two pulses."""
 _END = 1 << 16
 """Bytes at either end of a diagram file that are searched for the name of its array file."""
+_PAUSES = (0.02, 0.05, 0.1, 0.2, 0.5)
+"""Seconds before each further attempt at a file that is held open elsewhere."""
+_HELD = (5, 32)
+"""Errors of Windows: access is denied, and a file is used by another process."""
 _ABANDONED = 3600.0
 """Age in seconds from which a temporary file counts as abandoned."""
 _TENSORS_LINE = re.compile(rb'^ *"tensors": ("(?:[^"\\]|\\.)*+")', re.MULTILINE)
@@ -188,7 +192,11 @@ def system_errors(path: Path, verb: str) -> Iterator[None]:
 
 
 def _near(path: Path, error: Exception) -> str | None:
-    """What to do about a file that does not exist: files of similar names, or the example."""
+    """What to do about a file that is held open elsewhere, or that does not exist: files of similar
+    names, or the example.
+    """
+    if getattr(error, "winerror", None) in _HELD:
+        return "Another program holds it open: close it there, or write to another file."
     if not isinstance(error, FileNotFoundError):
         return None
     if not path.parent.is_dir():
@@ -255,11 +263,28 @@ def replace_file(
             os.fsync(file.fileno())
         if mode is not None:
             temporary.chmod(mode)
-        os.replace(temporary, path)
+        _rename(temporary, path)
     except BaseException:
         temporary.unlink(missing_ok=True)
         raise
     _sync_folder(path.parent)
+
+
+def _rename(temporary: Path, path: Path) -> None:
+    """Put a file in the place of another one.
+
+    Windows refuses that while another program holds the other one open, which one that looks for
+    viruses or indexes does for a moment.
+    """
+    for pause in _PAUSES:
+        try:
+            os.replace(temporary, path)
+            return
+        except PermissionError as error:
+            if getattr(error, "winerror", None) not in _HELD:
+                raise
+            time.sleep(pause)
+    os.replace(temporary, path)
 
 
 def _mode(path: Path) -> int | None:

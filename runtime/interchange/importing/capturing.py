@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from gradwire.runtime import extras
 from gradwire.runtime.interchange.importing.options import ImportOptions
+from gradwire.runtime.interchange.importing.torch.versions import within
 
 if TYPE_CHECKING:
     from gradwire.runtime.interchange.importing.imported import Imported
@@ -35,13 +36,14 @@ def capture(
     become the recipe.
 
     Raises UnsupportedError where no block can express an operation, FileError where there is no
-    result called ``loss``.
+    result called ``loss``, RunError where models can't be captured by the PyTorch that is here.
     """
     options = ImportOptions(loss=loss)
     if _is_torch(model, args, kwargs):
-        from gradwire.runtime.interchange.importing.torch.capture.capturing import capture_torch
+        with within(str(sys.modules["torch"].__version__)):
+            from gradwire.runtime.interchange.importing.torch.capture.capturing import capture_torch
 
-        return capture_torch(model, args, kwargs, options, check=check, optimizer=optimizer)
+            return capture_torch(model, args, kwargs, options, check=check, optimizer=optimizer)
     extras.require("jax", "Capturing a function that uses no PyTorch")
     from gradwire.runtime.interchange.importing.jax.capturing import capture_jax
 

@@ -243,6 +243,40 @@ class TestLargeArrays:
         save(with_array(LARGE + 1), path)
         assert load(path) == with_array(LARGE + 1)
 
+    @pytest.mark.parametrize("refusals", [2, 100])
+    def test_a_file_that_windows_keeps_for_another_program(self, path, monkeypatch, refusals):
+        save(with_array(), path)
+        refused, replace = [], storage.os.replace
+
+        def held(source, target):
+            if str(target).endswith(".json") and len(refused) < refusals:
+                error = PermissionError(13, "Access is denied")
+                error.winerror = 5
+                refused.append(target)
+                raise error
+            replace(source, target)
+
+        monkeypatch.setattr(storage.os, "replace", held)
+        monkeypatch.setattr(storage.time, "sleep", lambda seconds: None)
+        if refusals == 2:
+            save(seed(), path)
+            assert load(path) == seed()
+        else:
+            with pytest.raises(FileError) as told:
+                save(seed(), path)
+            assert "Access is denied" in str(told.value) and len(refused) == 6
+            assert told.value.next_step.startswith("Another program holds it open")
+            monkeypatch.undo()
+            assert load(path) == with_array()
+
+    def test_a_file_that_a_reader_has_open_is_replaced(self, path):
+        save(with_array(), path)
+        with open(path, encoding="utf-8") as reader:
+            begin = reader.read(10)
+            save(seed(), path)
+            assert begin + reader.read() != path.read_text(encoding="utf-8")
+        assert load(path) == seed()
+
     def test_what_is_not_needed_any_more_goes(self, path):
         save(with_array(), path)
         save(with_array(LARGE + 1), path)

@@ -1,4 +1,4 @@
-"""The tests with what is installed: ``suite.py ENVIRONMENT [ARGUMENT...]``.
+"""The tests with what is installed, without a network: ``suite.py ENVIRONMENT [ARGUMENT...]``.
 
 They run in an environment that has a wheel with its extra ``dev``, started by ``python -P`` in a
 folder of a user, where each module of the standard library and each of ours has a namesake that
@@ -8,8 +8,12 @@ beside it are copies of the installed files. Further arguments go to pytest.
 
 from __future__ import annotations
 
+import ctypes
+import fcntl
 import os
 import shutil
+import socket
+import struct
 import subprocess
 import sys
 import tempfile
@@ -19,6 +23,9 @@ ROOT = Path(__file__).resolve().parents[1]
 READ = ("pyproject.toml", "README.md", "LICENSE", ".ci", ".github", "assets/screenshots")
 """What tests read of the checkout besides themselves."""
 OWN = ("app", "assets", "blocks", "gradwire", "runtime", "tests")
+CLONE_NEWNET = 0x40000000
+SET_FLAGS, IS_UP = 0x8914, 1
+"""What Linux calls CLONE_NEWNET, SIOCSIFFLAGS and IFF_UP."""
 WORKERS = os.cpu_count() or 1
 
 
@@ -55,10 +62,20 @@ def make_home(folder: Path) -> None:
         (folder / name / "__init__.py").write_text(f"raise ImportError('{name}/ of the user')\n")
 
 
+def leave_network() -> None:
+    """Have no network from now on but this machine itself, where the system allows it."""
+    if ctypes.CDLL(None, use_errno=True).unshare(CLONE_NEWNET):
+        print(f"with a network: {os.strerror(ctypes.get_errno())}")
+        return
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as device:
+        fcntl.ioctl(device, SET_FLAGS, struct.pack("16sh", b"lo", IS_UP))
+
+
 def main() -> int:
     """The exit code of pytest."""
     python = Path(sys.argv[1]).absolute() / "bin" / "python"
     package = installed(python)
+    leave_network()
     with tempfile.TemporaryDirectory(prefix="suite-") as scratch:
         suite, home = Path(scratch, "suite"), Path(scratch, "home")
         suite.mkdir()

@@ -72,7 +72,19 @@ def pytest_xdist_auto_num_workers(config: pytest.Config) -> int | None:
     """One process for tests named on the command line, so that they start at once and can be
     debugged; None, which is a worker for each core, for the whole suite. ``-n`` overrules both.
     """
-    return 0 if config.args_source is pytest.Config.ArgsSource.ARGS else None
+    return 0 if _are_named(config) else None
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_configure_node(node: Any) -> None:
+    """Tell a worker whether tests are named: it gets their names in any case."""
+    node.workerinput["are_named"] = _are_named(node.config)
+
+
+def _are_named(config: pytest.Config) -> bool:
+    """Whether tests are named on the command line."""
+    is_named = config.args_source is pytest.Config.ArgsSource.ARGS
+    return bool(getattr(config, "workerinput", {}).get("are_named", is_named))
 
 
 @pytest.hookimpl(wrapper=True)
@@ -96,10 +108,17 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Of a test with ``sampled(one_in=11)``, the first case and every eleventh after it run always,
     the others at night. A prime that no list of parameters is as long as meets all of their values.
+
+    To open a window takes most of the time of a test that does, and there are a thousand. Of those
+    that are not named on the command line, a third run always.
     """
     share = config.getoption("--one-in")
+    if not _are_named(config):
+        for item in items:
+            if not _is_chosen(item, 3) and {"window", "opened"} & {*item.fixturenames}:
+                item.add_marker("night")
     if share > 1:
-        chosen = [i for i in items if not crc32(i.nodeid.partition("[")[0].encode()) % share]
+        chosen = [item for item in items if _is_chosen(item, share)]
         config.hook.pytest_deselected(items=[*{*items} - {*chosen}])
         items[:] = chosen
     found: Counter[str] = Counter()
@@ -109,6 +128,11 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
             if found[name] % sampled.kwargs["one_in"]:
                 item.add_marker("night")
             found[name] += 1
+
+
+def _is_chosen(item: pytest.Item, share: int) -> bool:
+    """Whether the function of a test is one of every ``share`` functions."""
+    return crc32(item.nodeid.partition("[")[0].encode()) % share == 0
 
 
 @pytest.hookimpl(trylast=True)

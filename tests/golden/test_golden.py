@@ -143,6 +143,7 @@ EXPECTATIONS = [
 ]
 
 
+@pytest.mark.sampled(one_in=3)
 @pytest.mark.parametrize(("stem", "identity", "within"), EXPECTATIONS, ids=str)
 def test_every_corrupted_number_and_null_fails(
     stem: str, identity: str, within: tuple[Any, ...], tmp_path: Path

@@ -172,6 +172,7 @@ def test_esc_cancels_no_run_that_is_not_shown(qtbot, window, slow):
     assert window.canvas.selection() == set()
 
 
+@pytest.mark.night
 @pytest.mark.parametrize("cancelled", [False, True])
 def test_badges_tooltips_and_the_screen_reader_say_so(qtbot, window, slow, cancelled):
     window.canvas.zoom_to_fit()

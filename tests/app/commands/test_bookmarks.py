@@ -105,6 +105,7 @@ def test_a_name_that_can_not_be_is_refused_with_a_reason(window):
     assert "not a valid bookmark name" in window.notice.text()
 
 
+@pytest.mark.night
 @pytest.mark.parametrize(("key", "name"), [(1, "left"), (2, "inside"), (3, "right")])
 def test_a_key_goes_there_on_whatever_page(marked, qtbot, key, name):
     qtbot.keyClick(marked.canvas, Qt.Key(Qt.Key.Key_0 + key), ALT)

@@ -75,6 +75,7 @@ def test_what_is_pasted_out_of_view_is_scrolled_into_it(window, qtbot, monkeypat
     assert canvas.rect().contains(canvas.block_rect(name))
 
 
+@pytest.mark.night
 def test_what_is_cut_keeps_its_name_in_another_window(window, qtbot):
     window.canvas.select({"b", "mul1"})
     press(qtbot, window, Qt.Key.Key_X)

@@ -76,6 +76,7 @@ def test_of_several_pages_one_is_chosen(window, compare, qtbot):
     assert dialog.preview.grab().toImage() != before
 
 
+@pytest.mark.night
 def test_the_picture_has_the_theme_of_the_window(window, compare):
     dialog = compare()
     before = dialog.preview.grab().toImage()

@@ -59,6 +59,7 @@ def test_a_frame_goes_into_the_page_and_comes_back_selected(window):
     assert window.canvas.view.selection[:2] == ({"tanh1"}, {"frame1"})
 
 
+@pytest.mark.night
 @pytest.mark.parametrize("command", ["ungroup", "unique_page"])
 def test_a_block_whose_page_is_missing_is_told_of(window, command):
     window.edit.change(AddBlock("use", PageBlock(page="gone")))

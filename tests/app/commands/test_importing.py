@@ -68,6 +68,7 @@ def test_a_dropped_model_is_imported_and_its_remarks_lead_to_blocks(window, qtbo
     assert window.canvas.selection() == {"stop_gradient0"}
 
 
+@pytest.mark.night
 def test_another_diagram_closes_the_report_and_the_offer(window):
     window.open_path(SEED)
     window.imports.offer.buttons[0].click()

@@ -138,6 +138,7 @@ class TestReuse:
 
 
 class TestNew:
+    @pytest.mark.night
     @pytest.mark.parametrize("way", ["menu", "palette", "quick add"])
     def test_a_new_page_passes_on_what_it_gets(self, window, qtbot, way):
         if way == "menu":

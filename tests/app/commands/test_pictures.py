@@ -77,6 +77,7 @@ def svg_area(path):
     return box.width() * box.height()
 
 
+@pytest.mark.night
 def test_a_page_becomes_a_file_of_each_kind(export):
     image = QImage(str(export("page.png")))
     assert image.width() > 1000
@@ -113,6 +114,7 @@ def test_a_selected_note_is_part_of_the_selection(window, export):
     assert ">seen<" in both
 
 
+@pytest.mark.night
 def test_options_are_remembered_once_they_were_used(window, sheet, export, settings):
     opened = sheet()
     choose(opened.legend, "all")

@@ -138,6 +138,7 @@ def test_every_window_and_the_command_palette_have_it(window):
     assert set(offered(other)) == {"half"}
 
 
+@pytest.mark.night
 @pytest.mark.parametrize(("button", "scale"), [("No", 0.5), ("Yes", 1.0)])
 def test_another_of_the_name_is_replaced_only_on_purpose(window, button, scale):
     save(window, "a", MARKUP)
@@ -163,6 +164,7 @@ def test_a_name_is_shown_as_it_is(window):
     assert list(offered(window)) == [MARKUP.replace("&", "&&")]
 
 
+@pytest.mark.night
 @pytest.mark.parametrize(
     ("values", "reason"),
     [
@@ -271,6 +273,7 @@ def test_one_is_renamed_and_keeps_its_parameters(window):
     assert status(window) == f"Preset “half” is called “{MARKUP}” now."
 
 
+@pytest.mark.night
 @pytest.mark.parametrize("name", ["other", "x" * 81])
 def test_a_name_that_is_taken_or_too_long_is_refused_and_nothing_changes(window, name):
     save(window, "a", "half")

@@ -82,6 +82,7 @@ def test_it_follows_the_selection_and_new_numbers(window, qtbot):
     qtbot.waitUntil(lambda: "[0, 10] arrives at product." in window.derivative.panel.text())
 
 
+@pytest.mark.night
 @pytest.mark.parametrize("chosen", [set(), {"product", "w"}])
 def test_without_a_single_block_it_says_what_to_do(window, chosen, qtbot):
     window.canvas.select(chosen)

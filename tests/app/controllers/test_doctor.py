@@ -84,6 +84,7 @@ def test_a_click_leads_to_the_culprit_and_lights_the_route_through_it(opened, qt
     assert window.canvas.route().wire == window.canvas.selected_wire() == "root.x"
 
 
+@pytest.mark.night
 @pytest.mark.parametrize("w", [[2.0], [2.0, 3.0]])
 def test_rows_stay_while_runs_find_the_same(opened, qtbot, w):
     window = opened(ill(w))

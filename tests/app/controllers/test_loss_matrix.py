@@ -113,6 +113,7 @@ def test_a_screen_reader_is_told_which_cell_it_is(window):
     assert said.startswith(f"{table.index(0, 0).data()}, L1: ")
 
 
+@pytest.mark.night
 def test_without_a_loss_and_with_too_many_it_says_so(opened, qtbot):
     window = opened(build(variable("w", [1.0]) * 2.0 + [0.0, 1.0]))
     window.docks.by_name["matrix"].raise_()

@@ -151,6 +151,7 @@ class TestSwitch:
         qtbot.waitUntil(lambda: window.evaluator.result is not before)
         assert window.losses.switch.itemIcon(2).cacheKey() == icon.cacheKey()
 
+    @pytest.mark.night
     def test_swatches_follow_the_theme_and_the_colour_of_the_loss(self, window, qtbot):
         before = swatch_of(window, "L2.out")
         window.actions_by_name["theme_dark"].trigger()

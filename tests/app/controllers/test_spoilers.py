@@ -63,6 +63,7 @@ def test_the_status_bar_follows_the_timeline(window, qtbot):
     assert window.losses.label.text() == "L 40"
 
 
+@pytest.mark.night
 def test_the_table_of_variables_follows_the_timeline(window, qtbot):
     before = gradients(window)
     assert before["w"] == "24"
@@ -77,6 +78,7 @@ def test_the_table_of_variables_follows_the_timeline(window, qtbot):
     assert gradients(window) == before
 
 
+@pytest.mark.night
 def test_why_follows_the_timeline(window, qtbot):
     start(window, qtbot)
     click_wire(qtbot, window, "product.a")

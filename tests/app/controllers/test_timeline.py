@@ -242,6 +242,7 @@ def test_what_cannot_be_recorded_says_why(opened, qtbot, monkeypatch):
     assert not window.actions_by_name["timeline"].isChecked()
 
 
+@pytest.mark.night
 def test_a_presentation_has_its_keys_first(window, qtbot):
     window.presentation.begin()
     qtbot.keyClick(window.canvas, Qt.Key.Key_Escape)

@@ -66,6 +66,7 @@ def names(window):
 
 
 class TestChangedByOthers:
+    @pytest.mark.night
     @pytest.mark.parametrize("write", [renamed_over, written_into])
     def test_reload_takes_it_and_undo_leads_back(self, window, qtbot, path, write):
         for count, name in enumerate(("b", "c")):  # a second time: the watch survives a rename
@@ -79,6 +80,7 @@ class TestChangedByOthers:
         assert names(window) == before
         assert window.isWindowModified()
 
+    @pytest.mark.night
     def test_keep_mine_lets_the_next_save_replace_it(self, window, qtbot, path):
         window.edit.change(AddBlock("mine", Add()))
         renamed_over(path, drawn(b=Mul()))
@@ -88,11 +90,13 @@ class TestChangedByOthers:
         window.actions_by_name["save"].trigger()
         assert list(load(path).main.blocks) == ["a", "mine"]
 
+    @pytest.mark.night
     def test_keep_mine_without_a_change_of_mine_asks_on_closing(self, window, qtbot, path):
         renamed_over(path, drawn(b=Mul()))
         qtbot.mouseClick(offered(window, qtbot)["&Keep Mine"], LEFT)
         assert not window.document.is_clean
 
+    @pytest.mark.night
     @pytest.mark.parametrize(
         ("choice", "on_disk", "shown"),
         [

@@ -65,6 +65,7 @@ def applies(window):
     return [button for button in (window.card.apply_button, *buttons) if button.isVisible()]
 
 
+@pytest.mark.night
 def test_it_is_taken_by_hand_from_the_start_page_to_its_end(qtbot, tour):
     window, canvas = tour, tour.canvas
     assert title(window) == "Draw a wire"

@@ -25,6 +25,7 @@ def line_of(command):
     return f"| {text} | {keys and f'`{keys}`'} | {command.tip} |"
 
 
+@pytest.mark.night
 @together("name", COMMANDS)
 def test_every_action_is_tested_and_in_the_manual(name):
     assert re.search(rf"[\"']{name}[\"']", TESTS), (
@@ -92,6 +93,7 @@ def test_a_note_or_a_frame_is_added(window, do, name):
     assert note.frame == (name == "add_frame")
 
 
+@pytest.mark.night
 @pytest.mark.parametrize(
     ("name", "theme"),
     [("theme_light", LIGHT), ("theme_dark", DARK), ("theme_high_contrast", HIGH_CONTRAST)],

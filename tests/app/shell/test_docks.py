@@ -179,6 +179,7 @@ def test_panels_grow_with_the_text(first, qtbot):
     assert first.docks.by_name["palette"].width() == pytest.approx(before, abs=2)
 
 
+@pytest.mark.night
 @pytest.mark.parametrize("chosen", theme.THEMES.values(), ids=lambda chosen: chosen.name)
 def test_titles_and_edges_have_the_surface_of_the_theme(window, qapp, qtbot, chosen):
     window.docks.by_name["why"].hide()

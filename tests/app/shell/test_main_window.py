@@ -593,6 +593,7 @@ class TestWelcome:
 
 
 class TestLooks:
+    @pytest.mark.night
     @pytest.mark.parametrize(
         ("action", "chosen"),
         [("light", theme.LIGHT), ("dark", theme.DARK), ("high_contrast", theme.HIGH_CONTRAST)],

@@ -68,6 +68,7 @@ def test_one_block(gradwire):
     assert delta["type"] == "number > 0" and delta["default"] == 1.0 and delta["doc"]
 
 
+@pytest.mark.night
 def test_all_blocks_as_json(gradwire):
     report = gradwire("blocks", "--json").json
     assert [b["type"] for b in report["blocks"]] == list(registry().classes)

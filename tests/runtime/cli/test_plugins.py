@@ -51,6 +51,7 @@ def test_prints_of_a_plug_in_are_not_in_the_json(command):
     assert "imported" in err and "traced" in err
 
 
+@pytest.mark.night
 @pytest.mark.parametrize("end", ["SystemExit(0)", "SystemExit", "KeyboardInterrupt"])
 def test_a_forward_that_ends_the_program_is_a_problem_of_the_diagram(command, end):
     call = command(odd(f"def forward(self, xp, x): raise {end}"))
@@ -59,6 +60,7 @@ def test_a_forward_that_ends_the_program_is_a_problem_of_the_diagram(command, en
     assert "it: Odd.forward failed" in err and "plug-in 'odd' of odd_plugin 1.0" in err
 
 
+@pytest.mark.night
 def test_an_import_that_ends_the_program_leaves_its_blocks_out(command):
     call = command("raise SystemExit(0)")
     code, out, err = call("check")
@@ -75,6 +77,7 @@ def test_a_label_that_fails_is_a_warning_and_nothing_more(command):
     assert err.count("label() of Odd failed: ValueError: no.") == 1
 
 
+@pytest.mark.night
 @pytest.mark.parametrize(
     "source",
     [

@@ -54,6 +54,7 @@ def test_a_terminal_gets_tables(seed):
     assert "─".encode() in text and b"\x1b[" in text
 
 
+@pytest.mark.night
 def test_a_reader_that_leaves_early_is_no_error():
     line = f'"{sys.executable}" -m gradwire.runtime.cli blocks --json | head -n 1'
     done = subprocess.run(
@@ -96,6 +97,7 @@ def test_a_reader_that_left_before_the_first_line_is_no_error(seed, lesson_files
     assert done.wait(60) == 0
 
 
+@pytest.mark.night
 def test_glyphs_that_a_stream_lacks_do_no_harm(seed):
     done = command("blocks", PYTHONIOENCODING="ascii")
     assert done.returncode == 0 and b"StopGradient" in done.stdout
@@ -104,6 +106,7 @@ def test_glyphs_that_a_stream_lacks_do_no_harm(seed):
     assert "←" in json.dumps(json.loads(done.stdout.decode("latin-1")), ensure_ascii=False)
 
 
+@pytest.mark.night
 @pytest.mark.parametrize(
     ("arguments", "code"),
     [(("run", "nowhere.gradwire.json"), 2), (("nowhere",), 2), (("run", "--bad"), 2)],
@@ -165,6 +168,7 @@ def test_closed_and_full_streams_have_the_right_exit_code(seed, line, code):
         assert done.stderr == expected
 
 
+@pytest.mark.night
 def test_what_was_mistyped_is_shown_as_symbols():
     done = command("run", "a", "b\u202e\x1b[31m")
     assert done.returncode == 2 and b"unexpected extra argument" in done.stderr

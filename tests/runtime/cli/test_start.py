@@ -71,6 +71,7 @@ def test_a_run_of_a_small_diagram_imports_no_pass_and_writes_no_machine_code(see
     assert not {"llvmlite", "gradwire.runtime.engine.plan.native.loops"} & modules
 
 
+@pytest.mark.night
 @pytest.mark.parametrize("command", ["check", "flow", "doctor"])
 def test_other_commands_import_nothing_slow(seed, command):
     assert not loaded(command, seed) & SLOW

@@ -44,6 +44,7 @@ def diagram_of(expression: str) -> Diagram:
     return b.build(b.loss(b.sum(block), name="loss"))
 
 
+@pytest.mark.night
 @settings(max_examples=60, deadline=None)
 @given(expression=EXPRESSIONS.map("{} + w".format))
 def test_it_equals_the_blocks_it_unfolds_into(expression: str) -> None:

@@ -70,6 +70,7 @@ def in_trees(example: Example, arrays: dict[str, dict[str, Any]]) -> Session:
     return Session(build(block(example.block.type_name(), name="it", **inputs, **record)))
 
 
+@pytest.mark.sampled(one_in=3)
 @pytest.mark.parametrize("example", BY_LEAF, ids=str)
 def test_a_block_on_trees_is_the_block_on_each_leaf(example: Example) -> None:
     full = Single(example.block, **example.inputs).inputs

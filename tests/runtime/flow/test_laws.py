@@ -103,6 +103,7 @@ def test_carries_is_a_contribution() -> None:
         assert carried == contributed, studied.seed
 
 
+@pytest.mark.night
 def test_carries_is_a_path() -> None:
     for studied in plain():
         walk = Walk(studied.diagram, studied.run.values, studied.run.losses)
@@ -111,6 +112,7 @@ def test_carries_is_a_path() -> None:
             assert found == (studied.states[arrow.key] is State.CARRIES), (studied.seed, arrow)
 
 
+@pytest.mark.night
 def test_carries_is_a_path_through_primitives() -> None:
     """Where a Gradient block reads inside others there are paths that no wire shows."""
     for studied in with_gradients():
@@ -150,6 +152,7 @@ def test_all_losses_together_are_their_sum() -> None:
                 assert state is State.CARRIES
 
 
+@pytest.mark.night
 def test_a_verdict_over_all_losses_is_the_best_and_about_the_first_that_has_it() -> None:
     for studied in [*plain()[:300], *with_gradients()[:100]]:
         program, seen = studied.session.program, set()
@@ -341,6 +344,7 @@ def test_a_variable_has_a_gradient_where_flow_says_so() -> None:
             assert carried == (gradient is not None), (studied.seed, name)
 
 
+@pytest.mark.night
 def test_a_gap_makes_unknown_what_may_depend_on_it() -> None:
     """One wire is missing: what runs is told as ever, and nothing else is guessed."""
     seen = set()

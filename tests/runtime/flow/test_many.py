@@ -106,6 +106,7 @@ def test_twice_the_wires_take_twice_the_time(shape: Callable[[int], Diagram]) ->
     assert large < 2.4 * small
 
 
+@pytest.mark.night
 @pytest.mark.parametrize("shape", [chain, wide, ladder])
 def test_once_prepared_a_verdict_takes_next_to_no_time(shape: Callable[[int], Diagram]) -> None:
     flow = flow_of(shape(2000)).prepare()

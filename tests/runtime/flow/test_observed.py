@@ -316,6 +316,7 @@ def test_one_run_of_several_losses_gives_numbers_for_their_sum_alone():
     assert reading.state("mul1.a", "L2") is State.CARRIES
 
 
+@pytest.mark.night
 def test_numbers_only_refine_carries_and_follow_their_definitions():
     for seed in range(150):
         session = Session(specimen(seed))

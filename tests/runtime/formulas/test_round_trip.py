@@ -29,6 +29,7 @@ def rewritten(diagram: Diagram, page: str) -> Diagram:
     return apply(bare, add_formula(bare, text, page=page).change).after
 
 
+@pytest.mark.sampled(one_in=7)
 @pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.name.partition(".")[0])
 def test_a_page_as_a_formula_keeps_every_gradient(path: Path) -> None:
     diagram = load(path)

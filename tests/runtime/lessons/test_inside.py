@@ -71,6 +71,7 @@ def require_agreement(timeline):
                 np.testing.assert_allclose(total, contribution, rtol=1e-4, atol=1e-9)
 
 
+@pytest.mark.sampled(one_in=7)
 def test_every_step_has_a_sentence_and_a_formula(timeline):
     for position in range(1, len(timeline) + 1):
         step = timeline.step(position)
@@ -138,6 +139,7 @@ def test_a_block_of_one_primitive_is_one_event():
     assert texts(both[0]) == texts(both[1])
 
 
+@pytest.mark.night
 def test_a_gradient_block_stays_one_event():
     gradients = [
         (timeline, path)
@@ -169,6 +171,7 @@ def test_breakpoints_stop_at_a_primitive():
     assert [type(step) for step in found] == [PrimitiveBackward] * 2 + [PrimitiveForward]
 
 
+@pytest.mark.sampled(one_in=7)
 @pytest.mark.parametrize("example", EXAMPLES, ids=str)
 def test_every_block_of_the_library_agrees_with_its_primitives(example):
     single, losses = squared(example)

@@ -68,6 +68,7 @@ def test_a_block_computes_after_what_it_reads(timeline):
         assert not any(timeline.shows_value(port, position - 1) for port in step.outputs)
 
 
+@pytest.mark.sampled(one_in=3)
 def test_what_arrives_was_sent_before_and_adds_up(timeline):
     sent = {}
     adjoints = (
@@ -101,6 +102,7 @@ def test_what_arrives_at_a_variable_is_its_gradient(timeline):
         np.testing.assert_allclose(arrived[name], array, rtol=1e-6)
 
 
+@pytest.mark.sampled(one_in=3)
 def test_updates_are_those_of_a_training_step(timeline):
     session = Session(timeline.steps.observed.diagram, fast=False)
     session.step(SGD())
@@ -111,6 +113,7 @@ def test_updates_are_those_of_a_training_step(timeline):
         assert step.gradient is not None or equal(step.after, step.before)
 
 
+@pytest.mark.sampled(one_in=3)
 def test_every_step_has_a_sentence(timeline):
     for position in range(1, len(timeline) + 1):
         text = sentence(timeline.steps, timeline.step(position))

@@ -64,6 +64,7 @@ def test_one_page_asks_for_the_name(sheet, qtbot, monkeypatch, tmp_path, said):
     assert said == []
 
 
+@pytest.mark.night
 def test_a_page_for_each_name_of_a_file(sheet, qtbot, monkeypatch, tmp_path, said):
     names, out = tmp_path / "class.txt", tmp_path / "out"
     names.write_text("Ada\nÉmilie\n", encoding="utf-8")

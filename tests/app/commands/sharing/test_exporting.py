@@ -37,6 +37,7 @@ def exporting(window, monkeypatch, tmp_path, qtbot):
     return run
 
 
+@pytest.mark.night
 @pytest.mark.parametrize("action", ["export_torch", "export_jax", "export_numpy"])
 def test_source_is_that_of_the_command_line(exporting, action):
     path, said = exporting(action, "seed.py", diagram())

@@ -187,6 +187,7 @@ def test_numbers_to_vary_are_written_and_undone(window, qtbot):
     assert edit.toPlainText() == "w = 1, -2.5, 4"
 
 
+@pytest.mark.night
 def test_a_lesson_of_a_file_is_shown_and_played(opened, qtbot):
     window = opened(taught())
     window.actions_by_name["write_lesson"].trigger()

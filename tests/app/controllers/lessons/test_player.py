@@ -142,6 +142,7 @@ def test_undo_stays_within_the_step(window, qtbot):
     assert not window.actions_by_name["undo"].isEnabled()
 
 
+@pytest.mark.night
 def test_something_is_built(window, qtbot):
     go(window, qtbot, BUILD)
     qtbot.waitUntil(lambda: window.player.panel.goals.text() != "")
@@ -253,6 +254,7 @@ def test_an_edit_in_another_step_does_not_change_the_question(window, qtbot):
     assert window.player.walk.diagram == window.document.diagram
 
 
+@pytest.mark.night
 def test_a_lesson_is_presented_and_shows_its_answers_on_request(window, qtbot):
     window.canvas.setFocus()
     window.presentation.begin()
@@ -293,6 +295,7 @@ def test_a_presented_lesson_fits_a_small_screen(window, qtbot):
     window.presentation.end()
 
 
+@pytest.mark.night
 def test_brushes_and_text_fit_the_panel_in_the_large_type_of_a_presentation(window, qtbot):
     go(window, qtbot, PAINT)
     qtbot.keyClick(window.canvas, Key.Key_F11)

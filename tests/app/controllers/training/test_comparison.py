@@ -43,6 +43,7 @@ def window(opened, qtbot, settings):
     return window
 
 
+@pytest.mark.night
 def test_both_halves_are_trained_from_the_same_values(window, qtbot):
     steps = play_until(window, qtbot, 25)
     for half, steps_of in enumerate(([], [OpenStop("sg")])):
@@ -62,6 +63,7 @@ def test_both_halves_are_trained_from_the_same_values(window, qtbot):
     assert titles[1].startswith("unstopped    L ")
 
 
+@pytest.mark.night
 def test_only_the_left_half_belongs_to_the_document(window, qtbot):
     play_until(window, qtbot, 10)
     blocks = window.document.diagram.main.blocks
@@ -77,6 +79,7 @@ def test_only_the_left_half_belongs_to_the_document(window, qtbot):
     assert window.document.diagram is before
 
 
+@pytest.mark.night
 def test_both_go_back_together(window, qtbot):
     play_until(window, qtbot, 30)
     window.training.bar.scale.setValue(12)
@@ -95,6 +98,7 @@ def test_panning_zooming_and_selecting_one_moves_the_other(window, qtbot):
     assert canvas.selection() == {"w"}
 
 
+@pytest.mark.night
 def test_numbers_edited_meanwhile_count_in_both(window, qtbot):
     click(qtbot, window.training.bar.play)
     qtbot.waitUntil(lambda: window.training.step_shown > 3)
@@ -106,6 +110,7 @@ def test_numbers_edited_meanwhile_count_in_both(window, qtbot):
     qtbot.waitUntil(lambda: not window.training.is_playing)
 
 
+@pytest.mark.night
 def test_leaving_shows_one_diagram_and_keeps_the_curves(window, qtbot):
     play_until(window, qtbot, 5)
     kept = window.document.diagram
@@ -133,6 +138,7 @@ def test_without_its_stop_there_is_nothing_to_compare(window, qtbot):
     assert not window.actions_by_name["train_compare"].isChecked()
 
 
+@pytest.mark.night
 def test_what_was_trained_before_is_compared_from_its_start(window, qtbot):
     window.actions_by_name["train_compare"].trigger()
     play_until(window, qtbot, 20)

@@ -30,6 +30,7 @@ def open_curves(window, qtbot):
     return window.docks.by_name["curves"]
 
 
+@pytest.mark.night
 def test_it_is_high_enough_to_read_and_the_page_is_fitted(window, qtbot):
     before = window.canvas.height()
     dock = open_curves(window, qtbot)
@@ -38,6 +39,7 @@ def test_it_is_high_enough_to_read_and_the_page_is_fitted(window, qtbot):
     assert shows_all(window.canvas)
 
 
+@pytest.mark.night
 def test_a_part_of_the_page_stays_as_it_is(window, qtbot):
     window.canvas.set_zoom(4.0)
     zoom = window.canvas.zoom()
@@ -46,6 +48,7 @@ def test_a_part_of_the_page_stays_as_it_is(window, qtbot):
     assert window.canvas.zoom() == zoom
 
 
+@pytest.mark.night
 def test_the_height_that_a_user_chose_is_remembered(window, qtbot):
     dock = open_curves(window, qtbot)
     window.resizeDocks([dock], [320], Qt.Orientation.Vertical)
@@ -58,6 +61,7 @@ def test_the_height_that_a_user_chose_is_remembered(window, qtbot):
     assert window.settings.curves_height == 320
 
 
+@pytest.mark.night
 def test_views_keep_their_pictures(opened, qtbot):
     made = opened(load(ASSETS / "diagrams" / "training_gan.gradwire.json"))
     made.resize(1280, 720)

@@ -90,6 +90,7 @@ def test_play_and_pause_by_mouse_shows_exactly_the_steps_it_says(window, qtbot):
     assert window.evaluator.result.values["w.out"].tolist() == w_of(window).tolist()
 
 
+@pytest.mark.night
 def test_the_canvas_follows_while_it_runs_and_the_window_never_waits(window, qtbot):
     seen = []
     window.evaluator.resultChanged.connect(lambda result: seen.append(result.values["w.out"][0]))
@@ -103,6 +104,7 @@ def test_the_canvas_follows_while_it_runs_and_the_window_never_waits(window, qtb
     assert window.training.is_playing
 
 
+@pytest.mark.night
 def test_each_frame_shows_values_and_the_result_that_belongs_to_them(window, qtbot):
     training, evaluator, shown = window.training, window.evaluator, []
 
@@ -118,6 +120,7 @@ def test_each_frame_shows_values_and_the_result_that_belongs_to_them(window, qtb
         assert of_result == of_document
 
 
+@pytest.mark.night
 def test_a_run_is_one_undo_and_going_back_goes_back_in_steps(window, qtbot):
     before = window.document.diagram
     steps = play_until(window, qtbot, 10)
@@ -151,6 +154,7 @@ def test_f7_plays_and_pauses(window, qtbot):
     qtbot.waitUntil(lambda: not window.training.is_playing)
 
 
+@pytest.mark.night
 def test_the_scale_is_dragged_back_to_any_step(window, qtbot):
     steps = play_until(window, qtbot, 60)
     scale = window.training.bar.scale
@@ -171,6 +175,7 @@ def test_the_scale_is_dragged_back_to_any_step(window, qtbot):
     np.testing.assert_array_equal(window.evaluator.result.values["w.out"], by_hand(wanted))
 
 
+@pytest.mark.night
 def test_no_button_moves_when_it_is_played_or_paused(window, qtbot):
     bar = window.training.bar
     click(qtbot, window.toolbar.buttons["train"])
@@ -200,6 +205,7 @@ def test_going_back_shows_the_losses_of_that_step(window, qtbot):
     assert training.bar.losses.text() == ""
 
 
+@pytest.mark.night
 def test_playing_on_from_an_earlier_step_is_another_run(window, qtbot):
     steps = play_until(window, qtbot, 40)
     window.training.bar.scale.setValue(10)
@@ -213,6 +219,7 @@ def test_playing_on_from_an_earlier_step_is_another_run(window, qtbot):
     assert second.points("L.out").steps.tolist() == list(range(1, later + 1))
 
 
+@pytest.mark.night
 def test_reset_goes_back_to_the_first_values_as_one_undo(window, qtbot):
     first = w_of(window).tolist()
     play_until(window, qtbot, 10)
@@ -236,6 +243,7 @@ def test_a_slow_pace_is_kept(window, qtbot):
     assert window.training.step_shown <= 2
 
 
+@pytest.mark.night
 def test_numbers_are_edited_while_it_runs(window, qtbot):
     click(qtbot, window.toolbar.buttons["train"])
     qtbot.waitUntil(lambda: window.training.step_shown > 5)
@@ -254,6 +262,7 @@ def test_numbers_are_edited_while_it_runs(window, qtbot):
     assert window.document.diagram.main.blocks["scale"].value.array == 0.0
 
 
+@pytest.mark.night
 def test_a_block_is_moved_while_it_runs(window, qtbot):
     click(qtbot, window.toolbar.buttons["train"])
     qtbot.waitUntil(lambda: window.training.step_shown > 5)
@@ -263,6 +272,7 @@ def test_a_block_is_moved_while_it_runs(window, qtbot):
     assert window.document.diagram.main.layout["w"] == Point(12.0, 34.0)
 
 
+@pytest.mark.night
 def test_a_structural_edit_pauses_with_a_sentence_and_play_begins_a_new_run(window, qtbot):
     click(qtbot, window.toolbar.buttons["train"])
     qtbot.waitUntil(lambda: window.training.step_shown > 5)
@@ -285,6 +295,7 @@ def test_an_edit_during_a_pause_is_taken_by_the_next_play(window, qtbot):
     assert window.training.is_playing
 
 
+@pytest.mark.night
 def test_curves_are_those_of_the_run(window, qtbot):
     steps = play_until(window, qtbot, 30)
     curves = window.training.curves
@@ -298,6 +309,7 @@ def test_curves_are_those_of_the_run(window, qtbot):
     qtbot.waitUntil(lambda: curves.chosen == ["L.out"])
 
 
+@pytest.mark.night
 def test_an_alarm_names_the_block_and_a_click_goes_there(opened, qtbot):
     x = b.constant("x", [[1.0], [2.0]])
     hidden = b.relu(b.mul(x, b.variable("w", -2.0)), name="act")
@@ -312,6 +324,7 @@ def test_an_alarm_names_the_block_and_a_click_goes_there(opened, qtbot):
     assert not alarm.isVisible()
 
 
+@pytest.mark.night
 def test_a_training_that_diverges_stops_and_says_where(opened, qtbot, settings):
     settings.rate = 10.0
     window = opened(b.build(b.loss(b.log(b.variable("w", 1.0), name="log"), name="L")))
@@ -321,6 +334,7 @@ def test_a_training_that_diverges_stops_and_says_where(opened, qtbot, settings):
     assert "log" in window.training.alarm.text()
 
 
+@pytest.mark.night
 def test_another_diagram_forgets_the_training(window, qtbot):
     play_until(window, qtbot, 5)
     window.document.new()
@@ -329,6 +343,7 @@ def test_another_diagram_forgets_the_training(window, qtbot):
     assert window.training.courses == ()
 
 
+@pytest.mark.night
 def test_closing_the_bar_pauses(window, qtbot):
     click(qtbot, window.toolbar.buttons["train"])
     qtbot.waitUntil(lambda: window.training.step_shown > 2)
@@ -382,6 +397,7 @@ def test_a_killed_process_loses_nothing_that_was_shown(window, qtbot):
     assert "can't be reached" not in window.training.bar.scale.toolTip()
 
 
+@pytest.mark.night
 def test_a_process_killed_during_a_pause_is_told_and_the_scale_still_works(window, qtbot):
     steps = play_until(window, qtbot, 10)
     assert f"goes on from step {steps:,}." in killed(window, qtbot)
@@ -390,6 +406,7 @@ def test_a_process_killed_during_a_pause_is_told_and_the_scale_still_works(windo
     qtbot.waitUntil(lambda: np.array_equal(w_of(window), by_hand(3)))
 
 
+@pytest.mark.night
 def test_after_an_edit_of_numbers_a_killed_process_leads_back_to_the_edit(window, qtbot):
     steps = play_until(window, qtbot, 10)
     window.edit.change(SetParameters("w", {"value": [7.0, 7.0]}))
@@ -402,6 +419,7 @@ def test_after_an_edit_of_numbers_a_killed_process_leads_back_to_the_edit(window
     assert f"Steps before {first:,} can't be reached" in window.training.bar.scale.toolTip()
 
 
+@pytest.mark.night
 def test_after_an_edit_a_killed_process_begins_a_new_run(window, qtbot):
     play_until(window, qtbot, 10)
     window.edit.change(SetParameters("w", {"value": [7.0, 7.0]}))
@@ -410,6 +428,7 @@ def test_after_an_edit_a_killed_process_begins_a_new_run(window, qtbot):
     assert [run.recording.name for run in window.training.runs.listed] == ["Run 1", "Run 2"]
 
 
+@pytest.mark.night
 def test_a_process_is_ready_before_a_diagram_with_a_recipe_is_played(opened, qtbot, monkeypatch):
     prepared = []
     monkeypatch.setattr(PROCESSES, "prepare", lambda: prepared.append(True))
@@ -417,6 +436,7 @@ def test_a_process_is_ready_before_a_diagram_with_a_recipe_is_played(opened, qtb
     qtbot.waitUntil(lambda: prepared == [True])
 
 
+@pytest.mark.night
 def test_cancel_ends_the_training(window, qtbot):
     click(qtbot, window.toolbar.buttons["train"])
     qtbot.waitUntil(lambda: window.training.step_shown > 2)

@@ -220,6 +220,7 @@ def test_ctrl_c_keeps_what_has_ended_and_says_how_to_go_on(gradwire, regression,
     assert (out / "trainings.jsonl").read_text().count("\n") == 2
 
 
+@pytest.mark.night
 @pytest.mark.skipif(not children_of(os.getpid()).exists(), reason="asks the system for children")
 def test_processes_end_with_the_one_that_started_them(regression, tmp_path):
     endless = ("--vary", "steps=5,10000000", "--workers", "2", "--out", tmp_path / "s")

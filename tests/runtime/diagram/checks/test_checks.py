@@ -128,6 +128,7 @@ def test_only_stray_places_are_no_errors():
     assert [problem.severity for problem in check(draw({"m": make("Mul", a=1)}))] == ["error"]
 
 
+@pytest.mark.night
 @given(broken_diagrams())
 def test_no_document_makes_it_raise(diagram):
     for problem in check(diagram):

@@ -203,6 +203,7 @@ def test_each_name_gets_the_next_free_number(names, taken):
     assert _unique(names, taken) == expected
 
 
+@pytest.mark.night
 def test_ten_thousand_names_take_linear_time():
     names = [f"b{i}" for i in range(10_000)]
     few, many = (calls(lambda n=n: _unique(names[:n], names[:n])) for n in (1000, 10_000))

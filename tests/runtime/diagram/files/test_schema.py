@@ -39,6 +39,7 @@ def test_the_golden_file_fits_but_for_its_misfit(validator):
     assert flaws(validator, text) == ["pages.main.blocks.misfit"]
 
 
+@pytest.mark.night
 def test_every_block_fits_as_it_is_written(validator):
     for name, cls in registry().classes.items():
         assert flaws(validator, dumps(draw({"it": cls()}))) == [], name

@@ -53,6 +53,7 @@ def test_an_example_has_nothing_behind_or_on_top(name):
     assert apply(after, Arrange(page=page)).after == after
 
 
+@pytest.mark.sampled(one_in=3)
 @pytest.mark.parametrize("name", MADE)
 def test_a_network_has_nothing_behind_or_on_top(name):
     assert is_clean(arranged(MADE[name], "main"))
@@ -83,6 +84,7 @@ def test_frames_stay_together_and_notes_free(made, seed):
     assert apply(once, Arrange()).after == once
 
 
+@pytest.mark.sampled(one_in=7)
 @pytest.mark.parametrize("seed", range(12))
 def test_a_page_that_was_placed_at_random_stays_as_it_is_arranged(seed):
     diagram = fuzzed(seed)
@@ -101,6 +103,7 @@ def zoom(diagram):
 class TestTargets:
     """Lower bounds of what the benchmark of layouts measures, on its smaller graphs."""
 
+    @pytest.mark.night
     def test_few_wires_cross(self):
         assert sum(arranged(bare(*e), e[1]).crossings() for e in EXAMPLES.values()) <= 90
         assert arranged(MADE["transformer"], "main").crossings() <= 10

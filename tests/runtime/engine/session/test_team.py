@@ -105,6 +105,7 @@ def test_a_run_that_is_cancelled_leaves_the_threads_to_others() -> None:
         assert same(session.backward(), expected)
 
 
+@pytest.mark.night
 def test_sessions_that_are_gone_leave_the_threads_to_others() -> None:
     """Also while another runs: what a job reads lives as long as the job."""
     diagram, over = network(), threading.Event()

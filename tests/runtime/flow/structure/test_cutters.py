@@ -102,6 +102,7 @@ def test_cutters_are_the_first_stops_on_every_route() -> None:
     assert seen > 600 and several > 20
 
 
+@pytest.mark.night
 def test_opening_what_cuts_until_nothing_cuts_restores_the_gradient() -> None:
     """Of wires and variables, stops inside pages too; what is cut no more is not named again."""
     restored = 0

@@ -331,6 +331,7 @@ def test_a_finding_brings_its_fix():
     assert found.fix.change.label == "Open sg"
 
 
+@pytest.mark.night
 def test_the_doctor_names_exactly_the_variables_without_gradient_or_with_zero():
     for seed in range(150):
         session = Session(specimen(seed, gradients=seed % 3 == 0))

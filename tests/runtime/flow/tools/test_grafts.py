@@ -51,6 +51,7 @@ def test_there_are_enough_of_all_sorts() -> None:
     assert sum(len(pair.graft.treed.pages) > 1 for pair in pairs()) > COUNT / 8
 
 
+@pytest.mark.night
 def test_every_wire_is_in_the_state_that_it_has_without_the_tree() -> None:
     seen = set()
     for pair in pairs():
@@ -69,6 +70,7 @@ def test_every_wire_is_in_the_state_that_it_has_without_the_tree() -> None:
     assert len(seen) == 6
 
 
+@pytest.mark.night
 def test_gradients_and_contributions_are_those_without_the_tree() -> None:
     for pair in pairs():
         run, expected = pair.treed.backward(adjoints="all"), pair.plain.backward()
@@ -84,6 +86,7 @@ def test_gradients_and_contributions_are_those_without_the_tree() -> None:
             np.testing.assert_allclose(account.total, run.adjoints[port], rtol=1e-9, atol=1e-12)
 
 
+@pytest.mark.night
 def test_a_fix_opens_the_leaves_that_are_stopped_and_promises_the_same_number() -> None:
     tried = leaves = 0
     for pair in pairs()[:250]:

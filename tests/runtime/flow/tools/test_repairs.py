@@ -105,6 +105,7 @@ def test_the_repair_opens_the_fewest_stops_that_let_gradient_pass() -> None:
     assert tried > 200
 
 
+@pytest.mark.night
 def test_the_promised_gradient_is_that_of_the_repaired_diagram() -> None:
     tried = bridged = 0
     for diagram in [*map(specimen, range(120)), *jumps()]:
@@ -131,6 +132,7 @@ def test_the_promised_gradient_is_that_of_the_repaired_diagram() -> None:
     assert tried > 300 and bridged > 20
 
 
+@pytest.mark.night
 def test_a_repair_that_can_be_made_gives_a_gradient_always() -> None:
     """To wires and variables, frozen ones too, for each loss; and no more is needed."""
     tried = trained = bridged = 0
@@ -264,6 +266,7 @@ def test_past_a_choice_the_number_is_that_of_the_straight_through_repair():
     assert found.gradient.tolist() == [1, 2, 3]
 
 
+@pytest.mark.night
 def test_no_sentence_advises_a_bypass_that_another_calls_impossible():
     seen = 0
     for diagram in [*map(specimen, range(150)), *jumps()]:

@@ -109,6 +109,7 @@ def test_each_loss_is_compared_by_itself():
     assert (found.variables()["x"].before, found.variables()["x"].after) == (5.0, 7.0)
 
 
+@pytest.mark.night
 def test_what_is_tried_is_what_is_applied():
     for number in range(80):
         diagram = specimen(number)
@@ -134,6 +135,7 @@ def test_what_is_tried_is_what_is_applied():
         assert not missing
 
 
+@pytest.mark.night
 def test_rows_add_up_to_the_gradient_to_the_last_bit():
     checked = 0
     for number in range(500):

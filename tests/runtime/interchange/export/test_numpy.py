@@ -52,6 +52,7 @@ def test_each_page_is_one_function_that_its_uses_call():
     assert "def layer_backward(" in source
 
 
+@pytest.mark.night
 def test_the_source_imports_nothing_of_gradwire():
     for name in EXAMPLES:
         source = export_source(Session(load(EXAMPLES[name])), "numpy").source

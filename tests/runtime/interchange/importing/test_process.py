@@ -119,6 +119,7 @@ print(json.dumps({'error': {'what': 'It has a GiB.'}}))
 """Takes a GiB; it may have a quarter of that."""
 
 
+@pytest.mark.night
 @pytest.mark.parametrize("without", WITHOUT_LIMITS.values(), ids=WITHOUT_LIMITS)
 def test_where_memory_can_not_be_limited_a_model_is_imported_all_the_same(
     serving, monkeypatch, capfd, without
@@ -132,6 +133,7 @@ def test_where_memory_can_not_be_limited_a_model_is_imported_all_the_same(
     assert "memory in use is watched" in capfd.readouterr().err
 
 
+@pytest.mark.night
 @pytest.mark.skipif(sys.platform == "win32", reason="nothing there says how much is in use")
 @pytest.mark.parametrize("without", WITHOUT_LIMITS.values(), ids=WITHOUT_LIMITS)
 def test_where_memory_can_not_be_limited_it_is_watched(serving, without):
@@ -148,6 +150,7 @@ def test_memory_in_use_is_about_the_same_from_both_sources(monkeypatch):
     assert now / 2 < peak < child.machine_bytes()
 
 
+@pytest.mark.night
 @pytest.mark.skipif(sys.platform != "linux", reason="limits of Linux")
 @pytest.mark.parametrize("option", ["-v", "-Sv"], ids=["hard", "soft"])
 def test_a_lower_limit_of_the_user_stays(serving, monkeypatch, option):

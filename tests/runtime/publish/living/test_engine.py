@@ -31,6 +31,7 @@ def test_an_example_is_computed_alike(name: str, dtype: str, tmp_path: Path) -> 
     assert found["worst"] < TOLERANCE[dtype], found["where"]
 
 
+@pytest.mark.night
 @pytest.mark.parametrize("name", ["adversarial_training_stopped", "adversarial_training_unstopped"])
 def test_a_vanishing_gradient_that_is_divided_by_its_length(name: str, tmp_path: Path) -> None:
     """Every slider from −2 to 2 times its number."""

@@ -93,6 +93,7 @@ CASES = {
 }
 
 
+@pytest.mark.sampled(one_in=3)
 @pytest.mark.parametrize("dtype", ["float16", "float32", "float64"])
 @pytest.mark.parametrize("case", CASES)
 def test_the_bits_are_those_of_whole_updates(

@@ -108,12 +108,14 @@ def test_where_names_with_values_leave_too_little_they_stand_without(placed):
     assert [name.text for name in placed[0]] == ["loss 0", "loss 1"]
 
 
+@pytest.mark.night
 def test_a_face_too_small_for_names_has_none(placed):
     painted(FULL, 125.0, 66.0, 1.0)
     painted(plot(*[WAVE] * 80), SIZE, SIZE, 1.0)
     assert not placed
 
 
+@pytest.mark.sampled(one_in=3)
 @pytest.mark.parametrize("zoom", [0.6, 1.0, 2.0])
 @pytest.mark.parametrize("seed", range(8))
 def test_no_name_covers_a_line(monkeypatch, seed, zoom):

@@ -349,6 +349,7 @@ class TestLines:
         assert np.allclose(second.lines[:, [1, 3]], middle + 1.5 * UNIT)
 
 
+@pytest.mark.night
 @together("unit", [0.5, 1.0, 2.5])
 @together("state", list(State), ids=lambda state: state.name)
 @together("loss", [None, 2])

@@ -97,6 +97,7 @@ def test_value_and_gradient_stand_on_either_side_of_their_wire(chain, monkeypatc
     assert value.bottom() < wire < gradient.top()
 
 
+@pytest.mark.night
 def test_else_the_selected_wire_and_the_wires_of_selected_blocks_do(chain, monkeypatch):
     assert beside_wires(monkeypatch, chain) == []
     click(chain.canvas, on_wire(chain, "g.x"))
@@ -116,6 +117,7 @@ def test_the_menu_opened_with_keys_chooses_too(chain, monkeypatch, qtbot):
     assert len(beside_wires(monkeypatch, chain)) == 6
 
 
+@pytest.mark.night
 def test_the_choice_is_kept_and_is_that_of_every_window(chain, qtbot):
     choose(chain, "numbers_on_all", "numbers_value")
     other = chain.windows.new()
@@ -127,6 +129,7 @@ def test_the_choice_is_kept_and_is_that_of_every_window(chain, qtbot):
     assert chain.canvas.view.numbers == DEFAULT
 
 
+@pytest.mark.night
 def test_unknown_settings_mean_the_usual_choice(chain):
     chain.settings.wire_numbers, chain.settings.numbered_wires = "phase", "some"
     chain.restyle()
@@ -141,6 +144,7 @@ def test_from_afar_there_are_no_numbers_on_wires(chain, monkeypatch):
     assert beside_wires(monkeypatch, chain) == []
 
 
+@pytest.mark.night
 def test_numbers_lie_on_no_block_and_on_no_other_number(window, qtbot, monkeypatch):
     names = [f"w{i}" for i in range(12)]
     blocks = {name: block("Variable", value=0.125) for name in names} | {"sum": block("AddN")}

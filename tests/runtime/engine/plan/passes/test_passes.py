@@ -178,6 +178,7 @@ def test_machine_code_keeps_every_bit_of_arithmetic(seed: int, eager: None) -> N
         )
 
 
+@pytest.mark.night
 @pytest.mark.parametrize("family", ["chains", "large", "mixed"])
 def test_tiles_keep_every_bit_that_is_no_total(family: str, eager: None) -> None:
     for seed in SEEDS:
@@ -200,6 +201,7 @@ def _behind_a_total(value: Value) -> bool:
     return False
 
 
+@pytest.mark.night
 def test_the_families_reach_their_lowerings(eager: None) -> None:
     """The tests above test something: each family's plan is shorter with its pass."""
     reached = {
@@ -347,6 +349,7 @@ BINARY = ("add", "subtract", "multiply", "divide", "floor_divide", "remainder", 
           "greater_equal")  # fmt: skip
 
 
+@pytest.mark.night
 @pytest.mark.parametrize("dtype", ["float64", "float32"])
 def test_special_numbers_are_those_of_ieee(dtype: str, eager: None) -> None:
     trace = Trace()
@@ -445,6 +448,7 @@ def chain(layers: int, size: int) -> tuple[Trace, Value, Value]:
     return trace, x, y
 
 
+@pytest.mark.night
 @pytest.mark.parametrize("choice", ["none", "all"])
 def test_a_chain_of_a_thousand_layers_needs_a_few_arrays(choice: str) -> None:
     _, _, y = chain(1000, 10_000)

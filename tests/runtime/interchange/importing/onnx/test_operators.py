@@ -32,6 +32,7 @@ def test_models_of_the_first_exporter_pass(kind: str, count: int):
     assert (found.passed, found.wrong, found.refused.total()) == (count, [], 0)
 
 
+@pytest.mark.night
 @pytest.mark.parametrize("name", ["light_densenet121", "light_shufflenet"])
 def test_a_network_of_a_known_name_gives_its_outputs(name: str):
     # Not light_squeezenet: its softmax is of large numbers that are equal but for the last digits,

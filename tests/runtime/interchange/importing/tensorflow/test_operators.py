@@ -21,6 +21,7 @@ pytest.importorskip("onnx", reason="protobuf comes with it")
 ARCHIVE = Archive("operators.npz")
 
 
+@pytest.mark.sampled(one_in=7)
 @pytest.mark.parametrize("name", ARCHIVE.cases)
 def test_an_operator_does_what_it_does_in_tensorflow(name: str, tmp_path: Path):
     case = ARCHIVE.case(name)

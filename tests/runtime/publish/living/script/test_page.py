@@ -77,6 +77,7 @@ def test_every_example_opens_in_silence(browser: Browser, pages: Pages, half: in
         assert_quiet(browser)
 
 
+@pytest.mark.night
 def test_hostile_texts_stay_texts(browser: Browser, pages: Pages) -> None:
     w = variable("w", 3.0)
     made = build(loss(w * stop_gradient(w)))
@@ -149,6 +150,7 @@ def test_stops_open_by_mouse_panel_and_key(seed: Browser) -> None:
     assert gradient(seed, "b") is None
 
 
+@pytest.mark.night
 def test_losses_are_counted_or_not(gan: Browser) -> None:
     both = gradient(gan, "D_bias")
     gan.click("[data-loss=G_loss]")
@@ -157,6 +159,7 @@ def test_losses_are_counted_or_not(gan: Browser) -> None:
     assert gradient(gan, "D_bias") == both
 
 
+@pytest.mark.night
 def test_numbers_are_typed_stepped_and_dragged(seed: Browser) -> None:
     field = '.number [data-leaf="a"][data-at="1"]'
     seed.click(field)
@@ -177,6 +180,7 @@ def test_numbers_are_typed_stepped_and_dragged(seed: Browser) -> None:
 # ---- zoom and pan -------------------------------------------------------------------------------
 
 
+@pytest.mark.night
 def test_the_canvas_zooms_and_pans(seed: Browser) -> None:
     whole = view(seed)
     seed.wheel(".canvas", -300)
@@ -217,6 +221,7 @@ def test_two_fingers_zoom(seed: Browser) -> None:
 # ---- the timeline -------------------------------------------------------------------------------
 
 
+@pytest.mark.night
 def test_the_timeline_steps_forward_and_backward(seed: Browser) -> None:
     lanes = "[...living.svg.querySelectorAll('.lane')].filter((e) => e.getAttribute('d')).length"
     assert seed.run(lanes) == 5

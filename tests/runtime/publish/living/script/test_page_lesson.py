@@ -55,6 +55,7 @@ def step(browser: Browser) -> str:
     return browser.text("[data-card=lesson] h2")
 
 
+@pytest.mark.night
 def test_a_lesson_is_walked_through(browser: Browser, lesson: Diagram, tmp_path: Path) -> None:
     file = tmp_path / "lesson.html"
     file.write_text(page(living_data(lesson).data, ""), encoding="utf-8")

@@ -18,6 +18,8 @@ from gradwire.runtime.engine.plan.plan import Plan
 
 pytest.importorskip("llvmlite")
 
+pytestmark = pytest.mark.night
+
 Array = np.ndarray[Any, Any]
 MODULE = importlib.import_module("gradwire.runtime.engine.plan.passes.elementwise.columnwise")
 SHAPES = [((40, 33), 0), ((3, 21, 16), 1), ((2, 5, 7, 9), 1), ((2, 3, 30, 20), 2), ((7, 150), 0),

@@ -18,6 +18,8 @@ from gradwire.runtime.engine.plan.plan import Plan
 
 pytest.importorskip("llvmlite")
 
+pytestmark = pytest.mark.night
+
 
 def swings(shape: tuple[int, ...], steps: int) -> tuple[list[Value], dict[Value, Any]]:
     """The end of a simulation of pendulums and its gradients, with numbers for its leaves."""
@@ -92,6 +94,7 @@ def test_without_rows_each_operation_is_a_call(least: int, monkeypatch: pytest.M
         np.testing.assert_array_equal(a, b)
 
 
+@pytest.mark.night
 def test_a_repeated_step_is_compiled_once_and_called_in_a_row() -> None:
     outputs, numbers = swings((64,), 200)
     without_dt = outputs[:3]

@@ -22,6 +22,8 @@ from tests.runtime.engine.plan.passes.products.test_native_products import TURNE
 
 pytest.importorskip("llvmlite")
 
+pytestmark = pytest.mark.night
+
 Array = np.ndarray[Any, Any]
 PRODUCTS, TILING, FUSED = (
     importlib.import_module(f"gradwire.runtime.engine.plan.passes.{name}")
@@ -199,6 +201,7 @@ def test_a_layer_in_new_memory_stays_as_it_was(rows: int, monkeypatch: pytest.Mo
     assert not any(np.shares_memory(a, b) for a, b in itertools.pairwise(found))
 
 
+@pytest.mark.sampled(one_in=3)
 @pytest.mark.parametrize(
     ("size", "turned"),
     [

@@ -26,6 +26,8 @@ from gradwire.runtime.engine.plan.plan import Plan
 
 pytest.importorskip("llvmlite")
 
+pytestmark = pytest.mark.night
+
 Array = np.ndarray[Any, Any]
 MODULE = importlib.import_module("gradwire.runtime.engine.plan.passes.products.native_products")
 TILING = importlib.import_module("gradwire.runtime.engine.plan.passes.products.multiplication")

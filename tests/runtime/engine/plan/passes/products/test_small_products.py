@@ -20,6 +20,8 @@ from gradwire.runtime.engine.plan.plan import Plan
 
 pytest.importorskip("llvmlite")
 
+pytestmark = pytest.mark.night
+
 MODULE = "gradwire.runtime.engine.plan.passes.products.small_products"
 
 
@@ -64,6 +66,7 @@ def network(layers: int, rows: int, width: int, dtype: str) -> tuple[list[Value]
     return [h, *gradients.values()], [*leaves, g]
 
 
+@pytest.mark.sampled(one_in=7)
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 @pytest.mark.parametrize(("rows", "width"), [(1, 1), (4, 3), (5, 16), (33, 40), (64, 7)])
 def test_a_deep_network_of_narrow_layers(rows: int, width: int, dtype: str) -> None:

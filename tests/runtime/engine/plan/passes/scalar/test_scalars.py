@@ -145,6 +145,7 @@ def assert_identical(
             assert same_bits(a, b), (value, a, b)
 
 
+@pytest.mark.night
 @settings(max_examples=100, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(program=operations, given=st.lists(numbers, min_size=4, max_size=4))
 def test_functions_are_within_a_unit_of_their_kernels(

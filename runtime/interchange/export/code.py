@@ -86,7 +86,8 @@ def number_text(array: Array) -> str:
     text = np.format_float_positional(scalar, trim="0")
     if len(text) > 16 or (float(scalar) != 0 and abs(float(scalar)) < 1e-4):
         text = np.format_float_scientific(scalar, trim="0")
-    return text
+    # The fewest digits of the largest number may stand for one that the dtype doesn't hold.
+    return text if abs(float(text)) <= float(np.finfo(array.dtype).max) else repr(float(scalar))
 
 
 def nested(array: Array) -> str:

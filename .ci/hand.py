@@ -190,13 +190,15 @@ class Visit:
         if self.canvas.view.camera.zoom < NUMBERS:
             press("ctrl+1")
             yield self.until("actual size", lambda: self.canvas.view.camera.zoom >= NUMBERS)
-        if not (numbers := self.numbers()):
-            for name in self.blocks()[:3]:
-                yield from self.select(name)
-                press("ctrl+2")
-                yield followed("the zoom")
-                if numbers := self.numbers():
-                    break
+        numbers = self.numbers()
+        for name in () if numbers else self.blocks()[:3]:
+            press("ctrl+0")
+            yield followed("the whole page")
+            yield from self.select(name)
+            press("ctrl+2")
+            yield followed("the zoom")
+            if numbers := self.numbers():
+                break
         if not numbers:
             return
         before, (number, at) = self.diagram, numbers[0]

@@ -14,6 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gradwire.blocks.errors import FileError
+from gradwire.runtime.diagram.files.regular import open_regular, read_regular
+from gradwire.runtime.engine.plan.allocation import machine_bytes
 
 Array: TypeAlias = NDArray[Any]
 Index: TypeAlias = tuple[int | slice | EllipsisType, ...]
@@ -36,6 +38,8 @@ DEFAULTS: Mapping[str, float] = MappingProxyType(
 )  # fmt: skip
 MAX_ELEMENTS = 2**31
 """Largest number of elements that a rule generates."""
+MAX_TEXT = 2**28
+"""Bytes of a file of rows."""
 _SEPARATORS = {".csv": ",", ".tsv": "\t", ".txt": None}
 _AXIS = re.compile(r"(-?\d+)?(:)?(-?\d+)?(?::(-?\d+))?")
 
@@ -48,17 +52,24 @@ def read(path: Path) -> dict[str, Array]:
     """
     ending = path.suffix.lower()
     try:
-        if ending == ".npy":
-            return {path.stem: np.load(path, allow_pickle=False)}
-        if ending == ".npz":
-            with np.load(path, allow_pickle=False) as archive:
-                return {name: archive[name] for name in archive.files}
+        if ending in (".npy", ".npz"):
+            with open_regular(path) as file:
+                found = np.load(file, allow_pickle=False)
+                if isinstance(found, np.ndarray):
+                    return {path.stem: found}
+                _require_room(sum(info.file_size for info in found.zip.infolist()))
+                return {name: found[name] for name in found.files}
         if ending == ".safetensors":
-            from safetensors.numpy import load_file
+            from safetensors.numpy import load
 
-            return dict(load_file(path))
+            return dict(load(read_regular(path, machine_bytes() // 2)))
         if ending in _SEPARATORS:
             return {path.stem: _read_rows(path, _SEPARATORS[ending])}
+    except FileError as error:
+        error.path = str(path)
+        raise
+    except MemoryError:
+        raise FileError("There is not enough memory for the array.", path=str(path)) from None
     except Exception as error:  # each reader raises what it likes
         raise FileError(f"Can't read an array: {error}.", path=str(path)) from error
     raise FileError(
@@ -154,8 +165,19 @@ def with_part(array: Array, index: Index, part: Any) -> Array:
     return changed
 
 
+def _require_room(size: int) -> None:
+    """Raise FileError for arrays that are too large together, before any of them is read."""
+    most = machine_bytes() // 2
+    if size > most:
+        raise FileError(
+            "The arrays are too large together.",
+            expected=f"at most {most:,} bytes",
+            got=f"{size:,}",
+        )
+
+
 def _read_rows(path: Path, separator: str | None) -> Array:
-    lines = path.read_text(encoding="utf-8-sig").splitlines()
+    lines = read_regular(path, MAX_TEXT).decode("utf-8-sig").splitlines()
     numbers = [line for line in lines if line.strip()]
     head = 0 if not numbers or _is_row(numbers[0], separator) else 1
     found = np.loadtxt(numbers[head:], delimiter=separator, ndmin=2)

@@ -237,7 +237,7 @@ class Document(QObject):
         """Read a file or import a model; emit ``problem`` and return None if that fails."""
         text, job = self.tr("Opening {0}"), partial(read_file, path, options=options)
         try:
-            return self._work(text.format(path.name), job)
+            return self._work(text.format(path.name), job, pure=True)
         except (GradwireError, OSError) as error:
             self.problem.emit(self.tr("{0} was not opened. {1}").format(path.name, error))
         except Cancelled:
@@ -264,7 +264,7 @@ class Document(QObject):
         self.preview(None)
         text = self.tr("Reloading {0}").format(path.name)
         try:
-            loaded = self._work(text, partial(read_file, path))
+            loaded = self._work(text, partial(read_file, path), pure=True)
         except (GradwireError, OSError) as error:
             self.problem.emit(self.tr("{0} was not reloaded. {1}").format(path.name, error))
             return False

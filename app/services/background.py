@@ -37,7 +37,9 @@ class Runner(Protocol):
     """Runs a job, and returns its result or raises its exception."""
 
     def __call__(self, text: str, job: Callable[[Pulse], _T], *, pure: bool = False) -> _T:
-        """``text`` describes the job. A cancelled ``pure`` job may be abandoned."""
+        """``text`` describes the job. A cancelled ``pure`` job, which only reads or computes, is
+        abandoned: what it waits for may never come.
+        """
 
 
 def at_once(text: str, job: Callable[[Pulse], _T], *, pure: bool = False) -> _T:
@@ -46,7 +48,7 @@ def at_once(text: str, job: Callable[[Pulse], _T], *, pure: bool = False) -> _T:
 
 
 class Background(QObject):
-    """Runs the jobs of one window, one at a time.
+    """Runs the jobs of one window, one at a time; but what is written waits for no pure job.
 
     The window is blocked for ``AT_ONCE`` at most. After that, events are handled while the job
     runs, so callers must check again whatever those events may have changed.
@@ -76,9 +78,9 @@ class Background(QObject):
         if self._work is not None:
             self._work.cancelled.set()
 
-    def require_idle(self) -> None:
-        """Raise Occupied while a job is running."""
-        if self._work is not None:
+    def require_idle(self, *, pure: bool = True) -> None:
+        """Raise Occupied while a job is running that another one must wait for."""
+        if self._work is not None and (pure or not self._work.pure):
             raise Occupied(
                 self.tr("{0}: this is still under way.").format(self._work.text),
                 next_step=self.tr("Wait for it, or cancel it, and try again."),
@@ -86,24 +88,27 @@ class Background(QObject):
 
     def run(self, text: str, job: Callable[[Pulse], _T], *, pure: bool = False) -> _T:
         """Run ``job`` on a thread; see :class:`Runner`. Raises Cancelled and Occupied."""
-        self.require_idle()
+        self.require_idle(pure=pure)
         work: _Work[_T] = _Work(text, job, pure)
-        self._work = work
+        outer, self._work = self._work, work
         try:
             if not work.wait():
                 self._await(work)
             return work.result()
         finally:
-            self._work = None
-            acts, self._afterwards = self._afterwards, []
-            for act in acts:
-                QTimer.singleShot(0, self, act)
+            self._work = outer
+            if outer is None:
+                acts, self._afterwards = self._afterwards, []
+                for act in acts:
+                    QTimer.singleShot(0, self, act)
 
     def _await(self, work: _Work[_T]) -> None:
         """Handle events until the job has ended."""
         loop, began = QEventLoop(), time.monotonic()
 
         def look() -> None:
+            if self._work is not work:
+                return  # something is written meanwhile
             if work.over:
                 self.ended.emit()
                 loop.quit()
@@ -123,14 +128,14 @@ class _Work(Generic[_T]):
         self.text = text
         self.share = 0.0
         self.cancelled = threading.Event()
-        self._pure = pure
+        self.pure = pure
         self._future: Future[_T] = Future()
         threading.Thread(target=self._do, args=(job,), name="work", daemon=True).start()
 
     @property
     def over(self) -> bool:
         """Whether the job has ended, or was cancelled and may be abandoned."""
-        return self._future.done() or (self._pure and self.cancelled.is_set())
+        return self._future.done() or (self.pure and self.cancelled.is_set())
 
     def wait(self) -> bool:
         """Wait for ``AT_ONCE``; return whether the job has ended."""
@@ -138,7 +143,7 @@ class _Work(Generic[_T]):
 
     def result(self) -> _T:
         """The result of the job, once it is over; a job that can't be cancelled any more counts."""
-        if self._pure and self.cancelled.is_set():
+        if self.pure and self.cancelled.is_set():
             raise Cancelled
         return self._future.result()
 

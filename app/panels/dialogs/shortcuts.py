@@ -27,6 +27,8 @@ from gradwire.app.panels.focus_ring import Dialog
 from gradwire.app.services.keymap import MAX_CHARACTERS, KeymapError, native
 from gradwire.app.services.plain_text import tooltip
 from gradwire.app.services.translation import editor
+from gradwire.blocks.errors import FileError
+from gradwire.runtime.diagram.files.regular import read_regular
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -97,10 +99,8 @@ class ShortcutSheet(Dialog):
     def take(self, path: Path) -> None:
         """Take all shortcuts from a file; one with an error changes nothing."""
         try:
-            with path.open(encoding="utf-8") as file:
-                text = file.read(MAX_CHARACTERS + 1)
-            self._keymap.from_text(text)
-        except (KeymapError, OSError, UnicodeDecodeError) as error:
+            self._keymap.from_text(read_regular(path, MAX_CHARACTERS).decode("utf-8"))
+        except (KeymapError, FileError, OSError, UnicodeDecodeError) as error:
             self.message.setText(self.tr("{0} was not taken. {1}").format(path.name, error))
         else:
             self.message.setText(self.tr("Taken from {0}.").format(path.name))

@@ -13,6 +13,7 @@ from importlib.resources import files
 from pathlib import Path
 
 from gradwire.runtime.cli.output import json_text
+from gradwire.runtime.diagram.files.regular import read_regular
 from gradwire.runtime.interpreters import is_build
 
 RECORD = "gradwire/desktop.json"
@@ -32,6 +33,8 @@ INDEXES = {
     ),
 }  # fmt: skip
 """Folders that a program indexes, if there is one, and what it writes."""
+_LARGEST = 1 << 24
+"""Bytes of a file that is looked at; those that are written are smaller by far."""
 _SPECIAL = re.compile(r"""[\s"'\\><~|&;$*?#()`]""")
 
 
@@ -59,7 +62,7 @@ class Entries:
         self._files: dict[str, str] = {}
         self._folders: list[str] = []
         with suppress(FileNotFoundError):
-            record = json.loads((home / RECORD).read_text(encoding="utf-8"))
+            record = json.loads(read_regular(home / RECORD, _LARGEST))
             self._files, self._folders = record["files"], record["folders"]
 
     def install(self) -> tuple[list[Path], list[Path]]:
@@ -102,7 +105,7 @@ class Entries:
 
     def _read(self, name: str) -> bytes | None:
         with suppress(FileNotFoundError):
-            return (self._home / name).read_bytes()
+            return read_regular(self._home / name, _LARGEST)
         return None
 
     def _write(self, name: str, content: bytes) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from importlib import import_module
 from pathlib import Path
@@ -10,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from gradwire.blocks.classes.dataclass import dataclass
 from gradwire.blocks.errors import FileError
 from gradwire.runtime import extras
+from gradwire.runtime.diagram.files.regular import answered, open_regular
 from gradwire.runtime.diagram.files.storage import system_errors
 
 if TYPE_CHECKING:
@@ -91,8 +93,7 @@ FORMATS: tuple[Format, ...] = (
 def format_of(path: Path) -> Format:
     """The format of a file or folder; raises FileError where it has none that is known."""
     with system_errors(path, "read"):
-        size = 0 if path.is_dir() else path.stat().st_size
-        head = b"" if path.is_dir() else _head(path)
+        size, head = (0, b"") if answered(path, path.is_dir) else _size_and_head(path)
     if size > MAX_BYTES:
         raise FileError(
             "The file is too large.",
@@ -125,9 +126,9 @@ def endings() -> tuple[str, ...]:
     return tuple(dict.fromkeys(ending for known in FORMATS for ending in known.endings))
 
 
-def _head(path: Path) -> bytes:
-    with path.open("rb") as file:
-        return file.read(_HEAD)
+def _size_and_head(path: Path) -> tuple[int, bytes]:
+    with open_regular(path) as file:
+        return os.fstat(file.fileno()).st_size, file.read(_HEAD)
 
 
 def import_here(path: Path, options: ImportOptions) -> Imported:

@@ -1,5 +1,7 @@
 """Arrays to and from files, by rule, and in part."""
 
+import os
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -50,6 +52,23 @@ def test_what_is_no_array_is_refused(tmp_path, name, content):
     with pytest.raises(FileError, match="array") as caught:
         arrays.read(tmp_path / name)
     assert name in str(caught.value)
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="the system has no pipes of a name")
+@pytest.mark.parametrize("ending", ["npy", "npz", "safetensors", "csv", "tsv", "txt"])
+def test_a_pipe_is_not_waited_for(tmp_path, ending):
+    os.mkfifo(tmp_path / f"a.{ending}")
+    with pytest.raises(FileError, match="got a pipe"):
+        arrays.read(tmp_path / f"a.{ending}")
+
+
+def test_arrays_are_too_large_together_before_one_is_read(tmp_path, monkeypatch):
+    np.savez_compressed(tmp_path / "a.npz", a=np.zeros(1000), b=np.zeros(1000))
+    monkeypatch.setattr(arrays, "machine_bytes", lambda: 2 * 16_000)
+    with pytest.raises(FileError, match=r"too large together.*16,000"):
+        arrays.read(tmp_path / "a.npz")
+    monkeypatch.setattr(arrays, "machine_bytes", lambda: 2 * 17_000)
+    assert set(arrays.read(tmp_path / "a.npz")) == {"a", "b"}
 
 
 def test_no_code_is_run_by_reading(tmp_path):

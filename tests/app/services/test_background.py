@@ -243,6 +243,31 @@ class TestOpening:
         assert window.windows.listed == (window,)
         assert not window.notice.isVisible()
 
+    def test_what_never_answers_is_left_at_once(self, window, qtbot, path, slow_reading):
+        meanwhile(window, cancel(window, qtbot))  # the reading itself goes on
+        assert not window.document.open(path)
+        assert not window.background.busy
+        meanwhile(window, cancel(window, qtbot))
+        assert not window.document.reload()
+        assert not window.background.busy
+        assert window.close()
+
+    def test_saving_does_not_wait_for_it(self, window, qtbot, path, slow_reading):
+        window.document.apply(AddBlock("mine", Add()))
+        kept = []
+        meanwhile(
+            window,
+            lambda: kept.append(window.files.save()),
+            lambda: kept.append(window.progress.isVisible()),
+            cancel(window, qtbot),
+        )
+        assert not window.document.open(path)
+        assert kept == [True, True]
+        assert window.document.is_clean
+        slow_reading.open()
+        assert load(path) == window.document.diagram
+        assert "mine" in load(path).main.blocks
+
     def test_a_broken_file_is_told(self, window, qtbot, tmp_path, slow_reading):
         broken = tmp_path / "broken.gradwire.json"
         broken.write_text("{")

@@ -49,6 +49,10 @@ def test_lists_of_names(tmp_path):
         file.write_bytes(content)
         with pytest.raises(FileError, match=complaint):
             read_names(file)
+    file.unlink()
+    file.mkdir()
+    with pytest.raises(FileError, match="got a folder"):
+        read_names(file)
 
 
 def contents(folder):

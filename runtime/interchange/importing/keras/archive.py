@@ -9,6 +9,7 @@ from typing import Any
 
 from gradwire.blocks.errors import FileError
 from gradwire.runtime.diagram.files.parsing import MAX_CHARACTERS, parse
+from gradwire.runtime.diagram.files.regular import open_regular
 from gradwire.runtime.diagram.files.storage import system_errors
 from gradwire.runtime.interchange.importing.keras.recognition import CONFIG, WEIGHTS
 
@@ -26,7 +27,11 @@ def read_archive(path: Path) -> tuple[dict[str, Any], bytes]:
     Raises FileError where one is missing, or larger than can be read.
     """
     try:
-        with system_errors(path, "read"), zipfile.ZipFile(path) as archive:
+        with (
+            system_errors(path, "read"),
+            open_regular(path) as file,
+            zipfile.ZipFile(file) as archive,
+        ):
             if len(archive.infolist()) > MAX_PARTS:
                 raise FileError("The file has too many parts.", path=str(path))
             config = _part(archive, CONFIG, MAX_CHARACTERS, path)

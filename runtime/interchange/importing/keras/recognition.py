@@ -5,6 +5,9 @@ from __future__ import annotations
 import zipfile
 from pathlib import Path
 
+from gradwire.blocks.errors import FileError
+from gradwire.runtime.diagram.files.regular import open_regular
+
 CONFIG, WEIGHTS, METADATA = "config.json", "model.weights.h5", "metadata.json"
 _ZIP = b"PK\x03\x04"
 
@@ -14,9 +17,9 @@ def is_keras(head: bytes, path: Path) -> bool:
     if not head.startswith(_ZIP):
         return False
     try:
-        with zipfile.ZipFile(path) as archive:
+        with open_regular(path) as file, zipfile.ZipFile(file) as archive:
             names = set(archive.namelist())
     # zipfile has no base class for what damaged files raise; the last is for compressions.
-    except (OSError, ValueError, zipfile.BadZipFile, NotImplementedError):
+    except (FileError, OSError, ValueError, zipfile.BadZipFile, NotImplementedError):
         return False
     return {CONFIG, WEIGHTS} <= names

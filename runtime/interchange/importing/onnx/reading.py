@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from gradwire.blocks.errors import FileError
+from gradwire.runtime.diagram.files.regular import read_regular
 from gradwire.runtime.diagram.files.storage import system_errors
 from gradwire.runtime.interchange.importing.onnx.scanning import require_harmless
 
@@ -19,9 +20,7 @@ MAX_BYTES = 2 << 30
 def read_model(path: Path) -> ModelProto:
     """The model in a file. Raises FileError where there is none."""
     with system_errors(path, "read"):
-        if path.stat().st_size > MAX_BYTES:
-            raise FileError("The file is too large.", path=str(path), expected="at most 2 GiB")
-        data = path.read_bytes()
+        data = read_regular(path, MAX_BYTES)
     require_harmless(data)
     return parsed(data)
 

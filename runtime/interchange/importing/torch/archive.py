@@ -11,6 +11,7 @@ import math
 import re
 import zipfile
 from collections.abc import Mapping
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +20,7 @@ from numpy.typing import NDArray
 
 from gradwire.blocks.errors import FileError
 from gradwire.blocks.limits import MAX_AXES
+from gradwire.runtime.diagram.files.regular import open_regular
 from gradwire.runtime.interchange.importing.torch.operators.table import DTYPES
 from gradwire.runtime.interchange.importing.torch.recognition import MAX_MEMBERS, MODEL
 
@@ -42,20 +44,23 @@ class Archive:
 
     def __init__(self, path: Path) -> None:
         self._path = path
-        try:
-            self._zip = zipfile.ZipFile(path)
-        # zipfile has no base class for what damaged files raise; the third is for compressions.
-        except (OSError, zipfile.BadZipFile, NotImplementedError, ValueError) as error:
-            raise self._error(f"The file can't be opened: {error}") from error
-        self._members = self._checked_members()
         self._configs: dict[str, dict[str, Any]] = {}
         self._room = MAX_FILE
         """Bytes that the tensors may still take: a few stored numbers can be repeated at will."""
-        self.program = self._program()
+        with ExitStack() as opened:
+            try:
+                file = opened.enter_context(open_regular(path))
+                self._zip = opened.enter_context(zipfile.ZipFile(file))
+            # zipfile has no base class for what damaged files raise; the third is for compressions.
+            except (OSError, zipfile.BadZipFile, NotImplementedError, ValueError) as error:
+                raise self._error(f"The file can't be opened: {error}") from error
+            self._members = self._checked_members()
+            self.program = self._program()
+            self._opened = opened.pop_all()
 
     def close(self) -> None:
         """Close the file."""
-        self._zip.close()
+        self._opened.close()
 
     def _error(
         self,

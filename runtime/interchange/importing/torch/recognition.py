@@ -5,6 +5,9 @@ from __future__ import annotations
 import zipfile
 from pathlib import Path
 
+from gradwire.blocks.errors import FileError
+from gradwire.runtime.diagram.files.regular import open_regular
+
 MAX_MEMBERS = 200_000
 MODEL = "models/model.json"
 
@@ -14,8 +17,8 @@ def is_pt2(head: bytes, path: Path) -> bool:
     if not head.startswith(b"PK"):
         return False
     try:
-        with zipfile.ZipFile(path) as archive:
+        with open_regular(path) as file, zipfile.ZipFile(file) as archive:
             return any(name.endswith("/" + MODEL) for name in archive.namelist()[:MAX_MEMBERS])
     # zipfile has no base class for what damaged files raise; the third is for compressions.
-    except (OSError, zipfile.BadZipFile, NotImplementedError, ValueError):
+    except (FileError, OSError, zipfile.BadZipFile, NotImplementedError, ValueError):
         return False

@@ -2,6 +2,7 @@
 
 import os
 import stat
+import threading
 import time
 
 import numpy as np
@@ -10,7 +11,8 @@ import pytest
 from gradwire.blocks.errors import FileError
 from gradwire.blocks.library.sources import Constant
 from gradwire.runtime.diagram import Diagram, Page, load, loads, save
-from gradwire.runtime.diagram.files import storage
+from gradwire.runtime.diagram.files import regular, storage
+from gradwire.runtime.diagram.files.regular import open_own, open_regular, read_regular
 from gradwire.runtime.flow.tools.contracts import MOST_BYTES, beside, contracts_of
 
 pipes = pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="the system has no pipes of a name")
@@ -211,3 +213,76 @@ def test_a_path_that_no_system_has_is_an_error_of_the_file(tmp_path, name):
         load(tmp_path / name)
     with pytest.raises(FileError, match="Can't write"):
         save(with_array(), tmp_path / name)
+
+
+def test_a_drive_that_does_not_answer_is_not_waited_for(path, monkeypatch):
+    path.write_bytes(b"late")
+    answers, opened = threading.Event(), []
+    usual = regular._opened
+
+    def gone(place):
+        answers.wait(20)
+        opened.append(usual(place))
+        return opened[0]
+
+    monkeypatch.setattr(regular, "_opened", gone)
+    monkeypatch.setattr(regular, "PATIENCE", 0.01)
+    with pytest.raises(FileError, match="does not answer"):
+        open_regular(path)
+    answers.set()
+    for thread in threading.enumerate():
+        if thread.name == "file":
+            thread.join(20)
+    assert opened[0].closed
+
+
+def test_what_opening_raises_is_raised_here(path):
+    with pytest.raises(FileNotFoundError):
+        open_regular(path)
+    with pytest.raises(ValueError, match="null"):
+        open_regular(path.with_name("a\0b"))
+
+
+@pipes
+def test_what_belongs_to_a_file_lies_in_its_folder(tmp_path):
+    folder, secret = tmp_path / "model", tmp_path / "id_ed25519"
+    (folder / "inner").mkdir(parents=True)
+    secret.write_bytes(b"key")
+    (folder / "inner" / "there").write_bytes(b"numbers")
+    (folder / "alias").symlink_to("inner/there")
+    (folder / "away").symlink_to(secret)
+    (folder / "parent").symlink_to(tmp_path, target_is_directory=True)
+    for name in ("inner/there", "alias"):
+        assert read_regular(folder / name, 10, folder) == b"numbers"
+    for name in ("away", "parent/id_ed25519", "../id_ed25519"):
+        with pytest.raises(FileError, match="leads out of the folder"):
+            read_regular(folder / name, 10, folder)
+    linked = tmp_path / "linked"
+    linked.symlink_to(folder, target_is_directory=True)
+    assert read_regular(linked / "alias", 10, linked) == b"numbers"
+
+
+@pytest.mark.skipif(os.name == "nt", reason="permissions of POSIX")
+def test_an_own_file_is_no_link_no_pipe_and_nobody_else_may_write_to_it(path):
+    path.write_bytes(b"code")
+    with open_own(path) as file:
+        assert file.read() == b"code"
+    path.with_name("link").symlink_to(path)
+    os.mkfifo(path.with_name("pipe"))
+    for name in ("link", "pipe"):
+        with pytest.raises(FileError, match="not a regular file"):
+            open_own(path.with_name(name))
+    path.chmod(0o620)
+    with pytest.raises(FileError, match="Others may write"):
+        open_own(path)
+
+
+@pipes
+def test_arrays_that_are_a_link_out_of_the_folder_are_refused(path, tmp_path):
+    save(with_array(), path)
+    other = tmp_path / "other" / path.name
+    other.parent.mkdir()
+    other.write_bytes(path.read_bytes())
+    other.with_name(arrays_of(path).name).symlink_to(arrays_of(path))
+    with pytest.raises(FileError, match="leads out of the folder"):
+        load(other)

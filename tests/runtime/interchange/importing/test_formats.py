@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from operator import attrgetter
 from pathlib import Path
 
@@ -47,6 +48,19 @@ def test_a_missing_file_and_an_empty_folder_are_no_models(tmp_path: Path):
     assert not is_model(tmp_path) and not is_model(tmp_path / "nowhere.onnx")
     with pytest.raises(FileError, match=r"nowhere\.onnx"):
         format_of(tmp_path / "nowhere.onnx")
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="the system has no pipes of a name")
+@pytest.mark.parametrize("known", FORMATS, ids=TITLE)
+def test_a_pipe_is_waited_for_by_no_reader(tmp_path: Path, known: formats.Format):
+    path = tmp_path / "model"
+    os.mkfifo(path)
+    with pytest.raises(FileError, match="got a pipe"):
+        format_of(path)
+    for head in (b"PK\x03\x04", b"\x08\x07\x12", b"{"):
+        known.is_in(head, path)
+    with pytest.raises(FileError, match=r"got a pipe|pip install"):  # as if it became one meanwhile
+        known.imported(path, DEFAULTS)
 
 
 def test_a_file_that_is_too_large_is_not_read(tmp_path: Path):

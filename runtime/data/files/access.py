@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from gradwire.blocks.errors import FileError
 from gradwire.runtime.diagram.files.data_paths import with_data_paths
+from gradwire.runtime.diagram.files.regular import lies_inside
 from gradwire.runtime.diagram.files.storage import system_errors
 
 if TYPE_CHECKING:
@@ -56,7 +57,7 @@ def located(path: str, folder: Path | None) -> Path:
             path=path,
             next_step="Save the diagram, or choose the data file again.",
         )
-    if not real.is_relative_to(os.path.realpath(folder)):
+    if not lies_inside(real, folder):
         raise FileError(
             "The data file lies outside of the diagram's folder.",
             path=path,

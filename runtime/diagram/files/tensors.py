@@ -88,7 +88,7 @@ class TensorFile:
 
         try:
             with (
-                open_regular(self._path) as file,
+                open_regular(self._path, self._path.parent) as file,
                 safe_open(self._checked(file), framework="numpy") as stored,
             ):
                 dtype = stored.get_slice(key).get_dtype()

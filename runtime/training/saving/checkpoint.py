@@ -198,7 +198,7 @@ def _read_arrays(path: Path, stated: dict[str, Any]) -> dict[str, Array]:
     wanted = _entries(entries, size)
     file = path.with_name(_arrays_name(path, digest))
     try:
-        data = read_regular(file, size)
+        data = read_regular(file, size, file.parent)
     except FileNotFoundError:
         raise _Damaged(f"its arrays, {file.name}, are missing") from None
     except MemoryError:

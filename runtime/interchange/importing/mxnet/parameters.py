@@ -56,7 +56,7 @@ def read_parameters(path: Path) -> dict[str, NDArray[Any]]:
     Raises FileError where the sizes in the file don't fit its length, UnsupportedError for sparse
     arrays and dtypes that no value has.
     """
-    reader = _Reader(read_regular(path, MAX_BYTES), str(path))
+    reader = _Reader(read_regular(path, MAX_BYTES, path.parent), str(path))
     magic, _ = reader.numbers("QQ")
     if magic != _LIST:
         raise FileError("The file has no MXNet parameters.", path=str(path))

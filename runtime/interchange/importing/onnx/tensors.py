@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -10,6 +11,7 @@ import numpy as np
 
 from gradwire.blocks.errors import FileError
 from gradwire.blocks.limits import MAX_AXES
+from gradwire.runtime.diagram.files.regular import open_regular
 from gradwire.runtime.interchange.importing.imported import UnsupportedError
 
 if TYPE_CHECKING:
@@ -97,35 +99,23 @@ def _external(tensor: TensorProto, folder: Path | None, size: int) -> bytes:
         raise FileError(
             f"The data of the tensor {tensor.name!r} lie in a file that is not at hand."
         )
-    path = _inside(folder, location, tensor.name)
     offset = _natural(where.get("offset", "0"), tensor.name)
     length = _natural(where.get("length", str(size)), tensor.name)
     _require_size(tensor, length, size, "bytes")
     try:
-        if path.stat().st_size < offset + length:
-            raise FileError(f"{location!r} ends before the data of the tensor {tensor.name!r} do.")
-        with path.open("rb") as file:
+        with open_regular(folder / location, folder) as file:
+            if os.fstat(file.fileno()).st_size < offset + length:
+                raise FileError(f"It ends before the data of the tensor {tensor.name!r} do.")
             file.seek(offset)
             return file.read(length)
-    except OSError as error:
+    except (OSError, ValueError, FileError) as error:
+        why = error.what if isinstance(error, FileError) else f"{error}."
         raise FileError(
-            f"The data of the tensor {tensor.name!r} can't be read: {error}."
-        ) from error
-
-
-def _inside(folder: Path, location: str, tensor: str) -> Path:
-    try:
-        path = (folder / location).resolve(strict=False)
-        inside = bool(location) and path.is_relative_to(folder.resolve()) and path.is_file()
-    except (OSError, ValueError, RuntimeError):
-        inside = False
-    if not inside:
-        raise FileError(
-            f"The data of the tensor {tensor!r} lie in no file of the model's folder.",
+            f"The data of the tensor {tensor.name!r} lie in no file of the model's folder that can "
+            f"be read: {why}",
             got=repr(location[:200]),
             next_step="Put the file beside the model.",
-        )
-    return path
+        ) from error
 
 
 def _natural(text: str, tensor: str) -> int:

@@ -29,12 +29,16 @@ _MOST_SHARDS = 10_000
 
 
 class Checkpoint:
-    """The tensors that lie under a prefix, ``variables/variables``; each is read once asked for."""
+    """The tensors that lie under a prefix, ``variables/variables``; each is read once asked for.
 
-    def __init__(self, prefix: Path) -> None:
+    The files lie in ``folder``, which is that of the model.
+    """
+
+    def __init__(self, prefix: Path, folder: Path) -> None:
         self._prefix = prefix
+        self._folder = folder
         self._source = f"{prefix}.index"
-        table = read_table(read_regular(Path(self._source), MAX_INDEX), self._source)
+        table = read_table(read_regular(Path(self._source), MAX_INDEX, folder), self._source)
         header = parse("BundleHeader", table.pop(b"", b""), self._source)
         if header.endianness != 0:
             raise FileError(
@@ -65,7 +69,7 @@ class Checkpoint:
         if not 0 <= shard < self._shards or offset < 0:
             raise FileError(f"The place of {where} can't be.", path=self._source)
         path = Path(f"{self._prefix}.data-{shard:05d}-of-{self._shards:05d}")
-        with system_errors(path, "read"), open_regular(path) as file:
+        with system_errors(path, "read"), open_regular(path, self._folder) as file:
             file.seek(0, 2)
             if file.tell() < offset + size:
                 raise FileError(f"The file ends before {where} does.", path=str(path))

@@ -72,8 +72,9 @@ def import_saved_model(
     ``arrays`` are numbers of inputs by name. Raises FileError for what can't be read,
     UnsupportedError for an operator that no block can express.
     """
-    file = path / SAVED_MODEL if path.is_dir() else path
-    message = parse("SavedModel", read_regular(file, MAX_BYTES), str(file))
+    folder = path if path.is_dir() else None
+    file = path if folder is None else folder / SAVED_MODEL
+    message = parse("SavedModel", read_regular(file, MAX_BYTES, folder), str(file))
     if not message.meta_graphs:
         raise FileError("The SavedModel has no graph.", path=str(file))
     return _SavedModel(message.meta_graphs[0], file, options, arrays or {}).imported()
@@ -93,7 +94,8 @@ class _SavedModel:
         self._stage = Stage(file.parent.name)
         self._signature = _signature(message, file)
         prefix = file.parent / "variables" / "variables"
-        checkpoint = Checkpoint(prefix) if prefix.with_suffix(".index").is_file() else None
+        has_some = prefix.with_suffix(".index").exists()
+        checkpoint = Checkpoint(prefix, file.parent) if has_some else None
         self._variables = Variables(self._stage, checkpoint, _trainable(message))
         names = {
             reference(info.name).node: name for name, info in sorted(self._signature.inputs.items())

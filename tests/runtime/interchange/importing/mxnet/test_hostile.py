@@ -161,6 +161,18 @@ def test_sparse_arrays_and_unknown_dtypes(data: bytes, tmp_path: Path):
         read_parameters(path)
 
 
+def test_a_link_out_of_the_folder_is_not_followed(tmp_path: Path):
+    folder = tmp_path / "model"
+    folder.mkdir()
+    (tmp_path / "key").write_bytes(b"secret")
+    try:
+        (folder / "net-0001.params").symlink_to(tmp_path / "key")
+    except OSError:
+        pytest.skip("no links here")
+    with pytest.raises(FileError, match="leads out of the folder"):
+        read_parameters(folder / "net-0001.params")
+
+
 def test_the_last_epoch_beside_the_symbol_is_taken(tmp_path: Path):
     for name in ("net-0001.params", "net-0012.params", "net-x.params", "other-0099.params"):
         (tmp_path / name).touch()

@@ -224,6 +224,34 @@ def test_a_checkpoint_that_ends_early(copied: Path):
         import_saved_model(copied)
 
 
+LINKED = (
+    "saved_model.pb", "variables", "variables/variables.index",
+    "variables/variables.data-00000-of-00001",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("name", LINKED)
+def test_a_link_out_of_the_folder_is_not_followed(copied: Path, name: str):
+    """It would put numbers of any file into a Variable."""
+    away = copied.parent / "away"
+    (copied / name).rename(away)
+    try:
+        (copied / name).symlink_to(away)
+    except OSError:
+        pytest.skip("no links here")
+    with pytest.raises(FileError, match="leads out of the folder"):
+        import_saved_model(copied)
+
+
+def test_a_link_within_the_folder_is_followed(copied: Path):
+    (copied / "variables").rename(copied / "weights")
+    try:
+        (copied / "variables").symlink_to("weights")
+    except OSError:
+        pytest.skip("no links here")
+    assert import_saved_model(copied).diagram.pages == import_saved_model(FOLDER).diagram.pages
+
+
 def test_a_missing_checkpoint(copied: Path):
     shutil.rmtree(copied / "variables")
     with pytest.raises(FileError, match="no checkpoint lies beside it"):
@@ -240,7 +268,7 @@ def test_every_byte_of_an_index_may_be_wrong(copied: Path):
             data[place] ^= flip
             index.write_bytes(bytes(data))
             try:
-                checkpoint = Checkpoint(index.with_suffix(""))
+                checkpoint = Checkpoint(index.with_suffix(""), index.parent)
                 assert checkpoint.array("w1/.ATTRIBUTES/VARIABLE_VALUE").dtype.itemsize
             except GradwireError as error:
                 assert str(error)

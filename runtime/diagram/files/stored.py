@@ -4,9 +4,9 @@ machine code, unpacked fonts, and the Python part of PySide6.
 The name of a file is a digest of what it is made of: for machine code of the text that was
 compiled, of the versions of compiler and format, and of the processor with its features; for Python
 of its text and of the version of its byte code. Its content starts with a digest of the rest. A
-file or folder that belongs to somebody else, that others may write to, or whose content was changed
-is ignored, and a warning is logged once. No code comes from anywhere else, such as beside a
-diagram.
+file or folder that belongs to somebody else, that others may write to or replace, or whose content
+was changed is ignored, and a warning is logged once. No code comes from anywhere else, such as
+beside a diagram. The programs that JAX keeps lie in a folder of the same kind.
 """
 
 from __future__ import annotations
@@ -20,6 +20,8 @@ from contextlib import suppress
 from functools import cache
 from pathlib import Path
 
+from gradwire.blocks.errors import FileError
+from gradwire.runtime.diagram.files.regular import is_own, open_own
 from gradwire.runtime.diagram.files.user_folders import cache_folder
 
 _FORMAT = b"gradwire machine code 1\n"
@@ -47,19 +49,16 @@ def load(name: str) -> bytes | None:
         return None
     path = folder / name
     try:
-        with os.fdopen(os.open(path, os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0)), "rb") as file:
-            if not _is_own(os.fstat(file.fileno())):
-                _say_ignored(path, "others may write to it")
-                return None
+        with open_own(path) as file:
             content = file.read(LARGEST + 1)
     except FileNotFoundError:
         return None
-    except OSError as error:
-        _say_ignored(path, error.strerror or "it can't be read")
+    except (OSError, FileError) as error:
+        _say_ignored(path, error.what if isinstance(error, FileError) else str(error))
         return None
     head, rest = content[: len(_FORMAT) + _DIGEST], content[len(_FORMAT) + _DIGEST :]
     if len(content) > LARGEST or head != _FORMAT + hashlib.sha256(rest).digest():
-        _say_ignored(path, "its content was changed")
+        _say_ignored(path, "Its content was changed.")
         return None
     return rest
 
@@ -79,33 +78,67 @@ def keep(name: str, content: bytes) -> None:
 
 def _folder() -> Path | None:
     """The folder, which is made if need be; None if there is none that can be trusted."""
+    return None if os.environ.get("GRADWIRE_KEEP_CODE") == "0" else own_folder("machine_code")
+
+
+def own_folder(name: str) -> Path | None:
+    """A folder of the cache for what is executed, which is made if need be.
+
+    None if there is none, or if others may write to it or put another one in its place.
+    """
     base = cache_folder()
-    if base is None or os.environ.get("GRADWIRE_KEEP_CODE") == "0":
+    if base is None:
         return None
-    folder = base / "machine_code"
     try:
+        folder = Path(os.path.realpath(base)) / name
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         found = folder.lstat()
-    except OSError:
+        is_safe = stat.S_ISDIR(found.st_mode) and is_own(found)
+        is_safe = is_safe and not any(_may_be_emptied(above.lstat()) for above in folder.parents)
+    except (OSError, ValueError):
         return None
-    if not stat.S_ISDIR(found.st_mode) or not _is_own(found):
-        _say_ignored(folder, "others may write to it")
+    if not is_safe:
+        _say_ignored(folder, "Others may write to it, or to a folder above it.")
         return None
     return folder
 
 
-def _is_own(found: os.stat_result) -> bool:
-    """Whether only the user may write to a file. Windows keeps other users out of the folder."""
+def all_own(folder: Path) -> bool:
+    """Whether nobody else wrote what lies in an own folder; what somebody may have is named.
+
+    JAX lets the user's group write where the user does; see ``_may_be_emptied``.
+    """
+    with os.scandir(folder) as entries:
+        for entry in entries:
+            found = entry.stat(follow_symlinks=False)
+            if not stat.S_ISREG(found.st_mode) or _is_of_others(found):
+                _say_ignored(Path(entry.path), "It is no file that only you may write to.")
+                return False
+    return True
+
+
+def _may_be_emptied(found: os.stat_result) -> bool:
+    """Whether others may rename what is in a folder that leads to an own one.
+
+    The system's administrator may, and so may the user's group: it is often that of the user alone.
+    """
     if not hasattr(os, "getuid"):
-        return True
-    return found.st_uid == os.getuid() and not found.st_mode & (stat.S_IWGRP | stat.S_IWOTH)
+        return False
+    is_open = found.st_mode & stat.S_IWOTH and not found.st_mode & stat.S_ISVTX
+    return bool(is_open) or found.st_uid not in (0, os.getuid())
+
+
+def _is_of_others(found: os.stat_result) -> bool:
+    """Whether others than the user's group may have written a file."""
+    has_owner = hasattr(os, "getuid")
+    return has_owner and (found.st_uid != os.getuid() or bool(found.st_mode & stat.S_IWOTH))
 
 
 @cache
 def _say_ignored(path: Path, why: str) -> None:
     import logging  # slow to import
 
-    logging.getLogger(__name__).warning("A file of the cache is ignored, because %s: %s", why, path)
+    logging.getLogger(__name__).warning("A part of the cache is ignored: %s: %s", path, why)
 
 
 def _make_room(folder: Path) -> None:

@@ -9,7 +9,7 @@ from typing import Any
 import jax
 
 from gradwire.runtime import extras
-from gradwire.runtime.diagram.files.user_folders import cache_folder
+from gradwire.runtime.diagram.files.stored import all_own, own_folder
 from gradwire.runtime.engine.compilation import compiling
 from gradwire.runtime.engine.jax.failing import explained
 
@@ -42,8 +42,10 @@ def _keep_programs() -> None:
     """Let JAX keep what takes long to compile in the user's cache, unless JAX was told where."""
     if jax.config.jax_compilation_cache_dir is not None:
         return
-    if (folder := cache_folder()) is None or not extras.installed("filelock"):
-        return  # without filelock, JAX can't bound what it keeps
-    jax.config.update("jax_compilation_cache_dir", str(folder / "jax"))
+    if not extras.installed("filelock"):
+        return  # without it, JAX can't bound what it keeps
+    if (folder := own_folder("jax")) is None or not all_own(folder):
+        return
+    jax.config.update("jax_compilation_cache_dir", str(folder))
     jax.config.update("jax_persistent_cache_min_compile_time_secs", _LONG)
     jax.config.update("jax_compilation_cache_max_size", _MOST_BYTES)

@@ -90,6 +90,43 @@ def test_what_cannot_be_trusted_is_ignored_and_said_once(
     assert str(folder) in record.getMessage()
 
 
+def _pipe(path: Path) -> None:
+    path.unlink()
+    os.mkfifo(path)
+
+
+@posix
+def test_a_pipe_in_place_of_code_is_not_waited_for(folder: Path) -> None:
+    stored.keep("a", b"code")
+    _pipe(folder / "a")
+    assert stored.load("a") is None
+
+
+@posix
+@pytest.mark.parametrize(("mode", "is_trusted"), [(0o777, False), (0o1777, True), (0o770, True)])
+def test_a_folder_that_others_may_replace_is_ignored(
+    folder: Path, mode: int, is_trusted: bool, caplog: pytest.LogCaptureFixture
+) -> None:
+    stored.keep("a", b"code")
+    folder.parent.chmod(mode)
+    assert (stored.load("a") is not None) is is_trusted
+    assert (str(folder) in caplog.text) is not is_trusted
+
+
+@posix
+@pytest.mark.parametrize("spoil", [_open_to_others, _link, _pipe])
+def test_a_folder_with_files_of_others_is_not_an_own_one(
+    spoil: Callable[[Path], None], folder: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    found = stored.own_folder("machine_code")
+    assert found == folder
+    (folder / "a").write_bytes(b"program")
+    assert stored.all_own(folder)
+    spoil(folder / "a")
+    assert not stored.all_own(folder)
+    assert str(folder / "a") in caplog.text
+
+
 @posix
 def test_code_of_another_user_is_ignored(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     stored.keep("a", b"code")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import os
-import re
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
@@ -14,13 +13,13 @@ from PySide6.QtCore import QFileSystemWatcher, QObject, QTimer, Signal
 from gradwire.blocks.errors import FileError
 from gradwire.runtime.diagram.files.parsing import MAX_CHARACTERS
 from gradwire.runtime.diagram.files.regular import read_regular
+from gradwire.runtime.diagram.files.storage import tensors_named
 
 if TYPE_CHECKING:
     from gradwire.app.document.document import Document
 
 SETTLED = 200
 """Milliseconds to wait after the last event, since programs write in several steps."""
-_TENSORS = re.compile(rb'"tensors": *"([^"\\/:]+)"')
 
 
 class Stamp(NamedTuple):
@@ -43,10 +42,9 @@ def stamp(path: Path | None) -> Stamp | None:
 
 
 def _arrays(path: Path, data: bytes) -> tuple[int, int] | None:
-    if found := _TENSORS.search(data):
-        beside = Path(os.path.realpath(path)).with_name(found[1].decode("utf-8", "replace"))
+    if name := tensors_named(data):
         with suppress(OSError):
-            status = beside.stat()
+            status = Path(os.path.realpath(path)).with_name(name).stat()
             return status.st_mtime_ns, status.st_size
     return None
 

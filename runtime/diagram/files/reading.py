@@ -27,7 +27,12 @@ from gradwire.runtime.diagram.files.migrations import FIELD, Notice, ignore_noti
 from gradwire.runtime.diagram.files.models import LESSON, TRAINING
 from gradwire.runtime.diagram.files.parsing import Flaw, Path, parse
 from gradwire.runtime.diagram.files.records import lenient_block
-from gradwire.runtime.diagram.files.tensors import FORBIDDEN, SUFFIX, TensorFile, is_reference
+from gradwire.runtime.diagram.files.tensors import (
+    SUFFIX,
+    TensorFile,
+    is_file_name,
+    is_reference,
+)
 from gradwire.runtime.diagram.model import (
     COLOURS,
     LEAST_SIZE,
@@ -190,7 +195,7 @@ class _Reader:
         return made
 
     def _open(self, name: Any) -> TensorFile:
-        if not isinstance(name, str) or not name.endswith(SUFFIX) or FORBIDDEN.search(name):
+        if not is_file_name(name):
             raise Flaw(
                 ("tensors",),
                 "This is not the name of an array file.",

@@ -34,6 +34,7 @@ from gradwire.runtime.diagram.files.tensors import (
     TensorFile,
     content_of,
     file_name,
+    is_file_name,
 )
 from gradwire.runtime.diagram.files.writing import large_arrays, write
 from gradwire.runtime.gc_pause import uncollected
@@ -58,7 +59,7 @@ _HELD = (5, 32)
 """Errors of Windows: access is denied, and a file is used by another process."""
 _ABANDONED = 3600.0
 """Age in seconds from which a temporary file counts as abandoned."""
-_TENSORS_LINE = re.compile(rb'^ *"tensors": ("(?:[^"\\]|\\.)*+")', re.MULTILINE)
+_TENSORS = re.compile(rb'"tensors"\s*+:\s*+("(?:[^"\\]|\\.)*+")')
 _DIGEST = re.compile(r"\.[0-9a-f]{16}\.safetensors")
 
 
@@ -318,12 +319,20 @@ def _sync_folder(folder: Path) -> None:
             os.close(descriptor)
 
 
+def tensors_named(text: bytes) -> str | None:
+    """Name of the array file that the text of a diagram states, found without parsing the text;
+    None if it states none, or what can't be the name of one.
+    """
+    with suppress(ValueError):
+        if (found := _TENSORS.search(text)) and is_file_name(name := json.loads(found[1])):
+            return str(name)
+    return None
+
+
 def _tensors_of(path: Path) -> str | None:
-    """Name of the array file of the diagram at ``path``, found without parsing the diagram."""
-    with suppress(OSError, FileError, ValueError):
-        with open_regular(path) as file:
-            found = _TENSORS_LINE.search(file.read(_END))
-        return None if found is None else str(json.loads(found[1]))
+    """The same for the diagram file at ``path``."""
+    with suppress(OSError, FileError), open_regular(path) as file:
+        return tensors_named(file.read(_END))
     return None
 
 

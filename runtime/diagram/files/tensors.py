@@ -49,6 +49,11 @@ def is_reference(value: object) -> bool:
     return isinstance(value, dict) and set(value) == _FIELDS
 
 
+def is_file_name(name: object) -> bool:
+    """Whether this is the name of an array file in the folder of its diagram."""
+    return isinstance(name, str) and name.endswith(SUFFIX) and not FORBIDDEN.search(name)
+
+
 def content_of(arrays: Mapping[str, NDArray[Any]]) -> bytes:
     """The bytes of a safetensors file; the same arrays give the same bytes."""
     from safetensors.numpy import save

@@ -234,3 +234,27 @@ class TestNotWritable:
             "gradwire.runtime.diagram.files.storage.os.access", lambda *a: False
         )  # even for root
         assert "read-only" in self.refused(edited, path)
+
+
+@pytest.mark.parametrize(
+    "name", [b"\0", b"\\u0000", b'a\\"b', b"\xff", b"../a.safetensors", b"x" * 9000]
+)
+def test_a_name_of_arrays_that_is_none_keeps_nobody_from_saving(window, path, qtbot, name):
+    content = b'{"gradwire":1,"tensors":"' + name + b'","pages":{}}'
+    other = path.with_name("other.gradwire.json")
+    other.write_bytes(content)
+    assert stamp(other).arrays is None
+    assert not window.open_path(other)
+    path.write_bytes(content)
+    offered(window, qtbot)
+    answer("&Replace")
+    assert window.files.save()
+    assert load(path) == window.document.diagram
+
+
+def test_arrays_are_watched_however_the_diagram_is_spaced(path):
+    arrays = path.with_name("a.safetensors")
+    arrays.write_bytes(b"12345")
+    for text in ('{"tensors":"a.safetensors"}', '{\n "tensors" :\n"a.safetensors"}'):
+        path.write_text(text)
+        assert stamp(path).arrays[1] == 5

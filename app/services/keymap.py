@@ -163,7 +163,7 @@ class Keymap(QObject):
         try:
             changed = self._checked(json.loads(text)) if text else {}
         except ValueError:
-            return  # written by another version, or damaged
+            return  # written by another version
         used = {key for keys in changed.values() for key in keys if key}
         for id, keys in self._keys.items():
             left = (

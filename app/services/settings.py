@@ -1,18 +1,40 @@
-"""The settings that the editor keeps between sessions."""
+"""The settings that the editor keeps between sessions.
+
+Their file may have been damaged, or written by anything. So each value is checked when it is read:
+in place of one that can't be, there is the default, and ``damaged`` names it.
+"""
 
 from __future__ import annotations
 
+import json
 import math
-from collections.abc import Mapping
-from dataclasses import fields, replace
+import os
+from collections.abc import Callable, Collection, Mapping
+from contextlib import suppress
+from dataclasses import fields
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from PySide6.QtCore import QByteArray, QSettings, QStandardPaths
 
+from gradwire.app.services import theme
+from gradwire.blocks.errors import FileError
+from gradwire.runtime.diagram.files.regular import answered
+from gradwire.runtime.engine.session.engines import NAMES
 from gradwire.runtime.flow import Thresholds
 from gradwire.runtime.lessons.course.progress import user_file
 
+_T = TypeVar("_T")
+
+_MAX_TEXT = 200_000
+"""Characters of the longest text that is taken."""
+_LONGEST_PATH, _LONGEST_NAME = 4_095, 255
+"""Characters of a path and bytes of each of its names, beyond which no system has one."""
+_MAX_NAMES = 1_000
+_TALLEST = 10_000
+"""Height of a panel, px, at most."""
+_PATIENCE = 1.0
+"""Seconds that the drives of recent files have to answer."""
 _MAX_RECENT = 8
 _MAX_COMMANDS = 20
 _ARRANGEMENT = ("geometry", "state", "panels")
@@ -43,11 +65,25 @@ class Settings:
         """The file with how far the user is in each lesson."""
         own = Path(documents) / "Gradwire Library" if store is None else self.folder / "library"
         self._library = own
+        self._damaged: dict[str, bool] = {}
+        """Keys of values that can't be taken, and whether that was said."""
+
+    def newly_damaged(self) -> tuple[str, ...]:
+        """Keys of stored values that can't be taken, each the first time that it was found."""
+        for name in dir(type(self)):
+            if isinstance(getattr(type(self), name), property):
+                getattr(self, name)
+        found = tuple(key for key, said in self._damaged.items() if not said)
+        self._damaged = dict.fromkeys(self._damaged, True)
+        return found
 
     @property
     def recent(self) -> list[Path]:
         """Recently opened files that still exist, most recent first."""
-        return [path for path in self.remembered if path.exists()]
+        remembered = self.remembered
+        with suppress(FileError):
+            return answered(Path(), lambda: [*filter(os.path.exists, remembered)], _PATIENCE)
+        return []  # a drive does not answer
 
     @property
     def remembered(self) -> list[Path]:
@@ -91,7 +127,7 @@ class Settings:
     @property
     def library(self) -> Path:
         """The folder of the user's own pages."""
-        return Path(str(self._store.value("library", "") or self._library))
+        return Path(self._read("library", _path, "") or self._library)
 
     @library.setter
     def library(self, folder: Path) -> None:
@@ -100,7 +136,7 @@ class Settings:
     @property
     def shortcuts(self) -> str:
         """The changed shortcuts as JSON; empty if all are as by default."""
-        return str(self._store.value("shortcuts", ""))
+        return self._read("shortcuts", _object, "")
 
     @shortcuts.setter
     def shortcuts(self, text: str) -> None:
@@ -109,7 +145,7 @@ class Settings:
     @property
     def learner(self) -> str:
         """The name that is written into files of answers; empty until it was asked for."""
-        return str(self._store.value("learner", ""))
+        return self._read("learner", _text, "")
 
     @learner.setter
     def learner(self, name: str) -> None:
@@ -118,7 +154,7 @@ class Settings:
     @property
     def engine(self) -> str:
         """Name of the engine that computes."""
-        return str(self._store.value("engine", "numpy"))
+        return self._read("engine", _one_of(NAMES), "numpy")
 
     @engine.setter
     def engine(self, name: str) -> None:
@@ -127,7 +163,7 @@ class Settings:
     @property
     def theme(self) -> str:
         """Name of the chosen theme; ``system`` follows the desktop."""
-        return str(self._store.value("theme", "system"))
+        return self._read("theme", _one_of(("system", *theme.THEMES)), "system")
 
     @theme.setter
     def theme(self, name: str) -> None:
@@ -136,7 +172,7 @@ class Settings:
     @property
     def text(self) -> str:
         """Text size: ``small``, ``normal`` or ``large``."""
-        return str(self._store.value("text", "normal"))
+        return self._read("text", _one_of(theme.TEXT_SIZES), "normal")
 
     @text.setter
     def text(self, size: str) -> None:
@@ -145,10 +181,7 @@ class Settings:
     @property
     def rate(self) -> float:
         """Learning rate of gradient steps."""
-        try:
-            return float(str(self._store.value("rate", 0.1)))
-        except ValueError:
-            return 0.1
+        return self._read("rate", _positive, 0.1)
 
     @rate.setter
     def rate(self, rate: float) -> None:
@@ -157,26 +190,25 @@ class Settings:
     @property
     def thresholds(self) -> Thresholds:
         """The thresholds of the numeric states, such as vanishing and exploding."""
-        known = {field.name: self._stored(field.name) for field in fields(Thresholds)}
-        return replace(Thresholds(), **{n: x for n, x in known.items() if x is not None})
+        default = Thresholds()
+        return Thresholds(
+            **{
+                field.name: self._read(
+                    f"thresholds/{field.name}", _positive, getattr(default, field.name)
+                )
+                for field in fields(default)
+            }
+        )
 
     @thresholds.setter
     def thresholds(self, thresholds: Thresholds) -> None:
         for field in fields(thresholds):
             self._store.setValue(f"thresholds/{field.name}", getattr(thresholds, field.name))
 
-    def _stored(self, name: str) -> float | None:
-        """The stored threshold of that name; None if missing or invalid."""
-        try:
-            stored = float(str(self._store.value(f"thresholds/{name}")))
-        except ValueError:
-            return None
-        return stored if 0.0 < stored < math.inf else None
-
     @property
     def reduced_motion(self) -> bool:
         """Whether animations are turned off."""
-        return str(self._store.value("still", "false")) == "true"
+        return self._read("still", _flag, False)
 
     @reduced_motion.setter
     def reduced_motion(self, reduced: bool) -> None:
@@ -185,7 +217,9 @@ class Settings:
     @property
     def wire_numbers(self) -> str:
         """The numbers beside wires: ``value``, ``gradient``, ``both`` or ``none``."""
-        return str(self._store.value("wire_numbers", "gradient"))
+        return self._read(
+            "wire_numbers", _one_of(("value", "gradient", "both", "none")), "gradient"
+        )
 
     @wire_numbers.setter
     def wire_numbers(self, numbers: str) -> None:
@@ -194,7 +228,7 @@ class Settings:
     @property
     def numbered_wires(self) -> str:
         """The wires with numbers: ``all``, or those of the ``selection``."""
-        return str(self._store.value("numbered_wires", "selection"))
+        return self._read("numbered_wires", _one_of(("all", "selection")), "selection")
 
     @numbered_wires.setter
     def numbered_wires(self, wires: str) -> None:
@@ -204,10 +238,10 @@ class Settings:
     def picture(self) -> dict[str, str]:
         """The options of the last exported picture, as texts."""
         self._store.beginGroup("picture")
-        try:
-            return {key: str(self._store.value(key)) for key in self._store.childKeys()}
-        finally:
-            self._store.endGroup()
+        keys = self._store.childKeys()
+        self._store.endGroup()
+        found = {key: self._read(f"picture/{key}", _text, "") for key in keys}
+        return {key: text for key, text in found.items() if text}
 
     @picture.setter
     def picture(self, options: Mapping[str, str]) -> None:
@@ -217,7 +251,7 @@ class Settings:
     @property
     def toolbar(self) -> bool:
         """Whether the tool bar is shown."""
-        return str(self._store.value("toolbar", "true")) == "true"
+        return self._read("toolbar", _flag, True)
 
     @toolbar.setter
     def toolbar(self, shown: bool) -> None:
@@ -226,7 +260,7 @@ class Settings:
     @property
     def tour_taken(self) -> bool:
         """Whether the tour was taken to its end."""
-        return str(self._store.value("tour_taken", "false")) == "true"
+        return self._read("tour_taken", _flag, False)
 
     @tour_taken.setter
     def tour_taken(self, taken: bool) -> None:
@@ -238,8 +272,7 @@ class Settings:
 
         The second dock state is the one before all panels were put away.
         """
-        read = [self._store.value(key) for key in _ARRANGEMENT]
-        geometry, state, kept = (v if isinstance(v, QByteArray) else QByteArray() for v in read)
+        geometry, state, kept = (self._read(key, _bytes, QByteArray()) for key in _ARRANGEMENT)
         return geometry, state, kept
 
     @arrangement.setter
@@ -250,16 +283,82 @@ class Settings:
     @property
     def curves_height(self) -> int:
         """Height of the panel of curves, px; 0 until it was open."""
-        try:
-            return max(0, int(str(self._store.value("curves_height", 0))))
-        except ValueError:
-            return 0
+        return self._read("curves_height", _height, 0)
 
     @curves_height.setter
     def curves_height(self, height: int) -> None:
         self._store.setValue("curves_height", height)
 
     def _names(self, key: str) -> tuple[str, ...]:
-        stored: Any = self._store.value(key, [])
-        # QSettings reads a list of one entry as a string.
-        return (stored,) if isinstance(stored, str) else tuple(stored or ())
+        return self._read(key, _texts, ())
+
+    def _read(self, key: str, taken: Callable[[Any], _T], default: _T) -> _T:
+        """What ``taken`` makes of a stored value; the default without one, or if it refuses it."""
+        if not self._store.contains(key):
+            return default
+        try:
+            return taken(self._store.value(key))
+        except Exception:  # whatever Qt makes of the text of a value
+            self._damaged.setdefault(key, False)
+            return default
+
+
+def _text(value: Any) -> str:
+    if not isinstance(value, str) or len(value) > _MAX_TEXT or "\0" in value:
+        raise ValueError
+    return value
+
+
+def _path(value: Any) -> str:
+    parts = os.fsencode(_text(value)).replace(b"\\", b"/").split(b"/")
+    if len(value) > _LONGEST_PATH or max(map(len, parts)) > _LONGEST_NAME:
+        raise ValueError
+    return str(value)
+
+
+def _object(value: Any) -> str:
+    if _text(value) and not isinstance(json.loads(value), dict):
+        raise TypeError
+    return str(value)
+
+
+def _texts(value: Any) -> tuple[str, ...]:
+    found = value if isinstance(value, list) else [value]  # QSettings reads one of one as a text
+    if value is None:
+        return ()  # and an empty one as nothing
+    if len(found) > _MAX_NAMES:
+        raise ValueError
+    return tuple(_text(each) for each in found if each)
+
+
+def _one_of(names: Collection[str]) -> Callable[[Any], str]:
+    def taken(value: Any) -> str:
+        if _text(value) not in names:
+            raise ValueError
+        return str(value)
+
+    return taken
+
+
+def _flag(value: Any) -> bool:
+    return ("false", "true").index(str(value).lower()) == 1
+
+
+def _positive(value: Any) -> float:
+    found = float(str(value))
+    if not 0.0 < found < math.inf:
+        raise ValueError
+    return found
+
+
+def _height(value: Any) -> int:
+    found = int(str(value))
+    if not 0 <= found <= _TALLEST:
+        raise ValueError
+    return found
+
+
+def _bytes(value: Any) -> QByteArray:
+    if not isinstance(value, QByteArray):
+        raise TypeError
+    return value

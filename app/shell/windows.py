@@ -88,6 +88,10 @@ class Windows(QObject):
         made.come_forward()
         if path is not None:
             made.open_path(path)
+        if damaged := self.settings.newly_damaged():
+            text = self.tr("Some settings can't be read and are as by default: {0}.")
+            said = made.notice.text(), text.format(", ".join(damaged))
+            made.notice.show_message("\n".join(filter(None, said)))
         return made
 
     def open(self, path: Path, window: MainWindow, options: ImportOptions = DEFAULTS) -> bool:

@@ -1,4 +1,4 @@
-"""Text of which no character has power over a terminal or a spreadsheet, or is refused by XML."""
+"""Text of which no character has power over a terminal, or is refused by XML."""
 
 from __future__ import annotations
 
@@ -8,8 +8,6 @@ from functools import cache
 _DELETE, _SURROGATES = 0x7F, range(0xD800, 0xE000)
 _INVISIBLE = (*range(0x80, 0xA0), 0x200E, 0x200F, *range(0x2028, 0x202F), *range(0x2066, 0x206A))
 """The second set of controls, and marks that break lines or turn the direction of writing."""
-_FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n")
-"""What a spreadsheet takes for the beginning of a formula."""
 _NOT_XML = r"[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]"
 
 
@@ -38,8 +36,3 @@ def one_line(text: str) -> str:
 def xml_text(text: str) -> str:
     """Text, or whole XML, with a symbol for every character that may not stand in XML."""
     return re.sub(_NOT_XML, lambda match: match[0].translate(_symbols()), text)
-
-
-def harmless(text: str) -> str:
-    """A text that no spreadsheet takes for a formula: with an apostrophe before it if need be."""
-    return f"'{text}" if text.lstrip(" ").startswith(_FORMULA) else text

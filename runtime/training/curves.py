@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import io
 from collections.abc import Mapping, Sequence
 from threading import Lock
 from typing import NamedTuple
@@ -12,6 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from gradwire.blocks.classes.identity import by_identity
+from gradwire.runtime.data.files.csv_text import csv_text
 
 Floats = NDArray[np.float64]
 _FIRST = 64
@@ -269,11 +268,8 @@ def csv_of(recordings: Sequence[Recording]) -> str:
     """The text of a CSV file: a line for each run and step that has numbers; see ``table``."""
     tables = [(recording.name, *recording.table()) for recording in recordings]
     columns = list(dict.fromkeys(name for _, names, _ in tables for name in names))
-    text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(["run", "step", *columns])
+    lines: list[list[str | float | None]] = [["run", "step", *columns]]
     for name, _, rows in tables:
         for step in sorted(rows):
-            cells = map(rows[step].get, columns)
-            writer.writerow([name, step, *("" if cell is None else repr(cell) for cell in cells)])
-    return text.getvalue()
+            lines.append([name, step, *map(rows[step].get, columns)])
+    return csv_text(lines)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import json
 import math
 from collections.abc import Iterable, Iterator, Mapping
@@ -14,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gradwire.blocks.errors import FileError
+from gradwire.runtime.data.files.csv_text import csv_text
 from gradwire.runtime.diagram.files.regular import open_regular
 from gradwire.runtime.diagram.files.storage import system_errors
 
@@ -192,19 +191,13 @@ def json_line(step: int, numbers: Mapping[str, float | None]) -> str:
 
 def csv_header(names: Iterable[str]) -> str:
     """The first line of a CSV file with these columns."""
-    return _csv(["step", *names])
+    return csv_text([["step", *names]])
 
 
 def csv_line(names: Iterable[str], step: int, numbers: Mapping[str, float | None]) -> str:
     """A round as a line of CSV; the cell of a number that is not there is empty."""
     cells = (numbers.get(name) for name in names)
-    return _csv([str(step), *("" if x is None else repr(float(x)) for x in cells)])
-
-
-def _csv(cells: list[str]) -> str:
-    text = io.StringIO()
-    csv.writer(text, lineterminator="\n").writerow(cells)
-    return text.getvalue()
+    return csv_text([[step, *(None if x is None else float(x) for x in cells)]])
 
 
 def _parsed(line: bytes, path: str | Path, number: int) -> tuple[int, dict[str, float | None]]:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import io
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -20,9 +18,9 @@ from gradwire.runtime.cli.output import (
     problems_code,
 )
 from gradwire.runtime.cli.sessions import has_errors, open_session
+from gradwire.runtime.data.files.csv_text import csv_text
 from gradwire.runtime.diagram.files.storage import replace_file, system_errors
 from gradwire.runtime.lessons.course.marks import ClassMarks, Marks, StepMark, mark_class
-from gradwire.runtime.publish.printable import harmless
 from gradwire.runtime.publish.problems import Problem
 from gradwire.runtime.publish.text import Part, Table, show
 
@@ -75,29 +73,27 @@ def grade(
 
 
 def table(marks: ClassMarks) -> str:
-    """The marks as CSV. No cell can begin a formula."""
-    text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\r\n")
-    writer.writerow(
+    """The marks as CSV."""
+    rows: list[list[str | float | None]] = [
         ["learner", *_headings(marks), "points", "of", "hints", "confidence %", "right %",
          "misconceptions", "seed", "file"]
-    )  # fmt: skip
-    for each in marks.learners:
-        writer.writerow(
-            [
-                harmless(each.learner),
-                *map(_points, each.steps),
-                _short(each.points),
-                _short(each.most),
-                each.hints,
-                _percent(each.confidence),
-                _percent(each.right),
-                harmless("; ".join(each.misconceptions)),
-                each.seed,
-                harmless(Path(each.file).name),
-            ]
-        )
-    return text.getvalue()
+    ]  # fmt: skip
+    rows += [
+        [
+            each.learner,
+            *map(_points, each.steps),
+            _short(each.points),
+            _short(each.most),
+            each.hints,
+            _percent(each.confidence),
+            _percent(each.right),
+            "; ".join(each.misconceptions),
+            each.seed,
+            Path(each.file).name,
+        ]
+        for each in marks.learners
+    ]
+    return csv_text(rows, end="\r\n")
 
 
 def _headings(marks: ClassMarks) -> list[str]:

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import json
 import math
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from gradwire.runtime.publish.printable import harmless
+from gradwire.runtime.data.files.csv_text import csv_text
 from gradwire.runtime.publish.text import Part, Table
 from gradwire.runtime.training.studies.results import deviation, finite, mean, shown
 from gradwire.runtime.training.studies.varying import SEED
@@ -58,18 +56,23 @@ def results_json(results: Results) -> dict[str, Any]:
 
 
 def results_csv(results: Results) -> str:
-    """A line for each training that has ended. No cell can begin a formula of a spreadsheet."""
-    text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
+    """A line for each training that has ended."""
     measured = results.measured
-    head = (*results.varied, *measured, "status", "reason", "seconds")
-    writer.writerow(map(_cell, head))
+    rows: list[tuple[str | float | None, ...]] = [
+        (*results.varied, *measured, "status", "reason", "seconds")
+    ]
     for planned, trained in results.ended():
         settings = (_exact(planned.settings[name]) for name in results.varied)
-        numbers = (repr(trained.measured[n]) if n in trained.measured else "" for n in measured)
-        cells = (*settings, *numbers, trained.status, trained.reason, f"{trained.seconds:.3f}")
-        writer.writerow(map(_cell, cells))
-    return text.getvalue()
+        rows.append(
+            (
+                *settings,
+                *map(trained.measured.get, measured),
+                trained.status,
+                trained.reason,
+                f"{trained.seconds:.3f}",
+            )
+        )
+    return csv_text(rows)
 
 
 def reasons_parts(results: Results) -> list[Part]:
@@ -161,14 +164,6 @@ def _json(value: float) -> float | str:
     return value if math.isfinite(value) else str(value)
 
 
-def _exact(value: Any) -> str:
-    return value if isinstance(value, str) else json.dumps(value)
-
-
-def _cell(text: str) -> str:
-    """A text that no spreadsheet takes for a formula; numbers stay as they are."""
-    try:
-        float(text)
-    except ValueError:
-        return harmless(text)
-    return text
+def _exact(value: Any) -> str | float:
+    is_plain = isinstance(value, str | int | float) and not isinstance(value, bool)
+    return value if is_plain else json.dumps(value)

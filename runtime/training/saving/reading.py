@@ -9,6 +9,7 @@ from itertools import takewhile
 from pathlib import Path
 
 from gradwire.blocks.errors import FileError
+from gradwire.runtime.data.files.csv_text import unguarded
 from gradwire.runtime.diagram.files.storage import text_of
 from gradwire.runtime.training.curves import MOST, Recording
 from gradwire.runtime.training.history import History
@@ -57,7 +58,7 @@ def _read_csv(path: Path) -> list[Recording]:
     rows = _rows(path)
     number, header = next(rows, (1, []))
     has_runs = header[:1] == ["run"]
-    names = header[1 + has_runs :]
+    names = [*map(unguarded, header[1 + has_runs :])]
     if header[has_runs : has_runs + 1] != ["step"] or not names:
         raise _bad(path, number, "its first line is not a header", "step,loss.out,… or run,step,…")
     if len(set(names)) < len(names):
@@ -69,7 +70,7 @@ def _read_csv(path: Path) -> list[Recording]:
     for number, cells in rows:
         if len(cells) != len(header):
             raise _bad(path, number, f"it has {len(cells)} cells", f"{len(header)}")
-        run = cells[0] if has_runs else ""
+        run = unguarded(cells[0]) if has_runs else ""
         step = _step(path, number, cells[has_runs])
         if run not in found:
             if len(found) == MOST_RUNS:

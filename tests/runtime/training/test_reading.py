@@ -44,6 +44,21 @@ def test_the_history_of_a_training(tmp_path, name):
         np.testing.assert_array_equal(numbers, finite)
 
 
+def test_names_that_begin_a_formula_are_guarded_and_read_back(tmp_path):
+    names = ["=HYPERLINK(1).out", "-x.out", "'y.out"]
+    path = tmp_path / "history.csv"
+    path.write_text(csv_header(names) + csv_line(names, 1, dict.fromkeys(names, -2.0)))
+    assert path.read_text() == "step,'=HYPERLINK(1).out,'-x.out,'y.out\n1,-2.0,-2.0,-2.0\n"
+    (run,) = read_recordings(path)
+    assert [*run.names] == names
+    made = [Recording("+one"), Recording("two")]
+    for each in made:
+        each.add(1, {"@SUM.out": 1.0})
+    path.write_text(csv_of(made))
+    assert path.read_text().splitlines()[:2] == ["run,step,'@SUM.out", "'+one,1,1.0"]
+    assert [run.name for run in read_recordings(path)] == ["+one", "two"]
+
+
 def test_the_folder_of_a_training(tmp_path):
     history(tmp_path / "history.jsonl")
     (run,) = read_recordings(tmp_path)

@@ -8,9 +8,9 @@ import json
 
 import pytest
 
+from gradwire.runtime.data.files.csv_text import guarded
 from gradwire.runtime.diagram import save
 from gradwire.runtime.lessons.answers import Answer, sealed
-from gradwire.runtime.publish.printable import harmless
 from tests.runtime.lessons.course.test_marks import RIGHT, played
 from tests.runtime.lessons.lessons import taught
 
@@ -50,7 +50,7 @@ def test_csv_has_a_row_a_learner_and_no_formula(gradwire, school, tmp_path):
     assert done.code == 0
     rows = list(csv.reader(io.StringIO(table.read_bytes().decode("utf-8-sig"))))
     assert rows[0][:3] == ["learner", "step 2 (predict)", "step 3 (paint)"]
-    assert [row[0] for row in rows[1:]] == [harmless(name.strip()) for name in names]
+    assert [row[0] for row in rows[1:]] == [guarded(name.strip()) for name in names]
     assert not any(cell.startswith(("=", "+", "-", "@")) for row in rows for cell in row)
     assert {len(row) for row in rows} == {len(rows[0])}
 

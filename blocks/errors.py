@@ -48,6 +48,25 @@ __all__ = [
 ]
 
 
+MOST_QUOTED = 500
+"""Characters of each part of a message: what it quotes may have been written by anybody."""
+
+
+def shortened(text: str, most: int = MOST_QUOTED) -> str:
+    """A text, or its beginning and a sign that there is more."""
+    return text if len(text) <= most else f"{text[: most - 1]}…"
+
+
+def reason_of(error: BaseException) -> str:
+    """What an exception says that is none of Gradwire's, without a full stop: its type, and its
+    first line if any.
+    """
+    is_memory = isinstance(error, MemoryError)
+    what = "There is not enough memory." if is_memory else f"{type(error).__name__}:"
+    said = str(error).partition("\n")[0]
+    return shortened(f"{what} {said}" if said else what[:-1])
+
+
 @dataclass(frozen=True, slots=True)
 class Location:
     """A place in a diagram: ``page/block.port``, each part optional from the right.
@@ -64,8 +83,8 @@ class Location:
         if self.port:
             place = f"{place}.{self.port}"
         if self.page and self.page != "main":
-            return f"{self.page}: {place}" if place else self.page
-        return place or (self.page or "diagram")
+            place = f"{self.page}: {place}" if place else self.page
+        return shortened(place or self.page or "diagram")
 
 
 class GradwireError(Exception):
@@ -80,12 +99,12 @@ class GradwireError(Exception):
         got: str | None = None,
         next_step: str | None = None,
     ) -> None:
-        super().__init__(what)
-        self.what = what
+        self.what = shortened(what)
+        super().__init__(self.what)
         self.location = location
-        self.expected = expected
-        self.got = got
-        self.next_step = next_step
+        self.expected = None if expected is None else shortened(expected)
+        self.got = None if got is None else shortened(got)
+        self.next_step = None if next_step is None else shortened(next_step)
 
     def at(self, location: Location) -> Self:
         """Add the location to this error and return it; parts that are already known stay."""

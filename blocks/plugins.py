@@ -22,7 +22,7 @@ from queue import Empty, SimpleQueue
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 from gradwire.blocks.classes.dataclass import dataclass
-from gradwire.blocks.errors import BlockError
+from gradwire.blocks.errors import BlockError, reason_of
 
 if TYPE_CHECKING:
     from types import FrameType
@@ -387,7 +387,7 @@ def _with_stand_in(
             why = error.what
             hung.append(True)  # or the window would wait every time
         except Exception as error:
-            why = f"{type(error).__name__}: {error}"
+            why = reason_of(error)
         if not why:
             return found
         if not failed:

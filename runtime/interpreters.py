@@ -16,6 +16,7 @@ import os
 import signal
 import subprocess
 import sys
+import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from importlib import import_module
@@ -91,7 +92,17 @@ def serve(module: str) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     if sys.platform != "win32":
         signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
+    hide_warnings()
     import_module(module).main()
+
+
+def hide_warnings() -> None:
+    """Keep warnings of libraries off standard error, unless the user asked Python for them.
+
+    What numbers become, such as infinite, shows in results.
+    """
+    if not sys.warnoptions:
+        warnings.simplefilter("ignore")
 
 
 def pipes() -> tuple[IO[bytes], IO[bytes]]:

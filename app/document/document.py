@@ -21,7 +21,7 @@ from gradwire.app.document.loading import (
 )
 from gradwire.app.document.merging import Preview, Swap, continues, merge_key
 from gradwire.app.services.background import Cancelled, Runner, at_once
-from gradwire.blocks.errors import GradwireError
+from gradwire.blocks.errors import GradwireError, shortened
 from gradwire.runtime import diagram as files
 from gradwire.runtime.diagram import Arrange, Batch, Diagram
 from gradwire.runtime.diagram.files.data_paths import at_home
@@ -33,6 +33,8 @@ _T = TypeVar("_T")
 UNDO_LIMIT = 1_000
 """Changes that can be undone; the oldest are dropped beyond that."""
 
+_LONGEST_TITLE = 200
+"""Characters of a title that a window and messages show."""
 LARGE_DIAGRAM = 1_000
 """Number of blocks from which changes to the whole diagram run in the background."""
 
@@ -103,7 +105,7 @@ class Document(QObject):
         """The name of the file, or else the title of the diagram."""
         if self._path is not None:
             return self._path.name
-        return self._diagram.title or self.tr("Untitled")
+        return shortened(self._diagram.title, _LONGEST_TITLE) or self.tr("Untitled")
 
     @property
     def is_clean(self) -> bool:

@@ -14,7 +14,7 @@ from gradwire.app.evaluation.engines import Engines
 from gradwire.app.evaluation.result import Result, numbered
 from gradwire.app.evaluation.worker import Job, Superseded, Worker
 from gradwire.app.services.background import Cancelled
-from gradwire.blocks.errors import GradwireError, Location
+from gradwire.blocks.errors import GradwireError, Location, reason_of
 from gradwire.blocks.registry import registry
 from gradwire.runtime.diagram import Diagnostic, Diagram
 from gradwire.runtime.diagram.model import same_meaning
@@ -112,7 +112,7 @@ class Evaluation:
         except GradwireError as error:
             return replace(result, error=str(error))
         except Exception as error:  # a plug-in's block may raise anything; the window must live on
-            return replace(result, error=f"{type(error).__name__}: {error}")
+            return replace(result, error=reason_of(error))
 
     def another(self) -> Evaluation:
         """One with the same thresholds and no session: this one's may be in use still."""

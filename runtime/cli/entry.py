@@ -16,7 +16,7 @@ from typing import Annotated, Any
 
 import typer
 
-from gradwire.blocks.errors import FileError, GradwireError, RunError
+from gradwire.blocks.errors import FileError, GradwireError, RunError, reason_of
 from gradwire.blocks.nearest import did_you_mean
 from gradwire.runtime.cli.interrupt import exit_on_interrupt
 from gradwire.runtime.cli.output import (
@@ -28,6 +28,7 @@ from gradwire.runtime.cli.output import (
     exit_code,
     print_problems,
 )
+from gradwire.runtime.interpreters import hide_warnings
 from gradwire.runtime.publish.printable import visible
 from gradwire.runtime.publish.problems import Problem
 from gradwire.runtime.version import __version__
@@ -85,6 +86,8 @@ _MISTYPED: Any = typer.BadParameter.__base__
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line (``sys.argv``) and return the exit code; nothing is raised."""
     typed = list(sys.argv[1:] if arguments is None else arguments)
+    if arguments is None:
+        hide_warnings()
     if arguments is None and typed[:1] and typed[0] in _COMPUTING:
         exit_on_interrupt()
         gc.set_threshold(_OBJECTS)
@@ -206,7 +209,8 @@ def _call(typed: list[str]) -> int:
         return _report(error)
     except MemoryError as error:
         step = "Make the shapes in the diagram smaller."
-        return _report(RunError("There is not enough memory.", got=str(error), next_step=step))
+        got = str(error) or None
+        return _report(RunError("There is not enough memory.", got=got, next_step=step))
     except OSError as error:
         if error.filename is None:
             raise  # of a stream, such as a full one
@@ -214,7 +218,7 @@ def _call(typed: list[str]) -> int:
     except Exception as error:  # the last line of defence: a user never sees a traceback
         if os.environ.get("GRADWIRE_TRACEBACK"):
             raise
-        what = f"Gradwire itself failed: {type(error).__name__}: {error}"
+        what = f"Gradwire itself failed: {reason_of(error)}"
         step = "Set GRADWIRE_TRACEBACK=1, run it again and report what it prints."
         return _report(GradwireError(what, next_step=step))
 

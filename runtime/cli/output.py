@@ -24,6 +24,7 @@ from gradwire.blocks.errors import (
     NotRunnableError,
     ParameterError,
     TraceError,
+    shortened,
 )
 from gradwire.runtime.publish.printable import visible
 from gradwire.runtime.publish.problems import Problem
@@ -77,7 +78,7 @@ def print_problems(problems: Iterable[Problem]) -> None:
 def say(*sentences: str) -> None:
     """Write sentences to standard error, a line each."""
     for sentence in sentences:
-        print(visible(f"gradwire: {sentence}"), file=sys.stderr)
+        print(visible(f"gradwire: {shortened(sentence)}"), file=sys.stderr)
 
 
 def print_json(report: object) -> None:

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from gradwire.blocks.block import Opaque, Shape, Source
-from gradwire.blocks.errors import GradwireError, LimitError, Location, ShapeError
+from gradwire.blocks.errors import GradwireError, LimitError, Location, ShapeError, reason_of
 from gradwire.blocks.importing.kinds import is_dataset, is_view
 from gradwire.blocks.limits import MAX_VALUES
 from gradwire.blocks.paths import path_text
@@ -102,8 +102,7 @@ class _Lowering:
                     self._fail(instance, error, "trace")
             except Exception as error:  # a plug-in's forward may fail in any way
                 wrapped = GradwireError(
-                    f"{type(instance.block).__name__}.forward failed: "
-                    f"{type(error).__name__}: {error}."
+                    f"{type(instance.block).__name__}.forward failed: {reason_of(error)}."
                 )
                 self._fail(instance, wrapped, "forward-failed")
         trace.owner = None

@@ -5,9 +5,13 @@ from __future__ import annotations
 import re
 from functools import cache
 
+from gradwire.blocks.errors import shortened
+
 _DELETE, _SURROGATES = 0x7F, range(0xD800, 0xE000)
 _INVISIBLE = (*range(0x80, 0xA0), 0x200E, 0x200F, *range(0x2028, 0x202F), *range(0x2066, 0x206A))
 """The second set of controls, and marks that break lines or turn the direction of writing."""
+_TITLE = 200
+"""Characters of a title that are shown."""
 _NOT_XML = r"[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]"
 
 
@@ -31,6 +35,11 @@ def visible(text: str) -> str:
 def one_line(text: str) -> str:
     """Likewise, with a symbol for every line break too."""
     return visible(text.replace("\n", "␊"))
+
+
+def title_line(title: str) -> str:
+    """A title as a line that is not too long."""
+    return one_line(shortened(title, _TITLE))
 
 
 def xml_text(text: str) -> str:

@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Self
 
 from gradwire.blocks.classes.dataclass import dataclass
-from gradwire.blocks.errors import FileError, Location
+from gradwire.blocks.errors import FileError, Location, shortened
 from gradwire.runtime.diagram.checks.diagnostics import Diagnostic
 from gradwire.runtime.publish.printable import visible
 
@@ -41,9 +41,9 @@ class Problem:
         d = self.diagnostic
         place = ":".join(str(p) for p in (self.file, self.line, self.column) if p is not None)
         where = f"{d.location}: " if d.location != Location() else ""
-        lines = [f"{place or 'gradwire'}: {d.severity}: {where}{d.what}"]
+        lines = [f"{place or 'gradwire'}: {d.severity}: {where}{shortened(d.what)}"]
         rest = (("expected", d.expected), ("got", d.got), ("next", d.next_step))
-        lines += [f"    {name:<9} {value}" for name, value in rest if value]
+        lines += [f"    {name:<9} {shortened(value)}" for name, value in rest if value]
         return visible("\n".join(lines))
 
     def to_json(self) -> dict[str, Any]:

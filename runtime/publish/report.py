@@ -22,7 +22,7 @@ from gradwire.blocks.trees import Passive
 from gradwire.runtime.diagram.paths import InstancePath, PortPath
 from gradwire.runtime.flow.numbers.origins import Values
 from gradwire.runtime.flow.words.formatting import number, size
-from gradwire.runtime.publish.printable import one_line
+from gradwire.runtime.publish.printable import one_line, title_line
 from gradwire.runtime.publish.text import Part, Table, array_text
 
 if TYPE_CHECKING:
@@ -260,7 +260,7 @@ def _sentence(flow: Flow | ObservedFlow, wire: str) -> str:
 
 def heading(title: str, file: str) -> str:
     """The first lines of a report."""
-    return f"{one_line(title)}\n{one_line(file)}" if title else one_line(file)
+    return f"{title_line(title)}\n{one_line(file)}" if title else one_line(file)
 
 
 def _gradient_text(gradient: Array | None) -> str:

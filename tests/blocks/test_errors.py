@@ -8,7 +8,14 @@ import re
 import pytest
 
 from gradwire.blocks import errors
-from gradwire.blocks.errors import FileError, GradwireError, Location, ShapeError
+from gradwire.blocks.errors import (
+    MOST_QUOTED,
+    FileError,
+    GradwireError,
+    Location,
+    ShapeError,
+    reason_of,
+)
 
 
 def test_all_errors_are_exported_and_drawn() -> None:
@@ -71,3 +78,26 @@ def test_files_have_lines_and_columns() -> None:
     assert str(FileError("No.", path="x.json", line=3, column=7)) == "x.json:3:7: No."
     assert str(FileError("No.", line=3)) == "3: No."
     assert str(FileError("No.")) == "No."
+
+
+def test_a_message_quotes_the_beginning_of_what_is_long() -> None:
+    long = "x" * 10_000_000
+    error = FileError(long, location=Location(block=long), expected=long, got=long, next_step=long)
+    assert len(str(error)) < 6 * MOST_QUOTED
+    assert error.what == "x" * (MOST_QUOTED - 1) + "…"
+    assert GradwireError("x" * MOST_QUOTED).what == "x" * MOST_QUOTED
+
+
+@pytest.mark.parametrize(
+    ("error", "reason"),
+    [
+        (MemoryError(), "There is not enough memory"),
+        (MemoryError("Unable to allocate 3 TiB"),
+         "There is not enough memory. Unable to allocate 3 TiB"),
+        (ValueError("no\nand more"), "ValueError: no"),
+        (KeyError(), "KeyError"),
+        (RuntimeError("x" * 1000), "RuntimeError: " + "x" * (MOST_QUOTED - 15) + "…"),
+    ],
+)  # fmt: skip
+def test_what_other_errors_say(error: Exception, reason: str) -> None:
+    assert reason_of(error) == reason

@@ -29,7 +29,7 @@ from gradwire.app.panels.focus_ring import Dialog
 from gradwire.app.panels.inspector.grid import Grid
 from gradwire.app.services.background import Cancelled, Runner
 from gradwire.app.services.translation import editor
-from gradwire.blocks.errors import FileError, GradwireError
+from gradwire.blocks.errors import FileError, GradwireError, reason_of
 from gradwire.blocks.values import DTYPES, Tensor
 
 RULE_NAMES: Mapping[str, str] = {
@@ -224,7 +224,7 @@ class _ArrayDialog(Dialog):
         try:
             act()
         except (ValueError, OverflowError, MemoryError) as error:
-            self.about.setText(str(error) or type(error).__name__)
+            self.about.setText(reason_of(error) if isinstance(error, MemoryError) else str(error))
             possible = False
         self.buttons.button(QDialogButtonBox.StandardButton.Ok).setEnabled(possible)
         return possible

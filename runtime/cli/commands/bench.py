@@ -24,6 +24,7 @@ from gradwire.runtime.cli.sessions import choose_losses, has_errors, open_sessio
 from gradwire.runtime.engine import Session
 from gradwire.runtime.engine.profile import Cost, Profile, profile
 from gradwire.runtime.engine.session.engines import EngineChoice
+from gradwire.runtime.publish.printable import title_line
 from gradwire.runtime.publish.text import Part, Table, bytes_text, show, time_text
 
 if TYPE_CHECKING:
@@ -80,7 +81,7 @@ def bench(
     if json:
         print_json(_json(measured, str(file), session))
     else:
-        show(_parts(measured, session.diagram.title or str(file)))
+        show(_parts(measured, title_line(session.diagram.title) or str(file)))
 
 
 def _measured(session: Session, losses: Sequence[PortPath], seconds: float) -> Profile:

@@ -21,6 +21,7 @@ from gradwire.runtime.cli.sessions import has_errors, open_session
 from gradwire.runtime.data.files.csv_text import csv_text
 from gradwire.runtime.diagram.files.storage import replace_file, system_errors
 from gradwire.runtime.lessons.course.marks import ClassMarks, Marks, StepMark, mark_class
+from gradwire.runtime.publish.printable import title_line
 from gradwire.runtime.publish.problems import Problem
 from gradwire.runtime.publish.text import Part, Table, show
 
@@ -68,7 +69,8 @@ def grade(
         print_json(_json(str(lesson), marks, (*problems, *refused)))
     else:
         print_problems((*problems, *refused))
-        show([f"{lesson}: {marks.title}" if marks.title else str(lesson), *_parts(marks)])
+        title = f"{lesson}: {title_line(marks.title)}" if marks.title else str(lesson)
+        show([title, *_parts(marks)])
     raise typer.Exit(USAGE if refused else CLEAN)
 
 

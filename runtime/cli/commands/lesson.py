@@ -32,7 +32,7 @@ from gradwire.runtime.lessons.course.progress import Progress, ProgressFile, use
 from gradwire.runtime.lessons.prediction import MOST_POINTS, guess_of, judge
 from gradwire.runtime.lessons.texts import unmarked
 from gradwire.runtime.lessons.walk import Walk
-from gradwire.runtime.publish.printable import visible
+from gradwire.runtime.publish.printable import title_line, visible
 
 if TYPE_CHECKING:
     from gradwire.runtime.lessons.prediction import Outcome
@@ -87,7 +87,7 @@ def lesson(
         print_problems(problems)
         raise typer.Exit(problems_code(problems))
     walk = Walk(session.diagram, seed)
-    _say(f"{walk.file.title or file.name}: {walk.lesson.goal}".rstrip(": "))
+    _say(f"{title_line(walk.file.title) or file.name}: {walk.lesson.goal}".rstrip(": "))
     finished = _Terminal(walk).play()
     if answers is not None:
         text = json.dumps(walk.answers(learner.strip()), ensure_ascii=False, indent=1)

@@ -37,7 +37,7 @@ from gradwire.runtime.cli.reading import AllowedData, allow_folders, shown_readi
 from gradwire.runtime.cli.sessions import has_errors, open_session
 from gradwire.runtime.diagram.paths import PortPath
 from gradwire.runtime.engine.session.engines import EngineChoice
-from gradwire.runtime.publish.printable import visible
+from gradwire.runtime.publish.printable import title_line, visible
 from gradwire.runtime.publish.problems import Problem
 from gradwire.runtime.publish.text import Part, Table, show
 from gradwire.runtime.training.diverged import DivergedError
@@ -285,7 +285,7 @@ def _report(run: TrainingRun, file: str, last: StepRecord | None, speed: float, 
 
 def _parts(run: TrainingRun, file: str, last: StepRecord | None, speed: float) -> list[Part]:
     trainer = run.trainer
-    title = trainer.session.diagram.title or file
+    title = title_line(trainer.session.diagram.title) or file
     if last is None:
         made = f"{trainer.rounds:,} rounds are made already."
     else:

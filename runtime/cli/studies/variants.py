@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from gradwire.runtime.cli.studies.trainings import Job
+from gradwire.runtime.publish.printable import title_line
 from gradwire.runtime.publish.studies.tables import reasons_parts
 from gradwire.runtime.publish.text import Part, Table
 from gradwire.runtime.training.studies.files import load_study
@@ -61,7 +62,7 @@ def variants_parts(file: str, result: StudyResult) -> list[Part]:
     rows = tuple(_row(result, outcome) for outcome in result.outcomes.values())
     columns = ("variant", "mean", "deviation", "diverged", "values")
     parts: list[Part] = [
-        f"{file}: {result.study.title}" if result.study.title else file,
+        f"{file}: {title_line(result.study.title)}" if result.study.title else file,
         Table(called, columns, rows),
     ]
     if result.verdicts:

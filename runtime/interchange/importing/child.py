@@ -18,7 +18,7 @@ from mmap import PAGESIZE
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
-from gradwire.blocks.errors import FileError, GradwireError
+from gradwire.blocks.errors import FileError, GradwireError, reason_of
 from gradwire.runtime.data.progress import listening
 from gradwire.runtime.diagram.files.storage import save
 from gradwire.runtime.engine.plan.allocation import machine_bytes
@@ -79,8 +79,8 @@ def answer(request: dict[str, Any], answers: IO[str]) -> dict[str, Any]:
     except Exception as error:  # a damaged file may fail anywhere in a reader
         if os.environ.get("GRADWIRE_TRACEBACK"):
             raise
-        what = f"The file is damaged, or has something unexpected: {type(error).__name__}: {error}"
-        return {"error": _error(FileError(f"{what[:500]}."))}
+        what = f"The file is damaged, or has something unexpected: {reason_of(error)}"
+        return {"error": _error(FileError(f"{what}."))}
 
 
 def limit_resources(answers: IO[str]) -> None:

@@ -6,7 +6,7 @@ import threading
 import time
 from typing import TYPE_CHECKING, Any
 
-from gradwire.blocks.errors import GradwireError
+from gradwire.blocks.errors import GradwireError, reason_of
 from gradwire.runtime.diagram.pages import resolve
 from gradwire.runtime.diagram.paths import InstancePath
 from gradwire.runtime.training.process.messages import Edit, Frame, Lane
@@ -130,7 +130,7 @@ def still(courses: Sequence[Course]) -> Frame:
 def described(error: Exception) -> tuple[str, str]:
     """What an error says, and the block that it names."""
     if not isinstance(error, GradwireError):
-        return f"{type(error).__name__}: {error}", ""
+        return reason_of(error), ""
     location = error.location
     return str(error), str(location.block or "") if location else ""
 

@@ -14,7 +14,7 @@ from collections import deque
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
-from gradwire.blocks.errors import RunError
+from gradwire.blocks.errors import RunError, reason_of
 from gradwire.runtime import extras
 from gradwire.runtime.training.studies.task import Trained, train
 from gradwire.runtime.version import __version__
@@ -143,5 +143,5 @@ def _result(future: Future) -> Trained:
     try:
         found: Any = future.result()
     except Exception as error:  # whatever keeps a worker from training: the others go on
-        return Trained.failed(f"{type(error).__name__}: {str(error).partition(chr(10))[0]}")
+        return Trained.failed(reason_of(error))
     return found if isinstance(found, Trained) else Trained.failed("It was stopped.")

@@ -13,7 +13,7 @@ import numpy as np
 from pydantic import Field
 
 from gradwire.blocks.classes.dataclass import dataclass
-from gradwire.blocks.errors import GradwireError, RunError
+from gradwire.blocks.errors import GradwireError, RunError, reason_of
 from gradwire.runtime.data.files.access import allow_data, allowed_data
 from gradwire.runtime.diagram import dumps, loads
 from gradwire.runtime.diagram.document_types import Record
@@ -147,12 +147,10 @@ def train(work: Work, task: Task, stop: Stop = lambda: False) -> Trained | None:
         found = {"status": "trained", "measured": dict(_measured(work, trainer, heads))}
     except DivergedError as error:
         found = {"status": "diverged", "reason": _diverged(error)}
-    except MemoryError as error:
-        found = {"status": "failed", "reason": f"There is not enough memory. {error}".strip()}
     except GradwireError as error:
         found = {"status": "failed", "reason": _why(session) or str(error)}
     except Exception as error:  # of a plug-in's block, say: the other trainings go on
-        found = {"status": "failed", "reason": f"{type(error).__name__}: {error}"}
+        found = {"status": "failed", "reason": reason_of(error)}
     drawn = {name: _points(curve) for name, curve in curves.items()}
     return Trained(**found, seconds=time.perf_counter() - began, curves=drawn)
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 
 LOSS = {"s": {"type": "Sum"}, "l": {"type": "Loss"}}
@@ -141,3 +143,26 @@ def test_a_chain_of_20_000_blocks_is_run(gradwire, diagram):
     )
     assert (done.code, done.err) == (0, "")
     assert "l.out = 0.01224" in done.out  # √(3/20,000), as the iterated sine tends to it
+
+
+@pytest.mark.parametrize("part", ["title", "key", "type", "value", "name"])
+@pytest.mark.parametrize("command", ["run", "flow", "doctor", "check", "quiz", "bench"])
+def test_at_most_a_line_of_what_a_file_says_is_printed(gradwire, tmp_path, command, part):
+    long = "x" * 200_000
+    block = {"type": "Variable", "value": 1.0}
+    record = {
+        "gradwire": 1, "title": "t",
+        "pages": {"main": {"blocks": {"w": block}, "losses": ["w.out"]}},
+    }  # fmt: skip
+    if part in ("type", "value"):
+        block[part] = long
+    elif part == "name":
+        record["pages"]["main"]["blocks"] = {long: block}
+    else:
+        record["title" if part == "title" else long] = long
+    path = tmp_path / "a.gradwire.json"
+    path.write_text(json.dumps(record))
+    more = ["--seconds", "0.01"] if command == "bench" else []
+    done = gradwire(command, path, *more)
+    assert done.out or done.err
+    assert max(map(len, (done.out + done.err).splitlines())) < 1_000

@@ -185,3 +185,21 @@ def test_an_interrupted_command_ends_with_130(seed):
              "sys.exit(c.main(['run', 'x']))"  # fmt: skip
     done = subprocess.run([sys.executable, "-c", script], cwd=ROOT, capture_output=True)
     assert (done.returncode, done.stdout, done.stderr) == (130, b"", b"")
+
+
+DIVIDES = """
+import numpy as np
+from gradwire.runtime.cli import entry
+entry._call = lambda typed: int(np.any(1 / np.zeros(1) == 2))
+raise SystemExit(entry.main())
+"""
+
+
+@pytest.mark.parametrize(("flags", "is_said"), [([], False), (["-W", "always"], True)])
+def test_a_warning_of_numpy_is_shown_only_if_it_is_asked_for(flags, is_said):
+    done = subprocess.run(
+        [sys.executable, *flags, "-c", DIVIDES], env=os.environ | {"PYTHONPATH": str(ROOT)},
+        capture_output=True, check=True,
+    )  # fmt: skip
+    assert (b"divide by zero" in done.stderr) is is_said
+    assert is_said or not done.stderr

@@ -12,7 +12,7 @@ from typing import Any, TypeAlias
 
 from numpy import typing as npt
 
-from gradwire.blocks.errors import FileError
+from gradwire.blocks.errors import FileError, reason_of
 from gradwire.runtime.interchange.importing.imported import Imported, UnsupportedError
 from gradwire.runtime.interchange.importing.options import DEFAULTS, ImportOptions, conclude
 from gradwire.runtime.interchange.importing.progress import counted
@@ -71,9 +71,7 @@ def import_pt2(
     try:
         return _Program(archive, path, options, examples or {}).imported()
     except _SHAPE_ERRORS as error:
-        raise FileError(
-            f"The program is damaged: {type(error).__name__}: {str(error)[:200]}.", path=str(path)
-        ) from error
+        raise FileError(f"The program is damaged: {reason_of(error)}.", path=str(path)) from error
     finally:
         archive.close()
 

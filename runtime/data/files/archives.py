@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import json
+import os
 import struct
 import zipfile
 import zlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
@@ -29,7 +30,8 @@ if TYPE_CHECKING:
 MAX_MEMBERS = 10_000
 """Arrays in one file."""
 MAX_UNPACKED = 2**30
-"""Bytes of a compressed array, which can't be mapped and is unpacked to memory."""
+"""Bytes of the compressed arrays that are read from a file: they can't be mapped, but are unpacked
+to memory."""
 MAX_HEADER = 100 * 2**20
 """Bytes of the header of a safetensors file; the format's own limit."""
 
@@ -82,22 +84,45 @@ def npz_headers(file: BufferedReader, path: Path) -> dict[str, Header]:
         return found
 
 
-def npz_array(file: BufferedReader, path: Path, name: str) -> Array:
-    """One array of an npz file; raises FileError."""
-    place = f"{path}:{name}"
+def npz_arrays(file: BufferedReader, path: Path, names: Iterable[str]) -> dict[str, Array]:
+    """Arrays of an npz file by name; raises FileError, before any is read if they are too large."""
     with _zip_errors(path), zipfile.ZipFile(file) as archive:
-        info = _members(archive, path)[name]
-        if info.compress_type == zipfile.ZIP_STORED and not info.flag_bits & 1:
-            file.seek(info.header_offset)
-            local = _LOCAL.unpack(file.read(_LOCAL.size))
-            start = info.header_offset + _LOCAL.size + local[-2] + local[-1]
-            file.seek(start)
-            header = read_header(file, place)
-            if header.offset + header.size > start + info.file_size:
-                raise FileError("The array is larger than its place in the file.", path=place)
-            return mapped(file, header, place, path.name)
+        members = _members(archive, path)
+        wanted = {name: members[name] for name in names}
+        packed = sum(info.file_size for info in wanted.values() if not _is_stored(info))
+        if packed > MAX_UNPACKED:
+            raise FileError(
+                "The compressed arrays are too large to be unpacked.",
+                path=str(path),
+                expected=f"at most {MAX_UNPACKED:,} bytes",
+                got=f"{packed:,}",
+                next_step="Save them with numpy.savez, or as npy; then they stay in their file.",
+            )
+        if sum(info.file_size for info in wanted.values()) - packed > file.seek(0, os.SEEK_END):
+            raise zipfile.BadZipFile("its members overlap")
+        return {name: _array(file, archive, info, path, name) for name, info in wanted.items()}
+
+
+def _array(
+    file: BufferedReader, archive: zipfile.ZipFile, info: zipfile.ZipInfo, path: Path, name: str
+) -> Array:
+    place = f"{path}:{name}"
+    if not _is_stored(info):
         with archive.open(info) as member:
             return _unpacked(member, read_header(member, place), place, path.name)
+    file.seek(info.header_offset)
+    local = _LOCAL.unpack(file.read(_LOCAL.size))
+    start = info.header_offset + _LOCAL.size + local[-2] + local[-1]
+    file.seek(start)
+    header = read_header(file, place)
+    if header.offset + header.size > start + info.file_size:
+        raise FileError("The array is larger than its place in the file.", path=place)
+    return mapped(file, header, place, path.name)
+
+
+def _is_stored(info: zipfile.ZipInfo) -> bool:
+    """Whether a member lies in the file as it is."""
+    return info.compress_type == zipfile.ZIP_STORED and not info.flag_bits & 1
 
 
 def _members(archive: zipfile.ZipFile, path: Path) -> dict[str, zipfile.ZipInfo]:
@@ -107,15 +132,9 @@ def _members(archive: zipfile.ZipFile, path: Path) -> dict[str, zipfile.ZipInfo]
 
 
 def _unpacked(member: IO[bytes], header: Header, place: str, name: str) -> Array:
-    """A compressed array. As many bytes are unpacked as its header says, and not one more."""
-    if header.size > MAX_UNPACKED:
-        raise FileError(
-            "The compressed array is too large to be unpacked.",
-            path=place,
-            expected=f"at most {MAX_UNPACKED:,} bytes",
-            got=f"{header.size:,}",
-            next_step="Save it with numpy.savez, or as npy; then it stays in its file.",
-        )
+    """A compressed array. As many bytes are unpacked as its header says, and not one more, and at
+    most as many as the archive states.
+    """
     found = read_bytes(member, header.size, name)
     is_short = len(found) < header.size
     if is_short or member.read(1):

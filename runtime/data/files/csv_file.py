@@ -40,12 +40,16 @@ MAX_FIELDS = 10_000
 """Columns of a table."""
 MAX_FIELD = 2**17
 """Characters of one field, as many as the csv module takes."""
+MAX_ROW = 2**24
+"""Characters of one row."""
 MAX_TEXTS = 10_000
 """Different texts in a column of labels."""
 MAPPED = 2**26
 """Bytes from which the numbers lie in a temporary file."""
 CHUNK = 4096
 """Rows parsed between two reports of progress."""
+_PIECE = 2**20
+"""Bytes read at once to find what is wrong."""
 DELIMITERS = ",;\t|"
 
 _TRUTH = {"true": 1.0, "false": 0.0}
@@ -58,14 +62,6 @@ def number(text: str) -> float | None:
         return None if "_" in text else float(text)
     except ValueError:
         return _TRUTH.get(text.strip().casefold())
-
-
-def _is_utf8(raw: bytes) -> bool:
-    try:
-        raw.decode("utf-8")
-    except UnicodeDecodeError:
-        return False
-    return True
 
 
 @contextmanager
@@ -93,7 +89,9 @@ class Reader:
         except UnicodeError:
             raise self._undecodable() from None
         text.seek(0)
-        self._csv = csv.reader(text, delimiter=_delimiter(first), strict=True)
+        self._row = 0
+        """Characters read of the row at which the file is now."""
+        self._csv = csv.reader(self._lines(text), delimiter=_delimiter(first), strict=True)
         self._all = self._every()
         top = next(self._all, None)
         if top is None:
@@ -135,6 +133,7 @@ class Reader:
         """All rows that are not blank, that of the names included, each with its last line."""
         try:
             for row in self._csv:
+                self._row = 0
                 if row:
                     yield self._csv.line_num, row
         except csv.Error as error:
@@ -145,20 +144,38 @@ class Reader:
         except UnicodeError:
             raise self._undecodable() from None
 
+    def _lines(self, text: TextIOWrapper) -> Iterator[str]:
+        """The lines, none of which is read further than a row may be long."""
+        while line := text.readline(MAX_ROW - self._row + 1):
+            self._row += len(line)
+            if self._row > MAX_ROW:
+                raise FileError(
+                    "The row is too long.",
+                    path=str(self.path),
+                    line=self._csv.line_num + 1,
+                    expected=f"at most {MAX_ROW:,} characters",
+                )
+            yield line
+
     def _undecodable(self) -> FileError:
         """The error of a text in another encoding, with its line where lines can be told apart."""
-        line = None
-        with open_regular(self.path) as file:
-            for count, raw in enumerate(file, 1):
-                if self._encoding != "utf-16" and not _is_utf8(raw):
-                    line = count
-                    break
         return FileError(
             "The text is not in UTF-8 or UTF-16.",
             path=str(self.path),
-            line=line,
+            line=None if self._encoding == "utf-16" else self._first_that_is_not_utf8(),
             next_step="Save it as UTF-8.",
         )
+
+    def _first_that_is_not_utf8(self) -> int:
+        """The line, found in pieces: it may be as long as the file."""
+        decoder, line = codecs.getincrementaldecoder("utf-8")(), 1
+        with open_regular(self.path) as file:
+            while piece := file.read(_PIECE):
+                try:
+                    line += decoder.decode(piece).count("\n")
+                except UnicodeDecodeError as error:
+                    return line + error.object[: error.start].count(b"\n")
+        return line  # the file ends within a character
 
     def rows(self) -> Iterator[Row]:
         """Each row with its last line; raises FileError for one of another length."""

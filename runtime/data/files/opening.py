@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from gradwire.blocks.errors import FileError
 from gradwire.blocks.nearest import did_you_mean
 from gradwire.runtime.data.columns import Array, Arrays, Table
-from gradwire.runtime.data.files.archives import npz_array, npz_headers, safetensors_headers
+from gradwire.runtime.data.files.archives import npz_arrays, npz_headers, safetensors_headers
 from gradwire.runtime.data.files.csv_file import CsvTable, Watch
 from gradwire.runtime.data.files.npy import Header, mapped, read_header
 from gradwire.runtime.diagram.files.regular import open_regular
@@ -56,25 +56,25 @@ def open_table(block: Dataset, path: Path, watch: Watch) -> Table:
 def _arrays(file: BufferedReader, path: Path, kind: str, wanted: Iterable[str]) -> dict[str, Array]:
     """The wanted columns; ``x[3]`` and ``x[0:3]`` are parts of the rows of x."""
     known = headers(file, path, kind)
-    whole: dict[str, Array] = {}
-    found = {}
-    for name in wanted:
-        part = None if name in known else _PART.fullmatch(name)
-        base = name if part is None else part[1]
-        if base not in known:
-            raise FileError(
-                f"There is no array {base!r:.80}.",
-                path=str(path),
-                expected="one of " + ", ".join(list(known)[:20]),
-                next_step=did_you_mean(base, known),
-            )
-        if base not in whole:
-            whole[base] = (
-                npz_array(file, path, base)
-                if kind == "npz"
-                else mapped(file, known[base], str(path), path.name)
-            )
-        found[name] = whole[base] if part is None else _part(whole[base], part, name, path)
+    parts = {name: None if name in known else _PART.fullmatch(name) for name in wanted}
+    bases = {name: name if part is None else part[1] for name, part in parts.items()}
+    missing = next((base for base in bases.values() if base not in known), None)
+    if missing is not None:
+        raise FileError(
+            f"There is no array {missing!r:.80}.",
+            path=str(path),
+            expected="one of " + ", ".join(list(known)[:20]),
+            next_step=did_you_mean(missing, known),
+        )
+    names = dict.fromkeys(bases.values())
+    if kind == "npz":
+        whole = npz_arrays(file, path, names)
+    else:
+        whole = {name: mapped(file, known[name], str(path), path.name) for name in names}
+    found = {
+        name: whole[bases[name]] if part is None else _part(whole[bases[name]], part, name, path)
+        for name, part in parts.items()
+    }
     lengths = {name: len(array) for name, array in found.items()}
     if len(set(lengths.values())) > 1:
         text = ", ".join(f"{name} {length:,}" for name, length in list(lengths.items())[:8])

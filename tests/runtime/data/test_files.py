@@ -7,6 +7,7 @@ import json
 import os
 import pickle
 import struct
+import tracemalloc
 import zipfile
 from dataclasses import replace
 from pathlib import Path
@@ -237,14 +238,58 @@ def test_hostile_arrays_are_refused(tmp_path: Path, name: str) -> None:
 def test_a_bomb_is_not_unpacked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(archives, "MAX_UNPACKED", 10_000)
     np.savez_compressed(tmp_path / "a.npz", x=np.zeros(10**6))
-    with pytest.raises(FileError, match=r"too large to be unpacked.*10,000.*8,000,000"):
+    with pytest.raises(FileError, match=r"too large to be unpacked.*10,000.*8,000,128"):
         batch(tmp_path, "a.npz")
     one = io.BytesIO()
     np.save(one, np.zeros(3))
+    monkeypatch.setattr(archives, "MAX_UNPACKED", 2 * 10**7)
     with zipfile.ZipFile(tmp_path / "b.npz", "w", zipfile.ZIP_DEFLATED) as archive:
         archive.writestr("x.npy", one.getvalue() + bytes(10**7))
     with pytest.raises(FileError, match="longer than its array"):
         batch(tmp_path, "b.npz")
+
+
+def test_arrays_that_are_too_large_together_are_not_unpacked(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(archives, "MAX_UNPACKED", 10_000)
+    monkeypatch.setattr(archives, "_unpacked", lambda *given: pytest.fail("one was read"))
+    np.savez_compressed(tmp_path / "a.npz", x=np.zeros(1000), y=np.zeros(1000), z=np.zeros(1000))
+    with pytest.raises(FileError, match=r"too large to be unpacked.*got 16,256"):
+        batch(tmp_path, "a.npz", x={"of": "x"}, y={"of": "y"})
+
+
+def test_members_that_share_their_bytes_are_not_read(tmp_path: Path) -> None:
+    np.savez(tmp_path / "a.npz", x=np.zeros(1000), y=np.zeros(1000))
+    with zipfile.ZipFile(tmp_path / "a.npz") as archive:
+        first, second = archive.infolist()
+    data = bytearray((tmp_path / "a.npz").read_bytes())
+    del data[second.header_offset : archive.start_dir]
+    size = second.header_offset
+    entry = data.rindex(b"PK\x01\x02")
+    data[entry + 42 : entry + 46] = first.header_offset.to_bytes(4, "little")
+    end = data.rindex(b"PK\x05\x06")
+    data[end + 16 : end + 20] = size.to_bytes(4, "little")
+    (tmp_path / "a.npz").write_bytes(data)
+    with pytest.raises(FileError, match="damaged"):
+        batch(tmp_path, "a.npz", x={"of": "x"}, y={"of": "y"})
+
+
+@pytest.mark.parametrize(
+    ("start", "more"), [(b"x\n", b"1" * 8), (b"x", b"xxxxxxx,"), (b'x\n"', b'123\n","1')]
+)
+def test_a_row_without_an_end_is_not_read_whole(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, start: bytes, more: bytes
+) -> None:
+    monkeypatch.setattr(csv_file, "MAX_ROW", 10_000)
+    (tmp_path / "a.csv").write_bytes(start + more * 2**20)
+    tracemalloc.start()
+    try:
+        with pytest.raises(FileError, match=r":\d+: The row is too long"):
+            batch(tmp_path, "a.csv")
+        assert tracemalloc.get_traced_memory()[1] < 2**22
+    finally:
+        tracemalloc.stop()
 
 
 def test_damaged_archives_are_refused(tmp_path: Path) -> None:

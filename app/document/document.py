@@ -75,6 +75,8 @@ class Document(QObject):
         self._stamp: Stamp | None = None
         self._last_edit: tuple[Hashable, float] | None = None
         self._jumping = False
+        self.is_restoring = False
+        """Whether ``diagramChanged`` is about an undo or a redo; ``restored`` follows."""
         self._is_practice = False
         self._preview: Preview | None = None
         self._run: Swap | None = None
@@ -403,6 +405,9 @@ class Document(QObject):
             self._finish_restore(before)
 
     def _finish_restore(self, before: Diagram) -> None:
-        after = self._diagram
-        self._swap_to(after)
+        after, self.is_restoring = self._diagram, True
+        try:
+            self._swap_to(after)
+        finally:
+            self.is_restoring = False
         self.restored.emit(before, after)

@@ -219,10 +219,15 @@ class Trainer:
             self._fingerprint = self.session.diagram, fingerprint(self.session.diagram)
         return {"recipe": record, "diagram": self._fingerprint[1]}
 
+    @property
+    def is_over(self) -> bool:
+        """Whether the session was reset for another diagram, so that no round can follow."""
+        return self.session.generation != self._generation
+
     def _keep_up(self) -> None:
         """Take over what changed in the session since the last round."""
         session, rounds = self.session, self._made_by
-        if session.generation != self._generation:
+        if self.is_over:
             raise RunError(
                 "The session has another diagram now, so this training can't go on.",
                 next_step="Make a new Trainer, and restore a state if it still fits.",

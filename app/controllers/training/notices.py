@@ -31,6 +31,10 @@ class Notices(QObject):
         text = self.tr("Go to &Step {0}").format(f"{alarm.step:,}")
         self._ask(alarm.sentence, alarm.block, {text: partial(self._go, alarm.step)})
 
+    def offer_start(self, text: str, step: int, start: Callable[[], object]) -> None:
+        """Say why the training has stopped, and offer to start it again from a step."""
+        self._ask(text, "", {self.tr("&Start again from step {0}").format(f"{step:,}"): start})
+
     def show_problem(self, text: str, block: str = "") -> None:
         """Say why the training has stopped; lead to the block at fault."""
         self._ask(text, block, {})

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from gradwire.blocks.library.sources import Variable
 from gradwire.runtime.diagram.model import same_meaning
 
 if TYPE_CHECKING:
@@ -22,18 +23,23 @@ class DocumentSteps:
     def __init__(self, document: Document) -> None:
         self._document = document
         self._marks: list[tuple[Diagram, int]] = []
+        self._newest: tuple[Diagram, int] | None = None
+        """What was shown last with its step, unless it is among the marks."""
         self._shown: Diagram | None = None
+        """The document with the numbers and values that the courses have."""
         self._is_own = False
         self._prepared: tuple[Diagram, Diagram, Callable[[Diagram], Diagram], str] | None = None
 
     def begin(self, step: int = 0) -> None:
-        """Show the document as it is as a step."""
+        """Show the document as it is as a step; those of other courses are not reached any more."""
+        if not step:
+            self.forget()
         self._shown = self._document.diagram
         self.mark(step)
 
     def forget(self) -> None:
         """Know of no step any more."""
-        self._shown, self._marks = None, []
+        self._shown, self._marks, self._newest = None, [], None
 
     def advance(self, change: Callable[[Diagram], Diagram], label: str) -> None:
         """Change the document as a part of the run: see ``Document.advance``."""
@@ -51,7 +57,7 @@ class DocumentSteps:
         self._prepared = before, after, change, label
         return after
 
-    def show(self) -> bool:
+    def show(self, step: int) -> bool:
         """Make the change that was prepared, unless an edit has changed more than layout since."""
         if self._prepared is None:
             return False
@@ -59,6 +65,7 @@ class DocumentSteps:
         if not same_meaning(before, self._document.diagram):
             return False
         self.advance(lambda diagram: after if diagram is before else change(diagram), label)
+        self._newest = self._document.diagram, step
         return True
 
     @property
@@ -72,21 +79,57 @@ class DocumentSteps:
             self._marks.append((self._shown, step))
             del self._marks[:-_MOST]
 
-    def restore(self, diagram: Diagram) -> int | None:
-        """The step that a diagram showed, which is shown again; None if it showed none."""
-        for known, step in self._marks:
-            if known is diagram:
-                self._shown = diagram
-                return step
-        return None
+    def forget_after(self, step: int) -> None:
+        """Forget later steps, as the run goes on from this one."""
+        if self._newest is not None:
+            self._marks, self._newest = [*self._marks, self._newest], None
+        self._marks = [mark for mark in self._marks if mark[1] <= step]
 
-    def take_edit(self) -> tuple[Diagram, Diagram] | None:
+    def step_of(self, diagram: Diagram) -> int | None:
+        """The step whose values a diagram has, if that is remembered."""
+        known = [*self._marks, *([self._newest] if self._newest else [])]
+        return next((step for shown, step in reversed(known) if same_values(shown, diagram)), None)
+
+    def return_to(self, change: Callable[[Diagram], Diagram]) -> None:
+        """Count the values that ``change`` stores as what the courses have."""
+        if self._shown is not None:
+            shown, now = change(self._shown), self._document.diagram
+            self._shown = now if _same_numbers(shown, now) else shown
+
+    def take_edit(self, step: int) -> tuple[Diagram, Diagram] | None:
         """What somebody else has changed since the last step or edit: before and after.
 
-        None if nothing but layout.
+        None if nothing but layout. ``step`` is the one whose values the document has.
         """
         before, now = self._shown, self._document.diagram
-        if self._is_own or before is None or before is now:
+        if self._is_own or before is None:
             return None
+        if self._newest is not None:
+            self._marks, self._newest = [*self._marks, self._newest], None
         self._shown = now
-        return None if same_meaning(before, now) else (before, now)
+        if not self._document.is_previewing and self.step_of(now) is None:
+            self.mark(step)
+        return None if _same_numbers(before, now) else (before, now)
+
+
+def same_values(one: Diagram, other: Diagram) -> bool:
+    """Whether two diagrams have the same variables with the same values."""
+    return same_meaning(one, other) or _variables(one) == _variables(other)
+
+
+def _same_numbers(one: Diagram, other: Diagram) -> bool:
+    return same_meaning(one, other) or _meaning(one) == _meaning(other)
+
+
+def _meaning(diagram: Diagram) -> dict[str, object]:
+    return {name: (page.blocks, page.wires) for name, page in diagram.pages.items()}
+
+
+def _variables(diagram: Diagram) -> dict[tuple[str, str], object]:
+    """All variables by page and block, and those that inputs own."""
+    return {
+        (page, name): block if isinstance(block, Variable) else block.owned
+        for page, content in diagram.pages.items()
+        for name, block in content.blocks.items()
+        if isinstance(block, Variable) or block.owned
+    }

@@ -12,7 +12,7 @@ from gradwire.app.controllers.training.beginning import Beginning
 from gradwire.app.controllers.training.measures import measured
 from gradwire.app.controllers.training.notices import Notices
 from gradwire.app.controllers.training.runs import Runs
-from gradwire.app.controllers.training.steps import DocumentSteps
+from gradwire.app.controllers.training.steps import DocumentSteps, same_values
 from gradwire.app.controllers.training.words import about_memory, about_past, undo_text
 from gradwire.app.evaluation.training import Begun, Control, EndedError, TrainingWorker
 from gradwire.app.panels.training.bar import TrainingBar
@@ -85,6 +85,10 @@ class TrainingController(QObject):
         """Whether the run has shown nothing yet, and began with an edit made while it paused."""
         self._is_silent = False
         """Whether the document has the values of the step to go to already."""
+        self._is_going = False
+        """Whether the courses are on their way to an earlier step."""
+        self._is_restored = False
+        """Whether the run took an undo or a redo last."""
         self._connect()
 
     def _connect(self) -> None:
@@ -143,6 +147,7 @@ class TrainingController(QObject):
     def reset(self) -> None:
         """Go back to the values with which the training began, as one undo."""
         self._halt()
+        self.alarm.withdraw()
         from gradwire.runtime.training.course import stored  # with all that trains
 
         self.beginning.lost, origin = (), self._origin
@@ -158,7 +163,8 @@ class TrainingController(QObject):
         if not (self.courses or self.beginning.lost):
             return
         self._halt()
-        self._begin(partial(self.worker.go, step))
+        self.alarm.withdraw()
+        self._begin(partial(self._go, step))
 
     def close(self) -> None:
         """Pause, and put the bar away."""
@@ -215,7 +221,8 @@ class TrainingController(QObject):
         """Do something once there are courses of the diagram."""
         self._then = then
         if self.courses:
-            self._go_on()
+            if not self._is_going:
+                self._go_on()
             return
         step = self.beginning.begin(self.shown if self._steps.is_untouched else None)
         self._steps.begin(step)
@@ -227,14 +234,19 @@ class TrainingController(QObject):
         then, self._then = self._then or (lambda: None), None
         then()
 
+    def _go(self, step: int) -> None:
+        self._is_going = True
+        self.worker.go(step)
+
     def _run(self, control: Control) -> None:
-        self._control, self._edits = control, 0
+        self._control, self._edits, self._is_restored = control, 0, False
         step = self.courses[0].step
-        if (edit := self._steps.take_edit()) is not None:
+        self._steps.forget_after(step)
+        if (edit := self._steps.take_edit(step)) is not None:
             self._send_edit(edit)
         else:
             self._steps.mark(step)
-        self._is_resumed = edit is not None
+        self._is_resumed = True
         self.bar.show_text(self.beginning.about(self.courses))
         self.worker.play(self.beginning.names_from(step), control)
 
@@ -254,7 +266,7 @@ class TrainingController(QObject):
         if self._control is not None:
             self._control.stop()
         self.worker.cancel()
-        self._lane, self._coming, self._is_silent = None, None, False
+        self._lane, self._coming, self._is_silent, self._is_going = None, None, False, False
         self._end()
 
     def _take(self, answer: object) -> None:
@@ -269,7 +281,7 @@ class TrainingController(QObject):
         elif isinstance(answer, Cancelled | EndedError):
             self._lose(answer)
         elif isinstance(answer, Exception):
-            self._end()
+            self._halt()
             self.bar.show_text(self.tr("The training can't begin. {0}").format(answer))
 
     def _lose(self, error: Exception) -> None:
@@ -285,25 +297,37 @@ class TrainingController(QObject):
             self._notices.show_problem(text)
 
     def _finish(self, frame: Frame) -> None:
-        control, is_silent = self._control, self._is_silent
-        self._is_silent = False
+        control, is_silent, then = self._control, self._is_silent, self._then
+        self._is_silent = self._is_going = False
         if frame.is_structural:
-            self._end()
             self.courses = ()
+            if then is not None:
+                self._begin(then)
+                return
+            self._end()
             if control is not None and self._is_resumed:
                 self._play(Control(control.pace, control.most))
             else:
                 text = self.tr("Paused: this edit changes more than numbers. {0}")
                 self.bar.show_text(text.format(self.tr("Play begins a new run.")))
+                if self._is_restored:
+                    self._offer_start(0)
             return
         if is_silent:
+            from gradwire.runtime.training.course import stored
+
             self.shown = frame
+            self._steps.return_to(partial(stored, values=frame.lanes[0].values))
             self._show_bar(frame)
             self._show_step_number(frame.lanes[0].step_number)
             self.stepShown.emit(frame)
         else:
             self._take_frame(frame)
             self._steps.mark(frame.step)
+        if then is not None:
+            self._document.settle()
+            self._go_on()
+            return
         self._end()
         if frame.problem:
             self._notices.show_problem(frame.problem, frame.place)
@@ -324,7 +348,7 @@ class TrainingController(QObject):
             if control is not None:
                 control.want_frame()
             return
-        self._is_resumed = False
+        self._is_resumed = self._is_restored = False
         self.beginning.hold(frame)
         lane = self._lane = frame.lanes[0]
         self.runs.show(course.recording for course in self.courses)
@@ -339,7 +363,7 @@ class TrainingController(QObject):
 
     def _show_coming(self) -> None:
         """Show the frame that was taken, unless an edit was made since."""
-        if (frame := self._coming) is not None and self._steps.show():
+        if (frame := self._coming) is not None and self._steps.show(frame.step):
             self.shown = frame
             self._show_bar(frame)
             self.stepShown.emit(frame)
@@ -380,7 +404,10 @@ class TrainingController(QObject):
 
     def _follow(self) -> None:
         """Hand an edit over to the run under way."""
-        if self._control is not None and (edit := self._steps.take_edit()) is not None:
+        if self._control is None or self._document.is_restoring:
+            return
+        if (edit := self._steps.take_edit(self.step_shown)) is not None:
+            self._is_resumed = False
             self._send_edit(edit)
 
     def _send_edit(self, edit: tuple[Diagram, Diagram]) -> None:
@@ -390,11 +417,28 @@ class TrainingController(QObject):
         self._control.edit(self.beginning.edit_of(edit))
 
     def _restore(self, before: Diagram, after: Diagram) -> None:
-        """Go where an undo or a redo leads, if it is a step of the training."""
-        if self.is_playing:
+        """Follow an undo or a redo: play on if the values of the variables stay; else stop, and go
+        to the step that they are of, if they are of one.
+        """
+        was_playing = self.is_playing
+        if was_playing and same_values(before, after):
+            self._is_restored = True
+            self._follow()
+            return
+        if was_playing:
             self._halt()
-            self.bar.show_text(self.tr("Paused by an undo."))
-        step = self._steps.restore(after) if self.courses else None
+        step = self._steps.step_of(after) if self.courses else None
         if step is not None:
             self._is_silent = True
-            self.worker.go(step)
+            self._go(step)
+        elif was_playing:
+            self.courses = ()
+            self._show_start()
+        if was_playing:
+            self._offer_start(step or 0)
+
+    def _offer_start(self, step: int) -> None:
+        """Say that the history of the document has stopped the training, and offer to go on."""
+        text = self.tr("The training has stopped: what was undone or redone changes what it trains.")
+        self.bar.show_text(text)
+        self._notices.offer_start(text, step, self.toggle)

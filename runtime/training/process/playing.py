@@ -88,12 +88,19 @@ def play(courses: Sequence[Course], control: Control, emit: Callable[[Frame], No
         rate = counted / seconds if seconds > 0.0 else 0.0
         return Frame(lanes, rate, edits, **more)
 
+    def take_edits() -> bool:
+        """Take the edits since the last call; False if the courses are over."""
+        nonlocal edits
+        for edit in control.take_edits():
+            edits += 1
+            if not all([c.take(*both) for c, both in zip(courses, edit, strict=True)]):
+                break
+        return not _are_over(courses)
+
     while not control.is_stopping and made != control.most:
         try:
-            for edit in control.take_edits():
-                edits += 1
-                if not all([c.take(*both) for c, both in zip(courses, edit, strict=True)]):
-                    return Frame((), 0.0, edits, is_last=True, is_structural=True)
+            if not take_edits():
+                return _over(edits)
             is_slow = control.pace is not None and control.pace * FRAME <= 1.0
             is_due = control.wants_frame and (is_slow or time.monotonic() - shown >= FRAME)
             is_shown = is_due or made + 1 == control.most
@@ -112,11 +119,13 @@ def play(courses: Sequence[Course], control: Control, emit: Callable[[Frame], No
             due = max(due + 1.0 / control.pace, now - 1.0)
             if due > now:
                 control.rest(due - now)
-    return frame(0.0, is_last=True)
+    return frame(0.0, is_last=True) if take_edits() else _over(edits)
 
 
 def go(courses: Sequence[Course], step: int, superseded: Callable[[], bool]) -> Frame | None:
     """Go to a step that was reached before; None if it was superseded on the way."""
+    if _are_over(courses):
+        return _over()
     if not all([course.go(step, superseded) for course in courses]):
         return None
     return still(courses)
@@ -125,6 +134,15 @@ def go(courses: Sequence[Course], step: int, superseded: Callable[[], bool]) -> 
 def still(courses: Sequence[Course]) -> Frame:
     """What courses show while nothing runs."""
     return Frame(tuple(_lane(course, course.losses()) for course in courses), 0.0, is_last=True)
+
+
+def _are_over(courses: Sequence[Course]) -> bool:
+    return any(course.trainer.is_over for course in courses)
+
+
+def _over(edits: int = 0) -> Frame:
+    """Says that the courses are over, also if nobody waited for that when the edit was taken."""
+    return Frame((), 0.0, edits, is_last=True, is_structural=True)
 
 
 def described(error: Exception) -> tuple[str, str]:

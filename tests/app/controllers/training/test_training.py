@@ -295,6 +295,100 @@ def test_an_edit_during_a_pause_is_taken_by_the_next_play(window, qtbot):
     assert window.training.is_playing
 
 
+def play_on(window, qtbot, steps=5):
+    """Wait until the training that runs has shown some more steps."""
+    at = window.training.step_shown
+    qtbot.waitUntil(lambda: window.training.step_shown > at + steps)
+    assert window.training.is_playing
+
+
+@pytest.mark.parametrize(
+    ("change", "of"),
+    [
+        (MoveBlocks({"w": Point(12.0, 34.0)}), lambda page: page.layout["w"]),
+        (SetParameters("scale", {"value": 2.0}), lambda page: page.blocks["scale"].value),
+    ],
+)
+def test_an_undo_of_what_is_not_trained_keeps_it_going(window, qtbot, change, of):
+    click(qtbot, window.toolbar.buttons["train"])
+    play_on(window, qtbot)
+    before = of(window.document.diagram.main)
+    window.edit.change(change)
+    after = of(window.document.diagram.main)
+    window.actions_by_name["undo"].trigger()
+    assert of(window.document.diagram.main) == before
+    window.actions_by_name["redo"].trigger()
+    assert of(window.document.diagram.main) == after != before
+    play_on(window, qtbot)
+    assert not window.training.alarm.isVisible()
+    assert of(window.document.diagram.main) == after
+
+
+@pytest.mark.parametrize("edit", [None, "scale", "w"])
+def test_an_undo_of_steps_stops_and_offers_to_start_from_the_step_shown(window, qtbot, edit):
+    steps = play_until(window, qtbot, 5)
+    if edit:
+        window.edit.change(SetParameters(edit, {"value": [9.0, 8.0] if edit == "w" else 2.0}))
+    click(qtbot, window.training.bar.play)
+    play_on(window, qtbot)
+    before = window.document.diagram
+    window.actions_by_name["undo"].trigger()
+    training = window.training
+    assert not training.is_playing
+    assert "undone" in training.alarm.text() == training.bar.text()
+    button = training.alarm.buttons[0]
+    assert button.text() == f"&Start again from step {steps}"
+    kept = w_of(window).tolist()
+    assert kept == ([9.0, 8.0] if edit == "w" else by_hand(steps).tolist())
+    click(qtbot, button)  # while the courses are still on their way
+    qtbot.waitUntil(lambda: training.step_shown > steps + 5)
+    assert training.is_playing
+    assert not training.alarm.isVisible()
+    click(qtbot, training.bar.play)
+    qtbot.waitUntil(lambda: not training.is_playing)
+    if edit is None:
+        np.testing.assert_array_equal(w_of(window), by_hand(training.step_shown))
+    assert window.document.diagram is not before
+
+
+def test_a_jump_over_a_structural_edit_stops_and_play_trains_what_is_there(window, qtbot):
+    window.edit.change(AddBlock("other", Variable(value=1.0)))
+    click(qtbot, window.toolbar.buttons["train"])
+    play_on(window, qtbot)
+    window.document.jump(0)
+    training = window.training
+    assert not training.is_playing
+    assert training.alarm.buttons[0].text() == "&Start again from step 0"
+    click(qtbot, training.alarm.buttons[0])
+    qtbot.waitUntil(lambda: training.step_shown > 5)
+    assert training.is_playing
+    click(qtbot, training.bar.play)
+    qtbot.waitUntil(lambda: not training.is_playing)
+    np.testing.assert_array_equal(w_of(window), by_hand(training.step_shown))
+
+
+@pytest.mark.parametrize("leave", ["pause", "go", "close"])
+@pytest.mark.parametrize("name", ["other", "scale"])
+def test_an_edit_just_before_the_training_is_left_is_never_lost(window, qtbot, leave, name):
+    click(qtbot, window.toolbar.buttons["train"])
+    play_on(window, qtbot)
+    training = window.training
+    if name == "other":
+        window.edit.change(AddBlock("other", Variable(value=1.0)))
+    else:
+        window.edit.change(SetParameters("scale", {"value": 0.0}))
+    training.go(1) if leave == "go" else getattr(training, leave)()
+    qtbot.waitUntil(lambda: not training.worker._under_way)
+    kept = w_of(window).tolist()
+    training.toggle()
+    if name == "other":
+        qtbot.waitUntil(lambda: len(training.runs.listed) == 2)
+    play_on(window, qtbot)
+    assert "begin" not in training.bar.text()
+    if name == "scale":
+        assert w_of(window).tolist() == kept  # a loss of 0 moves nothing
+
+
 @pytest.mark.night
 def test_curves_are_those_of_the_run(window, qtbot):
     steps = play_until(window, qtbot, 30)

@@ -122,12 +122,6 @@ class MiniMap(QWidget):
         if event.buttons() & Qt.MouseButton.LeftButton:
             self._go(event.position())
 
-    def mouseReleaseEvent(self, event: QMouseEvent) -> None:
-        event.accept()
-
-    def mouseDoubleClickEvent(self, event: QMouseEvent) -> None:
-        event.accept()
-
     def _is_due(self) -> bool:
         return self._wanted and self.needed()
 

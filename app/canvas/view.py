@@ -20,6 +20,7 @@ from PySide6.QtGui import (
     QPainter,
     QWheelEvent,
 )
+from PySide6.QtWidgets import QApplication
 
 from gradwire.app.canvas import accessibility
 from gradwire.app.canvas.input import changes
@@ -54,6 +55,9 @@ if TYPE_CHECKING:
     from gradwire.app.evaluation.result import Result
     from gradwire.runtime.diagram import Change, Diagram
     from gradwire.runtime.diagram.paths import InstancePath
+
+_EVERYWHERE = (Qt.Key.Key_Escape, Qt.Key.Key_Question)
+"""Keys that reach the canvas also from a button or a field that lies on it."""
 
 
 class CanvasView(SelectingStage):
@@ -320,7 +324,9 @@ class CanvasView(SelectingStage):
         event.accept()
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
-        if not self._keys.press(event):
+        focus = QApplication.focusWidget()
+        is_within = focus is not None and focus is not self and self.isAncestorOf(focus)
+        if (is_within and event.key() not in _EVERYWHERE) or not self._keys.press(event):
             super().keyPressEvent(event)
 
     def keyReleaseEvent(self, event: QKeyEvent) -> None:

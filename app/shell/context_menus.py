@@ -7,13 +7,13 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QMenu
 
 from gradwire.app.canvas.input.targets import Target
+from gradwire.app.panels.menu import Menu
 
 if TYPE_CHECKING:
     from PySide6.QtGui import QAction
-    from PySide6.QtWidgets import QWidget
+    from PySide6.QtWidgets import QMenu, QWidget
 
 _CLIPBOARD = ("", "cut", "copy", "duplicate", "delete")
 _LOOKS = ("collapse", "colour")
@@ -64,7 +64,7 @@ def context_menu(
     menus: Mapping[str, QMenu],
 ) -> QMenu:
     """The context menu for a target."""
-    made = QMenu(parent)
+    made = Menu(parent)
     made.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
     for name in CONTEXT_MENUS[target]:
         if not name:

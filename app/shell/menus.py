@@ -12,6 +12,7 @@ from PySide6.QtCore import QObject, Qt, Signal
 from PySide6.QtGui import QKeySequence
 
 from gradwire.app.canvas.paint.wires import swatches
+from gradwire.app.panels.menu import Menu
 from gradwire.app.panels.start.welcome import HEADINGS
 from gradwire.app.services.examples import Group, examples
 from gradwire.app.services.palette import colour_icon
@@ -52,7 +53,9 @@ class Menus(QObject):
         parent: QWidget,
     ) -> None:
         super().__init__(parent)
-        groups = {group: by_name["examples"].addMenu(editor.tr(HEADINGS[group])) for group in Group}
+        groups = {group: Menu(editor.tr(HEADINGS[group]), by_name["examples"]) for group in Group}
+        for menu in groups.values():
+            by_name["examples"].addMenu(menu)
         self.by_name = {**by_name, **{f"examples_{g.name.lower()}": m for g, m in groups.items()}}
         self._document = document
         self._losses = losses

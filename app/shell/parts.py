@@ -50,6 +50,7 @@ from gradwire.app.panels.bars.tour_bar import TourBar
 from gradwire.app.panels.focus_ring import FocusRing
 from gradwire.app.panels.inspector.inspector import Inspector
 from gradwire.app.panels.lessons.learn import Learn
+from gradwire.app.panels.menu import MenusOfQt
 from gradwire.app.panels.palette.palette import Palette
 from gradwire.app.panels.start.welcome import Welcome
 from gradwire.app.panels.tables.history import History
@@ -234,6 +235,7 @@ class WindowParts(LateParts):
         )
         self.toolbar = ToolBar(self.actions_by_name, menus, self)
         self.addToolBar(Qt.ToolBarArea.TopToolBarArea, self.toolbar)
+        MenusOfQt(self)
         self.tour = Tour(
             document, self.evaluator, canvas, self.explanation, self.trial, self.doctor.panel,
             self.tour_bar, self.actions_by_name, settings, self,

@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 
 BLOCK_MIME = "application/x-gradwire-block"
 """The type name of a block in UTF-8."""
+PASSES_DROPS = "passesDrops"
+"""The property of a widget on the canvas that lets drops through."""
 PAGE_MIME = "application/x-gradwire-page"
 """The name of a page of the diagram in UTF-8."""
 
@@ -58,11 +60,13 @@ class DropTarget:
 
     def move(self, event: QDragMoveEvent) -> None:
         """Mark the wire that the block would be inserted into, or hint why it can't be added."""
-        if _data_file(event.mimeData()):
+        is_covered = self._is_covered(event)
+        if _data_file(event.mimeData()) and not is_covered:
             event.acceptProposedAction()
             return
-        candidate = self._candidate(event)
+        candidate = None if is_covered else self._candidate(event)
         if candidate is None:
+            self._mark({})
             event.ignore()
             return
         event.acceptProposedAction()
@@ -77,7 +81,7 @@ class DropTarget:
     def drop(self, event: QDropEvent) -> None:
         """Add what is dropped."""
         self._mark({})
-        candidate = self._candidate(event)
+        candidate = None if self._is_covered(event) else self._candidate(event)
         if candidate is None:
             event.ignore()
             return
@@ -100,6 +104,14 @@ class DropTarget:
         reason = page_refusal(scene.diagram, scene.page_name, page)
         self._canvas.hint(reason or "")
         return None if reason else page_candidate(scene.diagram, page)
+
+    def _is_covered(self, event: QDropEvent) -> bool:
+        """Whether something lies on the canvas there that would hide what is dropped."""
+        canvas = self._canvas.widget()
+        hit = canvas.childAt(event.position().toPoint())
+        while hit is not None and hit.parentWidget() is not canvas:
+            hit = hit.parentWidget()
+        return hit is not None and not hit.property(PASSES_DROPS)
 
     def _at(self, event: QDropEvent) -> Point:
         return self._canvas.scene_position(event.position().toPoint())

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Protocol, cast
 
 from PySide6.QtCore import QEvent, QObject, Qt
-from PySide6.QtWidgets import QToolTip
+from PySide6.QtWidgets import QToolTip, QWidget
 
 from gradwire.app.canvas.input.gestures.base import Host
 from gradwire.app.canvas.scene.hits import block_at, port_at, wire_at
@@ -17,9 +17,8 @@ from gradwire.app.canvas.state.tooltips import block_tip, port_tip, wire_tip
 from gradwire.app.services.plain_text import tooltip
 
 if TYPE_CHECKING:
-    from PySide6.QtCore import QPoint, QPointF
+    from PySide6.QtCore import QChildEvent, QPoint, QPointF
     from PySide6.QtGui import QHelpEvent, QKeyEvent, QNativeGestureEvent
-    from PySide6.QtWidgets import QWidget
 
     from gradwire.app.canvas.input.keys import Keys
 
@@ -54,6 +53,10 @@ class EventFilter(QObject):
             case QEvent.Type.KeyPress:
                 key = cast("QKeyEvent", event)
                 return key.key() == Qt.Key.Key_Tab and self._keys.press(key)
+            case QEvent.Type.ChildPolished:
+                child = cast("QChildEvent", event).child()
+                if isinstance(child, QWidget):  # what hits it ends there
+                    child.setAttribute(Qt.WidgetAttribute.WA_NoMousePropagation)
             case QEvent.Type.NativeGesture:
                 gesture = cast("QNativeGestureEvent", event)
                 if gesture.gestureType() == Qt.NativeGestureType.ZoomNativeGesture:

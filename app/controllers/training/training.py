@@ -439,6 +439,8 @@ class TrainingController(QObject):
 
     def _offer_start(self, step: int) -> None:
         """Say that the history of the document has stopped the training, and offer to go on."""
-        text = self.tr("The training has stopped: what was undone or redone changes what it trains.")
+        text = self.tr(
+            "The training has stopped: what was undone or redone changes what it trains."
+        )
         self.bar.show_text(text)
         self._notices.offer_start(text, step, self.toggle)

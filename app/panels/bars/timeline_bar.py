@@ -17,7 +17,6 @@ from PySide6.QtGui import (
 from PySide6.QtWidgets import (
     QComboBox,
     QHBoxLayout,
-    QMenu,
     QSizePolicy,
     QSlider,
     QToolButton,
@@ -27,6 +26,7 @@ from PySide6.QtWidgets import (
 
 from gradwire.app.panels import labels
 from gradwire.app.panels.bars.play_bar import PlayBar
+from gradwire.app.panels.menu import Menu
 from gradwire.app.services.theme import LIGHT, follow_theme
 from gradwire.runtime.lessons.steps import Phase
 from gradwire.runtime.lessons.timeline import Detail
@@ -121,8 +121,8 @@ class TimelineBar(PlayBar):
         rows.addLayout(upper)
         rows.addLayout(lower)
 
-    def _breakpoints(self) -> QMenu:
-        menu = QMenu(self)
+    def _breakpoints(self) -> Menu:
+        menu = Menu(self)
         for text, requested in (
             (self.tr("Gradient &Reaches the Selection"), self.reachedRequested),
             (self.tr("A Gradient &Exceeds …"), self.exceededRequested),

@@ -16,7 +16,6 @@ from PySide6.QtWidgets import (
     QFormLayout,
     QInputDialog,
     QLineEdit,
-    QMenu,
     QToolButton,
     QWidget,
 )
@@ -27,6 +26,7 @@ from gradwire.app.document import arrays
 from gradwire.app.panels import labels
 from gradwire.app.panels.focus_ring import Dialog
 from gradwire.app.panels.inspector.grid import Grid
+from gradwire.app.panels.menu import Menu
 from gradwire.app.services.background import Cancelled, Runner
 from gradwire.app.services.translation import editor
 from gradwire.blocks.errors import FileError, GradwireError, reason_of
@@ -74,7 +74,7 @@ class ArrayTools(QToolButton):
         self.setPopupMode(self.ToolButtonPopupMode.InstantPopup)
         self.setToolTip(self.tr("Load, generate, edit or save the array"))
         self.setAccessibleName(self.tr("Array tools"))
-        menu = QMenu(self)
+        menu = Menu(self)
         load = menu.addAction(self.tr("&Load from File…"))
         # After the menu has closed, since another block may be shown while a file is read.
         load.triggered.connect(self.load, Qt.ConnectionType.QueuedConnection)

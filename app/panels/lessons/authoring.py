@@ -12,7 +12,6 @@ from PySide6.QtWidgets import (
     QFrame,
     QHBoxLayout,
     QLineEdit,
-    QMenu,
     QScrollArea,
     QSpinBox,
     QToolButton,
@@ -26,6 +25,7 @@ from gradwire.app.panels import labels
 from gradwire.app.panels.lessons.reading import to_html
 from gradwire.app.panels.lessons.step_fields import TITLES, VARY
 from gradwire.app.panels.lessons.step_form import FieldRow, StepForm
+from gradwire.app.panels.menu import Menu
 from gradwire.app.services.theme import scaled
 from gradwire.app.services.translation import editor
 
@@ -135,7 +135,7 @@ class AuthoringPanel(QScrollArea):
         row = QHBoxLayout()
         row.setSpacing(2)
         add = self._button(self.tr("Add"), None)
-        menu = QMenu(add)
+        menu = Menu(add)
         for kind, title in TITLES.items():
             menu.addAction(editor.tr(title)).triggered.connect(partial(self._add, kind))
         add.setMenu(menu)

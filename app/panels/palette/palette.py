@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QEvent, QModelIndex, QObject, QPoint, Qt, QTimer, Signal
 from PySide6.QtGui import QEnterEvent, QKeyEvent
-from PySide6.QtWidgets import QAbstractItemView, QLineEdit, QMenu, QTreeView, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QAbstractItemView, QLineEdit, QTreeView, QVBoxLayout, QWidget
 
 from gradwire.app.canvas.paint.blocks.rows import (
     KIND_ROLE,
@@ -18,6 +18,7 @@ from gradwire.app.canvas.paint.blocks.rows import (
     Stars,
     is_star,
 )
+from gradwire.app.panels.menu import Menu
 from gradwire.app.panels.palette.model import PaletteFilter, PaletteModel
 from gradwire.app.services.theme import follow_theme
 from gradwire.blocks.registry import library_modules
@@ -154,7 +155,7 @@ class Palette(QWidget):
         index = self.tree.indexAt(at)
         if not index.data(KIND_ROLE):
             return
-        menu = QMenu(self)
+        menu = Menu(self)
         menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         menu.addAction(self.tr("&Add to the Page"), lambda: self._choose(index))
         page = index.data(PAGE_ROLE)

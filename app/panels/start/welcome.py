@@ -21,6 +21,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
+from gradwire.app.canvas.input.dropping import PASSES_DROPS
 from gradwire.app.evaluation.worker import Worker
 from gradwire.app.panels import labels
 from gradwire.app.panels.start.card import PICTURE, DiagramCard, Version
@@ -93,6 +94,7 @@ class Welcome(QScrollArea):
         self._column.setSpacing(8)
         self.setWidget(sheet)
         sheet.setAutoFillBackground(False)
+        self.setProperty(PASSES_DROPS, True)
         canvas.installEventFilter(self)
 
     def show_recent(self, recent: Sequence[Path], *, tour_taken: bool = False) -> None:

@@ -13,7 +13,6 @@ from PySide6.QtWidgets import (
     QCheckBox,
     QHBoxLayout,
     QLineEdit,
-    QMenu,
     QSlider,
     QSplitter,
     QToolButton,
@@ -24,6 +23,7 @@ from PySide6.QtWidgets import (
 )
 
 from gradwire.app.panels import labels
+from gradwire.app.panels.menu import Menu
 from gradwire.app.panels.training.lines import Group, Run, colour_of, group_of, label_of, lines_of
 from gradwire.app.services.theme import LIGHT, follow_theme, scaled
 
@@ -110,7 +110,7 @@ class Curves(QWidget):
         self.export.setToolTip(self.tr("Write the curves to a file"))
         self.export.setPopupMode(QToolButton.ToolButtonPopupMode.InstantPopup)
         self.export.setProperty("type", "menu")
-        menu = QMenu(self.export)
+        menu = Menu(self.export)
         menu.addAction(self.tr("&Numbers (CSV)…")).triggered.connect(self.csvRequested)
         menu.addAction(self.tr("&Drawing (SVG)…")).triggered.connect(self.svgRequested)
         self.export.setMenu(menu)
@@ -329,7 +329,7 @@ class Curves(QWidget):
         about = None if item is None else item.data(0, _NAME)
         if not isinstance(about, Run) or item is None:
             return
-        menu = QMenu(self)
+        menu = Menu(self)
         menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         rename = menu.addAction(self.tr("&Rename"))
         rename.triggered.connect(lambda: self.list.editItem(item, 0))

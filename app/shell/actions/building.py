@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import Qt
 from PySide6.QtGui import QAction, QActionGroup
 
+from gradwire.app.panels.menu import Menu
 from gradwire.app.services.translation import editor
 from gradwire.app.shell.actions.rows import MENUS, PARENTS, Command, Owners, Separator, Submenu
 from gradwire.app.shell.actions.table import TABLE
@@ -17,19 +17,19 @@ if TYPE_CHECKING:
 
 def build(bar: QMenuBar, owners: Owners) -> tuple[dict[str, QAction], dict[str, QMenu]]:
     """Fill ``bar`` from the table; return actions, and menus with submenus, by name."""
-    menus = {n: bar.addMenu(editor.tr(title)) for n, title in MENUS.items() if n not in PARENTS}
+    menus = {n: _menu(bar, title) for n, title in MENUS.items() if n not in PARENTS}
     made: dict[str, QAction] = {}
     groups: dict[str, QActionGroup] = {}
     for row in TABLE:
         if row.menu not in menus:
-            menus[row.menu] = menus[PARENTS[row.menu]].addMenu(editor.tr(MENUS[row.menu]))
+            menus[row.menu] = _menu(menus[PARENTS[row.menu]], MENUS[row.menu])
             menus[row.menu].menuAction().setObjectName(row.menu)
         menu = menus[row.menu]
         match row:
             case Separator():
                 menu.addSeparator()
             case Submenu():
-                menus[row.name] = menu.addMenu(editor.tr(row.text))
+                menus[row.name] = _menu(menu, row.text)
                 menus[row.name].menuAction().setStatusTip(editor.tr(row.tip))
             case Command():
                 action = made[row.name] = _action(menu, row, owners)
@@ -38,13 +38,18 @@ def build(bar: QMenuBar, owners: Owners) -> tuple[dict[str, QAction], dict[str, 
     return made, menus
 
 
+def _menu(parent: QMenuBar | QMenu, title: str) -> QMenu:
+    made = Menu(editor.tr(title), parent)
+    parent.addMenu(made)
+    return made
+
+
 def _action(menu: QMenu, row: Command, owners: Owners) -> QAction:
     action = menu.addAction(editor.tr(row.text))
     action.setObjectName(row.name)
     action.setStatusTip(editor.tr(row.tip))
     action.setCheckable(row.checkable or bool(row.group))
     if row.on_canvas:
-        action.setShortcutContext(Qt.ShortcutContext.WidgetWithChildrenShortcut)
         owners.canvas.addAction(action)
     action.triggered.connect(lambda checked=False: row.does(owners))
     return action

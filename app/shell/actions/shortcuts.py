@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QObject
+from PySide6.QtCore import QObject, Qt
 from PySide6.QtGui import QKeySequence
 
 from gradwire.app.canvas.input.bindings import KEYS
@@ -25,6 +25,9 @@ CANVAS = editor.noop("On the canvas")
 """The section of the keys that the canvas handles itself."""
 _FIXED = frozenset({"leave"})
 """Keys of the canvas that stay, because panels and gestures use them too."""
+
+_THERE, _WITHIN = Qt.ShortcutContext.WidgetShortcut, Qt.ShortcutContext.WidgetWithChildrenShortcut
+"""A single key of the canvas means nothing to a button that lies on it."""
 
 
 def bindings() -> Iterator[Binding]:
@@ -78,6 +81,8 @@ class Shortcuts(QObject):
         for name, action in self._actions.items():
             (key,) = self._keymap.keys(name)
             action.setShortcut(QKeySequence(key))
+            if COMMANDS[name].on_canvas:
+                action.setShortcutContext(_WITHIN if "+" in key else _THERE)
             text = self._keymap.text(name)
             action.setToolTip(tooltip(f"{text} ({native(key)})" if key else text))
         self._canvas.set_keys(canvas_keys(self._keymap))

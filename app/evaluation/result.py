@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import field, replace
 from functools import partial
@@ -15,7 +16,7 @@ from gradwire.app.evaluation.badges import NONE, Badges, badges_of
 from gradwire.blocks.classes.dataclass import dataclass
 from gradwire.runtime.flow import ObservedFlow, State, Thresholds, Verdict
 from gradwire.runtime.flow.words import sentences
-from gradwire.runtime.flow.words.formatting import number, size
+from gradwire.runtime.flow.words.formatting import number, size, wild
 
 if TYPE_CHECKING:
     from gradwire.blocks.block import Block
@@ -102,6 +103,15 @@ class Result:
     def shown(self) -> frozenset[WirePath]:
         """The wires into views, which no lane belongs to."""
         return frozenset() if self.flow is None else self.flow.flow.program.shown
+
+    def wild(self, key: str) -> str:
+        """``NaN``, ``∞``, ``−∞`` or ``±∞``: what a wire brings back, where that is not finite; the
+        first if it is not known.
+        """
+        array, norm = self.contributions.get(key), self.norms.get(key)
+        if array is not None:
+            return wild(array)
+        return "NaN" if norm is None or math.isfinite(norm) else number(norm)
 
     @property
     def variables(self) -> tuple[str, ...]:

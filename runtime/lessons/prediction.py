@@ -312,9 +312,11 @@ def _sign_word(value: float) -> str:
 
 
 def _decade_word(numbers: list[float]) -> str:
-    powers = [_decade(each) for each in numbers]
-    return "from " + ", ".join("0" if p == -math.inf else f"10^{number(int(p))}" if
-                               math.isfinite(p) else "NaN" for p in powers) + " on"  # fmt: skip
+    powers = [(each, _decade(each)) for each in numbers]
+    return "from " + ", ".join(
+        f"10^{number(int(power))}" if math.isfinite(power) else number(each)
+        for each, power in powers
+    ) + " on"  # fmt: skip
 
 
 # ---- states -------------------------------------------------------------------------------------

@@ -18,7 +18,7 @@ from gradwire.blocks.classes.dataclass import dataclass
 from gradwire.runtime.diagram.paths import ROOT, InstancePath, WirePath
 from gradwire.runtime.flow import State
 from gradwire.runtime.flow.lazy import MANY, looked_up
-from gradwire.runtime.flow.words.formatting import number
+from gradwire.runtime.flow.words.formatting import number, share
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -87,7 +87,7 @@ class Lanes:
         return known
 
     def label(self, wire: int) -> str:
-        """The text beside a lane: ``0``, ``37 %``, ``▽ 10⁻⁸``, ``▲ 10⁵``, ``NaN``, or none.
+        """The text beside a lane: ``0``, ``37 %``, ``▽ 10⁻⁸``, ``▲ 10⁵``, ``NaN``, ``∞``, or none.
 
         On a wire with a tree the number of leaves that carry comes first: ``1/4``.
         """
@@ -121,11 +121,13 @@ class Lanes:
         if self.result is None:
             return ""
         state, key = STATE_OF.get(int(self.codes[wire])), self.keys[wire]
-        norm, share = self.result.norms.get(key), self.result.zeros.get(key)
+        norm, zeros = self.result.norms.get(key), self.result.zeros.get(key)
+        if state is State.NONFINITE:
+            return self.result.wild(key)
         if state is not None and state.row.label:
             return state.row.label_of(
                 rms=power_of_ten(norm) if norm is not None and math.isfinite(norm) else "",
-                zeros="" if share is None else f"{100.0 * share:.0f} %",
+                zeros="" if zeros is None else share(zeros),
             )
         return ""
 

@@ -227,7 +227,7 @@ def _frame(page: PageResult, i: int, *, dimmed: bool) -> Frame:
     name, block = scene.names[i], scene.blocks[i]
     labels = badge_labels(page.badges, page.use / name, scene.slots[i].outputs)
     owned = tuple(_gradient(page, name, port) for port in block.owned)
-    inside = page.worst_inside.get(name)
+    inside = page.sign_inside(name)
     return _Same(block), dimmed, tuple(label for label, _ in labels), inside, owned
 
 

@@ -94,6 +94,8 @@ class Look:
     stale: bool = False
     inside: State | None = None
     """The state of most concern of a wire inside a page."""
+    sign: str = ""
+    """What marks the page for it, where that depends on numbers."""
     head: bool = False
     """Whether the block is a loss."""
     badges: tuple[BadgeLabel, ...] = ()
@@ -189,6 +191,7 @@ def look_of(page: PageResult, i: int, *, dimmed: bool) -> Look:
         slider=slider_look(page, i),
         stale=dimmed,
         inside=page.worst_inside.get(name) if isinstance(block, Composite) else None,
+        sign=page.sign_inside(name) if isinstance(block, Composite) else "",
         head=type(block).head,
         badges=tuple(label for label, _ in labels),
         colour=style.colour,

@@ -15,6 +15,7 @@ from gradwire.blocks.library.pages import Composite
 from gradwire.blocks.values import Tensor
 from gradwire.runtime.diagram.model import same_meaning
 from gradwire.runtime.diagram.paths import ROOT, InstancePath, WirePath
+from gradwire.runtime.flow import State
 from gradwire.runtime.lessons.expressions.facts import FlowFacts
 from gradwire.runtime.lessons.notes import asks, note_text
 
@@ -27,7 +28,6 @@ if TYPE_CHECKING:
     from gradwire.runtime.diagram import Diagnostic
     from gradwire.runtime.diagram.model import Note
     from gradwire.runtime.diagram.paths import PortPath
-    from gradwire.runtime.flow import State
     from gradwire.runtime.views.pictures import Picture
 
 
@@ -188,3 +188,21 @@ class PageResult:
                 if known is None or state.row.concern > known.row.concern:
                     worst[block] = state
         return worst
+
+    def sign_inside(self, name: str) -> str:
+        """The sign of the state of most concern inside a page block; empty if none is."""
+        state = self.worst_inside.get(name)
+        if state is State.NONFINITE:
+            return self._wild_inside.get(name, state.row.sign)
+        return "" if state is None else state.row.sign
+
+    @cached_property
+    def _wild_inside(self) -> Mapping[str, str]:
+        """By page block, ``NaN`` if a wire inside it has any, else its infinities."""
+        found: dict[str, str] = {}
+        if self.result is not None:
+            for key, state in self.result.states.items():
+                block = WirePath(key).block_below(self.use) if state is State.NONFINITE else None
+                if block is not None and found.get(block) != "NaN":
+                    found[block] = self.result.wild(key)
+        return found

@@ -48,6 +48,21 @@ def size(array: Array | None) -> str:
     return f"rms {number(rms(array))}"
 
 
+def wild(array: Array) -> str:
+    """What is not finite in an array: ``NaN`` if anything is, else ``∞``, ``−∞``, or ``±∞``."""
+    parts = np.stack([array.real, array.imag])
+    found = {number(x) for x in np.unique(parts[~np.isfinite(parts)])}
+    return "NaN" if "NaN" in found else "".join(found) if len(found) < 2 else "±∞"
+
+
+def share(part: float) -> str:
+    """``37 %``: a part of a whole, 0 … 1; only all of it is 100 %, and only none of it 0 %."""
+    text = f"{100.0 * part:.0f} %"
+    if 0.0 < part < 1.0 and text in ("0 %", "100 %"):
+        return "<1 %" if part < 0.5 else ">99 %"
+    return text
+
+
 def percent(before: Array | None, after: Array | None) -> float | None:
     """How much larger (in root mean square) ``after`` is, in percent; None from or to None or 0."""
     if before is None or after is None or not rms(before) > 0:

@@ -264,7 +264,7 @@ class _Face:
         """Draw the name and one number, and the sign of the worst state inside a page."""
         state, end = self.look.inside, 0.0
         if state is not None:
-            end = glyphs.width(state.row.sign) * self.zoom * self.sign_scale + 2.0
+            end = glyphs.width(self.look.sign or state.row.sign) * self.zoom * self.sign_scale + 2.0
             self._inside(state, self.look.height / 2.0)
         draw_summary(self.painter, self.look, self.theme, self.zoom, end)
 
@@ -306,7 +306,7 @@ class _Face:
 
     def _inside(self, state: State, middle: float) -> None:
         """Draw the sign of the worst state inside a page, centred at the height ``middle``."""
-        sign, scale = state.row.sign, self.sign_scale
+        sign, scale = self.look.sign or state.row.sign, self.sign_scale
         wide = glyphs.width(sign)
         gutter = GUTTER if self.zoom >= NUMBERS else 0.4 * GUTTER
         self.painter.save()

@@ -122,10 +122,12 @@ class Drawing {
         : 1.8;
     const gradient = app.gradientOf(key),
       hasNumber = gradient && app.showsGradient(key) && !hidden.has('gradients') && !isHidden;
-    const percent = size && size.total ? `${Math.round((100 * size.zeros) / size.total)} %` : '';
-    const note = row.label
-      ? row.label.replace('{zeros}', percent).replace('{rms}', size ? number(size.rms, 2) : '')
-      : '';
+    const percent = size && size.total ? percentOf(size.zeros / size.total) : '';
+    const rms = size ? number(size.rms, 2) : '';
+    const note =
+      shown === 'NONFINITE' && rms
+        ? rms
+        : (row.label ?? '').replace('{zeros}', percent).replace('{rms}', rms);
     const isWrong = app.ask?.outcome?.wrong?.includes(key);
     const text = isWrong
       ? `you: ${app.data.states[painted].title}`

@@ -19,6 +19,13 @@ function number(x, digits = 4) {
   return sign + +`${mantissa}e${power}`;
 }
 
+// "37 %": a part of a whole, 0 … 1; only all of it is 100 %, and only none of it 0 %.
+function percentOf(part) {
+  const text = `${Math.round(100 * part)} %`;
+  if (part <= 0 || part >= 1 || (text !== '0 %' && text !== '100 %')) return text;
+  return part < 0.5 ? '<1 %' : '>99 %';
+}
+
 // A number with so many digits behind the point, if they are given.
 function fixed(x, places) {
   if (places === undefined || !(Math.abs(x) < 1e15)) return number(x);

@@ -248,9 +248,11 @@ class Document(QObject):
             pass
         return None
 
-    def adopt(self, loaded: Loaded) -> None:
-        """Replace the open diagram by one that was read."""
-        self._begin(loaded.diagram, loaded.path, loaded.stamp)
+    def adopt(self, loaded: Loaded, *, practice: bool = False) -> None:
+        """Replace the open diagram by one that was read, if only for ``practice`` as ``practise``
+        does.
+        """
+        self._begin(loaded.diagram, loaded.path, loaded.stamp, practice=practice)
         if loaded.notice:
             self.upgraded.emit(loaded.notice)
 
@@ -335,6 +337,7 @@ class Document(QObject):
             )
             return False
         self._set_path(path)
+        self._is_practice = False  # from now on there is something to lose
         is_current = diagram is self._diagram
         if (home := at_home(self._diagram, path)) is not self._diagram:
             self._show(home)
@@ -365,8 +368,15 @@ class Document(QObject):
         else:
             self.undo_stack.resetClean()
 
-    def _begin(self, diagram: Diagram, path: Path | None, known: Stamp | None = None) -> None:
-        self._start_anew(path, known, practice=False)
+    def _begin(
+        self,
+        diagram: Diagram,
+        path: Path | None,
+        known: Stamp | None = None,
+        *,
+        practice: bool = False,
+    ) -> None:
+        self._start_anew(path, known, practice=practice)
         self.opened.emit()
         self._show(diagram)
 

@@ -1,9 +1,10 @@
-"""Menus that keep the keys pressed while they are open."""
+"""Menus that keep the keys pressed while they are open, and say why an item is disabled."""
 
 from __future__ import annotations
 
 from PySide6.QtCore import QEvent, QObject
-from PySide6.QtWidgets import QMenu, QWidget
+from PySide6.QtGui import QHelpEvent
+from PySide6.QtWidgets import QMenu, QToolTip, QWidget
 
 
 class Menu(QMenu):
@@ -12,6 +13,11 @@ class Menu(QMenu):
     def event(self, event: QEvent) -> bool:
         if event.type() == QEvent.Type.ShortcutOverride:
             event.accept()
+            return True
+        if isinstance(event, QHelpEvent) and event.type() == QEvent.Type.ToolTip:
+            action = self.actionAt(event.pos())
+            is_off = action is not None and not action.isEnabled()
+            QToolTip.showText(event.globalPos(), action.toolTip() if is_off else "", self)
             return True
         return super().event(event)
 

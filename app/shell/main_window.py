@@ -205,6 +205,8 @@ class MainWindow(WindowParts):
         self.menus.exampleChosen.connect(self.open_copy)
         self.menus.fileChosen.connect(self.open_path)
         self.training.toggled.connect(self.actions_by_name["train"].setChecked)
+        self.training.stepShown.connect(lambda: self._states.show_training(is_begun=True))
+        self.document.opened.connect(lambda: self._states.show_training(is_begun=False))
         self.training.curvesRequested.connect(partial(self.docks.bring_up, "curves"))
         self.comparison.toggled.connect(self.actions_by_name["train_compare"].setChecked)
         self.docks.by_name["learn"].visibilityChanged.connect(self._fill_learn)
@@ -301,6 +303,7 @@ class MainWindow(WindowParts):
         self.trial.lock(locked=self.curtain.closes("what_if"))
 
     def _show_audience(self, is_open: bool, is_frozen: bool) -> None:
+        self._states.show_audience(is_open)
         self.actions_by_name["audience"].setChecked(is_open)
         self.actions_by_name["freeze"].setChecked(is_frozen)
 

@@ -81,7 +81,11 @@ class Windows(QObject):
 
         made = MainWindow(windows=self, path=path)
         made.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
-        made.move(made.pos() + _CASCADE * ((len(self._windows) - 1) % _STAIRS))
+        place = (
+            made.geometry()
+        )  # without a frame: ``move`` would count one in that is not there yet
+        if stairs := (len(self._windows) - 1) % _STAIRS:
+            made.setGeometry(place.translated(_CASCADE * stairs))
         room = made.screen().availableGeometry().bottomRight() - made.pos()
         made.resize(made.size().boundedTo(QSize(room.x(), room.y()) - DECORATION))
         made.show()
@@ -133,7 +137,7 @@ class Windows(QObject):
         loaded = window.document.read(DIAGRAM)
         if loaded is not None:
             chosen = self._empty_or_new(window)
-            chosen.document.adopt(loaded.copy())
+            chosen.document.adopt(loaded.copy(), practice=True)
             chosen.tour.start()
 
     def start_lesson(self, path: Path, window: MainWindow, seed: int = 0) -> bool:

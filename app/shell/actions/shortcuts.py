@@ -29,6 +29,15 @@ _FIXED = frozenset({"leave"})
 _THERE, _WITHIN = Qt.ShortcutContext.WidgetShortcut, Qt.ShortcutContext.WidgetWithChildrenShortcut
 """A single key of the canvas means nothing to a button that lies on it."""
 
+_TITLE, REASON = "title", "reason"
+"""Properties of an action: its text with its keys, and why it can't work."""
+
+
+def show_tip(action: QAction) -> None:
+    """Show what an action is called, its keys, and why it can't work if so."""
+    lines = (action.property(_TITLE), action.property(REASON))
+    action.setToolTip(tooltip("\n".join(filter(None, lines))))
+
 
 def bindings() -> Iterator[Binding]:
     """Every key of the table of actions and of the canvas. The canvas takes some from actions."""
@@ -84,5 +93,6 @@ class Shortcuts(QObject):
             if COMMANDS[name].on_canvas:
                 action.setShortcutContext(_WITHIN if "+" in key else _THERE)
             text = self._keymap.text(name)
-            action.setToolTip(tooltip(f"{text} ({native(key)})" if key else text))
+            action.setProperty(_TITLE, f"{text} ({native(key)})" if key else text)
+            show_tip(action)
         self._canvas.set_keys(canvas_keys(self._keymap))

@@ -1,4 +1,6 @@
-"""Enables and checks actions as selection, page, history and settings require."""
+"""Enables and checks actions as selection, page, history and settings require; what cannot work
+says why.
+"""
 
 from __future__ import annotations
 
@@ -8,6 +10,10 @@ from PySide6.QtCore import QObject
 
 from gradwire.app.evaluation.engines import why_missing
 from gradwire.app.services.plain_text import unmarked
+from gradwire.app.services.translation import editor
+from gradwire.app.shell.actions.shortcuts import REASON, show_tip
+from gradwire.app.shell.actions.table import COMMANDS
+from gradwire.blocks.library.pages import Page as PageBlock
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -19,6 +25,7 @@ if TYPE_CHECKING:
     from gradwire.app.document.document import Document
     from gradwire.app.document.navigation import Navigation
     from gradwire.app.services.settings import Settings
+    from gradwire.runtime.diagram import Diagram
 
 
 class ActionStates(QObject):
@@ -34,13 +41,20 @@ class ActionStates(QObject):
     ) -> None:
         super().__init__(parent)
         self._by_name = by_name
+        self._reasons: dict[str, str] = {}
+        """Why actions can't work, by name; empty where they can."""
         self._closed: frozenset[str] = frozenset()
         self._navigation = navigation
         canvas.selectionChanged.connect(self.show_selection)
         navigation.changed.connect(self._show_page)
         self._history = document.undo_stack
         document.historyChanged.connect(self._show_history)
+        document.diagramChanged.connect(self._show_diagram)
+        self._canvas = canvas
         self._show_history()
+        self._show_diagram(document.diagram)
+        self.show_audience(is_open=False)
+        self.show_training(is_begun=False)
         self.show_selection(canvas.view.selection)
         self._show_page()
         self._close_missing("jax")
@@ -49,14 +63,35 @@ class ActionStates(QObject):
         """Enable the actions that apply to ``selection``."""
         has_wire = selection.wire is not None
         count = len(selection.blocks) + len(selection.notes)
-        self._enable(selection.has_items or has_wire, "delete")
-        self._enable(has_wire, "bend_wire")
-        self._enable(bool(count), "cut", "copy", "duplicate", "zoom_selection")
-        blocks = bool(selection.blocks)
-        self._enable(blocks, "group", "ungroup", "export_selection", "own_parameters", "move_out")
-        self._enable(blocks, "bypass", "collapse", "fold", "unfold", "edit_formula", "save_preset")
-        self._enable(bool(count), *(name for name in self._by_name if name.startswith("colour_")))
-        self._enable(count == 1, "rename")
+        colours = (name for name in self._by_name if name.startswith("colour_"))
+        aligning = (name for name in self._by_name if name.startswith("align_"))
+        any_item = self.tr("Select a block, a note or a wire first.")
+        self._require(selection.has_items or has_wire, any_item, "delete")
+        self._require(has_wire, self.tr("Select a wire first."), "bend_wire")
+        item = self.tr("Select a block or a note first.")
+        self._require(bool(count), item, "cut", "copy", "duplicate", "zoom_selection", *colours)
+        self._require(bool(count), item, "align_grid")
+        self._require(
+            bool(selection.blocks), self.tr("Select a block first."),
+            "group", "ungroup", "export_selection", "own_parameters", "move_out", "bypass",
+            "collapse", "fold", "unfold", "edit_formula", "save_preset",
+        )  # fmt: skip
+        self._require(count == 1, self.tr("Select one block or one note first."), "rename")
+        several = self.tr("Select two blocks or notes first.")
+        self._require(count > 1, several, *(name for name in aligning if name != "align_grid"))
+        is_one = len(selection.blocks) == 1
+        self._require(is_one, self.tr("Select one block first."), "inspect")
+        blocks = self._canvas.view.scene.page.blocks
+        is_page = is_one and isinstance(blocks.get(*selection.blocks), PageBlock)
+        self._require(is_page, self.tr("Select a block that uses a page first."), "enter_page")
+
+    def show_audience(self, is_open: bool) -> None:
+        """Enable what needs the window for the audience."""
+        self._require(is_open, self.tr("First open the window for the audience."), "freeze")
+
+    def show_training(self, is_begun: bool) -> None:
+        """Enable what needs a training that has begun."""
+        self._require(is_begun, self.tr("No training has begun."), "train_reset")
 
     def show_settings(self, settings: Settings) -> None:
         """Check the actions of what is chosen in the settings."""
@@ -71,16 +106,14 @@ class ActionStates(QObject):
     def close(self, names: Iterable[str]) -> None:
         """Disable these actions, and enable those that were closed before."""
         before, self._closed = self._closed, frozenset(names)
-        self._enable(True, *(before - self._closed))
-        self._enable(False, *self._closed)
+        for name in before | self._closed:
+            self._show(name)
 
     def _close_missing(self, engine: str) -> None:
         """Disable the choice of an engine that is not installed, and say how to install it."""
-        if missing := why_missing(engine):
-            action = self._by_name[f"engine_{engine}"]
-            action.setEnabled(False)
-            action.setToolTip(self.tr("Not installed: {0}").format(missing))
-            action.setStatusTip(action.toolTip())
+        missing = why_missing(engine)
+        text = self.tr("Not installed: {0}").format(missing)
+        self._require(not missing, text, f"engine_{engine}")
 
     def _choose(self, group: str, name: str, otherwise: str) -> None:
         """Check an action of a group, or another one where the settings are not of this version."""
@@ -88,16 +121,39 @@ class ActionStates(QObject):
         self._by_name[f"{group}_{name if known else otherwise}"].setChecked(True)
 
     def _show_page(self) -> None:
-        self._enable(bool(self._navigation.use), "leave_page")
-        self._enable(bool(self._navigation.steps), "previous_step", "next_step")
+        use, steps = self._navigation.use, self._navigation.steps
+        self._require(bool(use), self.tr("This is the main page."), "leave_page")
+        outside = self.tr("This is not the page of a Scan.")
+        self._require(bool(steps), outside, "previous_step", "next_step")
+
+    def _show_diagram(self, diagram: Diagram) -> None:
+        lesson = diagram.lesson
+        reason = self.tr("This diagram has no lesson.")
+        same = self.tr("The numbers of its lesson don't vary by a seed.")
+        varies = lesson is not None and bool(lesson.vary)
+        self._require(varies, reason if lesson is None else same, "save_exercises")
+        self._require(lesson is not None and bool(lesson.steps), reason, "lesson")
 
     def _show_history(self) -> None:
         stack, undo, redo = self._history, self._by_name["undo"], self._by_name["redo"]
-        undo.setEnabled(stack.canUndo())
-        redo.setEnabled(stack.canRedo())
+        self._require(stack.canUndo(), self.tr("Nothing has been changed."), "undo")
+        self._require(stack.canRedo(), self.tr("Nothing has been undone."), "redo")
         undo.setText(self.tr("&Undo {0}").format(unmarked(stack.undoText())).rstrip())
         redo.setText(self.tr("&Redo {0}").format(unmarked(stack.redoText())).rstrip())
 
-    def _enable(self, enabled: bool, *names: str) -> None:
+    def _require(self, met: bool, otherwise: str, *names: str) -> None:
+        """Enable actions if a condition is met; say ``otherwise`` why they can't work."""
+        reason = "" if met else otherwise
         for name in names:
-            self._by_name[name].setEnabled(enabled)
+            if self._reasons.get(name) != reason:
+                self._reasons[name] = reason
+                self._show(name)
+
+    def _show(self, name: str) -> None:
+        closed = self.tr("It would show what you are asked.") if name in self._closed else ""
+        reason, action = closed or self._reasons.get(name, ""), self._by_name[name]
+        tip = editor.tr(COMMANDS[name].tip)
+        action.setStatusTip(self.tr("{0}. {1}").format(tip, reason) if reason else tip)
+        action.setProperty(REASON, reason)
+        show_tip(action)
+        action.setEnabled(not reason)

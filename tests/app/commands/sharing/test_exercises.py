@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from PySide6.QtCore import QPoint, Qt
 from PySide6.QtGui import QGuiApplication
@@ -139,8 +141,13 @@ def test_a_failure_and_a_cancelled_job_leave_nothing(
     assert len(said) == 1
 
 
-def test_a_diagram_without_variation_is_refused_with_what_to_do(window, qtbot, said):
+def test_without_a_lesson_that_varies_it_is_disabled_and_says_why(window):
+    action, whole = window.actions_by_name["save_exercises"], load(LESSON)
+    window.document._begin(whole, None)
+    assert action.isEnabled() and whole.lesson is not None
+    window.document._begin(replace(whole, lesson=whole.lesson.model_copy(update={"vary": {}})), None)
+    assert not action.isEnabled() and "don't vary by a seed" in action.statusTip()
     window.document._begin(load(path("fan_out")), None)
-    window.actions_by_name["save_exercises"].trigger()
+    assert not action.isEnabled() and "has no lesson" in action.statusTip()
+    action.trigger()
     assert window.findChild(ClassSheet) is None
-    assert "don't vary by a seed" in said[0] and "vary" in said[0]

@@ -1,0 +1,129 @@
+"""What cannot work is disabled, and its tips say why; windows open where they were."""
+
+from __future__ import annotations
+
+import pytest
+from PySide6.QtCore import QPoint
+from PySide6.QtGui import QHelpEvent
+from PySide6.QtWidgets import QApplication, QMessageBox, QToolTip
+
+import gradwire.runtime.build as b
+from gradwire.app.services.examples import ASSETS
+from gradwire.app.services.plain_text import tooltip
+from gradwire.app.shell.actions.table import COMMANDS
+from gradwire.app.shell.main_window import MainWindow
+from gradwire.app.shell.windows import Windows
+from gradwire.runtime.diagram import SetParameters, load
+from tests.app.closing import give_up
+
+
+def model():
+    return b.build(b.loss(b.mean(b.square(b.variable("w", [3.0, 1.0]))), name="L"))
+
+
+def off(window):
+    return {name for name, action in window.actions_by_name.items() if not action.isEnabled()}
+
+
+def require_reasons(window):
+    """Every disabled action has its reason in both tips, every other one none."""
+    for name, action in window.actions_by_name.items():
+        tip = COMMANDS[name].tip
+        if action.isEnabled():
+            assert action.statusTip() == tip, name
+            assert "\n" not in action.toolTip(), name
+        else:
+            reason = action.statusTip().removeprefix(f"{tip}. ")
+            assert reason.endswith(".") and reason != action.statusTip(), name
+            assert reason in action.toolTip(), name
+
+
+def test_what_cannot_work_says_why(opened, qtbot):
+    window = opened(model())
+    assert off(window) >= {
+        "save_exercises", "lesson", "freeze", "train_reset", "undo", "redo", "delete", "rename",
+        "enter_page", "inspect", "align_left", "leave_page", "next_step",
+    }  # fmt: skip
+    require_reasons(window)
+    window.canvas.select({"w"})
+    assert not off(window) & {"delete", "rename", "inspect", "group", "colour_red"}
+    assert off(window) >= {"align_left", "enter_page"}
+    require_reasons(window)
+    window.canvas.select_all()
+    assert not off(window) & {"align_left", "align_down"}
+    assert off(window) >= {"rename", "inspect"}
+    require_reasons(window)
+    window.edit.change(SetParameters("w", {"value": [1.0, 1.0]}))
+    assert "undo" not in off(window) and "redo" in off(window)
+    window.actions_by_name["step"].trigger()
+    qtbot.waitUntil(lambda: "train_reset" not in off(window))
+    qtbot.waitUntil(lambda: not window.training.is_playing)
+    require_reasons(window)
+    window.document.undo_stack.setClean()
+    window.document._begin(load(ASSETS / "lessons" / lesson_file()), None)
+    assert not off(window) & {"save_exercises", "lesson"}
+    assert "train_reset" in off(window)
+    require_reasons(window)
+
+
+def lesson_file():
+    return next((ASSETS / "lessons").glob("*.gradwire.json")).name
+
+
+def test_what_is_closed_for_a_while_is_not_open_afterwards_without_a_selection(opened):
+    window = opened(model())
+    states = window._states
+    states.close({"delete", "evaluate"})
+    assert off(window) >= {"delete", "evaluate"}
+    require_reasons(window)
+    states.close(())
+    assert "delete" in off(window) and "evaluate" not in off(window)
+    require_reasons(window)
+
+
+def test_an_open_menu_shows_the_reason_of_the_item_under_the_pointer(opened, qtbot):
+    window = opened(model())
+    menu, action = window.menus.by_name["file"], window.actions_by_name["save_exercises"]
+    menu.popup(window.mapToGlobal(QPoint(0, 30)))
+    at = menu.actionGeometry(action).center()
+    QApplication.sendEvent(menu, QHelpEvent(QHelpEvent.Type.ToolTip, at, menu.mapToGlobal(at)))
+    assert "This diagram has no lesson." in QToolTip.text()
+    assert QToolTip.text() == action.toolTip() != tooltip(action.text())
+    QToolTip.hideText()
+    menu.close()
+
+
+def test_the_copy_of_the_tour_is_closed_without_a_question(window, qtbot, monkeypatch, tmp_path):
+    monkeypatch.setattr(QMessageBox, "exec", lambda box: pytest.fail(box.text()))
+    window.windows.start_tour(window)
+    for _ in range(2):
+        window.tour._go_on()
+    assert window.document.undo_stack.canUndo()
+    assert window.files.may_leave()
+    assert not window.isWindowModified()
+    assert window.document.save_as(tmp_path / "mine.gradwire.json")
+    window.document.undo_stack.undo()
+    assert not window.document.is_clean  # a file of the user's is never left unasked
+
+
+def test_a_window_opens_where_it_was_and_the_next_ones_beside_it(qtbot, settings, monkeypatch):
+    """``move`` counts in the frame, which a window has only under a window manager, once shown."""
+    moved = []
+    monkeypatch.setattr(MainWindow, "move", lambda self, *to: moved.append(to))
+    windows = Windows(settings)
+    first = windows.new()
+    first.setGeometry(40, 50, 600, 500)
+    settings.arrangement = (first.saveGeometry(), *first.docks.arrangement)
+    made = [first, windows.new(), windows.new()]
+    corners = [each.geometry().topLeft() for each in made]
+    first.close()
+    for each in made[1:]:
+        give_up(each)
+    again = Windows(settings).new()
+    place = again.geometry()
+    give_up(again)
+    assert [corner - corners[0] for corner in corners] == [
+        QPoint(0, 0), QPoint(28, 28), QPoint(56, 56),
+    ]  # fmt: skip
+    assert place.topLeft() == corners[-1]  # which was closed last
+    assert moved == []

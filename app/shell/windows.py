@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING, cast
 
-from PySide6.QtCore import QObject, QPoint, QSize, Qt
+from PySide6.QtCore import QObject, QPoint, QRect, QSize, Qt
 from PySide6.QtWidgets import QApplication
 
 from gradwire.app.controllers.tour import DIAGRAM
@@ -81,11 +81,11 @@ class Windows(QObject):
 
         made = MainWindow(windows=self, path=path)
         made.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
-        place = (
-            made.geometry()
-        )  # without a frame: ``move`` would count one in that is not there yet
         if stairs := (len(self._windows) - 1) % _STAIRS:
-            made.setGeometry(place.translated(_CASCADE * stairs))
+            # Of the first window, as the last one that was closed stood on a stair itself; without
+            # the frame, which ``move`` would count in although it is not there yet.
+            corner = self._windows[0].geometry().topLeft() + _CASCADE * stairs
+            made.setGeometry(QRect(corner, made.geometry().size()))
         room = made.screen().availableGeometry().bottomRight() - made.pos()
         made.resize(made.size().boundedTo(QSize(room.x(), room.y()) - DECORATION))
         made.show()

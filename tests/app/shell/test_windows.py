@@ -68,6 +68,16 @@ def test_new_windows_stand_a_step_further_right_and_down_each(window):
     assert further == (2 * x, 2 * y)
 
 
+def test_a_window_that_is_opened_again_and_again_stands_where_it_stood(window):
+    places = []
+    for _ in range(4):
+        other = window.windows.new()
+        places.append(other.geometry())
+        other.close()
+    assert places == places[:1] * 4
+    assert places[0].topLeft() != window.geometry().topLeft()
+
+
 def test_new_windows_end_within_the_screen(window):
     room = window.screen().availableGeometry()
     for _ in range(3):

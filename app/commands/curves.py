@@ -84,3 +84,5 @@ class CurveCommands(QObject):
             self._document.problem.emit(
                 self.tr("{0} was not written: {1}. Choose another folder.").format(path, reason)
             )
+        else:
+            self._document.succeeded.emit((path,))

@@ -76,6 +76,7 @@ class LibraryCommands(QObject):
         except (GradwireError, OSError) as error:
             self._document.problem.emit(self.tr("{0} was not saved. {1}").format(page, error))
             return
+        self._document.succeeded.emit(())
         self._canvas.hint(self.tr("Page {0} is in the library.").format(page))
         self._library.refresh()
 

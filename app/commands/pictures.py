@@ -79,6 +79,8 @@ class PictureCommands(QObject):
         copied = self._run(text, lambda pulse: image(picture, pulse))
         if copied is not None:
             QGuiApplication.clipboard().setImage(copied)
+            self._document.succeeded.emit(())
+            self._canvas.hint(self.tr("Copied as a picture."))
 
     def print_page(self) -> None:
         """Ask for a printer and print the page on one sheet."""
@@ -90,7 +92,14 @@ class PictureCommands(QObject):
         printer.setDocName(self._document.name)
         dialog = QPrintDialog(printer, self._parent)
         if dialog.exec() == QDialog.DialogCode.Accepted:
-            self._run(self.tr("Printing"), lambda pulse: _print(picture, printer, pulse))
+
+            def job(pulse: Pulse) -> bool:
+                _print(picture, printer, pulse)
+                return True
+
+            if self._run(self.tr("Printing"), job):
+                self._document.succeeded.emit(())
+                self._canvas.hint(self.tr("{0} is printed.").format(self._document.name))
         dialog.deleteLater()
 
     def _open_sheet(self, extent: Extent) -> None:
@@ -132,6 +141,8 @@ class PictureCommands(QObject):
             self._document.problem.emit(
                 self.tr("{0} was not written: {1}. Choose another folder.").format(path, reason)
             )
+        elif reason is not None:
+            self._document.succeeded.emit(tuple(targets(path, [p.page for p in pictures])))
 
     def _ask_for_file(self, kind: str) -> Path | None:
         """The file to write; a name without an ending that can be drawn gets ``kind``."""

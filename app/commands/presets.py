@@ -146,6 +146,7 @@ class PresetCommands(QObject):
         text = self.tr("Preset “{0}” is saved.")
         if large:
             text = self.tr("Preset “{0}” is saved without {1}, too large for a preset.")
+        self._document.succeeded.emit(())
         self._canvas.hint(text.format(preset.name, ", ".join(large)))
 
     def _may_replace(self, preset: PresetName) -> bool:

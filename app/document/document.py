@@ -61,6 +61,8 @@ class Document(QObject):
     """A change was made, undone, redone or merged, or another state matches the file."""
     saved = Signal()
     """The file matches the diagram: it was written, or read again."""
+    succeeded = Signal(object)
+    """What was asked for is done: the Paths of the files that were written, the first one first."""
     restored = Signal(object, object)
     """An undo or redo replaced the first Diagram by the second; follows ``diagramChanged``."""
     problem = Signal(str)
@@ -342,6 +344,7 @@ class Document(QObject):
         if (home := at_home(self._diagram, path)) is not self._diagram:
             self._show(home)
         self._mark_saved(known, self._diagram if is_current else diagram)
+        self.succeeded.emit((path,))
         return True
 
     def _work(self, text: str, job: Callable[[files.Pulse], _T], *, pure: bool = False) -> _T:

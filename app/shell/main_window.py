@@ -151,6 +151,8 @@ class MainWindow(WindowParts):
         document.cleanChanged.connect(self._show_title)
         document.problem.connect(self.notice.show_message)
         document.upgraded.connect(self.notice.show_message)
+        document.succeeded.connect(self.notice.dismiss)
+        document.succeeded.connect(self.status.show_written)
         self.autosave.failed.connect(self._warn_of_autosave)
         self.background.progressed.connect(self.progress.show_progress)
         self.background.ended.connect(self.progress.hide)

@@ -3,16 +3,22 @@
 from __future__ import annotations
 
 from contextlib import ExitStack
+from html import escape
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QObject, QTimer, Signal
+from PySide6.QtCore import QObject, QTimer, QUrl, Signal
+from PySide6.QtGui import QAccessible, QAccessibleAnnouncementEvent, QDesktopServices
 from PySide6.QtWidgets import QToolButton
 
 from gradwire.app.panels import labels
+from gradwire.app.services.examples import SUFFIX
 from gradwire.runtime.engine.compilation import listening
 from gradwire.runtime.publish.text import time_text
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
     from PySide6.QtWidgets import QStatusBar
 
     from gradwire.app.canvas.view import CanvasView
@@ -22,6 +28,8 @@ if TYPE_CHECKING:
 
 _BUSY_SHOWS_AFTER = 300
 """Milliseconds after which the status bar shows that a run is going on."""
+_WRITTEN_SHOWS_FOR = 20_000
+"""Milliseconds for which the status bar shows what was written."""
 _COST_SHOWS_FOR = 10_000
 """Milliseconds for which the status bar shows what compiling took."""
 
@@ -54,6 +62,14 @@ class Status(QObject):
         for widget in (self.busy, self.cancel, losses, self.zoom):
             bar.addPermanentWidget(widget)
         bar.setSizeGripEnabled(False)
+        self.written = labels.rich()
+        self.written.setWordWrap(False)
+        self.written.setContentsMargins(8, 0, 8, 0)
+        self.written.linkActivated.connect(self._open)
+        bar.addWidget(self.written)
+        self.written.hide()
+        self._written_timer = QTimer(self, singleShot=True, interval=_WRITTEN_SHOWS_FOR)
+        self._written_timer.timeout.connect(self.written.hide)
         self._timer = QTimer(self, singleShot=True, interval=_BUSY_SHOWS_AFTER)
         self._timer.timeout.connect(self._mention)
         evaluator.busyChanged.connect(self._show_busy)
@@ -67,6 +83,30 @@ class Status(QObject):
     def shutdown(self) -> None:
         """Listen no longer."""
         self._listening.close()
+
+    def show_written(self, paths: Sequence[Path]) -> None:
+        """Say which files were written, and offer to open the first one and its folder; nothing
+        hides what was said before.
+        """
+        self.written.hide()
+        if not paths:
+            return
+        path, more = paths[0].absolute(), len(paths) - 1
+        text = self.tr("Saved {0} and {1} more") if more else self.tr("Saved {0}")
+        text = text.format(path.name, more)
+        parts = [escape(text)]
+        if not path.name.endswith(SUFFIX):  # or it is open here
+            parts.append(labels.link(str(path), self.tr("Open")))
+        parts.append(labels.link(str(path.parent), self.tr("Show in folder")))
+        self._bar.clearMessage()
+        self.written.setText(" · ".join(parts))
+        self.written.show()
+        self._written_timer.start()
+        QAccessible.updateAccessibility(QAccessibleAnnouncementEvent(self.written, text))
+
+    def _open(self, path: str) -> None:
+        if not QDesktopServices.openUrl(QUrl.fromLocalFile(path)):
+            self._bar.showMessage(self.tr("Nothing here opens {0}.").format(path))
 
     def _show_zoom(self, zoom: float) -> None:
         self.zoom.setText(f"{100 * zoom / self._canvas.actual_zoom():.0f} %")

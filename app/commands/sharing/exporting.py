@@ -56,6 +56,7 @@ class ExportCommands(QObject):
                 text = self.tr("{0} was not written: {1}. Choose another folder.")
                 self._document.problem.emit(text.format(file, reason))
                 return
+        self._document.succeeded.emit((path, *(file for file in files if file != path)))
 
     def _ask_for_file(self, system: str) -> Path | None:
         from gradwire.runtime.interchange.export.files import ENDINGS  # which few starts need

@@ -57,7 +57,9 @@ class PublishCommands(QObject):
         if reason := write(path, page.html.encode()):
             text = self.tr("{0} was not written: {1}. Choose another folder.")
             self._document.problem.emit(text.format(path, reason))
-        elif page.obstacle:
+            return
+        self._document.succeeded.emit((path,))
+        if page.obstacle:
             text = self.tr("{0} is a picture, as browsers can't compute the diagram. {1}")
             self._document.problem.emit(text.format(path.name, page.obstacle))
 
@@ -99,6 +101,8 @@ class PublishCommands(QObject):
             self._document.problem.emit(text.format(path.parent, error.strerror or str(error)))
         except (GradwireError, Occupied) as error:
             self._document.problem.emit(self.tr("No page was written. {0}").format(error))
+        else:
+            self._document.succeeded.emit(tuple(files))
 
     def _write(self, path: Path, files: Mapping[Path, Exercise]) -> None:
         """Compare the lesson with the runtime, and write all its pages or none."""

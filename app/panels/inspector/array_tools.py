@@ -8,7 +8,9 @@ from typing import Any
 
 import numpy as np
 from PySide6.QtCore import Qt, Signal
+from PySide6.QtGui import QStatusTipEvent
 from PySide6.QtWidgets import (
+    QApplication,
     QComboBox,
     QDialog,
     QDialogButtonBox,
@@ -132,6 +134,10 @@ class ArrayTools(QToolButton):
             arrays.write(path, self._tensor.array)
         except FileError as error:
             self.failed.emit(str(error))
+        else:
+            self.failed.emit("")
+            said = QStatusTipEvent(self.tr("Saved {0}").format(path.name))
+            QApplication.sendEvent(self, said)
 
     def _read(self, path: Path) -> dict[str, arrays.Array] | None:
         """The arrays of a file; None on failure, or if this widget was deleted meanwhile."""

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QObject, QTimer, Signal
+
+from gradwire.app.services.background import tell
 
 if TYPE_CHECKING:
     from gradwire.app.document.document import Document
@@ -43,7 +46,9 @@ class Autosave(QObject):
             return
         self._timer.stop()
         document = self._document
-        self._journal.write(self._key, document.diagram, document.path, self._refused.emit)
+        self._journal.write(
+            self._key, document.diagram, document.path, partial(tell, self._refused)
+        )
 
     def forget(self) -> None:
         """Remove the entry: the document has nothing left to lose."""

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QObject, Signal
 
+from gradwire.app.services.background import tell
 from gradwire.blocks.errors import reason_of, shortened
 from gradwire.runtime import extras
 from gradwire.runtime.engine.session.engines import NAMES, EngineChoice
@@ -62,7 +63,7 @@ class Engines(QObject):
         except Exception as error:  # a package that is installed by half may raise anything
             if self.choice == choice:
                 self.choice = _NUMPY
-            self._failed.emit(shortened(str(error)) or reason_of(error))
+            tell(self._failed, shortened(str(error)) or reason_of(error))
             return _NUMPY, _NUMPY.open()
 
     def _refuse(self, reason: str) -> None:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from PySide6.QtCore import QObject, Signal
 
-from gradwire.app.services.background import Cancelled
+from gradwire.app.services.background import Cancelled, tell
 from gradwire.blocks.classes.identity import by_identity
 from gradwire.blocks.errors import RunError
 from gradwire.runtime.data.files.access import allowed_data
@@ -220,7 +220,7 @@ class TrainingWorker(QObject):
                     course.follow(events, about)
             if not answer.serial:
                 return
-        self._heard.emit(process, answer)
+        tell(self._heard, process, answer)
 
     def _take(self, process: CourseProcess, answer: Any) -> None:
         if process is not self._process:

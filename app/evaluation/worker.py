@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from PySide6.QtCore import QObject, Signal
 
-from gradwire.app.services.background import Cancelled
+from gradwire.app.services.background import Cancelled, tell
 from gradwire.blocks.errors import RunError
 from gradwire.blocks.plugins import breakable, interrupt
 from gradwire.runtime.diagram.model import same_meaning
@@ -230,5 +230,5 @@ def _do_next(queue: _Queue, ended: Any) -> bool:
         except BaseException as error:
             result = RunError(f"The work was broken off: {error!r}.")
     if not superseded():
-        ended.emit(submitted.serial, submitted.kind, result)
+        tell(ended, submitted.serial, submitted.kind, result)
     return True

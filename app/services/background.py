@@ -6,6 +6,7 @@ import threading
 import time
 from collections.abc import Callable
 from concurrent.futures import Future, wait
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
 
 from PySide6.QtCore import QEventLoop, QObject, QTimer, Signal
@@ -23,6 +24,14 @@ SHOWN_AFTER = 0.3
 """Seconds from then until progress is shown."""
 _EVERY = 15
 """Milliseconds between two checks of the job."""
+
+
+def tell(signal: Any, *values: object) -> None:
+    """Emit a signal from another thread, which may outlive the window that it tells; nothing
+    happens if its object is deleted by now.
+    """
+    with suppress(RuntimeError):  # which PySide raises for that alone: no slot runs in this thread
+        signal.emit(*values)
 
 
 class Cancelled(Exception):

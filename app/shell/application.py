@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import atexit
 import builtins
 import gc
 import os
 import sys
+import threading
 import traceback
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -21,6 +23,9 @@ if TYPE_CHECKING:
 
 BLAS_THREADS = ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS")
 """Environment variables that set the number of threads."""
+
+THREADS = ("worker", "work")
+"""The names of threads that compute for a window."""
 
 TURN = 0.002
 """Seconds after which a computing thread yields the interpreter to the window."""
@@ -70,7 +75,21 @@ def run(path: Path | None) -> int:
     if not typeface.is_carried():
         window.document.problem.emit(_without_typeface())
     windows.offer_recovery()
-    return application.exec()
+    return _left(application.exec())
+
+
+def _left(code: int) -> int:
+    """Return the exit code; while a thread still computes what nobody waits for, end at once.
+
+    When the interpreter ends, it breaks off such a thread wherever that is, and aborts the process
+    if that is in C++.
+    """
+    if any(each.name in THREADS and each.is_alive() for each in threading.enumerate()):
+        atexit._run_exitfuncs()
+        sys.stdout.flush()
+        sys.stderr.flush()
+        os._exit(code)
+    return code
 
 
 def _import_plainly() -> None:

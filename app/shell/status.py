@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from contextlib import ExitStack
+from functools import partial
 from html import escape
 from typing import TYPE_CHECKING
 
@@ -11,6 +12,7 @@ from PySide6.QtGui import QAccessible, QAccessibleAnnouncementEvent, QDesktopSer
 from PySide6.QtWidgets import QToolButton
 
 from gradwire.app.panels import labels
+from gradwire.app.services.background import tell
 from gradwire.app.services.examples import SUFFIX
 from gradwire.runtime.engine.compilation import listening
 from gradwire.runtime.publish.text import time_text
@@ -78,7 +80,7 @@ class Status(QObject):
         self._show_zoom(canvas.zoom())
         self._compiled.connect(self._show_compilation)
         self._listening = ExitStack()
-        self._listening.enter_context(listening(self._compiled.emit))
+        self._listening.enter_context(listening(partial(tell, self._compiled)))
 
     def shutdown(self) -> None:
         """Listen no longer."""

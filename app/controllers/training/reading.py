@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QObject, Signal
 
+from gradwire.app.services.background import tell
 from gradwire.blocks.errors import FileError
 from gradwire.blocks.importing.kinds import is_dataset
 from gradwire.runtime.data.progress import listening
@@ -49,7 +50,7 @@ class DataReading(QObject):
         """Called in the thread that reads. Raises FileError to cancel the reading."""
         if self._cancelled == name:
             self._cancelled = ""
-            self._reported.emit(name, 1.0)
+            tell(self._reported, name, 1.0)
             raise FileError(
                 "The reading of the data file was cancelled.",
                 path=name,
@@ -60,10 +61,10 @@ class DataReading(QObject):
             self._name, self._began = name, now
         if fraction >= 1.0:
             self._name = ""
-            self._reported.emit(name, 1.0)
+            tell(self._reported, name, 1.0)
         elif now - self._began > _AFTER and now - self._shown > _EVERY:
             self._shown = now
-            self._reported.emit(name, fraction)
+            tell(self._reported, name, fraction)
 
     def _show(self, name: str, fraction: float) -> None:
         if fraction >= 1.0:

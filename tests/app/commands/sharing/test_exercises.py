@@ -145,7 +145,9 @@ def test_without_a_lesson_that_varies_it_is_disabled_and_says_why(window):
     action, whole = window.actions_by_name["save_exercises"], load(LESSON)
     window.document._begin(whole, None)
     assert action.isEnabled() and whole.lesson is not None
-    window.document._begin(replace(whole, lesson=whole.lesson.model_copy(update={"vary": {}})), None)
+    window.document._begin(
+        replace(whole, lesson=whole.lesson.model_copy(update={"vary": {}})), None
+    )
     assert not action.isEnabled() and "don't vary by a seed" in action.statusTip()
     window.document._begin(load(path("fan_out")), None)
     assert not action.isEnabled() and "has no lesson" in action.statusTip()

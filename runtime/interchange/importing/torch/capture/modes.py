@@ -100,8 +100,12 @@ def _functions_patched(recording: Recording) -> Iterator[None]:
     """Let custom functions report; also those whose ``apply`` was taken before."""
     from gradwire.runtime.interchange.importing.torch.capture.functions import applied
 
-    single = torch.autograd.function._SingleLevelFunction
-    real = single.apply.__func__ if "apply" in vars(single) else None
+    # From PyTorch 2.14 on, what ``Function`` has calls nothing that could report in its place, so
+    # that one whose ``apply`` was taken before reports nothing.
+    function = torch.autograd.Function
+    is_python = isinstance(vars(function)["apply"], classmethod)
+    single = torch.autograd.function._SingleLevelFunction if is_python else function
+    real = vars(single).get("apply")
 
     def apply(cls: Any, *args: Any, **kwargs: Any) -> Any:
         call = super(single, cls).apply
@@ -114,7 +118,7 @@ def _functions_patched(recording: Recording) -> Iterator[None]:
         if real is None:
             del single.apply
         else:
-            single.apply = classmethod(real)
+            single.apply = real
 
 
 @contextmanager

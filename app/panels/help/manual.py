@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from functools import cache
 from typing import TYPE_CHECKING
 
@@ -116,9 +117,13 @@ def _sections(text: str) -> Iterator[Section]:
         if token.type == "heading_open" and token.map is not None
     ]
     ends = [line for line, _ in heads[1:]] + [len(lines)]
+    found: Counter[str] = Counter()
     for (line, inline), end in zip(heads, ends, strict=True):
         title = _plain(inline)
-        yield Section(title, anchor_of(title), "\n".join(lines[line + 1 : end]))
+        anchor = anchor_of(title)
+        repeated = f"-{found[anchor]}" if found[anchor] else ""  # as GitHub tells them apart
+        found[anchor] += 1
+        yield Section(title, anchor + repeated, "\n".join(lines[line + 1 : end]))
 
 
 def _chapters(index: Page) -> dict[str, tuple[str, ...]]:

@@ -11,13 +11,15 @@
 ``import gradwire`` alone loads neither numpy nor any block. Type checkers read ``__init__.pyi``.
 """
 
+import os
 from importlib import import_module
-from pathlib import Path
+
+_here = os.path.dirname(os.path.realpath(__file__))
+if not os.path.isdir(os.path.join(_here, "blocks")):  # in a checkout, the floors lie at its root
+    # First of all: another thread may import a floor while this module is only begun.
+    __path__.append(os.path.dirname(os.path.dirname(os.path.dirname(_here))))
 
 _FLOORS = ("app", "assets", "blocks", "runtime")
-_here = Path(__file__).resolve().parent
-if not (_here / "blocks").is_dir():  # in a checkout, the floors lie at its root
-    __path__.append(str(_here.parents[2]))
 
 _NAMES = {
     "blocks": ("Block", "InputPort"),

@@ -36,13 +36,13 @@ def counts(window, qtbot, monkeypatch):
 
     counted(Inspector, "_refresh", "inspector")
     counted(Why, "_rebuild", "why")
-    enable = ActionStates._enable
+    require = ActionStates._require
 
-    def enabled(self, on, *names):
+    def required(self, met, otherwise, *names):
         counter["actions"] += "delete" in names
-        enable(self, on, *names)
+        require(self, met, otherwise, *names)
 
-    monkeypatch.setattr(ActionStates, "_enable", enabled)
+    monkeypatch.setattr(ActionStates, "_require", required)
     window.canvas.selectionChanged.connect(lambda chosen: counter.update(["signal"]))
     return counter
 

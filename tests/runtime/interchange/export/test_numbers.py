@@ -36,12 +36,12 @@ def test_the_text_of_a_number_stands_for_it_and_fits_its_dtype(dtype):
 
 @pytest.mark.parametrize("system", ["numpy", "torch", "jax"])
 @pytest.mark.parametrize("dtype", FLOATS)
-def test_the_least_number_masks_in_every_system(system, dtype):
+def test_the_least_number_masks_in_every_system(request, system, dtype):
     """As attention masks scores: PyTorch refuses a number beyond the range of the dtype."""
     if system == "torch":
         pytest.importorskip("torch", reason="PyTorch is not installed")
     if system == "jax":
-        pytest.importorskip("jax", reason="JAX is not installed")
+        request.getfixturevalue("jax_in_float64")
     x = gw.variable("x", [1.0, 2.0, 3.0], dtype=dtype)
     least = float(np.finfo(dtype).min)
     y = gw.softmax(gw.where(x > 1.5, x, least)) + gw.maximum(x, least) + gw.minimum(x, -least)

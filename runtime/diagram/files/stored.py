@@ -130,8 +130,9 @@ def _may_be_emptied(found: os.stat_result) -> bool:
 
 def _is_of_others(found: os.stat_result) -> bool:
     """Whether others than the user's group may have written a file."""
-    has_owner = hasattr(os, "getuid")
-    return has_owner and (found.st_uid != os.getuid() or bool(found.st_mode & stat.S_IWOTH))
+    if not hasattr(os, "getuid"):
+        return False
+    return found.st_uid != os.getuid() or bool(found.st_mode & stat.S_IWOTH)
 
 
 @cache

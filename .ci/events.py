@@ -112,7 +112,7 @@ class Player(QObject):
         except StopIteration:
             self._timer.stop()
             self._ended()
-        except Exception:
+        except Exception:  # any fault of the script or the editor is told, and ends the script
             self._timer.stop()
             traceback.print_exc()
             self._ended()

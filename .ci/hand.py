@@ -358,7 +358,7 @@ def script(files: list[Path], folder: Path) -> Script:
         print(copy.name, flush=True)
         try:
             yield from visit(first, copy)
-        except Exception:
+        except Exception:  # whatever goes wrong with one file, the others are tried
             picture = Path(tempfile.gettempdir(), f"{copy.stem}.png")
             QApplication.primaryScreen().grabWindow(0).save(str(picture))
             complain(f"{copy.name}, as {picture} shows:\n{traceback.format_exc()}")

@@ -298,7 +298,7 @@ class Settings:
             return default
         try:
             return taken(self._store.value(key))
-        except Exception:  # whatever Qt makes of the text of a value
+        except Exception:  # whatever Qt or a check makes of a damaged text: it stops no start
             self._damaged.setdefault(key, False)
             return default
 

@@ -15,7 +15,7 @@ def by_identity(cls: T) -> T:
     """The class of named tuples, each equal to itself alone."""
     cls.__eq__ = _is_same  # type: ignore[assignment,method-assign]  # the same for any class
     cls.__ne__ = object.__ne__  # type: ignore[method-assign,assignment]  # that of tuples compares
-    cls.__hash__ = object.__hash__  # type: ignore[method-assign,assignment]  # as __eq__
+    cls.__hash__ = object.__hash__  # type: ignore[method-assign,assignment]  # a class hashes as it compares
     return cls
 
 

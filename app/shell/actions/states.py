@@ -112,7 +112,7 @@ class ActionStates(QObject):
     def _close_missing(self, engine: str) -> None:
         """Disable the choice of an engine that is not installed, and say how to install it."""
         missing = why_missing(engine)
-        text = self.tr("Not installed: {0}").format(missing)
+        text = self.tr("Not installed. To install it, run {0}.").format(missing)
         self._require(not missing, text, f"engine_{engine}")
 
     def _choose(self, group: str, name: str, otherwise: str) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from html import escape
+
 import pytest
 from PySide6.QtCore import QPoint
 from PySide6.QtGui import QHelpEvent
@@ -10,6 +12,7 @@ from PySide6.QtWidgets import QApplication, QMessageBox, QToolTip
 import gradwire.runtime.build as b
 from gradwire.app.services.examples import ASSETS
 from gradwire.app.services.plain_text import tooltip
+from gradwire.app.shell.actions import states
 from gradwire.app.shell.actions.table import COMMANDS
 from gradwire.app.shell.main_window import MainWindow
 from gradwire.app.shell.windows import Windows
@@ -35,7 +38,7 @@ def require_reasons(window):
         else:
             reason = action.statusTip().removeprefix(f"{tip}. ")
             assert reason.endswith(".") and reason != action.statusTip(), name
-            assert reason in action.toolTip(), name
+            assert escape(reason) in action.toolTip(), name
 
 
 def test_what_cannot_work_says_why(opened, qtbot):
@@ -68,6 +71,13 @@ def test_what_cannot_work_says_why(opened, qtbot):
 
 def lesson_file():
     return next((ASSETS / "lessons").glob("*.gradwire.json")).name
+
+
+def test_the_engine_that_is_not_installed_says_how_to_install_it(window, monkeypatch):
+    monkeypatch.setattr(states, "why_missing", lambda engine: 'pip install "gradwire[jax]"')
+    window._states._close_missing("jax")
+    assert "engine_jax" in off(window)
+    require_reasons(window)
 
 
 def test_what_is_closed_for_a_while_is_not_open_afterwards_without_a_selection(opened):

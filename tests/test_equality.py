@@ -24,7 +24,7 @@ from gradwire.blocks.classes import identity
 from gradwire.blocks.classes.dataclass import dataclass
 from gradwire.blocks.classes.identity import by_identity
 from gradwire.blocks.values import Tensor
-from tests.test_house import MODULES, is_type_checking, name_of
+from tests.test_house import MODULES, is_type_checking, name_of, text_of
 
 FLOORS = ("gradwire.app", "gradwire.runtime", "gradwire.blocks")
 WITHOUT_ARRAYS = {
@@ -64,7 +64,8 @@ def aliases() -> dict[str, str]:
     return {
         part.value: name_of(path)
         for path in MODULES
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if "TypeAlias" in text_of(path)
+        for node in ast.walk(ast.parse(text_of(path)))
         if isinstance(node, ast.AnnAssign) and ast.unparse(node.annotation) == "TypeAlias"
         for part in ast.walk(node.value or node.target)
         if isinstance(part, ast.Constant) and isinstance(part.value, str)

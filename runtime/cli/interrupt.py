@@ -1,4 +1,6 @@
-"""What Ctrl-C does to a command: it ends at once, or after what it is about to finish."""
+"""What Ctrl-C does to a command: it ends at once, or after what it is about to finish; and what
+other signals that ask a process to end do to one that has something to write first.
+"""
 
 from __future__ import annotations
 
@@ -13,6 +15,11 @@ from gradwire.runtime.cli.output import INTERRUPTED
 
 if TYPE_CHECKING:
     import socket
+
+
+_ENDINGS = ("SIGINT", "SIGTERM", "SIGHUP", "SIGBREAK")
+"""Signals that ask a process to end, each where the system has it: Ctrl-C, of ``kill`` and of batch
+systems, of a terminal that closes, Ctrl-Break."""
 
 
 def exit_on_interrupt() -> None:
@@ -33,24 +40,31 @@ def exit_on_interrupt() -> None:
 
 @contextmanager
 def interruptible() -> Iterator[Callable[[], bool]]:
-    """Within, Ctrl-C is remembered, and ends the process at once when it is pressed again."""
-    pressed = False
+    """Within, Ctrl-C is remembered, and ends the process at once when it is pressed again.
 
-    def press(number: int, frame: object) -> None:
-        nonlocal pressed
-        if pressed:
+    A signal to end, or that the terminal is gone, is remembered like the first Ctrl-C, however
+    often it comes; one that is ignored, as ``nohup`` has it, stays ignored.
+    """
+    asked: set[int] = set()
+
+    def ask(number: int, frame: object) -> None:
+        if number == signal.SIGINT and number in asked:
             os._exit(INTERRUPTED)
-        pressed = True
+        asked.add(number)
 
-    try:
-        before = signal.signal(signal.SIGINT, press)
-    except ValueError:  # not in the main thread
+    if threading.current_thread() is not threading.main_thread():
         yield lambda: False
         return
+    numbers = [getattr(signal, name) for name in _ENDINGS if hasattr(signal, name)]
+    before = {number: signal.getsignal(number) for number in numbers}
+    before = {number: how for number, how in before.items() if how is not signal.SIG_IGN}
+    for number in before:
+        signal.signal(number, ask)
     try:
-        yield lambda: pressed
+        yield lambda: bool(asked)
     finally:
-        signal.signal(signal.SIGINT, before)
+        for number, how in before.items():
+            signal.signal(number, how)
 
 
 def _wait(reading: socket.socket) -> None:

@@ -109,7 +109,8 @@ def train(
         typer.Option(
             "--every",
             metavar="N",
-            help="Rounds between checkpoints; without it multiples of 100, at most one a second.",
+            help="Rounds between checkpoints; without it multiples of 100, at most one a second, "
+            "and one 30 s after the last.",
             show_default=False,
             parser=_count("--every", 1),
         ),
@@ -152,8 +153,8 @@ def train(
 
     Stops at the first loss, gradient or variable that is not finite, says which block made it so,
     and saves the diagram as it was in that pass; the exit code is 1. Ctrl-C ends the round, writes
-    a checkpoint and exits with 130; pressed again, it ends at once. Of several processes one
-    writes; if one is lost, the others say so and end with 1.
+    a checkpoint and exits with 130, and so do SIGTERM and SIGHUP; Ctrl-C pressed again ends at
+    once. Of several processes one writes; if one is lost, the others say so and end with 1.
     """
     folder = out or resume
     if folder is None:

@@ -48,16 +48,18 @@ OFTEN = 100
 """Rounds of which a multiple has a checkpoint, unless told otherwise."""
 SELDOM = 1.0
 """Seconds between two checkpoints at least, unless told how often."""
+LONGEST = 30.0
+"""Seconds from a checkpoint to the next at most, whatever the round, unless told how often."""
 
 
 class TrainingRun:
     """Trains, and writes everything to a folder, so that it can go on after being killed.
 
     ``every`` is the number of rounds between checkpoints; None for multiples of 100, at most one
-    a second. ``together`` is how many rounds are made in one call of an engine that gains by it;
-    None for what suits the diagram. With ``resume``, the folder of a training, which may be the
-    same one, it goes on from the last checkpoint there, bit by bit as if it had not been
-    interrupted.
+    a second, and the end of the first round after 30 s without one. ``together`` is how many
+    rounds are made in one call of an engine that gains by it; None for what suits the diagram. With
+    ``resume``, the folder of a training, which may be the same one, it goes on from the last
+    checkpoint there, bit by bit as if it had not been interrupted.
 
     A context manager: within, no other process can train into the folder. ``notes`` tell where it
     goes on. Raises FileError if there is a training in the folder already, or if that to be resumed
@@ -177,7 +179,8 @@ class TrainingRun:
     def _is_due(self, rounds: int) -> bool:
         if self._every is not None:
             return rounds % self._every == 0
-        return rounds % OFTEN == 0 and time.monotonic() - self._saved_at >= SELDOM
+        passed = time.monotonic() - self._saved_at
+        return passed >= LONGEST or (rounds % OFTEN == 0 and passed >= SELDOM)
 
     def _require_new(self) -> None:
         if has_checkpoint(self.folder / CHECKPOINTS) or self._files.exist():

@@ -206,12 +206,19 @@ def test_a_study_that_is_killed_goes_on_to_the_same_table(gradwire, regression, 
 
 
 @pytest.mark.skipif(os.name != "posix", reason="sends a signal")
-def test_ctrl_c_keeps_what_has_ended_and_says_how_to_go_on(gradwire, regression, tmp_path):
+@pytest.mark.parametrize(
+    "send",
+    [
+        lambda pid: os.killpg(pid, signal.SIGINT),  # as a terminal does, to all of its processes
+        lambda pid: os.kill(pid, signal.SIGTERM),  # as `kill` does
+    ],
+)
+def test_what_has_ended_is_kept_when_a_study_is_asked_to_end(gradwire, regression, tmp_path, send):
     out = tmp_path / "s"
     endless = ("--vary", "steps=5,6,10000000", "--workers", "2", "--out", out)
     with process(regression, *endless, stderr=subprocess.PIPE, start_new_session=True) as study:
         wait_for_lines(out, 2)
-        os.killpg(study.pid, signal.SIGINT)  # as a terminal does, to all of its processes
+        send(study.pid)
         _, err = study.communicate(timeout=60)
     assert study.returncode == 130
     assert "Interrupted after 2 of 3 trainings, which are kept in" in err

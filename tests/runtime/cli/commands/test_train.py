@@ -21,6 +21,7 @@ from gradwire.blocks.library.data import Dataset
 from gradwire.runtime.data.files import access
 from gradwire.runtime.diagram import AddBlock, Connect, PortName, RemoveBlocks, apply
 from gradwire.runtime.diagram.training import OptimiserRule, SGDMethod, Training
+from gradwire.runtime.training.saving import runs
 from gradwire.runtime.training.studies.seeds import seeded
 
 TRAINED = "trained.gradwire.json"
@@ -256,7 +257,8 @@ def process(*arguments: object, **more: Any) -> subprocess.Popen[str]:
 
 
 @pytest.mark.skipif(os.name != "posix", reason="sends a signal")
-def test_ctrl_c_writes_a_checkpoint(gradwire, regression, tmp_path):
+@pytest.mark.parametrize("number", ["SIGINT", "SIGTERM", "SIGHUP"])
+def test_what_asks_a_training_to_end_writes_a_checkpoint(gradwire, regression, tmp_path, number):
     out = tmp_path / "out"
     training = process(
         regression, "--out", out, "--steps", "100000000", "--every", "50", stderr=subprocess.PIPE
@@ -266,7 +268,7 @@ def test_ctrl_c_writes_a_checkpoint(gradwire, regression, tmp_path):
             if (out / "checkpoints").exists() and any((out / "checkpoints").glob("*.json")):
                 break
             time.sleep(0.1)
-        training.send_signal(signal.SIGINT)
+        training.send_signal(getattr(signal, number))
         _, err = training.communicate(timeout=120)
     assert training.returncode == 130
     assert "Interrupted after round" in err and "--resume" in err
@@ -309,3 +311,18 @@ def test_a_terminal_shows_a_bar_with_losses_and_steps_per_second(regression, tmp
         training.wait(timeout=60)
     os.close(reading)
     assert b"40/40" in shown and b"steps/s" in shown and b" L " in shown
+
+
+@pytest.mark.parametrize(("longest", "after"), [(0.0, [1, 2, 3]), (1e9, [])])
+def test_a_slow_training_has_checkpoints_by_the_clock(
+    regression, tmp_path, monkeypatch, longest, after
+):
+    monkeypatch.setattr(runs, "LONGEST", longest)
+    trainer, made = gw.Trainer(gw.Session(gw.load(regression))), []
+    with gw.TrainingRun(trainer, tmp_path / "out", together=1) as run:
+        for record in run.rounds(3):
+            if any((tmp_path / "out").glob("checkpoints/*.json")):
+                found = gw.load_checkpoint(tmp_path / "out" / "checkpoints")
+                made.append(found.state.rounds)
+                assert record.step == made[-1]
+    assert made == after

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Container, Iterator
+from collections.abc import Container, Iterable, Iterator
 from itertools import count
 
 from gradwire.blocks.limits import MAX_LEAF_PATH
@@ -59,3 +59,32 @@ def fresh_names(type_name: str, taken: Container[str]) -> Iterator[str]:
     for number in count(2 if type_name == "Loss" else 1):
         if f"{base}{joint}{number}" not in taken:
             yield f"{base}{joint}{number}"
+
+
+class FreshNames:
+    """Gives out unused names for many blocks, each in the same time however many there are."""
+
+    def __init__(self, taken: Iterable[str] = ()) -> None:
+        self.taken = set(taken)
+        self._series: dict[str, Iterator[str]] = {}
+        self._numbers: dict[str, int] = {}
+
+    def of(self, type_name: str) -> str:
+        """The next of ``fresh_names``, which is taken from now on."""
+        series = self._series.get(type_name)
+        if series is None:
+            series = self._series[type_name] = fresh_names(type_name, self.taken)
+        name = next(series)
+        self.taken.add(name)
+        return name
+
+    def like(self, wanted: str, type_name: str = "") -> str:
+        """``wanted`` if it is free, else the next name of a type or, without one, ``wanted_2``."""
+        name = wanted
+        if wanted in self.taken and type_name:
+            return self.of(type_name)
+        while name in self.taken:
+            number = self._numbers[wanted] = self._numbers.get(wanted, 1) + 1
+            name = f"{wanted}_{number}"
+        self.taken.add(name)
+        return name

@@ -11,7 +11,7 @@ the diagram is built: ``mul1``, ``mul2``, ….
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -22,7 +22,7 @@ from gradwire.blocks.formulas.array_syntax import block_class
 from gradwire.blocks.formulas.expressions import Expression, Operand, OwnVariable, block
 from gradwire.blocks.formulas.nodes import Node, Scope, reached, require_scope
 from gradwire.blocks.importing.kinds import is_dataset
-from gradwire.blocks.names import fresh_names, snake_case
+from gradwire.blocks.names import FreshNames, snake_case
 from gradwire.blocks.nearest import did_you_mean
 from gradwire.blocks.registry import registry
 from gradwire.runtime.data.files.access import allow_data
@@ -200,13 +200,10 @@ def names_of(scope: str, nodes: Sequence[Node], used: Collection[str] = ()) -> d
     for node in nodes:
         if node.name is not None and taken.setdefault(node.name, node) is not node:
             raise _clash("blocks", node.name, taken[node.name].written, node.written, scope)
-    in_use = {*used, *taken}
-    fresh: dict[str, Iterator[str]] = {}
+    fresh = FreshNames({*used, *taken})
     for node in nodes:
         if node.name is None:
-            names = fresh.setdefault(node.kind, fresh_names(node.kind, in_use))
-            taken[name := next(names)] = node
-            in_use.add(name)
+            taken[fresh.of(node.kind)] = node
     return {node: name for name, node in taken.items()}
 
 

@@ -13,7 +13,7 @@ from gradwire.blocks.formulas.places import FormulaError, span_of
 from gradwire.blocks.formulas.reading import read
 from gradwire.blocks.library.pages import Composite, PageInput, PageOutput
 from gradwire.blocks.library.sources import Constant
-from gradwire.blocks.names import fresh_names
+from gradwire.blocks.names import FreshNames
 
 if TYPE_CHECKING:
     from gradwire.blocks.formulas.nodes import Node, Output
@@ -117,11 +117,11 @@ class _Reader:
         A result has the name of an output, and is called after its type.
         """
         found: dict[Node, str] = {}
-        taken = ports | {node.name for node in operations if node.name is not None}
+        named = {node.name for node in operations if node.name is not None}
+        fresh = FreshNames(ports | named)
         for node in operations:
             keeps = node.name is not None and node.name not in ports
-            found[node] = str(node.name) if keeps else next(fresh_names(node.kind, taken))
-            taken.add(found[node])
+            found[node] = str(node.name) if keeps else fresh.of(node.kind)
         return found
 
     def _require_allowed(self, node: Node) -> None:

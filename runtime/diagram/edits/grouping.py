@@ -14,7 +14,7 @@ from gradwire.blocks.errors import ChangeError, Location
 from gradwire.blocks.library.arithmetic import Add
 from gradwire.blocks.library.pages import Page as PageBlock
 from gradwire.blocks.library.pages import PageInput, PageOutput, Scan
-from gradwire.blocks.names import fresh_names
+from gradwire.blocks.names import FreshNames, fresh_names
 from gradwire.runtime.diagram.edits.boxes import box_around, notes_within
 from gradwire.runtime.diagram.edits.changes import (
     AddBlock,
@@ -205,18 +205,19 @@ def _extract(
     wires: dict[PortName, PortName] = {}
     inputs: dict[PortName, tuple[str, PortName]] = {}
     outputs: dict[PortName, str] = {}
+    fresh = FreshNames(blocks)
     for target, source in here.wires.items():
         if target.block in within and source.block in within:
             wires[target] = source
         elif target.block in within:
             if source not in inputs:
-                name = _port_name(source.block, blocks)
+                name = fresh.like(source.block, source.block)
                 inputs[source] = name, target
                 blocks[name] = PageInput()
                 layout[name] = Point(left, _level(layout, target.block))
             wires[target] = PortName(inputs[source][0], "out")
         elif source.block in within and source not in outputs:
-            outputs[source] = _port_name("out", blocks)
+            outputs[source] = fresh.like("out", "out")
             blocks[outputs[source]] = PageOutput()
             layout[outputs[source]] = Point(right, _level(layout, source.block))
             wires[PortName(outputs[source], "x")] = source
@@ -226,10 +227,6 @@ def _extract(
     styles = {name: here.styles[name] for name in chosen if name in here.styles}
     page = Page(blocks, wires, _spread_ports(layout, blocks), {}, kept, routes, styles)
     return page, inputs, outputs
-
-
-def _port_name(preferred: str, taken: Mapping[str, Block]) -> str:
-    return preferred if preferred not in taken else next(fresh_names(preferred, taken))
 
 
 def _level(layout: Mapping[str, Point], block: str) -> float:

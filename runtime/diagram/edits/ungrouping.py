@@ -15,7 +15,7 @@ from gradwire.blocks.library.formula import Formula
 from gradwire.blocks.library.pages import Page as PageBlock
 from gradwire.blocks.library.pages import PageInput, PageOutput, Scan
 from gradwire.blocks.library.sources import Constant
-from gradwire.blocks.names import fresh_names
+from gradwire.blocks.names import FreshNames
 from gradwire.blocks.terms import split_term
 from gradwire.runtime.diagram.edits.changes import (
     AddBlock,
@@ -111,15 +111,13 @@ class _Unpacked:
         at = here.layout.get(name, Point(0.0, 0.0))
         self._shift = Point(at.x - self._centre.x, at.y - self._centre.y)
         self._names: dict[str, str] = {}
-        taken = set(here.blocks)
+        fresh = FreshNames(here.blocks)
         for block_name, block in inner.blocks.items():
             constant = self._constant(block_name)
             if isinstance(block, PageInput | PageOutput) and constant is None:
                 continue
             kind = type(constant or block).type_name()
-            free = block_name not in taken
-            self._names[block_name] = block_name if free else next(fresh_names(kind, taken))
-            taken.add(self._names[block_name])
+            self._names[block_name] = fresh.like(block_name, kind)
 
     def blocks(self) -> Iterator[tuple[str, Block, Point]]:
         """New name, block and position of each; a page port with a literal becomes a Constant."""
@@ -143,12 +141,10 @@ class _Unpacked:
     def notes(self) -> Iterator[tuple[str, Note]]:
         """New id of each note, and the note at its new position."""
         dx, dy = self._shift
-        taken = set(self._here.notes)
+        fresh = FreshNames(self._here.notes)
         for name, note in self._inner.notes.items():
             kind = "frame" if note.frame else "note"
-            new = name if name not in taken else next(fresh_names(kind, taken))
-            taken.add(new)
-            yield new, replace(note, at=Point(note.at.x + dx, note.at.y + dy))
+            yield fresh.like(name, kind), replace(note, at=Point(note.at.x + dx, note.at.y + dy))
 
     def wires(self) -> Iterator[NewWire]:
         """The inner wires, and the outer wires that read the use."""

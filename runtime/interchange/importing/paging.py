@@ -16,7 +16,7 @@ from gradwire.blocks.classes.dataclass import dataclass
 from gradwire.blocks.library.pages import Page as PageBlock
 from gradwire.blocks.library.pages import PageInput, PageOutput
 from gradwire.blocks.library.sources import Variable
-from gradwire.blocks.names import MAIN, MAX_LENGTH, fresh_names, is_name
+from gradwire.blocks.names import MAIN, MAX_LENGTH, FreshNames, is_name
 from gradwire.blocks.registry import registry
 from gradwire.blocks.values import PortLiteral
 from gradwire.runtime.diagram.layout.later import arranged_later
@@ -50,17 +50,11 @@ class _Sheet:
     outlets: dict[object, str] = field(default_factory=dict)
     uses: list[tuple[Scope, Scope]] = field(default_factory=list)
     """The scopes that use it, each with the scope around it."""
+    _names: FreshNames = field(default_factory=FreshNames)
 
     def fresh(self, wanted: str, kind: str = "") -> str:
         """A name that no block has: ``wanted``, or the next for its type, or numbered."""
-        if not wanted:
-            return next(fresh_names(kind, self.blocks))
-        stem = name = name_like(wanted)
-        number = 1
-        while name in self.blocks:
-            number += 1
-            name = f"{stem}_{number}"
-        return name
+        return self._names.like(name_like(wanted)) if wanted else self._names.of(kind)
 
     def page(self) -> Page:
         """The page, its inputs first and its outputs last."""
@@ -88,10 +82,15 @@ class Paging:
         """The name of the block that stands for a scope, on the page around it."""
         self._owners: dict[StagedBlock, tuple[StagedBlock, str]] = {}
         """Variables that a block owns: the block and the input."""
+        self._owned: dict[StagedBlock, dict[str, Block]] = {}
+        """The same by block: what it owns, by input."""
         self._constants: dict[int, StagedBlock] = {}
         self._sheets: dict[Scope, _Sheet] = {}
         self._twins: dict[Scope, Twin] = {}
+        self._twins_of: dict[Scope, list[Scope]] = defaultdict(list)
+        """The twins by the scope that they are like."""
         self._titles: dict[Scope, str] = {root: MAIN}
+        self._fresh_titles = FreshNames([MAIN])
 
     def diagram(self, title: str, targets: Iterable[Staged]) -> Diagram:
         """The diagram of all variables and inputs, and of what the targets need."""
@@ -102,6 +101,8 @@ class Paging:
                 for scope in block.scope.line:
                     arithmetic[scope].append(block)
         self._twins = find_twins(self._root, arithmetic)
+        for scope, twin in self._twins.items():
+            self._twins_of[twin.first].append(scope)
         placed = [block for block in kept if self._twin_around(block.scope) is None]
         readers = self._readers(placed)
         placed += self._constants_of(placed, readers)
@@ -222,6 +223,7 @@ class Paging:
             )
             if fits:
                 self._owners |= {source: (block, owned[source]) for source in variables}
+                self._owned[block] = {owned[source]: source.block for source in variables}
                 self._home[block] = scope.parent
                 block.name = scope.name if scope.number == 1 else f"{scope.name}_{scope.number}"
 
@@ -258,9 +260,7 @@ class Paging:
             for port, x in block.inputs.items()
             if x.source is None and not x.ndim
         }
-        owned = {
-            port: source.block for source, (owner, port) in self._owners.items() if owner is block
-        }
+        owned = self._owned.get(block, {})
         made = block.block
         if literals or owned:
             made = made.model_copy(update={"literals": literals, "owned": owned})
@@ -274,8 +274,7 @@ class Paging:
             self._sheets[scope] = _Sheet(scope)
             if scope.parent is not None:
                 self._use(scope, scope)
-                twins = [twin for twin, how in self._twins.items() if how.first is scope]
-                for twin in twins:
+                for twin in self._twins_of.get(scope, ()):
                     self._use(twin, scope)
         return self._sheets[scope]
 
@@ -290,13 +289,7 @@ class Paging:
 
     def _fresh_title(self, names: Sequence[str]) -> str:
         """A name for the page of a scope, from the names around it: ``encoder-layers-0``."""
-        taken = set(self._titles.values())
-        stem = title = name_like("-".join(names)[-MAX_LENGTH:])
-        number = 1
-        while title in taken:
-            number += 1
-            title = f"{stem}_{number}"
-        return title
+        return self._fresh_titles.like(name_like("-".join(names)[-MAX_LENGTH:]))
 
     def _wire(self, placed: Sequence[StagedBlock]) -> None:
         for block in placed:

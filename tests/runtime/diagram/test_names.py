@@ -2,7 +2,7 @@ from itertools import islice
 
 import pytest
 
-from gradwire.blocks.names import MAX_LENGTH, snake_case
+from gradwire.blocks.names import MAX_LENGTH, FreshNames, snake_case
 from gradwire.runtime.diagram import Page, fresh_name, fresh_names, is_name
 from tests.runtime.diagram.drawing import make
 
@@ -58,3 +58,10 @@ def test_fresh_names_count_up_and_leave_out_what_is_taken():
 def test_a_fresh_name_is_free_on_the_page():
     assert fresh_name(Page(), "Mul") == "mul1"
     assert fresh_name(Page({"mul1": make("Mul")}), "Mul") == "mul2"
+
+
+def test_many_fresh_names_are_those_that_are_found_one_by_one():
+    fresh = FreshNames(["mul2", "x"])
+    assert [fresh.of("Mul") for _ in range(3)] == ["mul1", "mul3", "mul4"]
+    assert [fresh.like(name) for name in ("x", "y", "x", "x_2")] == ["x_2", "y", "x_3", "x_2_2"]
+    assert [fresh.like(name, "Mul") for name in ("y", "z")] == ["mul5", "z"]

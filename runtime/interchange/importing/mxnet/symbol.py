@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias
 
@@ -74,8 +75,8 @@ def symbol_of(document: Json) -> Symbol:
         )
     nodes = tuple(_node(record, place) for place, record in enumerate(records))
     names = [node.name for node in nodes if node.operator == ARGUMENT]
-    if len(set(names)) < len(names):
-        twice = next(name for i, name in enumerate(names) if name in names[:i])
+    twice, times = next(iter(Counter(names).most_common(1)), ("", 0))
+    if times > 1:
         raise FileError(f"Two arguments of the symbol have the name {twice!r}.")
     heads = tuple(_entry(head, len(nodes), "the heads") for head in _list(document, "heads"))
     if not heads:

@@ -16,6 +16,7 @@ from gradwire.runtime.diagram.layout.graph import NOTHING_SHOWN, Graph, Shown
 from gradwire.runtime.diagram.layout.placing import free_shift, node_box, notes_of_others, stretches
 from gradwire.runtime.diagram.layout.routes import route_of
 from gradwire.runtime.diagram.model import MAIN, Diagram, Point
+from gradwire.runtime.gc_pause import uncollected
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
@@ -54,6 +55,7 @@ def arrange(diagram: Diagram, page: str = MAIN) -> Diagram:
     return diagram.with_page(page, arranged)
 
 
+@uncollected()
 def arrangement(
     diagram: DiagramView,
     page: str,
@@ -93,7 +95,7 @@ def arrangement(
         id: (x + left, y + top, x + right, y + bottom)
         for id, (left, top, right, bottom) in found.boxes.items()
     }
-    bends = _moved_bends(content, was, now)
+    bends = _moved_bends(content, was, now) if content.bends else {}
     for target in bends.keys() | content.bends.keys():
         if target in paths:
             points = bends.get(target, content.bends[target])

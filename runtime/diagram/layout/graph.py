@@ -19,12 +19,12 @@ from gradwire.runtime.diagram.layout.measures import (
     view_size,
 )
 from gradwire.runtime.diagram.model import PLAIN, ports
-from gradwire.runtime.diagram.paths import PortName
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
 
     from gradwire.runtime.diagram.model import DiagramView, Size
+    from gradwire.runtime.diagram.paths import PortName
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,27 +103,27 @@ class Graph:
         chosen = [name for name in content.blocks if not names or name in names]
         number = {name: i for i, name in enumerate(chosen)}
         sizes: list[tuple[float, float]] = []
-        entry: dict[PortName, float] = {}
-        leave: dict[PortName, float] = {}
+        enters: list[dict[str, float]] = []
+        leaves: list[dict[str, float]] = []
         for name in chosen:
             face = Face.of(diagram, page, name, shown.face_lines.get(name, VALUE_LINES))
             sizes.append((face.width, face.height))
-            entry |= {PortName(name, port): face.enters(port) for port in face.inputs}
-            leave |= {PortName(name, port): face.leaves(port) for port in face.outputs}
-        inner = {
-            target: source
-            for target, source in content.wires.items()
-            if source.block in number and target.block in number and source.block != target.block
-        }
-        lines = [
-            Line(number[s.block], number[t.block], leave[s], entry[t]) for t, s in inner.items()
-        ]
+            enters.append(face.offsets(face.inputs))
+            leaves.append(face.offsets(face.outputs))
+        lines: list[Line] = []
+        targets: list[PortName] = []
         lanes: list[dict[float, int]] = [{} for _ in chosen]
-        for line, target in zip(lines, inner, strict=True):
-            known = lanes[line.tail].get(line.leaves, 1)
-            lanes[line.tail][line.leaves] = max(known, shown.lanes.get(target, 1))
+        for target, source in content.wires.items():
+            head, tail = number.get(target.block), number.get(source.block)
+            if head is None or tail is None or head == tail:
+                continue
+            line = Line(tail, head, leaves[tail][source.port], enters[head][target.port])
+            lines.append(line)
+            targets.append(target)
+            known = lanes[tail].get(line.leaves, 1)
+            lanes[tail][line.leaves] = max(known, shown.lanes.get(target, 1))
         nodes = [Node(*size, lanes=several) for size, several in zip(sizes, lanes, strict=True)]
-        return cls(chosen, nodes, lines, list(inner))
+        return cls(chosen, nodes, lines, targets)
 
 
 def parts_of(count: int, lines: Sequence[Line]) -> list[Part]:
@@ -183,15 +183,17 @@ class Face:
 
     def enters(self, port: str) -> float:
         """From the top of the block down to an input."""
-        return self._offset(self.inputs, port)
+        return self.offsets(self.inputs)[port]
 
     def leaves(self, port: str) -> float:
         """From the top of the block down to an output."""
-        return self._offset(self.outputs, port)
+        return self.offsets(self.outputs)[port]
 
-    def _offset(self, side: list[str], port: str) -> float:
-        row = side.index(port)
-        return collapsed_offset(row, len(side)) if self.is_collapsed else port_offset(row)
+    def offsets(self, side: Sequence[str]) -> dict[str, float]:
+        """From the top of the block down to each port of a side."""
+        if self.is_collapsed:
+            return {port: collapsed_offset(row, len(side)) for row, port in enumerate(side)}
+        return {port: port_offset(row) for row, port in enumerate(side)}
 
 
 def port_sides(diagram: DiagramView, page: str, name: str) -> tuple[list[str], list[str]]:

@@ -38,6 +38,17 @@ def layers_of(nodes: Sequence[Node], lines: Sequence[Line]) -> Layers:
     return Layers(_bounded(layer, nodes), order, backward, _hosts(ends, forward))
 
 
+def rough_layers(nodes: Sequence[Node], lines: Sequence[Line]) -> list[int]:
+    """The layers alone, by longest paths; lines may be longer than they need to be."""
+    order = _topological(len(nodes), lines)
+    rank = [0] * len(nodes)
+    for i, node in enumerate(order):
+        rank[node] = i
+    forward = [line for line in lines if rank[line.tail] < rank[line.head]]
+    ends = _Neighbours(order, forward, {i for i, node in enumerate(nodes) if node.first})
+    return _bounded(_longest_paths(ends), nodes)
+
+
 def _bounded(layer: Sequence[int], nodes: Sequence[Node]) -> list[int]:
     """The layers, with the first nodes before all others and the last ones behind them."""
     inner = [at for at, node in zip(layer, nodes, strict=True) if not (node.first or node.last)]

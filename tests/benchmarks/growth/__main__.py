@@ -20,12 +20,14 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, TypeVar
 
-from gradwire.runtime.diagram import load, save
+from gradwire.runtime.diagram import Diagram, Page, load, save
 from gradwire.runtime.diagram.checks.checks import check
+from gradwire.runtime.diagram.layout.arranging import arrange
 from gradwire.runtime.engine import Session
 from gradwire.runtime.flow.analyse import analyse
 from gradwire.runtime.gc_pause import uncollected
-from tests.benchmarks.growth.drawings import DRAWINGS, built
+from gradwire.runtime.interchange.importing.onnx.importing import import_onnx
+from tests.benchmarks.growth.drawings import DRAWINGS, built, chain, onnx_chain
 
 T = TypeVar("T")
 SIZES = (10_000, 100_000)
@@ -60,7 +62,7 @@ def _resident() -> float:
 def staged(kind: str, count: int, traced: bool) -> dict[str, Any]:
     """All stages of one diagram, here: seconds, and KiB that stay allocated."""
     stages = Stages()
-    small = Session(DRAWINGS[kind](100))  # whatever is only loaded or built once
+    small = Session(DRAWINGS.get(kind, chain)(100))  # whatever is only loaded or built once
     small.prepare(values=small.losses)()
     flow = analyse(small)
     assert all(flow.verdict(wire).sentence for wire in small.program.wire_sources)
@@ -70,12 +72,21 @@ def staged(kind: str, count: int, traced: bool) -> dict[str, Any]:
         stages.run("build", lambda: built(count))
         with uncollected():  # while expressions are written, the user's program collects, or not
             stages.run("build*", lambda: built(count))
-    drawing = DRAWINGS[kind](count)
-    blocks = len(drawing.main.blocks)
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "drawing.gradwire.json"
+        if kind == "onnx":
+            model = onnx_chain(count, Path(folder) / "chain.onnx")
+            found = stages.run("import", lambda: import_onnx(model)).diagram
+            drawing = Diagram({"main": Page(found.main.blocks, found.main.wires)})
+        else:
+            drawing = DRAWINGS[kind](count)
+        blocks = len(drawing.main.blocks)
+        drawing = stages.run("arrange", lambda: arrange(drawing))
         stages.run("save", lambda: save(drawing, path))
         diagram = stages.run("load", lambda: load(path))
+    if kind == "onnx":  # it has no loss
+        return {"blocks": blocks, "seconds": stages.seconds, "kib": stages.kibibytes,
+                "resident": stages.resident}  # fmt: skip
     assert not stages.run("check", lambda: check(diagram))
     session = stages.run("trace", lambda: Session(diagram))
     flow = stages.run("analyse", lambda: analyse(session))
@@ -132,7 +143,7 @@ def print_memory(kinds: list[str], count: int) -> None:
 def main() -> None:
     """Print times or memory, or with ``--child`` the stages of one diagram as JSON."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("kinds", nargs="*", default=list(DRAWINGS))
+    parser.add_argument("kinds", nargs="*", default=[*DRAWINGS, "onnx"])
     parser.add_argument("--memory", action="store_true", help="KiB for each block")
     parser.add_argument("--repeats", type=int, default=3)
     parser.add_argument("--child", action="store_true")

@@ -12,6 +12,7 @@ from dataclasses import field
 from typing import TYPE_CHECKING, NamedTuple
 
 from gradwire.blocks.classes.dataclass import dataclass
+from gradwire.runtime.diagram.layout.coarse import LARGE, draw_coarsely
 from gradwire.runtime.diagram.layout.drawn import DrawnPart
 from gradwire.runtime.diagram.layout.folding import CANVAS, FOLD_GAIN, READABLE, busyness, zoom
 from gradwire.runtime.diagram.layout.graph import Line, Node, parts_of
@@ -172,8 +173,10 @@ class _Level:
             for i in part.lines
         ]
         places = [at for node in part.nodes if (at := self._items[node].place) is not None]
-        known = None
-        if len(places) == len(nodes):
+        known, is_drawn = None, len(places) == len(nodes)
+        if len(nodes) > LARGE:
+            return draw_coarsely(nodes, local, places if is_drawn else ())
+        if is_drawn:
             wires = [self._wires[i] for i in part.lines]
             known = DrawnPart(self._drawn, nodes, places, local, wires)
         layout = PartLayout(nodes, local)

@@ -79,6 +79,8 @@ class Surroundings:
 
     def _beside(self, notes: Mapping[str, Note], placed: Mapping[str, Note]) -> dict[str, Note]:
         """Put notes where they are beside the same block or frame as before."""
+        if not notes:
+            return {}
         stay = list(self._others.values())
         obstacles = [*self._now.values(), *stay, *self._wires()]
         obstacles += [note_box(note) for id, note in placed.items() if id in self._boxes]

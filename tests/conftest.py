@@ -110,12 +110,12 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     the others at night. A prime that no list of parameters is as long as meets all of their values.
 
     To open a window takes most of the time of a test that does, and there are a thousand. Of those
-    that are not named on the command line, a third run always.
+    that are not named on the command line, a sixth run always.
     """
     share = config.getoption("--one-in")
     if not _are_named(config):
         for item in items:
-            if not _is_chosen(item, 3) and {"window", "opened"} & {*item.fixturenames}:
+            if not _is_chosen(item, 6) and {"window", "opened"} & {*item.fixturenames}:
                 item.add_marker("night")
     if share > 1:
         chosen = [item for item in items if _is_chosen(item, share)]

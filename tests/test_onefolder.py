@@ -62,6 +62,7 @@ def test_a_part_without_a_licence_text_fails(module, installed):
         module.notices([file])
 
 
+@pytest.mark.night
 def test_a_file_that_nobody_brought_fails(module, installed, tmp_path):
     installed("cube", licence="Do what you like.")
     (tmp_path / "stray.so").write_text("")
@@ -69,6 +70,7 @@ def test_a_file_that_nobody_brought_fails(module, installed, tmp_path):
         module.notices([tmp_path / "stray.so"])
 
 
+@pytest.mark.night
 @pytest.mark.parametrize("name", ["latex2mathml", "pyside6_essentials", "shiboken6"])
 def test_the_text_of_a_licence_that_is_only_named_is_the_standard_one(module, installed, name):
     file = installed(name)

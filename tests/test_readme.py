@@ -41,6 +41,7 @@ def shell(tmp_path_factory):
     return run
 
 
+@pytest.mark.night
 @pytest.mark.parametrize("line", COMMANDS, ids=lambda line: line.partition("#")[0].strip())
 def test_a_command_of_the_example_runs(shell, line):
     done = shell(line)

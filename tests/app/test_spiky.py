@@ -34,6 +34,7 @@ def test_it_touches_two_modules():
     ]
 
 
+@pytest.mark.night
 def test_flow_finds_and_explains_it(shown):
     told = shown["headless"]
     assert told["state"] == "SPIKY"

@@ -65,6 +65,7 @@ def place(tmp_path, monkeypatch):
     return tmp_path
 
 
+@pytest.mark.sampled(one_in=3)
 @pytest.mark.parametrize(
     "page",
     [page for page in EVERYTHING if page not in PAGES_OF_PEERS],
@@ -182,6 +183,7 @@ def test_the_reference_has_every_public_name_once():
     assert sorted([*listed, "__version__"]) == sorted(gw.__all__)
 
 
+@pytest.mark.night
 def test_the_drawing_of_the_house_is_up_to_date():
     drawn = house.DRAWING.read_text(encoding="utf-8")
     assert drawn == house.svg(), "run: python -m tests.assets.house"
@@ -236,6 +238,7 @@ def test_a_command_by_the_manual_runs(monkeypatch, capsys):
     assert capsys.readouterr().out.startswith("main ")
 
 
+@pytest.mark.night
 @pytest.mark.checkout
 def test_a_state_by_the_manual_is_a_state(tmp_path):
     """The edits of the page, made to a copy of the three floors."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from tests.assets.examples import MANUAL
 from tests.benchmarks.engine.__main__ import WORKS
 
@@ -14,6 +16,7 @@ def rows() -> list[list[str]]:
     return [[cell.strip() for cell in line.strip("|").split("|")] for line in lines]
 
 
+@pytest.mark.night
 def test_every_workload_has_its_ratios_memory_and_ready_time() -> None:
     for name, make in WORKS.items():
         about = f"{name}: {make().about}"

@@ -83,6 +83,7 @@ def test_errors_of_gradwire_pass():
         session.run({"y": 1.0})
 
 
+@pytest.mark.sampled(one_in=3)
 @pytest.mark.parametrize(
     "call",
     [

@@ -23,6 +23,7 @@ every_class = together("cls", CLASSES, ids=lambda cls: cls.type_name())
 every_example = together("example", EXAMPLES)
 
 
+@pytest.mark.night
 @every_class
 def test_describes_itself(cls: type[Block]) -> None:
     summary = cls.summary()
@@ -99,6 +100,7 @@ def test_literals_round_trip(cls: type[Block]) -> None:
         assert block.with_parameters(**{name: None}) == cls()
 
 
+@pytest.mark.night
 @every_example
 def test_traced_shape_and_dtype_are_those_of_the_value(example: Example) -> None:
     single = Single(example.block, **example.inputs)
@@ -140,6 +142,7 @@ def test_second_derivative_is_the_difference_of_the_first(example: Example) -> N
             np.testing.assert_allclose(terms.sum(), expected, rtol=1e-5, atol=bound, err_msg=port)
 
 
+@pytest.mark.night
 @together("example", [e for e in EXAMPLES if getattr(e.block, "dtype", None) != "float64"])
 def test_float32_stays_float32(example: Example) -> None:
     narrow = {

@@ -97,6 +97,7 @@ def test_an_import_that_fails_is_named_and_harms_no_other(loaded, source, why):
     assert why in problem and problem.endswith("Its blocks are left out.")
 
 
+@pytest.mark.night
 def test_an_import_without_an_end_is_broken_off(loaded, monkeypatch):
     monkeypatch.setattr(sys.modules["gradwire.blocks.registry"], "IMPORT_SECONDS", 0.3)
     (problem,) = loaded("while True: pass").problems
@@ -146,6 +147,7 @@ def test_a_label_without_an_end_is_asked_once(loaded, monkeypatch):
     assert "label() of Odd failed: It took more than 0.3 s." in found.problems[0]
 
 
+@pytest.mark.sampled(one_in=3)
 @pytest.mark.parametrize(
     ("body", "named"),
     [
@@ -172,6 +174,7 @@ def test_other_methods_that_fail_have_a_stand_in(loaded, body, named):
     np.testing.assert_array_equal(values["it.out"], [1.0, 2.0])
 
 
+@pytest.mark.sampled(one_in=3)
 @pytest.mark.parametrize(
     ("body", "why"),
     [
@@ -337,6 +340,7 @@ def test_an_interrupt_that_is_lost_in_a_finaliser_comes_again(monkeypatch):
     assert lost == [BrokenOff]
 
 
+@pytest.mark.night
 def test_a_loop_that_begins_after_the_interrupt_is_broken_off():
     started: SimpleQueue[None] = SimpleQueue()
     go = threading.Event()
@@ -397,6 +401,7 @@ assert ended[-1] == "BrokenOff", ended
 """
 
 
+@pytest.mark.night
 def test_functions_can_be_traced_while_and_after_code_is_broken_off():
     subprocess.run([sys.executable, "-c", TRACED], cwd=ROOT, check=True, timeout=100)
 

@@ -63,6 +63,7 @@ def test_the_index_has_the_blocks_of_a_module_in_order(module: ModuleType) -> No
     )
 
 
+@pytest.mark.night
 def test_a_block_of_the_library_is_imported_without_the_others() -> None:
     imported = run(
         "from gradwire.blocks.registry import registry\n"
@@ -73,6 +74,7 @@ def test_a_block_of_the_library_is_imported_without_the_others() -> None:
     assert not {"gradwire.blocks.library.losses", "importlib.metadata"} & set(imported)
 
 
+@pytest.mark.night
 def test_names_by_family_need_no_block() -> None:
     code = (
         "from gradwire.blocks.registry import registry\n"
@@ -85,6 +87,7 @@ def test_names_by_family_need_no_block() -> None:
     assert run(code) == []
 
 
+@pytest.mark.night
 def test_names_of_plug_ins_are_among_them(site: Path) -> None:
     install(site, "softsign_plugin", SOFTSIGN, "all = softsign_plugin")
     told = run(
@@ -95,6 +98,7 @@ def test_names_of_plug_ins_are_among_them(site: Path) -> None:
     assert told == ["1", "Softsign"]
 
 
+@pytest.mark.night
 def test_all_are_found_after_one(site: Path) -> None:
     install(site, "softsign_plugin", SOFTSIGN, "all = softsign_plugin")
     told = run(
@@ -107,6 +111,7 @@ def test_all_are_found_after_one(site: Path) -> None:
     assert told == ["1", *registry().classes, "Softsign"]
 
 
+@pytest.mark.night
 def test_a_block_that_the_index_lacks_is_found() -> None:
     told = run(
         "from gradwire.blocks import library; library.MODULES = {**library.MODULES, 'logic': ''}\n"

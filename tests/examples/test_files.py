@@ -49,6 +49,7 @@ def test_nothing_is_wrong_with_it(name):
     assert not any(isinstance(block, Opaque) for block in blocks)
 
 
+@pytest.mark.sampled(one_in=3)
 @every_example
 def test_every_block_has_a_place_and_data_flows_to_the_right_or_to_a_lower_row(name):
     for page in diagram(name).pages.values():
@@ -58,6 +59,7 @@ def test_every_block_has_a_place_and_data_flows_to_the_right_or_to_a_lower_row(n
             assert before.x + GAP < after.x or (name in TRAINING and before.y + GAP < after.y)
 
 
+@pytest.mark.sampled(one_in=3)
 @every_example
 def test_every_page_is_used(name):
     pages = diagram(name).pages
@@ -65,6 +67,7 @@ def test_every_page_is_used(name):
     assert pages.keys() == {"main"} | {b.page for b in blocks if isinstance(b, PageBlock)}
 
 
+@pytest.mark.sampled(one_in=3)
 @every_example
 def test_it_is_told_in_a_few_plain_sentences(name):
     document = diagram(name)
@@ -79,6 +82,7 @@ def test_it_is_told_in_a_few_plain_sentences(name):
         assert not re.search(r"-\d", "".join(texts)), "a hyphen for a minus"
 
 
+@pytest.mark.sampled(one_in=3)
 @every_example
 def test_the_notes_name_every_stop(name):
     told = " ".join(note.text for note in diagram(name).main.notes.values())

@@ -28,6 +28,7 @@ def test_a_wire_carries_exactly_where_it_brings_something_back(name):
             assert (gradient is not None) == (flow.variable(variable, loss).state is CARRIES)
 
 
+@pytest.mark.sampled(one_in=3)
 @pytest.mark.parametrize("name", NAMES)
 def test_every_stop_cuts_something_and_is_named_as_the_cutter(name):
     flow = analyse(Session(diagram(name)).program)

@@ -108,6 +108,7 @@ def test_every_gradient_is_the_golden_one(name, loss):
             np.testing.assert_allclose(gradient, wanted, rtol=1e-9, atol=1e-9)
 
 
+@pytest.mark.sampled(one_in=3)
 @pytest.mark.parametrize("name", [n for n in NAMES if n not in SURROGATE and n not in TRAINING])
 def test_a_gradient_is_the_derivative_with_what_is_stopped_held_fixed(name):
     session = Session(diagram(name))

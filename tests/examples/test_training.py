@@ -27,6 +27,7 @@ def test_all_are_there_and_each_has_a_study():
     assert {path.name for path in STUDIES.iterdir()} == {f"{n}.study.json" for n in TRAINING}
 
 
+@pytest.mark.sampled(one_in=3)
 @every_training
 def test_a_study_is_about_its_example_and_claims_something_of_every_variant(name):
     study = load_study(study_path(name))

@@ -56,6 +56,7 @@ def test_arrays_that_are_not_those_that_were_saved_are_found(
     assert "other numbers than were saved" in first_failure("arrays", 300)
 
 
+@pytest.mark.night
 def test_a_header_that_is_not_caught_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(npy, "_FLAWS", (ValueError,))
     assert "Error" in first_failure("data", 400)
@@ -101,6 +102,7 @@ def test_an_error_that_explains_nothing_is_found(monkeypatch: pytest.MonkeyPatch
     assert "dumps(" in first_failure("arguments", 20)
 
 
+@pytest.mark.night
 def test_a_lesson_that_fails_in_another_way_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(models.ModelReader, "_flaw", lambda *a: KeyError("no place"))
     assert "KeyError" in first_failure("lessons", 30)
@@ -163,6 +165,7 @@ def test_a_case_that_waits_for_ever_is_a_failure(monkeypatch: pytest.MonkeyPatch
     assert "more than 0.2 s" in failure.summary
 
 
+@pytest.mark.night
 def test_a_case_has_a_limit_of_memory() -> None:
     script = (
         "import numpy as np, sys; from tests.fuzz import __main__ as main\n"

@@ -298,6 +298,7 @@ VARIATIONS = [
 ]
 
 
+@pytest.mark.sampled(one_in=3)
 @pytest.mark.parametrize("case", VARIATIONS, ids=lambda case: str(case["id"]))
 def test_variations_of_parameters(case: dict[str, Any]) -> None:
     assert differences(case) == []

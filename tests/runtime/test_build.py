@@ -418,6 +418,7 @@ def test_users_can_check_their_types(tmp_path):
     assert done.returncode == 0, done.stdout
 
 
+@pytest.mark.night
 def test_importing_is_cheap():
     code = (
         "import sys, gradwire.runtime.diagram\n"

@@ -125,6 +125,7 @@ def x():
     return variable("x", X)
 
 
+@pytest.mark.sampled(one_in=5)
 @pytest.mark.parametrize("write", SAME)
 def test_gives_the_numbers_of_numpy(write):
     made = write(x())
@@ -134,6 +135,7 @@ def test_gives_the_numbers_of_numpy(write):
     assert value.shape == np.shape(write(X))
 
 
+@pytest.mark.sampled(one_in=5)
 @pytest.mark.parametrize(("write", "message"), INSTEAD)
 def test_else_is_told_what_to_write(write, message):
     with pytest.raises((GradwireError, AttributeError)) as caught:

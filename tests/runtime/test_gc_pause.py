@@ -118,6 +118,7 @@ def test_a_collector_that_is_off_stays_off() -> None:
     assert not gc.isenabled()
 
 
+@pytest.mark.night
 def test_everything_that_grows_with_a_diagram_is_built_in_one_pause() -> None:
     x = end = variable("x", [0.5, 1.0])
     for _ in range(200):

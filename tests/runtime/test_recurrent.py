@@ -44,6 +44,7 @@ def weights(kind: str) -> dict[str, np.ndarray[Any, Any]]:
     return {name: drawn(*shape, seed=9 + i) for i, (name, shape) in enumerate(shapes.items())}
 
 
+@pytest.mark.sampled(one_in=5)
 @pytest.mark.parametrize("batch", [None, BATCH])
 @pytest.mark.parametrize("kind", LAYERS)
 def test_a_layer_is_that_of_pytorch(kind: str, batch: int | None) -> None:
@@ -69,6 +70,7 @@ def test_a_layer_is_that_of_pytorch(kind: str, batch: int | None) -> None:
         np.testing.assert_allclose(run.gradients[f"{kind}/0/{name}"], wanted, rtol=1e-4, atol=1e-5)
 
 
+@pytest.mark.night
 @pytest.mark.parametrize("kind", LAYERS)
 def test_a_reversed_layer_is_one_over_the_reversed_sequence(kind: str) -> None:
     run = session(kind, BATCH, reverse=True).run()

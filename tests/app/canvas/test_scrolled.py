@@ -69,6 +69,7 @@ def painted(monkeypatch):
     return areas
 
 
+@pytest.mark.sampled(one_in=3)
 @pytest.mark.parametrize("zoom", [0.5, 1.0])
 @pytest.mark.parametrize("step", [(-9, -4), (7, 0), (0, 11), (13, -20)])
 def test_a_scrolled_page_looks_like_a_fresh_one(canvas, shell, zoom, step):
@@ -138,6 +139,7 @@ def test_a_part_without_time_is_painted_again_and_nothing_else(canvas, shell):
     assert len(areas) == 1
 
 
+@pytest.mark.sampled(one_in=3)
 @pytest.mark.parametrize(
     "change",
     [

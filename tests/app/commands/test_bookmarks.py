@@ -90,6 +90,7 @@ def test_the_selected_block_is_the_suggested_name(window):
     assert names(window) == ["far"]
 
 
+@pytest.mark.night
 def test_a_known_name_gets_the_new_view(marked):
     marked.canvas.show_at(Point(50.0, 60.0), marked.canvas.actual_zoom())
     answer("left")
@@ -117,6 +118,7 @@ def test_a_number_without_a_bookmark_says_so(marked, qtbot):
     assert marked.statusBar().currentMessage() == "There is no bookmark 9."
 
 
+@pytest.mark.night
 def test_the_menu_and_the_command_palette_list_them_with_their_keys(marked):
     listed = {row.text: row.action for row in rows(marked.menus.by_name)}
     assert listed["Bookmarks: inside"].shortcut().toString() == "Alt+2"
@@ -161,6 +163,7 @@ class TestList:
         assert names(marked) == NAMES
         assert [dialog.list.item(i).text() for i in range(3)] == NAMES
 
+    @pytest.mark.night
     def test_an_invalid_name_stays_as_it_was(self, dialog, marked):
         dialog.list.item(0).setText("a/b")
         assert names(marked) == NAMES

@@ -226,6 +226,7 @@ class TestPages:
         window.canvas.select({"group1"})
         return window
 
+    @pytest.mark.night
     def test_a_use_is_not_pasted_on_its_own_page(self, nested, qtbot):
         press(qtbot, nested, Qt.Key.Key_C)
         nested.navigation.enter("group1")

@@ -119,6 +119,7 @@ def test_the_list_says_what_differs_and_an_update_is_one_undo(saved):
     assert "mine" in saved.document.diagram.pages["net"].blocks
 
 
+@pytest.mark.night
 def test_an_edit_elsewhere_reads_neither_folder_nor_files(saved, monkeypatch):
     assert rows(saved) == {"net": ""}
 
@@ -175,6 +176,7 @@ def test_a_hostile_file_is_refused_and_changes_nothing(saved, qtbot, content):
     assert saved.notice.text().startswith("evil was not read.")
 
 
+@pytest.mark.night
 def test_a_page_is_not_put_inside_itself(saved, qtbot):
     saved.navigation.enter("use")
     before = saved.document.diagram

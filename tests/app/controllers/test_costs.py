@@ -85,6 +85,7 @@ def test_a_change_says_that_the_numbers_are_older_until_measured_again(measured,
     qtbot.waitUntil(lambda: "One call" in bar.text() and "before" not in bar.text())
 
 
+@pytest.mark.night
 def test_the_page_that_is_shown_has_its_own_costs(measured):
     measured.edit.change(InsertPage("inner", Page()))
     measured.edit.change(AddBlock("use", PageBlock(page="inner")))
@@ -121,6 +122,7 @@ def test_what_can_not_be_measured_says_why(measured):
     assert "can't be measured. No." in measured.notice.text()
 
 
+@pytest.mark.night
 def test_another_file_turns_it_off(measured):
     measured.document.new()
     assert window_is_off(measured)
@@ -130,6 +132,7 @@ def window_is_off(window):
     return window.canvas.view.costs is None and not window.actions_by_name["costs"].isChecked()
 
 
+@pytest.mark.night
 def test_cancelling_is_no_problem(measured):
     measured.costs.worker.finished.emit("costs", Cancelled("Cancelled."))
     assert window_is_off(measured)

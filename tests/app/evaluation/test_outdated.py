@@ -151,6 +151,7 @@ def assert_others_are_the_same(was, now, page, use):
     return outdated
 
 
+@pytest.mark.night
 @together("edit", EDITS[:8] + EDITS[10:], ids=str)
 @together("depth", [0, 1])
 def test_on_pages_inside_pages_too_all_others_are_the_same(edit, depth):
@@ -204,6 +205,7 @@ def test_another_choice_of_losses_outdates_all_gradients():
         assert page != "main" or {"a", "b", "c"} <= outdated
 
 
+@pytest.mark.sampled(one_in=3)
 @pytest.mark.parametrize("seed", range(8))
 def test_on_random_diagrams_all_others_are_the_same(seed):
     rng = Random(seed)

@@ -289,6 +289,7 @@ sys.exit(7)
 """
 
 
+@pytest.mark.night
 def test_a_process_ends_cleanly_while_an_abandoned_kernel_runs():
     process = subprocess.Popen(
         [sys.executable, "-c", KERNEL],

@@ -62,6 +62,7 @@ def test_a_double_click_leaves_the_explanation_that_the_first_click_asked_for(wi
     assert wired.canvas.route() is None
 
 
+@pytest.mark.night
 def test_the_menu_bends_the_wire_where_it_was_opened(wired):
     at = wired.canvas.wire_position("loss.x") + QPoint(60, 0)
     QTest.mouseClick(wired.canvas, Qt.MouseButton.RightButton, pos=at)
@@ -70,6 +71,7 @@ def test_the_menu_bends_the_wire_where_it_was_opened(wired):
     assert abs(bends(wired)[LOSS][0].x - here.x) <= 5
 
 
+@pytest.mark.night
 def test_copies_and_pages_keep_them_and_the_file_too(wired, tmp_path):
     wired.canvas.select_wire("loss.x")
     wired.actions_by_name["bend_wire"].trigger()

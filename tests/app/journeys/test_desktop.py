@@ -8,6 +8,7 @@ from gradwire.app.services import theme
 from gradwire.app.shell.main_window import MainWindow
 
 
+@pytest.mark.night
 @pytest.mark.parametrize(("chosen", "shown"), [("system", theme.DARK), ("light", theme.LIGHT)])
 def test_the_window_follows_the_desktop_unless_a_theme_is_chosen(
     qapp, settings, monkeypatch, chosen, shown

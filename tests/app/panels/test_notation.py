@@ -8,6 +8,7 @@ from gradwire.app.panels.notation import glimpse, parse, written
 from gradwire.blocks.values import Tensor
 
 
+@pytest.mark.sampled(one_in=3)
 @pytest.mark.parametrize(
     ("text", "value"),
     [

@@ -19,6 +19,7 @@ def test_several_pages_are_a_file_each_but_in_a_pdf():
     assert targets(Path("m.png"), ["a*", "a?"]) == [Path("m-a_.png"), Path("m-a__.png")]
 
 
+@pytest.mark.sampled(one_in=3)
 @pytest.mark.parametrize("ending", KINDS)
 def test_each_kind_is_made(picture, ending):
     path = Path(f"x{ending}")

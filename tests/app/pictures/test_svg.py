@@ -47,6 +47,7 @@ def test_text_is_text_in_a_family_that_browsers_know(picture):
         assert has_width is (len(element.text) > 1)
 
 
+@pytest.mark.night
 def test_embedded_fonts_have_the_letters_shown_and_no_others(picture):
     root = ElementTree.fromstring(svg(picture(lettering=Lettering.EMBEDDED), ""))
     assert {element.tag for element in root.iter()} <= KNOWN | {f"{SVG}style"}
@@ -67,6 +68,7 @@ def test_embedded_fonts_have_the_letters_shown_and_no_others(picture):
     assert families.endswith("sans-serif")
 
 
+@pytest.mark.night
 def test_embedded_fonts_take_less_room_than_shapes(picture):
     shapes, embedded = (
         len(svg(picture(lettering=each), "")) for each in (Lettering.SHAPES, Lettering.EMBEDDED)
@@ -74,6 +76,7 @@ def test_embedded_fonts_take_less_room_than_shapes(picture):
     assert embedded < shapes
 
 
+@pytest.mark.night
 def test_without_the_typeface_text_to_embed_becomes_shapes(picture, monkeypatch):
     drawn = picture(lettering=Lettering.EMBEDDED)
     monkeypatch.setattr("gradwire.app.pictures.svg.can_embed", lambda: False)
@@ -115,6 +118,7 @@ def test_a_width_on_paper_is_in_centimetres(picture):
     assert float(ElementTree.fromstring(svg(picture(), "")).get("width")) == width
 
 
+@pytest.mark.night
 @pytest.mark.parametrize("theme", [LIGHT, DARK])
 def test_it_shows_what_the_canvas_shows(picture, theme):
     drawn = picture(theme=theme.name)

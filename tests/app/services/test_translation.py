@@ -201,6 +201,7 @@ def test_every_key_and_mouse_action_is_in_the_template(template):
     assert shown - listed == set()
 
 
+@pytest.mark.night
 def test_no_text_is_asked_for_inside_an_f_string():
     """lupdate reads an f-string as one text, and finds nothing in it."""
     hidden = [
@@ -256,6 +257,7 @@ def literals(call):
                     yield part.value
 
 
+@pytest.mark.night
 def test_no_text_is_shown_without_being_asked_for():
     found = []
     for file in sorted(Path(translation.__file__).parents[1].rglob("*.py")):

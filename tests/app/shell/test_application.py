@@ -77,6 +77,7 @@ def start(code, *arguments, **environment):
     )  # fmt: skip
 
 
+@pytest.mark.night
 def test_it_opens_a_file_runs_it_and_ends_with_the_code_of_the_window(tmp_path):
     """One start, as a user sees it; each entry is undone by leaving out one line of ``run``."""
     path = examples()[0].path
@@ -125,6 +126,7 @@ def test_on_macos_it_opens_the_files_that_finder_gives_it(tmp_path):
     assert json.loads(ended.stdout)["gradients"], ended.stderr
 
 
+@pytest.mark.night
 def test_without_its_typeface_it_starts_and_says_what_to_install(tmp_path):
     without = (
         "from gradwire.runtime import extras; find = extras.find_spec\n"
@@ -220,6 +222,7 @@ SELDOM = {
 """What most windows never need."""
 
 
+@pytest.mark.night
 def test_the_first_frame_of_a_file_needs_nothing_that_is_seldom_needed(tmp_path):
     environment = {"QT_QPA_PLATFORM": "offscreen", "XDG_STATE_HOME": str(tmp_path)}
     ended = start(IMPORTS, str(examples()[0].path), **environment)
@@ -259,6 +262,7 @@ print("alive")
 """
 
 
+@pytest.mark.night
 def test_an_error_of_numpy_under_the_pointer_does_not_kill_the_editor():
     ended = start(HURT, QT_QPA_PLATFORM="offscreen")
     assert ended.stdout.split("\n")[-3:-1] == ["told ValueError", "alive"], ended.stderr

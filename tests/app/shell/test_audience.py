@@ -106,6 +106,7 @@ def test_the_lesson_is_beside_the_canvas(lesson, qtbot):
     qtbot.waitUntil(lambda: panel_followed(lesson))
 
 
+@pytest.mark.night
 def test_what_is_typed_in_the_lesson_is_seen(lesson, qtbot):
     while not (fields := lesson.player.panel.form.fields):
         assert lesson.player.is_on
@@ -118,6 +119,7 @@ def test_what_is_typed_in_the_lesson_is_seen(lesson, qtbot):
     qtbot.waitUntil(lambda: images(lesson)[1] != before)
 
 
+@pytest.mark.night
 def test_it_rests_while_nothing_changes(lesson, qtbot):
     """Taking a picture paints what is pictured, which must not be taken for a change."""
     taken = []

@@ -137,6 +137,7 @@ def test_panels_put_away_come_back_after_a_restart_too(qtbot, settings, window):
     assert after == before
 
 
+@pytest.mark.night
 def test_a_click_at_the_edge_brings_a_panel(first, qtbot):
     (button,) = [
         b
@@ -153,6 +154,7 @@ def test_a_click_at_the_edge_brings_a_panel(first, qtbot):
     assert "inspector" in away(first)
 
 
+@pytest.mark.night
 def test_f6_goes_to_the_edge_and_enter_brings_the_panel(first, qtbot):
     qtbot.waitUntil(first.isActiveWindow)
     first.canvas.setFocus()
@@ -164,11 +166,13 @@ def test_f6_goes_to_the_edge_and_enter_brings_the_panel(first, qtbot):
     assert first.docks.by_name["inspector"].isVisible()
 
 
+@pytest.mark.night
 def test_a_selected_wire_opens_no_panel(first):
     first.explanation.wireShown.emit()
     assert first.docks.by_name["why"].isHidden()
 
 
+@pytest.mark.night
 def test_panels_grow_with_the_text(first, qtbot):
     before = first.docks.by_name["palette"].width()
     first.actions_by_name["text_large"].trigger()

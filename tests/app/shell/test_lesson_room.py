@@ -51,6 +51,7 @@ def palette(window: MainWindow):
     return window.docks.by_name["palette"]
 
 
+@pytest.mark.night
 def test_a_wide_diagram_gets_the_room_of_the_palette(first, qtbot):
     play(first, qtbot)
     assert palette(first).isHidden()
@@ -58,11 +59,13 @@ def test_a_wide_diagram_gets_the_room_of_the_palette(first, qtbot):
     assert shows_all(first.canvas)
 
 
+@pytest.mark.night
 def test_a_diagram_that_can_be_read_beside_it_leaves_it(first, qtbot):
     play(first, qtbot, SMALL_DIAGRAM)
     assert not palette(first).isHidden()
 
 
+@pytest.mark.night
 @pytest.mark.parametrize("aside", ["Learn beside it", "below"])
 def test_it_stays_where_its_room_would_not_widen_the_canvas(first, qtbot, aside):
     area = Qt.DockWidgetArea
@@ -75,6 +78,7 @@ def test_it_stays_where_its_room_would_not_widen_the_canvas(first, qtbot, aside)
     assert not palette(first).isHidden()
 
 
+@pytest.mark.night
 def test_it_comes_back_as_wide_as_it_was_when_the_lesson_ends(first, qtbot):
     wide = palette(first).width()
     play(first, qtbot)
@@ -84,6 +88,7 @@ def test_it_comes_back_as_wide_as_it_was_when_the_lesson_ends(first, qtbot):
     assert palette(first).width() == wide
 
 
+@pytest.mark.night
 def test_it_follows_the_width_of_the_window(first, qtbot):
     play(first, qtbot)
     first.resize(1700, 720)
@@ -146,6 +151,7 @@ def test_it_is_there_until_the_last_step_that_draws(first, qtbot, tmp_path):
     qtbot.waitUntil(lambda: not palette(first).isHidden())
 
 
+@pytest.mark.night
 def test_a_lesson_left_in_a_presentation_gives_it_back_after_it(first, qtbot):
     play(first, qtbot)
     first.presentation.begin()
@@ -157,6 +163,7 @@ def test_a_lesson_left_in_a_presentation_gives_it_back_after_it(first, qtbot):
     assert not palette(first).isHidden()
 
 
+@pytest.mark.night
 def test_a_presentation_of_a_lesson_is_no_reason_to_keep_it(first, qtbot):
     first.presentation.begin()
     play(first, qtbot)

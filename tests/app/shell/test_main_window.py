@@ -672,6 +672,7 @@ def lived_in(qtbot, settings) -> MainWindow:
     return window
 
 
+@pytest.mark.night
 def test_a_closed_window_leaves_nothing_behind(qtbot, settings):
     window = lived_in(qtbot, settings)
     parts = window.document, window.canvas, window.inspector, window.evaluator.result

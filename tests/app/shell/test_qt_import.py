@@ -42,11 +42,13 @@ def started(code: str, cache: object, *, start: str = _START) -> str:
     return done.stdout
 
 
+@pytest.mark.night
 def test_what_was_compiled_once_is_not_compiled_again(tmp_path):
     first, second = (int(started("", tmp_path)) for _ in range(2))
     assert first > 10 and second == 1  # the line that stands for the module of stubs
 
 
+@pytest.mark.night
 def test_signatures_and_errors_are_those_of_pyside(tmp_path):
     usual = started(_SIGNATURES, tmp_path, start="")
     assert "QPointF" in usual
@@ -54,6 +56,7 @@ def test_signatures_and_errors_are_those_of_pyside(tmp_path):
         assert started(_SIGNATURES, tmp_path).split(" ", 1)[1] == usual
 
 
+@pytest.mark.night
 @pytest.mark.parametrize("name", ["generate_pyi", "Formatter"])
 def test_the_module_that_writes_stubs_is_there_when_it_is_asked_for(name, tmp_path):
     ask = f"""

@@ -116,6 +116,7 @@ def test_the_copy_of_the_tour_is_closed_without_a_question(window, qtbot, monkey
     assert not window.document.is_clean  # a file of the user's is never left unasked
 
 
+@pytest.mark.night
 def test_a_window_opens_where_it_was_and_the_next_ones_beside_it(qtbot, settings, monkeypatch):
     """``move`` counts in the frame, which a window has only under a window manager, once shown."""
     moved = []

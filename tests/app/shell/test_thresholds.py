@@ -43,6 +43,7 @@ def settled(qtbot, window):
 
 
 class TestDialog:
+    @pytest.mark.night
     def test_it_shows_those_in_force(self, dialog):
         assert dialog.fields["faint"].text() == "1e-07"
         assert dialog.fields["partial"].text() == "0.1"

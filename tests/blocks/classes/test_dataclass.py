@@ -70,6 +70,7 @@ def test_the_signature_is_the_same(options):
     assert ours.__init__.__qualname__ == standard.__init__.__qualname__
 
 
+@pytest.mark.sampled(one_in=3)
 @pytest.mark.parametrize("values", [{}, {"z": 1}, {"x": 1, "count": 2}], ids=str)
 @each_option
 def test_wrong_arguments_are_refused_in_the_same_words(options, values):

@@ -7,6 +7,8 @@ import sys
 from pathlib import Path
 from typing import ClassVar
 
+import pytest
+
 from gradwire.blocks.block import Block
 from gradwire.blocks.classes.docstrings import field_docstrings
 
@@ -49,6 +51,7 @@ def test_a_class_without_source_has_none():
     assert made.parameters()["second"].description == "The second."
 
 
+@pytest.mark.night
 def test_nothing_is_read_before_it_is_asked_for():
     code = (
         "from gradwire.blocks.registry import registry\n"

@@ -202,6 +202,7 @@ def test_rows_and_definitions_belong_together(system: str) -> None:
             assert any(c.quantity in ("value", "gradient") for c in rows), block
 
 
+@pytest.mark.night
 @pytest.mark.parametrize("dtype", FLOATS)
 def test_reductions_of_nothing_are_refused_here_alone(dtype: str, installed: None) -> None:
     from tests.runtime.calculus.peers.comparisons import of_nothing

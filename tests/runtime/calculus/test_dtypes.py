@@ -79,6 +79,7 @@ def test_the_documented_table_is_the_table() -> None:
     assert {pair: result for pair, result in expected.items() if result} == PROMOTION
 
 
+@pytest.mark.sampled(one_in=11)
 @pytest.mark.parametrize(("a", "b"), list(product(DTYPES, DTYPES)))
 def test_within_a_kind_numpy_agrees(a: str, b: str) -> None:
     integers = {"signed", "unsigned"}
@@ -116,6 +117,7 @@ def test_a_float_settles_uint64_with_signed() -> None:
     assert common_dtype(*kinds) == ("float16", False)
 
 
+@pytest.mark.sampled(one_in=11)
 @pytest.mark.parametrize(("a", "b"), sorted(PROMOTION))
 def test_arithmetic_follows_the_table(a: str, b: str) -> None:
     xp = namespace()
@@ -139,6 +141,7 @@ WEAK = [
 ]  # fmt: skip
 
 
+@pytest.mark.sampled(one_in=3)
 @pytest.mark.parametrize(("dtype", "scalar", "result"), WEAK)
 def test_python_scalars_are_weak(dtype: str, scalar: Any, result: str) -> None:
     xp = namespace()

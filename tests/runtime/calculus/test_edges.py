@@ -55,6 +55,7 @@ KINKS = [
 ]  # fmt: skip
 
 
+@pytest.mark.sampled(one_in=3)
 @pytest.mark.parametrize("number", range(len(KINKS)))
 def test_derivatives_at_kinks(number: int) -> None:
     function, place, slope = KINKS[number]
@@ -128,6 +129,7 @@ CLOSED = [
 ]
 
 
+@pytest.mark.sampled(one_in=3)
 @pytest.mark.parametrize("number", range(len(CLOSED)))
 def test_none_is_not_zero(number: int) -> None:
     assert Traced(CLOSED[number], array(0.5, 1.5)).gradients() == [None]
@@ -354,6 +356,7 @@ EMPTY = [
 ]
 
 
+@pytest.mark.sampled(one_in=3)
 @pytest.mark.parametrize("number", range(len(EMPTY)))
 def test_empty_arrays(number: int) -> None:
     function, expected = EMPTY[number]

@@ -139,6 +139,7 @@ MISTAKES: list[tuple[Call, type[TraceError], list[str]]] = [
 ]  # fmt: skip
 
 
+@pytest.mark.sampled(one_in=7)
 @pytest.mark.parametrize("number", range(len(MISTAKES)))
 def test_says_what_did_not_fit(number: int) -> None:
     call, error, fragments = MISTAKES[number]

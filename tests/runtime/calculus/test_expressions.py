@@ -235,6 +235,7 @@ def expressions(
     return expression
 
 
+@pytest.mark.night
 @settings(max_examples=250)
 @given(expressions(SMOOTH + ROUGH, DTYPES, 20))
 def test_tracing_foretells_numpy(expression: Expression) -> None:

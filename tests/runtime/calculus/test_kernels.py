@@ -62,6 +62,7 @@ def test_selection_by_bits_takes_any_layout() -> None:
 _SORTED = ["float16", "float32", "float64", "int8", "uint32", "int64", "uint64", "bool"]
 
 
+@pytest.mark.sampled(one_in=5)
 @pytest.mark.parametrize("dtype", _SORTED)
 @pytest.mark.parametrize("axis", [0, 1, 2])
 def test_elements_that_are_equal_keep_their_order(dtype: str, axis: int) -> None:
@@ -100,6 +101,7 @@ def test_elements_are_added_along_any_axis_in_their_order(axis: int, dtype: str)
     assert swapped.tobytes() == wanted.tobytes()
 
 
+@pytest.mark.sampled(one_in=7)
 @pytest.mark.parametrize("rows", [1, 7, 1000, 50_000])
 @pytest.mark.parametrize("count", [0, 1, 63, 64, 5000])
 @pytest.mark.parametrize("width", [1, 15, 16, 64])
@@ -135,6 +137,7 @@ def test_rows_of_an_index_that_comes_often_are_added_in_their_order(dtype: str) 
     assert found.tobytes() == wanted.tobytes()
 
 
+@pytest.mark.sampled(one_in=7)
 @pytest.mark.parametrize("dtype", ["float16", "float32", "float64", "int64"])
 @pytest.mark.parametrize("shape", [(), (3,), (16,), (2, 40), (0,)], ids=str)
 @pytest.mark.parametrize("count", [0, 1, 70, 3000])
@@ -205,6 +208,7 @@ def test_folded_windows_are_sums_from_zero(image: tuple[int, int], geometry: Geo
     assert out.tobytes() == wanted.tobytes()
 
 
+@pytest.mark.sampled(one_in=3)
 @pytest.mark.parametrize(("dtype", "units"), [("float16", 1), ("float32", 2), ("float64", 4)])
 @pytest.mark.parametrize("spread", [1e-30, 0.7, 1.1, 9])
 def test_erf_is_near_that_of_the_c_library(dtype: str, units: int, spread: float) -> None:
@@ -276,6 +280,7 @@ PRODUCTS = [
 ]  # fmt: skip
 
 
+@pytest.mark.sampled(one_in=3)
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 @pytest.mark.parametrize(("shape", "axes"), PRODUCTS, ids=str)
 def test_sums_as_products_with_ones_are_as_near_as_those_of_numpy(
@@ -337,6 +342,7 @@ def test_transposed_arrays_are_copied_in_blocks(shape: tuple[int, ...], dtype: s
     assert transposing.contiguous(found) is found
 
 
+@pytest.mark.night
 @pytest.mark.parametrize(
     ("shape", "is_large"), [((2, 40, 48, 40), True), ((300, 30, 20, 20), False)]
 )
@@ -384,6 +390,7 @@ def test_softplus_of_infinities_and_nan(dtype: str) -> None:
     np.testing.assert_array_equal(out, np.array([np.inf, 0, np.nan], dtype))
 
 
+@pytest.mark.sampled(one_in=5)
 @pytest.mark.parametrize("dtype", ["float16", "float32", "float64"])
 @pytest.mark.parametrize("exponent", [-4, -3, -2, -1, 0, 1, 2, 3, 4, 7, 0.5, 1.5, math.inf])
 def test_powers_of_numbers_of_either_sign(dtype: str, exponent: float) -> None:

@@ -60,6 +60,7 @@ NARROW = [
 ]
 
 
+@pytest.mark.sampled(one_in=17)
 @pytest.mark.parametrize(("case", "dtype"), NARROW)
 def test_narrow_floats_stay_narrow(case: Case, dtype: str) -> None:
     inputs = [x.astype(dtype) if x.dtype.kind == "f" else x for x in case.inputs]
@@ -89,6 +90,7 @@ def test_first_derivative(case: Case) -> None:
     compare(case, traced, lambda *x: seed * traced.value(*x), found)
 
 
+@pytest.mark.sampled(one_in=11)
 @every_smooth_case
 def test_second_derivative(case: Case) -> None:
     traced = Traced(case.call, *case.inputs)
@@ -110,6 +112,7 @@ def compare(case: Case, traced: Traced, function: Function, found: Mapping[Value
             assert along == pytest.approx(numeric, rel=1e-6, abs=1e-6)
 
 
+@pytest.mark.sampled(one_in=11)
 @pytest.mark.parametrize("primitive", sorted(table(), key=repr), ids=repr)
 def test_a_rule_for_every_slot(primitive: Primitive) -> None:
     case = next(case for case in CASES if case.primitive == primitive.name)

@@ -60,6 +60,7 @@ def test_float64_is_finer_than_float32() -> None:
     assert np.mean(steps == np.round(steps)) < 0.01
 
 
+@pytest.mark.night
 @dtypes
 def test_moments(dtype: str) -> None:
     n = 200_000
@@ -93,6 +94,7 @@ def test_seed_and_step_decide_all(law: str) -> None:
         assert np.mean(other == again) < 0.05
 
 
+@pytest.mark.sampled(one_in=3)
 @pytest.mark.parametrize("law", ["uniform", "normal"])
 @pytest.mark.parametrize("shape", [(), (1,), (3,), (2, 3), (0,), (2, 0), 4])
 def test_shapes(law: str, shape: Any) -> None:

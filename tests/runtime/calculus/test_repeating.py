@@ -21,6 +21,7 @@ def drawn(*shape: int, dtype: str) -> Any:
     return (np.random.default_rng(0).standard_normal(shape) * 9).astype(dtype)
 
 
+@pytest.mark.sampled(one_in=3)
 @pytest.mark.parametrize("dtype", ["float16", "float32", "float64", "int32"])
 @pytest.mark.parametrize("count", [2, 3, 5])
 @pytest.mark.parametrize("axis", [0, 1, 2])

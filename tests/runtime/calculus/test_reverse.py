@@ -39,6 +39,7 @@ FUNCTIONS: list[tuple[Callable[..., Any], list[Callable[[Array], Any]]]] = [
 ]  # fmt: skip
 
 
+@pytest.mark.sampled(one_in=3)
 @pytest.mark.parametrize("number", range(len(FUNCTIONS)))
 @pytest.mark.parametrize("order", [1, 2, 3])
 def test_derivatives_to_third_order(number: int, order: int) -> None:

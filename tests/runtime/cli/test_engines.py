@@ -37,6 +37,7 @@ def differs(found: Any, expected: Any, *ignored: str) -> dict[str, Any]:
     }
 
 
+@pytest.mark.night
 def test_run_gives_the_same_report_on_both(gradwire, seed):
     pytest.importorskip("jax")
     one, other = (gradwire("run", seed, "--json", *how).json for how in ((), JAX))
@@ -57,6 +58,7 @@ def test_bench_says_what_compiling_took(gradwire, seed):
     assert "compile" not in gradwire("bench", seed, *QUICK).out
 
 
+@pytest.mark.night
 def test_training_goes_on_with_another_engine(gradwire, regression, tmp_path):
     pytest.importorskip("jax")
     options = ("--steps", "30", "--together", "7", "--json")
@@ -69,6 +71,7 @@ def test_training_goes_on_with_another_engine(gradwire, regression, tmp_path):
     assert again["losses"]["L.out"] == pytest.approx(plain["losses"]["L.out"], rel=1e-5)
 
 
+@pytest.mark.night
 def test_trainings_of_a_study_use_the_engine(gradwire, regression, monkeypatch):
     pytest.importorskip("jax")
     made: list[str] = []

@@ -17,6 +17,7 @@ a @ a
 """
 
 
+@pytest.mark.night
 @pytest.mark.skipif(os.name != "posix", reason="sends a signal")
 def test_ctrl_c_ends_a_command_inside_a_kernel():
     kernel = subprocess.Popen(

@@ -145,6 +145,7 @@ def test_a_chain_of_20_000_blocks_is_run(gradwire, diagram):
     assert "l.out = 0.01224" in done.out  # √(3/20,000), as the iterated sine tends to it
 
 
+@pytest.mark.sampled(one_in=3)
 @pytest.mark.parametrize("part", ["title", "key", "type", "value", "name"])
 @pytest.mark.parametrize("command", ["run", "flow", "doctor", "check", "quiz", "bench"])
 def test_at_most_a_line_of_what_a_file_says_is_printed(gradwire, tmp_path, command, part):

@@ -44,6 +44,7 @@ def command(tmp_path, diagram):
     return make
 
 
+@pytest.mark.night
 def test_prints_of_a_plug_in_are_not_in_the_json(command):
     source = "print('imported')\n" + odd("def forward(self, xp, x): print('traced'); return 2 * x")
     code, out, err = command(source)("run", "--json")
@@ -71,6 +72,7 @@ def test_an_import_that_ends_the_program_leaves_its_blocks_out(command):
     assert "Plug-in 'odd' of odd_plugin 1.0 (odd_plugin) failed: SystemExit(0)" in err
 
 
+@pytest.mark.night
 def test_a_label_that_fails_is_a_warning_and_nothing_more(command):
     code, out, err = command(odd("def label(self): raise ValueError('no')"))("run", "--json")
     assert code == 0 and json.loads(out)["problems"][0]["code"] == "plugin-failed"

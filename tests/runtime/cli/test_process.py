@@ -34,6 +34,7 @@ def test_a_pipe_gets_plain_text(seed):
     assert "\x1b" not in text and "─" not in text
 
 
+@pytest.mark.night
 def test_a_terminal_gets_tables(seed):
     ours, theirs = pty.openpty()
     done = subprocess.Popen(
@@ -195,6 +196,7 @@ raise SystemExit(entry.main())
 """
 
 
+@pytest.mark.night
 @pytest.mark.parametrize(("flags", "is_said"), [([], False), (["-W", "always"], True)])
 def test_a_warning_of_numpy_is_shown_only_if_it_is_asked_for(flags, is_said):
     done = subprocess.run(

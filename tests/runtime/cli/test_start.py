@@ -53,6 +53,7 @@ def loaded(*arguments: object, **environment: str) -> set[str]:
     return set(done.stderr.split())
 
 
+@pytest.mark.night
 def test_a_run_imports_nothing_that_the_diagram_does_not_hold(seed):
     modules = loaded("run", seed)
     assert "gradwire.blocks.library.gradient" in modules
@@ -64,6 +65,7 @@ def test_a_run_imports_nothing_that_the_diagram_does_not_hold(seed):
     assert families == {"arithmetic", "gradient", "losses"} | of_every_diagram
 
 
+@pytest.mark.night
 def test_a_run_of_a_small_diagram_imports_no_pass_and_writes_no_machine_code(seed):
     modules = loaded("run", seed)
     passes = {name for name in modules if name.startswith("gradwire.runtime.engine.plan.passes.")}
@@ -77,6 +79,7 @@ def test_other_commands_import_nothing_slow(seed, command):
     assert not loaded(command, seed) & SLOW
 
 
+@pytest.mark.night
 def test_checking_numbers_in_notes_imports_nothing_of_lessons_but_expressions():
     file = ROOT / "assets" / "diagrams" / "mxnet_seed.gradwire.json"
     assert "{value(" in file.read_text(encoding="utf-8")
@@ -100,6 +103,7 @@ def test_what_needs_no_command_imports_none(flag):
     )
 
 
+@pytest.mark.night
 def test_completing_an_option_imports_its_command_alone(seed):
     asked = {"_GRADWIRE_COMPLETE": "complete_bash", "COMP_WORDS": "gradwire check --gr"}
     modules = loaded(**asked, COMP_CWORD="2")

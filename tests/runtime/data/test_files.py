@@ -147,6 +147,7 @@ def test_reading_can_be_cancelled(tmp_path: Path) -> None:
 # ---- arrays -----------------------------------------------------------------------------------
 
 
+@pytest.mark.sampled(one_in=3)
 @pytest.mark.parametrize("kept", [True, False])
 @pytest.mark.parametrize("dtype", ["float64", ">f4", "int16", "bool"])
 @pytest.mark.parametrize("order", ["C", "F"])
@@ -292,6 +293,7 @@ def test_a_row_without_an_end_is_not_read_whole(
         tracemalloc.stop()
 
 
+@pytest.mark.night
 def test_damaged_archives_are_refused(tmp_path: Path) -> None:
     np.savez(tmp_path / "a.npz", x=np.arange(50.0), y=np.arange(3.0))
     whole = (tmp_path / "a.npz").read_bytes()

@@ -90,6 +90,7 @@ def test_the_order_of_many_rows_is_a_permutation(count: int, seed: int, epoch: i
     assert np.array_equal(half, moved[: count // 2])
 
 
+@pytest.mark.night
 @pytest.mark.parametrize("kept", [0, 2**20])
 def test_orders_are_random(kept: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """Where a row goes is uniform, and epochs, uses and seeds are independent."""

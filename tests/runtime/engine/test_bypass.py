@@ -143,6 +143,7 @@ def test_a_file_keeps_it():
     assert dumps(bypass(diagram, "stop", on=False)) == dumps(seed())
 
 
+@pytest.mark.night
 def test_the_schema_knows_which_blocks_have_it():
     blocks = json_schema()["$defs"]
     assert "bypassed" in blocks["block-Mul"]["properties"]

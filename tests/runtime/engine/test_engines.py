@@ -132,6 +132,7 @@ def test_two_loops_share_a_memory(engine: Engine) -> None:
     assert [float(loop.start([[]])()[0][0][0, 0]) for loop in (*loops, *loops)] == [1, 3, 9, 27]
 
 
+@pytest.mark.sampled(one_in=3)
 def test_a_session_gives_the_same_on_each_engine(engine: Engine) -> None:
     w, b = gw.variable("w", [[0.5, -1.0], [2.0, 0.25]]), gw.variable("b", [0.5, -0.5])
     unused = gw.variable("unused", [1.0])
@@ -191,6 +192,7 @@ def test_arguments_that_no_engine_takes_are_refused(arguments: Any, message: str
         gw.Session(gw.build(gw.variable("x", 1.0)), **arguments)
 
 
+@pytest.mark.night
 def test_thousands_of_small_operations_stay_with_numpy_which_says_why() -> None:
     pytest.importorskip("jax")
     x, functions = gw.variable("x", 0.5), (gw.sin, gw.tanh, gw.square)

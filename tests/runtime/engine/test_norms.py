@@ -76,6 +76,7 @@ def test_a_wire_that_is_not_there(asked: dict[str, list[str]]) -> None:
         Session(seed()).backward(**asked)
 
 
+@pytest.mark.night
 def test_norms_keep_no_array_alive():
     layers = [f"t{i}" for i in range(40)]
     diagram = draw(

@@ -94,6 +94,7 @@ def assert_equal_maps(one: Any, other: Any) -> None:
         np.testing.assert_array_equal(np.asarray(one[renamed(name)]), np.asarray(array))
 
 
+@pytest.mark.night
 @settings(max_examples=15)
 @given(layers=LAYERS)
 def test_own_variables_equal_variables_in_values_gradients_and_states(
@@ -116,6 +117,7 @@ def test_own_variables_equal_variables_in_values_gradients_and_states(
             assert renamed(verdict.sentence) == seen.verdict(wire, loss).sentence
 
 
+@pytest.mark.night
 @settings(max_examples=15)
 @given(layers=LAYERS)
 def test_training_moves_them_alike(layers: list[dict[str, Any]]) -> None:

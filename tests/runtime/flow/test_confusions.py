@@ -101,6 +101,7 @@ GAN, DQN = "gan", "dqn_target_stopped"
 CRITIC = "reinforce_baseline"
 
 
+@pytest.mark.sampled(one_in=3)
 @pytest.mark.parametrize(
     ("diagram", "key", "loss", "state", "sentence"),
     [

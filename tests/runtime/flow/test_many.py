@@ -192,6 +192,7 @@ def faint(count: int) -> Diagram:
     return build(loss(sum(y)))
 
 
+@pytest.mark.night
 def test_numbers_take_linear_time_as_well() -> None:
     """Which block shrank a gradient most is told for every wire of a long chain."""
 

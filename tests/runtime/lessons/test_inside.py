@@ -82,6 +82,7 @@ def test_every_step_has_a_sentence_and_a_formula(timeline):
             assert short(timeline.steps, step).startswith(f"{step.result} = ")
 
 
+@pytest.mark.sampled(one_in=3)
 def test_values_are_known_when_the_block_is_done_and_sums_when_it_begins(timeline):
     for event in timeline.events:
         if event.primitive is None:
@@ -100,6 +101,7 @@ def test_values_are_known_when_the_block_is_done_and_sums_when_it_begins(timelin
             assert all(timeline.shows_sum(port, event.position) for port in ports)
 
 
+@pytest.mark.sampled(one_in=3)
 def test_both_ways_lead_to_the_same_block(timeline):
     blocks = timeline.by(Detail.BLOCK)
     assert timeline.by(Detail.PRIMITIVE) is timeline

@@ -58,6 +58,7 @@ def equal(one, other):
 # ---- laws ---------------------------------------------------------------------------------------
 
 
+@pytest.mark.sampled(one_in=3)
 def test_a_block_computes_after_what_it_reads(timeline):
     for position in timeline.phases[Phase.FORWARD]:
         step = timeline.step(position)
@@ -89,6 +90,7 @@ def test_what_arrives_was_sent_before_and_adds_up(timeline):
     assert wanted <= sent.keys()
 
 
+@pytest.mark.sampled(one_in=3)
 def test_what_arrives_at_a_variable_is_its_gradient(timeline):
     run = timeline.steps.run
     arrived = {
@@ -121,6 +123,7 @@ def test_every_step_has_a_sentence(timeline):
         assert "too large" not in text
 
 
+@pytest.mark.sampled(one_in=3)
 def test_at_the_end_everything_is_known_and_at_the_start_nothing(timeline):
     ports, wires = list(timeline.program.ports), list(timeline.program.wires)
     assert timeline.step(0) is None
@@ -266,6 +269,7 @@ def test_a_position_that_is_not_there(position):
         record(Session(swapped())).event(position)
 
 
+@pytest.mark.sampled(one_in=3)
 @pytest.mark.parametrize("shape", [tower, scalars, chain, wide, ladder])
 def test_what_is_recorded_has_the_bits_of_a_run(shape):
     """With the thousands of alike blocks for which a plan has ways of its own."""

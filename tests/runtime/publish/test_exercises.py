@@ -16,6 +16,7 @@ from tests.examples.gallery import path
 LESSON = path("fan_out").parents[1] / "lessons" / "02_fan_out_adds.gradwire.json"
 
 
+@pytest.mark.night
 def test_pages_of_a_class_are_those_that_publish_writes():
     lesson = load(LESSON)
     pages = ExercisePages(lesson)

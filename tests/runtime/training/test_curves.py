@@ -40,6 +40,7 @@ def test_many_numbers_become_ranges_without_losing_an_extreme(numbers, capacity)
     assert not numbers or points.steps[-1] == len(numbers)
 
 
+@pytest.mark.night
 def test_memory_does_not_grow_with_steps():
     curve = Curve(64)
     curve.extend(range(100_000), np.sin(np.arange(100_000)))

@@ -84,6 +84,7 @@ def test_the_flow_is_observed_ever_less_often_while_nothing_is_wrong(monkeypatch
     assert 2 <= len(observed) <= 14
 
 
+@pytest.mark.night
 def test_gradients_small_at_every_second_round_are_hardly_observed(monkeypatch):
     observed, real = [], watch.observe
     monkeypatch.setattr(watch, "observe", lambda session: observed.append(1) or real(session))
@@ -102,6 +103,7 @@ def with_hidden_nan():
     return b.build(b.loss(b.square(w + 1.0) + 0.0 * hidden, name="L"))
 
 
+@pytest.mark.night
 @pytest.mark.parametrize("fast", [False, True])
 def test_nan_that_a_where_hides_names_the_first_block_and_step(fast):
     method = SGDMethod(lr=0.003)

@@ -81,6 +81,7 @@ def resize(canvas, shell):
     canvas.resize(900, 400)
 
 
+@pytest.mark.sampled(one_in=3)
 @pytest.mark.parametrize("change", [move, zoom, recolour, cut, select, restyle, resize, frame])
 def test_what_has_changed_is_drawn_again(canvas, shell, change):
     canvas.set_reduced_motion(True)

@@ -70,6 +70,7 @@ def look_at(view: ViewState, number: int, zoom: float):
     return annotations.look(number) if zoom >= NUMBERS else annotations.plain_look(number)
 
 
+@pytest.mark.sampled(one_in=3)
 @pytest.mark.parametrize("zoom", ZOOMS)
 def test_no_text_is_smaller_than_can_be_read(monkeypatch, view, zoom):
     route = Route("off.x", {"c": "1"}) if zoom < NUMBERS else None

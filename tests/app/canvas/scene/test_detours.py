@@ -242,6 +242,7 @@ def test_what_is_out_of_view_waits_for_a_gesture_to_end(canvas, shown, monkeypat
     assert canvas.view.scene.course_of(KEY).radius is not None
 
 
+@pytest.mark.night
 @given(st.integers(0, 2**32 - 1))
 def test_ways_are_clear_of_all_blocks(seed):
     random = np.random.default_rng(seed)

@@ -299,6 +299,7 @@ class TestUpdating:
             ours, theirs = scene.course_of(key), fresh.course_of(key)
             assert np.array_equal(ours.waypoints, theirs.waypoints)
 
+    @pytest.mark.night
     @given(st.data())
     def test_moves_and_lost_routes_give_what_a_new_scene_has(self, data):
         before, _ = data.draw(scattered(most_bends=0))

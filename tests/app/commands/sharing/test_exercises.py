@@ -55,6 +55,7 @@ def paste(qtbot, sheet, text):
     qtbot.keyClick(sheet.names, Qt.Key.Key_V, Qt.KeyboardModifier.ControlModifier)
 
 
+@pytest.mark.night
 def test_one_page_asks_for_the_name(sheet, qtbot, monkeypatch, tmp_path, said):
     choose_file(monkeypatch, tmp_path / "fan")
     assert not sheet.save.isEnabled()
@@ -105,6 +106,7 @@ def test_what_is_wrong_with_a_list_is_said_at_once(sheet, qtbot, monkeypatch, tm
     assert "has no names" in sheet.trouble.text()
 
 
+@pytest.mark.night
 def test_files_are_replaced_only_on_request(sheet, qtbot, monkeypatch, tmp_path):
     (tmp_path / "fan-1-Ada.html").write_text("mine")
     choose_file(monkeypatch, tmp_path / "fan.html")

@@ -46,6 +46,7 @@ def test_source_is_that_of_the_command_line(exporting, action):
     assert said == []
 
 
+@pytest.mark.night
 def test_a_model_has_the_losses_as_outputs(exporting):
     onnx = pytest.importorskip("onnx", reason="ONNX is not installed")
     path, said = exporting("export_onnx", "seed", diagram())

@@ -48,6 +48,7 @@ def test_a_picture_is_announced_with_the_reason(publishing):
     assert "This page is a picture" in path.read_text(encoding="utf-8")
 
 
+@pytest.mark.night
 def test_what_cannot_be_written_is_said(publishing):
     path, (said,) = publishing("missing/seed.html", diagram())
     assert "was not written" in said and not path.exists()

@@ -1,5 +1,6 @@
 """The tool bar: labels, icons in the colours of the theme, the doctor's count, and hiding it."""
 
+import pytest
 from PySide6.QtCore import QSize, Qt
 
 from gradwire.app.panels.bars.icons import tool_icon
@@ -36,6 +37,7 @@ def test_each_tool_has_a_label_an_icon_and_a_tip(window):
         assert button.focusPolicy() & Qt.FocusPolicy.TabFocus
 
 
+@pytest.mark.night
 @together("chosen", theme.THEMES.values(), ids=lambda chosen: chosen.name)
 @together("name", [tool.icon for tool in TOOLS.values()])
 def test_icons_have_the_ink_of_the_theme_and_are_drawn_for_every_screen(qapp, name, chosen):

@@ -67,6 +67,7 @@ def test_it_opens_at_the_index_and_only_once(shown, window, qtbot):
     assert window.findChildren(ManualWindow) == [shown] and shown.isVisible()
 
 
+@pytest.mark.night
 def test_contents_links_back_and_forward(shown, qtbot):
     back, forward = button(shown, "Back"), button(shown, "Forward")
     assert not back.isEnabled()
@@ -151,6 +152,7 @@ def test_no_picture_comes_from_elsewhere(shown, name):
     assert shown.browser.loadResource(PICTURE, QUrl(name)) is None
 
 
+@pytest.mark.night
 def test_pictures_and_lines_are_no_wider_than_can_be_read(shown):
     picture = shown.browser.loadResource(PICTURE, QUrl("pictures/carrying.png"))
     assert QImage(str(FOLDER / "pictures" / "carrying.png")).width() > picture.width() == 640
@@ -173,6 +175,7 @@ def test_it_follows_the_theme_and_keeps_its_place(shown, window, qapp):
         assert shown.browser.verticalScrollBar().value() == at
 
 
+@pytest.mark.night
 def test_escape_closes_it(shown, qtbot):
     qtbot.keyClick(shown.browser, Qt.Key.Key_Escape)
     assert not shown.isVisible()

@@ -366,6 +366,7 @@ def test_results_of_a_page_in_use_are_found_by_its_path(qtbot, inspector, diagra
     assert "7.5" in texts(inspector)
 
 
+@pytest.mark.night
 def test_forms_do_not_pile_up(qtbot, inspector):
     for _ in range(5):
         inspector.set_selection(Selection(frozenset({"a"})))

@@ -31,6 +31,7 @@ def palette(qtbot, favourites):
     return made
 
 
+@pytest.mark.night
 @pytest.mark.parametrize("comes_by", ["mouse", "keyboard", "rest"])
 def test_modules_are_imported_one_by_one_before_a_user_searches(
     comes_by, favourites, qtbot, monkeypatch

@@ -49,6 +49,7 @@ def test_without_a_wire_it_says_what_to_do(why):
     assert "Click a wire" in why.text()
 
 
+@pytest.mark.night
 def test_without_a_result_it_says_so(why):
     why.set_wire("f.x")
     assert "a.out → f.x" in why.text()

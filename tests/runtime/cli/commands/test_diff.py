@@ -157,6 +157,7 @@ def commit(git):
     git("commit", "-q", "-m", "x")
 
 
+@pytest.mark.night
 def test_git_shows_words(git, pair):
     model = git.folder / "model.gradwire.json"
     shutil.copy(pair[0], model)
@@ -169,6 +170,7 @@ def test_git_shows_words(git, pair):
     assert "gains a gradient" in git("log", "-p", "-1", "--ext-diff")
 
 
+@pytest.mark.night
 def test_git_shows_new_removed_and_renamed_files(git, pair):
     model = git.folder / "model.gradwire.json"
     shutil.copy(pair[0], model)
@@ -182,6 +184,7 @@ def test_git_shows_new_removed_and_renamed_files(git, pair):
     assert "−  loss" in git("diff")
 
 
+@pytest.mark.night
 def test_git_shows_what_it_can_without_the_old_arrays(git):
     model = git.folder / "model.gradwire.json"
     for place, value in enumerate((1.0, 2.0)):

@@ -25,6 +25,7 @@ def texts(path):
     return [element.text for element in ElementTree.parse(path).iterfind(".//{*}text")]
 
 
+@pytest.mark.sampled(one_in=3)
 @pytest.mark.parametrize("ending", ENDINGS)
 def test_each_kind_is_written(gradwire, seed, tmp_path, ending):
     path = tmp_path / f"out{ending}"
@@ -46,6 +47,7 @@ def test_options_change_the_picture(gradwire, seed, tmp_path):
     assert "∇" not in texts(path)
 
 
+@pytest.mark.night
 def test_without_fonts_to_embed_there_is_a_warning(gradwire, seed, tmp_path, monkeypatch):
     path = tmp_path / "out.svg"
     assert gradwire("picture", seed, "-o", path, "--text", "embedded").err == ""
@@ -56,6 +58,7 @@ def test_without_fonts_to_embed_there_is_a_warning(gradwire, seed, tmp_path, mon
     assert not gradwire("picture", seed, "-o", path).err
 
 
+@pytest.mark.sampled(one_in=5)
 @pytest.mark.usefixtures("no_typeface")
 @pytest.mark.parametrize("name", ["out.svg", "out.png", "out.pdf", "out.tex"])
 @pytest.mark.parametrize("text", ["shapes", "embedded", "text"])
@@ -89,6 +92,7 @@ def test_errors_of_the_diagram_are_shown_and_drawn(gradwire, diagram, tmp_path):
     assert path.exists()
 
 
+@pytest.mark.sampled(one_in=3)
 @pytest.mark.parametrize(
     ("options", "said"),
     [
@@ -128,6 +132,7 @@ def test_without_a_system_library_the_message_names_it(gradwire, seed, tmp_path,
     assert "system library" in done.err
 
 
+@pytest.mark.night
 def test_no_screen_is_needed(seed, tmp_path):
     """In a process of its own, in which Qt would look for a display."""
     environment = {k: v for k, v in os.environ.items() if k not in ("DISPLAY", "QT_QPA_PLATFORM")}

@@ -5,6 +5,8 @@ from __future__ import annotations
 import errno
 import os
 
+import pytest
+
 from gradwire.runtime.diagram import load
 from gradwire.runtime.publish.living.publishing import publish
 from tests.examples.gallery import path
@@ -41,6 +43,7 @@ def test_another_ending_is_bad_usage(gradwire, seed, tmp_path):
     assert done.code == 2 and "expected  .html" in done.err
 
 
+@pytest.mark.night
 def test_a_page_for_a_seed_or_for_a_class(gradwire, tmp_path):
     lesson, out, names = path("fan_out"), tmp_path / "lesson.html", tmp_path / "names.txt"
     lesson = lesson.parents[1] / "lessons" / "02_fan_out_adds.gradwire.json"

@@ -56,6 +56,7 @@ def test_a_claim_that_does_not_hold_is_the_exit_code(gradwire, studied):
     assert done.table("Claims")[2] == ["closed: below 0", "0 of 2", "does not hold"]
 
 
+@pytest.mark.night
 def test_json_has_all_values(gradwire, studied):
     asked = ("--seeds", "2", "--steps", "5", "--workers", "1", "--json")
     report = gradwire("study", studied(HOLDS, FAILS), *asked).json
@@ -75,6 +76,7 @@ def test_a_file_that_is_no_study_is_refused_before_anything_is_trained(gradwire,
     assert done.code == 2 and done.out == "" and "other.study.json" in done.err
 
 
+@pytest.mark.night
 def test_processes_give_the_same_numbers_in_the_same_order(gradwire, studied):
     one, two = (
         gradwire("study", studied(HOLDS, FAILS), "--seeds", "3", "--workers", n, "--json")
@@ -83,6 +85,7 @@ def test_processes_give_the_same_numbers_in_the_same_order(gradwire, studied):
     assert one.json == two.json and one.code == two.code == 1
 
 
+@pytest.mark.night
 def test_a_study_goes_on_in_its_folder(gradwire, studied, tmp_path):
     file, out = studied(HOLDS), tmp_path / "s"
     first = gradwire("study", file, "--seeds", "2", "--steps", "5", "--out", out, "--json")

@@ -51,6 +51,7 @@ def test_a_table_of_all_combinations(gradwire, regression):
     assert all("±" in row[1] and "±" in row[2] for row in rows)
 
 
+@pytest.mark.night
 def test_processes_give_the_same_report_and_files(gradwire, regression, tmp_path):
     one, two = (
         gradwire("study", regression, *VARY, "--workers", n, "--out", tmp_path / n, "--json")
@@ -123,6 +124,7 @@ def test_the_same_folder_goes_on_and_a_changed_study_is_refused(gradwire, regres
     assert steps.code == 2 and "steps: nothing, now 5" in steps.err
 
 
+@pytest.mark.sampled(one_in=3)
 @pytest.mark.parametrize(
     ("arguments", "told"),
     [

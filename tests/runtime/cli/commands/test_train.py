@@ -291,6 +291,7 @@ def test_two_processes_do_not_train_into_one_folder(gradwire, regression, tmp_pa
         assert second.code == 2 and "Another process" in second.err
 
 
+@pytest.mark.night
 @pytest.mark.skipif(os.name != "posix", reason="needs a terminal")
 def test_a_terminal_shows_a_bar_with_losses_and_steps_per_second(regression, tmp_path):
     reading, writing = pty.openpty()

@@ -44,6 +44,7 @@ COMMANDS = [
 ]
 
 
+@pytest.mark.sampled(one_in=5)
 @pytest.mark.parametrize("command", COMMANDS, ids=lambda command: command[0])
 @pytest.mark.parametrize("way", ["whole", "name"])
 def test_a_command_takes_it(gradwire, place, command, way):

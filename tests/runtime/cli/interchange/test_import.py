@@ -12,6 +12,7 @@ from gradwire.runtime.diagram import load
 SEED = Path(__file__).parents[4] / "assets/models/mxnet_seed.json"
 
 
+@pytest.mark.night
 def test_a_model_is_written_as_a_diagram(gradwire, tmp_path):
     target = tmp_path / "seed.gradwire.json"
     done = gradwire("import", SEED, "-o", target)
@@ -21,6 +22,7 @@ def test_a_model_is_written_as_a_diagram(gradwire, tmp_path):
     assert set(load(target).main.blocks) >= {"a", "b", "stop_gradient0", "loss"}
 
 
+@pytest.mark.night
 def test_without_a_target_it_is_named_like_the_model_and_replaces_nothing(
     gradwire, tmp_path, monkeypatch
 ):
@@ -33,12 +35,14 @@ def test_without_a_target_it_is_named_like_the_model_and_replaces_nothing(
     assert written.read_bytes() == before
 
 
+@pytest.mark.night
 def test_json_has_names_and_remarks(gradwire, tmp_path):
     report = json.loads(gradwire("import", SEED, "-o", tmp_path / "s.gradwire.json", "--json").out)
     assert report["report"] == "import" and report["parameters"] == {"a": "a", "b": "b"}
     assert report["remarks"][0]["block"] == "stop_gradient0"
 
 
+@pytest.mark.sampled(one_in=3)
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [

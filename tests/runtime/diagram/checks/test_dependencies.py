@@ -1,3 +1,4 @@
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -121,6 +122,7 @@ def test_pages_that_contain_one_another():
     assert set(dependencies.through) == {"main", "d"}
 
 
+@pytest.mark.night
 def test_pages_may_be_nested_deeply():
     pages = ", ".join(
         f'"p{i}": {{"blocks": {{"x": {{"type": "PageInput"}}, "y": {{"type": "PageOutput"}}, '

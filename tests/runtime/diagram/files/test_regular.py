@@ -154,6 +154,7 @@ def test_arrays_that_only_the_end_of_a_neighbour_names_stay(path):
     assert stored.exists()
 
 
+@pytest.mark.night
 def test_every_flip_of_a_bit_is_found(path):
     save(with_array(), path)
     stored = arrays_of(path)

@@ -27,6 +27,7 @@ def flaws(validator, text):
     return [".".join(map(str, e.absolute_path)) for e in validator.iter_errors(json.loads(text))]
 
 
+@pytest.mark.night
 def test_it_is_json_and_knows_every_block():
     schema = json.loads(json.dumps(json_schema()))
     for name in registry().classes:
@@ -45,6 +46,7 @@ def test_every_block_fits_as_it_is_written(validator):
         assert flaws(validator, dumps(draw({"it": cls()}))) == [], name
 
 
+@pytest.mark.night
 def test_so_do_literals_and_numbers_that_json_lacks(validator):
     diagram = draw(
         {
@@ -94,6 +96,7 @@ def test_so_do_large_arrays(validator, tmp_path):
     assert flaws(validator, (tmp_path / "x.gradwire.json").read_text(encoding="utf-8")) == []
 
 
+@pytest.mark.sampled(one_in=3)
 @pytest.mark.parametrize(
     ("old", "new", "place"),
     [

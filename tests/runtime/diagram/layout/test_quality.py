@@ -109,6 +109,7 @@ class TestTargets:
         assert arranged(MADE["transformer"], "main").crossings() <= 10
         assert arranged(MADE["random"], "main").crossings() <= 160
 
+    @pytest.mark.night
     def test_long_layouts_are_folded_so_that_they_can_be_read(self):
         assert zoom(MADE["perceptron"]) >= 0.6
         assert zoom(MADE["transformer"]) >= 0.5

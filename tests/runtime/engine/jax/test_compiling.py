@@ -39,6 +39,7 @@ def compiled_in(home: Path, before: str = "") -> str:
     return done.stderr
 
 
+@pytest.mark.night
 @linux
 @pytest.mark.parametrize("bounded", [True, False])
 def test_programs_are_kept_where_their_number_can_be_bounded(tmp_path, bounded):
@@ -49,6 +50,7 @@ def test_programs_are_kept_where_their_number_can_be_bounded(tmp_path, bounded):
     assert bool(list(tmp_path.rglob("jax/*"))) == bounded
 
 
+@pytest.mark.night
 @linux
 @pytest.mark.parametrize("name", ["jax", "jax/program"])
 def test_programs_that_others_may_have_written_are_not_run(tmp_path, name):

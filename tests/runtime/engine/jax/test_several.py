@@ -21,6 +21,7 @@ def trained() -> dict[str, Any]:
     return found
 
 
+@pytest.mark.night
 @pytest.mark.parametrize("name", ["four", "divided"])
 def test_the_losses_are_those_of_one_device(trained: dict[str, Any], name: str) -> None:
     assert trained[name]["losses"] == pytest.approx(trained["one"]["losses"], rel=1e-12)

@@ -27,6 +27,7 @@ def test_arrays_begin_with_a_line_of_the_caches(shape: tuple[int, ...]) -> None:
     assert all((x == i).all() for i, x in enumerate(found))
 
 
+@pytest.mark.night
 def test_a_view_shows_that_an_array_is_used() -> None:
     """A result may be overwritten only once nobody has a part of it."""
     given = [allocate(VALUE, (100, 30), FLOAT)]

@@ -55,6 +55,7 @@ def two_at_once() -> None:
     job(lambda *_: meet.wait(), 2)()
 
 
+@pytest.mark.night
 @pytest.mark.skipif(not hasattr(time, "pthread_getcpuclockid"), reason="needs clocks of threads")
 def test_threads_take_no_time_while_there_is_no_work() -> None:
     two_at_once()
@@ -116,6 +117,7 @@ def test_a_team_that_has_ended_leaves_the_work_to_the_caller() -> None:
     assert found == {threading.get_ident()}
 
 
+@pytest.mark.night
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="no forks here")
 def test_a_process_that_forks_goes_on_and_so_does_the_new_one() -> None:
     run("""
@@ -134,6 +136,7 @@ within.join()
 """)
 
 
+@pytest.mark.night
 def test_a_process_ends_in_the_middle_of_work() -> None:
     run("""
 from gradwire.runtime.engine.plan.native.logarithms import logarithms

@@ -67,6 +67,7 @@ def test_any_number_of_threads_gives_the_same_bits() -> None:
         assert same(gw.Session(network(), fast=True, threads=count).backward(), alone)
 
 
+@pytest.mark.night
 def test_sessions_work_in_several_threads_at_once() -> None:
     diagram = network()
     expected = gw.Session(diagram, fast=True, threads=1).backward()

@@ -46,6 +46,7 @@ def sum_of_squares(v):
     return b.sum(b.square(v))
 
 
+@pytest.mark.sampled(one_in=3)
 @pytest.mark.parametrize(
     ("draw", "cure", "cured"),
     [

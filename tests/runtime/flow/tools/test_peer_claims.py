@@ -33,6 +33,7 @@ def installed(jax_in_float64: object) -> None:
     pytest.importorskip("torch", reason="PyTorch is not installed", exc_type=ImportError)
 
 
+@pytest.mark.sampled(one_in=5)
 @pytest.mark.parametrize("part", FEWEST)
 @pytest.mark.filterwarnings("ignore")  # of casts and overflows inside the other systems
 def test_no_report_is_wrong(part: str, capsys: pytest.CaptureFixture[str]) -> None:

@@ -158,6 +158,7 @@ def test_rows_add_up_to_the_gradient_to_the_last_bit():
     assert checked > 40
 
 
+@pytest.mark.night
 def test_the_account_of_one_port_is_that_of_the_ledger():
     for number in range(60):
         session = Session(specimen(number, gradients=number % 2 == 0))

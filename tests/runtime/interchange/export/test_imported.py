@@ -12,6 +12,7 @@ SLOW = {"ResNet-18"}
 """Models that only the table of ``python -m tests.interchange`` has."""
 
 
+@pytest.mark.sampled(one_in=11)
 @pytest.mark.parametrize("name", [name for name in NAMES if name not in SLOW])
 def test_a_captured_model_is_the_same_as_source(name):
     diagram = captured(name)

@@ -61,6 +61,7 @@ def computed(model: Any, onnxruntime: Any, **fed: Any) -> dict[str, Any]:
     return dict(zip(names, runner.run(names, fed), strict=True))
 
 
+@pytest.mark.sampled(one_in=7)
 @pytest.mark.parametrize("name", EXAMPLES)
 @pytest.mark.parametrize("dtype", ["as it is", "float64"])
 def test_an_example_is_the_same_in_onnx(name, dtype, onnx, onnxruntime):

@@ -37,6 +37,7 @@ def looped() -> Diagram:
     return gw.build(gw.loss(out + gw.sum(out["y"])))
 
 
+@pytest.mark.night
 @pytest.mark.parametrize("target", ["numpy", "jax"])
 def test_a_loop_is_the_same_in_source(
     target: str, tmp_path: Path, request: pytest.FixtureRequest

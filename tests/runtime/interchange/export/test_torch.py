@@ -44,6 +44,7 @@ def trained(module: dict[str, Any]) -> Any:
     return model
 
 
+@pytest.mark.sampled(one_in=3)
 @pytest.mark.parametrize("name", EXAMPLES)
 def test_an_example_is_the_same_in_pytorch(name, tmp_path):
     diagram = in_float64(name)

@@ -35,6 +35,7 @@ def serving(monkeypatch, tmp_path):
     return let
 
 
+@pytest.mark.night
 def test_the_seed_comes_back_whole():
     imported = gw.import_model(SEED)
     assert imported.diagram.folder is None

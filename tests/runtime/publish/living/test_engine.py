@@ -42,6 +42,7 @@ def test_a_vanishing_gradient_that_is_divided_by_its_length(name: str, tmp_path:
     assert found["worst"] < 1e-9, found["where"]
 
 
+@pytest.mark.night
 def test_random_blocks_draw_the_same_numbers_in_every_step(tmp_path: Path) -> None:
     w = variable("w", [1.0, -2.0, 0.5], dtype="float64")
     noise = block("RandomNormal", w, mean=0.5, std=2.0, name="noise")

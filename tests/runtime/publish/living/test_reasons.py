@@ -58,6 +58,7 @@ def test_blocks_are_told_with_what_sentences_depend_on() -> None:
     assert blocks["L"][-1]["head"] == 1 and blocks["x"][-1]["source"] == 1
 
 
+@pytest.mark.night
 @pytest.mark.parametrize("has_lesson", [False, True])
 def test_the_script_is_javascript(has_lesson: bool, tmp_path: Path) -> None:
     assert NODE is not None
@@ -76,6 +77,7 @@ def test_the_script_says_only_words_that_it_has() -> None:
     assert len(used) > 50 and used <= known.keys()
 
 
+@pytest.mark.night
 def test_the_specimens_have_every_kind_of_sentence() -> None:
     """Or the tests above would be of little."""
     said = " ".join(

@@ -136,6 +136,7 @@ def test_the_bits_are_those_of_a_training_without_a_window(watched, name):
         assert shown.mean.tolist() == [record.losses[loss] for record in records]
 
 
+@pytest.mark.night
 def test_a_course_begins_with_values_that_another_reached(watched):
     diagram = load(DIAGRAMS / "training_spirals.gradwire.json")  # whose blocks own their variables
     watched.begin(diagram)
@@ -149,6 +150,7 @@ def test_a_course_begins_with_values_that_another_reached(watched):
     assert pickle.loads(packed(reached)) == reached
 
 
+@pytest.mark.night
 def test_a_frame_comes_only_when_it_is_wanted(watched):
     watched.begin(model())
     watched.play()
@@ -196,6 +198,7 @@ def test_an_edit_of_numbers_is_taken_and_another_ends_the_run(watched):
     assert frame.edits == 2
 
 
+@pytest.mark.night
 def test_courses_compute_by_the_engine_they_begin_with(watched):
     pytest.importorskip("jax")
     diagram, told = load(DIAGRAMS / "training_spirals.gradwire.json"), []
@@ -279,6 +282,7 @@ def with_plugin(site, name, result):
     return inner.with_page("main", replace(inner.main, wires=inner.main.wires | wired))
 
 
+@pytest.mark.night
 def test_blocks_of_plugins_are_trained(processes, site):
     diagram = with_plugin(site, "tripled", "3.0 * x")
     processes.end()  # the spare one knows nothing of it
@@ -293,6 +297,7 @@ def test_blocks_of_plugins_are_trained(processes, site):
     processes.take_back(other.process, is_idle=False)
 
 
+@pytest.mark.night
 def test_a_plugin_that_fails_is_refused_in_words_and_the_next_job_is_done(processes, site):
     diagram = with_plugin(site, "broken", "1 // 0")
     processes.end()
@@ -305,6 +310,7 @@ def test_a_plugin_that_fails_is_refused_in_words_and_the_next_job_is_done(proces
     processes.take_back(other.process, is_idle=False)
 
 
+@pytest.mark.night
 def test_a_diagram_without_variables_is_refused_in_words(watched):
     found = watched.begin(b.build(b.loss(b.constant("c", 1.0), name="L")))
     assert "There is no variable to train" in found.problem
@@ -367,6 +373,7 @@ print("ready", flush=True)
 """
 
 
+@pytest.mark.night
 @pytest.mark.parametrize("then", ["sys.stdin.read()", "", "raise SystemExit(3)"])
 def test_it_ends_with_whoever_started_it_however_that_ends(then):
     code = CHILD.format(path=sys.path, then=then)
@@ -381,6 +388,7 @@ def test_it_ends_with_whoever_started_it_however_that_ends(then):
         assert parent.stderr.read() == b""
 
 
+@pytest.mark.night
 def test_numbers_reach_a_followed_course_once(watched):
     watched.begin(model())
     watched.play(most=3)

@@ -57,6 +57,7 @@ def assert_same_state(found: Trainer, wanted: Trainer, near: float = NEAR) -> No
         np.testing.assert_allclose(one.arrays[name], array, rtol=near, atol=near, err_msg=name)
 
 
+@pytest.mark.sampled(one_in=13)
 @pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.name.partition(".")[0])
 def test_the_examples_train_alike_and_states_go_from_engine_to_engine(path: Path) -> None:
     plain, looped = trainers(load(path), validate=5)
@@ -85,6 +86,7 @@ def small(dtype: str = "float32") -> Diagram:
 KINDS = [str(method.model_fields["kind"].default) for method in METHODS]
 
 
+@pytest.mark.sampled(one_in=7)
 @pytest.mark.parametrize("method", KINDS)
 def test_every_method_moves_variables_alike(method: str) -> None:
     options: dict[str, Any] = {"kind": method, "lr": 0.05, "weight_decay": 0.01}
@@ -130,6 +132,7 @@ RECIPES: dict[str, dict[str, Any]] = {
 }  # fmt: skip
 
 
+@pytest.mark.sampled(one_in=11)
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 @pytest.mark.parametrize("name", RECIPES)
 def test_every_kind_of_round_is_made_alike(name: str, dtype: str) -> None:

@@ -39,6 +39,7 @@ def scheduler():
         yield local.scheduler_address
 
 
+@pytest.mark.night
 def test_the_numbers_are_those_of_one_process_bit_by_bit(scheduler):
     varied = {"lr": [0.01, 0.1], "hidden.units": [2, 3], "seed": [0, 1]}
     work, planned = Work.on(noisy()), plan(noisy(), varied)
@@ -73,6 +74,7 @@ def end_what_trains(address):
             os.kill(pid, signal.SIGKILL)
 
 
+@pytest.mark.night
 @pytest.mark.skipif(os.name != "posix", reason="ends a process by a signal")
 def test_a_worker_that_dies_fails_its_training_alone():
     import dask

@@ -31,6 +31,7 @@ def children(monkeypatch):
     return started
 
 
+@pytest.mark.night
 def test_the_numbers_are_those_of_one_process_bit_by_bit():
     varied = {"lr": [0.01, 0.1], "hidden.units": [2, 3], "seed": [0, 1]}
     work, planned = Work.on(noisy()), plan(noisy(), varied)
@@ -40,6 +41,7 @@ def test_the_numbers_are_those_of_one_process_bit_by_bit():
     assert len({trained.measured["loss.out"] for _, trained in alone.ended()}) == len(planned)
 
 
+@pytest.mark.night
 @pytest.mark.skipif(os.name != "posix", reason="ends a process by a signal")
 def test_a_process_that_ends_takes_one_training_with_it(children):
     tasks, ended = [ENDLESS, *[SHORT] * 5], {}
@@ -54,6 +56,7 @@ def test_a_process_that_ends_takes_one_training_with_it(children):
     assert "SIGKILL, as the system does when memory runs out" in ended[0].reason
 
 
+@pytest.mark.night
 @pytest.mark.skipif(os.name != "posix", reason="ends a process by a signal")
 def test_another_process_goes_on_with_the_next_training(children):
     ended = {}

@@ -78,6 +78,7 @@ def test_a_port_that_is_not_there_is_refused():
         run_study(study(measure=Measure(port="los.out")), line(), seeds=1, steps=1)
 
 
+@pytest.mark.night
 def test_a_measure_is_the_mean_over_passes_with_new_numbers():
     noise = gw.random_normal(shape=(), name="noise")
     w = gw.variable("w", 0.0)

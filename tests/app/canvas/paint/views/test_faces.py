@@ -179,6 +179,7 @@ def test_lines_break_where_a_value_is_not_finite():
     assert not near(image.pixelColor(150, 150), ink, 60)
 
 
+@pytest.mark.night
 @themes
 def test_a_grid_is_fainter_than_what_it_is_for(theme):
     """A line at the bottom leaves the middle to the grid."""

@@ -57,6 +57,7 @@ def _said(labels: Labels) -> list[tuple[str, str]]:
     return [(label.glyph, label.colour) for label in labels.placed]
 
 
+@pytest.mark.sampled(one_in=3)
 @pytest.mark.parametrize("seed", range(4))
 def test_labels_stand_as_on_a_fresh_page_whatever_moves(view, seed):
     chance, labels, scene = np.random.default_rng(seed), WireLabels(), view.scene

@@ -138,6 +138,7 @@ def test_unknown_settings_mean_the_usual_choice(chain):
     assert chain.actions_by_name["numbers_on_selection"].isChecked()
 
 
+@pytest.mark.night
 def test_from_afar_there_are_no_numbers_on_wires(chain, monkeypatch):
     choose(chain, "numbers_on_all", "numbers_both")
     chain.canvas.set_camera(Camera(NUMBERS - 0.01, 20.0, 60.0))

@@ -119,6 +119,7 @@ def test_a_number_is_typed_and_what_is_wrong_stays_with_its_reason(taker: Taker)
     assert taker.form.field("optimisers", 0, "method", "lr").line.text() == "-1"
 
 
+@pytest.mark.night
 def test_another_method_has_its_own_options(taker: Taker) -> None:
     taker.choose("adam", "optimisers", 0, "method", "kind")
     assert taker.training.optimisers[0].method == AdamMethod()

@@ -54,6 +54,7 @@ def test_what_the_backward_loop_reads_is_never_taken_apart() -> None:
     assert len(c.equations(c.computed)) > 20 * len(names)
 
 
+@pytest.mark.night
 def test_a_compiled_loop_is_within_rounding_of_the_flat_program() -> None:
     c = of_diagram(networks.recurrent("lstm", 7))
     for found, want in zip(c.compiled(c.rolled()), c.compiled(c.computed), strict=True):

@@ -138,6 +138,7 @@ def test_only_what_can_fail_is_checked(call, checked):
     assert is_checked(value) == checked
 
 
+@pytest.mark.night
 @pytest.mark.parametrize("dtype", ["float16", "float32", "float64"])
 def test_matrices(dtype):
     with np.errstate(under="ignore"):

@@ -28,6 +28,7 @@ def sum_with_rows_of(lengths: tuple[int, ...], is_read: tuple[bool, ...]) -> Rec
     return Recipe(operands, (Operation("add", "float32", (0, 1)),), (2,))
 
 
+@pytest.mark.sampled(one_in=3)
 @pytest.mark.parametrize("lengths", [(20, 9), (32, 8), (16, 16), (8, 3, 4), (2, 100), (7, 8, 9)])
 def test_any_lengths_are_vectorised(lengths: tuple[int, ...]) -> None:
     for is_read in ((True, False, True), (False, True, False)):

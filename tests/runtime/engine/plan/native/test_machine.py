@@ -48,6 +48,7 @@ def test_equal_recipes_share_a_kernel() -> None:
     assert compiled(RECIPE) is compiled(again)
 
 
+@pytest.mark.night
 def test_kernels_come_and_go() -> None:
     """Code that nobody can call any more is freed, and the next is compiled all the same."""
     x = np.arange(5, dtype=np.float32)

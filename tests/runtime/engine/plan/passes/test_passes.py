@@ -164,6 +164,7 @@ def test_results_are_those_of_the_kernels(
                     assert_close(found, expected, coarsest(written), of_largest=code)
 
 
+@pytest.mark.sampled(one_in=3)
 @compiler
 @pytest.mark.parametrize("seed", SEEDS)
 def test_machine_code_keeps_every_bit_of_arithmetic(seed: int, eager: None) -> None:
@@ -297,6 +298,7 @@ def total_of(terms: list[Value]) -> Value:
     return total
 
 
+@pytest.mark.night
 def test_long_sums_of_columns_add_in_order():
     trace = Trace()
     matrix = leaf(trace, 30, 1000)

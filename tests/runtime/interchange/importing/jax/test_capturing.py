@@ -110,6 +110,7 @@ def test_a_scope_entered_twice_is_one_page_used_twice():
     assert imported.parameters == {"w": "layer/w"}
 
 
+@pytest.mark.sampled(one_in=3)
 @pytest.mark.parametrize("axes", [("NHWC", "HWIO", "NHWC"), ("NCHW", "OIHW", "NCHW")])
 @pytest.mark.parametrize("padding", ["SAME", "VALID"])
 def test_convolution_with_any_order_of_axes(axes, padding):

@@ -58,6 +58,7 @@ WRITES = {
 }
 
 
+@pytest.mark.sampled(one_in=11)
 @pytest.mark.parametrize("name", [*READS, *WRITES])
 def test_elements_at_computed_places(name):
     indexed = {**READS, **WRITES}[name]
@@ -91,6 +92,7 @@ def test_elementwise_and_shapes():
     agrees(loss, numbers(6), numbers(6, seed=1))
 
 
+@pytest.mark.night
 def test_running_totals_and_orders():
     def loss(w, x):
         values, _ = lax.top_k(w * x, 2)
@@ -104,6 +106,7 @@ def test_running_totals_and_orders():
     agrees(loss, numbers(3, 5), numbers(3, 5, seed=1))
 
 
+@pytest.mark.night
 def test_activations_and_probabilities_are_single_blocks():
     def loss(w, x):
         y = jax.nn.relu(w) + jax.nn.silu(w) + jax.nn.softplus(w) + jax.nn.elu(w)
@@ -148,6 +151,7 @@ def test_what_only_looks_like_the_normalisation_of_rows_is_none():
     assert "LayerNorm" not in blocks_of(agrees(loss, params, numbers(5, 5)))
 
 
+@pytest.mark.night
 @pytest.mark.parametrize(
     ("kernel", "image", "axes"),
     [
@@ -168,6 +172,7 @@ def test_convolution_over_one_to_three_axes_and_transposed(kernel, image, axes):
     assert f"Conv{rank}D" in found and f"ConvTranspose{rank}D" in found
 
 
+@pytest.mark.night
 def test_grouped_and_dilated_convolution_and_its_gradients_in_a_program():
     axes = ("NHWC", "HWIO", "NHWC")
 
@@ -183,6 +188,7 @@ def test_grouped_and_dilated_convolution_and_its_gradients_in_a_program():
     agrees(loss, numbers(3, 3, 1, 4), numbers(2, 5, 4, 2))
 
 
+@pytest.mark.night
 def test_pooling():
     def loss(w, x):
         y = w * x
@@ -196,6 +202,7 @@ def test_pooling():
     agrees(loss, numbers(2, 7, 6, 3), numbers(2, 7, 6, 3, seed=1))
 
 
+@pytest.mark.night
 def test_matrices():
     def loss(w, x):
         positive = w @ w.T + jnp.eye(3)

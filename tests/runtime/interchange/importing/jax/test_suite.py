@@ -10,6 +10,7 @@ pytest.importorskip("equinox")
 from tests.interchange.jax import rows
 
 
+@pytest.mark.night
 def test_all_functions_agree_with_jax():
     found = list(rows())
     assert len(found) >= 16

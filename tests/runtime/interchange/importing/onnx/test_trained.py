@@ -43,6 +43,7 @@ def block_at(diagram: Diagram, path: str) -> str:
     return block.type_name()
 
 
+@pytest.mark.sampled(one_in=5)
 @pytest.mark.parametrize("name", MODELS)
 def test_loss_and_gradients_are_those_of_pytorch(name: str):
     model, x, found = trained_and_imported(name)

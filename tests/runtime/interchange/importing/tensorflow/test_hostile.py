@@ -258,6 +258,7 @@ def test_a_missing_checkpoint(copied: Path):
         import_saved_model(copied)
 
 
+@pytest.mark.night
 def test_every_byte_of_an_index_may_be_wrong(copied: Path):
     """Whatever byte is changed, reading ends in an error of ours, or in other numbers."""
     index = copied / "variables" / "variables.index"

@@ -18,6 +18,7 @@ def seeded():
         yield
 
 
+@pytest.mark.sampled(one_in=7)
 @pytest.mark.parametrize("name", NAMES)
 def test_a_capture_computes_what_the_model_does(name):
     model, args = case(name)

@@ -284,6 +284,7 @@ FAMILIES = {
 }
 
 
+@pytest.mark.sampled(one_in=11)
 @pytest.mark.filterwarnings("ignore:Using a target size", "ignore:reduction")
 @pytest.mark.parametrize("name", FAMILIES)
 def test_a_family_agrees_with_pytorch(name):

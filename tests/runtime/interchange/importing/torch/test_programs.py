@@ -27,6 +27,7 @@ def seeded():
         yield
 
 
+@pytest.mark.sampled(one_in=7)
 @pytest.mark.parametrize("name", NAMES)
 def test_a_file_computes_what_the_model_does(name, tmp_path):
     apart = compared(from_file(*case(name), tmp_path / "model.pt2"), *case(name))

@@ -48,6 +48,7 @@ def test_stops_inside_gradients_have_a_tape_for_each_combination() -> None:
     assert len({float(value) for value in values.values() if value is not None}) == 3
 
 
+@pytest.mark.night
 def test_stops_beyond_four_inside_gradients_are_locked() -> None:
     living = living_data(penalties(MOST_INNER + 2))
     locked = [switch.locked for switch in living.switches.all]

@@ -106,6 +106,7 @@ def test_the_policy_lets_no_code_in(seed: Browser) -> None:
 # ---- reasons ------------------------------------------------------------------------------------
 
 
+@pytest.mark.night
 def test_a_click_on_a_wire_shows_its_reason_and_the_route(seed: Browser) -> None:
     seed.click('[data-wire="triple.b"]')
     assert "stop stops every route" in seed.text("[data-card=why] .verdict")
@@ -121,6 +122,7 @@ def test_a_click_on_a_wire_shows_its_reason_and_the_route(seed: Browser) -> None
     assert seed.count("[data-card=why], .dim, .badge text") == 0
 
 
+@pytest.mark.night
 def test_a_click_on_a_block_shows_what_it_does_with_the_gradient(seed: Browser) -> None:
     seed.click('[data-block="plus"]')
     assert "incoming × local = outgoing" in seed.text("[data-card=why]")
@@ -132,6 +134,7 @@ def test_a_click_on_a_block_shows_what_it_does_with_the_gradient(seed: Browser) 
 # ---- switches and numbers -----------------------------------------------------------------------
 
 
+@pytest.mark.night
 def test_stops_open_by_mouse_panel_and_key(seed: Browser) -> None:
     assert gradient(seed, "b") is None
     seed.click('[data-switch="stop"]')
@@ -200,6 +203,7 @@ def test_the_canvas_zooms_and_pans(seed: Browser) -> None:
     assert view(seed) == pytest.approx(whole)
 
 
+@pytest.mark.night
 def test_two_fingers_zoom(seed: Browser) -> None:
     whole = view(seed)
 
@@ -256,6 +260,7 @@ def test_the_timeline_plays_until_it_is_paused(seed: Browser) -> None:
 # ---- pages inside pages -------------------------------------------------------------------------
 
 
+@pytest.mark.night
 def test_pages_are_entered_and_left(gan: Browser) -> None:
     gan.click('[data-block="generator"] .name', count=2)
     assert gan.run("living.use") == "generator/"
@@ -274,6 +279,7 @@ def test_pages_are_entered_and_left(gan: Browser) -> None:
 # ---- predictions --------------------------------------------------------------------------------
 
 
+@pytest.mark.night
 def test_a_prediction_is_committed_once_and_stands_beside_the_actual(seed: Browser) -> None:
     seed.click("[data-key=predict]")
     seed.click("[data-key='Its gradient']")
@@ -290,6 +296,7 @@ def test_a_prediction_is_committed_once_and_stands_beside_the_actual(seed: Brows
     assert seed.text('[data-block="a"] .grad') == "∇ [1, 1]"
 
 
+@pytest.mark.night
 def test_states_are_painted_on_wires(seed: Browser) -> None:
     seed.click("[data-key=predict]")
     seed.click("[data-key='Paint the states of wires']")
@@ -306,6 +313,7 @@ def test_states_are_painted_on_wires(seed: Browser) -> None:
 # ---- readers ------------------------------------------------------------------------------------
 
 
+@pytest.mark.night
 def test_the_keyboard_walks_and_a_screen_reader_is_told(seed: Browser) -> None:
     seed.run("living.svg.focus()")
     seed.press("ArrowRight")  # the first block
@@ -327,6 +335,7 @@ def test_the_keyboard_walks_and_a_screen_reader_is_told(seed: Browser) -> None:
     assert seed.run(f"{fields}.every((e) => {named})")
 
 
+@pytest.mark.night
 def test_light_and_dark(seed: Browser) -> None:
     ground = "getComputedStyle(document.body).backgroundColor"
     light = seed.run(ground)
@@ -336,6 +345,7 @@ def test_light_and_dark(seed: Browser) -> None:
     assert seed.run(ground) == light
 
 
+@pytest.mark.night
 def test_a_phone_has_room_for_all_of_it(browser: Browser, pages: Pages) -> None:
     opened(browser, pages("gan"), width=390, height=800)
     root = "document.documentElement"
@@ -346,6 +356,7 @@ def test_a_phone_has_room_for_all_of_it(browser: Browser, pages: Pages) -> None:
     assert_quiet(browser)
 
 
+@pytest.mark.night
 def test_a_frame_of_another_page_is_filled_and_not_a_trap(browser: Browser, pages: Pages) -> None:
     outer = pages.folder / "outer.html"
     outer.write_text(

@@ -44,6 +44,7 @@ def step(browser: Browser, event: dict[str, Any]) -> Any:
     return browser.run(f"(([n, f, a]) => [n, f, Array.from(a.d)])({asked})")
 
 
+@pytest.mark.night
 def test_operations_have_formulas_and_the_numbers_of_the_runtime(
     browser: Browser, pages: Pages
 ) -> None:
@@ -68,6 +69,7 @@ def test_operations_have_formulas_and_the_numbers_of_the_runtime(
     assert_quiet(browser)
 
 
+@pytest.mark.night
 def test_values_and_gradients_appear_with_the_last_operation(
     browser: Browser, pages: Pages
 ) -> None:

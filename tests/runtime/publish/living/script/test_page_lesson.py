@@ -158,6 +158,7 @@ def test_lessons_say_in_the_page_what_they_say_in_the_runtime(
                 break
 
 
+@pytest.mark.night
 def test_arrays_in_texts_are_shortened_as_in_the_runtime(browser: Browser, tmp_path: Path) -> None:
     w = variable("w", [[1.0, 2.0], [3.0, 4.5]])
     long = variable("long", [0.5, -1.0, 2.0, 3.0, 0.25, 9.0])

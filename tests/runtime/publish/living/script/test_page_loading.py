@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import pytest
+
 from gradwire.runtime.build import build, loss, variable
 from gradwire.runtime.publish.living.publishing import publish
 from gradwire.runtime.publish.living.writing.html import TOO_OLD
@@ -14,6 +16,7 @@ if TYPE_CHECKING:
     from tests.runtime.publish.living.script.browsers import Browser
 
 
+@pytest.mark.night
 def test_an_old_browser_shows_the_picture_and_says_why(browser: Browser, tmp_path: Path) -> None:
     file = tmp_path / "page.html"
     file.write_text(publish(build(loss(variable("w", 3.0)))), encoding="utf-8")

@@ -38,6 +38,7 @@ def noted() -> Diagram:
     return made.with_page("main", replace(made.main, notes={"1": Note(TEXT)}))
 
 
+@pytest.mark.night
 def test_a_note_follows_numbers_and_switches(browser: Browser, pages: Pages) -> None:
     diagram = noted()
     session = Session(diagram)
@@ -66,6 +67,7 @@ def test_a_page_writes_the_digits_that_a_note_asks_for(browser: Browser, pages: 
     assert shown == note_text('{grad("w"):.2f}', Facts(Session(noted()))) == "3.00"
 
 
+@pytest.mark.night
 def test_the_example_of_em_states_what_its_stop_does(browser: Browser, pages: Pages) -> None:
     """Open, the stop makes the note say what the unstopped twin's says; closed again, as before."""
     opened(browser, pages("em_stopped"))
@@ -118,6 +120,7 @@ def told(diagram: Diagram, session: Session) -> list[str]:
     return sorted(note.text for note in notes if not note.frame)
 
 
+@pytest.mark.night
 def test_what_only_the_runtime_can_try_is_never_a_wrong_number(
     browser: Browser, pages: Pages
 ) -> None:
@@ -159,6 +162,7 @@ def test_a_view_is_shown_from_the_still_picture(browser: Browser, pages: Pages) 
     assert_quiet(browser)
 
 
+@pytest.mark.night
 def test_a_page_with_data_shows_its_first_batch_and_says_so(browser: Browser, pages: Pages) -> None:
     """Readers see the rows of the first step, and that the other rows are not in the page."""
     diagram = load(ASSETS / "diagrams" / "training_spirals.gradwire.json")
@@ -179,6 +183,7 @@ def test_a_page_with_data_shows_its_first_batch_and_says_so(browser: Browser, pa
     assert_quiet(browser)
 
 
+@pytest.mark.night
 def test_the_legend_has_no_state_that_only_wires_into_views_have(
     browser: Browser, pages: Pages
 ) -> None:
@@ -200,6 +205,7 @@ OVERLAPS = """(() => {
 })()"""
 
 
+@pytest.mark.night
 def test_the_numbers_of_a_fan_out_stand_beside_each_other(browser: Browser, pages: Pages) -> None:
     """What the two slots of a product bring back to one variable can both be read."""
     opened(browser, pages("fan_out"))
@@ -211,6 +217,7 @@ def test_the_numbers_of_a_fan_out_stand_beside_each_other(browser: Browser, page
     assert browser.count(".wiring .grad") > 5 and browser.run(OVERLAPS) == 0
 
 
+@pytest.mark.night
 def test_everything_that_is_pressed_is_large_enough_for_a_finger(
     browser: Browser, pages: Pages
 ) -> None:

@@ -37,6 +37,7 @@ def scanning() -> Diagram:
     return gw.build(gw.loss(out + gw.sum(out["y"])))
 
 
+@pytest.mark.night
 @pytest.mark.skipif(NODE is None, reason="node is not installed")
 def test_a_page_computes_steps_as_the_runtime_does(tmp_path: Path) -> None:
     found = compared(tmp_path, work_of(living_data(scanning()), trials=3))
@@ -45,6 +46,7 @@ def test_a_page_computes_steps_as_the_runtime_does(tmp_path: Path) -> None:
     assert found["worst"] < 1e-12, found["where"]
 
 
+@pytest.mark.night
 def test_steps_are_entered_and_left(browser: Browser, pages: Pages) -> None:
     page = opened(browser, pages.of("scanning", scanning()))
     assert "↻ 3" in page.text('[data-block="s"]')

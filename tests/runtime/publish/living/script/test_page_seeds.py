@@ -80,6 +80,7 @@ def test_the_seed_of_a_teacher_stays(browser: Browser, tmp_path: Path) -> None:
     assert_numbers(browser, Walk(load(LESSONS[1]), 5).diagram)
 
 
+@pytest.mark.night
 def test_a_name_has_a_seed_and_its_answers_are_graded_by_it(
     browser: Browser, tmp_path: Path
 ) -> None:

@@ -38,6 +38,7 @@ def distances(trace: Trace, x: Value, b: Value) -> Value:
     return trace.xp.sum((x * 0.5) ** b, -1)
 
 
+@pytest.mark.night
 @pytest.mark.parametrize(
     ("function", "shape", "kind"),
     [

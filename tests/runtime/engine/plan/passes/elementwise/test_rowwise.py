@@ -85,6 +85,7 @@ def test_the_norm_of_a_layer_and_its_gradient_are_a_loop_each(
     check(trace, [sweep([(y, g)], [x])[x]], steps=1)
 
 
+@pytest.mark.sampled(one_in=3)
 @pytest.mark.parametrize("shape", SHAPES)
 def test_masked_scores_are_normalised_in_one_loop(shape: tuple[int, ...]) -> None:
     """Where nothing may be seen, all is 0; and what is not seen gets no gradient."""

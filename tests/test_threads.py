@@ -9,6 +9,7 @@ import ast
 import subprocess
 import sys
 from collections.abc import Iterator
+from functools import cache
 from graphlib import TopologicalSorter
 from pathlib import Path
 
@@ -28,11 +29,14 @@ def name_of(path: Path) -> str:
     return dotted.removeprefix(PUBLIC).removesuffix(".__init__")
 
 
-SOURCES = {
-    name_of(path): ast.parse(path.read_text(encoding="utf-8"))
-    for floor in FLOORS
-    for path in (ROOT / floor).rglob("*.py")
-}
+@cache
+def sources() -> dict[str, ast.Module]:
+    """The modules of the house by name."""
+    return {
+        name_of(path): ast.parse(path.read_text(encoding="utf-8"))
+        for floor in FLOORS
+        for path in (ROOT / floor).rglob("*.py")
+    }
 
 
 def is_for_types(statement: ast.stmt) -> bool:
@@ -64,15 +68,15 @@ def test_modules_are_locked_in_one_order() -> None:
     one of two threads that begin at either end of it.
     """
     after = {}
-    for name, tree in SOURCES.items():
+    for name, tree in sources().items():
         wanted = {*imported_at_once(tree.body)}
-        after[name] = (wanted | {name.rpartition(".")[0]}) & SOURCES.keys() - {name}
+        after[name] = (wanted | {name.rpartition(".")[0]}) & sources().keys() - {name}
     TopologicalSorter(after).prepare()
 
 
 def test_a_package_that_imports_its_own_modules_comes_before_them() -> None:
     """It is whole then: another thread may be in the middle of it."""
-    early = {name: list(early_imports(tree)) for name, tree in SOURCES.items()}
+    early = {name: list(early_imports(tree)) for name, tree in sources().items()}
     assert not {name: found for name, found in early.items() if found}
 
 

@@ -9,6 +9,7 @@ import re
 import subprocess
 import sys
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -18,7 +19,7 @@ from gradwire.blocks.errors import FileError, RunError
 from gradwire.runtime import extras
 from gradwire.runtime.interchange.importing.formats import FORMATS
 from tests.runtime import plain_numbers
-from tests.test_house import BROUGHT_BY, MODULES, PROJECT, ROOT, is_type_checking, name_of
+from tests.test_house import BROUGHT_BY, MODULES, PROJECT, ROOT, is_type_checking, name_of, text_of
 
 FORMATS_ROOM = "gradwire.runtime.interchange.importing"
 APP = "gradwire.app"
@@ -54,13 +55,12 @@ class Import(NamedTuple):
 
 def imports(path: Path) -> Iterator[Import]:
     """What a module imports when it runs."""
-
-    waiting: list[tuple[ast.AST, ast.AST | None]] = [
-        (ast.parse(path.read_text(encoding="utf-8")), None)
-    ]
+    text = text_of(path)
+    only_statements = "import_module" not in text
+    waiting: list[tuple[ast.AST, ast.AST | None]] = [(ast.parse(text), None)]
     while waiting:
         node, function = waiting.pop()
-        if is_type_checking(node):
+        if is_type_checking(node) or (only_statements and isinstance(node, ast.expr)):
             continue
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
             function = node
@@ -98,7 +98,10 @@ def targets(node: ast.AST) -> list[str]:
     return []
 
 
-IMPORTS = [each for path in MODULES for each in imports(path)]
+@cache
+def all_imports() -> list[Import]:
+    """What the modules of the house import."""
+    return [each for path in MODULES for each in imports(path)]
 
 
 def is_in(module: str, *rooms: str) -> bool:
@@ -114,7 +117,7 @@ def package_of(target: str) -> str | None:
 
 
 def test_an_optional_package_is_imported_where_it_was_asked_for() -> None:
-    seen = [(each, package) for each in IMPORTS if (package := package_of(each.target))]
+    seen = [(each, package) for each in all_imports() if (package := package_of(each.target))]
     assert {package for _, package in seen} >= {"llvmlite", "jax", "onnx", "torch", "distributed"}
     wild = [
         f"{each.by}:{each.line} imports {each.target}"
@@ -127,7 +130,7 @@ def test_an_optional_package_is_imported_where_it_was_asked_for() -> None:
 def test_the_rooms_of_an_optional_package_are_entered_by_who_asked_for_it() -> None:
     entered = [
         (each, package)
-        for each in IMPORTS
+        for each in all_imports()
         for package, rooms in ROOMS.items()
         if rooms != (APP,) and is_in(each.target, *rooms) and not is_in(each.by, *rooms)
     ]
@@ -148,7 +151,7 @@ def test_a_format_asks_for_what_its_room_imports(known: Any) -> None:
     room = f"{FORMATS_ROOM}.{known.read.partition('.')[0]}"
     inside = {
         package
-        for each in IMPORTS
+        for each in all_imports()
         if is_in(each.by, room) and (package := package_of(each.target))
         and not is_in(each.by, *ROOMS["torch"])
     }  # fmt: skip
@@ -156,7 +159,7 @@ def test_a_format_asks_for_what_its_room_imports(known: Any) -> None:
 
 
 def test_only_one_module_looks_for_packages_and_says_how_to_install_them() -> None:
-    texts = {name_of(path): path.read_text(encoding="utf-8") for path in MODULES}
+    texts = {name_of(path): text_of(path) for path in MODULES}
     looking = {name for name, text in texts.items() if "import find_spec" in text}
     assert {name.removesuffix(".__init__") for name in looking} <= {
         "gradwire.runtime.extras",

@@ -47,6 +47,8 @@ Pulse: TypeAlias = Callable[[float], object]
 
 _PIECE = 64
 """Number of wires or blocks painted between two pulses."""
+_DOT = 3.0
+"""Size of a port that an open wire fits, from afar, px."""
 _VEIL = 0.72
 """Opacity of the veil over everything that is not traced."""
 
@@ -373,10 +375,24 @@ class _PagePainter:
             return
         theme, unit = view.theme, view.camera.unit
         points = view.camera.to_widget(view.scene.port_points(np.fromiter(radii, np.intp)))
+        if view.camera.zoom < PLAIN:  # they would lie on each other, and hide the blocks
+            self._plain_ports(points)
+            radii = {port: radius for port, radius in radii.items() if port == view.near_port}
+            points = view.camera.to_widget(view.scene.port_points(np.fromiter(radii, np.intp)))
         painter.setPen(QPen(QColor(theme.accent), 2.0))
         for (x, y), radius in zip(points.tolist(), radii.values(), strict=True):
             painter.setBrush(QColor(theme.accent if radius > 6.0 else theme.accent_wash))
             painter.drawEllipse(QPointF(x, y), radius * unit, radius * unit)
+
+    def _plain_ports(self, points: Floats) -> None:
+        """Ports from afar: dots, of those that would lie on each other one."""
+        low, high = np.array(self.area.getCoords()).reshape(2, 2)
+        inside = points[((points >= low) & (points <= high)).all(axis=1)]
+        _, first = np.unique(inside // _DOT, axis=0, return_index=True)
+        corners = inside[first] - _DOT / 2.0
+        self.painter.setPen(Qt.PenStyle.NoPen)
+        self.painter.setBrush(QColor(self.view.theme.accent))
+        draw_rects(self.painter, np.column_stack([corners, np.full_like(corners, _DOT)]))
 
     def _focus(self) -> None:
         """A dashed ring around the focused item; a focused wire is thick."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from enum import StrEnum
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 from gradwire.blocks.classes.dataclass import dataclass
@@ -46,7 +47,7 @@ class PageCosts:
     blocks: Mapping[str, BlockCost]
     measure: Measure = Measure.TIME
 
-    @property
+    @cached_property
     def most(self) -> float:
         """The largest value, in seconds or bytes; at the upper end of the scale of heat."""
         return max((cost.value(self.measure) for cost in self.blocks.values()), default=0.0)

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import numpy as np
 from PySide6.QtCore import QRectF, Qt
 from PySide6.QtGui import QColor, QFontMetricsF
 
+from gradwire.app.canvas.paint.drawing import draw_rects
+from gradwire.app.canvas.scene.camera import PLAIN
 from gradwire.app.services.theme import SMALL, font, scaled
 
 if TYPE_CHECKING:
@@ -21,6 +24,8 @@ _FAINTEST, _STRONGEST = 0.05, 0.45
 """Opacity of the wash over the cheapest and the most expensive block."""
 _PAD = 4.0
 _CORNER = 6.0
+_SHADES = 16
+"""Shades of the wash from afar."""
 
 
 def heat_colour(heat: float, theme: Theme) -> QColor:
@@ -31,8 +36,14 @@ def heat_colour(heat: float, theme: Theme) -> QColor:
 
 
 def paint_costs(painter: QPainter, view: ViewState, costs: PageCosts, blocks: Indices) -> None:
-    """Paint the costs of these blocks; a label is left out where it is wider than its block."""
+    """Paint the costs of these blocks; a label is left out where it is wider than its block.
+
+    From afar there is the wash alone, in a few shades.
+    """
     scene, camera, theme = view.scene, view.camera, view.theme
+    if camera.zoom < PLAIN:
+        _paint_washes(painter, view, costs, blocks)
+        return
     painter.setFont(font(scaled(SMALL), bold=True))
     metrics = QFontMetricsF(painter.font())
     low = camera.to_widget(scene.rects[blocks, :2]).tolist()
@@ -55,3 +66,15 @@ def paint_costs(painter: QPainter, view: ViewState, costs: PageCosts, blocks: In
             painter.drawRoundedRect(tag, _PAD, _PAD)
             painter.setPen(QColor(theme.ink))
             painter.drawText(tag, Qt.AlignmentFlag.AlignCenter, label)
+
+
+def _paint_washes(painter: QPainter, view: ViewState, costs: PageCosts, blocks: Indices) -> None:
+    names = view.scene.names
+    blocks = blocks[[names[i] in costs.blocks for i in blocks.tolist()]]
+    shades = np.rint([_SHADES * costs.heat(names[i]) for i in blocks.tolist()])
+    rects = view.camera.rows_to_widget(view.scene.rects[blocks])
+    rects[:, 2:] = view.scene.rects[blocks, 2:] * view.camera.zoom
+    painter.setPen(Qt.PenStyle.NoPen)
+    for shade in np.unique(shades).tolist():
+        painter.setBrush(heat_colour(shade / _SHADES, view.theme))
+        draw_rects(painter, rects[shades == shade])

@@ -20,7 +20,6 @@ from gradwire.app.services.colours import contrast
 from gradwire.app.services.palette import shades
 from gradwire.app.services.theme import font
 from gradwire.blocks.library.pages import Page as PageBlock
-from gradwire.runtime.diagram.model import PLAIN
 
 if TYPE_CHECKING:
     from gradwire.app.canvas.scene.arrays import Indices
@@ -55,16 +54,18 @@ def paint_plain_blocks(
         if family == PageBlock.family:
             pages = np.flatnonzero(alike)
     for number, i in enumerate(blocks.tolist() if styles else ()):
-        shade = shades(theme, styles.get(scene.names[i], PLAIN).colour)
+        style = styles.get(scene.names[i])
+        shade = shades(theme, style.colour) if style else None
         if shade is not None:
             chosen[number] = shade.edge
-            painter.setBrush(shade.edge)
-            draw_rects(painter, rects[number : number + 1])
-    concerned = _concerned(view, blocks, pages)
-    for number, state in concerned.items():
+    for number, state in _concerned(view, blocks, pages).items():
         chosen[number] = theme.lane(state)
-        painter.setBrush(chosen[number])
-        draw_rects(painter, rects[number : number + 1])
+    alike_numbers: dict[int, list[int]] = {}
+    for number, colour in chosen.items():
+        alike_numbers.setdefault(colour.rgba(), []).append(number)
+    for numbers in alike_numbers.values():
+        painter.setBrush(chosen[numbers[0]])
+        draw_rects(painter, rects[numbers])
     painter.setRenderHint(QPainter.RenderHint.Antialiasing, True)
     for number in np.flatnonzero(rects[:, 3] >= _LEAST_HEIGHT).tolist():
         block = scene.blocks[int(blocks[number])]

@@ -8,6 +8,7 @@ from PySide6.QtCore import QPointF
 
 from gradwire.app.canvas.paint.blocks.badges import badge_width, draw_badges
 from gradwire.app.canvas.paint.legible import legible_scale
+from gradwire.app.canvas.scene.camera import PLAIN
 from gradwire.app.canvas.state.badge_labels import Status, status_label
 
 if TYPE_CHECKING:
@@ -21,8 +22,13 @@ _INSET, _RISE = 6.0, 4.0
 
 
 def paint_status(painter: QPainter, view: ViewState, blocks: Indices) -> None:
-    """Paint a badge on the upper right corner of each of these blocks whose status needs one."""
+    """Paint a badge on the upper right corner of each of these blocks whose status needs one.
+
+    From afar there is none: it would hide the block, and the status bar says what is computed.
+    """
     scene, camera = view.scene, view.camera
+    if camera.zoom < PLAIN:
+        return
     scale = legible_scale(camera.zoom)
     for i in blocks.tolist():
         status = view.status(scene.names[i])

@@ -177,7 +177,9 @@ class WindowParts(LateParts):
         curves.runsRead.connect(self.training.runs.show)
         self.help = HelpCommands(lambda: self.menus.by_name, self.windows.keymap, settings, self)
         self.bookmarks = BookmarkCommands(document, navigation, canvas, self)
-        self.lessons = LessonOffering(document, canvas, self._played, self.lesson_offer, self)
+        self.lessons = LessonOffering(
+            document, canvas, self.curtain, self._played, self.lesson_offer, self
+        )
         self.presets = PresetCommands(document, navigation, canvas, self.windows.presets, self)
         self.clipboard = ClipboardCommands(document, navigation, canvas, self)
         self.pages = PageCommands(document, navigation, canvas, palette, self)

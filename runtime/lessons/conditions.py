@@ -28,6 +28,7 @@ from gradwire.blocks.errors import FileError, GradwireError
 from gradwire.runtime.flow.tools.contracts import REQUIREMENTS, Contract, parse_contracts
 from gradwire.runtime.lessons.expressions.evaluation import Evaluation, Value
 from gradwire.runtime.lessons.expressions.grammar import ConditionError, parse
+from gradwire.runtime.lessons.expressions.wording import condition_words, contract_words
 
 if TYPE_CHECKING:
     from gradwire.runtime.lessons.expressions.facts import Facts
@@ -56,8 +57,13 @@ class Condition:
         with np.errstate(all="ignore"):
             return Evaluation(self.text, facts).truth(self.tree)
 
+    @property
+    def words(self) -> str:
+        """What it is about, without what that is compared with, which may be the answer."""
+        return condition_words(self.tree)
+
     def reason(self, facts: Facts) -> str:
-        """Why it does not hold: what the two sides of its first comparison that fails are."""
+        """Why it does not hold: what its first comparison that fails compares is now."""
         with np.errstate(all="ignore"):
             return Evaluation(self.text, facts).reason(self.tree)
 
@@ -68,6 +74,11 @@ class ContractGoal:
 
     text: str
     contract: Contract
+
+    @property
+    def words(self) -> str:
+        """What the contract asks for."""
+        return contract_words(self.contract)
 
     def holds(self, facts: Facts) -> bool:
         """Whether the contract is kept."""

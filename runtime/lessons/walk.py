@@ -334,7 +334,7 @@ class Walk:
             points=MOST_POINTS * right,
             right=right,
             yours=yours,
-            actual="; ".join(state.text for state in states),
+            actual="; ".join(state.words for state in states),
             feedback=" ".join(state.reason for state in unmet if state.reason),
         )
 

@@ -1,4 +1,7 @@
-"""Offers the lesson of a diagram that is opened, and plays it on a copy."""
+"""Offers the lesson of a diagram that is opened, and plays it on a copy.
+
+Until the offer is declined, what the lesson asks for is hidden.
+"""
 
 from __future__ import annotations
 
@@ -10,6 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from gradwire.app.canvas.view import CanvasView
+    from gradwire.app.controllers.lessons.curtain import Curtain
     from gradwire.app.controllers.lessons.player import LessonPlayer
     from gradwire.app.document.document import Document
     from gradwire.app.panels.bars.offer import Offer
@@ -25,13 +29,15 @@ class LessonOffering(QObject):
         self,
         document: Document,
         canvas: CanvasView,
+        curtain: Curtain,
         played: Callable[[], LessonPlayer | None],
         offer: Offer,
         parent: QObject,
     ) -> None:
         super().__init__(parent)
         self._document, self._canvas, self._played = document, canvas, played
-        self._offer = offer
+        self._curtain, self._offer = curtain, offer
+        self._hides = False
 
     def play(self) -> None:
         """Play the lesson of the diagram on a copy, or leave the one that is played."""
@@ -47,12 +53,33 @@ class LessonOffering(QObject):
         self._offer.withdraw()
         lesson = self._document.diagram.lesson
         if lesson is None or not self._has_lesson() or self._played() is not None:
+            self._show()
             return
-        text = self.tr("This diagram has a lesson, {0} minutes. {1}")
-        self._offer.ask(
-            text.format(lesson.minutes, lesson.goal).strip(),
-            {self.tr("&Start Lesson"): self.play, self.tr("&Not Now"): lambda: None},
+        from gradwire.runtime.lessons.expressions.goals import asked_in  # few diagrams have one
+
+        self._hides = True
+        self._curtain.hide(asked_in(lesson))
+        text = self.tr("This diagram has a lesson, {0} minutes. {1}").format(
+            lesson.minutes, lesson.goal
         )
+        if self._curtain.is_drawn:
+            text = self.tr("{0} Its answers are hidden until you choose Not Now.").format(text)
+        self._offer.ask(
+            text.strip(),
+            {self.tr("&Start Lesson"): self._start, self.tr("&Not Now"): self._show},
+        )
+
+    def _start(self) -> None:
+        """Play the lesson; here its answers stay hidden, and it is offered again."""
+        self.play()
+        self.offer()
+
+    def _show(self) -> None:
+        """Show again what the offer has hidden."""
+        if self._hides:
+            self._hides = False
+            if self._played() is None:
+                self._curtain.hide(())
 
     def _has_lesson(self) -> bool:
         lesson = self._document.diagram.lesson

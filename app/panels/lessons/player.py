@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from html import escape
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import Qt, Signal
@@ -22,7 +21,7 @@ from gradwire.app.panels.lessons.dots import Dots
 from gradwire.app.panels.lessons.guess_form import GuessForm
 from gradwire.app.panels.lessons.options import Options
 from gradwire.app.panels.lessons.outcomes import Outcomes
-from gradwire.app.panels.lessons.reading import to_html
+from gradwire.app.panels.lessons.reading import line, to_html
 from gradwire.runtime.lessons.texts import unmarked
 
 if TYPE_CHECKING:
@@ -118,9 +117,8 @@ class LessonPanel(QWidget):
         """Show which goals are met, and if wanted why the others are not."""
         lines = []
         for goal in goals:
-            line = f"{'✓' if goal.met else '○'} <code>{escape(goal.text)}</code>"
-            why = f"<br>&nbsp;&nbsp;&nbsp;{escape(goal.reason)}" if reasons and goal.reason else ""
-            lines.append(line + why)
+            why = f"<br>&nbsp;&nbsp;&nbsp;{line(goal.reason)}" if reasons and goal.reason else ""
+            lines.append(f"{'✓' if goal.met else '○'} {line(goal.words)}{why}")
         self.goals.setText("<br>".join(lines))
         self.goals.setVisible(bool(goals))
 

@@ -22,6 +22,7 @@ from gradwire.runtime.lessons.expressions.grammar import (
     whole_number,
 )
 from gradwire.runtime.lessons.expressions.trials import trial_of
+from gradwire.runtime.lessons.expressions.wording import fact_words, facts_in
 
 if TYPE_CHECKING:
     from gradwire.runtime.lessons.expressions.facts import Facts
@@ -80,15 +81,14 @@ class Evaluation:
         raise self._error(node, "This is neither true nor false.", got=shown(found))
 
     def reason(self, node: ast.expr) -> str:
-        """What the sides of the first comparison that fails are."""
+        """What the facts of the first comparison that fails are, not what they are to be."""
         if isinstance(node, ast.BoolOp) and isinstance(node.op, ast.And):
             return next((self.reason(each) for each in node.values if not self.truth(each)), "")
         if not isinstance(node, ast.Compare):
-            return f"{self._source(node)} is not true."
-        sides = [node.left, *node.comparators]
-        found = [side for side in sides if not isinstance(side, ast.Constant)]
-        parts = [f"{self._source(side)} is {shown(self.of(side))}" for side in found]
-        return f"{', and '.join(parts)}." if parts else ""
+            return ""
+        parts = [f"{fact_words(call)} is {shown(self.of(call))}" for call in facts_in(node)]
+        text = ", and ".join(parts)
+        return f"{text[0].upper()}{text[1:]}." if text else ""
 
     def _source(self, node: ast.expr) -> str:
         start = offset_of(self._text, node)

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
         BuildStep,
         ChangeStep,
         Control,
+        Lesson,
         LessonStep,
         WrongAnswer,
     )
@@ -27,9 +28,9 @@ Array = npt.NDArray[Any]
 
 @dataclass(frozen=True)
 class GoalState:
-    """A goal of a step, whether it is met now, and if not why."""
+    """A goal of a step in words, whether it is met now, and if not why."""
 
-    text: str
+    words: str
     met: bool
     reason: str = ""
 
@@ -40,10 +41,14 @@ def goal_states(step: ChangeStep | BuildStep, facts: Facts) -> list[GoalState]:
     for text in step.goals:
         try:
             goal = parse_goal(text)
-            met = goal.holds(facts)
-            found.append(GoalState(text, met, "" if met else goal.reason(facts)))
         except GradwireError as error:
-            found.append(GoalState(text, False, str(error)))
+            found.append(GoalState("This goal is no expression.", False, str(error)))
+            continue
+        try:
+            met = goal.holds(facts)
+            found.append(GoalState(goal.words, met, "" if met else goal.reason(facts)))
+        except GradwireError as error:
+            found.append(GoalState(goal.words, False, str(error)))
     return found
 
 
@@ -74,6 +79,19 @@ def asked_about(step: LessonStep) -> frozenset[Control]:
     if used & {"grad", "state"}:
         return frozenset({"gradients", "states"})
     return frozenset({"values"} if "value" in used else ())
+
+
+def asked_in(lesson: Lesson) -> frozenset[Control]:
+    """What a lesson hides at first, and all that its steps ask for: to see it is to have the
+    answers before the lesson has begun. A question that is no expression may ask for anything.
+    """
+    found = set(lesson.hide)
+    for step in lesson.steps:
+        try:
+            found |= asked_about(step)
+        except ConditionError:
+            found |= {"values", "gradients", "states"}
+    return frozenset(found)
 
 
 def right_option(step: CheckStep, facts: Facts) -> int:

@@ -90,7 +90,7 @@ def lesson_data(
 ) -> dict[str, Any]:
     """The field ``lesson``; none without a lesson. Raises ConditionError for what is no condition.
 
-    Feedback, hints and options are texts as well; goals keep how the author wrote them.
+    Feedback, hints and options are texts as well; goals are words that don't give them away.
     """
     if diagram.lesson is None or not diagram.lesson.steps:
         return {}
@@ -185,7 +185,7 @@ class _Writer:
             if isinstance(goal, Condition)
             else self._contract(goal.contract, list(losses))
         )
-        return {"text": text, "tree": tree}
+        return {"text": goal.words, "tree": tree}
 
     def _contract(self, contract: Contract, losses: list[str]) -> Tree:
         """All that a contract requires; false where it names nothing."""

@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from gradwire.blocks.arguments import explained
+from gradwire.blocks.block import Source
 from gradwire.blocks.classes.dataclass import dataclass
 from gradwire.blocks.errors import GradwireError, RunError
+from gradwire.runtime.diagram.model import MAIN
 from gradwire.runtime.diagram.paths import ROOT, PortPath
 from gradwire.runtime.engine import Session
 from gradwire.runtime.flow.analyse import analyse
 from gradwire.runtime.flow.words.formatting import size
 from gradwire.runtime.lessons.amounts import amount
-from gradwire.runtime.lessons.notes import with_numbers
+from gradwire.runtime.lessons.expressions.goals import asked_in
+from gradwire.runtime.lessons.notes import note_text, with_numbers
 from gradwire.runtime.publish.living.computing.verification import verify
 from gradwire.runtime.publish.living.data import living_data
 from gradwire.runtime.publish.living.drawn.picture import pictures
@@ -23,11 +27,13 @@ from gradwire.runtime.publish.living.lesson import FOR_ANYONE, Exercise
 from gradwire.runtime.publish.living.writing.html import page, picture_page
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Collection, Sequence
 
     from gradwire.runtime.diagram import Diagram
     from gradwire.runtime.lessons.amounts import Array
 
+_SYMBOL = 3
+"""The place of a block's symbol in what ``pictures`` gives."""
 _LETTERS = 22
 """Characters that a line of a face has room for."""
 
@@ -95,20 +101,36 @@ class ExercisePages:
 
 
 def still(diagram: Diagram) -> str:
-    """The picture of a diagram's main page, as SVG."""
-    diagram = with_numbers(diagram)
+    """The picture of a diagram's main page, as SVG.
+
+    That of a lesson has no gradients, and nothing else that the lesson asks for.
+    """
+    lesson = diagram.lesson
+    hidden = asked_in(lesson) | {"gradients"} if lesson and lesson.steps else frozenset()
+    diagram = with_numbers(diagram) if not hidden else _with_open_notes(diagram)
     flow = analyse(diagram)
     states = {wire: str(state) for wire, state in flow.states().items()}
-    drawn = pictures(diagram, flow.program, shown_views(diagram))
-    notes = drawn["pages"][drawn["uses"][""]]["notes"]
+    drawn = pictures(diagram, flow.program, {} if hidden else shown_views(diagram))
+    main = drawn["pages"][drawn["uses"][""]]
+    for block in main["blocks"] if hidden else ():
+        block[_SYMBOL] = block[_SYMBOL].replace("∇", "")  # ∇ stands before gradients alone
+    notes = main["notes"]
     for shown, note in zip(notes, diagram.main.notes.values(), strict=True):
         shown[0] = note.text  # as a whole: nothing follows here
-    return svg(diagram.title, drawn, states, _face_numbers(diagram))
+    states = {} if "states" in hidden else states
+    return svg(diagram.title, drawn, states, _face_numbers(diagram, hidden))
 
 
-def _face_numbers(diagram: Diagram) -> dict[str, list[str]]:
-    """The value, and for a variable the gradient, of each block of the main page; none of a
-    diagram that can't be run.
+def _with_open_notes(diagram: Diagram) -> Diagram:
+    """The diagram with … for the numbers in the notes of its main page."""
+    notes = {key: replace(note, text=note_text(note.text, None))
+             for key, note in diagram.main.notes.items()}  # fmt: skip
+    return diagram.with_page(MAIN, replace(diagram.main, notes=notes))
+
+
+def _face_numbers(diagram: Diagram, hidden: Collection[str]) -> dict[str, list[str]]:
+    """The value, and for a variable the gradient, of each block of the main page, without what is
+    ``hidden``; none of a diagram that can't be run.
     """
     try:
         run = Session(diagram).backward(contributions=True)
@@ -118,11 +140,13 @@ def _face_numbers(diagram: Diagram) -> dict[str, list[str]]:
     for port, value in run.values.items():
         values[PortPath(port).block].append(value)
     found = {}
-    for name in diagram.main.blocks:
+    for name, block in diagram.main.blocks.items():
         path = ROOT / name
+        if "values" in hidden and not isinstance(block, Source):
+            continue
         if len(values[path]) == 1:
             found[name] = [_face_number(values[path][0])]
-            if path in run.gradients:
+            if path in run.gradients and "gradients" not in hidden:
                 found[name].append(f"∇ {_face_number(run.gradients[path])}")
     return found
 

@@ -139,7 +139,7 @@ class Lesson {
     app.changed('');
     app.time.go(app.time.events.length);
     if (step.play)
-      app.time.play(
+      app.time.show(
         step.play === 'backward' ? app.time.start('seed') : 0,
         step.play === 'forward' ? app.time.start('seed') : app.time.events.length,
       );
@@ -215,7 +215,7 @@ class Lesson {
       ),
     ];
     if (!index && this.data.goal)
-      kids.push(el('p', {class: 'soft'}, app.conditions.text(this.data.goal)));
+      kids.push(el('p', {class: 'soft'}, ...inline(app.conditions.text(this.data.goal))));
     kids.push(...text(step.text ?? ''), ...this.task());
     for (const hint of (step.hints ?? []).slice(0, here.hints))
       kids.push(el('div', {class: 'hint'}, ...text(hint)));
@@ -262,7 +262,7 @@ class Lesson {
         'li',
         {class: app.conditions.holds(goal.tree) ? 'right' : ''},
         `${app.conditions.holds(goal.tree) ? '✓' : '○'} `,
-        el('code', {}, goal.text),
+        ...inline(goal.text),
       );
     return el('ul', {class: 'goals'}, ...step.goals.map(row));
   }
@@ -282,14 +282,14 @@ class Lesson {
           onclick: () => this.pick(i),
         },
         el('span', {}, `${String.fromCharCode(65 + i)}  `),
-        ...prose(text).flatMap((p) => [...p.childNodes]),
+        ...inline(text),
       );
     const feedback = here.isDone && step.options[here.record.option].feedback;
     return el(
       'div',
       {class: 'options', role: 'group', 'aria-label': 'Answers'},
       ...texts.map(row),
-      feedback?.length ? el('p', {class: 'feedback'}, app.conditions.text(feedback)) : null,
+      feedback?.length ? el('p', {class: 'feedback'}, ...inline(app.conditions.text(feedback))) : null,
     );
   }
 

@@ -198,6 +198,7 @@ class App {
 
   // Show the page of a use.
   enter(use, isSpoken = true) {
+    const isWithin = [this.svg, this.crumbs].some((part) => part.contains(document.activeElement));
     this.use = use;
     this.chosen = null;
     this.drawing.picture();
@@ -205,6 +206,7 @@ class App {
     this.draw();
     this.camera.fit();
     this.crumbs.replaceChildren(...(use ? this.links(use) : []));
+    if (isWithin && document.activeElement === document.body) this.svg.focus();
     if (isSpoken) this.say(use ? `Page ${use.slice(0, -1)}` : 'Main page');
   }
 
@@ -266,11 +268,11 @@ class App {
   answered(ask) {
     this.lesson?.answered(ask);
     this.draw();
-    this.time.play(ask.firstDisagreement());
+    this.time.show(ask.firstDisagreement());
   }
 
   say(text) {
-    this.status.textContent = text;
+    this.status.textContent = unmarked(text);
   }
 
   nextTheme() {

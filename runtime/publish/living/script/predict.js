@@ -261,7 +261,7 @@ class Ask {
         el('span', {class: 'soft'}, ` · ${number(points, 2)} of 4 points`),
       ),
       this.kind === 'paint' ? this.paintedBeside() : beside(yours, actual),
-      feedback ? el('p', {class: 'feedback'}, feedback) : null,
+      feedback ? el('p', {class: 'feedback'}, ...inline(feedback)) : null,
     ];
   }
 

@@ -311,6 +311,13 @@ class Timeline {
     else this.play();
   }
 
+  // Play what nobody pressed Play for; who wants less motion sees where it ends.
+  show(from, until = this.events.length) {
+    if (!matchMedia('(prefers-reduced-motion: reduce)').matches) return this.play(from, until);
+    this.pause();
+    this.go(until);
+  }
+
   play(from = this.isRunning ? this.position : 0, until = this.events.length) {
     this.pause();
     this.go(from);

@@ -49,14 +49,27 @@ function iconButton(icon, act, name) {
   );
 }
 
-// Replace what is inside an element; the focus stays on what has the same data-key.
+// Replace what is inside an element. The focus stays on what has the same data-key; where that is
+// gone or can't be pressed any more, it goes to the heading of the same card, and it is never lost.
 function swap(inside, ...kids) {
-  const focused = inside.contains(document.activeElement)
-    ? document.activeElement.dataset.key
-    : null;
+  const was = inside.contains(document.activeElement) ? document.activeElement : null;
+  const cards = [];
+  for (let at = was; at && at !== inside; at = at.parentElement)
+    if (at.dataset.card) cards.push(at.dataset.card);
   inside.replaceChildren(...kids.filter((kid) => kid));
-  if (focused)
-    [...inside.querySelectorAll('[data-key]')].find((e) => e.dataset.key === focused)?.focus();
+  if (!was) return;
+  const having = (name, value) =>
+    [...inside.querySelectorAll(`[data-${name}]`)].find((e) => e.dataset[name] === value);
+  const same = was.dataset.key && having('key', was.dataset.key);
+  if (same && !same.disabled) return same.focus();
+  const card = cards.map((name) => having('card', name)).find(Boolean) ?? inside;
+  focusAnyway(card.querySelector('h2') ?? card);
+}
+
+// Put the focus on what is not pressed, so that Tab goes on from there.
+function focusAnyway(element) {
+  if (element.tabIndex < 0) element.tabIndex = -1;
+  element.focus();
 }
 
 // Set an attribute only where it changes: most redraws change few.
@@ -136,12 +149,22 @@ function full(array) {
 
 const MARKED = new RegExp('(\\*\\*[^*]+\\*\\*|\u0060[^\u0060]+\u0060)');
 
-// Plain text with **bold**, `code` and blank lines between paragraphs, as elements.
-function prose(text) {
+// Plain text with **bold** and `code`, as elements and texts of one paragraph.
+function inline(text) {
   const piece = (part) => {
     if (part.startsWith('**') && part.length > 4) return el('strong', {}, part.slice(2, -2));
     if (part.startsWith('\u0060') && part.length > 2) return el('code', {}, part.slice(1, -1));
     return part.replace(/\s*\n\s*/g, ' ');
   };
-  return text.split(/\n\s*\n/).map((part) => el('p', {}, ...part.split(MARKED).map(piece)));
+  return text.split(MARKED).map(piece);
+}
+
+// Such a text without its marks, as it is spoken.
+function unmarked(text) {
+  return text.split(MARKED).map((part, i) => (i % 2 ? part.replace(/^(\*\*|\u0060)|(\*\*|\u0060)$/g, '') : part)).join('');
+}
+
+// Such a text with blank lines between paragraphs, as elements.
+function prose(text) {
+  return text.split(/\n\s*\n/).map((part) => el('p', {}, ...inline(part)));
 }

@@ -1,6 +1,7 @@
 """A lesson with real events: every kind of step, hints, undo within a step, and leaving."""
 
 import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -219,7 +220,10 @@ def test_a_file_with_a_lesson_offers_it_and_stays_as_it_is(opened, qtbot, tmp_pa
     window = opened(taught())
     before = (tmp_path / "diagram.gradwire.json").read_bytes()
     assert "has a lesson, 5 minutes" in window.lesson_offer.text()
+    assert {"gradients", "states"} <= window.curtain.hidden
+    assert window.canvas.view.annotations.page.gradient("w") is None
     qtbot.mouseClick(window.lesson_offer.buttons[0], LEFT)
+    assert {"gradients", "states"} <= window.curtain.hidden, "behind the window of the lesson"
     other = window.windows.listed[-1]
     assert other is not window and other.player.is_on
     assert not window.player.is_on
@@ -230,6 +234,18 @@ def test_a_file_with_a_lesson_offers_it_and_stays_as_it_is(opened, qtbot, tmp_pa
     qtbot.mouseClick(other.player.panel.end, LEFT)
     assert window.windows.listed == (window,)
     assert (tmp_path / "diagram.gradwire.json").read_bytes() == before
+
+
+def test_a_declined_lesson_hides_nothing(opened, qtbot, tmp_path):
+    window = opened(taught())
+    qtbot.mouseClick(window.lesson_offer.buttons[1], LEFT)
+    assert not window.curtain.hidden and not window.lesson_offer.text()
+    window.lessons.offer()
+    assert window.curtain.is_drawn
+    other = tmp_path / "other.gradwire.json"
+    save(replace(taught(), lesson=None), other)
+    window.document.open(other)
+    assert not window.curtain.hidden and not window.lesson_offer.text()
 
 
 def test_the_keyboard_alone_is_enough(window, qtbot):

@@ -2,20 +2,27 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
-from html import escape
+from html import escape, unescape
+from importlib.resources import files
+from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
 
 import pytest
 
 from gradwire.runtime.build import block, build, loss, stop_gradient, variable
+from gradwire.runtime.diagram import load
+from gradwire.runtime.diagram.lesson import Lesson, PredictStep
 from gradwire.runtime.diagram.model import Diagram, Note, Point
 from gradwire.runtime.engine.lowering import lower
+from gradwire.runtime.lessons.expressions.goals import asked_in
 from gradwire.runtime.publish.living.drawn.picture import pictures
 from gradwire.runtime.publish.living.drawn.svg import svg
 from gradwire.runtime.publish.living.publishing import still
 
+LESSONS = sorted(Path(str(files("gradwire.assets") / "lessons")).glob("*.gradwire.json"))
 SVG = "{http://www.w3.org/2000/svg}"
 
 
@@ -106,3 +113,24 @@ def test_notes_of_what_cannot_run_show_what_was_written() -> None:
     note = Note('w gets {grad("w")}', Point(0.0, 200.0), 400.0, 80.0)
     picture = still(made.with_page("main", replace(made.main, notes={"n": note})))
     assert escape(note.text) in picture
+
+
+@pytest.mark.sampled(one_in=7)
+@pytest.mark.parametrize("path", LESSONS, ids=lambda path: path.name.partition(".")[0])
+def test_the_picture_of_a_lesson_has_no_gradient_and_nothing_that_is_asked_for(path):
+    lesson = load(path)
+    picture, asked = still(lesson), asked_in(lesson.lesson)
+    assert "gradients" in asked
+    assert "∇" not in unescape(re.sub("<[^>]+>", " ", picture))
+    assert ("states" in asked) != ("role-" in picture)
+    bare = still(replace(lesson, lesson=None))
+    assert "role-" in bare and "∇ " in unescape(bare)
+    ends = [picture.count('class="end"') for picture in (picture, bare)]
+    assert ends[0] < ends[1]
+
+
+def test_an_open_note_of_a_lesson_shows_no_number():
+    note = Note("It is {grad('w')}.", Point(0.0, 200.0), 200.0, 40.0)
+    made = replace(diagram(notes={"n": note}), lesson=Lesson(steps=[PredictStep(gradient="w")]))
+    assert "It is …." in still(made)
+    assert "It is …." not in still(replace(made, lesson=None))

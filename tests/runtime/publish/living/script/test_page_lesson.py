@@ -39,7 +39,7 @@ STEPS: list[dict[str, Any]] = [
     {"do": "build", "text": "Take the stop out.", "goals": ["grad(\"w\") > 0"]},
     {"do": "check", "text": "Then?", "options": [
         {"text": "Less than {grad(\"w\")}.", "holds": "grad(\"w\") < 0", "feedback": "No."},
-        {"text": "More than 0.", "holds": "0 < grad(\"w\")", "feedback": "Yes."}]},
+        {"text": "More than 0.", "holds": "0 < grad(\"w\")", "feedback": "Yes, `w`."}]},
 ]  # fmt: skip
 
 
@@ -95,7 +95,7 @@ def test_a_lesson_is_walked_through(browser: Browser, lesson: Diagram, tmp_path:
     assert browser.count("[data-gradient]") == 0 == browser.count(".canvas .lane[d^=M]")
     browser.click("[data-option='1']")
     assert browser.count("[data-gradient]") > 0 < browser.count(".canvas .lane[d^=M]")
-    assert browser.count(".option.right") == 1 and "Yes." in browser.text(".feedback")
+    assert browser.count(".option.right") == 1 and "Yes, w." in browser.text(".feedback")
     assert browser.count("[data-key='Download answers']") == 1
     browser.click("[data-key=learner]")
     browser.press("A", "d", "a")
@@ -121,6 +121,74 @@ def check_answers(text: str, lesson: Diagram, folder: Path) -> None:
     assert sheet.lesson == walk.answers("Ada")["lesson"]
     assert points == [2, 4, 4, 4]
     assert json.loads(text)["steps"][2] == {"step": 4, "values": {"w": 4}, "open": {"sg": True}}
+
+
+FOCUS = "[document.activeElement.tagName, document.activeElement.dataset.key ?? '']"
+
+
+def test_the_focus_is_never_lost_and_next_is_near(
+    browser: Browser, lesson: Diagram, tmp_path: Path
+) -> None:
+    file = tmp_path / "lesson.html"
+    file.write_text(page(living_data(lesson).data, ""), encoding="utf-8")
+    browser.open(file)
+    browser.until("globalThis.living?.lesson")
+    browser.run("document.querySelector('[data-key=next]').focus()")
+    press_focused(browser)
+    assert step(browser) == "Step 2 of 6"
+    assert browser.run(FOCUS) == ["H2", ""], "Next can't be pressed before the answer"
+    browser.press("Tab")
+    assert browser.run(FOCUS) == ["INPUT", "guess 0"]
+    browser.press("6", "Enter")
+    assert "Not quite." in browser.text(".spoken")
+    assert browser.run("document.activeElement.closest('[data-card=ask]') !== null")
+    assert tabs_to_next(browser) <= 2
+    press_focused(browser)
+    for wire in ("mul.a", "mul.b"):
+        browser.run(f"living.ask.painted.set('{wire}', 'CARRIES'), living.draw()")
+    browser.run("document.querySelector('[data-key=Commit]').focus()")
+    press_focused(browser)
+    assert browser.run("document.activeElement.closest('[data-card=ask]') !== null")
+    assert tabs_to_next(browser) <= 2
+    for left in (3, 2, 1):
+        assert browser.run(FOCUS) == ["BUTTON", "next"]
+        press_focused(browser)
+        assert step(browser) == f"Step {7 - left} of 6"
+    assert browser.run(FOCUS) == ["H2", ""], "there is no next step"
+    browser.run("document.querySelector('[data-option]').focus()")
+    press_focused(browser)
+    assert browser.run(FOCUS) == ["H2", ""]
+
+
+def press_focused(browser: Browser) -> None:
+    """Press what has the focus, as Enter does where the window is in front."""
+    browser.run("document.activeElement.click()")
+
+
+def tabs_to_next(browser: Browser) -> int:
+    """How often Tab is pressed until Next has the focus."""
+    for count in range(1, 30):
+        browser.press("Tab")
+        if browser.run(FOCUS) == ["BUTTON", "next"]:
+            return count
+    raise AssertionError("Next is not reached")
+
+
+def test_who_wants_less_motion_sees_where_a_play_ends(
+    browser: Browser, lesson: Diagram, tmp_path: Path
+) -> None:
+    file = tmp_path / "lesson.html"
+    file.write_text(page(living_data(lesson).data, ""), encoding="utf-8")
+    still = browser.before(
+        "() => { const media = matchMedia; globalThis.matchMedia = (query) =>"
+        " query.includes('reduced-motion') ? {matches: true} : media(query); }"
+    )
+    browser.open(file)
+    browser.until("globalThis.living?.lesson")
+    browser.forget(still)
+    assert browser.run("living.time.timer === null && !living.time.isRunning")
+    browser.run("living.time.toggle()")
+    assert browser.run("living.time.timer !== null"), "Play was pressed"
 
 
 SAID = """[

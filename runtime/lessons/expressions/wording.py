@@ -1,0 +1,120 @@
+"""Goals and facts in words, with `` `names` ``, and without the numbers that they ask for.
+
+What a goal compares with may be the answer of its step, so its words name what it is about: the
+text of the step says what is asked of that.
+"""
+
+from __future__ import annotations
+
+import ast
+from typing import TYPE_CHECKING
+
+from gradwire.runtime.lessons.expressions.grammar import FACTS, WHAT_IFS
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from gradwire.runtime.flow.tools.contracts import Contract
+
+_KINDS = {
+    "grad": ("the gradient of {}", "the gradients of {}"),
+    "value": ("the value of {}", "the values of {}"),
+    "state": ("the state of the wire into {}", "the states of the wires into {}"),
+}
+_CONTRACTS = {
+    "flows": "{0} sends gradient to {1}.",
+    "blocked": "{0} sends no gradient to {1}.",
+    "nonzero": "{0} sends a gradient to {1} that is not zero.",
+    "finite": "All gradients of {0} for {1} are finite.",
+    "updates": "{0} alone updates {1}.",
+}
+
+
+def condition_words(tree: ast.expr) -> str:
+    """What a condition is about, such as "The gradients of `a` and `b` are as asked."."""
+    sentences = []
+    for part in tree.values if _is_and(tree) else [tree]:  # type: ignore[attr-defined]  # of an And
+        is_closed = isinstance(part, ast.UnaryOp) and isinstance(part.op, ast.Not)
+        inner = part.operand if isinstance(part, ast.UnaryOp) and is_closed else part
+        if isinstance(inner, ast.Call) and _name(inner) == "open":
+            sentences.append(f"{fact_words(inner)} is {'closed' if is_closed else 'open'}.")
+            continue
+        about = _about(list(facts_in(part)))
+        several = " and " in about
+        sentences.append(
+            f"{_capital(about)} {'are' if several else 'is'} as asked." if about else "It holds."
+        )
+    return " ".join(dict.fromkeys(sentences))
+
+
+def contract_words(contract: Contract) -> str:
+    """What a contract asks for, such as "`loss` sends gradient to `w`."."""
+    if contract.kind == "blocked" and contract.loss == "*":
+        return f"Nothing sends gradient to `{contract.pattern}`."
+    ends = ["everything" if end == "*" else f"`{end}`" for end in (contract.loss, contract.pattern)]
+    return _capital(_CONTRACTS[contract.kind].format(*ends))
+
+
+def facts_in(tree: ast.expr) -> Iterator[ast.Call]:
+    """What an expression asks about a diagram, each once, in order."""
+    seen: set[str] = set()
+    waiting: list[ast.AST] = [tree]
+    while waiting:
+        node = waiting.pop()
+        if isinstance(node, ast.Call) and _name(node) in {*FACTS, *WHAT_IFS}:
+            if ast.dump(node) not in seen:
+                seen.add(ast.dump(node))
+                yield node
+            continue
+        waiting += [*ast.iter_child_nodes(node)][::-1]
+
+
+def fact_words(call: ast.Call) -> str:
+    """A fact in words, such as "the gradient of `w` for `loss`"; of a stop its name."""
+    name = _name(call)
+    if name in WHAT_IFS:
+        changed = _listed(_paths(call.args[1:]))
+        inner = next(facts_in(call.args[0]), None)
+        return f"{fact_words(inner) if inner else 'it'} with {changed} {name}"
+    return _subject(call) if name == "open" else _KINDS[name][0].format(_subject(call))
+
+
+def _about(calls: list[ast.Call]) -> str:
+    """Facts, those of one kind together, such as "the gradients of `a` and `b`"."""
+    grouped: dict[str, list[str]] = {}
+    for call in calls:
+        alone = _name(call) not in _KINDS
+        grouped.setdefault(fact_words(call) if alone else _name(call), []).append(
+            "" if alone else _subject(call)
+        )
+    phrases = [
+        _KINDS[kind][len(subjects) > 1].format(_listed(subjects)) if kind in _KINDS else kind
+        for kind, subjects in grouped.items()
+    ]
+    return " and ".join(phrases)
+
+
+def _subject(call: ast.Call) -> str:
+    path, *losses = _paths(call.args)
+    return f"{path} for {losses[0]}" if losses else path
+
+
+def _paths(arguments: list[ast.expr]) -> list[str]:
+    return [f"`{argument.value!s}`" for argument in arguments if isinstance(argument, ast.Constant)]
+
+
+def _listed(names: list[str]) -> str:
+    """``a``, ``a and b`` or ``a, b and c``."""
+    return " and ".join([*filter(None, [", ".join(names[:-1])]), *names[-1:]])
+
+
+def _name(call: ast.Call) -> str:
+    return call.func.id if isinstance(call.func, ast.Name) else ""
+
+
+def _is_and(tree: ast.expr) -> bool:
+    return isinstance(tree, ast.BoolOp) and isinstance(tree.op, ast.And)
+
+
+def _capital(text: str) -> str:
+    return text[:1].upper() + text[1:]

@@ -23,6 +23,7 @@ from gradwire.runtime.data.files.npy import (
     read_header,
     require_shape,
 )
+from gradwire.runtime.diagram.files.zips import open_zip
 
 if TYPE_CHECKING:
     from io import BufferedReader
@@ -75,8 +76,8 @@ def _zip_errors(path: Path) -> Iterator[None]:
 
 def npz_headers(file: BufferedReader, path: Path) -> dict[str, Header]:
     """The arrays of an npz file by name, from their headers; raises FileError."""
-    with _zip_errors(path), zipfile.ZipFile(file) as archive:
-        members = _members(archive, path)
+    with _zip_errors(path), open_zip(file, path, MAX_MEMBERS) as archive:
+        members = _members(archive)
         found = {}
         for name, info in members.items():
             with archive.open(info) as member:
@@ -86,8 +87,8 @@ def npz_headers(file: BufferedReader, path: Path) -> dict[str, Header]:
 
 def npz_arrays(file: BufferedReader, path: Path, names: Iterable[str]) -> dict[str, Array]:
     """Arrays of an npz file by name; raises FileError, before any is read if they are too large."""
-    with _zip_errors(path), zipfile.ZipFile(file) as archive:
-        members = _members(archive, path)
+    with _zip_errors(path), open_zip(file, path, MAX_MEMBERS) as archive:
+        members = _members(archive)
         wanted = {name: members[name] for name in names}
         packed = sum(info.file_size for info in wanted.values() if not _is_stored(info))
         if packed > MAX_UNPACKED:
@@ -125,9 +126,8 @@ def _is_stored(info: zipfile.ZipInfo) -> bool:
     return info.compress_type == zipfile.ZIP_STORED and not info.flag_bits & 1
 
 
-def _members(archive: zipfile.ZipFile, path: Path) -> dict[str, zipfile.ZipInfo]:
+def _members(archive: zipfile.ZipFile) -> dict[str, zipfile.ZipInfo]:
     infos = archive.infolist()
-    _require_few(len(infos), path)
     return {info.filename.removesuffix(_SUFFIX): info for info in infos if not info.is_dir()}
 
 

@@ -11,6 +11,7 @@ from gradwire.blocks.errors import FileError
 from gradwire.runtime.diagram.files.parsing import MAX_CHARACTERS, parse
 from gradwire.runtime.diagram.files.regular import open_regular
 from gradwire.runtime.diagram.files.storage import system_errors
+from gradwire.runtime.diagram.files.zips import open_zip
 from gradwire.runtime.interchange.importing.keras.recognition import CONFIG, WEIGHTS
 
 MAX_WEIGHTS = 2 * 2**30
@@ -30,10 +31,8 @@ def read_archive(path: Path) -> tuple[dict[str, Any], bytes]:
         with (
             system_errors(path, "read"),
             open_regular(path) as file,
-            zipfile.ZipFile(file) as archive,
+            open_zip(file, path, MAX_PARTS) as archive,
         ):
-            if len(archive.infolist()) > MAX_PARTS:
-                raise FileError("The file has too many parts.", path=str(path))
             config = _part(archive, CONFIG, MAX_CHARACTERS, path)
             weights = _part(archive, WEIGHTS, MAX_WEIGHTS, path)
     except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError) as error:

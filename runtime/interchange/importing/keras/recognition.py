@@ -7,6 +7,7 @@ from pathlib import Path
 
 from gradwire.blocks.errors import FileError
 from gradwire.runtime.diagram.files.regular import open_regular
+from gradwire.runtime.diagram.files.zips import directory
 
 CONFIG, WEIGHTS, METADATA = "config.json", "model.weights.h5", "metadata.json"
 _ZIP = b"PK\x03\x04"
@@ -17,9 +18,8 @@ def is_keras(head: bytes, path: Path) -> bool:
     if not head.startswith(_ZIP):
         return False
     try:
-        with open_regular(path) as file, zipfile.ZipFile(file) as archive:
-            names = set(archive.namelist())
-    # zipfile has no base class for what damaged files raise; the last is for compressions.
-    except (FileError, OSError, ValueError, zipfile.BadZipFile, NotImplementedError):
+        with open_regular(path) as file:
+            names = directory(file)
+    except (FileError, OSError, zipfile.BadZipFile):
         return False
-    return {CONFIG, WEIGHTS} <= names
+    return CONFIG.encode() in names and WEIGHTS.encode() in names

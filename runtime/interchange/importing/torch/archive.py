@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 from gradwire.blocks.errors import FileError
 from gradwire.blocks.limits import MAX_AXES
 from gradwire.runtime.diagram.files.regular import open_regular
+from gradwire.runtime.diagram.files.zips import open_zip
 from gradwire.runtime.interchange.importing.torch.operators.table import DTYPES
 from gradwire.runtime.interchange.importing.torch.recognition import MAX_MEMBERS, MODEL
 
@@ -50,7 +51,7 @@ class Archive:
         with ExitStack() as opened:
             try:
                 file = opened.enter_context(open_regular(path))
-                self._zip = opened.enter_context(zipfile.ZipFile(file))
+                self._zip = opened.enter_context(open_zip(file, path, MAX_MEMBERS))
             # zipfile has no base class for what damaged files raise; the third is for compressions.
             except (OSError, zipfile.BadZipFile, NotImplementedError, ValueError) as error:
                 raise self._error(f"The file can't be opened: {error}") from error
@@ -74,7 +75,7 @@ class Archive:
 
     def _checked_members(self) -> dict[str, zipfile.ZipInfo]:
         infos = self._zip.infolist()
-        if len(infos) > MAX_MEMBERS or sum(info.file_size for info in infos) > MAX_FILE:
+        if sum(info.file_size for info in infos) > MAX_FILE:
             raise self._error(
                 "The archive unpacks to too much.", expected=f"at most {MAX_FILE:,} bytes"
             )

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from gradwire.blocks.errors import FileError
 from gradwire.runtime.diagram.files.regular import open_regular
+from gradwire.runtime.diagram.files.zips import directory
 
 MAX_MEMBERS = 200_000
 MODEL = "models/model.json"
@@ -17,8 +18,7 @@ def is_pt2(head: bytes, path: Path) -> bool:
     if not head.startswith(b"PK"):
         return False
     try:
-        with open_regular(path) as file, zipfile.ZipFile(file) as archive:
-            return any(name.endswith("/" + MODEL) for name in archive.namelist()[:MAX_MEMBERS])
-    # zipfile has no base class for what damaged files raise; the third is for compressions.
-    except (FileError, OSError, zipfile.BadZipFile, NotImplementedError, ValueError):
+        with open_regular(path) as file:
+            return f"/{MODEL}".encode() in directory(file)
+    except (FileError, OSError, zipfile.BadZipFile):
         return False

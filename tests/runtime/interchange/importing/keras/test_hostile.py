@@ -159,7 +159,7 @@ def test_a_part_that_is_longer_than_the_zip_says(tmp_path: Path):
 
 def test_too_many_parts(tmp_path: Path, monkeypatch: Any):
     monkeypatch.setattr(archive, "MAX_PARTS", 1)
-    with pytest.raises(FileError, match="too many parts"):
+    with pytest.raises(FileError, match="too many members"):
         import_keras(save(tmp_path, sequential()))
 
 

@@ -1,0 +1,67 @@
+"""Looks at the directory of a zip before it is read: ``zipfile`` makes an object of each entry, of
+which a file of a few megabytes may have millions.
+"""
+
+from __future__ import annotations
+
+import os
+import struct
+import zipfile
+from typing import IO, TYPE_CHECKING
+
+from gradwire.blocks.errors import FileError
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+MOST_DIRECTORY = 32 << 20
+"""Bytes of a directory that is looked at."""
+_ENTRY, _END, _END_64, _LOCATOR = b"PK\x01\x02", b"PK\x05\x06", b"PK\x06\x06", b"PK\x06\x07"
+_END_SIZE, _LOCATOR_SIZE, _MOST_COMMENT = 22, 20, 0xFFFF
+_IN_64 = 0xFFFFFFFF
+"""What stands for a number that only the 64-bit record has."""
+
+
+def directory(file: IO[bytes]) -> bytes:
+    """The directory of a zip, with the names of its members. Raises zipfile.BadZipFile where there
+    is none, or one of more than ``MOST_DIRECTORY`` bytes.
+    """
+    length = file.seek(0, os.SEEK_END)
+    start = max(0, length - _END_SIZE - _MOST_COMMENT - _LOCATOR_SIZE)
+    file.seek(start)
+    tail = file.read()
+    at = tail.rfind(_END)
+    if at < 0 or len(tail) < at + _END_SIZE:
+        raise zipfile.BadZipFile("it has no directory")
+    (size,) = struct.unpack_from("<L", tail, at + 12)
+    end = start + at
+    locator = tail[max(0, at - _LOCATOR_SIZE) : at]
+    if locator.startswith(_LOCATOR):
+        (end_64,) = struct.unpack_from("<Q", locator, 8)
+        file.seek(min(end_64, length))
+        record = file.read(56)
+        if not record.startswith(_END_64):  # something stands before the zip, as in some programs
+            file.seek(max(0, end - _LOCATOR_SIZE - 56))
+            record = file.read(56)
+        if record.startswith(_END_64) and len(record) == 56:
+            (size,) = struct.unpack_from("<Q", record, 40)
+            end -= _LOCATOR_SIZE + 56
+    if size > MOST_DIRECTORY or size == _IN_64:
+        raise zipfile.BadZipFile(f"its directory is larger than {MOST_DIRECTORY:,} bytes")
+    file.seek(max(0, end - size))
+    return file.read(size)
+
+
+def open_zip(file: IO[bytes], path: Path, most: int) -> zipfile.ZipFile:
+    """Open a zip to read at most so many members; raises FileError for one with more, and what
+    ``zipfile.ZipFile`` raises.
+    """
+    count = directory(file).count(_ENTRY)  # each entry begins so
+    if count > most:
+        raise FileError(
+            "The file has too many members.",
+            path=str(path),
+            expected=f"at most {most:,}",
+            got=f"{count:,}",
+        )
+    return zipfile.ZipFile(file)

@@ -6,8 +6,11 @@ from dataclasses import field
 from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple
 
+from gradwire.blocks.block import Block, Opaque
 from gradwire.blocks.classes.dataclass import dataclass
 from gradwire.blocks.library.formula import Formula
+from gradwire.blocks.library.pages import Page as PageBlock
+from gradwire.blocks.library.views import ViewBlock
 from gradwire.runtime.diagram.layout.measures import (
     HEADER,
     LANE_PITCH,
@@ -102,14 +105,8 @@ class Graph:
         content = diagram.pages[page]
         chosen = [name for name in content.blocks if not names or name in names]
         number = {name: i for i, name in enumerate(chosen)}
-        sizes: list[tuple[float, float]] = []
-        enters: list[dict[str, float]] = []
-        leaves: list[dict[str, float]] = []
-        for name in chosen:
-            face = Face.of(diagram, page, name, shown.face_lines.get(name, VALUE_LINES))
-            sizes.append((face.width, face.height))
-            enters.append(face.offsets(face.inputs))
-            leaves.append(face.offsets(face.outputs))
+        faces = _Faces(diagram, page, shown)
+        rows = [faces.rows(name) for name in chosen]
         lines: list[Line] = []
         targets: list[PortName] = []
         lanes: list[dict[float, int]] = [{} for _ in chosen]
@@ -117,12 +114,20 @@ class Graph:
             head, tail = number.get(target.block), number.get(source.block)
             if head is None or tail is None or head == tail:
                 continue
-            line = Line(tail, head, leaves[tail][source.port], enters[head][target.port])
+            if source.port not in rows[tail].leaves:
+                rows[tail] = faces.own_rows(source.block)
+            if target.port not in rows[head].enters:
+                rows[head] = faces.own_rows(target.block)
+            leaves, enters = rows[tail].leaves[source.port], rows[head].enters[target.port]
+            line = Line(tail, head, leaves, enters)
             lines.append(line)
             targets.append(target)
             known = lanes[tail].get(line.leaves, 1)
             lanes[tail][line.leaves] = max(known, shown.lanes.get(target, 1))
-        nodes = [Node(*size, lanes=several) for size, several in zip(sizes, lanes, strict=True)]
+        nodes = [
+            Node(row.width, row.height, lanes=several)
+            for row, several in zip(rows, lanes, strict=True)
+        ]
         return cls(chosen, nodes, lines, targets)
 
 
@@ -194,6 +199,55 @@ class Face:
         if self.is_collapsed:
             return {port: collapsed_offset(row, len(side)) for row, port in enumerate(side)}
         return {port: port_offset(row) for row, port in enumerate(side)}
+
+
+class _Rows(NamedTuple):
+    """The size of a block, and where its ports are below its top."""
+
+    width: float
+    height: float
+    enters: Mapping[str, float]
+    leaves: Mapping[str, float]
+
+
+class _Faces:
+    """The rows of the blocks of a page. Most blocks of a type have the same."""
+
+    def __init__(self, diagram: DiagramView, page: str, shown: Shown) -> None:
+        self._diagram, self._page, self._shown = diagram, page, shown
+        self._content = diagram.pages[page]
+        self._known: dict[tuple[type[Block], bool, int], _Rows] = {}
+
+    def rows(self, name: str) -> _Rows:
+        """Those of a block, without ports that only a wire names."""
+        block = self._content.blocks[name]
+        kind = type(block)
+        if (
+            kind.input_ports is not Block.input_ports
+            or kind.output_names is not Block.output_names
+            or isinstance(block, PageBlock | Opaque | ViewBlock)
+            or any(port.variadic for port in kind.inputs)
+        ):
+            return self.own_rows(name)
+        style = self._content.styles.get(name, PLAIN)
+        key = kind, style.collapsed, self._lines(name)
+        found = self._known.get(key)
+        if found is None:
+            inputs = [port.name for port in block.input_ports()]
+            face = Face(inputs, list(block.output_names()), style.collapsed, key[2])
+            found = self._known[key] = _rows(face)
+        return found
+
+    def own_rows(self, name: str) -> _Rows:
+        """Those of one block, with all ports that the canvas shows."""
+        return _rows(Face.of(self._diagram, self._page, name, self._lines(name)))
+
+    def _lines(self, name: str) -> int:
+        return self._shown.face_lines.get(name, VALUE_LINES)
+
+
+def _rows(face: Face) -> _Rows:
+    return _Rows(face.width, face.height, face.offsets(face.inputs), face.offsets(face.outputs))
 
 
 def port_sides(diagram: DiagramView, page: str, name: str) -> tuple[list[str], list[str]]:

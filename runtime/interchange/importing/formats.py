@@ -13,6 +13,7 @@ from gradwire.blocks.errors import FileError
 from gradwire.runtime import extras
 from gradwire.runtime.diagram.files.regular import answered, open_regular
 from gradwire.runtime.diagram.files.storage import system_errors
+from gradwire.runtime.gc_pause import uncollected
 
 if TYPE_CHECKING:
     from gradwire.runtime.interchange.importing.imported import Imported
@@ -131,6 +132,7 @@ def _size_and_head(path: Path) -> tuple[int, bytes]:
         return os.fstat(file.fileno()).st_size, file.read(_HEAD)
 
 
+@uncollected()
 def import_here(path: Path, options: ImportOptions) -> Imported:
     """Import a file in this process, without limits on memory and time; raises GradwireError."""
     return format_of(path).imported(path, options)

@@ -26,7 +26,8 @@ from gradwire.runtime.diagram.layout.arranging import arrange
 from gradwire.runtime.engine import Session
 from gradwire.runtime.flow.analyse import analyse
 from gradwire.runtime.gc_pause import uncollected
-from gradwire.runtime.interchange.importing.onnx.importing import import_onnx
+from gradwire.runtime.interchange.importing.formats import import_here
+from gradwire.runtime.interchange.importing.options import DEFAULTS
 from tests.benchmarks.growth.drawings import DRAWINGS, built, chain, onnx_chain
 
 T = TypeVar("T")
@@ -75,8 +76,8 @@ def staged(kind: str, count: int, traced: bool) -> dict[str, Any]:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "drawing.gradwire.json"
         if kind == "onnx":
-            model = onnx_chain(count, Path(folder) / "chain.onnx")
-            found = stages.run("import", lambda: import_onnx(model)).diagram
+            model = onnx_chain(count - 2, Path(folder) / "chain.onnx")
+            found = stages.run("import", lambda: import_here(model, DEFAULTS)).diagram
             drawing = Diagram({"main": Page(found.main.blocks, found.main.wires)})
         else:
             drawing = DRAWINGS[kind](count)

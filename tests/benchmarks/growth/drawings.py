@@ -67,7 +67,7 @@ def chain(count: int) -> Diagram:
     get, before = registry().get, "w"
     blocks: dict[str, Block] = {"w": get("Variable")(value=[0.5, 1.0])}
     wires: dict[PortName, PortName] = {}
-    kinds = [("Tanh", "Negative")[i % 2] for i in range(count - 3)]
+    kinds = [("Tanh", "Neg")[i % 2] for i in range(count - 3)]
     for i, kind in enumerate([*kinds, "Mean", "Loss"]):
         name = f"b{i}"
         blocks[name] = get(kind)()

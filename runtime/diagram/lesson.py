@@ -88,7 +88,7 @@ class PredictStep(_Step):
     do: Literal["predict"] = "predict"
     gradient: Place = ""
     value: Place = ""
-    answer: Literal["number", "sign", "decade"] = "number"
+    answer: Literal["number", "estimate", "sign", "decade"] = "number"
     wrong: Annotated[tuple[WrongAnswer, ...], Field(max_length=8)] = ()
     """The author's own misconceptions, which come before those that are known of any diagram."""
 

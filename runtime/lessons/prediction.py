@@ -1,8 +1,10 @@
 """Predictions on any diagram: gradients, values and states, compared with what is computed.
 
-A number gets 1 point for its sign, 1 more within a factor of two, and 2 more within 5 %. None is
-right or wrong, as are signs and decades. A wrong number is compared with what known misconceptions
-would give; where two of them give the same, the feedback has both, and neither is taken for sure.
+A number gets 1 point for its sign, 1 more within a factor of two, and 2 more within 5 %; where an
+estimate is asked for, 1 for its sign and 3 more within a factor of two. None is right or wrong, as
+are signs and decades. A wrong number is compared with what known misconceptions would give, and
+gets no points where one alone gives it; where two of them give the same, the feedback has both, and
+neither is taken for sure.
 """
 
 from __future__ import annotations
@@ -34,7 +36,7 @@ if TYPE_CHECKING:
     from gradwire.runtime.lessons.expressions.facts import Facts
 
 Array = NDArray[Any]
-Form: TypeAlias = Literal["number", "sign", "decade"]
+Form: TypeAlias = Literal["number", "estimate", "sign", "decade"]
 MOST_POINTS = 4.0
 MOST_ELEMENTS = 4
 """Elements of an array that is asked for."""
@@ -182,6 +184,8 @@ def points(yours: float, actual: float, form: Form = "number") -> float:
         same = yours == actual or (math.isnan(yours) and math.isnan(actual))
         return MOST_POINTS if same or (abs(yours) < ZERO and abs(actual) < ZERO) else 0.0
     ratio = yours / actual
+    if form == "estimate":
+        return float((ratio > 0) + 3 * (0.5 <= ratio <= 2.0))
     return float((ratio > 0) + (0.5 <= ratio <= 2.0) + 2 * (abs(ratio - 1.0) <= 0.05 + 1e-9))
 
 
@@ -286,7 +290,9 @@ def _explained(outcome: Outcome, found: list[Distractor]) -> Outcome:
         several = " Or: ".join(each.feedback for each in found[:3])
         text = f"There is more than one way to get there. {several}"
     name = first.name if len(names) == 1 else ""
-    return replace(outcome, misconception=name, feedback=text, place=str(first.place))
+    points = 0.0 if name else outcome.points
+    place = str(first.place)
+    return replace(outcome, points=points, misconception=name, feedback=text, place=place)
 
 
 def _written(yours: list[float] | None, actual: Array | None, form: Form) -> str:
@@ -299,7 +305,7 @@ def _written(yours: list[float] | None, actual: Array | None, form: Form) -> str
 
 
 def _actual(actual: Array | None, form: Form) -> str:
-    if actual is None or form == "number":
+    if actual is None or form in ("number", "estimate"):
         return amount(actual)
     numbers = [float(each) for each in actual.ravel()]
     words = [_sign_word(each) for each in numbers] if form == "sign" else [""]

@@ -267,10 +267,13 @@ class Walk:
 
     def _predicted(self, step: PredictStep, guess: Guess) -> Outcome:
         outcome = judge(self.facts, guess)
-        for wrong in () if outcome.right else step.wrong:
+        # What a belief gives may be within a factor of two of what is asked for.
+        for wrong in () if outcome.right and step.answer != "estimate" else step.wrong:
             if is_answer(self.facts, guess, wrong_value(wrong, self.facts)):
                 text = filled(wrong.feedback, self.facts)
-                return replace(outcome, misconception=wrong.name, feedback=text)
+                return replace(
+                    outcome, points=0.0, right=False, misconception=wrong.name, feedback=text
+                )
         return outcome
 
     def _painted(self, step: PaintStep, answer: Answer) -> Outcome:

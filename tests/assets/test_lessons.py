@@ -7,6 +7,7 @@ import math
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
@@ -43,6 +44,9 @@ from tests.assets.course import (
 )
 from tests.assets.examples import MANUAL
 from tests.examples.test_numbers import slope, without_stops
+
+if TYPE_CHECKING:
+    from gradwire.runtime.lessons.answers import Answer
 
 SEEDS = (0, 1, 2, 7)
 MOST_BLOCKS = 20
@@ -185,6 +189,7 @@ def test_every_answer_right_and_wrong_is_known(name, seed):
         if answer is not None:
             assert len(set(walk.options())) == len(walk.options())
             assert_wrong_ones_are_answered(walk)
+            assert_no_part_is_enough(walk, answer)
             while walk.hint() is not None:
                 pass
             outcome = walk.answer(answer)
@@ -197,12 +202,22 @@ def test_every_answer_right_and_wrong_is_known(name, seed):
     assert len(walk.outcomes) == asked
 
 
+def assert_no_part_is_enough(walk: Walk, answer: Answer) -> None:
+    """What a task asks for is not there before all of it is done."""
+    parts = [("values", path) for path in answer.values] + [("open", path) for path in answer.open]
+    for kind, path in parts if len(parts) > 1 else ():
+        rest = {name: given for name, given in getattr(answer, kind).items() if name != path}
+        assert not walk.answer(replace(answer, **{kind: rest})).right, (walk.index + 1, path)
+        del walk.outcomes[walk.index]
+
+
 def assert_wrong_ones_are_answered(walk: Walk) -> None:
     seen = set()
     for answer, misconception, author in wrong_answers(walk):
         outcome = walk.answer(answer)
         del walk.outcomes[walk.index]  # so that another one can be given
         assert not outcome.right, (walk.index + 1, answer)
+        assert outcome.points == 0 or not outcome.misconception
         if not isinstance(walk.step, PredictStep) or walk.step.answer != "number":
             assert outcome.points == 0
         if author is not None:

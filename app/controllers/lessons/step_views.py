@@ -65,6 +65,7 @@ def field_of(step: PredictStep, facts: Facts) -> Field:
     except GradwireError:  # the answer will say so
         size = 1
     wanted = {
+        "estimate": editor.tr("a number within a factor of two"),
         "sign": editor.tr("+, − or 0"),
         "decade": editor.tr("a power of ten, such as 1e-6"),
     }.get(step.answer)

@@ -85,6 +85,7 @@ CHOICES: Mapping[str, str] = MappingProxyType(
         "backward": editor.noop("the backward pass"),
         "all": editor.noop("both passes"),
         "number": editor.noop("a number"),
+        "estimate": editor.noop("a number within a factor of two"),
         "sign": editor.noop("a sign"),
         "decade": editor.noop("a power of ten"),
     }
@@ -112,7 +113,7 @@ _OF_KIND: Mapping[str, tuple[StepField, ...]] = MappingProxyType(
             StepField("gradient", editor.noop("Gradient of"), Kind.PLACE),
             StepField("value", editor.noop("or value of"), Kind.PLACE),
             StepField("answer", editor.noop("Answer"), Kind.CHOICE,
-                      choices=("number", "sign", "decade")),
+                      choices=("number", "estimate", "sign", "decade")),
             StepField("wrong",
                       editor.noop("Wrong answers, one a line: answer | its name | feedback"),
                       Kind.WRONG, 'value("max1") / 2 | split evenly | One input gets all of it.'),

@@ -196,7 +196,11 @@ class _Terminal:
         step = self._walk.step
         assert isinstance(step, PredictStep)
         what = f"∂/∂{step.gradient}" if step.gradient else step.value
-        kind = {"sign": " (+, − or 0)", "decade": " (a power of ten, such as 1e-6)"}
+        kind = {
+            "estimate": " (within a factor of two)",
+            "sign": " (+, − or 0)",
+            "decade": " (a power of ten, such as 1e-6)",
+        }
         for typed in self._answered(f"{what}{kind.get(step.answer, '')} = "):
             try:
                 judge(self._walk.facts, guess_of(step, typed))

@@ -22,7 +22,7 @@ from gradwire.runtime.lessons.expressions.grammar import (
     whole_number,
 )
 from gradwire.runtime.lessons.expressions.trials import trial_of
-from gradwire.runtime.lessons.expressions.wording import fact_words, facts_in
+from gradwire.runtime.lessons.expressions.wording import STOP_WORDS, fact_words, facts_in
 
 if TYPE_CHECKING:
     from gradwire.runtime.lessons.expressions.facts import Facts
@@ -85,7 +85,9 @@ class Evaluation:
         if isinstance(node, ast.BoolOp) and isinstance(node.op, ast.And):
             return next((self.reason(each) for each in node.values if not self.truth(each)), "")
         if not isinstance(node, ast.Compare):
-            return ""
+            stops = [call for call in facts_in(node) if isinstance(self.of(call), bool)]
+            states = (f"{fact_words(call)} is {STOP_WORDS[self.truth(call)]}." for call in stops)
+            return " ".join(states)
         parts = [f"{fact_words(call)} is {shown(self.of(call))}" for call in facts_in(node)]
         text = ", and ".join(parts)
         return f"{text[0].upper()}{text[1:]}." if text else ""

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
     from gradwire.runtime.flow.tools.contracts import Contract
 
+STOP_WORDS = {True: "open", False: "closed"}
 _KINDS = {
     "grad": ("the gradient of {}", "the gradients of {}"),
     "value": ("the value of {}", "the values of {}"),
@@ -37,7 +38,7 @@ def condition_words(tree: ast.expr) -> str:
         is_closed = isinstance(part, ast.UnaryOp) and isinstance(part.op, ast.Not)
         inner = part.operand if isinstance(part, ast.UnaryOp) and is_closed else part
         if isinstance(inner, ast.Call) and _name(inner) == "open":
-            sentences.append(f"{fact_words(inner)} is {'closed' if is_closed else 'open'}.")
+            sentences.append(f"{fact_words(inner)} is {STOP_WORDS[not is_closed]}.")
             continue
         about = _about(list(facts_in(part)))
         several = " and " in about

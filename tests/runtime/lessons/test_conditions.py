@@ -107,7 +107,7 @@ def test_what_holds(text, holds):
             "The gradient of `w` is 3, and the gradient of `v` is [2, −4].",
         ),
         ('1 > 0 and grad("f") == 3', "The gradient of `f` is None."),
-        ('not open("sg") and open("sg")', ""),
+        ('not open("sg") and open("sg")', "`sg` is closed."),
         ("blocked(L -> w)", "Carries the gradient of L to w."),
     ],
 )

@@ -57,6 +57,8 @@ def stopped():
         (1e-6, 5.5e-6, "decade", 4), (9e-6, 5.5e-6, "decade", 4), (1e-5, 5.5e-6, "decade", 0),
         (-1e-6, 5.5e-6, "decade", 4), (1000, 1000, "decade", 4), (0, 0, "decade", 4),
         (1, 0, "decade", 0),
+        (1.9, 1, "estimate", 4), (0.5, 1, "estimate", 4), (2.1, 1, "estimate", 1),
+        (-1, 1, "estimate", 0), (0, 0, "estimate", 4), (1, 0, "estimate", 0),
     ],
 )  # fmt: skip
 def test_points(yours, actual, form, worth):
@@ -105,8 +107,8 @@ def test_what_is_no_number(text, count):
     ("place", "text", "worth", "name", "at"),
     [
         ("w", "8", 4, "", ""),
-        ("w", "12", 2, "its own value", "mul1"),
-        ("x", "8", 2, "its own value", "mul1"),
+        ("w", "12", 0, "its own value", "mul1"),
+        ("x", "8", 0, "its own value", "mul1"),
         ("w", "-8", 0, "sign", "sub1"),
         ("w", "0", 0, "nothing arrives", "w"),
         ("w", "None", 0, "None for a number", "w"),

@@ -4,10 +4,12 @@
 function misconception(ask, actual) {
   const {app, what, outcome} = ask,
     none = {misconception: '', feedback: ''};
-  if (outcome.right || ask.kind === 'paint') return none;
+  // What a belief gives may be within a factor of two of what is asked for.
+  if (ask.kind === 'paint' || (outcome.right && ask.form !== 'estimate')) return none;
   const own = (what.wrong ?? []).find((wrong) => ask.gives(app.conditions.numbers(wrong.answer)));
-  if (own) return {misconception: own.name, feedback: app.conditions.text(own.feedback)};
-  const isKnown = ask.kind === 'gradient' && ask.form === 'number';
+  if (own) return {misconception: own.name, feedback: app.conditions.text(own.feedback), right: false};
+  if (outcome.right) return none;
+  const isKnown = ask.kind === 'gradient' && ['number', 'estimate'].includes(ask.form);
   return isKnown ? (knownBelief(ask, actual) ?? none) : none;
 }
 

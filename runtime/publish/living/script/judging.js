@@ -20,7 +20,8 @@ const signOf = (x) =>
   Number.isNaN(x) ? 'NaN' : isZero(x) ? 'zero' : x > 0 ? 'positive' : 'negative';
 const decadeOf = (x) => (Number.isFinite(x) ? Math.floor(Math.log10(Math.abs(x)) + 1e-9) : NaN);
 
-// 0 to 4 points for one number: sign, then within a factor of two, then within five percent.
+// 0 to 4 points for one number: sign, then within a factor of two, then within five percent, which
+// an estimate need not be.
 function pointsFor(yours, actual, form) {
   if (form === 'sign') return signOf(yours) === signOf(actual) ? MOST_POINTS : 0;
   if (form === 'decade') return decadeOf(yours) === decadeOf(actual) ? MOST_POINTS : 0;
@@ -28,8 +29,10 @@ function pointsFor(yours, actual, form) {
     return Object.is(yours, actual) || (isZero(yours) && isZero(actual)) ? MOST_POINTS : 0;
   }
   const ratio = yours / actual,
+    isNear = ratio >= 0.5 && ratio <= 2,
     isClose = Math.abs(ratio - 1) <= 0.05 + 1e-9;
-  return (ratio > 0 ? 1 : 0) + (ratio >= 0.5 && ratio <= 2 ? 1 : 0) + (isClose ? 2 : 0);
+  if (form === 'estimate') return (ratio > 0 ? 1 : 0) + (isNear ? 3 : 0);
+  return (ratio > 0 ? 1 : 0) + (isNear ? 1 : 0) + (isClose ? 2 : 0);
 }
 
 // Numbers as they are shown: signs in words, decades as powers of ten.

@@ -87,7 +87,7 @@ class Ask {
     this.outcome =
       this.kind === 'paint' ? this.painting(actual) : judged(this.answers, actual, this.form);
     const told = misconception(this, actual);
-    Object.assign(this.outcome, told);
+    Object.assign(this.outcome, told, told.feedback ? {points: 0} : {});
     this.app.say(
       `${this.outcome.right ? 'Right.' : 'Not quite.'} Yours: ${this.outcome.yours}. Actual: ${this.outcome.actual}. ${told.feedback}`,
     );
@@ -152,7 +152,11 @@ class Ask {
         ? `the value of ${this.app.short(this.place)}`
         : `the gradient of ${this.app.short(this.place)}`;
     return (
-      {sign: `Predict the sign of ${what}.`, decade: `Predict the power of ten of ${what}.`}[
+      {
+        estimate: `Estimate ${what}, within a factor of two.`,
+        sign: `Predict the sign of ${what}.`,
+        decade: `Predict the power of ten of ${what}.`,
+      }[
         this.what.answer
       ] ?? `Predict ${what}.`
     );
@@ -210,7 +214,7 @@ class Ask {
   }
 
   isLike(x, y) {
-    if (this.form !== 'number') return pointsFor(x, y, this.form) > 0;
+    if (!['number', 'estimate'].includes(this.form)) return pointsFor(x, y, this.form) > 0;
     return x === y || Math.abs(x - y) <= 0.01 * Math.abs(y);
   }
 

@@ -67,7 +67,7 @@ def test_a_wrong_number_is_explained_and_the_place_is_shown(window, qtbot):
     qtbot.keyClicks(fields["v"], "none")
     assert chip(window, "w").text == "∇ 12"
     commit(window, qtbot)
-    assert text(window).splitlines()[0] == "10 of 12 points"
+    assert text(window).splitlines()[0] == "8 of 12 points"
     assert "✗ ∂L/∂w: yours 12, actual 8. its own value. At product" in text(window)
     assert "✓ ∂L/∂v: yours None, actual None" in text(window)
     assert window.canvas.guess_marks().place == "product"

@@ -38,7 +38,7 @@ def test_a_table_of_the_class_and_its_misconceptions(gradwire, school):
     assert rows[0] == ["learner", "2 predict", "3 paint", "4 change", "5 build", "6 check",
                        "points", "hints", "confident", "right"]  # fmt: skip
     assert rows[1][0:7] == ["Ada", "4", "4", "4", "", "4", "16 of 20"]
-    assert rows[2][0:2] == ["Bo", "2"]
+    assert rows[2][0:2] == ["Bo", "0"]
     assert done.table("Misconceptions")[1] == ["its own value", "1"]
 
 

@@ -48,16 +48,16 @@ def test_a_whole_lesson_is_typed_and_graded(lesson, gradwire):
         "The product is 6. {Braces}} stay.",
         "Look at mul1.",
         "This is no answer to the question.",
-        "Not quite: 2 of 4 points.\n  yours   3\n  actual  2\nNo: x is 2.",
+        "Not quite: 0 of 4 points.\n  yours   3\n  actual  2\nNo: x is 2.",
         "It is 2.",
         "w is not to be changed in this step.",
-        "open('sg') is not true.",
+        "sg is closed.",
         "Step 6 of 6",
     ):
         assert part in done.out
     graded = gradwire("grade", str(lesson.folder / "stops.gradwire.json"), str(answers), "--json")
     (ada,) = graded.json["learners"]
-    assert [step["points"] for step in ada["steps"][:3]] == [2, 4, 4]
+    assert [step["points"] for step in ada["steps"][:3]] == [0, 4, 4]
     assert (ada["hints"], ada["steps"][0]["confidence"]) == (1, 80)
 
 

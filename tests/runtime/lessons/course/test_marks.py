@@ -56,7 +56,7 @@ def test_a_class_is_marked(marked: Any) -> None:
     ada, bo, cy = found.learners
     assert [step.points for step in ada.steps] == [4, 4, 4, 0, 4]
     assert (ada.points, ada.most, ada.confidence, ada.right) == (16, 20, 80, 100)
-    assert [step.points for step in bo.steps] == [2, 0, 0, 0, 0]
+    assert [step.points for step in bo.steps] == [0, 0, 0, 0, 0]
     assert (bo.hints, bo.confidence, bo.right) == (2, 100, 0)
     assert bo.misconceptions == ("its own value", "None for 0")
     assert [step.answered for step in cy.steps] == [False] * 5

@@ -119,7 +119,7 @@ def check_answers(text: str, lesson: Diagram, folder: Path) -> None:
         if not walk.advance():
             break
     assert sheet.lesson == walk.answers("Ada")["lesson"]
-    assert points == [2, 4, 4, 4]
+    assert points == [0, 4, 4, 4]
     assert json.loads(text)["steps"][2] == {"step": 4, "values": {"w": 4}, "open": {"sg": True}}
 
 

@@ -6,6 +6,8 @@ class Lesson {
     this.app = app;
     this.data = app.data.lesson;
     this.learner = '';
+    // A page can't edit the diagram, so what is to be drawn is left out, but for what it sets up.
+    this.shown = this.data.steps.flatMap((step, i) => (step.do === 'build' ? [] : [i]));
     this.vary(this.data.seed);
   }
 
@@ -13,7 +15,7 @@ class Lesson {
   vary(seed) {
     const {app} = this;
     this.seed = seed;
-    this.index = 0;
+    this.index = this.shown[0];
     this.steps = this.data.steps.map(() => ({
       hints: 0,
       isDone: false,
@@ -31,14 +33,14 @@ class Lesson {
   // Begin anew with another seed.
   choose(seed) {
     this.vary(Math.min(Math.max(0, Math.trunc(seed) || 0), 2 ** 32 - 1));
-    this.enter(0);
+    this.enter(this.shown[0]);
     this.app.say(`Variant ${this.seed}.`);
   }
 
   // Whose numbers these are: the reader's choice, a name's, or the teacher's.
   variant() {
     const {learners, vary, seed} = this.data;
-    if (!vary.length || this.index) return null;
+    if (!vary.length || this.place) return null;
     if (learners.length) {
       const options = ['', ...learners].map((name, k) =>
         el('option', {value: k, selected: k === this.seed}, name || 'Your name?'),
@@ -72,8 +74,12 @@ class Lesson {
   get here() {
     return this.steps[this.index];
   }
+  // Which of the steps that are shown this is, from 0.
+  get place() {
+    return this.shown.indexOf(this.index);
+  }
   get isLast() {
-    return this.index === this.data.steps.length - 1;
+    return this.place === this.shown.length - 1;
   }
 
   // What the lesson hides now: its own list, less what steps have revealed, and what is asked about.
@@ -92,7 +98,7 @@ class Lesson {
     const {step, here, app} = this,
       {only = []} = step;
     if (step.do === 'change') return !here.isDone && (!only.length || only.includes(path));
-    return step.do === 'show' || step.do === 'build' || here.isDone
+    return step.do === 'show' || here.isDone
       ? !app.ask || Boolean(app.ask.outcome)
       : false;
   }
@@ -128,7 +134,10 @@ class Lesson {
     this.index = index;
     const {step, here} = this;
     if (here.before) app.restore(here.after ?? here.before);
-    else for (const [path, value] of Object.entries(step.setup ?? {})) this.put(path, value);
+    else
+      for (let i = (this.shown[this.place - 1] ?? -1) + 1; i <= index; i++)
+        for (const [path, value] of Object.entries(this.data.steps[i].setup ?? {}))
+          this.put(path, value);
     here.before ??= app.snapshot();
     app.choose(null, false);
     app.panel.scrollTop = 0;
@@ -143,7 +152,7 @@ class Lesson {
         step.play === 'backward' ? app.time.start('seed') : 0,
         step.play === 'forward' ? app.time.start('seed') : app.time.events.length,
       );
-    app.say(`Step ${index + 1} of ${this.data.steps.length}.`);
+    app.say(`Step ${this.place + 1} of ${this.shown.length}.`);
   }
 
   put(path, value) {
@@ -198,23 +207,23 @@ class Lesson {
   // ---- the card ----
 
   card() {
-    const {step, here, app, index} = this,
-      count = this.data.steps.length;
+    const {step, here, app, place} = this,
+      count = this.shown.length;
     app.conditions.use(step.losses);
     const text = (parts) => prose(app.conditions.text(parts));
     const kids = [
       el(
         'header',
         {},
-        el('h2', {}, `Step ${index + 1} of ${count}`),
+        el('h2', {}, `Step ${place + 1} of ${count}`),
         el('progress', {
           max: count,
-          value: index + (here.isDone ? 1 : 0),
+          value: place + (here.isDone ? 1 : 0),
           'aria-label': 'Progress',
         }),
       ),
     ];
-    if (!index && this.data.goal)
+    if (!place && this.data.goal)
       kids.push(el('p', {class: 'soft'}, ...inline(app.conditions.text(this.data.goal))));
     kids.push(...text(step.text ?? ''), ...this.task());
     for (const hint of (step.hints ?? []).slice(0, here.hints))
@@ -242,16 +251,6 @@ class Lesson {
         ),
       ];
     if (step.do === 'check') return [this.options()];
-    if (step.do === 'build') {
-      return [
-        el(
-          'p',
-          {class: 'note'},
-          'This task is for the Gradwire editor: a page can’t edit the diagram. Open the lesson’s file there, or go on.',
-        ),
-        this.goals(),
-      ];
-    }
     return [];
   }
 
@@ -311,13 +310,13 @@ class Lesson {
   }
 
   buttons() {
-    const {step, here, app, index} = this,
+    const {step, here, app, place} = this,
       hints = step.hints ?? [];
-    const isFree = here.isDone || step.do === 'build' || step.do === 'change';
+    const isFree = here.isDone || step.do === 'change';
     return el(
       'div',
       {class: 'row steps'},
-      button('Back', () => this.enter(index - 1), {disabled: !index}),
+      button('Back', () => this.enter(this.shown[place - 1]), {disabled: !place}),
       here.hints < hints.length && !here.isDone
         ? button(
             `Hint ${here.hints + 1} of ${hints.length}`,
@@ -330,7 +329,7 @@ class Lesson {
         : null,
       this.isLast
         ? null
-        : button(here.isDone || !isFree ? 'Next' : 'Skip', () => this.enter(index + 1), {
+        : button(here.isDone || !isFree ? 'Next' : 'Skip', () => this.enter(this.shown[place + 1]), {
             class: here.isDone ? 'primary' : '',
             disabled: !isFree,
             'data-key': 'next',
@@ -356,8 +355,10 @@ class Lesson {
         save.disabled = !this.learner;
       },
     });
-    const what =
-      'The end. With your name, your answers become a small file for your teacher, who marks it with ';
+    const drawn = this.data.steps.length - this.shown.length;
+    const left = drawn === 1 ? 'a task' : `${drawn} tasks`;
+    const more = drawn ? `The lesson’s file has ${left} more, to draw in the Gradwire editor. ` : '';
+    const what = `The end. ${more}With your name, your answers become a small file for your teacher, who marks it with `;
     return el(
       'div',
       {class: 'finish'},

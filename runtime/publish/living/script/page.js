@@ -27,9 +27,9 @@ class App {
     this.time = new Timeline(this);
     this.build(root);
     this.enter('', false);
-    if (data.lesson && data.lesson.steps.length) {
+    if (data.lesson?.steps.some((step) => step.do !== 'build')) {
       this.lesson = new Lesson(this);
-      this.lesson.enter(0);
+      this.lesson.enter(this.lesson.index);
     }
     addEventListener('keydown', (event) => this.keyboard.key(event));
   }

@@ -43,7 +43,10 @@ def test_every_text_and_condition_of_a_lesson_is_data() -> None:
     assert show["text"][0] == "The product is "
     assert predict["hints"][1] == ["The other factor is ", [["value", "x"]], "."]
     assert predict["feedback"]["its own value"][1] == [["value", "x"]]
-    assert change["goals"][0] == {"text": "grad('w') == 10", "tree": ["==", ["grad", "w"], 10.0]}
+    assert change["goals"][0] == {
+        "text": "The gradient of `w` is as asked.",
+        "tree": ["==", ["grad", "w"], 10.0],
+    }
     assert check["options"][1]["holds"] == ["is", ["grad", "w"], None]
     assert check["withheld"] == ["gradients", "states"] and "withheld" not in predict
 

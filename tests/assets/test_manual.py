@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import shlex
@@ -9,6 +10,7 @@ import shutil
 import subprocess
 import sys
 import types
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -20,9 +22,12 @@ from gradwire.app.panels.help.manual import anchor_of
 from gradwire.app.services.examples import ASSETS, SUFFIX
 from gradwire.app.shell.actions.rows import Command
 from gradwire.app.shell.actions.table import TABLE
+from gradwire.runtime.calculus.namespace import Namespace
 from gradwire.runtime.cli import entry
 from gradwire.runtime.flow.tools.contracts import REQUIREMENTS
 from gradwire.runtime.flow.words.states import STATES
+from gradwire.runtime.interchange.importing import formats
+from gradwire.runtime.interchange.importing.options import DEFAULTS
 from tests.assets import house
 from tests.assets.examples import (
     MANUAL,
@@ -217,6 +222,25 @@ def test_a_primitive_by_the_manual_passes_the_contract():
     test_primitives.test_second_derivative(case)
     for dtype in case.dtypes:
         test_primitives.test_narrow_floats_stay_narrow(case, dtype)
+    kind = type("Extended", (names["SechOps"], Namespace), {})
+    by_method = replace(case, call=lambda xp, x: kind(xp.trace).sech(x))
+    test_primitives.test_result_is_the_formula(by_method)
+    test_primitives.test_first_derivative(by_method)
+
+
+def test_an_importer_by_the_manual_is_a_format(tmp_path, monkeypatch):
+    names, _ = run_python(MANUAL / "extend" / "importer.md")
+    room = types.ModuleType("gradwire.runtime.interchange.importing.layers")
+    room.is_layers = lambda head, path: head.startswith(b'[{"op"')
+    room.import_layers = lambda path, options: names["import_layers"](
+        json.loads(path.read_text()), [[1.0, 2.0]]
+    )
+    monkeypatch.setitem(sys.modules, room.__name__, room)
+    row = formats.Format("Layers", (".json",), "layers:is_layers", "layers:import_layers")
+    monkeypatch.setattr(formats, "FORMATS", (*formats.FORMATS, row))
+    (tmp_path / "net.json").write_text(json.dumps(names["LAYERS"]))
+    found = formats.import_here(tmp_path / "net.json", DEFAULTS)
+    assert found.parameters == names["imported"].parameters
 
 
 def test_a_block_by_the_manual_has_the_derivative_of_its_formula(library):

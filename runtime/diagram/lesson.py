@@ -26,6 +26,8 @@ MAX_STEPS = 60
 """Steps of a lesson."""
 MAX_TEXT = 4_000
 """Characters of one text."""
+LANGUAGE = r"^([A-Za-z]{2,8}(-[A-Za-z0-9]{1,8})*)?$"
+"""A tag of a language. Source: RFC 5646."""
 Text: TypeAlias = Annotated[Characters, StringConstraints(max_length=MAX_TEXT)]
 """Plain text with ``**bold**``, `` `code` `` and ``{expressions}``."""
 Expression: TypeAlias = Annotated[Characters, StringConstraints(max_length=MAX_EXPRESSION)]
@@ -149,6 +151,8 @@ class Lesson(Record):
     """One sentence: what the learner can do after it."""
     minutes: Annotated[int, Strict(), Field(ge=1, le=60)] = 5
     course: Annotated[Characters, StringConstraints(max_length=100)] = ""
+    language: Annotated[Characters, StringConstraints(max_length=35, pattern=LANGUAGE)] = ""
+    """The language of its texts, as in ``de`` or ``pt-BR``; English if empty."""
     support: Literal["worked", "faded", "predict first"] = "worked"
     hide: tuple[Control, ...] = ()
     vary: Annotated[

@@ -5,7 +5,8 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from PySide6.QtCore import Qt, Signal
+from PySide6.QtCore import QRegularExpression, Qt, Signal
+from PySide6.QtGui import QRegularExpressionValidator
 from PySide6.QtWidgets import (
     QComboBox,
     QFormLayout,
@@ -28,6 +29,7 @@ from gradwire.app.panels.lessons.step_form import FieldRow, StepForm
 from gradwire.app.panels.menu import Menu
 from gradwire.app.services.theme import scaled
 from gradwire.app.services.translation import editor
+from gradwire.runtime.diagram.lesson import LANGUAGE
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -108,6 +110,12 @@ class AuthoringPanel(QScrollArea):
         self.course.editingFinished.connect(
             lambda: self._give("course", self.course.text().strip())
         )
+        self.language = QLineEdit(self)
+        self.language.setPlaceholderText(self.tr("en, or another tag such as pt-BR"))
+        self.language.setValidator(QRegularExpressionValidator(QRegularExpression(LANGUAGE), self))
+        self.language.editingFinished.connect(
+            lambda: self._give("language", self.language.text().strip())
+        )
         self.support = QComboBox(self)
         for support, title in SUPPORTS.items():
             self.support.addItem(editor.tr(title), support)
@@ -123,6 +131,7 @@ class AuthoringPanel(QScrollArea):
             self.tr("Goal"): self.goal,
             self.tr("Minutes"): self.minutes,
             self.tr("Course"): self.course,
+            self.tr("Language"): self.language,
             self.tr("Support"): self.support,
             self.tr("Hides at first"): self.hidden,
         }
@@ -170,6 +179,7 @@ class AuthoringPanel(QScrollArea):
         self._show_line(self.goal, record.get("goal", ""))
         self.minutes.setValue(record.get("minutes", 5))
         self._show_line(self.course, record.get("course", ""))
+        self._show_line(self.language, record.get("language", ""))
         self.support.setCurrentIndex(self.support.findData(record.get("support", "worked")))
         self._show_line(self.hidden, ", ".join(record.get("hide", ())))
         self.vary.show_value(record.get("vary"))

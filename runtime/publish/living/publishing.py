@@ -70,7 +70,8 @@ def published(diagram: Diagram, exercise: Exercise = FOR_ANYONE) -> Published:
         living = living_data(diagram, exercise=exercise)
     except GradwireError as error:
         reason = str(error)
-        html = picture_page(diagram.title, diagram.description, still(diagram), reason)
+        language = diagram.lesson.language if diagram.lesson else ""
+        html = picture_page(diagram.title, diagram.description, still(diagram), reason, language)
         return Published(html, reason)
     verify(living)
     return Published(page(living.data, still(diagram)))

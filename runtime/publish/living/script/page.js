@@ -3,6 +3,9 @@ const SIDES = [
   [1, '→', 'Next step'],
 ];
 
+// What a lesson in another language doesn't write itself.
+const ENGLISH = {lang: 'en', dir: 'ltr'};
+
 // The page: the canvas, the panel beside it, the timeline below, and what the keyboard does.
 class App {
   constructor(data, root) {
@@ -169,13 +172,14 @@ class App {
       tabindex: 0,
       'aria-label': 'Diagram. Arrow keys move from block to block.',
       'aria-roledescription': 'diagram',
+      ...ENGLISH,
     });
     this.crumbs = el('nav', {class: 'crumbs', 'aria-label': 'Pages'});
     this.panel = el('aside', {'aria-label': 'Details'});
     this.status = el('div', {class: 'spoken', role: 'status', 'aria-live': 'polite'});
     const tools = el(
       'div',
-      {class: 'tools', role: 'group', 'aria-label': 'View'},
+      {class: 'tools', role: 'group', 'aria-label': 'View', ...ENGLISH},
       iconButton('minus', () => this.camera.zoom(0.8), 'Zoom out (−)'),
       iconButton('plus', () => this.camera.zoom(1.25), 'Zoom in (+)'),
       iconButton('fit', () => this.camera.fit(), 'Fit (0)'),

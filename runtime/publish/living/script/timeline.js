@@ -223,7 +223,7 @@ class Timeline {
     );
     return el(
       'div',
-      {class: 'timeline', role: 'group', 'aria-label': 'Timeline'},
+      {class: 'timeline', role: 'group', 'aria-label': 'Timeline', lang: 'en', dir: 'ltr'},
       step('start', -1e6, 'To the start (Home)'),
       step('back', -1, 'Step back (,)'),
       this.player,

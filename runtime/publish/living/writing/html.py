@@ -53,6 +53,11 @@ TOO_OLD = (
 )
 
 
+_LEFTWARD = frozenset({"ar", "arc", "ckb", "dv", "fa", "he", "iw", "ps", "sd", "ug", "ur", "yi"})
+"""Languages that are written from right to left."""
+_LEFTWARD_SCRIPTS = frozenset({"arab", "hebr", "syrc", "thaa", "nkoo", "adlm"})
+
+
 def page(data: dict[str, Any], fallback: str, extra: str = "") -> str:
     """The HTML of a page; ``fallback`` is SVG for readers without scripts.
 
@@ -74,7 +79,8 @@ def page(data: dict[str, Any], fallback: str, extra: str = "") -> str:
     )
     head = f'<main id="app" data-trouble="{escape(TOO_OLD)}"><h1>{title}</h1>'
     return (
-        '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">'
+        f"<!doctype html>\n<html{_language(data.get('lesson', {}).get('language', ''))}>"
+        '<head><meta charset="utf-8">'
         f'<meta http-equiv="Content-Security-Policy" content="{policy}">'
         '<meta name="viewport" content="width=device-width, initial-scale=1">'
         f"<title>{title}</title><style>{style}</style></head>\n"
@@ -101,12 +107,21 @@ def _packed(data: dict[str, Any], script: str, look: str) -> str:
     return "".join([*texts, f"<script>{LOADER}</script>"])
 
 
-def picture_page(title: str, text: str, picture: str, reason: str) -> str:
+def _language(tag: str) -> str:
+    """The attributes of a page for the language of its texts and the direction of its script."""
+    language, *rest = tag.lower().split("-")
+    is_leftward = language in _LEFTWARD or not _LEFTWARD_SCRIPTS.isdisjoint(rest)
+    is_leftward &= "latn" not in rest
+    return f' lang="{escape(tag or "en")}"' + ' dir="rtl"' * is_leftward
+
+
+def picture_page(title: str, text: str, picture: str, reason: str, language: str = "") -> str:
     """The HTML of a page that does not compute, with the reason."""
     style = styled(PICTURE_STYLE, PAGE_STYLE)
     policy = f"default-src 'none'; style-src {source_hash(style)}; img-src data:; base-uri 'none'"
     return (
-        '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">'
+        f"<!doctype html>\n<html{_language(language)}>"
+        '<head><meta charset="utf-8">'
         f'<meta http-equiv="Content-Security-Policy" content="{policy}">'
         '<meta name="viewport" content="width=device-width, initial-scale=1">'
         f"<title>{escape(title or 'Gradwire')}</title><style>{style}</style></head>\n"

@@ -114,6 +114,14 @@ def test_what_the_check_says_is_beside_its_step(window, qtbot):
     assert "step 1" in panel(window).problems.text()
 
 
+def test_the_language_of_its_texts_is_written(window, qtbot):
+    add(window, "show")
+    field = panel(window).language
+    qtbot.keyClicks(field, "pt-BR!")
+    qtbot.keyClick(field, Qt.Key.Key_Return)
+    assert window.document.diagram.lesson.language == "pt-BR"
+
+
 def test_the_text_reads_as_it_will(window, qtbot):
     add(window, "show")
     write(window, qtbot, "text", "The product is {value('mul1')}.")

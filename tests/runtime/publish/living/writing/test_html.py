@@ -12,7 +12,8 @@ from typing import Any
 import pytest
 
 from gradwire.runtime.build import block, build, histogram, loss, stop_gradient, variable
-from gradwire.runtime.diagram import Diagram, load
+from gradwire.runtime.diagram import Diagram, dumps, load, loads
+from gradwire.runtime.diagram.lesson import Lesson, ShowStep
 from gradwire.runtime.publish.living.data import living_data
 from gradwire.runtime.publish.living.publishing import publish, still
 from gradwire.runtime.publish.living.writing import packing
@@ -22,7 +23,7 @@ ASSETS = Path(__file__).parents[5] / "assets"
 EXAMPLES = sorted(ASSETS.glob("diagrams/*.json"))
 LESSONS = sorted(ASSETS.glob("lessons/*.json"))
 NASTY = "</script><script>alert(1)</script> \"quoted\" 'single' <!-- עברית 🎓 &amp;   \u2028"
-LARGEST = 100_000
+LARGEST = 100 * 1024
 """Bytes of the page of an example."""
 
 
@@ -132,3 +133,24 @@ def test_readers_without_scripts_see_a_picture() -> None:
     (picture,) = re.findall(r'<main id="app"[^>]*>(.*)</main>', html, re.DOTALL)
     assert picture.startswith("<h1>") and "<svg" in picture
     assert "role-stopped" in picture and ">loss</text>" in picture
+
+
+@pytest.mark.parametrize(
+    ("language", "attributes"),
+    [
+        ("", 'lang="en"'), ("de", 'lang="de"'), ("pt-BR", 'lang="pt-BR"'),
+        ("he", 'lang="he" dir="rtl"'), ("ar-EG", 'lang="ar-EG" dir="rtl"'),
+        ("az-Arab", 'lang="az-Arab" dir="rtl"'), ("ar-Latn", 'lang="ar-Latn"'),
+    ],
+)  # fmt: skip
+def test_a_page_says_the_language_of_its_lesson(language: str, attributes: str) -> None:
+    lesson = Lesson(language=language, steps=[ShowStep(text="…")])
+    made = replace(small(), lesson=lesson)
+    assert publish(made).startswith(f"<!doctype html>\n<html {attributes}><head>")
+    assert loads(dumps(made)).lesson == lesson
+
+
+@pytest.mark.parametrize("language", ['de" onload="x', "a", "de_DE", "x" * 40])
+def test_a_language_is_a_tag(language: str) -> None:
+    with pytest.raises(ValueError, match="language"):
+        Lesson(language=language)

@@ -47,6 +47,11 @@ def amount(array: Array | None, places: int | None = None) -> str:
             return f"{shape} integers, {number(array.min())} to {number(array.max())}"
 
 
+def in_full(array: Array) -> str:
+    """An array with all of its numbers."""
+    return _nested(array, number)
+
+
 def fixed(value: Any, places: int) -> str:
     """``0.0150``, ``−3.00``: a number with so many digits behind the point; halves round away from
     0, which has no sign. What is not finite, or very large, is written as ``number`` does.

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import re
+from base64 import b64encode
 from collections.abc import Mapping, Sequence
+from html import escape
 from typing import TYPE_CHECKING
 from xml.etree import ElementTree
 
@@ -11,8 +13,11 @@ from gradwire.runtime.publish.printable import one_line
 
 if TYPE_CHECKING:
     from gradwire.runtime.lessons.quiz.question import Option, Question
+    from gradwire.runtime.publish.question_diagrams import QuestionDiagrams
 
 LETTERS = "ABCD"
+_TOLERANCE = 0.01
+"""How far a typed number may be from the right one, as a share of it; of 0, by itself."""
 _SPECIAL = re.compile(r"([\\~=#{}:])")
 
 
@@ -22,20 +27,56 @@ def with_values(question: Question) -> str:
     return f"{question.text} ({values})" if values else question.text
 
 
-def gift(title: str, questions: Sequence[Question]) -> str:
-    """In Moodle's GIFT, with feedback to every answer. A category has the title of the diagram."""
+def gift(title: str, questions: Sequence[Question], diagrams: QuestionDiagrams) -> str:
+    """In Moodle's GIFT, with feedback to every answer and with pictures of the diagram. A category
+    has the title of the diagram.
+    """
     parts = [f"$CATEGORY: {_category(title)}"] if title else []
     for number, question in enumerate(questions, 1):
-        options = [_gift_option(option) for option in question.options]
+        options = [_gift_option(option, question) for option in _answers(question)]
         name = _escaped(f"{number} {question.kind} {question.place}")
-        text = _escaped(with_values(question))
-        parts.append("\n".join([f"::{name}::[plain]{text}{{", *options, "}"]))
+        pictures = [
+            f"data:image/svg+xml;base64,{_base64(svg)}" for svg in _svgs(question, diagrams)
+        ]
+        text = _escaped(_html(question, pictures))
+        begin = "{#" if question.is_numerical else "{"
+        parts.append("\n".join([f"::{name}::[html]{text}{begin}", *options, "}"]))
     return "\n\n".join(parts) + "\n"
 
 
-def _gift_option(option: Option) -> str:
-    mark = "=" if option.is_right else "~"
-    return f"{mark}{_escaped(option.text)}#{_escaped(said(option))}"
+def _gift_option(option: Option, question: Question) -> str:
+    said_of_it = _escaped(said(option))
+    if question.is_numerical:
+        weight = "" if option.is_right else "%0%"
+        return f"={weight}{option.number!r}:{_tolerance(option)!r}#{said_of_it}"
+    return f"{'=' if option.is_right else '~'}{_escaped(option.text)}#{said_of_it}"
+
+
+def _answers(question: Question) -> Sequence[Option]:
+    """The options that a format can have: numbers, the right one first, where one is typed."""
+    if not question.is_numerical:
+        return question.options
+    numbers = (option for option in question.options if option.number is not None)
+    return sorted(numbers, key=lambda option: not option.is_right)
+
+
+def _tolerance(option: Option) -> float:
+    """How far from a number one may be that is taken for it."""
+    return _TOLERANCE * abs(option.number or 0.0) or _TOLERANCE
+
+
+def _html(question: Question, addresses: Sequence[str]) -> str:
+    """The text of a question and its pictures, at these addresses."""
+    images = (f'<p><img src="{escape(each)}" alt="The diagram"></p>' for each in addresses)
+    return f"<p>{escape(one_line(with_values(question)))}</p>{''.join(images)}"
+
+
+def _svgs(question: Question, diagrams: QuestionDiagrams) -> list[str]:
+    return diagrams.svgs(question.values)
+
+
+def _base64(svg: str) -> str:
+    return b64encode(svg.encode()).decode()
 
 
 def _escaped(text: str) -> str:
@@ -48,34 +89,48 @@ def _category(title: str) -> str:
     return one_line(title).replace("/", "//")
 
 
-def aiken(questions: Sequence[Question]) -> str:
-    """In the Aiken format, which has no feedback."""
-    parts = []
+def aiken(questions: Sequence[Question], diagrams: QuestionDiagrams) -> str:
+    """In the Aiken format, which has no feedback, no pictures and no numbers to type; the diagram
+    is in words.
+    """
+    parts, words = [], "; ".join(diagrams.words())
     for question in questions:
         options = zip(LETTERS, question.options, strict=False)
         lines = [f"{letter}. {one_line(option.text)}" for letter, option in options]
         answer = f"ANSWER: {LETTERS[question.answer]}"
-        parts.append("\n".join([one_line(with_values(question)), *lines, answer]))
+        text = f"{with_values(question)} The diagram: {words}."
+        parts.append("\n".join([one_line(text), *lines, answer]))
     return "\n\n".join(parts) + "\n"
 
 
-def moodle(title: str, questions: Sequence[Question]) -> str:
-    """In Moodle's XML, with feedback to every answer."""
+def moodle(title: str, questions: Sequence[Question], diagrams: QuestionDiagrams) -> str:
+    """In Moodle's XML, with feedback to every answer and with pictures of the diagram."""
     root = ElementTree.Element("quiz")
     if title:
         category = ElementTree.SubElement(root, "question", type="category")
         _text(category, "category", f"$course$/top/{_category(title)}")
     for number, question in enumerate(questions, 1):
-        each = ElementTree.SubElement(root, "question", type="multichoice")
+        kind = "numerical" if question.is_numerical else "multichoice"
+        each = ElementTree.SubElement(root, "question", type=kind)
         _text(each, "name", f"{number} {question.kind} {question.place}")
-        _text(each, "questiontext", with_values(question), format="plain_text")
+        svgs = _svgs(question, diagrams)
+        names = [f"diagram{place}.svg" for place in range(len(svgs))]
+        html = _html(question, [f"@@PLUGINFILE@@/{name}" for name in names])
+        asked = _text(each, "questiontext", html, format="html")
+        for name, svg in zip(names, svgs, strict=True):
+            file = ElementTree.SubElement(asked, "file", name=name, path="/", encoding="base64")
+            file.text = _base64(svg)
         ElementTree.SubElement(each, "defaultgrade").text = "1"
-        ElementTree.SubElement(each, "single").text = "true"
-        ElementTree.SubElement(each, "shuffleanswers").text = "true"
-        ElementTree.SubElement(each, "answernumbering").text = "abc"
-        for option in question.options:
+        if not question.is_numerical:
+            ElementTree.SubElement(each, "single").text = "true"
+            ElementTree.SubElement(each, "shuffleanswers").text = "true"
+            ElementTree.SubElement(each, "answernumbering").text = "abc"
+        for option in _answers(question):
             fraction = "100" if option.is_right else "0"
-            answer = _text(each, "answer", option.text, fraction=fraction, format="plain_text")
+            text = repr(option.number) if question.is_numerical else option.text
+            answer = _text(each, "answer", text, fraction=fraction, format="plain_text")
+            if question.is_numerical:
+                ElementTree.SubElement(answer, "tolerance").text = repr(_tolerance(option))
             _text(answer, "feedback", said(option), format="plain_text")
     ElementTree.indent(root)
     return f'<?xml version="1.0" encoding="UTF-8"?>\n{ElementTree.tostring(root, "unicode")}\n'
@@ -94,20 +149,28 @@ def said(option: Option) -> str:
     return option.feedback if option.is_right else f"{option.misconception}: {option.feedback}"
 
 
-def report(file: str, seed: int, questions: Sequence[Question]) -> Mapping[str, object]:
-    """As JSON, with the misconception behind every wrong answer."""
+def report(
+    file: str, seed: int, questions: Sequence[Question], diagrams: QuestionDiagrams
+) -> Mapping[str, object]:
+    """As JSON, with the misconception behind every wrong answer, and the diagram of each question
+    as SVG and in words.
+    """
     return {
         "report": "quiz",
-        "version": 2,
+        "version": 3,
         "file": file,
         "seed": seed,
+        "diagram": diagrams.words(),
         "questions": [
             {
                 "kind": str(question.kind),
                 "place": str(question.place),
                 "text": question.text,
                 "values": dict(question.values),
+                "pictures": _svgs(question, diagrams),
                 "answer": question.answer,
+                "number": question.number,
+                "is_numerical": question.is_numerical,
                 "options": [
                     {
                         "text": option.text,

@@ -13,6 +13,7 @@ from gradwire.runtime.cli.sessions import choose_losses, has_errors, open_sessio
 from gradwire.runtime.lessons.quiz.asking import quiz as questions_of
 from gradwire.runtime.lessons.quiz.question import Kind, Question
 from gradwire.runtime.publish import quiz as formats
+from gradwire.runtime.publish.question_diagrams import QuestionDiagrams
 from gradwire.runtime.publish.text import show
 
 if TYPE_CHECKING:
@@ -53,7 +54,9 @@ def quiz(
     loss: Losses = None,
     json: Json = False,
 ) -> None:
-    """Ask about gradients, states, values and stops of a diagram, with answers to choose from.
+    """Ask about gradients, states, values and stops of a diagram, with answers to choose from
+    and numbers to type. Questions carry the diagram: as a picture in GIFT and Moodle's XML, else in
+    words.
 
     Every wrong answer is computed from a misconception, such as that of several uses only one
     counts. The same seed asks the same questions. GIFT, Moodle's XML, Aiken and JSON always have
@@ -65,29 +68,32 @@ def quiz(
         raise typer.Exit(problems_code(problems))
     kinds = tuple(about or Kind)
     found = questions_of(session, count, seed, choose_losses(session, loss), kinds)
-    title = session.diagram.title
+    title, diagrams = session.diagram.title, QuestionDiagrams(session.diagram)
     if json or written is Format.JSON:
-        report = formats.report(str(file), seed, found)
+        report = formats.report(str(file), seed, found, diagrams)
         print_json({**report, "problems": [problem.to_json() for problem in problems]})
     elif not found:
         show([f"{file}\nNo question about this diagram has two wrong answers that differ."])
     elif written is Format.TEXT:
         parts = [_text(number, question) for number, question in enumerate(found, 1)]
-        show([str(file), *parts, *([_key(found)] if answers else [])])
+        about_it = "\n".join(["The diagram", *(f"   {line}" for line in diagrams.words())])
+        show([str(file), about_it, *parts, *([_key(found)] if answers else [])])
     else:
         match written:
             case Format.GIFT:
-                text = formats.gift(title, found)
+                text = formats.gift(title, found, diagrams)
             case Format.AIKEN:
-                text = formats.aiken(found)
+                text = formats.aiken(found, diagrams)
             case _:
-                text = formats.moodle(title, found)
+                text = formats.moodle(title, found, diagrams)
         typer.echo(text, nl=False)
 
 
 def _text(number: int, question: Question) -> str:
     values = ", ".join(f"{name} = {value}" for name, value in question.values.items())
     lines = [f"{number}. {question.text}   with {values}"]
+    if question.is_numerical:
+        return "\n".join([*lines, "   a number: ______"])
     choices = zip(_LETTERS, question.options, strict=False)
     lines += [f"   {letter}) {option.text}" for letter, option in choices]
     return "\n".join(lines)
@@ -96,9 +102,10 @@ def _text(number: int, question: Question) -> str:
 def _key(questions: Sequence[Question]) -> str:
     lines = ["Answers"]
     for number, question in enumerate(questions, 1):
-        lines.append(f"{number}. {_LETTERS[question.answer]}")
+        right = question.options[question.answer].text
+        lines.append(f"{number}. {right if question.is_numerical else _LETTERS[question.answer]}")
         lines += [
-            f"   {letter}) {formats.said(option)}"
+            f"   {option.text if question.is_numerical else letter}) {formats.said(option)}"
             for letter, option in zip(_LETTERS, question.options, strict=False)
             if not option.is_right
         ]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
+from dataclasses import replace
 from itertools import zip_longest
 from random import Random
 from typing import TYPE_CHECKING
@@ -53,7 +54,8 @@ def quiz(
     """At most ``count`` questions; equal calls give equal ones. The session stays as it is.
 
     First the diagram is asked about as it is, the kinds by turns, then with other numbers in its
-    scalar variables. A question needs two wrong answers that differ from the right one and from
+    scalar variables. Every second question about a single number is to be answered by typing it. A
+    question needs two wrong answers that differ from the right one and from
     each other as they are written; where there are fewer, it is not asked.
 
     Raises RunError for a count below 1, without a loss, and for a diagram of more than MOST_BLOCKS
@@ -82,7 +84,16 @@ def quiz(
     finally:
         for name in drawn:
             session.set(name, original[name])
-    return [*found.values()][:count]
+    return _numerical([*found.values()][:count])
+
+
+def _numerical(questions: list[Question]) -> list[Question]:
+    """The questions, every second of those about single numbers to be answered by typing it."""
+    turn, made = False, []
+    for question in questions:
+        turn = turn if question.number is None else not turn
+        made.append(replace(question, is_numerical=turn and question.number is not None))
+    return made
 
 
 def _facts(session: Session, losses: Sequence[str] | None) -> Facts:

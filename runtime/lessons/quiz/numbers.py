@@ -8,10 +8,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from gradwire.blocks.block import Source
 from gradwire.blocks.library.arithmetic import Add, Mul, Sub
 from gradwire.blocks.library.functions import Square
+from gradwire.blocks.library.pages import PageInput
+from gradwire.blocks.values import Tensor
 from gradwire.runtime.diagram.paths import InstancePath
-from gradwire.runtime.lessons.amounts import amount
+from gradwire.runtime.lessons.amounts import amount, in_full
 from gradwire.runtime.lessons.misconceptions import (
     Distractor,
     computed_distractors,
@@ -29,6 +32,8 @@ if TYPE_CHECKING:
 Array = NDArray[Any]
 MOST_ELEMENTS = 4
 """Elements of the largest array that is asked for."""
+MOST_STATED = 16
+"""Elements of the largest array whose numbers a question states."""
 _OTHER = "a number other than 0"
 _OPERATIONS: tuple[tuple[type, str, str, Callable[..., Any]], ...] = (
     (Mul, "sum for product", "{0} multiplies its inputs.", lambda a, b: a + b),
@@ -43,7 +48,9 @@ _OPERATIONS: tuple[tuple[type, str, str, Callable[..., Any]], ...] = (
 
 
 def gradient_questions(facts: Facts, random: Random) -> Iterator[Question]:
-    """Which gradient each variable gets."""
+    """Which gradient each variable gets, where it can be computed from what is stated."""
+    if not _is_stated(facts):
+        return
     right, wrong = facts.backpropagation
     for path, gradient in _gradients(facts).items():
         known = right.get(path)
@@ -55,7 +62,7 @@ def gradient_questions(facts: Facts, random: Random) -> Iterator[Question]:
         simple = [*map(_option, simple_distractors(path, gradient))]
         random.shuffle(computed)
         random.shuffle(simple)
-        options = options_of(_written(gradient), (*computed, *simple), random)
+        options = options_of(_written(gradient), (*computed, *simple), random, _number(gradient))
         if options is not None:
             text = f"What is ∂({losses_of(facts)})/∂{path}?"
             yield Question(Kind.GRADIENT, path, text, values_of(facts), options)
@@ -82,7 +89,9 @@ def presence_questions(facts: Facts, random: Random) -> Iterator[Question]:
 
 
 def value_questions(facts: Facts, random: Random) -> Iterator[Question]:
-    """What blocks compute, where their inputs can be read off the diagram."""
+    """What blocks compute, where it can be computed from what is stated."""
+    if not _is_stated(facts):
+        return
     program, run = facts.session.program, facts.timeline.steps.run
     for path, instance in program.instances.items():
         if not instance.wires or len(instance.block.output_names()) != 1:
@@ -93,7 +102,7 @@ def value_questions(facts: Facts, random: Random) -> Iterator[Question]:
             continue
         wrong = [*map(_option, _wrong_values(facts, path, value))]
         random.shuffle(wrong)
-        options = options_of(_written(value), wrong, random)
+        options = options_of(_written(value), wrong, random, _number(value))
         if options is not None:
             text = f"What is the value of {path}?"
             yield Question(Kind.VALUE, port, text, values_of(facts), options)
@@ -118,7 +127,14 @@ def _gradients(facts: Facts) -> Mapping[InstancePath, Array | None]:
 
 
 def _option(distractor: Distractor) -> Option:
-    return Option(_written(distractor.value), distractor.feedback, distractor.name)
+    value = distractor.value
+    return Option(_written(value), distractor.feedback, distractor.name, _number(value))
+
+
+def _number(value: Array | None) -> float | None:
+    """A value without axes as a number, if it is finite."""
+    is_one = value is not None and not value.shape and bool(np.isfinite(value))
+    return float(value) if is_one and value is not None else None
 
 
 def _written(value: Array | None) -> str:
@@ -131,7 +147,30 @@ def _written(value: Array | None) -> str:
 def values_of(facts: Facts) -> dict[str, str]:
     """The values of the small variables, by path."""
     before = facts.timeline.steps.before
-    return {name: amount(value) for name, value in before.items() if value.size <= MOST_ELEMENTS}
+    return {name: stated(value) for name, value in before.items() if value.size <= MOST_STATED}
+
+
+def stated(value: Array) -> str:
+    """A value as a question states it: all of its numbers, if they are few; else empty."""
+    return in_full(value) if value.size <= MOST_STATED else ""
+
+
+def _is_stated(facts: Facts) -> bool:
+    """Whether a question states the values of all sources."""
+    before = facts.timeline.steps.before
+    for path, instance in facts.session.program.instances.items():
+        block = instance.block
+        if isinstance(block, Source) and not isinstance(block, PageInput):
+            value = before.get(path, given.array if (given := _given(block)) else None)
+            if value is None or value.size > MOST_STATED:
+                return False
+    return True
+
+
+def _given(block: Source) -> Tensor | None:
+    """The value that a source has by itself."""
+    value = getattr(block, "value", None)
+    return value if isinstance(value, Tensor) else None
 
 
 def losses_of(facts: Facts) -> str:

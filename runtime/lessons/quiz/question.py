@@ -33,6 +33,8 @@ class Option:
     text: str
     feedback: str
     misconception: str = ""
+    number: float | None = None
+    """The number that the text states, if it is a single one."""
 
     @property
     def is_right(self) -> bool:
@@ -53,6 +55,13 @@ class Question:
     text: str
     values: Mapping[str, str]
     options: tuple[Option, ...]
+    is_numerical: bool = False
+    """Whether the number is to be typed where a platform can ask for one."""
+
+    @property
+    def number(self) -> float | None:
+        """The right answer, if it is a single number."""
+        return self.options[self.answer].number
 
     @property
     def answer(self) -> int:
@@ -60,11 +69,13 @@ class Question:
         return next(i for i, option in enumerate(self.options) if option.is_right)
 
 
-def options_of(right: str, wrong: Iterable[Option], random: Random) -> tuple[Option, ...] | None:
+def options_of(
+    right: str, wrong: Iterable[Option], random: Random, number: float | None = None
+) -> tuple[Option, ...] | None:
     """The right answer and the first wrong ones that differ from it and from each other, in any
     order; None where fewer than two differ.
     """
-    found: dict[str, Option] = {right: Option(right, "Right.")}
+    found: dict[str, Option] = {right: Option(right, "Right.", number=number)}
     for option in wrong:
         if len(found) < MOST_OPTIONS:
             found.setdefault(option.text, option)

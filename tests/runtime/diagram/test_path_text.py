@@ -27,6 +27,7 @@ JUSTIFIED = {
     "blocks/library/parts.py": "slices",
     "blocks/importing/kinds.py": "names of modules",
     "blocks/registry.py": "names of modules",
+    "runtime/publish/quiz.py": "a number and its tolerance in GIFT",
     "runtime/cli/display.py": "addresses of displays",
     "runtime/data/files/archives.py": "arrays of a file in a message, and names of dtypes",
     "runtime/data/files/csv_file.py": "the fields of a column, to look for a character",

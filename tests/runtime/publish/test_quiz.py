@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import re
+from base64 import b64decode
+from html import unescape
 from xml.etree import ElementTree
 
 import pytest
 
+from gradwire.blocks import Source
 from gradwire.runtime.engine import Session
 from gradwire.runtime.lessons.quiz.asking import quiz
 from gradwire.runtime.lessons.quiz.question import Kind, Option, Question
+from gradwire.runtime.publish.question_diagrams import QuestionDiagrams
 from gradwire.runtime.publish.quiz import aiken, gift, moodle, said, with_values
 from tests.examples.gallery import diagram
 from tests.runtime.publish.gift_reader import read_gift
@@ -30,24 +35,49 @@ def nasty(text):
     return Question(Kind.GRADIENT, text, f"What is {text}?", {text: "−3"}, options)
 
 
+DIAGRAMS = {name: QuestionDiagrams(diagram(name)) for name in EXAMPLES}
+FAN_OUT = DIAGRAMS["fan_out"]
+
+
 def expected(question):
-    answers = [(o.text, 100 if o.is_right else 0, said(o)) for o in question.options]
-    return with_values(question), answers
+    options = [o for o in question.options if not question.is_numerical or o.number is not None]
+    if question.is_numerical:
+        options.sort(key=lambda option: not option.is_right)
+    texts = [repr(o.number) if question.is_numerical else o.text for o in options]
+    shares = [100 if o.is_right else 0 for o in options]
+    return with_values(question), [*zip(texts, shares, map(said, options), strict=True)]
 
 
-def assert_read_back(title, asked):
+def plain(html):
+    """The text of a question in HTML, and the addresses of its pictures."""
+    text, images = html.removeprefix("<p>").split("</p>", 1)
+    return unescape(text), [unescape(each) for each in re.findall(r'<img src="([^"]*)"', images)]
+
+
+def assert_read_back(title, asked, diagrams=FAN_OUT):
     """An independent reader of GIFT finds every question with its answers and feedback."""
-    found = read_gift(gift(title, asked))
+    found = read_gift(gift(title, asked, diagrams))
     for number, (each, question) in enumerate(zip(found, asked, strict=True), 1):
         answers = [(a.text, a.percentage, a.feedback) for a in each.answers]
-        assert (each.text, answers) == expected(question)
-        assert (each.category, each.format, each.feedback) == ((title,), "plain", "")
+        text, pictures = plain(each.text)
+        assert (text, answers) == expected(question)
+        assert (each.category, each.format, each.feedback) == ((title,), "html", "")
         assert each.title == f"{number} {question.kind} {question.place}"
+        svgs = [b64decode(each.removeprefix("data:image/svg+xml;base64,")) for each in pictures]
+        assert [svg.decode() for svg in svgs] == diagrams.svgs(question.values)
+        assert all(ElementTree.fromstring(svg).tag.endswith("svg") for svg in svgs) and svgs
+        tolerances = [a.tolerance for a in each.answers if question.is_numerical]
+        assert tolerances == [
+            abs(float(text)) / 100 or 0.01 for text, _, _ in answers if question.is_numerical
+        ]
 
 
 @pytest.mark.parametrize("name", EXAMPLES)
 def test_another_reader_of_gift_finds_every_question(name):
-    assert_read_back(name, quiz(Session(diagram(name)), 12, 3))
+    asked = quiz(Session(diagram(name)), 12, 3)
+    assert_read_back(name, asked, DIAGRAMS[name])
+    numbers = [question for question in asked if question.number is not None]
+    assert {each.is_numerical for each in numbers} == ({True, False} if numbers else set())
 
 
 @pytest.mark.parametrize("text", NASTY)
@@ -55,7 +85,14 @@ def test_another_reader_of_gift_finds_what_means_something_to_gift(text):
     assert_read_back(text, [nasty(text)])
 
 
-@pytest.mark.parametrize("write", [lambda a: gift("t", a), aiken, lambda a: moodle("t", a)])
+@pytest.mark.parametrize(
+    "write",
+    [
+        lambda a: gift("t", a, FAN_OUT),
+        lambda a: aiken(a, FAN_OUT),
+        lambda a: moodle("t", a, FAN_OUT),
+    ],
+)
 def test_line_breaks_and_controls_begin_nothing_new(write):
     asked = [nasty("two\nlines\r\n\nANSWER: B\x00\x1b[2J\u2028")]
     plain = [nasty("two")]
@@ -65,23 +102,56 @@ def test_line_breaks_and_controls_begin_nothing_new(write):
 
 @pytest.mark.parametrize("name", EXAMPLES)
 def test_moodle_and_aiken_have_every_question(name):
-    asked = quiz(Session(diagram(name)), 12, 3)
-    root = ElementTree.fromstring(moodle(name, asked))
-    multiple = root.findall("question[@type='multichoice']")
-    blocks = aiken(asked).strip().split("\n\n")
-    for each, block, question in zip(multiple, blocks, asked, strict=True):
+    asked, diagrams = quiz(Session(diagram(name)), 12, 3), DIAGRAMS[name]
+    found = ElementTree.fromstring(moodle(name, asked, diagrams)).findall("question")[1:]
+    blocks = aiken(asked, diagrams).strip().split("\n\n")
+    for each, block, question in zip(found, blocks, asked, strict=True):
+        assert each.get("type") == ("numerical" if question.is_numerical else "multichoice")
         answers = [
             (a.findtext("text"), float(a.get("fraction")), a.findtext("feedback/text"))
             for a in each.findall("answer")
         ]
-        assert (each.findtext("questiontext/text"), answers) == expected(question)
+        text, pictures = plain(each.findtext("questiontext/text"))
+        assert (text, answers) == expected(question)
+        files = {file.get("name"): file.text for file in each.findall("questiontext/file")}
+        assert [address.removeprefix("@@PLUGINFILE@@/") for address in pictures] == [*files]
+        assert [b64decode(file).decode() for file in files.values()] == diagrams.svgs(
+            question.values
+        )
         lines = block.split("\n")
-        assert lines[0] == with_values(question)
+        assert lines[0].startswith(f"{with_values(question)} The diagram: ")
         assert [line[3:] for line in lines[1:-1]] == [o.text for o in question.options]
         assert lines[-1] == "ANSWER: " + "ABCD"[question.answer]
 
 
 @pytest.mark.parametrize("text", NASTY)
 def test_xml_has_what_means_something_to_xml(text):
-    (each,) = ElementTree.fromstring(moodle("", [nasty(text)]))
-    assert each.findtext("questiontext/text") == with_values(nasty(text))
+    (each,) = ElementTree.fromstring(moodle("", [nasty(text)], FAN_OUT))
+    assert plain(each.findtext("questiontext/text"))[0] == with_values(nasty(text))
+
+
+@pytest.mark.parametrize("name", [*EXAMPLES, "em_stopped", "training_spirals"])
+def test_a_question_about_a_number_states_all_that_it_follows_from(name):
+    """Every source is in the words of the diagram, or among the values of the question."""
+    session = Session(diagram(name))
+    asked = [q for q in quiz(session, 30, 1) if q.kind in (Kind.GRADIENT, Kind.VALUE)]
+    stated = {line.split(" = ")[0]: line for line in QuestionDiagrams(diagram(name)).words()}
+    for path, instance in session.program.instances.items():
+        if isinstance(instance.block, Source) and asked:
+            known = stated.get(path) or asked[0].values[path]
+            assert "numbers," not in known and "(" not in known
+    assert bool(asked) == (name != "training_spirals")
+
+
+def test_a_picture_has_the_values_of_the_question_and_nothing_computed():
+    (svg,) = FAN_OUT.svgs({"w": "77"})
+    assert ">77<" in svg and ">loss<" in svg
+    assert not {"∇", "role-"} & {*re.findall("∇|role-", svg)}
+    assert len(re.findall('class="end"', svg)) == 1, "one face has a number"
+    assert len(DIAGRAMS["gan"].svgs({})) == 3, "the main page, and two that it uses"
+
+
+def test_the_diagram_in_words():
+    assert FAN_OUT.words()[:3] == [
+        "product = Mul(a: w, b: w)", "triple = Mul(a: 3, b: w)", "copy = StopGradient(w)",
+    ]  # fmt: skip

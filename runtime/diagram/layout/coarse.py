@@ -1,7 +1,8 @@
 """Lays out large connected graphs in time about proportional to their size.
 
 Columns by longest paths, folded evenly into rows; in each column the nodes in the order of the mean
-place of what they read, then of what reads them. Wires get no routes of their own.
+place of what they read, then of what reads them. Wires from a row to the next run through the gap
+between them; the others get no routes.
 """
 
 from __future__ import annotations
@@ -11,7 +12,13 @@ from typing import TYPE_CHECKING
 
 from gradwire.runtime.diagram.layout.folding import zoom
 from gradwire.runtime.diagram.layout.layers import rough_layers
-from gradwire.runtime.diagram.layout.measures import COLUMN_GAP, PART_GAP, ROW_GAP
+from gradwire.runtime.diagram.layout.measures import (
+    COLUMN_GAP,
+    MARGIN,
+    PART_GAP,
+    PITCH,
+    ROW_GAP,
+)
 from gradwire.runtime.diagram.layout.routes import Drawing
 
 if TYPE_CHECKING:
@@ -23,6 +30,8 @@ if TYPE_CHECKING:
 
 LARGE = 2_000
 """Nodes of a part from which on it is laid out coarsely."""
+_TRACKS = 3
+"""Wires that run apart in a gap; further ones run over these."""
 _GROWTH = 1.05
 """From one number of rows that is tried to the next."""
 
@@ -44,6 +53,8 @@ def draw_coarsely(
     heights = [sum(nodes[node].height + ROW_GAP for node in column) - ROW_GAP for column in columns]
     columns_of_row = math.ceil(len(columns) / _rows(widths, heights))
     corners: list[XY] = [(0.0, 0.0)] * len(nodes)
+    row_of = [0] * len(nodes)
+    bottoms: list[float] = []
     width = bottom = 0.0
     for first in range(0, len(columns), columns_of_row):
         row = range(first, min(first + columns_of_row, len(columns)))
@@ -52,14 +63,28 @@ def draw_coarsely(
             y = top + (tallest - heights[at]) // 2.0
             for node in columns[at]:
                 corners[node] = x, y
+                row_of[node] = len(bottoms)
                 y += nodes[node].height + ROW_GAP
             x += widths[at]
+        bottoms.append(top + tallest)
         width, bottom = max(width, x - COLUMN_GAP), top + tallest + PART_GAP
     paths: list[list[XY]] = []
     for tail, head, leaves, enters in lines:
         (x, y), (to_x, to_y) = corners[tail], corners[head]
-        paths.append([(x + nodes[tail].width, y + leaves), (to_x, to_y + enters)])
+        begin, end = (x + nodes[tail].width, y + leaves), (to_x, to_y + enters)
+        is_next = row_of[head] == row_of[tail] + 1
+        gap = bottoms[row_of[tail]]
+        paths.append(_through_gap(begin, end, gap, tail) if is_next else [begin, end])
     return Drawing(corners, paths, width, bottom - PART_GAP)
+
+
+def _through_gap(begin: XY, end: XY, gap: float, tail: int) -> list[XY]:
+    """The path of a wire that turns below its row and beside its target; wires from different
+    nodes run apart.
+    """
+    apart = PITCH * (tail % _TRACKS)
+    down, up, y = begin[0] + MARGIN + apart, end[0] - MARGIN - apart, gap + MARGIN / 2.0 + apart
+    return [begin, (down, begin[1]), (down, y), (up, y), (up, end[1]), end]
 
 
 def _order(columns: Sequence[list[int]], lines: Sequence[Line]) -> None:

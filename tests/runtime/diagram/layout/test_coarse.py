@@ -11,7 +11,15 @@ from gradwire.blocks.registry import registry
 from gradwire.runtime.diagram import Diagram, Page, PortName
 from gradwire.runtime.diagram.layout.arranging import arrangement
 from gradwire.runtime.diagram.layout.frames import compound
-from tests.runtime.diagram.layout.test_arranging import arrange, chain, overlapping
+from gradwire.runtime.diagram.layout.measures import WIDTH
+from gradwire.runtime.diagram.layout.placing import stretches
+from tests.runtime.diagram.layout.test_arranging import (
+    arrange,
+    chain,
+    height,
+    overlapping,
+    port_height,
+)
 from tests.strategies import broken_diagrams, pages
 
 
@@ -44,6 +52,24 @@ def test_a_long_chain_is_folded_into_rows_read_like_a_text():
     assert all(next_.x == 0 and next_.y > one.y for one, next_ in breaks)
     width, height = max(at.x for at in order), max(at.y for at in order)
     assert 1.0 < width / height < 2.5
+
+
+def test_wires_between_rows_pass_behind_no_block():
+    content = chain(100)
+    found = arrangement(Diagram({"main": Page(content.blocks, content.wires)}), "main")
+    assert len(found.routes) > 3
+    boxes = [(x, y, x + WIDTH, y + height(content, name)) for name, (x, y) in found.places.items()]
+    for target, route in found.routes.items():
+        begin, end = found.places[content.wires[target].block], found.places[target.block]
+        corners = [(begin.x + WIDTH, port_height(content, found.places, content.wires[target]))]
+        for i, place in enumerate(route):
+            x, y = corners[-1]
+            corners.append((x, place) if i % 2 else (place, y))
+        last = port_height(content, found.places, target)
+        corners += [(corners[-1][0], last), (end.x, last)]
+        for left, top, right, bottom in stretches(corners):
+            for box in boxes:
+                assert not (left < box[2] and right > box[0] and top < box[3] and bottom > box[1])
 
 
 def test_the_order_of_a_column_follows_what_its_blocks_read():

@@ -123,6 +123,7 @@ def test_running_a_diagram_needs_no_qt_and_no_rich_in_a_pipe():
     assert not loaded & (QT | SLOW - {"typer"})
 
 
+@pytest.mark.night
 def test_the_import_contracts_hold(tmp_path):
     package = tmp_path / "gradwire"  # as it is once installed; a source distribution has no .types
     package.mkdir()

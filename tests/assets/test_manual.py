@@ -303,6 +303,7 @@ def insert(path: Path, before: str, text: str) -> None:
 # ---- the site -----------------------------------------------------------------------------------
 
 
+@pytest.mark.night
 @pytest.mark.checkout
 def test_the_site_builds_without_a_warning(tmp_path):
     pytest.importorskip("furo")

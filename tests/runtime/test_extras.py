@@ -241,6 +241,7 @@ def plain() -> Plain:
     return Plain(*json.loads(done.stdout))
 
 
+@pytest.mark.night
 def test_without_optional_packages_all_numbers_are_the_same(plain: Plain) -> None:
     expected = plain_numbers.numbers()
     assert plain.numbers.keys() == expected.keys()

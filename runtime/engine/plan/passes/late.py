@@ -126,6 +126,7 @@ product_sums = LatePass("products.product_sums", "product_sums", computing("matm
 margins = NativePass("margins", "margins", _embedded)
 parts = LatePass("parts", "parts", _embedded)
 sums = LatePass("sums", "sums", computing("add", times=7))
+sums_of_others = LatePass("sums", "sums_of_others", computing("add", times=7))
 rowwise = NativePass("elementwise.rowwise", "rowwise", _along_axes)
 columnwise = NativePass("elementwise.columnwise", "columnwise", _along_axes)
 components = NativePass("elementwise.components", "components", _large)
@@ -157,8 +158,8 @@ DEFAULT: tuple[Pass, ...] = (
 
 FAST: tuple[Pass, ...] = (
     native_lookups, native_convolutions, convolutions, poolings, joins,
-    product_sums, margins, parts, sums, rowwise, columnwise, components, softmaxes, groups,
-    native_scalars, scalars, short, fused, tiles, native_products, layers, running_sums,
+    product_sums, margins, parts, sums_of_others, rowwise, columnwise, components, softmaxes,
+    groups, native_scalars, scalars, short, fused, tiles, native_products, layers, running_sums,
     small_products, small_folds, small_copies, solutions, merges, margins_shared,
 )  # fmt: skip
 """The passes with machine code, for which the ``fast`` extra is needed."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -27,6 +27,25 @@ FEWEST_SCALARS = 256
 
 def sums(tasks: list[Task], kept: Collection[Value]) -> list[Task]:
     """Replace each chain ``((a + b) + c) + …`` of equal shapes whose partial sums nothing reads."""
+    return _replaced(tasks, kept, lambda terms: True)
+
+
+def sums_of_others(tasks: list[Task], kept: Collection[Value]) -> list[Task]:
+    """As ``sums``, where machine code follows: that adds what it computes element by element in the
+    loop that computes it, and writing such terms side by side takes longer than their sum gains.
+    """
+    added = {
+        task.values[0]
+        for task in tasks
+        if isinstance(task, PlainTask) and task.value.primitive.elementwise
+    }
+    return _replaced(tasks, kept, lambda terms: 2 * sum(x in added for x in terms) <= len(terms))
+
+
+def _replaced(
+    tasks: list[Task], kept: Collection[Value], pays: Callable[[Sequence[Value]], bool]
+) -> list[Task]:
+    """The tasks with sums of chains in their place, where that pays for the terms."""
     links = {task.values[0]: task for task in tasks if _is_link(task)}
     if len(links) < SHORTEST - 1:
         return tasks
@@ -53,7 +72,7 @@ def sums(tasks: list[Task], kept: Collection[Value]) -> list[Task]:
             task = links[task.inputs[0]]
         if shifted and not shifted.isdisjoint(parts):  # one loop with what is around it
             continue
-        if len(parts) >= (SHORTEST if end.shape else FEWEST_SCALARS):
+        if len(parts) >= (SHORTEST if end.shape else FEWEST_SCALARS) and pays(parts):
             above = _links_above(end, links, inner)
             chains[end] = SumTask(end, parts[::-1], [*above, end])
             dropped |= above

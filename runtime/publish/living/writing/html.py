@@ -9,6 +9,7 @@ import re
 from html import escape, unescape
 from typing import Any
 
+from gradwire.runtime.lessons.texts import unmarked
 from gradwire.runtime.publish.living.computing.kernels import MATRIX_KERNELS, source
 from gradwire.runtime.publish.living.writing.compact import compacted
 from gradwire.runtime.publish.living.writing.joining import minified, page_script
@@ -84,7 +85,7 @@ def page(data: dict[str, Any], fallback: str, extra: str = "") -> str:
         f'<meta http-equiv="Content-Security-Policy" content="{policy}">'
         '<meta name="viewport" content="width=device-width, initial-scale=1">'
         f"<title>{title}</title><style>{style}</style></head>\n"
-        f"<body>{head}<p>{escape(data['text'])}</p>{fallback}</main>\n"
+        f"<body>{head}<p>{escape(unmarked(data['text']))}</p>{fallback}</main>\n"
         + (_plain(data, scripts, look) if extra else _packed(data, script, look))
         + "</body></html>\n"
     )
@@ -125,7 +126,7 @@ def picture_page(title: str, text: str, picture: str, reason: str, language: str
         f'<meta http-equiv="Content-Security-Policy" content="{policy}">'
         '<meta name="viewport" content="width=device-width, initial-scale=1">'
         f"<title>{escape(title or 'Gradwire')}</title><style>{style}</style></head>\n"
-        f"<body><header><h1>{escape(title)}</h1><p>{escape(text)}</p>"
+        f"<body><header><h1>{escape(title)}</h1><p>{escape(unmarked(text))}</p>"
         f"<p>{escape('This page is a picture. ' + reason)}</p></header>{picture}</body></html>\n"
     )
 

@@ -21,6 +21,7 @@ from gradwire.runtime.engine.plan.passes.elementwise.fused import FusedTask
 from gradwire.runtime.engine.plan.passes.elementwise.groups import GroupTask
 from gradwire.runtime.engine.plan.passes.scalar.scalars import ScalarTask
 from gradwire.runtime.engine.plan.passes.softmaxes import SoftmaxTask
+from gradwire.runtime.engine.plan.passes.sums import SumTask
 from gradwire.runtime.engine.plan.plan import Plan
 from gradwire.runtime.engine.plan.tasks import PlainTask, Task
 from tests.golden.cases import DATA
@@ -30,8 +31,8 @@ from tests.runtime.engine.programs import FAMILIES, Array, Written, exact
 from tests.together import together
 
 EXACT = (
-    "convolutions", "sums", "groups", "groups_of_few", "joins", "parts", "margins",
-    "margins_shared", "running_sums", "small_copies",
+    "convolutions", "sums", "sums_of_others", "groups", "groups_of_few", "joins", "parts",
+    "margins", "margins_shared", "running_sums", "small_copies",
 )  # fmt: skip
 CHOICES: dict[str, tuple[passes.Pass, ...]] = {
     "none": (),
@@ -308,6 +309,17 @@ def test_long_sums_of_columns_add_in_order():
         plan = Plan(outputs, (passes.sums,))
         assert len(plan) < 5
         assert identical(results(plan, outputs, numbers), plain(outputs, numbers))
+
+
+def test_before_machine_code_only_what_it_can_not_add_itself_is_summed():
+    trace = Trace()
+    x, matrix = leaf(trace, 64), leaf(trace, 64, 30)
+    products = total_of([x * float(i) for i in range(2, 32)])
+    others = total_of(columns(trace, matrix))
+    for output, replaced in ((products, False), (others, True)):
+        plan = Plan([output], (passes.sums_of_others,))
+        assert any(isinstance(task, SumTask) for _, task in plan.parts) == replaced
+        assert any(isinstance(task, SumTask) for _, task in Plan([output], (passes.sums,)).parts)
 
 
 def test_grouped_sums_of_columns_add_in_order():

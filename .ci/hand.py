@@ -54,6 +54,7 @@ class Visit:
     def everything(self) -> Script:
         """All of it, each part from the diagram of the file."""
         yield self.settled("the first result")
+        yield from self.decline_lesson()
         start = self.diagram
         parts: tuple[Callable[[], Script], ...] = (
             self.rest, self.drag_a_number, self.drop_a_block, self.stop_a_wire, self.copy_and_paste,
@@ -315,6 +316,16 @@ class Visit:
         yield self.until("the training is paused", lambda: not training.is_playing)
         yield self.settled("the training")
         yield from self.undo_to(start)
+
+    def decline_lesson(self) -> Script:
+        """Say Not Now where a lesson is offered, which hides what it asks for."""
+        offer, curtain = self.window.lesson_offer, self.window.curtain
+        if self.diagram.lesson is not None and self.diagram.lesson.steps:
+            yield self.until("the lesson is offered", lambda: len(offer.buttons) == 2)
+            yield self.until("its answers are hidden", lambda: curtain.is_drawn)
+            click(offer.buttons[1])
+            yield self.until("nothing is hidden", lambda: not curtain.is_drawn)
+            yield self.settled("the result")
 
     def play_lesson(self) -> Script:
         """Start the lesson, look at its first steps, leave it."""

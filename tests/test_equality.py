@@ -24,6 +24,7 @@ from gradwire.blocks.classes import identity
 from gradwire.blocks.classes.dataclass import dataclass
 from gradwire.blocks.classes.identity import by_identity
 from gradwire.blocks.values import Tensor
+from gradwire.runtime.gc_pause import uncollected
 from tests.test_house import MODULES, is_type_checking, name_of, text_of
 
 FLOORS = ("gradwire.app", "gradwire.runtime", "gradwire.blocks")
@@ -186,6 +187,7 @@ def collect(names: typing.Mapping[str, Any], module: str, found: dict[type, None
             collect(vars(item), module, found)
 
 
+@uncollected()
 def test_no_record_compares_arrays():
     faulty = [way for cls in records() if compares_values(cls) for way in arrays_of(cls)]
     assert not faulty, (

@@ -16,6 +16,7 @@ from pathlib import Path
 import pytest
 
 from gradwire.blocks import errors
+from gradwire.runtime.gc_pause import uncollected
 from gradwire.runtime.version import __version__
 
 ROOT = Path(__file__).parents[1]
@@ -318,6 +319,7 @@ IMPORTED_LATE = {
 """Imports inside a function that close a circle, each with its reason."""
 
 
+@uncollected()
 def test_no_imports_run_in_a_circle():
     known = {name_of(path): path for path in MODULES}
     graph = {name: run_time_imports(path, known) for name, path in known.items()}

@@ -140,6 +140,7 @@ def is_open_already(call: ast.Call, within: Function | None) -> bool:
     return False
 
 
+@pytest.mark.night
 def test_paths_from_outside_are_opened_in_one_place() -> None:
     strangers, left = [], {(place, text) for place, texts in ALLOWED.items() for text in texts}
     for floor in ("app", "runtime", "blocks"):

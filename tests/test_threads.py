@@ -15,6 +15,8 @@ from pathlib import Path
 
 import pytest
 
+from gradwire.runtime.gc_pause import uncollected
+
 ROOT = Path(__file__).parents[1]
 FLOORS = ("app", "runtime", "blocks")
 PUBLIC = "gradwire.runtime.public."
@@ -30,6 +32,7 @@ def name_of(path: Path) -> str:
 
 
 @cache
+@uncollected()
 def sources() -> dict[str, ast.Module]:
     """The modules of the house by name."""
     return {
@@ -74,6 +77,7 @@ def test_modules_are_locked_in_one_order() -> None:
     TopologicalSorter(after).prepare()
 
 
+@pytest.mark.night
 def test_a_package_that_imports_its_own_modules_comes_before_them() -> None:
     """It is whole then: another thread may be in the middle of it."""
     early = {name: list(early_imports(tree)) for name, tree in sources().items()}
@@ -125,6 +129,7 @@ print(failed); sys.exit(bool(failed))
 """
 
 
+@pytest.mark.sampled(one_in=3)
 @pytest.mark.parametrize(
     ("package", "module", "used"),
     [

@@ -42,6 +42,7 @@ def test_flow_finds_and_explains_it(shown):
     assert told["lax"] == "CARRIES", "its threshold moves it"
 
 
+@pytest.mark.night
 def test_reports_and_the_doctor_have_it(shown):
     told = shown["headless"]
     assert told["report"] == "SPIKY"

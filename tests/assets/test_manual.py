@@ -87,7 +87,7 @@ LINES = [
 ]
 
 
-@pytest.mark.sampled(one_in=7)
+@pytest.mark.night
 @pytest.mark.parametrize("line", [line for line in LINES if line.values[0].startswith("gradwire ")])
 def test_a_command_runs(line, place, capsys):
     command, _, target = line.partition(" > ")

@@ -154,7 +154,7 @@ def test_float32_stays_float32(example: Example) -> None:
     assert single.value().dtype.name == single.traced[1]
 
 
-@pytest.mark.sampled(one_in=3)
+@pytest.mark.night
 @pytest.mark.parametrize("dtype", ["bool", "int8", "uint8", "int64", "uint64", "float16"])
 def test_other_dtypes_work_or_are_refused(dtype: str) -> None:
     """No block fails with an error of numpy's, or says a dtype that does not come out."""

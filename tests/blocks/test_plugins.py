@@ -446,6 +446,7 @@ def often(monkeypatch: pytest.MonkeyPatch) -> Any:
     sys.setswitchinterval(interval)
 
 
+@pytest.mark.night
 def test_nested_calls_that_are_broken_off_leave_nothing_behind(often):
     before, errors, seen = sys.stdout, sys.stderr, []
     handler = signal.getsignal(signal.SIGINT)

@@ -90,6 +90,7 @@ def test_content_without_cause_is_found(monkeypatch: pytest.MonkeyPatch) -> None
     assert "AssertionError" in first_failure("doctor", 60)
 
 
+@pytest.mark.night
 def test_escapes_that_are_printed_are_found(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(text, "visible", lambda said: said)
     monkeypatch.setattr(printable, "_symbols", dict)

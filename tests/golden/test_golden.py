@@ -386,6 +386,7 @@ def test_training_by_a_named_diagram_of_the_same_folder_and_with_seeds(tmp_path:
 # ---- the command ------------------------------------------------------------------------------
 
 
+@pytest.mark.night
 def test_the_command_counts_and_passes() -> None:
     command = [sys.executable, "-m", "tests.golden", "tests/golden/data/training.json"]
     ended = subprocess.run(command, capture_output=True, text=True, cwd=DATA.parents[2])

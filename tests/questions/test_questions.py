@@ -14,6 +14,8 @@ import tomllib
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import pytest
+
 import gradwire.runtime.build as builder
 from gradwire.blocks.library.sources import Variable
 from gradwire.runtime.engine import Session
@@ -81,6 +83,7 @@ def test_the_true_cause_and_the_cure_are_named(question):
     assert [part for part in question.get("never", ()) if part in said] == [], said
 
 
+@pytest.mark.night
 @together("question", CURED, ids=by_address)
 def test_nothing_is_wrong_once_the_fix_of_the_thread_is_made(question):
     left = tuple(question.get("left", ())) or ("Nothing wrong",)

@@ -17,6 +17,7 @@ import pytest
 
 from gradwire.blocks.errors import FileError, RunError
 from gradwire.runtime import extras
+from gradwire.runtime.gc_pause import uncollected
 from gradwire.runtime.interchange.importing.formats import FORMATS
 from tests.runtime import plain_numbers
 from tests.test_house import BROUGHT_BY, MODULES, PROJECT, ROOT, is_type_checking, name_of, text_of
@@ -99,6 +100,7 @@ def targets(node: ast.AST) -> list[str]:
 
 
 @cache
+@uncollected()
 def all_imports() -> list[Import]:
     """What the modules of the house import."""
     return [each for path in MODULES for each in imports(path)]
@@ -249,6 +251,7 @@ def test_without_optional_packages_all_numbers_are_the_same(plain: Plain) -> Non
         assert plain.numbers[name] == pytest.approx(numbers, rel=1e-4, abs=1e-7), name
 
 
+@pytest.mark.night
 def test_without_a_compiler_passes_leave_programs_to_numpy(plain: Plain) -> None:
     assert plain.plans > 10
     assert not {name.partition(".")[0] for name in plain.modules} & REFUSED - {"google"}

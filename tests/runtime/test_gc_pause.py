@@ -64,6 +64,7 @@ def test_many_new_objects_become_old_without_being_looked_at() -> None:
     assert any(old is new[0] for old in gc.get_objects(generation=2))
 
 
+@pytest.mark.night
 @pytest.mark.usefixtures("thawed")
 def test_what_was_new_before_the_pause_does_not_count() -> None:
     thresholds = gc.get_threshold()

@@ -232,6 +232,7 @@ def test_a_file_in_the_folder_would_be_seen(run):
     assert run("import sys; sys.path[0] = ''\ntry: import colorsys\nexcept ImportError: pass")
 
 
+@pytest.mark.night
 def test_an_import_and_a_study_run_nothing_in_the_working_folder(run, tmp_path):
     assert run(COMMAND, "import", MODEL, "-o", "model.gradwire.json") == ""
     save(line(), tmp_path / "line.gradwire.json")
@@ -276,6 +277,7 @@ executables = pytest.mark.skipif(
 )
 
 
+@pytest.mark.night
 @executables
 def test_a_build_starts_itself_and_runs_nothing_in_the_working_folder(run, tmp_path):
     path = str(build(tmp_path))

@@ -86,6 +86,7 @@ def test_variables_are_drawn_within_the_inverse_root_of_the_units() -> None:
         assert 0 < np.abs(found[f"gru/0/{name}"]).max() <= 0.25
 
 
+@pytest.mark.night
 def test_states_can_be_given_and_layers_stacked() -> None:
     x = gw.constant("x", np.ones((STEPS, FEATURES)))
     h = gw.variable("h", np.ones(UNITS))

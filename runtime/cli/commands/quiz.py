@@ -54,9 +54,10 @@ def quiz(
     loss: Losses = None,
     json: Json = False,
 ) -> None:
-    """Ask about gradients, states, values and stops of a diagram, with answers to choose from
-    and numbers to type. Questions carry the diagram: as a picture in GIFT and Moodle's XML, else in
-    words.
+    """Ask about gradients, states, values and stops of a diagram, with answers to choose from.
+
+    Every second question about a single number asks to type it. Questions carry the diagram: as a
+    picture in GIFT and Moodle's XML, else in words.
 
     Every wrong answer is computed from a misconception, such as that of several uses only one
     counts. The same seed asks the same questions. GIFT, Moodle's XML, Aiken and JSON always have

@@ -23,7 +23,7 @@ from gradwire.runtime.data.files.npy import (
     read_header,
     require_shape,
 )
-from gradwire.runtime.diagram.files.zips import open_zip
+from gradwire.runtime.data.files.zips import open_zip
 
 if TYPE_CHECKING:
     from io import BufferedReader

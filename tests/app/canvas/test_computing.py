@@ -141,6 +141,7 @@ def test_undo_after_a_cancelled_run_makes_the_numbers_current_again(qtbot, windo
     assert slow.begun == begun
 
 
+@pytest.mark.night
 def test_a_gesture_and_a_field_take_esc_first(qtbot, window, slow):
     edit(window)
     wait_for_marks(qtbot, window)

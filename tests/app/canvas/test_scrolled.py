@@ -175,7 +175,7 @@ def test_a_view_that_was_replaced_without_a_word_is_not_scrolled(canvas, shell):
     assert is_fresh(canvas, seen)
 
 
-@pytest.mark.sampled(one_in=11)
+@pytest.mark.night
 @pytest.mark.parametrize("theme", [LIGHT, DARK], ids=lambda theme: theme.name)
 @pytest.mark.parametrize("ratio", [1.0, 1.5, 2.0])
 @pytest.mark.parametrize("seed", range(2))

@@ -188,6 +188,7 @@ class TestList:
         assert dialog.list.accessibleName() == "Bookmarks"
 
 
+@pytest.mark.night
 def test_without_bookmarks_the_list_says_how_to_make_one(window):
     window.actions_by_name["edit_bookmarks"].trigger()
     dialog = window.bookmarks._dialog

@@ -54,6 +54,7 @@ def test_what_is_copied_is_pasted_with_its_wires_as_one_undo(window, qtbot):
     assert window.document.diagram is before
 
 
+@pytest.mark.night
 def test_pasting_again_does_not_cover_what_was_pasted(window, qtbot):
     window.canvas.select({"b"})
     press(qtbot, window, Qt.Key.Key_C)

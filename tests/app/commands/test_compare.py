@@ -59,6 +59,7 @@ def test_differences_are_told_and_drawn(window, compare):
     assert dialog.words.accessibleName() and dialog.preview.accessibleName()
 
 
+@pytest.mark.night
 def test_unsaved_changes_are_compared_not_the_file(window, compare):
     assert "No difference." in compare().words.toPlainText()
     window.edit.change(RemoveBlocks(["b"]))

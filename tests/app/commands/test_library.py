@@ -81,6 +81,7 @@ def test_a_page_is_saved_and_listed_in_every_window(saved):
     other.close()
 
 
+@pytest.mark.night
 def test_it_comes_to_another_file_with_its_pages_and_arrays(saved, qtbot):
     saved.document.new()
     click(saved, "net", qtbot)

@@ -209,6 +209,7 @@ def test_context_menus_offer_both_and_exports_show_them(window):
     assert shades(LIGHT, "blue").ground.name() in svg(picture, "it")
 
 
+@pytest.mark.night
 def test_the_lanes_of_a_coloured_loss_have_its_colour_at_their_numbers(qtbot, window):
     a, b = variable("a", 2.0), variable("b", 3.0)
     product = a * b

@@ -67,6 +67,7 @@ def test_a_job_that_outlives_its_worker_tells_nobody(tmp_path):
     assert ended(DELETED, tmp_path) == (0, [])
 
 
+@pytest.mark.night
 @pytest.mark.parametrize("delay", [0, 100, 400])
 def test_a_window_that_is_closed_at_work_ends_quietly(tmp_path, delay):
     assert ended(CLOSED, tmp_path, delay) == (0, [])

@@ -111,6 +111,7 @@ def test_a_press_never_reaches_the_canvas_behind(window, qtbot, shown, button, m
         QApplication.activePopupWidget().close()
 
 
+@pytest.mark.sampled(one_in=3)
 @pytest.mark.parametrize("shown", OVERLAYS)
 def test_what_is_dropped_is_never_hidden(window, qtbot, shown):
     overlay = shown(window, qtbot)

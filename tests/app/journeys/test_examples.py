@@ -76,7 +76,7 @@ def rect(note):
 
 
 class TestFigures:
-    @pytest.mark.sampled(one_in=7)
+    @pytest.mark.night
     @every_page
     def test_blocks_keep_apart(self, shown, name, page):
         scene = shown(name, page)
@@ -88,7 +88,7 @@ class TestFigures:
         ]
         assert near == []
 
-    @pytest.mark.sampled(one_in=7)
+    @pytest.mark.night
     @every_page
     def test_notes_lie_beside_and_frames_around(self, shown, name, page):
         scene = shown(name, page)
@@ -125,6 +125,7 @@ class TestFigures:
         assert (y0 == y1)[last].all()
         assert np.mean(y0 == y1) >= 0.2
 
+    @pytest.mark.sampled(one_in=11)
     @every_page
     def test_the_words_fit_into_their_notes(self, name, page):
         for note in with_numbers(diagram(name)).pages[page].notes.values():
@@ -132,13 +133,13 @@ class TestFigures:
             lines = sum(len(textwrap.wrap(line, columns)) or 1 for line in note.text.split("\n"))
             assert lines * HIGH_LINE * BODY <= note.height - 14.0
 
-    @pytest.mark.sampled(one_in=7)
+    @pytest.mark.night
     @every_page
     def test_a_page_fits_a_screen(self, shown, name, page):
         left, top, right, bottom = shown(name, page).bounds()
         assert right - left <= WIDEST and bottom - top <= HIGHEST
 
-    @pytest.mark.sampled(one_in=7)
+    @pytest.mark.night
     @every_page
     def test_it_can_be_painted(self, canvas, shown, name, page):
         shown(name, page)

@@ -101,6 +101,7 @@ def test_by_keyboard_alone(window, qtbot):
     built(qtbot, window)
 
 
+@pytest.mark.night
 def test_by_mouse_alone(window, qtbot):
     tree = window.palette_panel.tree
     for kind in ("Variable", "Mul", "StopGradient", "Add", "Loss", "Variable"):
@@ -164,6 +165,7 @@ def test_space_and_a_drag_move_the_page_although_a_block_is_selected(window, qtb
     assert window.canvas.keyboard_focus.wire is None
 
 
+@pytest.mark.night
 def test_the_pointer_that_has_just_moved_says_where_a_block_goes(window, qtbot):
     at = QPoint(120, 400)
     qtbot.mouseMove(window.canvas, at)

@@ -59,6 +59,7 @@ def test_no_value_keeps_a_setting_from_being_read(tmp_path, value):
     assert 0 < settings.rate < float("inf")
 
 
+@pytest.mark.sampled(one_in=3)
 @pytest.mark.parametrize("value", ["@Size(1 1)", "[" * 100_000, "a\\0b", "@ByteArray(x)"])
 def test_the_editor_starts_with_damaged_settings_and_says_so_once(
     tmp_path, value, qtbot, monkeypatch

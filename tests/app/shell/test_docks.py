@@ -34,6 +34,7 @@ def test_a_change_of_style_keeps_it(window):
     assert crosses(window) == [cross("light")] * len(window.docks.by_name)
 
 
+@pytest.mark.night
 @pytest.mark.parametrize(("chosen", "ground"), [(theme.DARK, "dark"), (theme.LIGHT, "light")])
 def test_it_follows_the_theme(window, qapp, chosen, ground):
     theme.apply(chosen, qapp)

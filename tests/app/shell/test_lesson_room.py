@@ -133,6 +133,7 @@ def test_one_that_the_user_closed_stays_closed(first, qtbot):
     assert palette(first).isHidden()
 
 
+@pytest.mark.night
 def test_it_is_there_until_the_last_step_that_draws(first, qtbot, tmp_path):
     lesson = load(LESSON)
     assert lesson.lesson is not None

@@ -709,7 +709,7 @@ def test_the_panel_of_lessons_asks_for_a_prediction_where_it_is_opened_first(qtb
     give_up(window)
 
 
-@pytest.mark.sampled(one_in=3)
+@pytest.mark.night
 @pytest.mark.parametrize("size", theme.TEXT_SIZES)
 def test_the_panel_of_lessons_takes_the_same_room_before_it_is_filled(qtbot, settings, size):
     settings.text = size

@@ -48,6 +48,7 @@ def test_a_file_that_is_open_comes_to_the_front(window, ask, file):
     assert titles(window) == [file.name]
 
 
+@pytest.mark.night
 def test_a_file_that_is_gone_is_said(window, ask, tmp_path):
     ask(str(tmp_path / "gone.gradwire.json"))
     assert titles(window) == ["Untitled"] and window.notice.isVisible()

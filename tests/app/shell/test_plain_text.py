@@ -149,6 +149,7 @@ def looked_at(window):
     return seen
 
 
+@pytest.mark.night
 def test_no_text_of_a_file_is_markup(opened, qtbot):
     assert looked_at(opened) > 5
 

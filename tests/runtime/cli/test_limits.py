@@ -86,7 +86,7 @@ def test_pages_that_use_each_other_twice(gradwire, diagram, command):
     assert text.count("error:") == 1
 
 
-@pytest.mark.sampled(one_in=7)
+@pytest.mark.night
 @pytest.mark.parametrize("command", COMMANDS)
 @pytest.mark.parametrize(
     ("depth", "keys", "what"),

@@ -83,7 +83,7 @@ def test_every_command_is_tried():
     assert {line.split()[0] for line in EVERY} == {*COMMANDS, "--help"} - left_out
 
 
-@pytest.mark.sampled(one_in=17)
+@pytest.mark.night
 @pytest.mark.parametrize("line", EVERY)
 def test_a_reader_that_left_before_the_first_line_is_no_error(seed, lesson_files, line):
     done = subprocess.Popen(
@@ -124,7 +124,7 @@ def test_without_a_display_the_editor_does_not_abort(seed):
     assert b"gradwire run" in done.stderr
 
 
-@pytest.mark.sampled(one_in=17)
+@pytest.mark.night
 @pytest.mark.parametrize("line", EVERY)
 def test_output_that_can_not_be_written_is_no_fault_of_gradwire(seed, lesson_files, line):
     with open("/dev/full", "w") as full:

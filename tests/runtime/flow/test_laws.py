@@ -131,6 +131,7 @@ def test_carries_is_a_path_through_primitives() -> None:
             assert both == (studied.states[wire] is State.CARRIES), (studied.seed, wire)
 
 
+@pytest.mark.night
 def test_each_loss_has_its_own_answer() -> None:
     several = [s for s in plain() if len(s.run.losses) > 1]
     assert len(several) > COUNT / 4
@@ -295,6 +296,7 @@ def test_opening_the_cutters_of_a_stop_lets_gradient_come_nearer() -> None:
             assert not {c.block for c in again.cutters} & set(names)
 
 
+@pytest.mark.night
 def test_what_is_gathered_for_all_wires_is_what_a_search_finds_for_each() -> None:
     for studied in [*plain()[:400], *with_gradients()[:100]]:
         flow, program = studied.flow, studied.session.program

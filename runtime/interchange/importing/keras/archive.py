@@ -8,10 +8,10 @@ from pathlib import Path
 from typing import Any
 
 from gradwire.blocks.errors import FileError
+from gradwire.runtime.data.files.zips import open_zip
 from gradwire.runtime.diagram.files.parsing import MAX_CHARACTERS, parse
 from gradwire.runtime.diagram.files.regular import open_regular
 from gradwire.runtime.diagram.files.storage import system_errors
-from gradwire.runtime.diagram.files.zips import open_zip
 from gradwire.runtime.interchange.importing.keras.recognition import CONFIG, WEIGHTS
 
 MAX_WEIGHTS = 2 * 2**30

@@ -20,8 +20,8 @@ from numpy.typing import NDArray
 
 from gradwire.blocks.errors import FileError
 from gradwire.blocks.limits import MAX_AXES
+from gradwire.runtime.data.files.zips import open_zip
 from gradwire.runtime.diagram.files.regular import open_regular
-from gradwire.runtime.diagram.files.zips import open_zip
 from gradwire.runtime.interchange.importing.torch.operators.table import DTYPES
 from gradwire.runtime.interchange.importing.torch.recognition import MAX_MEMBERS, MODEL
 

@@ -6,8 +6,8 @@ import zipfile
 from pathlib import Path
 
 from gradwire.blocks.errors import FileError
+from gradwire.runtime.data.files.zips import directory
 from gradwire.runtime.diagram.files.regular import open_regular
-from gradwire.runtime.diagram.files.zips import directory
 
 MAX_MEMBERS = 200_000
 MODEL = "models/model.json"

@@ -114,6 +114,7 @@ def result_with(diagram, changed):
     )
 
 
+@pytest.mark.night
 @settings(
     max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
 )
@@ -135,7 +136,7 @@ def test_a_part_looks_as_the_whole(shown, zoom, steps):
         assert_all_is_painted(shown)
 
 
-@pytest.mark.sampled(one_in=7)
+@pytest.mark.night
 @pytest.mark.parametrize("apart", [False, True], ids=["together", "apart"])
 @pytest.mark.parametrize("make", WORKLOADS.values(), ids=WORKLOADS)
 def test_a_scrubbed_number_is_followed_as_by_painting_everything(shown, make, apart):
@@ -232,7 +233,7 @@ def near(canvas, chance):
     return at, by
 
 
-@pytest.mark.sampled(one_in=13)
+@pytest.mark.night
 @pytest.mark.parametrize("zoom", [0.35, 0.5, 0.7, 1.0, 1.6])
 @pytest.mark.parametrize("seed", range(3))
 def test_a_page_of_which_blocks_were_moved_looks_as_if_it_were_painted_anew(

@@ -14,7 +14,7 @@ from tests.assets.course import FOLDER, NAMES, SUFFIX, right_answer
 LEFT, Key = Qt.MouseButton.LeftButton, Qt.Key
 
 
-@pytest.mark.sampled(one_in=17)
+@pytest.mark.night
 @pytest.mark.parametrize("number", range(1, len(NAMES) + 1), ids=NAMES)
 def test_a_lesson_is_played_to_its_end(window, qtbot, number):
     window.settings.reduced_motion = True

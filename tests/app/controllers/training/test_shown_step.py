@@ -38,6 +38,7 @@ def answer(controller, window, qtbot):
     return next(each for each in answers if isinstance(each, list))
 
 
+@pytest.mark.night
 def test_workers_see_the_random_numbers_of_the_step(window, qtbot):
     shown = window.evaluator.result.values["x.out"].tolist()
     assert drawn(window, qtbot) == [shown] * 4

@@ -77,6 +77,7 @@ def by_hand(steps, rate=RATE):
     return session.values["w"]
 
 
+@pytest.mark.night
 def test_play_and_pause_by_mouse_shows_exactly_the_steps_it_says(window, qtbot):
     steps = play_until(window, qtbot, 20)
     np.testing.assert_array_equal(w_of(window), by_hand(steps))

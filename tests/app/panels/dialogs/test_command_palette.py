@@ -119,6 +119,7 @@ class TestPalette:
             row = next(item for title, item in listed.items() if title.endswith(f": {text}"))
             assert row.text(1) == window.actions_by_name[name].shortcut().toString()
 
+    @pytest.mark.night
     def test_a_few_letters_and_enter_do_it(self, palette, window, qtbot):
         qtbot.keyClicks(palette.line, "thdark")
         qtbot.keyClick(palette.line, Qt.Key.Key_Return)

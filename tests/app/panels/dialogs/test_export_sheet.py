@@ -52,6 +52,7 @@ def pick(qtbot, box, value):
     assert box.currentData() == str(value)
 
 
+@pytest.mark.night
 def test_the_preview_follows_every_option(sheet, qtbot):
     seen = [shown(sheet)]
     assert LIGHT.canvas in colours(seen[0])

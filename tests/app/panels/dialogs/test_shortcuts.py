@@ -64,6 +64,7 @@ def click(button, qtbot):
     qtbot.mouseClick(button, Qt.MouseButton.LeftButton)
 
 
+@pytest.mark.night
 @pytest.mark.parametrize("key", [Qt.Key.Key_F1, "?"])
 def test_it_has_every_key_and_is_not_modal(window, qtbot, key):
     if key == "?":
@@ -148,6 +149,7 @@ def test_a_key_is_removed_and_comes_back(sheet, window, qtbot):
     assert window.actions_by_name["step"].shortcut().toString() == "F10"
 
 
+@pytest.mark.night
 def test_a_key_of_the_canvas_is_changed_and_its_text_with_it(sheet, window, qtbot):
     window.edit.change(AddBlock("c", Add()))
     window.edit.change(AddBlock("d", Add()))

@@ -131,6 +131,7 @@ def test_a_literal_is_stepped_as_well(qtbot, window):
     assert window.document.diagram.main.blocks[name].literals["b"].array == 2.9
 
 
+@pytest.mark.night
 @pytest.mark.parametrize("focused", [True, False])
 def test_the_wheel_steps_only_the_number_that_has_the_keys(window, focused):
     line = window.inspector.form.fields["scale"].line

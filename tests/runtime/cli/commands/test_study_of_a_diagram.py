@@ -207,6 +207,7 @@ def test_a_study_that_is_killed_goes_on_to_the_same_table(gradwire, regression, 
     assert (out / "trainings.jsonl").read_text().count("\n") == 6
 
 
+@pytest.mark.night
 @pytest.mark.skipif(os.name != "posix", reason="sends a signal")
 @pytest.mark.parametrize(
     "send",

@@ -136,6 +136,7 @@ def test_no_document_makes_it_raise(diagram):
         assert problem.to_json()["code"] == problem.code
 
 
+@pytest.mark.night
 @given(diagrams())
 def test_diagrams_as_users_make_them_lack_inputs_at_most(diagram):
     known = {"missing-input", "unknown-block", "wrong-parameters", "port-gap", "untrainable"}

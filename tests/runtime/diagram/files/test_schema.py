@@ -60,6 +60,7 @@ def test_so_do_literals_and_numbers_that_json_lacks(validator):
     assert flaws(validator, dumps(diagram)) == []
 
 
+@pytest.mark.night
 def test_so_does_a_lesson(validator):
     diagram = replace(seed(), lesson=Lesson.model_validate(LESSON))
     assert flaws(validator, dumps(diagram)) == []

@@ -42,7 +42,7 @@ def bare(diagram, page):
     return diagram.with_page(page, replace(diagram.pages[page], layout={}, bends={}, routes={}))
 
 
-@pytest.mark.sampled(one_in=3)
+@pytest.mark.night
 @pytest.mark.parametrize("name", EXAMPLES)
 def test_an_example_has_nothing_behind_or_on_top(name):
     diagram, page = EXAMPLES[name]
@@ -59,7 +59,7 @@ def test_a_network_has_nothing_behind_or_on_top(name):
     assert is_clean(arranged(MADE[name], "main"))
 
 
-@pytest.mark.sampled(one_in=11)
+@pytest.mark.night
 @pytest.mark.parametrize("seed", range(40))
 def test_a_random_page_has_nothing_behind_or_on_top(seed):
     diagram = fuzzed(seed)

@@ -86,7 +86,7 @@ def test_what_is_no_leaking_advantage_is_not_named(losses):
     assert leaks(*losses()) == {}
 
 
-@pytest.mark.sampled(one_in=7)
+@pytest.mark.night
 @pytest.mark.parametrize("name", NAMES)
 def test_of_the_examples_those_lacking_their_stop_leak(name):
     lacking = {

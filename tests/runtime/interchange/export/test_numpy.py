@@ -24,6 +24,7 @@ def test_an_example_is_the_same_in_numpy(name, tmp_path):
     compare(in_float64(name), "numpy", tmp_path)
 
 
+@pytest.mark.sampled(one_in=11)
 @pytest.mark.parametrize("case", CASES, ids=str)
 def test_a_primitive_is_the_same_in_numpy(case: Case):
     got, wanted = written(case, NUMPY, {"np": np, "math": __import__("math")})

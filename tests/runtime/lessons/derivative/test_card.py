@@ -85,7 +85,7 @@ def test_an_unknown_block_is_an_error():
         derivative_card(product(), "prodcut")
 
 
-@pytest.mark.sampled(one_in=7)
+@pytest.mark.night
 @pytest.mark.parametrize("example", EXAMPLES, ids=str)
 def test_every_block_of_the_library_has_a_card_that_is_right(example):
     """Jacobian, row by row, and difference agree with what the session sends back."""

@@ -20,7 +20,7 @@ EXAMPLES = Path(__file__).parents[4] / "assets" / "diagrams"
 TOLERANCE = {"float64": 1e-12, "float32": 1e-5}
 
 
-@pytest.mark.sampled(one_in=3)
+@pytest.mark.night
 @pytest.mark.parametrize("dtype", TOLERANCE)
 @pytest.mark.parametrize("name", ["mxnet_seed", "gan", "em_stopped", "freeze_encoder"])
 def test_an_example_is_computed_alike(name: str, dtype: str, tmp_path: Path) -> None:
@@ -62,6 +62,7 @@ def test_random_blocks_draw_the_same_numbers_in_every_step(tmp_path: Path) -> No
     assert found["worst"] < TOLERANCE["float32"], found["where"]  # the dtype of what they draw
 
 
+@pytest.mark.night
 @pytest.mark.skipif(chromium.CHROMIUM is None, reason="Chromium is not installed")
 def test_chromium_computes_alike(tmp_path: Path) -> None:
     diagram = load(EXAMPLES / "gan.gradwire.json")

@@ -42,7 +42,7 @@ def test_an_example_says_the_same_with_hard_numbers(file: Path, tmp_path: Path) 
     assert_same(compared(tmp_path, work))
 
 
-@pytest.mark.sampled(one_in=11)
+@pytest.mark.night
 @pytest.mark.parametrize("name", specimens())
 def test_every_reason_is_said_in_the_same_words(name: str, tmp_path: Path) -> None:
     living = living_data(in_dtype(specimens()[name], "float64"))

@@ -53,7 +53,7 @@ SIZES = [1, 11, fused.LARGE + 11, tiles.LARGE + 11]
 PASSES = {"reference": (), "numpy": DEFAULT, "machine code": FAST}
 
 
-@pytest.mark.sampled(one_in=3)
+@pytest.mark.night
 @pytest.mark.parametrize("size", SIZES)
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 @pytest.mark.parametrize("method", METHODS)

@@ -50,7 +50,7 @@ def assert_same(scene: Scene, fresh: Scene) -> None:
     assert scene.bounds() is None or scene.bounds().tolist() == fresh.bounds().tolist()
 
 
-@pytest.mark.sampled(one_in=7)
+@pytest.mark.night
 @pytest.mark.parametrize("seed", range(8))
 def test_many_edits_leave_what_the_diagram_has_from_the_start(seed):
     random = Random(seed)

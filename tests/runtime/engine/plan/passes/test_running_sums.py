@@ -21,7 +21,7 @@ def drawn(*shape: int, dtype: str = "float32") -> Any:
     return np.random.default_rng(0).standard_normal(shape).astype(dtype)
 
 
-@pytest.mark.sampled(one_in=7)
+@pytest.mark.night
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 @pytest.mark.parametrize("lanes", [4, 8, 16])
 @pytest.mark.parametrize("rows", [1, 5, 16, 33])

@@ -36,6 +36,7 @@ def test_an_example_agrees_in_every_combination(name: str) -> None:
     verify(living(name))
 
 
+@pytest.mark.night
 def test_a_missing_arrival_is_refused() -> None:
     with pytest.raises(RunError, match="differ from the runtime at"):
         verify(damaged("fan_out", lambda data: data["arrive"].pop()))

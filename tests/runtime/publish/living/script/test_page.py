@@ -89,6 +89,7 @@ def test_hostile_texts_stay_texts(browser: Browser, pages: Pages) -> None:
     assert_quiet(browser)
 
 
+@pytest.mark.night
 def test_the_policy_lets_no_code_in(seed: Browser) -> None:
     tried = (
         "(() => { try { return Function('return 1')(); } catch (error) { return error.name; } })()"

@@ -37,7 +37,7 @@ def branches() -> Diagram:
 RIGHT = 2 * W * X**2 / 3
 
 
-@pytest.mark.sampled(one_in=7)
+@pytest.mark.night
 @pytest.mark.parametrize(
     ("made", "answer", "belief"),
     [

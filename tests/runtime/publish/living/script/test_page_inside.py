@@ -84,7 +84,7 @@ def test_values_and_gradients_appear_with_the_last_operation(
     assert browser.run("living.time.events.length") < len(events)
 
 
-@pytest.mark.sampled(one_in=3)
+@pytest.mark.night
 @pytest.mark.parametrize("kind", ["Norm", "Softplus", "CosineSimilarity", "Variance"])
 def test_what_has_steps_in_the_runtime_has_them_here(
     kind: str, browser: Browser, pages: Pages

@@ -85,7 +85,7 @@ WOULD = ("adversarial_training_stopped", "adversarial_training_unstopped", "dqn_
 TITLES = "[...document.querySelectorAll('.note title')].map((x) => x.textContent)"
 
 
-@pytest.mark.sampled(one_in=7)
+@pytest.mark.night
 @pytest.mark.parametrize("name", WOULD)
 def test_a_page_says_what_would_be(browser: Browser, pages: Pages, name: str) -> None:
     """With stops opened or wires cut, for other numbers and switches too; nothing else changes."""

@@ -48,6 +48,7 @@ def test_a_seed_gives_the_numbers_and_texts_that_it_gives_in_the_runtime(
             assert browser.run(SAID) == said(walk), (file.name, seed)
 
 
+@pytest.mark.night
 def test_a_reader_asks_for_another_variant(browser: Browser, pages: Pages) -> None:
     browser.open(pages("02_fan_out_adds"))
     browser.until("globalThis.living?.lesson")

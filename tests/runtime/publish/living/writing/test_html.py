@@ -115,14 +115,14 @@ def test_a_view_is_in_the_file_once() -> None:
     assert block_of[10]["view"] == 0 and html.count("data:image/svg+xml") == 1
 
 
-@pytest.mark.sampled(one_in=11)
+@pytest.mark.night
 @pytest.mark.parametrize("file", EXAMPLES, ids=lambda file: file.name.split(".")[0])
 def test_an_example_is_small(file: Path) -> None:
     diagram = load(file)
     assert len(page(living_data(diagram).data, still(diagram)).encode()) <= LARGEST
 
 
-@pytest.mark.sampled(one_in=5)
+@pytest.mark.night
 @pytest.mark.parametrize("file", EXAMPLES[::6], ids=lambda file: file.name.split(".")[0])
 def test_an_example_is_always_the_same(file: Path) -> None:
     assert publish(load(file)) == publish(load(file))
@@ -135,6 +135,7 @@ def test_readers_without_scripts_see_a_picture() -> None:
     assert "role-stopped" in picture and ">loss</text>" in picture
 
 
+@pytest.mark.sampled(one_in=3)
 @pytest.mark.parametrize(
     ("language", "attributes"),
     [

@@ -98,7 +98,7 @@ class Convolved:
             np.testing.assert_allclose(a, b, rtol=bound, atol=bound * np.abs(b).max())
 
 
-@pytest.mark.sampled(one_in=7)
+@pytest.mark.night
 @pytest.mark.parametrize("dtype", ["float16", "float32", "float64"])
 @pytest.mark.parametrize("name", GEOMETRIES)
 def test_any_geometry(name: str, dtype: str) -> None:
@@ -112,7 +112,7 @@ def test_any_number_of_filters(filters: int, groups: int) -> None:
     Convolved(GEOMETRIES["same"], filters, groups=groups).check()
 
 
-@pytest.mark.sampled(one_in=5)
+@pytest.mark.night
 @pytest.mark.parametrize("width", [1, 4, 8, 13, 14, 15, 28, 37])
 @pytest.mark.parametrize("filters", [16, 48])
 def test_any_length_of_rows(width: int, filters: int) -> None:

@@ -11,7 +11,7 @@ import pytest
 
 from gradwire.blocks.errors import FileError
 from gradwire.runtime.data.files.archives import npz_headers
-from gradwire.runtime.diagram.files.zips import directory, open_zip
+from gradwire.runtime.data.files.zips import directory, open_zip
 from gradwire.runtime.interchange.importing.formats import is_model
 
 

@@ -181,13 +181,15 @@ class Program:
     @cached_property
     def shown_by(self) -> Mapping[WirePath, InstancePath]:
         """The first view that each wire leads to of those that lead to nothing but views."""
+        views = [path for path, instance in self.instances.items() if is_view(instance.block)]
+        if not views:  # as in most diagrams, and large ones take long to search
+            return {}
         unread = dict(Counter(source.block for source in self.wire_sources.values()))
         inward: dict[InstancePath, list[WirePath]] = {}
         for wire, target in self.wire_targets.items():
             inward.setdefault(target, []).append(wire)
         heads = {head.block for head in self.heads()}
-        views = (path for path in inward if is_view(self.block(path)))
-        view_of = {path: path for path in views}
+        view_of = {path: path for path in views if path in inward}
         found: dict[WirePath, InstancePath]
         pending, found = list(view_of), {}
         while pending:

@@ -126,7 +126,7 @@ class Visit:
         return found
 
     def numbers(self) -> list[tuple[Number, QPoint]]:
-        """The numbers on faces that can be dragged, with their places; not under a port."""
+        """The numbers on faces that can be dragged, with their places."""
         view, found = self.canvas.view, []
         for i in range(len(view.scene.names)):
             for number in number_boxes(view.annotations, i, view.camera.zoom):
@@ -134,7 +134,6 @@ class Visit:
                 at = None if box is None else box.center().toPoint()
                 if (
                     at is not None
-                    and port_at(view.scene, view.camera, at.x(), at.y()) is None
                     and self.is_reachable(at)
                     and self.is_reachable(at + QPoint(40, 0))
                 ):

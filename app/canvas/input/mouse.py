@@ -34,6 +34,8 @@ CLICK_DISTANCE = 3.0
 """How far the pointer may move during a click, widget px."""
 _BESIDE = 12.0
 """How far apart the clicks of a double click are at most, unless the canvas moves, widget px."""
+_PORT_SEEN = 5.0
+"""From the centre of a port to its edge as it is painted, about, widget px."""
 _WHEEL = 1.0015
 _ADDING = Qt.KeyboardModifier.ShiftModifier | Qt.KeyboardModifier.ControlModifier
 
@@ -105,7 +107,7 @@ class Mouse:
         """
         at, canvas = self._clicked_twice(event.position()), self.canvas
         scene, camera = canvas.view.scene, canvas.view.camera
-        if port_at(scene, camera, at.x(), at.y()) is not None:
+        if self._port_at(at) is not None:
             return
         block = block_at(scene, camera, at.x(), at.y())
         note = note_at(scene, camera, at.x(), at.y())
@@ -186,7 +188,7 @@ class Mouse:
     def _press_left(self, at: QPointF, *, adding: bool) -> None:
         canvas = self.canvas
         scene, camera, x, y = canvas.view.scene, canvas.view.camera, at.x(), at.y()
-        if (port := port_at(scene, camera, x, y)) is not None:
+        if (port := self._port_at(at)) is not None:
             self._prepared = (at, lambda start: self._draw_wire(start, port))
             self._click = lambda: canvas.explain_port(port)
         elif (pulled := view_grip_at(scene, camera, x, y)) is not None:
@@ -210,6 +212,14 @@ class Mouse:
             kept = self._kept(adding=adding)
             self._prepared = (at, lambda start: RubberBand(canvas, start, kept))
             self._click = lambda: canvas.set_selection(kept.without_wire())
+
+    def _port_at(self, at: QPointF) -> int | None:
+        """The port at a point; beside the port itself, a number of the face comes first."""
+        view = self.canvas.view
+        port = port_at(view.scene, view.camera, at.x(), at.y())
+        if port is None or port_at(view.scene, view.camera, at.x(), at.y(), _PORT_SEEN) is not None:
+            return port
+        return port if self.canvas.numbers.at(at) is None else None
 
     def _press_alt(self, at: QPointF, *, adding: bool) -> None:
         """Prepare to lift a block out of its wires, or a lasso where there is none."""
@@ -334,7 +344,7 @@ class Mouse:
 
     def _hover(self, at: QPointF) -> None:
         view = self.canvas.view
-        port = port_at(view.scene, view.camera, at.x(), at.y())
+        port = self._port_at(at)
         if port != view.near_port:
             self.canvas.view = replace(view, near_port=port)
             self.canvas.redraw()

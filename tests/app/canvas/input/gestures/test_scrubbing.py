@@ -390,3 +390,18 @@ def test_a_vector_has_a_row_of_numbers(canvas):
     canvas.set_result(Result(shell.diagram, {"v.out": np.array([1.0, 2.0], np.float32)}))
     boxes = number_boxes(canvas.view.annotations, 0, 1.0)
     assert list(boxes) == [Number("v", "value", (0,)), Number("v", "value", (1,))]
+
+
+@pytest.mark.parametrize("zoom", [0.62, 0.68, 0.8, 1.0, 1.5])
+def test_a_short_number_beside_a_port_is_dragged_and_the_port_draws_a_wire(shell, canvas, zoom):
+    """On a small face its one digit lies within reach of the port."""
+    canvas.set_zoom(zoom)
+    at = number_box(canvas.view, COUNT).center().toPoint()
+    hover(canvas, at)
+    assert canvas.view.near_number == COUNT and canvas.view.near_port is None
+    drag(canvas, at, at + QPoint(40, 0))
+    assert value(shell, COUNT) != 7 and len(shell.main.wires) == 1
+    scene = canvas.view.scene
+    port = canvas.view.camera.to_widget(scene.port_points([scene.port("n", "out", is_input=False)]))
+    hover(canvas, QPoint(*np.rint(port[0]).astype(int).tolist()))
+    assert canvas.view.near_port is not None and canvas.view.near_number is None

@@ -56,7 +56,11 @@ def test_the_directory_of_a_large_zip_is_found() -> None:
     assert directory(io.BytesIO(crowded(70_000))).count(b"PK\x01\x02") == 70_000
 
 
-@pytest.mark.parametrize("data", [b"", b"PK\x03\x04", zipped(["a"])[:-9], b"PK\x05\x06" * 3])
+@pytest.mark.parametrize(
+    "data",
+    [b"", b"PK\x03\x04", zipped(["a"])[:-9], b"PK\x05\x06" * 3],
+    ids=["empty", "a head alone", "cut off", "ends alone"],
+)
 def test_what_is_no_zip_has_none(data: bytes) -> None:
     with pytest.raises(zipfile.BadZipFile):
         directory(io.BytesIO(data))

@@ -28,6 +28,7 @@ def test_the_readme(tmp_path, monkeypatch):
     prints_what_it_says(README)
 
 
+@pytest.mark.night
 def test_the_page_of_pytorch(tmp_path, monkeypatch):
     pytest.importorskip("torch")
     monkeypatch.chdir(tmp_path)

@@ -130,6 +130,7 @@ def test_threads_are_told_before_jax_starts() -> None:
         Session(network(1.0, 2.0), engine="jax", threads=1)
 
 
+@pytest.mark.night
 def test_a_process_has_the_threads_of_its_first_session() -> None:
     script = (
         "import gradwire as gw; from gradwire.blocks.errors import RunError\n"

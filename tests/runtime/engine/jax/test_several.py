@@ -27,6 +27,7 @@ def test_the_losses_are_those_of_one_device(trained: dict[str, Any], name: str) 
     assert trained[name]["losses"] == pytest.approx(trained["one"]["losses"], rel=1e-12)
 
 
+@pytest.mark.night
 def test_a_step_that_divides_the_batch_exchanges_gradients_once(trained: dict[str, Any]) -> None:
     assert trained["four"]["exchanges"] == {
         "all-reduce": 1, "all-gather": 0, "reduce-scatter": 0, "all-to-all": 0,

@@ -17,7 +17,7 @@ from tests.runtime.interchange.export.rows import written
 pytestmark = pytest.mark.usefixtures("jax_in_float64")
 
 
-@pytest.mark.sampled(one_in=13)
+@pytest.mark.sampled(one_in=31)
 @pytest.mark.parametrize("name", EXAMPLES)
 def test_an_example_is_the_same_in_jax(name, tmp_path):
     compare(in_float64(name), "jax", tmp_path)

@@ -86,7 +86,7 @@ def small(dtype: str = "float32") -> Diagram:
 KINDS = [str(method.model_fields["kind"].default) for method in METHODS]
 
 
-@pytest.mark.sampled(one_in=7)
+@pytest.mark.night
 @pytest.mark.parametrize("method", KINDS)
 def test_every_method_moves_variables_alike(method: str) -> None:
     options: dict[str, Any] = {"kind": method, "lr": 0.05, "weight_decay": 0.01}

@@ -29,7 +29,7 @@ NETWORKS: dict[str, Callable[[int], gw.Diagram]] = {
 }
 
 
-@pytest.mark.sampled(one_in=7)
+@pytest.mark.night
 @pytest.mark.parametrize("name", NETWORKS)
 def test_a_rolled_network_has_the_same_bits(name: str) -> None:
     parts = assert_same(of_diagram(NETWORKS[name](7)))
@@ -46,6 +46,7 @@ def test_repetitions_add_to_a_program_only_the_gradients_of_their_own_weights(na
     assert len(many.equations(many.computed)) - len(few.equations(few.computed)) > 50
 
 
+@pytest.mark.night
 def test_what_the_backward_loop_reads_is_never_taken_apart() -> None:
     c = of_diagram(networks.recurrent("lstm", 100))
     names = c.equations(c.rolled())

@@ -32,7 +32,7 @@ def scanned(body: Any = cell, steps: int = STEPS, **parameters: Any) -> gw.Expre
     return gw.scan(body, x, h, k, steps=steps, carry={"h": "next"}, over="x", **parameters)
 
 
-@pytest.mark.sampled(one_in=3)
+@pytest.mark.night
 @pytest.mark.parametrize("reverse", [False, True])
 @pytest.mark.parametrize("condition", ["", "goes"])
 def test_scans_with_conditions_and_backwards(reverse: bool, condition: str) -> None:

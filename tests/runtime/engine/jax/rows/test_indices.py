@@ -31,7 +31,7 @@ def _scatter(sheet: Sheet, name: str, x: Array, indices: Array, axis: int) -> No
         sheet.add(lambda xp, *a: getattr(xp, f"{name}_along_axis")(*a, axis), x, indices, updates)
 
 
-@pytest.mark.sampled(one_in=3)
+@pytest.mark.night
 @pytest.mark.parametrize("dtype", DTYPES)
 def test_indices_along_any_axis(dtype):
     rng = np.random.default_rng(3)
@@ -86,7 +86,7 @@ def test_indices_of_any_dtype(dtype):
     sheet.check()
 
 
-@pytest.mark.sampled(one_in=3)
+@pytest.mark.night
 @pytest.mark.parametrize("dtype", DTYPES)
 def test_slices_and_pads(dtype):
     x, part = _numbers((7, 6), dtype), _numbers((2, 3), dtype, 1)

@@ -68,7 +68,7 @@ def _signature(value: Value) -> str:
     return repr((value.primitive.name, shapes, sorted(value.attributes.items())))
 
 
-@pytest.mark.sampled(one_in=5)
+@pytest.mark.night
 @pytest.mark.parametrize("family", FAMILIES)
 def test_rows_have_the_numbers_of_kernels_in_programs(family):
     written = FAMILIES[family](3)

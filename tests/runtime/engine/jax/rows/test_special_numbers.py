@@ -126,7 +126,7 @@ def _edges(dtype: str) -> Array:
     return np.array([*found, -1, -2, -3, -7] if dtype in SIGNED else found, dtype)
 
 
-@pytest.mark.sampled(one_in=7)
+@pytest.mark.night
 @pytest.mark.parametrize("dtype", sorted(INTEGERS))
 def test_integers_wrap(dtype):
     numbers = _edges(dtype)

@@ -74,6 +74,7 @@ def test_common_ways_to_index_are_one_block():
     )
 
 
+@pytest.mark.night
 def test_elementwise_and_shapes():
     def loss(w, x):
         parts = [

@@ -34,17 +34,16 @@ _CONTRACTS = {
 def condition_words(tree: ast.expr) -> str:
     """What a condition is about, such as "The gradients of `a` and `b` are as asked."."""
     sentences = []
-    for part in tree.values if _is_and(tree) else [tree]:  # type: ignore[attr-defined]  # of an And
+    is_and = isinstance(tree, ast.BoolOp) and isinstance(tree.op, ast.And)
+    for part in tree.values if isinstance(tree, ast.BoolOp) and is_and else [tree]:
         is_closed = isinstance(part, ast.UnaryOp) and isinstance(part.op, ast.Not)
         inner = part.operand if isinstance(part, ast.UnaryOp) and is_closed else part
         if isinstance(inner, ast.Call) and _name(inner) == "open":
             sentences.append(f"{fact_words(inner)} is {STOP_WORDS[not is_closed]}.")
             continue
-        about = _about(list(facts_in(part)))
-        several = " and " in about
-        sentences.append(
-            f"{_capital(about)} {'are' if several else 'is'} as asked." if about else "It holds."
-        )
+        facts = list(facts_in(part))
+        verb = "are" if len(facts) > 1 else "is"
+        sentences.append(f"{_capital(_about(facts))} {verb} as asked." if facts else "It holds.")
     return " ".join(dict.fromkeys(sentences))
 
 
@@ -111,10 +110,6 @@ def _listed(names: list[str]) -> str:
 
 def _name(call: ast.Call) -> str:
     return call.func.id if isinstance(call.func, ast.Name) else ""
-
-
-def _is_and(tree: ast.expr) -> bool:
-    return isinstance(tree, ast.BoolOp) and isinstance(tree.op, ast.And)
 
 
 def _capital(text: str) -> str:

@@ -27,6 +27,7 @@ from tests.assets.course import FOLDER
         ('state("m.a") == "STOPPED"', "The state of the wire into `m.a` is as asked."),
         ('grad("w") is None or grad("w") == 0', "The gradient of `w` is as asked."),
         ('opened(grad("w"), "sg") > 0', "The gradient of `w` with `sg` opened is as asked."),
+        ('grad("rock and roll") > 0', "The gradient of `rock and roll` is as asked."),
         ("1 > 0", "It holds."),
         ("flows(L -> w)", "`L` sends gradient to `w`."),
         ("blocked(* -> G/*)", "Nothing sends gradient to `G/*`."),

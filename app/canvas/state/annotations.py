@@ -125,7 +125,9 @@ def resolve(
     if before is not None and result is not None and _differ_in_layout(before, page):
         return _with_result(before, page, result)
     known = None if before is None else _wires_since(before, page)
-    if before is not None and known is not None:
+    if before is not None and _has_same_lanes(before, page):
+        total, losses = before.total, list(before.lanes if result and result.apart else ())
+    elif before is not None and known is not None:
         total = following(before.total, scene, known, stale=page.stale)
         apart = before.lanes if result is not None and result.apart else ()
         losses = [
@@ -157,6 +159,17 @@ def _coloured(lanes: Lanes, diagram: Diagram) -> Lanes:
     loss = PortPath("" if lanes.result is None else lanes.result.loss or "")
     colour = loss_colour(diagram, loss)
     return lanes if colour == lanes.colour else replace(lanes, colour=colour)
+
+
+def _has_same_lanes(before: Annotations, page: PageResult) -> bool:
+    """Whether a page has the wires that it had, and the same result is shown."""
+    return (
+        before.scene is page.scene
+        and before.page.use == page.use
+        and before.page.result is page.result
+        and before.page.stale == page.stale
+        and before.wire_keys is page.scene.wire_keys
+    )
 
 
 def _wires_since(before: Annotations, page: PageResult) -> Changes | None:

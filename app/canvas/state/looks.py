@@ -265,7 +265,7 @@ def row_counts(page: PageResult, among: Indices | None = None) -> Ints:
         if value is not None:
             counts[i] = by_shape.get(value.shape) or lines(value.shape)
             by_shape[value.shape] = counts[i]
-        elif (tree := page.tree(name, ports[0])) is not None:
+        elif result.trees and (tree := page.tree(name, ports[0])) is not None:
             counts[i] = len(outline(tree, result.ports).cells)
     paired = zip(numbers, paths, strict=True)
     tall = {i: path in values for i, path in paired if scene.least_rows[i] > 1}

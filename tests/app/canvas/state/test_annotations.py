@@ -76,6 +76,20 @@ def test_dimming_is_for_stale_readings_only():
     assert look(annotations_of(seed(), seed_result(shown), dimmed=True), "a").stale
 
 
+def test_dimming_keeps_the_lanes():
+    old = seed()
+    scene = Scene(old, "main")
+    known = resolve(scene, seed_result(old))
+    scene.update(apply(old, Disconnect(PortName("loss", "x"))).after)
+    stale = resolve(scene, known.page.result, before=known)
+    dimmed = resolve(scene, known.page.result, dimmed=True, before=stale)
+    assert stale.total.keys == tuple(scene.wire_keys) != known.total.keys
+    assert dimmed.dimmed
+    assert dimmed.total is stale.total
+    again = resolve(scene, seed_result(old), dimmed=True, before=dimmed)
+    assert again.total is not dimmed.total  # of another result
+
+
 def test_places_have_no_meaning():
     shown = seed()
     moved = apply(shown, MoveBlocks({"a": Point(3, 3)})).after

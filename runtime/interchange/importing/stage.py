@@ -82,27 +82,17 @@ class Stage(Shaping):
         """Put up blocks in the module at ``path``, counted from the model or the loop around it.
 
         ``("encoder", "layers", "0")`` is the page ``encoder/layers/0``. ``written`` is the place of
-        a program, as for ``written``; None keeps that of around.
+        a program that they stand at, ``model.py:42``; None keeps that of around.
         """
-        before = self._scope
+        before = self._scope, self._written
         loops = [scope for scope in self._scope.line if scope.is_loop]
         self._scope = (loops[-1] if loops else self._root).at(path)
-        try:
-            with self.written(self._written if written is None else written):
-                yield
-        finally:
-            self._scope = before
-
-    @contextmanager
-    def written(self, text: str) -> Iterator[None]:
-        """Put up blocks that stand at a place of a program, ``model.py:42``."""
-        before = self._written
-        shown = "".join(c if c.isprintable() else " " for c in text)
-        self._written = shown.strip()[:MAX_WRITTEN]
+        if written is not None:
+            self._written = _on_one_line(written)
         try:
             yield
         finally:
-            self._written = before
+            self._scope, self._written = before
 
     def constant(self, array: Any) -> Staged:
         """Fixed numbers, in the dtype of the array; LimitError where there are too many."""
@@ -403,3 +393,8 @@ class Stage(Shaping):
         staged = StagedBlock(PageInput(), {}, self._scope, name)
         self._blocks.append(staged)
         return Staged(self, self._traced_leaf(shape, dtype), staged)
+
+
+def _on_one_line(text: str) -> str:
+    """A place of a program as a block keeps it."""
+    return "".join(c if c.isprintable() else " " for c in text).strip()[:MAX_WRITTEN]

@@ -15,12 +15,7 @@ from gradwire.runtime.interchange.importing.onnx.functions import Functions, wit
 from gradwire.runtime.interchange.importing.onnx.marks import marked
 from gradwire.runtime.interchange.importing.onnx.operators.node import Item, Node
 from gradwire.runtime.interchange.importing.onnx.operators.training import TRAINING_RULES
-from gradwire.runtime.interchange.importing.onnx.places import (
-    calls_of,
-    module_of,
-    own_name,
-    written_at,
-)
+from gradwire.runtime.interchange.importing.onnx.places import calls_of, place_of
 from gradwire.runtime.interchange.importing.onnx.rules import RULES
 from gradwire.runtime.interchange.importing.onnx.tensors import array_of
 from gradwire.runtime.interchange.importing.progress import counted
@@ -131,14 +126,19 @@ class GraphReader:
 
     def _node(self, proto: NodeProto) -> Sequence[Item]:
         inputs = [self._item(name, proto.op_type) if name else None for name in proto.input]
-        path = self._path + calls_of(module_of(proto), self.modules)
-        with self.stage.at(path, written_at(proto) or None), self._inside(self._names, path):
-            try:
+        module, name, written = place_of(proto)
+        around = self._path
+        self._path = path = around + calls_of(module, self.modules)
+        try:
+            with self.stage.at(path, written or None):
                 result = self._result(proto, inputs)
-            except GradwireError as error:
-                raise error.at(Location(block="/".join(map(_shown, path)))) from None
+        except GradwireError as error:
+            raise error.at(Location(block="/".join(map(_shown, path)))) from None
+        finally:
+            self._path = around
         items = result if isinstance(result, tuple) else (result,)
-        _named(proto, items, inputs)
+        if name:
+            _named(name, items, inputs)
         return items
 
     def _result(self, proto: NodeProto, inputs: list[Item]) -> Item | tuple[Item, ...]:
@@ -225,10 +225,9 @@ def _shown(part: Part) -> str:
     return part if isinstance(part, str) else part.name
 
 
-def _named(proto: NodeProto, items: Sequence[Item], inputs: Sequence[Item]) -> None:
+def _named(name: str, items: Sequence[Item], inputs: Sequence[Item]) -> None:
     """Give the block of a node the node's own name."""
-    name = own_name(proto)
     only = items[0] if items else None
-    if name and isinstance(only, Staged) and only.source and not only.source.name:
+    if isinstance(only, Staged) and only.source and not only.source.name:
         if not any(item is only for item in inputs):
             only.source.name = name

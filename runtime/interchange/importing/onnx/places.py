@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Container, Iterable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from gradwire.runtime.interchange.importing.scopes import Call
 
 if TYPE_CHECKING:
+    from collections.abc import Container, Iterable, Mapping
+
     from onnx import NodeProto
 
     from gradwire.runtime.interchange.importing.scopes import Part
@@ -24,13 +25,37 @@ _SLASHES = re.compile(r"[/\\]")
 _NUMBERED = re.compile(r"[_.:]?\d*\Z")
 
 
+class Place(NamedTuple):
+    """Where a node belongs."""
+
+    module: tuple[str, ...]
+    """The module around it."""
+    name: str
+    """What it is called there; empty where that is no more than its operator."""
+    written: str
+    """The line of the program that it is from, ``model.py:42``; empty where none is known."""
+
+
+def place_of(node: NodeProto) -> Place:
+    """Where a node belongs, by its name and by what PyTorch or Gradwire wrote about it."""
+    entries = node.metadata_props
+    known = {entry.key: entry.value for entry in entries} if entries else {}
+    return Place(_module(node, known), _own_name(node, known), _written_at(node, known))
+
+
 def module_of(node: NodeProto) -> tuple[str, ...]:
-    """The module around a node: the scopes that PyTorch wrote, or what its name is behind."""
-    scopes = _metadata(node, "pkg.torch.onnx.name_scopes")
+    """The module around a node."""
+    return place_of(node).module
+
+
+def _module(node: NodeProto, known: Mapping[str, str]) -> tuple[str, ...]:
+    """The scopes that PyTorch wrote, or what the name of a node is behind."""
+    scopes = known.get("pkg.torch.onnx.name_scopes")
     if scopes:
         names = _QUOTED.findall(scopes[:_MAX_TEXT])
         return split(names[-2]) if len(names) > 1 else ()
-    return split(node.name.rpartition("/")[0])
+    module = node.name.rpartition("/")[0]
+    return split(module) if module else ()
 
 
 def split(name: str) -> tuple[str, ...]:
@@ -74,12 +99,9 @@ def calls_of(module: Iterable[str], known: Container[tuple[str, ...]]) -> tuple[
     return tuple(parts)
 
 
-def own_name(node: NodeProto) -> str:
-    """What a node is called in its module; empty where that is no more than its operator.
-
-    Of the nodes that Gradwire made of a block, the one that gives its output has its name.
-    """
-    block = _metadata(node, "gradwire.block").rpartition("/")[2]
+def _own_name(node: NodeProto, known: Mapping[str, str]) -> str:
+    """Of the nodes that Gradwire made of a block, the one that gives its output has its name."""
+    block = known.get("gradwire.block", "").rpartition("/")[2]
     if block:
         return block if node.output[0].partition(".")[0].rpartition("/")[2] == block else ""
     name = node.name.rpartition("/")[2]
@@ -89,9 +111,10 @@ def own_name(node: NodeProto) -> str:
     return "" if plain or "::" in name else name
 
 
-def written_at(node: NodeProto) -> str:
-    """The line of the program that a node is from, ``model.py:42``; empty where none is known."""
-    trace = _metadata(node, "pkg.torch.onnx.stack_trace") or node.doc_string
+def _written_at(node: NodeProto, known: Mapping[str, str]) -> str:
+    trace = known.get("pkg.torch.onnx.stack_trace") or node.doc_string
+    if not trace:
+        return ""
     trace = trace[-_MAX_TEXT:]
     lines = _LINE.findall(trace)
     if lines:
@@ -103,7 +126,3 @@ def written_at(node: NodeProto) -> str:
         path, line = found.groups()
     file = _SLASHES.split(path)[-1]
     return f"{file}:{line}"
-
-
-def _metadata(node: NodeProto, key: str) -> str:
-    return next((entry.value for entry in node.metadata_props if entry.key == key), "")

@@ -66,11 +66,11 @@ def field_at(data: bytes, place: int) -> tuple[int, int, int, int]:
     """
     tag, start = _varint(data, place)
     number, kind = tag >> 3, tag & 7
-    if kind == _VARINT:
-        return number, kind, start, _varint(data, start)[1]
     if kind == _BYTES:
         length, start = _varint(data, start)
         return number, kind, start, start + length
+    if kind == _VARINT:
+        return number, kind, start, _varint(data, start)[1]
     if kind in (_FIXED32, _FIXED64) and number:
         return number, kind, start, start + (4 if kind == _FIXED32 else 8)
     raise ValueError("no field")

@@ -184,7 +184,7 @@ def test_a_parameter_that_nothing_reads_stays():
 
 def test_blocks_remember_where_the_program_has_them():
     stage, x = stage_with_input()
-    with stage.written("model.py:42\n"):
+    with stage.at((), "model.py:42\n"):
         stopped = stage.block("StopGradient", x, name="detach")
         stage.remark("cut", "detach stops the gradient.", stopped)
     stage.loss(stage.block("Sum", stopped))
@@ -206,7 +206,7 @@ def test_numbers_that_must_be_known_are_those_of_the_example():
 
 def test_a_block_that_is_not_installed_is_refused_with_its_place():
     stage, x = stage_with_input()
-    with stage.written("net.py:7"), pytest.raises(UnsupportedError, match=r"Bessel.*net\.py:7"):
+    with stage.at((), "net.py:7"), pytest.raises(UnsupportedError, match=r"Bessel.*net\.py:7"):
         stage.block("Bessel", x)
 
 

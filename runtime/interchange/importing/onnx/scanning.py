@@ -78,6 +78,8 @@ def field_at(data: bytes, place: int) -> tuple[int, int, int, int]:
 
 def _varint(data: bytes, place: int) -> tuple[int, int]:
     """The number at a place, and where it ends. Raises ValueError where there is none."""
+    if place < len(data) and data[place] < 128:
+        return data[place], place + 1
     number = shift = 0
     while place < len(data) and shift < 70:
         byte = data[place]
@@ -101,33 +103,33 @@ class _Scanner:
             kind, place, end = pending.pop()
             inside = _INSIDE[kind]
             while place < end:
-                number, wire, start, place = self._field(place, end)
-                if wire != _BYTES:
+                try:
+                    number, wire, start, place = field_at(self._data, place)
+                except ValueError:
+                    place = end + 1
+                if place > end:
+                    raise FileError(
+                        "The file is damaged: a message in it is not whole.",
+                        next_step="Save it again.",
+                    )
+                content = inside.get(number) if wire == _BYTES else None
+                if content == "text":
+                    self._count_text(start, place)
+                elif content is not None:
+                    self._count_message(content)
+                    if content != "leaf":
+                        pending.append((kind, place, end))
+                        pending.append((content, start, place))
+                        break
+                elif wire != _BYTES:
                     self._count_number()
-                elif number in inside:
-                    self._count_message(inside[number])
-                    if inside[number] == "text":
-                        self._require_text(start, place)
-                    if inside[number] in ("leaf", "text"):
-                        continue
-                    pending.append((kind, place, end))
-                    pending.append((inside[number], start, place))
-                    break
             if len(pending) > MAX_DEPTH:
                 raise _too_much(f"{MAX_DEPTH} messages inside one another")
 
-    def _field(self, place: int, end: int) -> tuple[int, int, int, int]:
-        try:
-            found = field_at(self._data, place)
-        except ValueError:
-            found = (0, 0, 0, end + 1)
-        if found[3] > end:
-            raise FileError(
-                "The file is damaged: a message in it is not whole.", next_step="Save it again."
-            )
-        return found
-
-    def _require_text(self, start: int, end: int) -> None:
+    def _count_text(self, start: int, end: int) -> None:
+        self._messages += 1
+        if self._messages > MAX_MESSAGES:
+            raise _too_much(f"{MAX_MESSAGES} messages")
         try:
             self._data[start:end].decode()
         except UnicodeDecodeError as error:

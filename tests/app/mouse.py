@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QMimeData, QPoint, QPointF, Qt, QUrl
@@ -49,14 +50,24 @@ def let_go(widget: QWidget) -> None:
         QTest.mouseRelease(widget, button)
 
 
+def drag_over(widget: QWidget, mime: QMimeData, at: QPoint) -> bool:
+    """Drag ``mime`` over ``widget``; whether it may be dropped there."""
+    arguments = (COPY, mime, LEFT, Qt.KeyboardModifier.NoModifier)
+    with warnings.catch_warnings():  # Qt 6.12 prefers a QPointF, which no older one takes
+        warnings.simplefilter("ignore", DeprecationWarning)
+        enter, move = QDragEnterEvent(at, *arguments), QDragMoveEvent(at, *arguments)
+    enter.ignore()
+    QApplication.sendEvent(widget, enter)
+    if enter.isAccepted():
+        QApplication.sendEvent(widget, move)
+    return enter.isAccepted()
+
+
 def drop(widget: QWidget, mime: QMimeData, at: QPoint) -> bool:
     """Drag ``mime`` over ``widget`` and let go; whether it was taken."""
-    arguments = (COPY, mime, LEFT, Qt.KeyboardModifier.NoModifier)
-    enter = QDragEnterEvent(at, *arguments)
-    QApplication.sendEvent(widget, enter)
-    if not enter.isAccepted():
+    if not drag_over(widget, mime, at):
         return False
-    QApplication.sendEvent(widget, QDragMoveEvent(at, *arguments))
+    arguments = (COPY, mime, LEFT, Qt.KeyboardModifier.NoModifier)
     release = QDropEvent(QPointF(at), *arguments)
     QApplication.sendEvent(widget, release)
     return release.isAccepted()

@@ -7,8 +7,6 @@ import pytest
 from PySide6.QtCore import QByteArray, QEvent, QMimeData, QPoint, QPointF, QRect, Qt
 from PySide6.QtGui import (
     QColor,
-    QDragEnterEvent,
-    QDropEvent,
     QHelpEvent,
     QImage,
     QNativeGestureEvent,
@@ -52,6 +50,7 @@ from tests.app.canvas.pages import (
     seed,
     seed_result,
 )
+from tests.app.mouse import drag_over, drop
 
 NO_PIXELS = QPoint(0, 0)
 
@@ -354,11 +353,7 @@ class TestNotes:
 def dropped(canvas, text: str, at: QPoint) -> None:
     data = QMimeData()
     data.setData(BLOCK_MIME, QByteArray(text.encode()))
-    action, none = Qt.DropAction.CopyAction, Qt.MouseButton.NoButton
-    enter = QDragEnterEvent(at, action, data, none, PLAIN)
-    QApplication.sendEvent(canvas, enter)
-    assert enter.isAccepted()
-    QApplication.sendEvent(canvas, QDropEvent(QPointF(at), action, data, none, PLAIN))
+    drop(canvas, data, at)
 
 
 class TestDropping:
@@ -380,11 +375,7 @@ class TestDropping:
     def test_other_things_are_not_taken(self, canvas, shell):
         data = QMimeData()
         data.setText("hello")
-        action, none = Qt.DropAction.CopyAction, Qt.MouseButton.NoButton
-        enter = QDragEnterEvent(QPoint(9, 9), action, data, none, PLAIN)
-        enter.ignore()
-        QApplication.sendEvent(canvas, enter)
-        assert not enter.isAccepted()
+        assert not drag_over(canvas, data, QPoint(9, 9))
 
 
 class TestPages:

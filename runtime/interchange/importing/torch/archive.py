@@ -143,6 +143,12 @@ class Archive:
     def _config(self, kind: str) -> Mapping[str, Any]:
         if kind not in self._configs:
             name = f"data/{kind}/model_{kind}_config.json"
+            if name not in self._members and f"data/{kind}/model.pt" in self._members:
+                raise self._error(
+                    "The tensors of the exported program are pickled, as older versions of PyTorch "
+                    "save them, and a pickle may run anything.",
+                    next_step="Export the model again with a newer torch.",
+                )
             found = self._json(name) if name in self._members else {"config": {}}
             config = found.get("config") if isinstance(found, dict) else None
             if not isinstance(config, dict):

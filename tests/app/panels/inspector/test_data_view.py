@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import numpy as np
-from PySide6.QtCore import QMimeData, QPoint, QPointF, Qt, QUrl
-from PySide6.QtGui import QDragEnterEvent, QDragMoveEvent, QDropEvent
+from PySide6.QtCore import QMimeData, QPoint, Qt, QUrl
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QFileDialog
 
 import gradwire as gw
 from gradwire.app.canvas.state.view_state import Selection
 from gradwire.app.panels.inspector.data_view import DataView
+from tests.app.mouse import drop
 
 
 def shown(window, name="data") -> DataView:
@@ -126,14 +126,8 @@ def test_a_data_file_is_dropped_on_the_canvas(opened, qtbot, tmp_path) -> None:
     mime.setUrls([QUrl.fromLocalFile(str(tmp_path / "points.npz"))])
     canvas = window.canvas
     at = QPoint(canvas.width() // 2, canvas.height() - 40)
-    act, button = Qt.DropAction.CopyAction, Qt.MouseButton.LeftButton
-    keys = Qt.KeyboardModifier.NoModifier
     QTest.mouseMove(canvas, at)
-    enter = QDragEnterEvent(at, act, mime, button, keys)
-    canvas.dragEnterEvent(enter)
-    assert enter.isAccepted()
-    canvas.dragMoveEvent(QDragMoveEvent(at, act, mime, button, keys))
-    canvas.dropEvent(QDropEvent(QPointF(at), act, mime, button, keys))
+    assert drop(canvas, mime, at)
     (name,) = window.canvas.view.selection.blocks
     block = window.document.diagram.main.blocks[name]
     assert (block.source, block.path, block.output_names()) == ("npz", "points.npz", ("x", "y"))
@@ -147,13 +141,11 @@ def test_a_damaged_data_file_is_not_dropped(opened, tmp_path) -> None:
     mime = QMimeData()
     mime.setUrls([QUrl.fromLocalFile(str(tmp_path / "a.csv"))])
     at, before = QPoint(300, 300), window.document.diagram
-    act, button = Qt.DropAction.CopyAction, Qt.MouseButton.LeftButton
     hints = []
     window.canvas.statusMessage.connect(hints.append)
     QTest.mouseMove(window.canvas, at)
-    event = QDropEvent(QPointF(at), act, mime, button, Qt.KeyboardModifier.NoModifier)
-    window.canvas.dropEvent(event)
-    assert not event.isAccepted() and window.document.diagram is before
+    assert not drop(window.canvas, mime, at)
+    assert window.document.diagram is before
     assert any("empty" in hint for hint in hints)
 
 

@@ -93,13 +93,15 @@ def write(
     data: bytes = WEIGHT.tobytes(),
     **more: bytes,
 ) -> Path:
-    """An archive of a program, a list of its weights and the numbers of the one weight."""
+    """An archive of a program, a list of its weights, if any, and the numbers of the one weight."""
     texts = {
         "models/model.json": model if isinstance(model, bytes) else json.dumps(model).encode(),
         "data/weights/model_weights_config.json": json.dumps(weights).encode(),
         "data/weights/weight_0": data,
         "archive_format": b"pt2",
     }
+    if weights is None:
+        del texts["data/weights/model_weights_config.json"]
     with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
         for name, text in {**texts, **more}.items():
             archive.writestr(f"net/{name}", text)

@@ -77,6 +77,8 @@ def test_nothing_is_unpickled(path, tmp_path):
     weights = config()
     entry(weights)["use_pickle"] = True
     refused(write(path, weights=weights, data=bomb), "pickled, and a pickle may run anything")
+    old = write(path, weights=None, **{"data/weights/model.pt": bomb})  # as PyTorch 2.8 did
+    refused(old, "as older versions of PyTorch save them")
     assert not (tmp_path / "exploded").exists()
 
 

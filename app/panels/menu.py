@@ -29,7 +29,11 @@ class MenusOfQt(QObject):
         super().__init__(parent)
         for menu in parent.findChildren(QMenu):
             if not isinstance(menu, Menu):
-                menu.installEventFilter(self)
+                self.keep_keys(menu)
+
+    def keep_keys(self, menu: QMenu) -> None:
+        """Do the same for a menu that Qt has made since."""
+        menu.installEventFilter(self)
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
         if event.type() == QEvent.Type.ShortcutOverride:

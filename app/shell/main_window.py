@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
     from PySide6.QtCore import QPoint
     from PySide6.QtGui import QCloseEvent, QDragEnterEvent, QDropEvent
+    from PySide6.QtWidgets import QMenu
 
     from gradwire.app.evaluation.result import Result
     from gradwire.app.services.settings import Settings
@@ -102,6 +103,12 @@ class MainWindow(WindowParts):
         """Move the focus as Tab and Shift+Tab do, and show where it is."""
         move = super().focusNextPrevChild
         return self.focus_ring.move_on(lambda: move(following))
+
+    def createPopupMenu(self) -> QMenu:
+        """The menu of panels and tool bars that a right-click on one of them opens."""
+        menu = super().createPopupMenu()
+        self.menus_of_qt.keep_keys(menu)
+        return menu
 
     # ---- events -------------------------------------------------------------------------------
 

@@ -237,7 +237,7 @@ class WindowParts(LateParts):
         )
         self.toolbar = ToolBar(self.actions_by_name, menus, self)
         self.addToolBar(Qt.ToolBarArea.TopToolBarArea, self.toolbar)
-        MenusOfQt(self)
+        self.menus_of_qt = MenusOfQt(self)
         self.tour = Tour(
             document, self.evaluator, canvas, self.explanation, self.trial, self.doctor.panel,
             self.tour_bar, self.actions_by_name, settings, self,

@@ -48,7 +48,8 @@ class EventFilter(QObject):
         match event.type():
             case QEvent.Type.ToolTip:
                 at, widget = cast("QHelpEvent", event), self._canvas.widget()
-                QToolTip.showText(at.globalPos(), tooltip(self._tip(at.pos())), widget)
+                tip = "" if self._is_covered(at.globalPos()) else self._tip(at.pos())
+                QToolTip.showText(at.globalPos(), tooltip(tip), widget)
                 return True
             case QEvent.Type.KeyPress:
                 key = cast("QKeyEvent", event)
@@ -59,10 +60,19 @@ class EventFilter(QObject):
                     child.setAttribute(Qt.WidgetAttribute.WA_NoMousePropagation)
             case QEvent.Type.NativeGesture:
                 gesture = cast("QNativeGestureEvent", event)
+                if self._is_covered(gesture.globalPosition().toPoint()):
+                    return True
                 if gesture.gestureType() == Qt.NativeGestureType.ZoomNativeGesture:
                     self._canvas.zoom_at(1.0 + gesture.value(), gesture.position())
                     return True
         return False
+
+    def _is_covered(self, at: QPoint) -> bool:
+        """Whether something lies on the canvas at a point of the screen, which did not take an
+        event that reaches the canvas nevertheless.
+        """
+        widget = self._canvas.widget()
+        return widget.childAt(widget.mapFromGlobal(at)) is not None
 
     def _tip(self, at: QPoint) -> str:
         view = self._canvas.view

@@ -1,10 +1,10 @@
-"""Inputs that fields are made of: a combo box without the wheel, and a text as high as its rows."""
+"""Inputs that leave the wheel to the panel around them, and a text as high as its rows."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from PySide6.QtCore import QEvent, QSignalBlocker, Qt, Signal
+from PySide6.QtCore import QEvent, QObject, QSignalBlocker, Qt, Signal
 from PySide6.QtWidgets import QComboBox, QPlainTextEdit, QWidget
 
 if TYPE_CHECKING:
@@ -25,6 +25,24 @@ class QuietComboBox(QComboBox):
 
     def wheelEvent(self, event: QEvent) -> None:
         event.ignore()
+
+
+class QuietWheel(QObject):
+    """Keeps the wheel from an input without the focus, so that scrolling the panel never edits a
+    value.
+    """
+
+    def __init__(self, input: QWidget) -> None:
+        super().__init__(input)
+        self._input = input
+        input.setFocusPolicy(Qt.FocusPolicy.StrongFocus)  # the wheel would give it the focus
+        input.installEventFilter(self)
+
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
+        if event.type() == QEvent.Type.Wheel and not self._input.hasFocus():
+            event.ignore()
+            return True
+        return False
 
 
 class RowsEdit(QPlainTextEdit):

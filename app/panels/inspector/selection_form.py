@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtGui import QFontDatabase, QGuiApplication
 from PySide6.QtWidgets import (
-    QComboBox,
     QGridLayout,
     QHBoxLayout,
     QLabel,
@@ -19,6 +18,7 @@ from PySide6.QtWidgets import (
 
 from gradwire.app.panels import labels
 from gradwire.app.panels.inspector.fields import Field, field_for
+from gradwire.app.panels.inspector.inputs import QuietComboBox
 from gradwire.app.panels.inspector.rows import let_drag, name_label
 from gradwire.app.services.background import Runner, at_once
 from gradwire.app.services.plain_text import tooltip
@@ -60,7 +60,7 @@ class SelectionForm(QWidget):
         links.linkActivated.connect(self.blockRequested)
         column.addWidget(links)
         self._add_parameters(column, runner)
-        self.language = QComboBox()
+        self.language = QuietComboBox()
         self.language.addItems([self.tr("Formula"), self.tr("Python")])
         self.language.setAccessibleName(self.tr("Language of the text"))
         self.text = QPlainTextEdit()

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 from PySide6.QtCore import QRegularExpression, Qt, Signal
 from PySide6.QtGui import QRegularExpressionValidator
 from PySide6.QtWidgets import (
-    QComboBox,
     QFormLayout,
     QFrame,
     QHBoxLayout,
@@ -23,6 +22,7 @@ from PySide6.QtWidgets import (
 )
 
 from gradwire.app.panels import labels
+from gradwire.app.panels.inspector.inputs import QuietComboBox, QuietWheel
 from gradwire.app.panels.lessons.reading import to_html
 from gradwire.app.panels.lessons.step_fields import TITLES, VARY
 from gradwire.app.panels.lessons.step_form import FieldRow, StepForm
@@ -104,6 +104,7 @@ class AuthoringPanel(QScrollArea):
         self.goal.editingFinished.connect(lambda: self._give("goal", self.goal.text().strip()))
         self.minutes = QSpinBox(self)
         self.minutes.setRange(1, 60)
+        QuietWheel(self.minutes)
         self.minutes.editingFinished.connect(lambda: self._give("minutes", self.minutes.value()))
         self.course = QLineEdit(self)
         self.course.setPlaceholderText(self.tr("foundations, real world, or your own"))
@@ -116,12 +117,9 @@ class AuthoringPanel(QScrollArea):
         self.language.editingFinished.connect(
             lambda: self._give("language", self.language.text().strip())
         )
-        self.support = QComboBox(self)
+        self.support = QuietComboBox(self)
         for support, title in SUPPORTS.items():
             self.support.addItem(editor.tr(title), support)
-        self.support.setSizeAdjustPolicy(
-            QComboBox.SizeAdjustPolicy.AdjustToMinimumContentsLengthWithIcon
-        )
         self.support.setMinimumContentsLength(8)
         self.support.activated.connect(lambda: self._give("support", self.support.currentData()))
         self.hidden = QLineEdit(self)

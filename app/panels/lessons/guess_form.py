@@ -10,6 +10,7 @@ from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import QFormLayout, QLineEdit, QPushButton, QSlider, QVBoxLayout, QWidget
 
 from gradwire.app.panels import labels
+from gradwire.app.panels.inspector.inputs import QuietWheel
 from gradwire.app.panels.lessons.brushes import Brushes
 
 if TYPE_CHECKING:
@@ -48,6 +49,7 @@ class GuessForm(QWidget):
         self.confidence.setRange(LEAST, MOST)
         self.confidence.setSingleStep(5)
         self.confidence.setPageStep(10)
+        QuietWheel(self.confidence)
         self.confidence.setAccessibleName(self.tr("How sure you are, in percent"))
         self.confidence.valueChanged.connect(self._show_confidence)
         self.commit = QPushButton(self.tr("Commit"), self)

@@ -20,6 +20,7 @@ from PySide6.QtWidgets import (
 )
 
 from gradwire.app.panels import labels
+from gradwire.app.panels.inspector.inputs import QuietComboBox
 from gradwire.app.panels.lessons.step_fields import (
     CHOICES,
     Kind,
@@ -135,7 +136,7 @@ class FieldRow(QWidget):
     def _edit(self, title: str) -> QPlainTextEdit | QLineEdit | QComboBox:
         field = self.field
         if field.kind is Kind.CHOICE:
-            choice = QComboBox(self)
+            choice = QuietComboBox(self)
             for name in field.choices:
                 choice.addItem(editor.tr(CHOICES[name]), name)
             choice.setAccessibleName(title)

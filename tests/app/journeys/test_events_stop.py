@@ -3,12 +3,31 @@
 from __future__ import annotations
 
 import pytest
-from PySide6.QtCore import QPoint, QPointF, Qt
-from PySide6.QtGui import QWheelEvent
+from PySide6.QtCore import QEvent, QPoint, QPointF, Qt
+from PySide6.QtGui import (
+    QContextMenuEvent,
+    QHelpEvent,
+    QNativeGestureEvent,
+    QPointingDevice,
+    QWheelEvent,
+)
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QApplication, QMenu, QPushButton
+from PySide6.QtWidgets import (
+    QApplication,
+    QComboBox,
+    QMenu,
+    QPushButton,
+    QScrollArea,
+    QSlider,
+    QSpinBox,
+    QToolTip,
+)
 
 import gradwire.runtime.build as b
+from gradwire.app.canvas.input.event_filter import EventFilter
+from gradwire.app.services.examples import lessons
+from gradwire.runtime.diagram import SetLesson, SetTraining, load
+from gradwire.runtime.diagram.training import Training
 from tests.app.mouse import drop, palette_row
 
 LEFT = Qt.MouseButton.LeftButton
@@ -58,6 +77,7 @@ def welcome(window, qtbot):
     return window.welcome
 
 
+INPUTS = [QComboBox, QSpinBox, QSlider]
 OVERLAYS = [legend, minimap, card, quick_add, name_field, welcome]
 
 
@@ -89,6 +109,29 @@ def test_the_wheel_never_zooms_the_canvas_behind(window, qtbot, shown):
     for turned in (-120, 120) * 3 + (-120,) * 40:
         turn(inner, at, turned)
     assert state(window) == before
+
+
+@pytest.mark.parametrize("shown", OVERLAYS)
+def test_a_pinch_never_zooms_the_canvas_behind(window, qtbot, shown):
+    inner, at = hit(window, shown(window, qtbot))
+    before = state(window)
+    zoom, device = Qt.NativeGestureType.ZoomNativeGesture, QPointingDevice.primaryPointingDevice()
+    place = QPointF(inner.mapToGlobal(at))
+    pinch = QNativeGestureEvent(zoom, device, 2, QPointF(at), QPointF(at), place, 0.5, QPointF())
+    QApplication.sendEvent(inner, pinch)
+    assert state(window) == before
+
+
+@pytest.mark.parametrize("shown", OVERLAYS)
+def test_no_tip_is_about_what_is_hidden(window, qtbot, shown, monkeypatch):
+    overlay = shown(window, qtbot)
+    monkeypatch.setattr(EventFilter, "_tip", lambda *_: "what lies behind")
+    for at in (overlay.rect().center(), QPoint(4, overlay.height() // 2)):
+        inner = overlay.childAt(at) or overlay
+        there = inner.mapFrom(overlay, at)
+        tip = QHelpEvent(QEvent.Type.ToolTip, there, inner.mapToGlobal(there))
+        QApplication.sendEvent(inner, tip)
+        assert "behind" not in QToolTip.text()
 
 
 @pytest.mark.parametrize("shown", OVERLAYS)
@@ -180,3 +223,50 @@ def test_a_letter_chooses_an_item_of_the_open_menu(window, qtbot, monkeypatch):
     QTest.keyClick(menu, Qt.Key.Key_P)
     assert chosen == ["print"]
     assert not window.actions_by_name["predict"].isChecked()
+
+
+def test_the_menu_of_panels_keeps_the_keys(window, qtbot):
+    at = QPoint(5, 5)
+    there = window.toolbar.mapToGlobal(at)
+    asked = QContextMenuEvent(QContextMenuEvent.Reason.Mouse, at, there)
+    QApplication.sendEvent(window.toolbar, asked)
+    window.canvas.setFocus()
+    menu = QApplication.activePopupWidget()
+    assert isinstance(menu, QMenu)
+    QTest.keyClick(menu, Qt.Key.Key_P)
+    menu.close()
+    assert not window.actions_by_name["predict"].isChecked()
+
+
+def test_the_wheel_scrolls_a_panel_and_edits_nothing_in_it(window, qtbot):
+    lesson = load(lessons()[0].path).lesson
+    window.edit.change(SetLesson(lesson))
+    window.actions_by_name["write_lesson"].trigger()
+    steps = window.authoring.panel.steps
+    steps.setCurrentItem(steps.topLevelItem(0))
+    seen, changed = set(), []
+    for selected in ({"w", "L"}, {"w"}, ()):
+        window.canvas.select(selected)
+        if not selected:
+            window.edit.change(SetTraining(Training()))
+        for kind in INPUTS:
+            for each in window.findChildren(kind):
+                if each not in seen and within_a_scroll_area(each):
+                    seen.add(each)
+                    before = value_of(each)
+                    for turned in (-120, -120, 120, 120, 120):
+                        turn(each, each.rect().center(), turned)
+                        changed += [each] if value_of(each) != before else []
+    for kind in INPUTS:
+        assert any(isinstance(each, kind) for each in seen)
+    assert changed == []
+
+
+def within_a_scroll_area(widget):
+    while widget is not None and not isinstance(widget, QScrollArea):
+        widget = widget.parentWidget()
+    return widget is not None
+
+
+def value_of(widget):
+    return widget.currentIndex() if isinstance(widget, QComboBox) else widget.value()

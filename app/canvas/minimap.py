@@ -240,12 +240,14 @@ class MiniMap(QWidget):
         for number, family in enumerate(self._families):
             painter.setBrush(view.theme.border(str(family)))
             draw_rects(painter, rects[self._family[near] == number])
+        coloured: dict[str, list[int]] = {}
         for name, style in view.scene.page.styles.items():
-            chosen = shades(view.theme, style.colour)
-            if chosen is not None and name in view.scene.index:
+            if style.colour and name in view.scene.index:
+                coloured.setdefault(style.colour, []).append(view.scene.index[name])
+        for colour, blocks in coloured.items():
+            if (chosen := shades(view.theme, colour)) is not None:
                 painter.setBrush(chosen.edge)
-                place = scene_rects[[view.scene.index[name]]]
-                draw_rects(painter, self._on_map(place, bounds))
+                draw_rects(painter, self._on_map(scene_rects[blocks], bounds))
         painter.setPen(QPen(QColor(view.theme.hairline), 1.0))
         painter.setBrush(Qt.BrushStyle.NoBrush)
         painter.drawRect(QRectF(0.5, 0.5, SIZE[0] - 1.0, SIZE[1] - 1.0))

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 import numpy as np
 from PySide6.QtCore import QPointF, QRectF, Qt
 from PySide6.QtGui import QColor, QFontMetricsF, QPainter, QPen
 
+from gradwire.app.canvas.paint.legible import apart
+from gradwire.app.canvas.scene.camera import NUMBERS
 from gradwire.app.canvas.scene.lane_paths import STEPS
 from gradwire.app.canvas.state.marks.guesses import Guess, GuessMarks, Stage
 from gradwire.app.services.theme import SMALL, font, scaled
@@ -29,18 +32,24 @@ def paint_guesses(
 ) -> None:
     """Paint the questions of the page; texts don't shrink with it.
 
-    Another chip is below the blocks ``below``, so that theirs are a line lower.
+    Another chip is below the blocks ``below``, so that theirs are a line lower. Below
+    :data:`NUMBERS`, of chips that would lie on each other one is painted.
     """
     if marks.place in view.scene.index:
         _paint_frame(painter, view, marks.place)
+    chips = []
     for key, guess in marks.wires.items():
-        if key in view.scene.wire_index:
-            _paint_chip(painter, wire_chip(view, key, guess), guess, view.theme)
+        if key in view.scene.wire_index and _words(guess):
+            chips.append((guess, wire_chip(view, key, guess)))
     for name, guess in marks.blocks.items():
-        if name in view.scene.index:
+        if name in view.scene.index and _words(guess):
             box = block_chip(view, name, guess)
             box.translate(0.0, box.height() + 6.0 if name in below else 0.0)
-            _paint_chip(painter, box, guess, view.theme)
+            chips.append((guess, box))
+    if view.camera.zoom < NUMBERS:
+        chips = [chips[number] for number in apart([box for _, box in chips])]
+    for guess, box in chips:
+        _paint_chip(painter, box, guess, view.theme)
 
 
 def block_chip(view: ViewState, name: str, guess: Guess) -> QRectF:
@@ -61,10 +70,15 @@ def wire_chip(view: ViewState, key: str, guess: Guess) -> QRectF:
 
 
 def _size(guess: Guess) -> QRectF:
-    metrics = QFontMetricsF(font(scaled(SMALL), bold=True))
-    width = metrics.horizontalAdvance(_words(guess)) + 2.0 * _ROOM
+    return QRectF(0.0, 0.0, *_room(_words(guess), scaled(SMALL)))
+
+
+@lru_cache(maxsize=1024)
+def _room(words: str, size: int) -> tuple[float, float]:
+    """Width and height of a chip with letters of a size."""
+    metrics = QFontMetricsF(font(size, bold=True))
     height = metrics.height() + 5.0
-    return QRectF(0.0, 0.0, max(width, height), height)
+    return max(metrics.horizontalAdvance(words) + 2.0 * _ROOM, height), height
 
 
 def _words(guess: Guess) -> str:
@@ -73,8 +87,6 @@ def _words(guess: Guess) -> str:
 
 def _paint_chip(painter: QPainter, box: QRectF, guess: Guess, theme: Theme) -> None:
     """Dashed while it is open, and with a sign once it is judged: colour is never alone."""
-    if not _words(guess):
-        return
     colour = theme.error if guess.stage is Stage.WRONG else theme.accent
     is_open = guess.stage is Stage.OPEN
     line = Qt.PenStyle.DashLine if is_open else Qt.PenStyle.SolidLine

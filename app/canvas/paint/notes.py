@@ -12,6 +12,7 @@ from PySide6.QtCore import QPointF, QRectF, Qt
 from PySide6.QtGui import QColor, QFontMetricsF, QPainter, QPen, QTextLayout
 
 from gradwire.app.canvas.paint.blocks.faces import CORNER
+from gradwire.app.canvas.paint.drawing import draw_rects
 from gradwire.app.canvas.paint.legible import legible_size
 from gradwire.app.canvas.scene.camera import NUMBERS, PLAIN
 from gradwire.app.services.palette import shades
@@ -38,7 +39,8 @@ def paint_notes(
 ) -> None:
     """Paint the frames of the page, or its other notes, within ``area`` of the scene.
 
-    With ``grips``, each has the corner by which it is resized.
+    With ``grips``, each has the corner by which it is resized. From afar notes are drawn together,
+    as rectangles.
     """
     if view.annotations.hides_notes and not frames:
         return
@@ -49,21 +51,36 @@ def paint_notes(
         for name, note in view.dragged_notes.items()
     }
     notes = {**known, **moved}
+    plain: dict[tuple[str, bool], list[tuple[float, ...]]] = {}
     for name, note in notes.items():
-        if note.frame != frames:
-            continue
         x, y = note.at
+        if note.frame != frames or x >= right or x + note.width <= left or y >= bottom:
+            continue
         height = note.height if frames else _height(view, notes, name)
-        if x < right and x + note.width > left and y < bottom and y + height > top:
-            selected = name in view.selection.notes
+        if y + height <= top:
+            continue
+        selected = name in view.selection.notes
+        if frames or view.camera.zoom >= PLAIN:
             _paint_note(painter, view, note, height, selected=selected, grip=grips)
+        else:
+            plain.setdefault((note.colour, selected), []).append((x, y, note.width, height))
+    for (colour, selected), boxes in plain.items():
+        _set_colours(painter, view, colour, frame=False, selected=selected)
+        rects = view.camera.rows_to_widget(np.array(boxes))
+        rects[:, 2:] = np.array(boxes)[:, 2:] * view.camera.zoom
+        draw_rects(painter, rects)
 
 
 def note_height(text: str, width: float) -> float:
     """The height a note of ``width`` needs for its text, scene units."""
-    room = QRectF(0.0, 0.0, width - 2 * _PAD, 1e5)
-    text_height = QFontMetricsF(font(BODY)).boundingRect(room, _FLAGS, text).height()
-    return math.ceil(text_height) + 2 * _RISE
+    return math.ceil(_text_height(text, width - 2 * _PAD, font(BODY).key())) + 2 * _RISE
+
+
+@lru_cache(maxsize=4096)
+def _text_height(text: str, width: float, letters: str) -> float:
+    """The height of a text in letters of a font, given by its key."""
+    room = QRectF(0.0, 0.0, width, 1e5)
+    return QFontMetricsF(font(BODY)).boundingRect(room, _FLAGS, text).height()
 
 
 def heights_depend_on_blocks(view: ViewState) -> bool:
@@ -112,15 +129,7 @@ def _paint_note(
     painter.translate(view.camera.x + zoom * note.at.x, view.camera.y + zoom * note.at.y)
     painter.scale(zoom, zoom)
     box = QRectF(0.0, 0.0, note.width, height)
-    chosen = shades(theme, note.colour)
-    edge = chosen.edge if chosen else QColor(theme.hairline)
-    pen = QPen(QColor(theme.accent) if selected else edge, 1.5 if selected else 1.0)
-    pen.setCosmetic(zoom < 1.0)  # from afar the frame would fade
-    painter.setPen(pen)
-    if chosen is not None:
-        painter.setBrush(chosen.wash if note.frame else chosen.ground)
-    else:
-        painter.setBrush(Qt.BrushStyle.NoBrush if note.frame else QColor(theme.note))
+    _set_colours(painter, view, note.colour, frame=note.frame, selected=selected)
     painter.drawRoundedRect(box, CORNER, CORNER)
     if grip and zoom >= PLAIN:
         painter.setPen(QPen(QColor(theme.ink_faint), 1.0))
@@ -131,9 +140,25 @@ def _paint_note(
             )
     if note.frame:
         _paint_title(painter, view, note.text, box)
-    elif zoom >= PLAIN:
+    else:
         _paint_text(painter, view, note.text, box.adjusted(_PAD, _RISE, -_PAD, -_RISE))
     painter.restore()
+
+
+def _set_colours(
+    painter: QPainter, view: ViewState, colour: str, *, frame: bool, selected: bool
+) -> None:
+    """Set the pen and the brush for a note or a frame of a colour."""
+    theme = view.theme
+    chosen = shades(theme, colour)
+    edge = chosen.edge if chosen else QColor(theme.hairline)
+    pen = QPen(QColor(theme.accent) if selected else edge, 1.5 if selected else 1.0)
+    pen.setCosmetic(view.camera.zoom < 1.0)  # from afar the frame would fade
+    painter.setPen(pen)
+    if chosen is not None:
+        painter.setBrush(chosen.wash if frame else chosen.ground)
+    else:
+        painter.setBrush(Qt.BrushStyle.NoBrush if frame else QColor(theme.note))
 
 
 def _paint_title(painter: QPainter, view: ViewState, text: str, frame: QRectF) -> None:

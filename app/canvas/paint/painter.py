@@ -337,11 +337,14 @@ class _PagePainter:
 
     def _marks(self) -> None:
         view = self.view
+        alike: dict[str, list[Floats]] = {}
         for key, colour in view.marks.items():
             if key in view.scene.wire_index:
-                pen = QPen(QColor(getattr(view.theme, colour)), 3.0 * view.camera.unit)
-                self.painter.setPen(pen)
-                draw_lines(self.painter, self._line(key))
+                alike.setdefault(colour, []).append(self._line(key))
+        for colour, lines in alike.items():
+            pen = QPen(QColor(getattr(view.theme, colour)), 3.0 * view.camera.unit)
+            self.painter.setPen(pen)
+            draw_lines(self.painter, np.concatenate(lines))
 
     def _selection(self, blocks: Indices) -> None:
         view, scene, painter = self.view, self.view.scene, self.painter

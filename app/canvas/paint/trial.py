@@ -11,11 +11,15 @@ from PySide6.QtGui import QColor, QFontMetricsF, QPainter, QPen
 from gradwire.app.canvas.paint import glyphs
 from gradwire.app.canvas.paint.blocks.faces import paint_badges_over
 from gradwire.app.canvas.paint.drawing import draw_lines
+from gradwire.app.canvas.paint.legible import apart
+from gradwire.app.canvas.scene.camera import NUMBERS
 from gradwire.app.canvas.scene.lane_paths import STEPS
 from gradwire.app.canvas.scene.polylines import strokes
 from gradwire.app.services.theme import BODY, font, scaled
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from gradwire.app.canvas.scene.arrays import Floats
     from gradwire.app.canvas.scene.bezier import Courses
     from gradwire.app.canvas.state.marks.trial import TrialMarks
@@ -41,9 +45,7 @@ def paint_trial(painter: QPainter, view: ViewState, marks: TrialMarks) -> None:
         _paint_frame(painter, view, rect, Qt.PenStyle.SolidLine)
     framed = (name for name in (*marks.opened, marks.current) if name in scene.index)
     paint_badges_over(painter, view, (scene.index[name] for name in framed))
-    for name, text in marks.changes.items():
-        if name in scene.index:
-            _paint_change(painter, view, scene.rects[scene.index[name]], text)
+    _paint_changes(painter, view, marks.changes)
 
 
 def _paint_cut(painter: QPainter, view: ViewState, course: Courses) -> None:
@@ -74,16 +76,24 @@ def _paint_frame(painter: QPainter, view: ViewState, rect: Floats, style: Qt.Pen
     painter.drawRoundedRect(box, 7.0, 7.0)
 
 
-def _paint_change(painter: QPainter, view: ViewState, rect: Floats, text: str) -> None:
-    """Paint a change beside its block; the text does not shrink with the page."""
-    theme, letters = view.theme, font(scaled(BODY), bold=True)
-    box = change_box(view, rect, QFontMetricsF(letters), text, QRectF(painter.window()))
-    painter.setPen(QPen(QColor(theme.accent), 1.0))
-    painter.setBrush(QColor(theme.canvas))
-    painter.drawRoundedRect(box, 5.0, 5.0)
-    painter.setPen(QColor(theme.ink))
-    painter.setFont(letters)
-    painter.drawText(box, int(Qt.AlignmentFlag.AlignCenter), text)
+def _paint_changes(painter: QPainter, view: ViewState, changes: Mapping[str, str]) -> None:
+    """Paint changes beside their blocks; texts do not shrink with the page. Below :data:`NUMBERS`,
+    of texts that would lie on each other one is painted.
+    """
+    scene, theme, letters = view.scene, view.theme, font(scaled(BODY), bold=True)
+    metrics, within = QFontMetricsF(letters), QRectF(painter.window())
+    seen = scene.blocks_in(view.camera.area(*within.getRect())).tolist()
+    texts = ((scene.rects[i], changes.get(scene.names[i])) for i in seen)
+    here = [(rect, text) for rect, text in texts if text is not None]
+    boxes = [change_box(view, rect, metrics, text, within) for rect, text in here]
+    is_near = view.camera.zoom >= NUMBERS
+    for number in range(len(boxes)) if is_near else apart(boxes):
+        painter.setPen(QPen(QColor(theme.accent), 1.0))
+        painter.setBrush(QColor(theme.canvas))
+        painter.drawRoundedRect(boxes[number], 5.0, 5.0)
+        painter.setPen(QColor(theme.ink))
+        painter.setFont(letters)
+        painter.drawText(boxes[number], int(Qt.AlignmentFlag.AlignCenter), here[number][1])
 
 
 def change_box(

@@ -6,24 +6,32 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import replace
+from functools import partial
+from itertools import combinations
 
 import pytest
 from PySide6.QtCore import QRectF
 
-from gradwire.app.canvas.paint import painter
+from gradwire.app.canvas import minimap
+from gradwire.app.canvas.paint import notes, painter
 from gradwire.app.canvas.paint.blocks import costs as cost_paint
 from gradwire.app.canvas.paint.blocks import plain
+from gradwire.app.canvas.paint.guesses import paint_guesses
 from gradwire.app.canvas.paint.painter import paint
 from gradwire.app.canvas.paint.problems import RADIUS
+from gradwire.app.canvas.paint.trial import paint_trial
 from gradwire.app.canvas.paint.wires import lanes
 from gradwire.app.canvas.scene.camera import MIN_ZOOM, PLAIN, Camera
 from gradwire.app.canvas.scene.geometry import Scene
 from gradwire.app.canvas.state.annotations import resolve
 from gradwire.app.canvas.state.costs import BlockCost, PageCosts
+from gradwire.app.canvas.state.marks.guesses import Guess, GuessMarks
+from gradwire.app.canvas.state.marks.trial import TrialMarks
 from gradwire.app.canvas.state.view_state import Selection, ViewState
+from gradwire.app.canvas.view import CanvasView
 from gradwire.app.evaluation.evaluator import evaluate
 from gradwire.app.services.theme import LIGHT
-from gradwire.runtime.diagram.model import Style
+from gradwire.runtime.diagram.model import Note, Point, Style
 from gradwire.runtime.diagram.paths import InstancePath
 from tests.app.canvas.pages import block, diagram
 from tests.app.canvas.paint.recording import Recorder
@@ -42,7 +50,8 @@ def everything_on(side: int) -> ViewState:
               for i, name in enumerate(names)}  # fmt: skip
     wires = {f"{name}.x": f"{names[i - 1]}.out" for i, name in enumerate(names) if i % side}
     layout = {name: (240.0 * (i % side), 110.0 * (i // side)) for i, name in enumerate(names)}
-    made = diagram(blocks, wires, layout)
+    notes = {name: Note("words", Point(*at), 200.0, 60.0) for name, at in layout.items()}
+    made = diagram(blocks, wires, layout, notes=notes)
     colours = ("red", "green", "blue")
     styles = {name: Style(colour=colours[i % 3]) for i, name in enumerate(names)}
     result = evaluate(made.with_page("main", replace(made.main, styles=styles)))
@@ -53,6 +62,7 @@ def everything_on(side: int) -> ViewState:
         costs=PageCosts({name: BlockCost(float(i)) for i, name in enumerate(names)}),
         selection=Selection(frozenset(names)),
         fitting_ports=tuple(range(len(scene.port_points(slice(None))))),
+        marks=dict.fromkeys(scene.wire_keys, "accent"),
     )  # fmt: skip
 
 
@@ -62,7 +72,7 @@ def calls(monkeypatch, view: ViewState, zoom: float) -> Counter[str]:
         monkeypatch.setattr(
             module, "draw_lines", lambda _, lines: found.calls.append(("lines", ()))
         )
-    for module in (plain, painter, cost_paint):
+    for module in (plain, painter, cost_paint, notes):
         monkeypatch.setattr(
             module, "draw_rects", lambda _, rects: found.calls.append(("rects", ()))
         )
@@ -96,3 +106,33 @@ def test_the_largest_cost_is_looked_for_once():
     costs = PageCosts({f"b{i}": BlockCost(float(i)) for i in range(4)})
     assert costs.most is costs.most
     assert [costs.heat(f"b{i}") for i in (0, 3)] == [0.0, 1.0]
+
+
+@pytest.mark.parametrize("zoom", [MIN_ZOOM, 0.1, 0.29, 0.5])
+def test_texts_that_keep_their_size_do_not_lie_on_each_other(qapp, zoom):
+    view = replace(everything_on(24), camera=Camera(zoom, 5.0, 5.0))
+    names = view.scene.names
+    for shown in (
+        partial(paint_trial, marks=TrialMarks(changes=dict.fromkeys(names, "6.00 → 3.00"))),
+        partial(paint_guesses, marks=GuessMarks(dict.fromkeys(names, Guess("∇ ?")))),
+    ):
+        found = Recorder()
+        shown(found, view)
+        boxes = [box for box, *_ in found.of("drawText")]
+        assert len(boxes) > 2
+        assert not any(one.intersects(other) for one, other in combinations(boxes, 2))
+
+
+def test_near_blocks_are_all_asked_about(qapp):
+    view = replace(everything_on(12), camera=Camera(0.7, 5.0, 5.0))
+    found = Recorder()
+    paint_guesses(found, view, GuessMarks(dict.fromkeys(view.scene.names, Guess("∇ ?"))))
+    assert len(found.of("drawText")) == 144
+
+
+def test_coloured_blocks_of_the_map_are_drawn_together(qapp, monkeypatch):
+    calls, canvas = [], CanvasView()
+    monkeypatch.setattr(minimap, "draw_rects", lambda _, rects: calls.append(len(rects)))
+    canvas.set_diagram(everything_on(12).scene.diagram)
+    canvas.minimap.grab()
+    assert sorted(calls) == [12, 48, 48, 48, 132]  # two families, three colours

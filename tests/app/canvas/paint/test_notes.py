@@ -5,6 +5,7 @@ import pytest
 from PySide6.QtCore import QRectF, Qt
 from PySide6.QtGui import QColor
 
+from gradwire.app.canvas.paint import notes
 from gradwire.app.canvas.paint.blocks.faces import CORNER
 from gradwire.app.canvas.paint.notes import note_height, paint_notes
 from gradwire.app.canvas.scene.camera import Camera
@@ -37,6 +38,9 @@ def view_of(camera=None, **more) -> ViewState:
 
 def painted(monkeypatch, view, *, frames, area=EVERYWHERE, grips=True):
     painter = recorder(monkeypatch)
+    monkeypatch.setattr(
+        notes, "draw_rects", lambda painter, rects: painter.calls.append(("drawRects", (rects,)))
+    )
     paint_notes(painter, view, np.asarray(area, float), frames=frames, grips=grips)
     return painter
 
@@ -107,8 +111,10 @@ def test_a_picture_has_no_grips(monkeypatch):
 
 def test_from_afar_the_edge_stays_and_the_text_goes(monkeypatch):
     far = painted(monkeypatch, view_of(Camera(0.2)), frames=False)
-    (box,) = far.drawn("drawRoundedRect")
+    (box,) = far.drawn("drawRects")
+    assert box.arguments[0].tolist() == [[20.0, 10.0, 40.0, 16.0]]
     assert box.pen.isCosmetic()
+    assert box.brush.color() == QColor(LIGHT.note)
     assert not far.of("drawText")
     assert not far.of("drawLine")
     (near,) = painted(monkeypatch, view_of(Camera(1.0)), frames=False).drawn("drawRoundedRect")
@@ -158,7 +164,9 @@ def drawn_at(monkeypatch, zoom, *, below=None):
     view = ViewState(scene, resolve(scene, None), Camera(zoom), LIGHT)
     painter = painted(monkeypatch, view, frames=False)
     words = " ".join(str(call.arguments[-1]) for call in painter.drawn("drawText"))
-    return painter.drawn("drawRoundedRect")[0].arguments[0].height() - height, words
+    boxes = [each.height() for each, *_ in painter.of("drawRoundedRect")]
+    boxes += [rects[0, 3] / zoom for (rects,) in painter.of("drawRects")]
+    return boxes[0] - height, words
 
 
 @pytest.mark.parametrize("zoom", [0.63, 0.6])
@@ -176,7 +184,8 @@ def test_a_note_does_not_grow_over_what_is_below_it(monkeypatch, below):
 
 
 def test_a_note_keeps_its_height_from_near_and_from_afar(monkeypatch):
-    assert [drawn_at(monkeypatch, zoom)[0] for zoom in (1.0, 0.7, 0.59, 0.2)] == [0.0] * 4
+    grown = [drawn_at(monkeypatch, zoom)[0] for zoom in (1.0, 0.7, 0.59, 0.2)]
+    assert grown == pytest.approx([0.0] * 4)
 
 
 def test_a_note_states_the_numbers_of_the_result_and_repaints_with_them(monkeypatch):

@@ -43,6 +43,7 @@ if TYPE_CHECKING:
     from gradwire.app.panels.tables.losses import Losses
     from gradwire.app.services.background import Background
     from gradwire.app.services.settings import Settings
+    from gradwire.app.shell.actions.states import ActionStates
     from gradwire.app.shell.audience import Audience
     from gradwire.app.shell.docks import Docks
     from gradwire.app.shell.lesson_room import LessonRoom
@@ -86,6 +87,7 @@ class LateParts(QMainWindow):
     actions_by_name: Mapping[str, QAction]
     lesson_room: LessonRoom | None = None
     """Once a lesson was played."""
+    _states: ActionStates
     _column: QVBoxLayout
     _workers: list[Worker | TrainingWorker]
 
@@ -196,7 +198,7 @@ class LateParts(QMainWindow):
     def _show_lesson(self, is_on: bool) -> None:
         """Close the free prediction while a lesson asks, and show its panel again afterwards."""
         self.predict.end()
-        self.actions_by_name["predict"].setEnabled(not is_on)
+        self._states.show_lesson(is_on)
         if not is_on:
             self.learn.setCurrentWidget(self.predict.panel)
 

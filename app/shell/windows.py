@@ -86,8 +86,8 @@ class Windows(QObject):
             # the frame, which ``move`` would count in although it is not there yet.
             corner = self._windows[0].geometry().topLeft() + _CASCADE * stairs
             made.setGeometry(QRect(corner, made.geometry().size()))
-        room = made.screen().availableGeometry().bottomRight() - made.pos()
-        made.resize(made.size().boundedTo(QSize(room.x(), room.y()) - DECORATION))
+            room = made.screen().availableGeometry().bottomRight() - corner
+            made.resize(made.size().boundedTo(QSize(room.x(), room.y()) - DECORATION))
         made.show()
         made.come_forward()
         if path is not None:

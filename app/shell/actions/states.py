@@ -13,6 +13,8 @@ from gradwire.app.services.plain_text import unmarked
 from gradwire.app.services.translation import editor
 from gradwire.app.shell.actions.shortcuts import REASON, show_tip
 from gradwire.app.shell.actions.table import COMMANDS
+from gradwire.blocks.library.formula import Formula
+from gradwire.blocks.library.gradient import StopGradient
 from gradwire.blocks.library.pages import Page as PageBlock
 
 if TYPE_CHECKING:
@@ -25,7 +27,12 @@ if TYPE_CHECKING:
     from gradwire.app.document.document import Document
     from gradwire.app.document.navigation import Navigation
     from gradwire.app.services.settings import Settings
+    from gradwire.blocks.block import Block
     from gradwire.runtime.diagram import Diagram
+
+
+_MANY = 1000
+"""Selected blocks among which none is looked for."""
 
 
 class ActionStates(QObject):
@@ -67,23 +74,41 @@ class ActionStates(QObject):
         aligning = (name for name in self._by_name if name.startswith("align_"))
         any_item = self.tr("Select a block, a note or a wire first.")
         self._require(selection.has_items or has_wire, any_item, "delete")
-        self._require(has_wire, self.tr("Select a wire first."), "bend_wire")
+        self._require(has_wire, self.tr("Select a wire first."), "bend_wire", "stop_wire")
         item = self.tr("Select a block or a note first.")
         self._require(bool(count), item, "cut", "copy", "duplicate", "zoom_selection", *colours)
         self._require(bool(count), item, "align_grid")
         self._require(
             bool(selection.blocks), self.tr("Select a block first."),
-            "group", "ungroup", "export_selection", "own_parameters", "move_out", "bypass",
-            "collapse", "fold", "unfold", "edit_formula", "save_preset",
+            "group", "export_selection", "own_parameters", "move_out", "bypass", "collapse", "fold",
+            "save_preset",
         )  # fmt: skip
         self._require(count == 1, self.tr("Select one block or one note first."), "rename")
         several = self.tr("Select two blocks or notes first.")
         self._require(count > 1, several, *(name for name in aligning if name != "align_grid"))
         is_one = len(selection.blocks) == 1
         self._require(is_one, self.tr("Select one block first."), "inspect")
-        blocks = self._canvas.view.scene.page.blocks
-        is_page = is_one and isinstance(blocks.get(*selection.blocks), PageBlock)
-        self._require(is_page, self.tr("Select a block that uses a page first."), "enter_page")
+        page = self.tr("Select a block that uses a page first.")
+        has_page = self._has(selection, PageBlock)
+        self._require(is_one and has_page, page, "enter_page")
+        self._require(has_page, page, "ungroup", "unique_page")
+        formula = self.tr("Select a Formula block first.")
+        has_formula = self._has(selection, Formula)
+        self._require(has_formula, formula, "unfold")
+        self._require(is_one and has_formula, formula, "edit_formula")
+        has_stop = self._has(selection, StopGradient)
+        self._require(is_one and has_stop, self.tr("Select a StopGradient first."), "switch_stop")
+        either = self.tr("Select a StopGradient or a wire first.")
+        self._require(has_stop or has_wire, either, "try_selected")
+
+    def _has(self, selection: Selection, kind: type[Block]) -> bool:
+        """Whether a block of a kind is selected, or so many that looking would take long."""
+        blocks, chosen = self._canvas.view.scene.page.blocks, selection.blocks
+        return len(chosen) > _MANY or any(isinstance(blocks.get(name), kind) for name in chosen)
+
+    def show_lesson(self, is_played: bool) -> None:
+        """Disable what a lesson does itself while it is played."""
+        self._require(not is_played, self.tr("A lesson is being played."), "predict")
 
     def show_audience(self, is_open: bool) -> None:
         """Enable what needs the window for the audience."""

@@ -45,12 +45,13 @@ def test_what_cannot_work_says_why(opened, qtbot):
     window = opened(model())
     assert off(window) >= {
         "save_exercises", "lesson", "freeze", "train_reset", "undo", "redo", "delete", "rename",
-        "enter_page", "inspect", "align_left", "leave_page", "next_step",
+        "enter_page", "inspect", "align_left", "leave_page", "next_step", "ungroup", "unique_page",
+        "unfold", "edit_formula", "switch_stop", "stop_wire", "try_selected",
     }  # fmt: skip
     require_reasons(window)
     window.canvas.select({"w"})
     assert not off(window) & {"delete", "rename", "inspect", "group", "colour_red"}
-    assert off(window) >= {"align_left", "enter_page"}
+    assert off(window) >= {"align_left", "enter_page", "ungroup", "unfold", "switch_stop"}
     require_reasons(window)
     window.canvas.select_all()
     assert not off(window) & {"align_left", "align_down"}
@@ -67,6 +68,44 @@ def test_what_cannot_work_says_why(opened, qtbot):
     assert not off(window) & {"save_exercises", "lesson"}
     assert "train_reset" in off(window)
     require_reasons(window)
+
+
+def test_what_a_kind_of_block_or_a_wire_is_needed_for(opened):
+    w = b.variable("w", [3.0, 1.0])
+    made = b.build(b.loss(b.mean(b.square(b.stop_gradient(w, name="stop") * w)), name="L"))
+    window = opened(made)
+    window.canvas.select({"stop"})
+    assert not off(window) & {"switch_stop", "try_selected"}
+    assert off(window) >= {"stop_wire", "ungroup", "unfold"}
+    window.canvas.select({"stop", "w"})
+    assert "switch_stop" in off(window) and "try_selected" not in off(window)
+    window.canvas.select(())
+    window.canvas.select_wire("stop.x")
+    assert not off(window) & {"stop_wire", "bend_wire", "try_selected"}
+    window.canvas.select({"L"})
+    window.actions_by_name["group"].trigger()
+    assert not off(window) & {"ungroup", "unique_page", "enter_page"}
+    window.document.undo_stack.undo()
+    window.canvas.select({square_of(window)})
+    window.actions_by_name["fold"].trigger()
+    assert not off(window) & {"unfold", "edit_formula"}
+    require_reasons(window)
+
+
+def square_of(window):
+    blocks = window.document.diagram.main.blocks
+    return next(name for name, block in blocks.items() if type(block).type_name() == "Square")
+
+
+def test_what_is_closed_in_a_lesson_says_why(opened):
+    window = opened(model())
+    window.document.undo_stack.setClean()
+    window.document._begin(load(ASSETS / "lessons" / lesson_file()), None)
+    window.player.start()
+    assert "predict" in off(window)
+    require_reasons(window)
+    window.player._stop()
+    assert "predict" not in off(window)
 
 
 def lesson_file():
@@ -138,3 +177,19 @@ def test_a_window_opens_where_it_was_and_the_next_ones_beside_it(qtbot, settings
     ]  # fmt: skip
     assert place.topLeft() == corners[-1]  # which was closed last
     assert moved == []
+
+
+def test_a_window_that_fills_the_screen_stays_as_large(qtbot, settings):
+    """Such as one that stands in the right half of it."""
+    windows = Windows(settings)
+    first = windows.new()
+    room = first.screen().availableGeometry()
+    wanted = room.adjusted(room.width() // 2, 30, -1, -4)
+    first.setMinimumSize(1, 1)
+    first.setGeometry(wanted)
+    settings.arrangement = (first.saveGeometry(), *first.docks.arrangement)
+    first.close()
+    again = Windows(settings).new()
+    place = again.geometry()
+    give_up(again)
+    assert place == wanted

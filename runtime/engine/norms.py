@@ -35,6 +35,8 @@ def rms(array: Array | SparseRows) -> float:
     flat = once.ravel(order="K")
     if flat.dtype == np.float16:
         flat = flat.astype(np.float32)
+    elif flat.dtype.kind in "iub":  # products of integers wrap around
+        flat = flat.astype(np.float64)
     with np.errstate(all="ignore"):
         total = 0.0
         for start in range(0, flat.size, _TILE):

@@ -107,12 +107,13 @@ def _sampled(array: NDArray[Any], height: int = HEIGHT, width: int = WIDTH) -> N
 def _signed(values: NDArray[np.float64]) -> NDArray[np.uint8]:
     finite = np.isfinite(values)
     largest = float(np.abs(values[finite]).max(initial=0.0)) or 1.0
-    scaled = ZERO + SPAN * np.where(finite, values, 0.0) / largest
+    scaled = ZERO + SPAN * (np.where(finite, values, 0.0) / largest)
     return np.where(finite, np.round(scaled), NOT_FINITE).astype(np.uint8)
 
 
 def _shades(values: NDArray[np.float64]) -> NDArray[np.uint8]:
     finite = np.where(np.isfinite(values), values, 0.0)
+    finite = finite / (float(np.abs(finite).max()) or 1.0)
     low, high = float(finite.min()), float(finite.max())
     return np.round(255.0 * (finite - low) / ((high - low) or 1.0)).astype(np.uint8)
 

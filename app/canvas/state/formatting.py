@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from gradwire.app.canvas.state.charts import Chart, chart
 from gradwire.blocks.classes.dataclass import dataclass
-from gradwire.runtime.flow.words.formatting import DIGITS, number
+from gradwire.runtime.flow.words.formatting import DIGITS, number, wild
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -145,6 +145,10 @@ def _float(array: NDArray[Any]) -> bool:
     return array.dtype.kind == "f"
 
 
+def _is_wild(array: NDArray[Any]) -> bool:
+    return _float(array) and not np.isfinite(array).all()
+
+
 def fits(shape: tuple[int, ...]) -> bool:
     """Whether an array of that shape, one or two axes, is shown in full."""
     return shape[-1] <= COLUMNS and (len(shape) < 2 or shape[0] <= ROWS)
@@ -167,7 +171,7 @@ def power_of_ten(value: float) -> str:
 
 
 def _briefly(array: NDArray[Any]) -> str:
-    return spread(array, DIGITS - 1).partition(" · ")[0]
+    return wild(array) if _is_wild(array) else spread(array, DIGITS - 1).partition(" · ")[0]
 
 
 def spread(array: NDArray[Any], digits: int = DIGITS) -> str:
@@ -190,7 +194,8 @@ def spread(array: NDArray[Any], digits: int = DIGITS) -> str:
 def one_number(array: NDArray[Any] | None) -> tuple[str, ...]:
     """An array as one number, in shorter and shorter texts: a scalar's value, or the rms.
 
-    ``None`` stands for a gradient that no path connects to a loss.
+    ``None`` stands for a gradient that no path connects to a loss. What is not finite is the one
+    number, whatever else there is.
     """
     if array is None:
         return ("None",)
@@ -201,10 +206,12 @@ def one_number(array: NDArray[Any] | None) -> tuple[str, ...]:
         return _ever_shorter(value)
     rms = _rms_of_few(array) if array.size <= _FEW and _float(array) else None
     if rms is None:
+        if _is_wild(array):
+            return (wild(array),)
         text = spread(array).partition(" · ")[0]
         if not text.startswith("rms "):
             return (text,)
-        rms = _rms(array[np.isfinite(array)].astype(np.float64))
+        rms = _rms(array.astype(np.float64))
     texts = _ever_shorter(rms)
     return f"rms {texts[0]}", *texts
 

@@ -36,6 +36,13 @@ def test_root_mean_squares(dtype: str, scale: float) -> None:
             assert rms(view) == pytest.approx(exact(view), rel=1e-5)
 
 
+@pytest.mark.parametrize("dtype", ["int8", "uint8", "int64", "uint64", "bool"])
+def test_integers_do_not_wrap_around(dtype: str) -> None:
+    most = True if dtype == "bool" else np.iinfo(dtype).max
+    assert rms(np.array([most, most], dtype)) == pytest.approx(float(most))
+    assert rms(np.array([most, 0], dtype)) == pytest.approx(float(most) / math.sqrt(2.0))
+
+
 def test_numbers_that_are_not_finite():
     assert rms(np.float32([1, np.inf])) == math.inf
     assert math.isnan(rms(np.float32([1, np.nan, np.inf])))

@@ -125,8 +125,8 @@ class Drawing {
     const percent = size && size.total ? percentOf(size.zeros / size.total) : '';
     const rms = size ? number(size.rms, 2) : '';
     const note =
-      shown === 'NONFINITE' && rms
-        ? rms
+      shown === 'NONFINITE' && size
+        ? size.wild
         : (row.label ?? '').replace('{zeros}', percent).replace('{rms}', rms);
     const isWrong = app.ask?.outcome?.wrong?.includes(key);
     const text = isWrong

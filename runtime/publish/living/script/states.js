@@ -56,14 +56,25 @@ function rms(buffer) {
   return peak * Math.sqrt(sum / buffer.length);
 }
 
+// What is not finite: "NaN" if anything is, else "∞", "−∞", or "±∞"; empty if everything is finite.
+function wildest(texts) {
+  const found = new Set([...texts].filter(Boolean));
+  return found.has('NaN') ? 'NaN' : found.size < 2 ? [...found].join('') : '±∞';
+}
+
 function measure({d, t}) {
   let zeros = 0, finite = true, peak = 0;
+  const found = new Set();
   for (const x of d) {
     if (x === 0) zeros++;
-    if (!Number.isFinite(x)) finite = false;
+    if (!Number.isFinite(x)) {
+      finite = false;
+      found.add(number(x));
+    }
     peak = Math.max(peak, Math.abs(x));
   }
-  return {rms: rms(d), zeros, total: d.length, finite, subnormal: peak > 0 && peak < TINY[t], peak};
+  const subnormal = peak > 0 && peak < TINY[t];
+  return {rms: rms(d), zeros, total: d.length, finite, subnormal, peak, wild: wildest(found)};
 }
 
 // The arrays of a tree, taken as one.
@@ -79,6 +90,7 @@ function together(sizes) {
     finite: sizes.every((size) => size.finite),
     subnormal: sizes.some((s) => s.subnormal) && sizes.every((s) => s.subnormal || s.peak === 0),
     peak,
+    wild: wildest(sizes.map((size) => size.wild)),
   };
 }
 

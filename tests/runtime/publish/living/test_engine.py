@@ -2,22 +2,36 @@
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from gradwire.runtime.build import block, build, loss, variable
 from gradwire.runtime.diagram import load
 from gradwire.runtime.engine import Session
+from gradwire.runtime.flow.words.formatting import wild
 from gradwire.runtime.publish.living.data import living_data
 from tests.runtime.publish.living import chromium
-from tests.runtime.publish.living.node import NODE, compared
+from tests.runtime.publish.living.node import NODE, compared, run
 from tests.runtime.publish.living.oracle import in_dtype, results, swept, work_of
 
 pytestmark = pytest.mark.skipif(NODE is None, reason="node is not installed")
 EXAMPLES = Path(__file__).parents[4] / "assets" / "diagrams"
 TOLERANCE = {"float64": 1e-12, "float32": 1e-5}
+
+
+def test_what_is_not_finite_has_the_label_of_the_runtime(tmp_path: Path) -> None:
+    arrays: list[list[float]] = [
+        [1.0, math.nan, math.inf], [math.nan, math.inf], [math.inf, math.nan], [-math.inf, 2.0],
+        [math.inf, math.inf], [math.inf, -math.inf], [1.0],
+    ]  # fmt: skip
+    script = "(work) => work.map((d) => measure({d: d.map(Number), t: 'float64'}).wild)"
+    names = {"nan": "NaN", "inf": "Infinity", "-inf": "-Infinity"}
+    texts = [[names.get(str(x), str(x)) for x in array] for array in arrays]
+    assert run(tmp_path, script, texts) == [wild(np.array(array)) for array in arrays]
 
 
 @pytest.mark.night

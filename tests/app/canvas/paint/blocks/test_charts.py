@@ -158,3 +158,12 @@ def test_the_face_has_it_beside_its_shape_and_size():
     assert section.chart is not None
     assert section.readout.short == (("30 × 40",), ("all 1",))
     assert charted(np.ones((2, 2))).chart is None
+
+
+@pytest.mark.parametrize("shape", [(9,), (6, 9), (16, 16, 3), (3, 4, 5)])
+def test_numbers_at_the_end_of_their_dtype_overflow_nowhere(shape):
+    array = np.full(shape, np.finfo(np.float64).max)
+    array.ravel()[:5] *= -1.0
+    drawn = chart(array)
+    assert drawn is not None
+    assert drawn.array.max() == (0 if drawn.kind is ChartKind.BARS else 255)

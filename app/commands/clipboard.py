@@ -51,6 +51,7 @@ class ClipboardCommands(QObject):
         if text := self._text():
             QGuiApplication.clipboard().setText(text)
             self._last = None
+            self._say(self.tr("Copied."))
 
     def cut(self) -> None:
         """Copy the selection and remove it; frames go with their contents, as in copy."""
@@ -65,17 +66,27 @@ class ClipboardCommands(QObject):
 
     def copy_formula(self) -> None:
         """Put the selected blocks, or all of the page, on the clipboard as a formula."""
-        self._copy_text(formula_of)
+        self._copy_text(formula_of, self.tr("Copied as a formula."))
 
     def copy_python(self) -> None:
         """Put the selected blocks, or all of the page, on the clipboard as a Python program."""
-        self._copy_text(python_of)
+        self._copy_text(python_of, self.tr("Copied as a Python program."))
 
-    def _copy_text(self, written: Callable[[Diagram, str, Collection[str]], str]) -> None:
+    def _copy_text(
+        self, written: Callable[[Diagram, str, Collection[str]], str], said: str
+    ) -> None:
         diagram, page = self._document.diagram, self._navigation.page
         names = self._whole_selection().blocks or diagram.pages[page].blocks
         if text := written(diagram, page, names):
             QGuiApplication.clipboard().setText(text)
+            self._say(said)
+        else:
+            self._canvas.hint(self.tr("Nothing of that can be copied as text."))
+
+    def _say(self, text: str) -> None:
+        """Say what is done, and clear the error before it."""
+        self._document.succeeded.emit(())
+        self._canvas.hint(text)
 
     def duplicate(self) -> None:
         """Duplicate the selected blocks, the wires between them, and the notes, a step away."""

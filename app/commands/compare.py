@@ -73,6 +73,7 @@ class CompareCommands(QObject):
         except GradwireError as error:  # of the file, or because another job is running
             self._document.problem.emit(str(error))
             return
+        self._document.succeeded.emit(())
         self._show(report, result)
 
     def _show(self, report: DiffReport, result: Result | None) -> None:

@@ -44,6 +44,8 @@ class CurveCommands(QObject):
         start = str(folder_of(self._document, self._settings))
         kinds = self.tr("Runs (*.jsonl *.csv)")
         names, _ = QFileDialog.getOpenFileNames(self._parent, self.tr("Open runs"), start, kinds)
+        if names:
+            self._document.succeeded.emit(())
         for name in names:
             try:
                 found = read_recordings(name)

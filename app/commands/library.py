@@ -124,6 +124,8 @@ class LibraryCommands(QObject):
         )
         if chosen:
             self._library.choose(Path(chosen))
+            self._document.succeeded.emit(())
+            self._canvas.hint(self.tr("The library is in {0}.").format(chosen))
 
     def _page(self) -> str | None:
         """The page of the one selected page block, or the current page unless it is ``main``."""

@@ -104,6 +104,7 @@ class PresetCommands(QObject):
             if accepted and name not in ("", preset.name):
                 self._presets.rename(preset, name)
                 text = self.tr("Preset “{0}” is called “{1}” now.")
+                self._document.succeeded.emit(())
                 self._canvas.hint(text.format(preset.name, name))
         except GradwireError as error:
             self._document.problem.emit(self.tr("No preset was renamed. {0}").format(error))
@@ -114,6 +115,7 @@ class PresetCommands(QObject):
             preset = self._ask(self.tr("Delete preset"))
             if preset is not None:
                 self._presets.remove(preset)
+                self._document.succeeded.emit(())
                 self._canvas.hint(self.tr("Preset “{0}” is deleted.").format(preset.name))
         except GradwireError as error:
             self._document.problem.emit(self.tr("No preset was deleted. {0}").format(error))

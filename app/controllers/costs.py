@@ -96,6 +96,7 @@ class CostController(QObject):
 
     def _take(self, kind: str, answer: object) -> None:
         if isinstance(answer, Profile):
+            self._document.succeeded.emit(())
             self._profile = answer
             self._show()
             return

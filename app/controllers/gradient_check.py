@@ -57,6 +57,7 @@ class GradientCheck(QObject):
         if not isinstance(answer, list):
             self._notice.show_message(self.tr("The gradients can't be checked. {0}").format(answer))
             return
+        self._document.succeeded.emit(())
         self._checks = {check.block: check for check in answer}
         wrong = [check.sentence for check in answer if check.is_wrong]
         if wrong:

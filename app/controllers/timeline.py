@@ -306,6 +306,7 @@ class TimelineController(QObject):
             self._take_found(answer)
             return
         if isinstance(answer, Timeline):
+            self._document.succeeded.emit(())
             self._take_timeline(answer)
             self.bar.set_phases(len(answer), answer.phases)
             self._canvas.set_wire_numbers(GRADIENTS)

@@ -243,12 +243,14 @@ class Document(QObject):
         """Read a file or import a model; emit ``problem`` and return None if that fails."""
         text, job = self.tr("Opening {0}"), partial(read_file, path, options=options)
         try:
-            return self._work(text.format(path.name), job, pure=True)
+            loaded = self._work(text.format(path.name), job, pure=True)
         except (GradwireError, OSError) as error:
             self.problem.emit(self.tr("{0} was not opened. {1}").format(path.name, error))
+            return None
         except Cancelled:
-            pass
-        return None
+            return None
+        self.succeeded.emit(())  # it may be shown in another window
+        return loaded
 
     def adopt(self, loaded: Loaded, *, practice: bool = False) -> None:
         """Replace the open diagram by one that was read, if only for ``practice`` as ``practise``
@@ -281,6 +283,7 @@ class Document(QObject):
         if loaded.diagram != self._diagram:
             self._push(loaded.diagram, self.tr("Reload"), None)
         self._mark_saved(loaded.stamp)
+        self.succeeded.emit(())
         if loaded.notice:
             self.upgraded.emit(loaded.notice)
         return True

@@ -48,6 +48,8 @@ class MainWindow(WindowParts):
         self._fit_wanted = False
         self._awaited = path
         """The file that this window is about to open: until then it has no start page."""
+        self._error = ""
+        """What the last run failed with."""
         self._titled = "", ""
         """The name and the path that its title shows."""
         self._connect_document()
@@ -157,6 +159,7 @@ class MainWindow(WindowParts):
         document.pathChanged.connect(self._show_title)
         document.cleanChanged.connect(self._show_title)
         document.problem.connect(self.notice.show_message)
+        document.problem.connect(lambda: self.status.show_written(()))
         document.upgraded.connect(self.notice.show_message)
         document.succeeded.connect(self.notice.dismiss)
         document.succeeded.connect(self.status.show_written)
@@ -296,6 +299,9 @@ class MainWindow(WindowParts):
     def _show_error(self, result: Result) -> None:
         if result.error is not None:
             self.notice.show_message(result.error)
+        elif self.notice.text() == self._error:
+            self.notice.dismiss()
+        self._error = result.error or ""
 
     def _show_title(self) -> None:
         titled = self.document.name, str(self.document.path or "")

@@ -10,7 +10,7 @@ from PySide6.QtCore import QObject
 from PySide6.QtWidgets import QFileDialog, QInputDialog, QWidget
 
 if TYPE_CHECKING:
-    from gradwire.app.canvas.view import CanvasView
+    from gradwire.app.document.document import Document
     from gradwire.app.services.settings import Settings
     from gradwire.runtime.lessons.walk import Walk
 
@@ -18,9 +18,9 @@ if TYPE_CHECKING:
 class AnswersFile(QObject):
     """Asks for the learner's name and a file."""
 
-    def __init__(self, parent: QWidget, canvas: CanvasView, settings: Settings) -> None:
+    def __init__(self, parent: QWidget, document: Document, settings: Settings) -> None:
         super().__init__(parent)
-        self._parent, self._canvas, self._settings = parent, canvas, settings
+        self._parent, self._document, self._settings = parent, document, settings
 
     def choose(self, walk: Walk | None) -> None:
         """Ask for a name and a file, and write the answers given so far."""
@@ -43,12 +43,12 @@ class AnswersFile(QObject):
             self.write(walk, Path(chosen), name.strip())
 
     def write(self, walk: Walk, path: Path, learner: str) -> None:
-        """Write the answers; the status bar says whether that worked."""
+        """Write the answers."""
         text = json.dumps(walk.answers(learner), ensure_ascii=False, indent=1)
         try:
             path.write_text(text + "\n", encoding="utf-8")
         except OSError as error:
-            said = self.tr("{0} was not written. {1}").format(path.name, error)
+            text = self.tr("{0} was not written. {1}")
+            self._document.problem.emit(text.format(path.name, error))
         else:
-            said = self.tr("Written to {0}.").format(path.name)
-        self._canvas.hint(said)
+            self._document.succeeded.emit((path,))

@@ -83,7 +83,7 @@ class LessonPlayer(QObject):
         self._is_stepping = False
         """Whether the player itself changes the diagram."""
         self.panel = LessonPanel(parent)
-        self._file = AnswersFile(self.panel, canvas, settings)
+        self._file = AnswersFile(self.panel, document, settings)
         self.worker = SessionWorker(self)
         self.worker.finished.connect(self._take_goals)
         self.painting = Painting(canvas, self.panel.form, self._accept, self)

@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import Qt, Signal
-from PySide6.QtGui import QFontDatabase, QGuiApplication
+from PySide6.QtGui import QFontDatabase, QGuiApplication, QStatusTipEvent
 from PySide6.QtWidgets import (
+    QApplication,
     QGridLayout,
     QHBoxLayout,
     QLabel,
@@ -139,6 +140,7 @@ class SelectionForm(QWidget):
 
     def _copy(self) -> None:
         QGuiApplication.clipboard().setText(self.text.toPlainText())
+        QApplication.sendEvent(self, QStatusTipEvent(self.tr("Copied.")))
 
 
 def common_parameters(blocks: list[Block]) -> dict[str, FieldInfo]:

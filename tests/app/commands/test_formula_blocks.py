@@ -126,8 +126,9 @@ def test_what_can_not_be_folded_is_said(window):
     assert "can't be inside a formula" in window.notice.text()
     window.canvas.select(["d"])
     for name in ("unfold", "edit_formula"):
-        window.actions_by_name[name].trigger()
-        assert window.statusBar().currentMessage() == "Select a Formula block."
+        action = window.actions_by_name[name]
+        assert not action.isEnabled()
+        assert action.statusTip().endswith(" Select a Formula block first.")
     assert window.document.diagram is before
 
 

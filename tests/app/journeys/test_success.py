@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from html import escape
 
 import pytest
 from PySide6.QtGui import QDesktopServices
-from PySide6.QtWidgets import QFileDialog
+from PySide6.QtWidgets import QFileDialog, QInputDialog
 
 import gradwire.runtime.build as b
 from gradwire.app.panels.dialogs.export_sheet import ExportSheet
 from gradwire.app.panels.inspector.array_tools import ArrayTools
+from gradwire.app.services.examples import lessons
+from gradwire.runtime.diagram import SetLesson, load, save
+from tests.app.closing import give_up
 
 
 @pytest.fixture
@@ -82,6 +86,89 @@ def test_what_is_said_goes_with_the_next_success_that_writes_nothing(window, mon
     assert not window.status.written.isVisible()
     assert not window.notice.isVisible()
     assert window.statusBar().currentMessage() == "Copied as a picture."
+
+
+def test_what_fails_is_not_said_beside_an_older_success(window, monkeypatch, tmp_path):
+    choose(monkeypatch, tmp_path / "d.gradwire.json")
+    window.actions_by_name["save_as"].trigger()
+    assert window.status.written.isVisible()
+    assert not window.document.save_as(tmp_path / "missing" / "d.gradwire.json")
+    assert window.notice.isVisible()
+    assert not window.status.written.isVisible()
+
+
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        ("copy", "Copied."),
+        ("copy_formula", "Copied as a formula."),
+        ("copy_python", "Copied as a Python program."),
+        ("check_gradients", "Gradient check: 2 blocks agree, 0 disagree, 1 are exempt."),
+        ("library_folder", "The library is in {0}."),
+        ("costs", ""),
+        ("timeline", ""),
+        ("compare", ""),
+    ],
+)
+def test_what_writes_no_file_clears_the_error_before_it(
+    window, qtbot, monkeypatch, tmp_path, name, said
+):
+    window.canvas.select_all()
+    path = window.document.path
+    monkeypatch.setattr(QFileDialog, "getOpenFileName", lambda *args: (str(path), ""))
+    monkeypatch.setattr(QFileDialog, "getExistingDirectory", lambda *args: str(tmp_path))
+    window.actions_by_name[name].trigger()
+    qtbot.waitUntil(lambda: not window.notice.isVisible())
+    assert said.format(tmp_path) in window.statusBar().currentMessage()
+
+
+def test_presets_that_are_renamed_or_deleted_clear_the_error_before(window, monkeypatch):
+    window.canvas.select({"w"})
+    names = iter(["one", "two"])
+    monkeypatch.setattr(QInputDialog, "getText", lambda *args, **more: (next(names), True))
+    monkeypatch.setattr(QInputDialog, "getItem", lambda *args: (args[3][0], True))
+    for name, said in (("save", "saved"), ("rename", "called “two”"), ("delete", "deleted")):
+        window.document.problem.emit("An older error.")
+        window.actions_by_name[f"{name}_preset"].trigger()
+        assert said in window.statusBar().currentMessage()
+        assert not window.notice.isVisible()
+
+
+def test_what_opens_in_another_window_clears_the_error_of_this_one(window, tmp_path):
+    (tmp_path / "bad.gradwire.json").write_text("{")
+    assert not window.open_path(tmp_path / "bad.gradwire.json")
+    assert window.notice.isVisible()
+    save(window.document.diagram, tmp_path / "good.gradwire.json")
+    assert window.open_path(tmp_path / "good.gradwire.json")
+    assert len(window.windows.listed) == 2
+    assert not window.notice.isVisible()
+    give_up(window.windows.listed[1])
+
+
+def test_a_run_that_works_again_clears_what_the_run_before_said(window):
+    result = window.evaluator.result
+    window._show_error(replace(result, error="The file is missing."))
+    assert window.notice.text() == "The file is missing."
+    window._show_error(result)
+    assert not window.notice.isVisible()
+    window.document.problem.emit("Nothing was pasted.")
+    window._show_error(result)
+    assert window.notice.text() == "Nothing was pasted."
+
+
+def test_answers_of_a_lesson_say_where_they_are(window, monkeypatch, tmp_path):
+    monkeypatch.setattr(QInputDialog, "getText", lambda *args, **more: ("Ada", True))
+    choose(monkeypatch, tmp_path / "ada.json")
+    window.edit.change(SetLesson(load(lessons()[0].path).lesson))
+    window.player.start()
+    window.document.problem.emit("An older error.")
+    window.player.panel.saveRequested.emit()
+    assert window.status.written.text().startswith("Saved ada.json · ")
+    assert not window.notice.isVisible()
+    choose(monkeypatch, tmp_path / "missing" / "ada.json")
+    window.player.panel.saveRequested.emit()
+    assert window.notice.text().startswith("ada.json was not written.")
+    assert not window.status.written.isVisible()
 
 
 def test_an_array_that_is_saved_says_so(window, qtbot, monkeypatch, tmp_path):

@@ -155,7 +155,7 @@ def test_a_wire_is_stopped_in_one_action_and_one_undo(window, qtbot):
 def test_without_a_wire_nothing_is_stopped(window):
     before = window.document.diagram
     do(window, "stop_wire")
-    assert "Select a wire" in window.statusBar().currentMessage()
+    assert "Select a wire" in window.actions_by_name["stop_wire"].statusTip()
     assert window.document.diagram is before
 
 

@@ -19,7 +19,7 @@ from gradwire.app.document.loading import (
     stamp_of_equal,
     write_file,
 )
-from gradwire.app.document.merging import Preview, Swap, continues, merge_key
+from gradwire.app.document.merging import Preview, Swap, continues, merge_key, same_values
 from gradwire.app.services.background import Cancelled, Runner, at_once
 from gradwire.blocks.errors import GradwireError, shortened
 from gradwire.runtime import diagram as files
@@ -170,7 +170,8 @@ class Document(QObject):
     def advance(self, change: Callable[[Diagram], Diagram], label: str) -> None:
         """Show how far a run has come: all that it changes until ``settle`` is one undo.
 
-        Whatever else changes the diagram meanwhile is an undo of its own, and a preview goes on.
+        Whatever else changes the diagram meanwhile is an undo of its own, which leaves the run as
+        it is, unless it changes variables: then the run goes on as another undo. A preview goes on.
         """
         preview, self._preview = self._preview, None
         if preview is not None:
@@ -178,13 +179,35 @@ class Document(QObject):
         after = change(self._diagram)
         if self._run is None and same_meaning(after, self._diagram):
             self._show(after)
-        elif self._run is None or self.undo_stack.isClean():
+        elif self._run is None or (edits := self._edits_since(self._run)) is None:
             self._run = self._push(after, label, None)
         else:
-            self._run.amend(after)
+            known = [(self._diagram, after)]
+
+            def changed(diagram: Diagram) -> Diagram:
+                for before, then in known:
+                    if before is diagram:
+                        return then
+                known.append((diagram, change(diagram)))
+                return known[-1][1]
+
+            self._run.amend(changed)
+            for edit in edits:
+                edit.rebase(changed)
             self._show(after)
         if preview is not None:
             self.preview(preview.change)
+
+    def _edits_since(self, run: Swap) -> list[Swap] | None:
+        """What was done since a run began, and undone; None if the run can't go on below it."""
+        stack, found = self.undo_stack, []
+        for place in reversed(range(stack.count())):
+            command = stack.command(place)
+            assert isinstance(command, Swap)
+            if command is run:  # what is saved stays as it is
+                return found if stack.cleanIndex() <= place else None
+            found.append(command)
+        return None
 
     def settle(self) -> None:
         """End the run that ``advance`` showed: the next one is another undo."""
@@ -399,6 +422,8 @@ class Document(QObject):
             self.pathChanged.emit(path)
 
     def _push(self, after: Diagram, label: str, key: Hashable) -> Swap:
+        if self._run is not None and not same_values(self._diagram, after):
+            self._run = None
         swap = Swap(self._diagram, after, label, self._swap_to, self._restore)
         now = time.monotonic()
         swap.continues = continues(self._last_edit, key, now)
@@ -411,11 +436,13 @@ class Document(QObject):
         self.diagramChanged.emit(diagram)
 
     def _swap_to(self, diagram: Diagram) -> None:
-        self._preview = self._run = None
+        self._preview = None
         self._last_edit = None  # an edit after an undo never merges
         self._show(diagram)
 
-    def _restore(self, diagram: Diagram) -> None:
+    def _restore(self, diagram: Diagram, swap: Swap) -> None:
+        if swap is self._run:
+            self._run = None
         before, self._diagram = self._diagram, at_home(diagram, self._path)
         if not self._jumping:
             self._finish_restore(before)

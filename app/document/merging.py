@@ -6,7 +6,9 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from PySide6.QtGui import QUndoCommand
 
+from gradwire.blocks.library.sources import Variable
 from gradwire.runtime.diagram import Change, MoveBlocks, SetParameters
+from gradwire.runtime.diagram.model import same_meaning
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable
@@ -32,6 +34,21 @@ def continues(last: tuple[Hashable, float] | None, key: Hashable, now: float) ->
     return key is not None and last is not None and last[0] == key and now - last[1] < MERGE_SECONDS
 
 
+def same_values(one: Diagram, other: Diagram) -> bool:
+    """Whether two diagrams have the same variables with the same values."""
+    return same_meaning(one, other) or _variables(one) == _variables(other)
+
+
+def _variables(diagram: Diagram) -> dict[tuple[str, str], object]:
+    """All variables by page and block, and those that inputs own."""
+    return {
+        (page, name): block if isinstance(block, Variable) else block.owned
+        for page, content in diagram.pages.items()
+        for name, block in content.blocks.items()
+        if isinstance(block, Variable) or block.owned
+    }
+
+
 class Preview(NamedTuple):
     """A change that is shown but not yet made, with the diagram before it and after it."""
 
@@ -52,7 +69,7 @@ class Swap(QUndoCommand):
         after: Diagram,
         label: str,
         make: Callable[[Diagram], None],
-        restore: Callable[[Diagram], None],
+        restore: Callable[[Diagram, Swap], None],
     ) -> None:
         super().__init__(label)
         self._before = before
@@ -62,14 +79,22 @@ class Swap(QUndoCommand):
 
     def redo(self) -> None:
         make, self._make = self._make, None
-        (make or self._restore)(self._after)  # the stack also calls this when one is pushed
+        if make is not None:  # the stack also calls this when one is pushed
+            make(self._after)
+        else:
+            self._restore(self._after, self)
 
     def undo(self) -> None:
-        self._restore(self._before)
+        self._restore(self._before, self)
 
-    def amend(self, after: Diagram) -> None:
-        """Lead to another snapshot, which is shown already."""
-        self._after = after
+    def amend(self, change: Callable[[Diagram], Diagram]) -> None:
+        """Lead to another snapshot: that of ``change``."""
+        self._after = change(self._after)
+
+    def rebase(self, change: Callable[[Diagram], Diagram]) -> None:
+        """Lead from and to other snapshots: those of ``change``."""
+        self._before = change(self._before)
+        self.amend(change)
 
     def id(self) -> int:
         return 1

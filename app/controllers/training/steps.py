@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from gradwire.blocks.library.sources import Variable
+from gradwire.app.document.merging import same_values
 from gradwire.runtime.diagram.model import same_meaning
 
 if TYPE_CHECKING:
@@ -71,7 +71,8 @@ class DocumentSteps:
     @property
     def is_untouched(self) -> bool:
         """Whether the document is as it was shown last, but for layout."""
-        return self._shown is not None and same_meaning(self._shown, self._document.diagram)
+        shown, now = self._shown, self._document.diagram
+        return shown is not None and shown.training == now.training and same_meaning(shown, now)
 
     def mark(self, step: int) -> None:
         """Remember which step the diagram that is shown is."""
@@ -112,24 +113,12 @@ class DocumentSteps:
         return None if _same_numbers(before, now) else (before, now)
 
 
-def same_values(one: Diagram, other: Diagram) -> bool:
-    """Whether two diagrams have the same variables with the same values."""
-    return same_meaning(one, other) or _variables(one) == _variables(other)
-
-
 def _same_numbers(one: Diagram, other: Diagram) -> bool:
-    return same_meaning(one, other) or _meaning(one) == _meaning(other)
+    """Whether two diagrams are trained alike: by the same recipe, and compute the same."""
+    return one.training == other.training and (
+        same_meaning(one, other) or _meaning(one) == _meaning(other)
+    )
 
 
 def _meaning(diagram: Diagram) -> dict[str, object]:
     return {name: (page.blocks, page.wires) for name, page in diagram.pages.items()}
-
-
-def _variables(diagram: Diagram) -> dict[tuple[str, str], object]:
-    """All variables by page and block, and those that inputs own."""
-    return {
-        (page, name): block if isinstance(block, Variable) else block.owned
-        for page, content in diagram.pages.items()
-        for name, block in content.blocks.items()
-        if isinstance(block, Variable) or block.owned
-    }

@@ -12,8 +12,9 @@ from gradwire.app.controllers.training.beginning import Beginning
 from gradwire.app.controllers.training.measures import measured
 from gradwire.app.controllers.training.notices import Notices
 from gradwire.app.controllers.training.runs import Runs
-from gradwire.app.controllers.training.steps import DocumentSteps, same_values
+from gradwire.app.controllers.training.steps import DocumentSteps
 from gradwire.app.controllers.training.words import about_memory, about_past, undo_text
+from gradwire.app.document.merging import same_values
 from gradwire.app.evaluation.training import Begun, Control, EndedError, TrainingWorker
 from gradwire.app.panels.training.bar import TrainingBar
 from gradwire.app.panels.training.curves import Curves
@@ -427,6 +428,8 @@ class TrainingController(QObject):
             return
         if was_playing:
             self._halt()
+        else:
+            self._notices.withdraw_start()
         step = self._steps.step_of(after) if self.courses else None
         if step is not None:
             self._is_silent = True
@@ -434,6 +437,8 @@ class TrainingController(QObject):
         elif was_playing:
             self.courses = ()
             self._show_start()
+        elif not (self.courses or self.beginning.lost):
+            self.bar.show_text("")  # it was about what is undone
         if was_playing:
             self._offer_start(step or 0)
 

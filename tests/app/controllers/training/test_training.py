@@ -13,8 +13,8 @@ from PySide6.QtCore import QPoint, Qt
 import gradwire.runtime.build as b
 from gradwire.app.panels.training.bar import PACES
 from gradwire.blocks.library.sources import Variable
-from gradwire.runtime.diagram import AddBlock, MoveBlocks, Point, SetParameters
-from gradwire.runtime.diagram.training import OptimiserRule, Training
+from gradwire.runtime.diagram import AddBlock, MoveBlocks, Point, SetParameters, SetTraining
+from gradwire.runtime.diagram.training import OptimiserRule, SGDMethod, Training
 from gradwire.runtime.engine import Session
 from gradwire.runtime.flow.words.formatting import number
 from gradwire.runtime.training.optimisers import SGD
@@ -323,6 +323,74 @@ def test_an_undo_of_what_is_not_trained_keeps_it_going(window, qtbot, change, of
     play_on(window, qtbot)
     assert not window.training.alarm.isVisible()
     assert of(window.document.diagram.main) == after
+
+
+@pytest.mark.parametrize(
+    ("change", "of"),
+    [
+        (MoveBlocks({"w": Point(12.0, 34.0)}), lambda page: page.layout["w"]),
+        (SetParameters("scale", {"value": 2.0}), lambda page: page.blocks["scale"].value),
+    ],
+)
+def test_an_edit_of_a_while_ago_is_undone_and_redone_while_it_goes_on(window, qtbot, change, of):
+    click(qtbot, window.toolbar.buttons["train"])
+    play_on(window, qtbot)
+    before = of(window.document.diagram.main)
+    window.edit.change(change)
+    after = of(window.document.diagram.main)
+    for name, value in (("undo", before), ("redo", after), ("undo", before)):
+        play_on(window, qtbot)
+        window.actions_by_name[name].trigger()
+        assert of(window.document.diagram.main) == value
+        play_on(window, qtbot)
+        assert of(window.document.diagram.main) == value
+    assert not window.training.alarm.isVisible()
+    window.actions_by_name["undo"].trigger()
+    assert window.document.diagram.main.blocks["w"] == model().main.blocks["w"]
+
+
+def recipe(rate):
+    rule = OptimiserRule(name="all", method=SGDMethod(lr=rate), variables=("*",), losses=("*",))
+    return SetTraining(Training(optimisers=(rule,)))
+
+
+@pytest.mark.parametrize("paused", [False, True])
+def test_another_recipe_is_followed_and_its_undo(window, qtbot, paused):
+    window.edit.change(recipe(RATE))
+    training, train = window.training, window.actions_by_name["train"]
+
+    def pause_and_play(act):
+        if paused:
+            train.trigger()
+            qtbot.waitUntil(lambda: not training.is_playing)
+        act()
+        if paused:
+            train.trigger()
+        play_on(window, qtbot, 20)
+
+    train.trigger()
+    play_on(window, qtbot)
+    pause_and_play(lambda: window.edit.change(recipe(0.0)))
+    still = w_of(window).tolist()
+    play_on(window, qtbot)
+    assert w_of(window).tolist() == still
+    pause_and_play(window.actions_by_name["undo"].trigger)
+    assert w_of(window).tolist() != still
+
+
+def test_an_offer_goes_and_so_does_what_is_said_of_what_is_undone(window, qtbot):
+    training, undo = window.training, window.actions_by_name["undo"]
+    steps = play_until(window, qtbot, 5)
+    click(qtbot, training.bar.play)
+    play_on(window, qtbot)
+    undo.trigger()
+    assert f"step {steps}" in training.alarm.buttons[0].text()
+    window.actions_by_name["redo"].trigger()
+    assert not training.alarm.isVisible()
+    training.reset()
+    assert training.bar.text().startswith("At the start.")
+    undo.trigger()
+    assert training.bar.text() == ""
 
 
 @pytest.mark.parametrize("edit", [None, "scale", "w"])

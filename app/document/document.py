@@ -200,7 +200,7 @@ class Document(QObject):
 
     def _edits_since(self, run: Swap) -> list[Swap] | None:
         """What was done since a run began, and undone; None if the run can't go on below it."""
-        stack, found = self.undo_stack, []
+        stack, found = self.undo_stack, list[Swap]()
         for place in reversed(range(stack.count())):
             command = stack.command(place)
             assert isinstance(command, Swap)

@@ -106,10 +106,11 @@ class MainWindow(WindowParts):
         move = super().focusNextPrevChild
         return self.focus_ring.move_on(lambda: move(following))
 
-    def createPopupMenu(self) -> QMenu:
+    def createPopupMenu(self) -> QMenu | None:
         """The menu of panels and tool bars that a right-click on one of them opens."""
         menu = super().createPopupMenu()
-        self.menus_of_qt.keep_keys(menu)
+        if menu is not None:
+            self.menus_of_qt.keep_keys(menu)
         return menu
 
     # ---- events -------------------------------------------------------------------------------

@@ -35,11 +35,14 @@ def apart(boxes: Sequence[QRectF]) -> list[int]:
     kept: defaultdict[tuple[int, int], list[QRectF]] = defaultdict(list)
     found = []
     for number, box in enumerate(boxes):
-        sides = (box.left(), box.right()), (box.top(), box.bottom())
-        spans = (range(int(low // _CELL), int(high // _CELL) + 1) for low, high in sides)
-        cells = [*product(*spans)]
+        cells = [*product(_span(box.left(), box.right()), _span(box.top(), box.bottom()))]
         if not any(box.intersects(other) for cell in cells for other in kept[cell]):
             found.append(number)
             for cell in cells:
                 kept[cell].append(box)
     return found
+
+
+def _span(low: float, high: float) -> range:
+    """The numbers of the squares from one place to another."""
+    return range(int(low // _CELL), int(high // _CELL) + 1)

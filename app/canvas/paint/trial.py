@@ -82,7 +82,8 @@ def _paint_changes(painter: QPainter, view: ViewState, changes: Mapping[str, str
     """
     scene, theme, letters = view.scene, view.theme, font(scaled(BODY), bold=True)
     metrics, within = QFontMetricsF(letters), QRectF(painter.window())
-    seen = scene.blocks_in(view.camera.area(*within.getRect())).tolist()
+    area = view.camera.area(within.x(), within.y(), within.width(), within.height())
+    seen = scene.blocks_in(area).tolist()
     texts = ((scene.rects[i], changes.get(scene.names[i])) for i in seen)
     here = [(rect, text) for rect, text in texts if text is not None]
     boxes = [change_box(view, rect, metrics, text, within) for rect, text in here]

@@ -90,6 +90,16 @@ def number_text(array: Array) -> str:
     return text if abs(float(text)) <= float(np.finfo(array.dtype).max) else repr(float(scalar))
 
 
+def is_nothing(number: Array) -> bool:
+    """Whether a number is 0 or false, and not −0."""
+    return not any(number.tobytes())
+
+
+def is_literal(number: Array) -> bool:
+    """Whether a number can be an operand as Python writes it: JAX takes none beyond int64."""
+    return number.dtype.kind != "u" or int(number) <= np.iinfo(np.int64).max
+
+
 def nested(array: Array) -> str:
     """An array as nested lists."""
     if not array.ndim:

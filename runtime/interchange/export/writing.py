@@ -20,6 +20,7 @@ from gradwire.runtime.interchange.export.code import (
     Code,
     Names,
     identifier,
+    is_literal,
     number_text,
     remark,
     string,
@@ -370,7 +371,7 @@ class _Function:
             number = graph.number(x)
             if number is None:
                 found.append(self.code[graph.real(x)])
-            elif spans and any(y.dtype == x.dtype for y in plain):
+            elif spans and is_literal(number) and any(y.dtype == x.dtype for y in plain):
                 text = number_text(np.asarray(number))
                 found.append(Code(text, atomic=not text.startswith("-")))
             else:

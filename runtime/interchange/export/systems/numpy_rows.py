@@ -11,6 +11,7 @@ from gradwire.runtime.interchange.export.code import (
     Code,
     axes_text,
     index_text,
+    is_nothing,
     nested,
     number_text,
     shape_text,
@@ -87,7 +88,7 @@ def _embed(value: Value, a: Sequence[Code]) -> str:
     shape = shape_text(how["shape"])
     return (
         f"_embed({a[0]}, {shape}, {index})"
-        if fill == 0
+        if is_nothing(np.asarray(fill))
         else (f"_embed({a[0]}, {shape}, {index}, {_plain(fill)})")
     )
 
@@ -248,7 +249,7 @@ def _array(array: Array) -> str:
 
 def _full(shape: tuple[int, ...], number: Array) -> str:
     dtype = dtype_text(str(number.dtype))
-    if number == 0:
+    if is_nothing(number):
         return f"np.zeros({shape_text(shape)}, {dtype})"
     if number == 1:
         return f"np.ones({shape_text(shape)}, {dtype})"

@@ -11,6 +11,7 @@ from gradwire.runtime.interchange.export.code import (
     Code,
     axes_text,
     index_text,
+    is_nothing,
     nested,
     number_text,
     shape_text,
@@ -293,7 +294,7 @@ def _array(array: Array) -> str:
 
 def _full(shape: tuple[int, ...], number: Array) -> str:
     dtype = dtype_text(str(number.dtype))
-    if number == 0:
+    if is_nothing(number):
         return f"torch.zeros({shape_text(shape)}, dtype={dtype})"
     if number == 1:
         return f"torch.ones({shape_text(shape)}, dtype={dtype})"

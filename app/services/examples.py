@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from gradwire.blocks.classes.dataclass import dataclass
+from gradwire.runtime.lessons.texts import unmarked
 
 if TYPE_CHECKING:
     from gradwire.runtime.diagram import Diagram
@@ -53,7 +54,7 @@ class Group(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Example:
-    """A diagram file of ``assets/diagrams`` with its title, description and group."""
+    """A diagram file of ``assets/diagrams`` with its title, group, and plain description."""
 
     path: Path
     title: str
@@ -73,7 +74,7 @@ class Example:
 
 @dataclass(frozen=True, slots=True)
 class LessonFile:
-    """A lesson of ``assets/lessons``: its title, goal, course, and how long it takes."""
+    """A lesson of ``assets/lessons``: title, goal without marks, course, and how long it takes."""
 
     path: Path
     title: str
@@ -95,7 +96,7 @@ def lesson_file(path: Path) -> LessonFile:
     return LessonFile(
         path,
         record.get("title") or path.name.removesuffix(SUFFIX),
-        lesson.get("goal", ""),
+        unmarked(lesson.get("goal", "")),
         lesson.get("course", ""),
         lesson.get("minutes", 5),
     )
@@ -123,7 +124,7 @@ def _example(path: Path) -> Example:
     if "training" in record:
         group = Group.TRAINING
     title, description = record.get("title") or name, record.get("description") or ""
-    return Example(path, title, description, group, *_toggled(path))
+    return Example(path, title, unmarked(description), group, *_toggled(path))
 
 
 def _toggled(path: Path) -> tuple[str, bool]:

@@ -18,8 +18,9 @@ from gradwire.runtime.lessons.expressions.grammar import ConditionError
 if TYPE_CHECKING:
     from gradwire.runtime.lessons.expressions.facts import Facts
 
-MARKED = re.compile(r"\*\*(.+?)\*\*|`([^`\n]+)`", re.DOTALL)
-"""A marked part of a text: group 1 is bold, or group 2 is code."""
+_CODE = r"`[^`\n]+`"
+MARKED = re.compile(rf"\*\*((?:{_CODE}|`(?!{_CODE[1:]})|[^`])+?)\*\*|`([^`\n]+)`")
+"""A marked part of a text: group 1 is bold, and may have code inside, or group 2 is code."""
 _PLACES = re.compile(r":\s*\.(\d)f\s*$")
 """How many digits behind the point an expression is written with, at its end."""
 
@@ -81,7 +82,7 @@ def filled(text: str, facts: Facts) -> str:
 
 def unmarked(text: str) -> str:
     """A text without its marks, for terminals and screen readers."""
-    return MARKED.sub(lambda match: match[1] or match[2], text)
+    return MARKED.sub(lambda match: unmarked(match[1]) if match[1] else match[2], text)
 
 
 def _closing(text: str, start: int) -> int:

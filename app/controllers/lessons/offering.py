@@ -55,12 +55,14 @@ class LessonOffering(QObject):
         if lesson is None or not self._has_lesson() or self._played() is not None:
             self._show()
             return
-        from gradwire.runtime.lessons.expressions.goals import asked_in  # few diagrams have one
+        # Few diagrams have one.
+        from gradwire.runtime.lessons.expressions.goals import asked_in
+        from gradwire.runtime.lessons.texts import unmarked
 
         self._hides = True
         self._curtain.hide(asked_in(lesson))
         text = self.tr("This diagram has a lesson, {0} minutes. {1}").format(
-            lesson.minutes, lesson.goal
+            lesson.minutes, unmarked(lesson.goal)
         )
         if self._curtain.is_drawn:
             text = self.tr("{0} Its answers are hidden until you choose Not Now.").format(text)

@@ -24,6 +24,7 @@ from gradwire.runtime.flow import State
 from gradwire.runtime.lessons.course.progress import Progress
 from gradwire.runtime.lessons.expressions.goals import right_option
 from gradwire.runtime.lessons.prediction import MOST_POINTS, guess_of, judge, read_state
+from gradwire.runtime.lessons.texts import unmarked
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -177,7 +178,7 @@ def answer(walk: Walk) -> str:
         known = {wire: read_state(facts.state(wire)) for wire in step.wires}
         right = ", ".join(f"{w}: {editor.tr(state.row.title)}" for w, state in known.items())
     elif isinstance(step, CheckStep):
-        right = walk.options()[right_option(step, facts)]
+        right = unmarked(walk.options()[right_option(step, facts)])
     elif isinstance(step, ChangeStep | BuildStep):
         right = "; ".join(f"`{goal}`" for goal in step.goals)
     return "\n\n".join(filter(None, [f"**{right}**" if right else "", walk.after()]))

@@ -20,6 +20,6 @@ def line(text: str) -> str:
     for match in MARKED.finditer(text):
         parts.append(escape(text[at : match.start()]))
         bold, code = match[1], match[2]
-        parts.append(f"<b>{escape(bold)}</b>" if bold else f"<code>{escape(code)}</code>")
+        parts.append(f"<b>{line(bold)}</b>" if bold else f"<code>{escape(code)}</code>")
         at = match.end()
     return "".join([*parts, escape(text[at:])]).replace("\n", " ")

@@ -87,7 +87,8 @@ def lesson(
         print_problems(problems)
         raise typer.Exit(problems_code(problems))
     walk = Walk(session.diagram, seed)
-    _say(f"{title_line(walk.file.title) or file.name}: {walk.lesson.goal}".rstrip(": "))
+    goal = unmarked(walk.lesson.goal)
+    _say(f"{title_line(walk.file.title) or file.name}: {goal}".rstrip(": "))
     finished = _Terminal(walk).play()
     if answers is not None:
         text = json.dumps(walk.answers(learner.strip()), ensure_ascii=False, indent=1)
@@ -269,8 +270,8 @@ def _tell(outcome: Outcome) -> None:
     points = f"{outcome.points:.2f}".rstrip("0").rstrip(".")
     _say(f"{'Right' if outcome.right else 'Not quite'}: {points} of {MOST_POINTS:g} points.")
     if not outcome.right:
-        _say(f"  yours   {outcome.yours}")
-        _say(f"  actual  {outcome.actual}")
+        _read(f"  yours   {outcome.yours}")
+        _read(f"  actual  {outcome.actual}")
     if outcome.feedback:
         _read(outcome.feedback)
 

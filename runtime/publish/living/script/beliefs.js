@@ -5,12 +5,35 @@ function misconception(ask, actual) {
   const {app, what, outcome} = ask,
     none = {misconception: '', feedback: ''};
   // What a belief gives may be within a factor of two of what is asked for.
-  if (ask.kind === 'paint' || (outcome.right && ask.form !== 'estimate')) return none;
+  if (outcome.right && ask.form !== 'estimate') return none;
+  if (ask.kind === 'paint') return confusion(ask, actual);
   const own = (what.wrong ?? []).find((wrong) => ask.gives(app.conditions.numbers(wrong.answer)));
   if (own) return {misconception: own.name, feedback: app.conditions.text(own.feedback), right: false};
   if (outcome.right) return none;
   const isKnown = ask.kind === 'gradient' && ['number', 'estimate'].includes(ask.form);
   return isKnown ? (knownBelief(ask, actual) ?? none) : none;
+}
+
+const ARRIVES = ['CARRIES', 'PARTIAL', 'FAINT', 'FLOOD', 'NONFINITE'],
+  ABSENT = ['STOPPED', 'NO RULE', 'OFF ROUTE', 'FROZEN', 'NOTHING TO TRAIN'];
+
+// The state that was taken for another on the first wrong wire, from the loss backwards, and why
+// that wire is in the state that it is in.
+function confusion({app, what, outcome, painted}, actual) {
+  const behind = (key) => -app.order.indexOf(app.wires.get(key)?.to);
+  const [first] = [...outcome.wrong].sort((a, b) => behind(a) - behind(b)),
+    states = [painted.get(first), actual.get(first)];
+  const is = (yours, theirs) => yours.includes(states[0]) && theirs.includes(states[1]);
+  const name = is(ARRIVES, ['STOPPED'])
+    ? 'stop ignored'
+    : is(['STOPPED'], ARRIVES)
+      ? 'stop blocks all'
+      : is(['ZERO'], ABSENT) || is(ABSENT, ['ZERO'])
+        ? 'None for 0'
+        : is(['ZERO'], ARRIVES)
+          ? 'nothing arrives'
+          : '';
+  return {misconception: name, feedback: app.withLosses(what.losses, () => app.live.told(first).sentence)};
 }
 
 function knownBelief({app, what, outcome}, actual) {

@@ -87,11 +87,13 @@ class Ask {
     this.outcome =
       this.kind === 'paint' ? this.painting(actual) : judged(this.answers, actual, this.form);
     const told = misconception(this, actual);
-    Object.assign(this.outcome, told, told.feedback ? {points: 0} : {});
-    this.app.say(
-      `${this.outcome.right ? 'Right.' : 'Not quite.'} Yours: ${this.outcome.yours}. Actual: ${this.outcome.actual}. ${told.feedback}`,
-    );
+    const isNamed = this.kind !== 'paint' && (told.misconception || told.feedback);
+    Object.assign(this.outcome, told, isNamed ? {points: 0} : {});
     this.app.answered(this);
+    const {right, yours, feedback} = this.outcome;
+    this.app.say(
+      `${right ? 'Right.' : 'Not quite.'} Yours: ${yours}. Actual: ${this.outcome.actual}. ${feedback}`,
+    );
   }
 
   painting(actual) {

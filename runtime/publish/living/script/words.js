@@ -147,21 +147,26 @@ function full(array) {
   );
 }
 
-const MARKED = new RegExp('(\\*\\*[^*]+\\*\\*|\u0060[^\u0060]+\u0060)');
+const CODE = '\u0060[^\u0060\\n]+\u0060';
+const MARKED = new RegExp(
+  `(\\*\\*(?:${CODE}|\u0060(?!${CODE.slice(1)})|[^\u0060])+?\\*\\*|${CODE})`,
+);
 
-// Plain text with **bold** and `code`, as elements and texts of one paragraph.
+// Plain text with `code` and **bold**, which may have code inside, as elements and texts of one
+// paragraph.
 function inline(text) {
-  const piece = (part) => {
-    if (part.startsWith('**') && part.length > 4) return el('strong', {}, part.slice(2, -2));
-    if (part.startsWith('\u0060') && part.length > 2) return el('code', {}, part.slice(1, -1));
-    return part.replace(/\s*\n\s*/g, ' ');
+  const piece = (part, i) => {
+    if (i % 2 === 0) return part.replace(/\s*\n\s*/g, ' ');
+    if (part[0] === '*') return el('strong', {}, ...inline(part.slice(2, -2)));
+    return el('code', {}, part.slice(1, -1));
   };
   return text.split(MARKED).map(piece);
 }
 
 // Such a text without its marks, as it is spoken.
 function unmarked(text) {
-  return text.split(MARKED).map((part, i) => (i % 2 ? part.replace(/^(\*\*|\u0060)|(\*\*|\u0060)$/g, '') : part)).join('');
+  const plain = (part) => (part[0] === '*' ? unmarked(part.slice(2, -2)) : part.slice(1, -1));
+  return text.split(MARKED).map((part, i) => (i % 2 ? plain(part) : part)).join('');
 }
 
 // Such a text with blank lines between paragraphs, as elements.

@@ -12,6 +12,7 @@ from gradwire.runtime.flow.tools.interventions import CutWire, change_of
 from gradwire.runtime.lessons.answers import lesson_digest, parse_sheet
 from gradwire.runtime.lessons.course.progress import Progress, ProgressFile
 from tests.runtime.lessons.lessons import taught, with_step
+from tests.runtime.lessons.marked import ANSWERED, RAW, marked_lesson, plainly
 
 
 @pytest.fixture
@@ -75,6 +76,20 @@ def test_texts_are_printed_without_their_marks(tmp_path, monkeypatch, gradwire):
     printed = gradwire("lesson", str(file), "--no-keep").out
     for part in ("Say now what w gets.", "It is not w.", "So w**2 counts."):
         assert part in printed
+
+
+def test_no_text_of_a_lesson_has_marks_in_a_terminal(tmp_path, monkeypatch, gradwire):
+    file, drawn = tmp_path / "marked.gradwire.json", tmp_path / "drawn.gradwire.json"
+    lesson = marked_lesson()
+    save(lesson, file)
+    save(apply(lesson, change_of(lesson, [CutWire("mul1.a")])).after, drawn)
+    lines = ["", "h", "7", "", "h", "3", "", "h", "a", "", "h", "x = 9", "open sg", "x = 10",
+             str(drawn), "a", ""]  # fmt: skip
+    monkeypatch.setattr("sys.stdin", io.StringIO("".join(f"{line}\n" for line in lines)))
+    printed = gradwire("lesson", str(file), "--no-keep").out
+    assert not RAW.search(printed)
+    missing = [name for name in ("goal", *ANSWERED) if plainly(name) not in printed]
+    assert missing == []
 
 
 def test_leaving_early_keeps_the_answers_and_the_progress(lesson):

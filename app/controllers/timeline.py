@@ -24,6 +24,8 @@ from gradwire.runtime.lessons.breakpoints import (
     GradientReaches,
     NotFinite,
 )
+from gradwire.runtime.lessons.inside import PrimitiveForward
+from gradwire.runtime.lessons.steps import Forward
 from gradwire.runtime.lessons.timeline import Detail, Timeline, record
 from gradwire.runtime.lessons.words import sentence, short
 from gradwire.runtime.training.optimisers import SGD
@@ -41,11 +43,13 @@ if TYPE_CHECKING:
     from gradwire.app.services.settings import Settings
     from gradwire.runtime.diagram import Diagram
     from gradwire.runtime.engine import Session
-    from gradwire.runtime.lessons.steps import Phase
+    from gradwire.runtime.lessons.steps import Phase, Step
 
 _RECORDING, _SEARCH = "timeline", "search"
 GRADIENTS = WireNumbers(value=False, gradient=True, everywhere=True)
 """The numbers on wires while a timeline is shown."""
+_TOLD = {True: frozenset({"values"}), False: frozenset({"gradients", "states"})}
+"""What an event tells of: a forward one, or another."""
 
 
 class TimelineController(QObject):
@@ -70,6 +74,8 @@ class TimelineController(QObject):
         self._document, self._canvas, self._losses = document, canvas, losses
         self._trial, self._notice, self._settings = trial, notice, settings
         self._use = ROOT
+        self._hidden: frozenset[str] = frozenset()
+        """What a learner does not see yet, of values, gradients and states."""
         self._diagram: Diagram | None = None
         self._timeline: Timeline | None = None
         self._loss: str | None = None
@@ -168,7 +174,7 @@ class TimelineController(QObject):
 
     def set_result(self, result: Result, use: InstancePath) -> None:
         """Mark where the timeline is; record again where the document is about something else."""
-        self._use = use
+        self._use, self._hidden = use, result.hidden
         if not self.is_on:
             return
         if self._is_about(self._document.diagram):
@@ -218,7 +224,12 @@ class TimelineController(QObject):
         self._show_at(position)
 
     def run_until(self, wanted: Breakpoint) -> None:
-        """Go to the next event at which a breakpoint stops."""
+        """Go to the next event at which a breakpoint stops; to none where it would tell what is
+        hidden.
+        """
+        if self._hidden & _TOLD[False]:
+            self._canvas.hint(self.tr("Gradients are hidden until you have answered."))
+            return
         timeline, diagram = self._timeline, self._diagram
         if timeline is None or diagram is None:
             return
@@ -333,17 +344,27 @@ class TimelineController(QObject):
             text = self.tr("Nothing is computed yet. Space plays, → goes on by one event.")
             self.bar.show_position(at, text)
             return
-        self.bar.show_position(at, sentence(timeline.steps, step))
+        is_told = not self._hidden & _TOLD[isinstance(step, Forward | PrimitiveForward)]
+        said = sentence(timeline.steps, step) if is_told else self._bare(step)
+        self.bar.show_position(at, said)
         name = step.path.block_below(self._use)
         if name is None or name not in self._canvas.view.scene.index:
             self._canvas.show_trial(None)
             return
-        text = short(timeline.steps, step) if step.path.use == self._use else step.path.name
+        text = step.path.name
+        if step.path.use == self._use:
+            text = short(timeline.steps, step) if is_told else ""
         self._canvas.show_trial(TrialMarks(current=name, changes={name: text} if text else {}))
         if not self._canvas.rect().contains(self._canvas.block_rect(name)):
             bounds = self._canvas.view.scene.bounds_of([name])
             assert bounds is not None  # the block is on the page
             self._canvas.reveal(bounds)
+
+    def _bare(self, step: Step) -> str:
+        """Which event it is, without what is hidden."""
+        is_forward = isinstance(step, Forward | PrimitiveForward)
+        text = self.tr("Forward: {0}") if is_forward else self.tr("Backward: {0}")
+        return text.format(step.path)
 
     def _leave_to_trial(self) -> None:
         if self.is_on and self._trial.active:

@@ -61,6 +61,7 @@ MOST_BLOCKS = 2_000
 """Blocks of a diagram that a learner draws."""
 MOST_NUMBERS = 5_000_000
 """Numbers that a diagram that a learner draws may compute."""
+_NUMBERS: frozenset[Control] = frozenset({"values", "gradients", "states"})
 _KIND = {"predict": "text", "paint": "painted", "build": "diagram", "check": "option"}
 """The field of an answer by the kind of its step; a change has values, stops, or a diagram."""
 
@@ -333,12 +334,13 @@ class Walk:
         if not unmet:
             self._show(diagram)
         right = not unmet
+        told = () if self.hidden & _NUMBERS else unmet  # reasons say what is computed
         return Outcome(
             points=MOST_POINTS * right,
             right=right,
             yours=yours,
             actual="; ".join(state.words for state in states),
-            feedback=" ".join(state.reason for state in unmet if state.reason),
+            feedback=" ".join(state.reason for state in told if state.reason),
         )
 
     def _checked(self, step: CheckStep, chosen: int) -> Outcome:

@@ -233,3 +233,12 @@ def test_a_transfer_question_has_one_right_option():
     options = [{"text": "a", "holds": "1 > 0"}, {"text": "b", "holds": "2 > 0"}]
     with pytest.raises(RunError, match="one option that holds, got 2"):
         Walk(with_step(do="check", options=options)).answer(Answer(option=0))
+
+
+@pytest.mark.parametrize(("hidden", "told"), [([], "of `w` is 2."), (["gradients"], "")])
+def test_a_goal_that_is_not_met_tells_no_number_that_is_hidden(hidden, told):
+    step = {"do": "change", "goals": ["grad('w') == 10"]}
+    walk = Walk(taught(hide=hidden, steps=[step]))
+    outcome = walk.answer(Answer(values={"x": 2.0}))
+    assert not outcome.right and told in outcome.feedback
+    assert bool(outcome.feedback) == bool(told)

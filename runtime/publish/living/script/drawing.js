@@ -77,7 +77,7 @@ class Drawing {
 
   // The numbers of notes as they are now; ? while there is something to be found out.
   drawNotes(hidden) {
-    const isHidden = hidden.has('values') || hidden.has('gradients');
+    const isHidden = NUMBERS.some((name) => hidden.has(name));
     for (const each of this.asking) {
       const [parts, ...rest] = each.note;
       const text = this.facts.text(isHidden ? parts.map((x) => (Array.isArray(x) ? '?' : x)) : parts);
@@ -117,7 +117,7 @@ class Drawing {
       ? app.data.states[shown]
       : {form: 'none', role: 'plain', glyph: isAsked && isHidden ? '?' : ''};
     const width =
-      size && largest
+      size && largest && !hidden.has('gradients')
         ? 1.4 + 1.8 * Math.max(0, 1 + Math.log10(size.rms / largest || 1e-9) / 4)
         : 1.8;
     const gradient = app.gradientOf(key),
@@ -182,6 +182,7 @@ class Drawing {
       gradient && gradient !== '?' ? `gradient ${gradient}` : '',
       k !== undefined ? (isOpen ? 'open' : 'stops the gradient') : '',
     ];
+    face.view?.classList.toggle('hidden', app.hidden.has('values'));
     face.draw({value, gradient, isOpen, hasValue, spoken: what.filter(Boolean).join(', ')});
   }
 }

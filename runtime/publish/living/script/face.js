@@ -59,7 +59,7 @@ class FaceShape {
       aside && rest > aside.length * 6
         ? el('.text', {class: 'soft end', x: x + width - 8, y: y + 18.5}, aside)
         : null,
-      more.view ? this.view(block) : null,
+      (this.view = more.view ? this.viewOf(block) : null),
     );
     tint(this.group, more.colour || family);
     this.ports(block);
@@ -103,7 +103,7 @@ class FaceShape {
   }
 
   // What a view shows of the numbers in the file: the page does not compute pictures.
-  view([, , , , x, y, height, , , , more]) {
+  viewOf([, , , , x, y, height, , , , more]) {
     const wide = more.width - 18,
       high = height - HEADER - 6;
     return el('.image', {

@@ -3,6 +3,8 @@ const SIDES = [
   [1, '→', 'Next step'],
 ];
 
+const NUMBERS = ['values', 'gradients', 'states'];
+
 // What a lesson in another language doesn't write itself.
 const ENGLISH = {lang: 'en', dir: 'ltr'};
 
@@ -101,8 +103,11 @@ class App {
     return known.find((port) => port.slice(0, port.lastIndexOf('.')) === path) ?? path;
   }
 
+  // What is hidden, with what would say the same in another way.
   get hidden() {
-    return new Set([...(this.lesson?.hides ?? []), ...(this.ask?.hides ?? [])]);
+    const hidden = new Set([...(this.lesson?.hides ?? []), ...(this.ask?.hides ?? [])]);
+    if (NUMBERS.some((name) => hidden.has(name))) hidden.add('why').add('derivative');
+    return hidden;
   }
 
   showsValue(port) {
@@ -253,7 +258,7 @@ class App {
       told = this.why.of(key);
     if (face) this.camera.reveal([face.block[4], face.block[5], widthOf(face.block), face.height]);
     this.panel.scrollTop = 0;
-    if (isSpoken && !this.hidden.has('states')) this.say(`${this.short(key)}. ${told.sentence}`);
+    if (isSpoken && !this.hidden.has('why')) this.say(`${this.short(key)}. ${told.sentence}`);
   }
 
   get isAsPublished() {

@@ -1,6 +1,7 @@
 // The timeline of one page: forward block by block, the seed of each loss, and backward; or by the
 // operations inside the blocks.
-const PHASES = {forward: 'Forward', seed: 'Seed', backward: 'Backward'};
+const PHASES = {forward: 'Forward', seed: 'Seed', backward: 'Backward'},
+  TOLD = {forward: ['values'], backward: ['gradients', 'states']};
 
 class Timeline {
   constructor(app) {
@@ -271,6 +272,7 @@ class Timeline {
     ];
     if (event.phase === 'seed')
       kids.push(el('p', {}, 'The gradient of a loss by itself is 1: here backward starts.'));
+    else if (TOLD[event.phase].some((name) => app.hidden.has(name))) return null;
     else if (event.place !== undefined) kids.push(...this.operation(event));
     else if (event.phase === 'backward') kids.push(this.explain(event.path));
     else kids.push(facts(this.forwardFacts(event.path)));

@@ -88,13 +88,13 @@ class Why {
       );
     else if (!app.hidden.has('states')) kids.push(this.chip(chosen));
     if (isBlock) kids.push(this.rows(chosen));
-    if (told.sentence && !app.hidden.has('why') && !app.hidden.has('states'))
+    if (told.sentence && !app.hidden.has('why'))
       kids.push(
         el('p', {class: 'verdict'}, told.sentence),
         told.cure && el('p', {class: 'cure'}, told.cure),
       );
     kids.push(...(isBlock ? this.blockRows(chosen, face) : this.wireRows(wire)));
-    if (!app.hidden.has('why') && !app.hidden.has('states')) kids.push(...this.routeRows(told));
+    if (!app.hidden.has('why')) kids.push(...this.routeRows(told));
     return el('section', {class: 'card', 'data-card': 'why', 'aria-label': 'Reason'}, ...kids);
   }
 
@@ -131,7 +131,7 @@ class Why {
     if (path in app.data.paths) kids.push(app.switches.stop(app.data.paths[path]));
     const inner = app.inside(path);
     if (inner) kids.push(button('Enter this page', () => app.enter(inner), {'data-key': 'enter'}));
-    const local = app.hidden.has('gradients') ? null : app.time.explain(path);
+    const local = app.hidden.has('derivative') ? null : app.time.explain(path);
     return [...kids, local];
   }
 
@@ -167,7 +167,7 @@ class Why {
   draw(chosen) {
     const {app} = this,
       isShown =
-        chosen && !app.time.isRunning && !app.hidden.has('why') && !app.hidden.has('states');
+        chosen && !app.time.isRunning && !app.hidden.has('why');
     const {route, cutters} = isShown ? this.of(chosen) : {route: [], cutters: []};
     const isOn = route.length > 1,
       lit = app.lesson?.lit ?? null;

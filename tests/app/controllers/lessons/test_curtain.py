@@ -1,5 +1,7 @@
 """Nothing that is to be predicted leaks: not by faces, panels, tips, speech, or other controls."""
 
+from dataclasses import replace
+
 import pytest
 from PySide6.QtCore import QPoint, Qt
 from PySide6.QtGui import QHelpEvent
@@ -10,8 +12,10 @@ from gradwire.app.canvas.scene.focus import Focus, FocusKind
 from gradwire.app.canvas.state.spoken import describe
 from gradwire.app.evaluation.concealment import NUMBERS
 from gradwire.runtime.build import build, loss, mul, square, stop_gradient, variable
+from gradwire.runtime.diagram.lesson import Lesson
 from gradwire.runtime.diagram.paths import WirePath
 from gradwire.runtime.flow import State
+from gradwire.runtime.lessons.breakpoints import NotFinite
 
 SECRETS = ("10.5", "73.5", "stopped by", "carries gradient", "None —")
 """What the diagram's values, gradients and states are; none of it is given."""
@@ -134,3 +138,27 @@ def test_everything_comes_back(window):
     window.curtain.hide(NUMBERS)
     window.curtain.hide(())
     assert all(secret in words(window) for secret in SECRETS)
+
+
+@pytest.mark.parametrize("hidden", [("values",), ("gradients", "states"), ("states",)])
+def test_a_timeline_that_a_lesson_plays_tells_nothing_that_is_hidden(opened, qtbot, hidden):
+    steps = [{"do": "show", "text": "Watch.", "play": "all"}]
+    lesson = Lesson.model_validate({"hide": hidden, "steps": steps})
+    made = opened(replace(diagram(), lesson=lesson))
+    made.player.start()
+    timeline = made.timeline
+    qtbot.waitUntil(lambda: "Recording" not in timeline.bar.text())
+    said, beside = [], []
+    for position in range(timeline.bar.scale.maximum() + 1):
+        timeline.go(position)
+        said.append(timeline.bar.text())
+        beside += made.canvas.trial_marks().changes.values() if made.canvas.trial_marks() else ()
+    text = "\n".join([*said, *beside])
+    told = {"values": ("10.5", "110.2"), "gradients": ("73.5", "21"), "states": ("thrown",)}
+    assert not [secret for name in hidden for secret in told[name] if secret in text]
+    shown = told.keys() - hidden - ({"gradients"} if "states" in hidden else set())
+    assert [name for name in shown if not any(secret in text for secret in told[name])] == []
+    hints = []
+    made.canvas.statusMessage.connect(hints.append)
+    timeline.run_until(NotFinite())
+    assert any("hidden" in hint for hint in hints) == bool({"gradients", "states"} & {*hidden})

@@ -160,7 +160,13 @@ class Conditions {
   // Text whose expressions have become numbers.
   text(parts) {
     if (typeof parts === 'string') return parts;
-    return parts.map((part) => (typeof part === 'string' ? part : this.written(...part))).join('');
+    return parts.map((part) => (typeof part === 'string' ? part : this.isolated(...part))).join('');
+  }
+
+  // A number among words that are read from the right: its sign and its brackets stay in place.
+  isolated(...part) {
+    const found = this.written(...part);
+    return document.dir === 'rtl' ? `\u2066${found}\u2069` : found;
   }
 
   written(tree, places) {

@@ -171,5 +171,5 @@ function unmarked(text) {
 
 // Such a text with blank lines between paragraphs, as elements.
 function prose(text) {
-  return text.split(/\n\s*\n/).map((part) => el('p', {}, ...inline(part)));
+  return text.split(/\n\s*\n/).map((part) => el('p', {class: 'prose'}, ...inline(part)));
 }

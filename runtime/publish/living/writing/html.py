@@ -54,8 +54,11 @@ TOO_OLD = (
 )
 
 
-_LEFTWARD = frozenset({"ar", "arc", "ckb", "dv", "fa", "he", "iw", "ps", "sd", "ug", "ur", "yi"})
-"""Languages that are written from right to left."""
+_LEFTWARD = frozenset(
+    "ar aeb apc arc ars ary arz bal bgn ckb dv fa glk he iw khw ks lrc luz mzn nqo pnb prs ps rhg "
+    "sd sdh skr syr ug ur yi".split()
+)
+"""Languages that are written from right to left. Source: likely subtags of Unicode's CLDR."""
 _LEFTWARD_SCRIPTS = frozenset({"arab", "hebr", "syrc", "thaa", "nkoo", "adlm"})
 
 

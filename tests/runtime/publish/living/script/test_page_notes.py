@@ -226,5 +226,11 @@ def test_everything_that_is_pressed_is_large_enough_for_a_finger(
       .map((each) => each.outerHTML.slice(0, 80))"""
     for width, least in ((390, 44), (1280, 24)):
         browser.open(pages("em_stopped"), width, 800)
+        browser.until("globalThis.living")
+        browser.run("document.querySelectorAll('details').forEach((each) => { each.open = true; })")
+        browser.until("document.querySelector('.outline')")
+        browser.run(
+            "living.choose([...living.wires.keys()].find((k) => living.why.of(k).route[1]))"
+        )
         assert browser.run(small.replace("LEAST", str(least))) == []
         assert browser.run("document.documentElement.scrollWidth") <= width

@@ -141,7 +141,8 @@ def test_readers_without_scripts_see_a_picture() -> None:
     [
         ("", 'lang="en"'), ("de", 'lang="de"'), ("pt-BR", 'lang="pt-BR"'),
         ("he", 'lang="he" dir="rtl"'), ("ar-EG", 'lang="ar-EG" dir="rtl"'),
-        ("az-Arab", 'lang="az-Arab" dir="rtl"'), ("ar-Latn", 'lang="ar-Latn"'),
+        ("az-Arab", 'lang="az-Arab" dir="rtl"'), ("nqo", 'lang="nqo" dir="rtl"'),
+        ("ar-Latn", 'lang="ar-Latn"'),
     ],
 )  # fmt: skip
 def test_a_page_says_the_language_of_its_lesson(language: str, attributes: str) -> None:

@@ -51,7 +51,8 @@ def contract_words(contract: Contract) -> str:
     """What a contract asks for, such as "`loss` sends gradient to `w`."."""
     if contract.kind == "blocked" and contract.loss == "*":
         return f"Nothing sends gradient to `{contract.pattern}`."
-    ends = ["everything" if end == "*" else f"`{end}`" for end in (contract.loss, contract.pattern)]
+    every = "anything" if contract.kind == "blocked" else "everything"
+    ends = [every if end == "*" else f"`{end}`" for end in (contract.loss, contract.pattern)]
     return _capital(_CONTRACTS[contract.kind].format(*ends))
 
 
@@ -74,8 +75,9 @@ def fact_words(call: ast.Call) -> str:
     name = _name(call)
     if name in WHAT_IFS:
         changed = _listed(_paths(call.args[1:]))
-        inner = next(facts_in(call.args[0]), None)
-        return f"{fact_words(inner) if inner else 'it'} with {changed} {name}"
+        inner = list(facts_in(call.args[0]))
+        about = "what is computed from " * (len(inner) > 1) + _about(inner) or "it"
+        return f"{about} with {changed} {name}"
     return _subject(call) if name == "open" else _KINDS[name][0].format(_subject(call))
 
 

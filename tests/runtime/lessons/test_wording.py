@@ -31,6 +31,11 @@ from tests.assets.course import FOLDER
         ("1 > 0", "It holds."),
         ("flows(L -> w)", "`L` sends gradient to `w`."),
         ("blocked(* -> G/*)", "Nothing sends gradient to `G/*`."),
+        ("blocked(L -> *)", "`L` sends no gradient to anything."),
+        (
+            'cut(value("y") - value("x"), "m.a") > 0',
+            "What is computed from the values of `y` and `x` with `m.a` cut is as asked.",
+        ),
     ],
 )
 def test_words(text, words):

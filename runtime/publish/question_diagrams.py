@@ -26,8 +26,8 @@ if TYPE_CHECKING:
 
 _LETTERS = 22
 """Characters that a line of a face has room for."""
-_SHOWN = 40
-"""Characters of a parameter that is written out."""
+_SHOWN = 400
+"""Characters of a parameter that is written out: formulas have some."""
 
 
 class QuestionDiagrams:
@@ -93,8 +93,9 @@ def _arguments(page: Page, name: str, block: Block) -> Iterator[str]:
         if source is not None:
             outputs = own_ports(page, source.block).outputs
             given = str(source) if len(outputs) > 1 else source.block
-        elif port in literals and not literals[port].tensor.shape:
-            given = number(literals[port].array[()])
+        elif port in literals:
+            array = literals[port].array
+            given = (stated(array) or amount(array)) if array.shape else number(array[()])
         else:
             continue
         yield f"{port}: {given}" if several and "." not in port else given

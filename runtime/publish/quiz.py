@@ -38,7 +38,7 @@ def gift(title: str, questions: Sequence[Question], diagrams: QuestionDiagrams) 
         pictures = [
             f"data:image/svg+xml;base64,{_base64(svg)}" for svg in _svgs(question, diagrams)
         ]
-        text = _escaped(_html(question, pictures))
+        text = _escaped(_html(question, pictures, diagrams))
         begin = "{#" if question.is_numerical else "{"
         parts.append("\n".join([f"::{name}::[html]{text}{begin}", *options, "}"]))
     return "\n\n".join(parts) + "\n"
@@ -65,10 +65,18 @@ def _tolerance(option: Option) -> float:
     return _TOLERANCE * abs(option.number or 0.0) or _TOLERANCE
 
 
-def _html(question: Question, addresses: Sequence[str]) -> str:
-    """The text of a question and its pictures, at these addresses."""
+def _html(question: Question, addresses: Sequence[str], diagrams: QuestionDiagrams) -> str:
+    """The text of a question, and its diagram as pictures, at these addresses, and in words: a
+    picture has no room for parameters and for all numbers of an array.
+    """
     images = (f'<p><img src="{escape(each)}" alt="The diagram"></p>' for each in addresses)
-    return f"<p>{escape(one_line(with_values(question)))}</p>{''.join(images)}"
+    words = escape(one_line(_in_words(diagrams)))
+    text = escape(one_line(with_values(question)))
+    return f"<p>{text}</p>{''.join(images)}<p>{words}</p>"
+
+
+def _in_words(diagrams: QuestionDiagrams) -> str:
+    return f"The diagram: {'; '.join(diagrams.words())}."
 
 
 def _svgs(question: Question, diagrams: QuestionDiagrams) -> list[str]:
@@ -93,12 +101,12 @@ def aiken(questions: Sequence[Question], diagrams: QuestionDiagrams) -> str:
     """In the Aiken format, which has no feedback, no pictures and no numbers to type; the diagram
     is in words.
     """
-    parts, words = [], "; ".join(diagrams.words())
+    parts = []
     for question in questions:
         options = zip(LETTERS, question.options, strict=False)
         lines = [f"{letter}. {one_line(option.text)}" for letter, option in options]
         answer = f"ANSWER: {LETTERS[question.answer]}"
-        text = f"{with_values(question)} The diagram: {words}."
+        text = f"{with_values(question)} {_in_words(diagrams)}"
         parts.append("\n".join([one_line(text), *lines, answer]))
     return "\n\n".join(parts) + "\n"
 
@@ -115,7 +123,8 @@ def moodle(title: str, questions: Sequence[Question], diagrams: QuestionDiagrams
         _text(each, "name", f"{number} {question.kind} {question.place}")
         svgs = _svgs(question, diagrams)
         names = [f"diagram{place}.svg" for place in range(len(svgs))]
-        html = _html(question, [f"@@PLUGINFILE@@/{name}" for name in names])
+        addresses = [f"@@PLUGINFILE@@/{name}" for name in names]
+        html = _html(question, addresses, diagrams)
         asked = _text(each, "questiontext", html, format="html")
         for name, svg in zip(names, svgs, strict=True):
             file = ElementTree.SubElement(asked, "file", name=name, path="/", encoding="base64")

@@ -56,8 +56,8 @@ def quiz(
 ) -> None:
     """Ask about gradients, states, values and stops of a diagram, with answers to choose from.
 
-    Every second question about a single number asks to type it. Questions carry the diagram: as a
-    picture in GIFT and Moodle's XML, else in words.
+    Every second question about a single number asks to type it. Questions carry the diagram in
+    words, and in GIFT and Moodle's XML as a picture too.
 
     Every wrong answer is computed from a misconception, such as that of several uses only one
     counts. The same seed asks the same questions. GIFT, Moodle's XML, Aiken and JSON always have

@@ -156,10 +156,12 @@ def stated(value: Array) -> str:
 
 
 def _is_stated(facts: Facts) -> bool:
-    """Whether a question states the values of all sources."""
+    """Whether a question states the values of all sources and of what inputs are set to."""
     before = facts.timeline.steps.before
     for path, instance in facts.session.program.instances.items():
         block = instance.block
+        if any(literal.array.size > MOST_STATED for literal in block.literals.values()):
+            return False
         if isinstance(block, Source) and not isinstance(block, PageInput):
             value = before.get(path, given.array if (given := _given(block)) else None)
             if value is None or value.size > MOST_STATED:

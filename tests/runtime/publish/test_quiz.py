@@ -7,9 +7,12 @@ from base64 import b64decode
 from html import unescape
 from xml.etree import ElementTree
 
+import numpy as np
 import pytest
 
+import gradwire as gw
 from gradwire.blocks import Source
+from gradwire.runtime.build import add, build, constant, loss, mul, variable
 from gradwire.runtime.engine import Session
 from gradwire.runtime.lessons.quiz.asking import quiz
 from gradwire.runtime.lessons.quiz.question import Kind, Option, Question
@@ -155,3 +158,31 @@ def test_the_diagram_in_words():
     assert FAN_OUT.words()[:3] == [
         "product = Mul(a: w, b: w)", "triple = Mul(a: 3, b: w)", "copy = StopGradient(w)",
     ]  # fmt: skip
+
+
+def filtered():
+    """Σ clip(w · c + [3, 4, …]) with constants that no face has room for."""
+    w = variable("w", 2.0)
+    c = constant("c", [0.25, 1.25, 2.25, 3.25, 4.25, 5.25, 6.25])
+    shifted = add(mul(w, c, name="scaled"), np.arange(7.0) + 3.5, name="shifted")
+    bent = gw.clip(shifted, min=-1.5, max=9.5)
+    return build(loss(gw.formula(x=gw.sum(bent), expression=LONG)))
+
+
+LONG = "x * 3.75 + exp(-x / 1000) - exp(-x / 2000) + 0.125"
+
+
+@pytest.mark.parametrize("write", [gift, moodle])
+def test_what_a_picture_has_no_room_for_is_in_words(write):
+    made = filtered()
+    asked = quiz(Session(made), 3, 1)
+    text = write("", asked, QuestionDiagrams(made)).replace("\\", "")
+    for part in ("c = [0.25, 1.25, 2.25, 3.25, 4.25, 5.25, 6.25]", "b: [3.5, 4.5, 5.5, 6.5, 7.5,",
+                 "max=9.5, min=-1.5", LONG):  # fmt: skip
+        assert text.count(part) == len(asked) == 3, part
+
+
+def test_nothing_is_asked_that_follows_from_numbers_that_are_not_stated():
+    few, many = (build(loss(gw.sum(mul(variable("w", 2.0), np.ones(size))))) for size in (16, 17))
+    kinds = [{q.kind for q in quiz(Session(each), 30, 1)} for each in (few, many)]
+    assert {Kind.GRADIENT, Kind.VALUE} & kinds[0] and not {Kind.GRADIENT, Kind.VALUE} & kinds[1]

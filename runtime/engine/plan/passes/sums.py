@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from gradwire.runtime.calculus.primitives.shape import PERMUTE, SLICE
 from gradwire.runtime.engine.plan.passes.elementwise.stacks import in_order, stacked_values
 from gradwire.runtime.engine.plan.passes.margins import MarginTask
 from gradwire.runtime.engine.plan.tasks import Arrays, PlainTask, Step, Task
@@ -21,6 +22,12 @@ SHORTEST = 8
 LARGEST = 4096
 """Elements up to which copying the terms into one array is worthwhile."""
 
+FEWEST_OF_OTHERS, LARGEST_OF_OTHERS = 24, 1024
+"""Terms from which, and elements up to which, one sum is faster than machine code that adds."""
+
+MOST_ROWS = 64
+"""Rows up to which one sum is faster: of more, the pass ``short`` compiles the additions."""
+
 FEWEST_SCALARS = 256
 """Terms of rank 0 from which a sum is faster than a region of Python floats."""
 
@@ -31,15 +38,37 @@ def sums(tasks: list[Task], kept: Collection[Value]) -> list[Task]:
 
 
 def sums_of_others(tasks: list[Task], kept: Collection[Value]) -> list[Task]:
-    """As ``sums``, where machine code follows: that adds what it computes element by element in the
-    loop that computes it, and writing such terms side by side takes longer than their sum gains.
+    """As ``sums``, where machine code follows: that adds in one loop too, which is as fast for a
+    few terms, and faster for rows of ``MOST_ROWS`` or more. Only many small terms that lie in
+    memory already, as parts of other arrays, are added faster at once; to write terms side by side
+    takes longer than their sum gains.
     """
-    added = {
-        task.values[0]
-        for task in tasks
-        if isinstance(task, PlainTask) and task.value.primitive.elementwise
-    }
-    return _replaced(tasks, kept, lambda terms: 2 * sum(x in added for x in terms) <= len(terms))
+    made = {x for task in tasks if not _is_view(task) for x in task.values}
+
+    def pays(terms: Sequence[Value]) -> bool:
+        if len(terms) < FEWEST_OF_OTHERS or terms[0].size > LARGEST_OF_OTHERS:
+            return False
+        if len(terms) >= MOST_ROWS and 2 * sum(map(_is_row, terms)) > len(terms):
+            return False
+        return 2 * sum(x in made for x in terms) <= len(terms)
+
+    return _replaced(tasks, kept, pays)
+
+
+def _is_row(value: Value) -> bool:
+    """Whether the elements of a part of another array follow each other in memory."""
+    while value.primitive.view:
+        above = value.inputs[0]
+        if value.primitive is PERMUTE or (
+            value.primitive is SLICE and value.shape[-1:] != above.shape[-1:]
+        ):
+            return False
+        value = above
+    return True
+
+
+def _is_view(task: Task) -> bool:
+    return isinstance(task, PlainTask) and task.value.primitive.view
 
 
 def _replaced(

@@ -13,6 +13,7 @@ from gradwire.blocks.errors import RunError
 from gradwire.blocks.registry import registry
 from gradwire.runtime.calculus import Trace, Value, sweep
 from gradwire.runtime.calculus.primitives.base import LEAF
+from gradwire.runtime.calculus.primitives.reduce import CUMULATIVE_SUM
 from gradwire.runtime.diagram import MAIN, Diagram, Page, PortName
 from gradwire.runtime.engine import Session
 from gradwire.runtime.engine.plan import native
@@ -311,15 +312,30 @@ def test_long_sums_of_columns_add_in_order():
         assert identical(results(plan, outputs, numbers), plain(outputs, numbers))
 
 
-def test_before_machine_code_only_what_it_can_not_add_itself_is_summed():
+def rows(matrix: Value) -> list[Value]:
+    return [matrix[i] for i in range(matrix.shape[0])]
+
+
+def test_before_machine_code_only_what_it_adds_more_slowly_is_summed():
+    """That is: many small terms that are there already, but for rows that are very many."""
     trace = Trace()
-    x, matrix = leaf(trace, 64), leaf(trace, 64, 30)
-    products = total_of([x * float(i) for i in range(2, 32)])
-    others = total_of(columns(trace, matrix))
-    for output, replaced in ((products, False), (others, True)):
+    x, sums = leaf(trace, 64), (passes.sums,)
+    made = [x * float(i) for i in range(2, 32)]
+    cases = (
+        (made, False),
+        ([trace.apply(CUMULATIVE_SUM, each, axis=0) for each in made], False),
+        (columns(trace, leaf(trace, 64, 30)), True),
+        (columns(trace, leaf(trace, 64, 100)), True),
+        (columns(trace, leaf(trace, 64, 12)), False),
+        (columns(trace, leaf(trace, 2000, 30)), False),
+        (rows(leaf(trace, 30, 64)), True),
+        (rows(leaf(trace, 100, 64)), False),
+    )
+    for terms, replaced in cases:
+        output = total_of(terms)
         plan = Plan([output], (passes.sums_of_others,))
-        assert any(isinstance(task, SumTask) for _, task in plan.parts) == replaced
-        assert any(isinstance(task, SumTask) for _, task in Plan([output], (passes.sums,)).parts)
+        assert any(isinstance(task, SumTask) for _, task in plan.parts) == replaced, terms[0]
+        assert any(isinstance(task, SumTask) for _, task in Plan([output], sums).parts)
 
 
 def test_grouped_sums_of_columns_add_in_order():

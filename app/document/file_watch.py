@@ -12,7 +12,7 @@ from PySide6.QtCore import QFileSystemWatcher, QObject, QTimer, Signal
 
 from gradwire.blocks.errors import FileError
 from gradwire.runtime.diagram.files.parsing import MAX_CHARACTERS
-from gradwire.runtime.diagram.files.regular import read_regular
+from gradwire.runtime.diagram.files.regular import PROMPT, answered, read_regular
 from gradwire.runtime.diagram.files.storage import tensors_named
 
 if TYPE_CHECKING:
@@ -47,6 +47,12 @@ def _arrays(path: Path, data: bytes) -> tuple[int, int] | None:
             status = Path(os.path.realpath(path)).with_name(name).stat()
             return status.st_mtime_ns, status.st_size
     return None
+
+
+def _places(path: Path) -> set[str]:
+    """The file and its folder, links followed, as far as they exist."""
+    target = Path(os.path.realpath(path))
+    return {str(place) for place in (target, target.parent) if place.exists()}
 
 
 class FileWatch(QObject):
@@ -84,8 +90,12 @@ class FileWatch(QObject):
         if document.busy:  # may be writing the file itself
             self._schedule()
             return
-        self._watch()
-        now = stamp(document.path)
+        path = document.path
+        try:
+            places, now = answered(path, lambda: (_places(path), stamp(path)), PROMPT)
+        except FileError:  # its drive does not answer, so nothing is known of the file
+            return
+        self._watch(places)
         if now == document.stamp:
             self._reported = now
             if now is not None:
@@ -106,16 +116,15 @@ class FileWatch(QObject):
 
     def _begin(self) -> None:
         self._reported = self._document.stamp
-        self._watch()
+        path, places = self._document.path, set[str]()
+        if path is not None:
+            with suppress(FileError):
+                places = answered(path, lambda: _places(path), PROMPT)
+        self._watch(places)
         self.settled.emit()
 
-    def _watch(self) -> None:
-        """Watch the file and its folder if they exist; Qt drops a file that is renamed over."""
-        path = self._document.path
-        wanted = set()
-        if path is not None:
-            target = Path(os.path.realpath(path))
-            wanted = {str(place) for place in (target, target.parent) if place.exists()}
+    def _watch(self, wanted: set[str]) -> None:
+        """Watch the file and its folder; Qt drops a file that is renamed over."""
         watched = {*self._watcher.files(), *self._watcher.directories()}
         if watched - wanted:
             self._watcher.removePaths(sorted(watched - wanted))

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QFileSystemWatcher, QObject, Signal
 
+from gradwire.blocks.errors import FileError
 from gradwire.runtime.diagram import Diagram, load
+from gradwire.runtime.diagram.files.regular import PROMPT, answered
 from gradwire.runtime.diagram.files.storage import SUFFIX
 
 if TYPE_CHECKING:
@@ -56,8 +59,8 @@ class Library(QObject):
         """
         if self._names is None:
             try:
-                files = sorted(path.name for path in self.folder.iterdir() if path.is_file())
-            except OSError:
+                files = answered(self.folder, self._files, PROMPT)
+            except (OSError, FileError):
                 files = []
             names = [name.removesuffix(SUFFIX) for name in files if name.endswith(SUFFIX)]
             self._names = names[:_MOST]
@@ -80,5 +83,9 @@ class Library(QObject):
     def _watch(self) -> None:
         if watched := self._watcher.directories():
             self._watcher.removePaths(watched)
-        if self.folder.is_dir():
-            self._watcher.addPath(str(self.folder))
+        with suppress(FileError):  # its drive does not answer
+            if answered(self.folder, self.folder.is_dir, PROMPT):
+                self._watcher.addPath(str(self.folder))
+
+    def _files(self) -> list[str]:
+        return sorted(path.name for path in self.folder.iterdir() if path.is_file())

@@ -19,7 +19,7 @@ from PySide6.QtCore import QByteArray, QSettings, QStandardPaths
 
 from gradwire.app.services import theme
 from gradwire.blocks.errors import FileError
-from gradwire.runtime.diagram.files.regular import answered
+from gradwire.runtime.diagram.files.regular import PROMPT, answered
 from gradwire.runtime.engine.session.engines import NAMES
 from gradwire.runtime.flow import Thresholds
 from gradwire.runtime.lessons.course.progress import user_file
@@ -33,8 +33,6 @@ _LONGEST_PATH, _LONGEST_NAME = 4_095, 255
 _MAX_NAMES = 1_000
 _TALLEST = 10_000
 """Height of a panel, px, at most."""
-_PATIENCE = 1.0
-"""Seconds that the drives of recent files have to answer."""
 _MAX_RECENT = 8
 _MAX_COMMANDS = 20
 _ARRANGEMENT = ("geometry", "state", "panels")
@@ -82,7 +80,7 @@ class Settings:
         """Recently opened files that still exist, most recent first."""
         remembered = self.remembered
         with suppress(FileError):
-            return answered(Path(), lambda: [*filter(os.path.exists, remembered)], _PATIENCE)
+            return answered(Path(), lambda: [*filter(os.path.exists, remembered)], PROMPT)
         return []  # a drive does not answer
 
     @property

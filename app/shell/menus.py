@@ -120,11 +120,12 @@ class Menus(QObject):
     def _fill_recent(self) -> None:
         menu = self.by_name["recent"]
         menu.clear()
+        present = self._windows.settings.recent
         for path in self._windows.settings.remembered:
             action = menu.addAction(unmarked(path.name))
             action.setStatusTip(str(path))
             action.setData(path)
-            if not path.exists():
+            if path not in present:
                 action.setText(self.tr("{0} (missing)").format(unmarked(path.name)))
                 action.setEnabled(False)
         if menu.isEmpty():

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from typing import TYPE_CHECKING, cast
 
 from PySide6.QtCore import QObject, QPoint, QRect, QSize, Qt
@@ -21,6 +20,7 @@ from gradwire.app.services.library import Library
 from gradwire.app.shell.actions.shortcuts import bindings
 from gradwire.blocks.errors import FileError
 from gradwire.runtime.diagram.files.presets import Presets
+from gradwire.runtime.diagram.files.regular import PROMPT, resolved
 from gradwire.runtime.interchange.importing.options import DEFAULTS, ImportOptions
 from gradwire.runtime.lessons.course.progress import ProgressFile
 
@@ -248,4 +248,8 @@ def _is_free(window: MainWindow) -> bool:
 
 
 def _same(one: Path, other: Path) -> bool:
-    return os.path.realpath(one) == os.path.realpath(other)
+    """Whether two paths lead to one place; not if a drive does not answer."""
+    try:
+        return resolved(one, PROMPT) == resolved(other, PROMPT)
+    except FileError:
+        return False

@@ -15,7 +15,8 @@ from gradwire.runtime.engine.session.engines import NAMES
 from gradwire.runtime.flow.numbers.rules import Thresholds
 
 DiagramFile: TypeAlias = Annotated[
-    Path, typer.Argument(metavar="FILE", help="A *.gradwire.json file.", show_default=False)
+    Path,
+    typer.Argument(parser=Path, metavar="FILE", help="A *.gradwire.json file.", show_default=False),
 ]
 Values: TypeAlias = Annotated[
     list[str] | None,

@@ -33,7 +33,7 @@ def contracts_for(session: Session, file: Path, given: Sequence[Path]) -> list[C
 def require_contracts(session: Session, file: Path) -> None:
     """Raise FileError if there are no contracts, in the diagram or beside it."""
     if not (session.diagram.contracts or beside(file).exists()):
-        read_contracts(beside(file))
+        read_contracts(beside(file), file.parent)
 
 
 def outcomes_of(session: Session, contracts: Sequence[Contract]) -> list[Outcome]:

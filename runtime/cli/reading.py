@@ -14,12 +14,14 @@ import typer
 from gradwire.runtime.cli.output import UsageError
 from gradwire.runtime.data.files.access import allow_data
 from gradwire.runtime.data.progress import listening
+from gradwire.runtime.diagram.files.regular import answered
 from gradwire.runtime.publish.printable import visible
 
 AllowedData: TypeAlias = Annotated[
     list[Path] | None,
     typer.Option(
         "--allow-data",
+        parser=Path,
         metavar="DIR",
         help="Let the diagram read data files in this folder and in those inside, although they "
         "lie outside of its own. May be repeated.",
@@ -33,7 +35,7 @@ _AFTER, _EVERY = 0.3, 0.1
 def allow_folders(folders: Sequence[Path] | None) -> None:
     """Allow what ``--allow-data`` names; raises UsageError for what is no folder."""
     for folder in folders or ():
-        if not folder.is_dir():
+        if not answered(folder, folder.is_dir):
             raise UsageError(f"--allow-data {folder}: this is not a folder.")
         allow_data(folder)
 

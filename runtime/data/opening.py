@@ -13,6 +13,7 @@ from gradwire.blocks.errors import FileError
 from gradwire.runtime.data.columns import Arrays, Table
 from gradwire.runtime.data.files.access import located
 from gradwire.runtime.data.rows import Rows
+from gradwire.runtime.diagram.files.regular import answered
 from gradwire.runtime.diagram.files.storage import system_errors
 
 if TYPE_CHECKING:
@@ -49,7 +50,7 @@ def open_rows(block: Dataset, folder: Path | None = None, watch: Watch = iter) -
 def _version(path: Path) -> str:
     """Text that differs once the file is another one."""
     with system_errors(path, "read"):
-        if not path.exists():
+        if not answered(path, path.exists):
             raise FileError(
                 "The data file is missing.",
                 path=str(path),

@@ -9,6 +9,9 @@ from typing import TYPE_CHECKING
 from PySide6.QtCore import QObject
 from PySide6.QtWidgets import QFileDialog, QInputDialog, QWidget
 
+from gradwire.blocks.errors import FileError
+from gradwire.runtime.diagram.files.storage import replace_file
+
 if TYPE_CHECKING:
     from gradwire.app.document.document import Document
     from gradwire.app.services.settings import Settings
@@ -46,8 +49,8 @@ class AnswersFile(QObject):
         """Write the answers."""
         text = json.dumps(walk.answers(learner), ensure_ascii=False, indent=1)
         try:
-            path.write_text(text + "\n", encoding="utf-8")
-        except OSError as error:
+            replace_file(path, f"{text}\n".encode())
+        except (OSError, FileError) as error:
             text = self.tr("{0} was not written. {1}")
             self._document.problem.emit(text.format(path.name, error))
         else:

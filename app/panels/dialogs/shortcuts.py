@@ -29,6 +29,7 @@ from gradwire.app.services.plain_text import tooltip
 from gradwire.app.services.translation import editor
 from gradwire.blocks.errors import FileError
 from gradwire.runtime.diagram.files.regular import read_regular
+from gradwire.runtime.diagram.files.storage import replace_file
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -90,8 +91,8 @@ class ShortcutSheet(Dialog):
     def export(self, path: Path) -> None:
         """Write all shortcuts to a file."""
         try:
-            path.write_text(self._keymap.to_text(), encoding="utf-8")
-        except OSError as error:
+            replace_file(path, self._keymap.to_text().encode())
+        except (OSError, FileError) as error:
             self.message.setText(self.tr("{0} was not written. {1}").format(path.name, error))
         else:
             self.message.setText(self.tr("Written to {0}.").format(path.name))

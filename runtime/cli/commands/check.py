@@ -21,6 +21,7 @@ from gradwire.runtime.cli.output import (
 )
 from gradwire.runtime.cli.sessions import has_errors, open_session
 from gradwire.runtime.cli.training import training_problems
+from gradwire.runtime.diagram.files.storage import replace_file
 from gradwire.runtime.flow import Check, Outcome, check_gradients, contracts_of
 from gradwire.runtime.flow.tools.contracts import SUFFIX
 from gradwire.runtime.publish.contracts import contract_lines, contracts_json, junit
@@ -34,6 +35,7 @@ def check(
     files: Annotated[
         list[Path],
         typer.Argument(
+            parser=Path,
             metavar="FILE",
             help="Diagrams, and *.contracts files to check all of them against.",
             show_default=False,
@@ -56,7 +58,9 @@ def check(
     ] = False,
     junit_file: Annotated[
         Path | None,
-        typer.Option("--junit", metavar="FILE", help="Write JUnit XML.", show_default=False),
+        typer.Option(
+            "--junit", parser=Path, metavar="FILE", help="Write JUnit XML.", show_default=False
+        ),
     ] = None,
     json: Json = False,
 ) -> None:
@@ -124,7 +128,7 @@ def _contracts(count: int) -> str:
 
 def _write(path: Path, text: str) -> None:
     try:
-        path.write_text('<?xml version="1.0" encoding="utf-8"?>\n' + text, encoding="utf-8")
+        replace_file(path, f'<?xml version="1.0" encoding="utf-8"?>\n{text}'.encode())
     except OSError as error:
         raise FileError(
             f"The report can't be written: {error.strerror}.",

@@ -46,6 +46,7 @@ def diff(
         typer.Option(
             "--output",
             "-o",
+            parser=Path,
             metavar="OUT",
             help="Also draw the page of B with the differences: .svg, .png, .pdf or .tex.",
             show_default=False,

@@ -29,6 +29,7 @@ def doctor(
         list[Path] | None,
         typer.Option(
             "--contracts",
+            parser=Path,
             metavar="FILE",
             help="Contracts besides those that the diagram states; without it those in "
             "NAME.contracts, if there are any. May be repeated.",

@@ -16,7 +16,9 @@ from gradwire.runtime.cli.output import UsageError
 def edit(
     file: Annotated[
         Path | None,
-        typer.Argument(metavar="FILE", help="The diagram to open.", show_default=False),
+        typer.Argument(
+            parser=Path, metavar="FILE", help="The diagram to open.", show_default=False
+        ),
     ] = None,
 ) -> None:
     """Open the editor; `gradwire FILE` does the same."""

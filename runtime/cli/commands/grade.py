@@ -32,16 +32,24 @@ if TYPE_CHECKING:
 def grade(
     lesson: Annotated[
         Path,
-        typer.Argument(metavar="LESSON", help="A diagram with a lesson.", show_default=False),
+        typer.Argument(
+            parser=Path, metavar="LESSON", help="A diagram with a lesson.", show_default=False
+        ),
     ],
     answers: Annotated[
         list[Path],
-        typer.Argument(metavar="ANSWERS", help="Files of answers.", show_default=False),
+        typer.Argument(
+            parser=Path, metavar="ANSWERS", help="Files of answers.", show_default=False
+        ),
     ],
     csv_file: Annotated[
         Path | None,
         typer.Option(
-            "--csv", metavar="FILE", help="Write a table, a row a learner.", show_default=False
+            "--csv",
+            parser=Path,
+            metavar="FILE",
+            help="Write a table, a row a learner.",
+            show_default=False,
         ),
     ] = None,
     json: Json = False,

@@ -51,7 +51,11 @@ def lesson(
     answers: Annotated[
         Path | None,
         typer.Option(
-            "--answers", metavar="FILE", help="Write the answers to this file.", show_default=False
+            "--answers",
+            parser=Path,
+            metavar="FILE",
+            help="Write the answers to this file.",
+            show_default=False,
         ),
     ] = None,
     learner: Annotated[

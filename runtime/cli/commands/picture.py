@@ -57,6 +57,7 @@ def picture(
         typer.Option(
             "--output",
             "-o",
+            parser=Path,
             metavar="OUT",
             help="The file to write; its ending is .svg, .png, .pdf or .tex (TikZ).",
             show_default=False,

@@ -30,6 +30,7 @@ def publish(
         typer.Option(
             "--output",
             "-o",
+            parser=Path,
             metavar="OUT",
             help="The file to write; its ending is .html.",
             show_default=False,
@@ -48,6 +49,7 @@ def publish(
         Path | None,
         typer.Option(
             "--names",
+            parser=Path,
             metavar="LIST",
             help="Learners, one name a line: each gets a seed, the first 1.",
             show_default=False,

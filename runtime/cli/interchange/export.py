@@ -39,6 +39,7 @@ def export(
         typer.Option(
             "--output",
             "-o",
+            parser=Path,
             metavar="OUT",
             help="The file to write; its ending is .py, or .onnx. Without it source is printed.",
             show_default=False,

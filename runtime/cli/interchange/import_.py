@@ -32,6 +32,7 @@ def import_(
     file: Annotated[
         Path,
         typer.Argument(
+            parser=Path,
             metavar="FILE",
             help=f"A model: {', '.join(known.title for known in FORMATS)}.",
             show_default=False,
@@ -42,6 +43,7 @@ def import_(
         typer.Option(
             "--output",
             "-o",
+            parser=Path,
             metavar="OUT",
             help="The diagram to write; its ending is .gradwire.json. Without it, a new file in "
             "the current folder that is named like the model.",

@@ -29,6 +29,7 @@ def study(
     files: Annotated[
         list[Path],
         typer.Argument(
+            parser=Path,
             metavar="FILE",
             help="A diagram, of which --vary says what is varied; or studies: *.study.json files.",
             show_default=False,
@@ -81,6 +82,7 @@ def study(
         Path | None,
         typer.Option(
             "--out",
+            parser=Path,
             metavar="DIR",
             help="The folder to write to: a line for each training as it ends, and the results.",
             show_default=False,
@@ -90,6 +92,7 @@ def study(
         Path | None,
         typer.Option(
             "--resume",
+            parser=Path,
             metavar="DIR",
             help="Go on with the study in this folder, by the settings that it has.",
             show_default=False,

@@ -78,6 +78,7 @@ def train(
         Path | None,
         typer.Option(
             "--out",
+            parser=Path,
             metavar="DIR",
             help="The folder to write to: history.jsonl and history.csv, checkpoints, and "
             "trained.gradwire.json; without it that of --resume.",
@@ -98,6 +99,7 @@ def train(
         Path | None,
         typer.Option(
             "--resume",
+            parser=Path,
             metavar="DIR",
             help="Go on from the last checkpoint in this folder of a training, bit by bit as if it "
             "had not been interrupted.",

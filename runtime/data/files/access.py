@@ -6,14 +6,13 @@ show it on the canvas or publish it.
 
 from __future__ import annotations
 
-import os
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from gradwire.blocks.errors import FileError
 from gradwire.runtime.diagram.files.data_paths import with_data_paths
-from gradwire.runtime.diagram.files.regular import lies_inside
+from gradwire.runtime.diagram.files.regular import lies_inside, resolved
 from gradwire.runtime.diagram.files.storage import system_errors
 
 if TYPE_CHECKING:
@@ -29,7 +28,7 @@ def allow_data(path: str | Path) -> Path:
     To be called for what the user has chosen, never for what only a diagram names.
     """
     with system_errors(Path(path), "read"):
-        real = Path(os.path.realpath(path))
+        real = resolved(Path(path))
     _allowed.add(real)
     return real
 
@@ -48,7 +47,7 @@ def located(path: str, folder: Path | None) -> Path:
     if not path:
         raise FileError("No data file is chosen.", next_step="Choose one in the Inspector.")
     with system_errors(Path(path), "read"):
-        real = Path(os.path.realpath(path if folder is None else folder / path))
+        real = resolved(Path(path) if folder is None else folder / path)
     if any(real.is_relative_to(allowed) for allowed in _allowed):
         return real
     if folder is None:

@@ -9,14 +9,17 @@ from pathlib import Path, PureWindowsPath
 from typing import TYPE_CHECKING
 
 from gradwire.blocks.importing.kinds import is_dataset
+from gradwire.runtime.diagram.files.regular import resolved
 
 if TYPE_CHECKING:
     from gradwire.runtime.diagram.model import Diagram
 
 
 def home_of(path: Path) -> Path:
-    """The folder that the paths in a diagram's file are relative to; links are followed."""
-    return Path(os.path.realpath(path)).parent
+    """The folder that the paths in a diagram's file are relative to; links are followed. Raises
+    FileError, OSError and ValueError.
+    """
+    return resolved(path).parent
 
 
 def with_data_paths(diagram: Diagram, change: Callable[[str], str]) -> Diagram:

@@ -28,6 +28,8 @@ _T = TypeVar("_T")
 
 PATIENCE = 10.0
 """Seconds that a file system has to answer; a disk that stood still needs some."""
+PROMPT = 1.0
+"""Seconds that it has where a window waits for it."""
 _FLAGS = os.O_RDONLY | sum(getattr(os, name, 0) for name in ("O_NONBLOCK", "O_BINARY", "O_CLOEXEC"))
 _KINDS = {
     stat.S_IFDIR: "a folder",
@@ -127,13 +129,18 @@ def read_regular(path: Path, most: int, folder: Path | None = None) -> bytes:
     return data
 
 
+def resolved(path: Path, patience: float | None = None) -> Path:
+    """The path with all links followed; raises FileError, OSError and ValueError."""
+    return answered(path, lambda: Path(os.path.realpath(path)), patience)
+
+
 def lies_inside(path: Path, folder: Path) -> bool:
-    """Whether a path leads into a folder, links followed; raises OSError and ValueError."""
-    return Path(os.path.realpath(path)).is_relative_to(os.path.realpath(folder))
+    """Whether a path leads into a folder, links followed; raises as ``resolved`` does."""
+    return resolved(path).is_relative_to(resolved(folder))
 
 
 def _require_inside(path: Path, folder: Path) -> None:
-    if not answered(path, lambda: lies_inside(path, folder)):
+    if not lies_inside(path, folder):
         raise FileError(
             "The file leads out of the folder that it belongs to.",
             path=str(path),

@@ -27,7 +27,12 @@ from gradwire.runtime.diagram.files.data_paths import home_of, moved
 from gradwire.runtime.diagram.files.migrations import Notice, ignore_notice
 from gradwire.runtime.diagram.files.parsing import MAX_CHARACTERS, check_limits
 from gradwire.runtime.diagram.files.reading import read
-from gradwire.runtime.diagram.files.regular import kind_of, open_regular, read_regular
+from gradwire.runtime.diagram.files.regular import (
+    kind_of,
+    open_regular,
+    read_regular,
+    resolved,
+)
 from gradwire.runtime.diagram.files.tensors import (
     FORBIDDEN,
     AvailableArrays,
@@ -130,7 +135,7 @@ def save(diagram: Diagram, path: str | Path, pulse: Pulse = _ignore_pulse) -> No
     """
     path = Path(path)
     with system_errors(path, "write"):
-        target = Path(os.path.realpath(path))
+        target = resolved(path)
     diagram = moved(diagram, target.parent)
     arrays = large_arrays(diagram)
     content = content_of(arrays) if arrays else None

@@ -30,7 +30,7 @@ import numpy as np
 from gradwire.blocks.arguments import explained
 from gradwire.blocks.classes.dataclass import dataclass
 from gradwire.blocks.errors import FileError
-from gradwire.runtime.diagram.files.regular import read_regular
+from gradwire.runtime.diagram.files.regular import answered, read_regular
 from gradwire.runtime.flow.tools.patterns import matches, names_loss, names_variable, no_match, owns
 from gradwire.runtime.flow.words.states import PASSING, Verdict
 
@@ -133,10 +133,10 @@ def beside(file: Path) -> Path:
     return file.with_name(name + SUFFIX)
 
 
-def read_contracts(path: Path) -> list[Contract]:
-    """The contracts of a file; raises FileError."""
+def read_contracts(path: Path, folder: Path | None = None) -> list[Contract]:
+    """The contracts of a file, which lies in ``folder`` if one is given; raises FileError."""
     try:
-        return parse_contracts(read_regular(path, MOST_BYTES).decode("utf-8"), str(path))
+        return parse_contracts(read_regular(path, MOST_BYTES, folder).decode("utf-8"), str(path))
     except (OSError, UnicodeDecodeError) as error:
         reason = error.strerror if isinstance(error, OSError) else "they are not UTF-8 text"
         raise FileError(
@@ -158,8 +158,8 @@ def contracts_of(diagram: Diagram, file: Path | None = None) -> list[Contract]:
             expected=error.expected,
             got=error.got,
         ) from None
-    if file is not None and beside(file).exists():
-        stated += read_contracts(beside(file))
+    if file is not None and answered(file, beside(file).exists):
+        stated += read_contracts(beside(file), file.parent)
     return stated
 
 

@@ -15,6 +15,7 @@ import re
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import field
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +24,7 @@ from numpy.typing import NDArray
 
 from gradwire.blocks.classes.dataclass import dataclass
 from gradwire.blocks.errors import FileError
-from gradwire.runtime.diagram.files.regular import read_regular
+from gradwire.runtime.diagram.files.regular import answered, read_regular
 from gradwire.runtime.diagram.files.storage import replace_file, system_errors
 from gradwire.runtime.diagram.files.tensors import SUFFIX
 from gradwire.runtime.engine.plan.allocation import machine_bytes
@@ -150,7 +151,8 @@ def has_checkpoint(folder: Path) -> bool:
 def _checkpoints(folder: Path) -> list[tuple[int, Path]]:
     """The JSON files of checkpoints with their rounds, the last first."""
     found = []
-    for number, path in enumerate(folder.iterdir()):
+    listed = answered(folder, lambda: [*islice(folder.iterdir(), _MOST_FILES + 1)])
+    for number, path in enumerate(listed):
         if number == _MOST_FILES:
             raise FileError("There are too many files in this folder.", path=str(folder))
         if match := _NAME.fullmatch(path.name):

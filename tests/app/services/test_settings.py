@@ -123,7 +123,7 @@ def test_recent_files_on_a_drive_that_does_not_answer_are_not_waited_for(
     (tmp_path / "a").touch()
     settings.remember(tmp_path / "a")
     gone = threading.Event()
-    monkeypatch.setattr(module, "_PATIENCE", 0.01)
+    monkeypatch.setattr(module, "PROMPT", 0.01)
     monkeypatch.setattr(module.os.path, "exists", lambda path: gone.wait(20))
     assert settings.recent == []
     gone.set()

@@ -1,13 +1,18 @@
 """Several windows: opened, listed, dressed alike and closed."""
 
+import os
+import threading
+
 import pytest
 from PySide6.QtCore import QMimeData, QPoint, Qt, QTimer, QUrl
 from PySide6.QtWidgets import QApplication, QMessageBox
 
+from gradwire.app.document.file_watch import FileWatch
 from gradwire.app.panels.start.welcome import Welcome
 from gradwire.blocks.library.arithmetic import Add
 from gradwire.runtime.build import build, loss, variable
 from gradwire.runtime.diagram import AddBlock, Diagram, Page, save
+from gradwire.runtime.diagram.files import regular
 from tests.app.mouse import drop, drop_file
 
 CTRL_SHIFT = Qt.KeyboardModifier.ControlModifier | Qt.KeyboardModifier.ShiftModifier
@@ -226,3 +231,37 @@ def test_a_panel_of_another_window_is_not_resized(window, qtbot):
     other.inspector.widget().title_line.setFocus()
     window.actions_by_name["larger_panel"].trigger()
     assert "Next Panel" in window.statusBar().currentMessage()
+
+
+def test_a_window_waits_for_no_drive_that_does_not_answer(
+    window, files, tmp_path, monkeypatch, qtbot
+):
+    assert window.open_path(files[0])
+    back, usual = threading.Event(), {name: getattr(os, name) for name in ("stat", "listdir")}
+    links, gone, frozen = os.path.realpath, tmp_path / "gone", []
+
+    def at_window():
+        return threading.current_thread() is threading.main_thread()
+
+    def silent(look):
+        def asked(place, *rest, **named):
+            if str(place).startswith(str(gone)):
+                frozen.append(place) if at_window() else back.wait(20)
+            return look(place, *rest, **named)
+
+        return asked
+
+    for name, look in usual.items():
+        monkeypatch.setattr(os, name, silent(look))
+    monkeypatch.setattr(os.path, "realpath", silent(links))
+    monkeypatch.setattr(regular, "PATIENCE", 0.1)
+    said = []
+    window.document.problem.connect(said.append)
+    assert not window.open_path(gone / "net.gradwire.json")  # is it open already?
+    assert "does not answer" in said[-1]
+    window.windows.library.choose(gone)
+    assert window.windows.library.names() == []
+    monkeypatch.setattr(type(window.document), "path", gone / "mine.gradwire.json")
+    window.findChild(FileWatch).check()
+    back.set()
+    assert not frozen

@@ -3,7 +3,12 @@
 from __future__ import annotations
 
 import json
+import os
 from xml.etree import ElementTree
+
+import pytest
+
+pipes = pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="the system has no pipes of a name")
 
 
 def write(path, text):
@@ -76,6 +81,13 @@ def test_junit(gradwire, seed, tmp_path):
     assert suite.attrib == {"name": str(seed), "tests": "3", "failures": "1", "errors": "0"}
     cases = {case.get("name"): [child.tag for child in case] for case in suite}
     assert cases == {"check": [], "flows(loss -> a)": [], "flows(loss -> b)": ["failure"]}
+
+
+@pipes
+def test_junit_is_not_written_into_a_pipe(gradwire, seed, tmp_path):
+    os.mkfifo(tmp_path / "report.xml")
+    done = gradwire("check", seed, "--junit", tmp_path / "report.xml")
+    assert done.code == 2 and "a pipe" in done.err
 
 
 def test_contracts_that_are_missing_or_wrong(gradwire, seed, tmp_path):

@@ -5,9 +5,12 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from pathlib import Path
+from typing import get_type_hints
 
 import pytest
 
+from gradwire.runtime.cli.entry import COMMANDS, _command
 from tests.runtime.cli.test_process import ROOT
 
 SLOW = {
@@ -109,3 +112,11 @@ def test_completing_an_option_imports_its_command_alone(seed):
     modules = loaded(**asked, COMP_CWORD="2")
     commands = [name for name in modules if name.startswith("gradwire.runtime.cli.commands.")]
     assert commands == ["gradwire.runtime.cli.commands.check"]
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_typer_asks_no_drive_for_a_path(name: str) -> None:
+    """It would wait for good for one that does not answer; ``regular`` asks, and for a while."""
+    hints = get_type_hints(_command(name), include_extras=True)
+    paths = {what: hint.__metadata__[0] for what, hint in hints.items() if "Path" in str(hint)}
+    assert [what for what, info in paths.items() if info.parser is not Path] == []

@@ -10,6 +10,7 @@ import pytest
 
 from gradwire.blocks.errors import FileError
 from gradwire.blocks.library.sources import Constant
+from gradwire.runtime.data.files.access import located
 from gradwire.runtime.diagram import Diagram, Page, load, loads, save
 from gradwire.runtime.diagram.files import regular, storage
 from gradwire.runtime.diagram.files.regular import open_own, open_regular, read_regular
@@ -103,6 +104,17 @@ def test_what_took_the_place_of_arrays_meanwhile_is_replaced(path):
         large.truncate(10**11)  # a file with a hole, which nobody can read whole
     save(with_array(), path)
     assert load(path) == with_array()
+
+
+@pipes
+def test_contracts_that_are_a_link_out_of_the_folder_are_refused(path, tmp_path):
+    (tmp_path / "inside").mkdir()
+    (tmp_path / "key").write_text("a secret", encoding="utf-8")
+    path = tmp_path / "inside" / path.name
+    beside(path).symlink_to(tmp_path / "key")
+    with pytest.raises(FileError, match="leads out") as caught:
+        contracts_of(Diagram(), path)
+    assert "secret" not in str(caught.value)
 
 
 def test_contracts_are_read_up_to_a_limit(path):
@@ -287,3 +299,20 @@ def test_arrays_that_are_a_link_out_of_the_folder_are_refused(path, tmp_path):
     other.with_name(arrays_of(path).name).symlink_to(arrays_of(path))
     with pytest.raises(FileError, match="leads out of the folder"):
         load(other)
+
+
+def test_links_on_a_drive_that_does_not_answer_are_not_waited_for(path, tmp_path, monkeypatch):
+    save(with_array(), path)
+    answers, usual = threading.Event(), os.path.realpath
+
+    def gone(place, **how):
+        answers.wait(20)
+        return usual(place, **how)
+
+    monkeypatch.setattr(os.path, "realpath", gone)
+    monkeypatch.setattr(regular, "PATIENCE", 0.01)
+    with pytest.raises(FileError, match="does not answer"):
+        load(path)
+    with pytest.raises(FileError, match="does not answer"):
+        located("x.csv", tmp_path)
+    answers.set()

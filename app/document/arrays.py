@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import io
 import os
 import re
 import secrets
 from collections.abc import Mapping
+from itertools import chain
 from pathlib import Path
 from types import EllipsisType, MappingProxyType
 from typing import Any, TypeAlias
@@ -14,6 +16,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gradwire.blocks.errors import FileError
+from gradwire.runtime.data.files.archives import MAX_MEMBERS
+from gradwire.runtime.data.files.zips import require_few
 from gradwire.runtime.diagram.files.regular import open_regular, read_regular
 from gradwire.runtime.engine.plan.allocation import machine_bytes
 
@@ -40,6 +44,8 @@ MAX_ELEMENTS = 2**31
 """Largest number of elements that a rule generates."""
 MAX_TEXT = 2**28
 """Bytes of a file of rows."""
+_LOOKED_AT = 100
+"""Words of a first line by which a row of numbers is told from a header."""
 _SEPARATORS = {".csv": ",", ".tsv": "\t", ".txt": None}
 _AXIS = re.compile(r"(-?\d+)?(:)?(-?\d+)?(?::(-?\d+))?")
 
@@ -54,6 +60,11 @@ def read(path: Path) -> dict[str, Array]:
     try:
         if ending in (".npy", ".npz"):
             with open_regular(path) as file:
+                if file.peek(2).startswith(b"PK"):  # as numpy tells them apart
+                    require_few(file, path, MAX_MEMBERS)
+                    file.seek(0)
+                else:
+                    _require_room(os.fstat(file.fileno()).st_size)
                 found = np.load(file, allow_pickle=False)
                 if isinstance(found, np.ndarray):
                     return {path.stem: found}
@@ -165,9 +176,9 @@ def with_part(array: Array, index: Index, part: Any) -> Array:
     return changed
 
 
-def _require_room(size: int) -> None:
+def _require_room(size: int, most: int | None = None) -> None:
     """Raise FileError for arrays that are too large together, before any of them is read."""
-    most = machine_bytes() // 2
+    most = machine_bytes() // 2 if most is None else most
     if size > most:
         raise FileError(
             "The arrays are too large together.",
@@ -177,16 +188,18 @@ def _require_room(size: int) -> None:
 
 
 def _read_rows(path: Path, separator: str | None) -> Array:
-    lines = read_regular(path, MAX_TEXT).decode("utf-8-sig").splitlines()
-    numbers = [line for line in lines if line.strip()]
-    head = 0 if not numbers or _is_row(numbers[0], separator) else 1
-    found = np.loadtxt(numbers[head:], delimiter=separator, ndmin=2)
+    with open_regular(path) as file:
+        _require_room(os.fstat(file.fileno()).st_size, MAX_TEXT)
+        lines = filter(str.strip, io.TextIOWrapper(file, "utf-8-sig"))
+        first = next(lines, "")
+        numbers = chain([first] if _is_row(first, separator) else [], lines)
+        found = np.loadtxt(numbers, delimiter=separator, ndmin=2)
     return found[0] if found.shape[0] == 1 else found[:, 0] if found.shape[1] == 1 else found
 
 
 def _is_row(line: str, separator: str | None) -> bool:
     try:
-        [float(word) for word in line.split(separator)]
+        [float(word) for word in line.split(separator, _LOOKED_AT)[:_LOOKED_AT]]
     except ValueError:
         return False
     return True

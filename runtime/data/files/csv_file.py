@@ -10,6 +10,7 @@ import csv
 import io
 import re
 import tempfile
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from itertools import chain, islice
@@ -48,6 +49,8 @@ MAPPED = 2**26
 """Bytes from which the numbers lie in a temporary file."""
 CHUNK = 4096
 """Rows parsed between two reports of progress."""
+MAX_CHUNK = 2**26
+"""Characters of rows that are in memory at once, or a row more."""
 _PIECE = 2**20
 """Bytes read at once to find what is wrong."""
 DELIMITERS = ",;\t|"
@@ -89,8 +92,8 @@ class Reader:
         except UnicodeError:
             raise self._undecodable() from None
         text.seek(0)
-        self._row = 0
-        """Characters read of the row at which the file is now."""
+        self._row = self._characters = 0
+        """Characters read of the row at which the file is now, and of all."""
         self._csv = csv.reader(self._lines(text), delimiter=_delimiter(first), strict=True)
         self._all = self._every()
         top = next(self._all, None)
@@ -111,7 +114,7 @@ class Reader:
         if not self.has_header:
             return tuple(map(str, range(len(row))))
         names = tuple(field.strip() for field in row)
-        twice = next((name for i, name in enumerate(names) if name in names[:i]), None)
+        twice = next((name for name, count in Counter(names).items() if count > 1), None)
         if twice is not None:
             raise FileError(
                 "Two columns have one name.", path=str(self.path), line=1, got=repr(twice)[:80]
@@ -148,6 +151,7 @@ class Reader:
         """The lines, none of which is read further than a row may be long."""
         while line := text.readline(MAX_ROW - self._row + 1):
             self._row += len(line)
+            self._characters += len(line)
             if self._row > MAX_ROW:
                 raise FileError(
                     "The row is too long.",
@@ -191,10 +195,19 @@ class Reader:
                 )
             yield line, row
 
+    def some(self, most: int, rows: Iterator[Row] | None = None) -> list[Row]:
+        """The next rows, by default of all: so many, or as many as may be in memory."""
+        start, found = self._characters, []
+        for row in islice(self.rows() if rows is None else rows, most):
+            found.append(row)
+            if self._characters - start > MAX_CHUNK:
+                break
+        return found
+
     def chunks(self) -> Iterator[list[Row]]:
         """The rows by chunks; how far they are is reported."""
         rows = self.rows()
-        while chunk := list(islice(rows, CHUNK)):
+        while chunk := self.some(CHUNK, rows):
             report(self.path.name, self._file.tell() / self.size)
             yield chunk
         report(self.path.name, 1.0)
@@ -222,7 +235,8 @@ class CsvTable:
                     next_step=did_you_mean(missing, reader.names),
                 )
             self._places = {name: i for i, name in enumerate(wanted)}
-            fields = [(name, reader.names.index(name)) for name in wanted]
+            at = {name: i for i, name in enumerate(reader.names)}
+            fields = [(name, at[name]) for name in wanted]
             self._numbers = self._parsed(reader, fields, watch)
         if not len(self._numbers):
             raise FileError("The table has no rows.", path=str(path), expected="rows of numbers")

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from gradwire.blocks.errors import FileError
-from gradwire.blocks.names import is_port
+from gradwire.blocks.names import FreshNames, is_port
 from gradwire.runtime.data.files.csv_file import Reader, number, reading
 from gradwire.runtime.data.files.opening import headers
 from gradwire.runtime.diagram.files.regular import open_regular
@@ -58,7 +57,7 @@ def suggested(path: Path, folder: Path | None) -> Dataset:
         rows = next(iter(arrays.values())).shape[0] if arrays else 0
         fitting = {name: one for name, one in arrays.items() if one.shape[0] == rows}
         found = {name: {"dtype": _dtype(header.dtype)} for name, header in fitting.items()}
-        columns = dict(_ports(found.items()))
+        columns = dict(_ports(found.items(), FreshNames()))
     with system_errors(path, "read"):
         real, home = path.resolve(), None if folder is None else folder.resolve()
     inside = home is not None and real.is_relative_to(home)
@@ -69,7 +68,7 @@ def suggested(path: Path, folder: Path | None) -> Dataset:
 
 
 def _of_table(reader: Reader) -> dict[str, Any]:
-    rows = [row for _, row in islice(reader.rows(), _LOOKED_AT)]
+    rows = [row for _, row in reader.some(_LOOKED_AT)]
     fields = {name: [row[i] for row in rows] for i, name in enumerate(reader.names)}
     numeric = [name for name, texts in fields.items() if all(number(t) is not None for t in texts)]
     labels = {
@@ -84,6 +83,7 @@ def _of_table(reader: Reader) -> dict[str, Any]:
     features = [name for name in numeric if name != target]
     if features:
         columns["x"] = {"of": features}
+    fresh = FreshNames(("y", *columns))
     for name in known:
         if name == target and name in numeric:
             columns["y"] = {"of": [name], "dtype": _whole(fields[name])}
@@ -91,7 +91,7 @@ def _of_table(reader: Reader) -> dict[str, Any]:
             columns["y"] = {"of": [name], "dtype": "int64", "labels": labels[name]}
         elif name in labels:
             column = {"of": [name], "dtype": "int64", "labels": labels[name]}
-            columns |= dict(_ports([(name, column)], columns))
+            columns.update(_ports([(name, column)], fresh))
     return columns
 
 
@@ -103,15 +103,9 @@ def _dtype(dtype: np.dtype[Any]) -> str:
     return {"f": "float32", "b": "bool"}.get(dtype.kind, "int64")
 
 
-def _ports(
-    columns: Any, taken: Mapping[str, Any] | None = None
-) -> Iterator[tuple[str, dict[str, Any]]]:
+def _ports(columns: Any, fresh: FreshNames) -> Iterator[tuple[str, dict[str, Any]]]:
     """Each column with a name that a port may have, and that no other has."""
-    used = set(taken or ())
     for name, column in columns:
         port = "".join("_" if c in "./:" or not c.isprintable() else c for c in name).strip()[:40]
-        port = port if port and is_port(port) else "column"
-        while port in used:
-            port += "_"
-        used.add(port)
+        port = fresh.like(port if port and is_port(port) else "column")
         yield port, {**column, **({} if port == name else {"of": [name]})}

@@ -38,24 +38,26 @@ def directory(file: IO[bytes]) -> bytes:
     locator = tail[max(0, at - _LOCATOR_SIZE) : at]
     if locator.startswith(_LOCATOR):
         (end_64,) = struct.unpack_from("<Q", locator, 8)
-        file.seek(min(end_64, length))
-        record = file.read(56)
-        if not record.startswith(_END_64):  # something stands before the zip, as in some programs
-            file.seek(max(0, end - _LOCATOR_SIZE - 56))
-            record = file.read(56)
-        if record.startswith(_END_64) and len(record) == 56:
-            (size,) = struct.unpack_from("<Q", record, 40)
-            end -= _LOCATOR_SIZE + 56
+        # Some versions of zipfile read the record that is named, some the one that is ahead.
+        ahead = max(0, end - _LOCATOR_SIZE - 56)
+        records = set[bytes]()
+        for place in (min(end_64, length), ahead):
+            file.seek(place)
+            records.add(file.read(56))
+        found = [each for each in records if each.startswith(_END_64) and len(each) == 56]
+        if len(found) > 1:
+            raise zipfile.BadZipFile("it has two directories")
+        if found:
+            (size,) = struct.unpack_from("<Q", found[0], 40)
+            end = ahead
     if size > MOST_DIRECTORY or size == _IN_64:
         raise zipfile.BadZipFile(f"its directory is larger than {MOST_DIRECTORY:,} bytes")
     file.seek(max(0, end - size))
     return file.read(size)
 
 
-def open_zip(file: IO[bytes], path: Path, most: int) -> zipfile.ZipFile:
-    """Open a zip to read at most so many members; raises FileError for one with more, and what
-    ``zipfile.ZipFile`` raises.
-    """
+def require_few(file: IO[bytes], path: Path, most: int) -> None:
+    """Raise FileError for a zip with more than so many members, BadZipFile for none."""
     count = directory(file).count(_ENTRY)  # each entry begins so
     if count > most:
         raise FileError(
@@ -64,4 +66,11 @@ def open_zip(file: IO[bytes], path: Path, most: int) -> zipfile.ZipFile:
             expected=f"at most {most:,}",
             got=f"{count:,}",
         )
+
+
+def open_zip(file: IO[bytes], path: Path, most: int) -> zipfile.ZipFile:
+    """Open a zip to read at most so many members; raises FileError for one with more, and what
+    ``zipfile.ZipFile`` raises.
+    """
+    require_few(file, path, most)
     return zipfile.ZipFile(file)

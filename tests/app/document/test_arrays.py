@@ -1,6 +1,8 @@
 """Arrays to and from files, by rule, and in part."""
 
 import os
+import tracemalloc
+import zipfile
 
 import numpy as np
 import pytest
@@ -69,6 +71,31 @@ def test_arrays_are_too_large_together_before_one_is_read(tmp_path, monkeypatch)
         arrays.read(tmp_path / "a.npz")
     monkeypatch.setattr(arrays, "machine_bytes", lambda: 2 * 17_000)
     assert set(arrays.read(tmp_path / "a.npz")) == {"a", "b"}
+
+
+def test_an_array_that_is_too_large_is_not_read(tmp_path, monkeypatch):
+    np.save(tmp_path / "a.npy", np.zeros(1000))
+    monkeypatch.setattr(arrays, "machine_bytes", lambda: 2 * 8000)
+    with pytest.raises(FileError, match="too large together"):
+        arrays.read(tmp_path / "a.npy")
+
+
+def test_an_npz_of_many_members_is_not_taken_apart(tmp_path, monkeypatch):
+    np.savez(tmp_path / "a.npz", a=np.zeros(1), b=np.zeros(1))
+    monkeypatch.setattr(arrays, "MAX_MEMBERS", 1)
+    monkeypatch.setattr(zipfile, "ZipFile", lambda *_, **__: pytest.fail("each is an object"))
+    with pytest.raises(FileError, match=r"too many members.*at most 1, got 2"):
+        arrays.read(tmp_path / "a.npz")
+
+
+@pytest.mark.parametrize("between", ["\n", ","])
+def test_rows_take_little_memory_while_they_are_read(tmp_path, between):
+    (tmp_path / "a.csv").write_text(between.join(["12"] * 100_000))
+    tracemalloc.start()
+    read = arrays.read(tmp_path / "a.csv")["a"]
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert read.shape == (100_000,) and peak < 60 * 100_000
 
 
 def test_no_code_is_run_by_reading(tmp_path):

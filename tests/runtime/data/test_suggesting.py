@@ -9,6 +9,7 @@ import pytest
 from safetensors.numpy import save_file
 
 from gradwire.blocks.errors import FileError
+from gradwire.runtime.data.files import csv_file
 from gradwire.runtime.data.files.access import allow_data
 from gradwire.runtime.data.files.suggesting import kind_of, suggested
 from gradwire.runtime.data.opening import open_rows
@@ -68,3 +69,23 @@ def test_other_files_are_refused(tmp_path: Path) -> None:
             suggested(tmp_path / name, tmp_path)
     with pytest.raises(FileError):
         suggested(tmp_path / "missing.csv", tmp_path)
+
+
+def test_columns_whose_names_begin_alike_get_names_that_ports_may_have(tmp_path: Path) -> None:
+    long = "x" * 40
+    save_file(
+        {f"{long}{i}": np.zeros(2, np.float32) for i in range(2000)}, tmp_path / "a.safetensors"
+    )
+    columns = suggested(tmp_path / "a.safetensors", tmp_path).columns
+    assert len(columns) == 2000 and {long, f"{long}_2", f"{long}_2000"} <= set(columns)
+    table = tmp_path / "a.csv"
+    table.write_text(",".join(f"{long}{i}" for i in range(2000)) + "\n" + ",".join("a" * 2000))
+    assert len(suggested(table, tmp_path).columns) == 2000
+
+
+def test_of_long_rows_few_are_looked_at(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(csv_file, "MAX_CHUNK", 10)
+    (tmp_path / "a.csv").write_text("a,town\n1,Ulm\n1,Rom\n1,Ulm\n1,Bonn\n")
+    assert suggested(tmp_path / "a.csv", tmp_path).columns["y"].labels == ("Rom", "Ulm")
+    with csv_file.reading(tmp_path / "a.csv") as reader:
+        assert [len(chunk) for chunk in reader.chunks()] == [2, 2]

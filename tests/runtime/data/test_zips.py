@@ -80,3 +80,13 @@ def test_a_crowded_directory_is_refused_before_it_is_taken_apart(
         npz_headers(file, tmp_path / name)
     with pytest.raises(zipfile.BadZipFile, match="its directory is larger"):
         open_zip(io.BytesIO(crowded(800_000)), tmp_path, 9)
+
+
+def test_a_second_directory_that_another_reader_would_take_is_refused() -> None:
+    data = crowded(70_000)
+    at = data.rindex(b"PK\x06\x06")
+    small = struct.pack("<4sQ2H2L4Q", b"PK\x06\x06", 44, 45, 45, 0, 0, 0, 0, 0, 30)
+    locator = struct.pack("<4sLQL", b"PK\x06\x07", 0, 30, 1)
+    both = data[:30] + small + data[30 : at + 56] + locator + data[at + 56 + len(locator) :]
+    with pytest.raises(zipfile.BadZipFile, match="two directories"):
+        open_zip(io.BytesIO(both), Path("a.npz"), 9)

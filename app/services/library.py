@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from contextlib import suppress
+from functools import partial
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QFileSystemWatcher, QObject, Signal
@@ -59,7 +60,7 @@ class Library(QObject):
         """
         if self._names is None:
             try:
-                files = answered(self.folder, self._files, PROMPT)
+                files = answered(self.folder, partial(_files, self.folder), PROMPT)
             except (OSError, FileError):
                 files = []
             names = [name.removesuffix(SUFFIX) for name in files if name.endswith(SUFFIX)]
@@ -87,5 +88,6 @@ class Library(QObject):
             if answered(self.folder, self.folder.is_dir, PROMPT):
                 self._watcher.addPath(str(self.folder))
 
-    def _files(self) -> list[str]:
-        return sorted(path.name for path in self.folder.iterdir() if path.is_file())
+
+def _files(folder: Path) -> list[str]:
+    return sorted(path.name for path in folder.iterdir() if path.is_file())

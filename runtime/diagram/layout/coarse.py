@@ -30,6 +30,8 @@ if TYPE_CHECKING:
 
 LARGE = 2_000
 """Nodes of a part from which on it is laid out coarsely."""
+MANY_WIRES = 3 * LARGE
+"""Wires of a part from which on it is, too."""
 _TRACKS = 3
 """Wires that run apart in a gap; further ones run over these."""
 _GROWTH = 1.05

@@ -12,7 +12,7 @@ from dataclasses import field
 from typing import TYPE_CHECKING, NamedTuple
 
 from gradwire.blocks.classes.dataclass import dataclass
-from gradwire.runtime.diagram.layout.coarse import LARGE, draw_coarsely
+from gradwire.runtime.diagram.layout.coarse import LARGE, MANY_WIRES, draw_coarsely
 from gradwire.runtime.diagram.layout.drawn import DrawnPart
 from gradwire.runtime.diagram.layout.folding import CANVAS, FOLD_GAIN, READABLE, busyness, zoom
 from gradwire.runtime.diagram.layout.graph import Line, Node, parts_of
@@ -174,7 +174,7 @@ class _Level:
         ]
         places = [at for node in part.nodes if (at := self._items[node].place) is not None]
         known, is_drawn = None, len(places) == len(nodes)
-        if len(nodes) > LARGE:
+        if len(nodes) > LARGE or len(local) > MANY_WIRES:
             return draw_coarsely(nodes, local, places if is_drawn else ())
         if is_drawn:
             wires = [self._wires[i] for i in part.lines]

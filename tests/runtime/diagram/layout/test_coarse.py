@@ -87,3 +87,16 @@ def test_the_order_of_a_column_follows_what_its_blocks_read():
         (first[i] - first[j]) * (second[i] - second[j]) < 0 for i in range(count) for j in range(i)
     )
     assert crossings == 0
+
+
+def test_a_part_of_many_wires_is_large(monkeypatch):
+    drawn = []
+    monkeypatch.setattr(compound, "LARGE", 100)
+    monkeypatch.setattr(compound, "MANY_WIRES", 8)
+    usual = compound.draw_coarsely
+    monkeypatch.setattr(compound, "draw_coarsely", lambda *a: drawn.append(a) or usual(*a))
+    few, many = chain(5), chain(12)
+    arrange(few)
+    assert not drawn and len(few.wires) <= 8
+    arrange(many)
+    assert drawn and len(many.blocks) < 100

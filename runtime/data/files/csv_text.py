@@ -10,6 +10,8 @@ _WIDE = ("\uff1d", "\uff0b", "\uff0d", "\uff20")
 """The first four of ``_FORMULA`` in the width of East Asian signs."""
 _FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n", *_WIDE)
 """What a spreadsheet takes for the beginning of a formula."""
+_UNSEEN = " \u00a0\u200b\u2060\ufeff"
+"""What it may leave out before that: spaces, and characters that have no width."""
 
 
 def csv_text(rows: Iterable[Iterable[str | float | None]], end: str = "\n") -> str:
@@ -25,7 +27,7 @@ def csv_text(rows: Iterable[Iterable[str | float | None]], end: str = "\n") -> s
 
 def guarded(cell: str) -> str:
     """A text with an apostrophe before it if it begins a formula."""
-    return f"'{cell}" if cell.lstrip(" ").startswith(_FORMULA) else cell
+    return f"'{cell}" if cell.lstrip(_UNSEEN).startswith(_FORMULA) else cell
 
 
 def unguarded(cell: str) -> str:

@@ -15,8 +15,10 @@ from gradwire.runtime.data.files.csv_text import csv_text, guarded, unguarded
 ROOT = Path(__file__).parents[3]
 
 
-@pytest.mark.parametrize("start", ["=", "+", "-", "@", "\t", "\r", "\n", "  =", "\u00a0=", "\ufeff=",
-                                   "\uff1d", "\uff0d"])  # fmt: skip
+@pytest.mark.parametrize(
+    "start",
+    ["=", "+", "-", "@", "\t", "\r", "\n", "  =", "\u00a0=", "\ufeff=", "\uff1d", "\uff0d"],
+)
 def test_a_formula_gets_an_apostrophe(start: str) -> None:
     assert guarded(f"{start}cmd|'/C calc'!A0") == f"'{start}cmd|'/C calc'!A0"
 

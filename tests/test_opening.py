@@ -16,7 +16,8 @@ READERS = {"read_text", "read_bytes", "ZipFile", "is_zipfile", "safe_open", "loa
 """Functions that open the path that they are given, whosever they are."""
 OWNED = {
     *(f"{module}.open" for module in ("os", "io", "gzip", "bz2", "lzma", "tarfile", "codecs")),
-    "open", "np.load", "numpy.load", "h5py.File", "self._h5py.File",
+    "open", "np.load", "numpy.load", "h5py.File", "self._h5py.File", "filecmp.cmp", "shutil.copy",
+    "shutil.copy2", "shutil.copyfile",
 }  # fmt: skip
 """Such functions whose names many others have."""
 PICTURES = {"QImage", "QPixmap"}
@@ -44,6 +45,10 @@ ALLOWED = {
     "app/document/arrays.py": {
         "open(beside, 'wb')": "a new file",
         "np.loadtxt(numbers, delimiter=separator, ndmin=2)": "lines of a file that is open",
+    },
+    "runtime/data/files/gathering.py": {
+        "filecmp.cmp(real, place)": "two regular files, as was asked just before",
+        "shutil.copy2(real, place)": "likewise",
     },
     "app/services/process_lock.py": {"os.open(path, _FLAGS, 384)": "a lock: not waited for"},
     "runtime/training/saving/locking.py": {"os.open(self._folder / LOCK, _FLAGS, 438)": "a lock"},
@@ -89,7 +94,9 @@ ALLOWED = {
 }
 """Calls that open something else, and why they may."""
 
-NAMES = re.compile(rf"\b({'|'.join({*READERS, *PICTURES, 'open', 'load', 'File'})})\(")
+NAMES = re.compile(
+    rf"\b({'|'.join({*READERS, *PICTURES, *(name.rpartition('.')[2] for name in OWNED)})})\("
+)
 """What the calls of a module must have, if any opens a path."""
 
 Function: TypeAlias = ast.FunctionDef | ast.AsyncFunctionDef

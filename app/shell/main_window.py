@@ -156,6 +156,7 @@ class MainWindow(WindowParts):
     def _connect_document(self) -> None:
         document = self.document
         document.opened.connect(self._reset)
+        document.opened.connect(lambda: self.status.show_written(()))
         document.diagramChanged.connect(self._show_document)
         document.pathChanged.connect(self._show_title)
         document.cleanChanged.connect(self._show_title)

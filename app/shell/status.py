@@ -68,7 +68,7 @@ class Status(QObject):
         self.written.setWordWrap(False)
         self.written.setContentsMargins(8, 0, 8, 0)
         self.written.linkActivated.connect(self._open)
-        bar.addWidget(self.written)
+        bar.addWidget(self.written, 1)
         self.written.hide()
         self._written_timer = QTimer(self, singleShot=True, interval=_WRITTEN_SHOWS_FOR)
         self._written_timer.timeout.connect(self.written.hide)

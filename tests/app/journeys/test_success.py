@@ -6,7 +6,7 @@ from dataclasses import replace
 from html import escape
 
 import pytest
-from PySide6.QtGui import QDesktopServices
+from PySide6.QtGui import QDesktopServices, QFontMetrics
 from PySide6.QtWidgets import QFileDialog, QInputDialog
 
 import gradwire.runtime.build as b
@@ -61,6 +61,8 @@ def test_what_writes_a_file_says_so(window, qtbot, monkeypatch, tmp_path, write,
     write(window, qtbot)
     said = window.status.written
     qtbot.waitUntil(said.isVisible)
+    room = QFontMetrics(said.font()).horizontalAdvance(f"Saved {name} · Show in folder")
+    qtbot.waitUntil(lambda: said.visibleRegion().boundingRect().width() >= room)
     assert (tmp_path / name).exists()
     assert not window.notice.isVisible()
     assert said.text().startswith(f"Saved {escape(name)} · ")
@@ -86,6 +88,14 @@ def test_what_is_said_goes_with_the_next_success_that_writes_nothing(window, mon
     assert not window.status.written.isVisible()
     assert not window.notice.isVisible()
     assert window.statusBar().currentMessage() == "Copied as a picture."
+
+
+def test_what_was_saved_before_is_not_said_of_a_new_diagram(window, monkeypatch, tmp_path):
+    choose(monkeypatch, tmp_path / "d.gradwire.json")
+    window.actions_by_name["save_as"].trigger()
+    assert window.status.written.isVisible()
+    window.document.new()
+    assert not window.status.written.isVisible()
 
 
 def test_what_fails_is_not_said_beside_an_older_success(window, monkeypatch, tmp_path):

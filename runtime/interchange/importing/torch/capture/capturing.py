@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import torch
 
@@ -13,7 +13,12 @@ from gradwire.runtime.interchange.importing.imported import Imported, Unsupporte
 from gradwire.runtime.interchange.importing.options import DEFAULTS, ImportOptions, conclude
 from gradwire.runtime.interchange.importing.stage import Stage
 from gradwire.runtime.interchange.importing.torch.capture.arrays import numbers_of
-from gradwire.runtime.interchange.importing.torch.capture.checking import checked
+from gradwire.runtime.interchange.importing.torch.capture.checking import (
+    Theirs,
+    checked,
+    differentiated,
+    unchecked,
+)
 from gradwire.runtime.interchange.importing.torch.capture.hooks import hooks_before, hooks_of
 from gradwire.runtime.interchange.importing.torch.capture.modes import watched
 from gradwire.runtime.interchange.importing.torch.capture.naming import (
@@ -28,6 +33,9 @@ from gradwire.runtime.interchange.importing.torch.capture.recording import Recor
 from gradwire.runtime.interchange.importing.torch.leaves import is_counter
 from gradwire.runtime.interchange.importing.torch.memory import Tensor
 from gradwire.runtime.interchange.importing.torch.operators.norms import STATISTICS
+
+if TYPE_CHECKING:
+    from gradwire.runtime.interchange.importing.staged import Staged
 
 
 def capture_torch(
@@ -85,17 +93,35 @@ class _Capture:
                 imported = replace(imported, diagram=replace(imported.diagram, training=training))
             if not self._check:
                 return imported
-            tensors = {name: x for name, x in leaves("", result) if isinstance(x, torch.Tensor)}
             draws = {self._stage.path(block): n for block, n in self._recording.drawn}
             draws.pop("", None)
-            return checked(imported, tensors, self._parameters, draws)
+            trained = {name: p for name, p in self._parameters.items() if p.requires_grad}
+            theirs = self._measured(trained)
+            if not theirs:
+                results = dict(leaves("", result))
+                try:
+                    theirs = differentiated(imported, results, trained)
+                except RuntimeError as error:
+                    return unchecked(imported, error)
+            return checked(imported, theirs, draws, self._recording.coarsest)
+
+    def _measured(self, trained: Mapping[str, Any]) -> list[Theirs]:
+        """What PyTorch computed in the calls of ``backward``."""
+        return [
+            Theirs(name, call.value, {n: call.gradients.get(id(p)) for n, p in trained.items()})
+            for name, call in zip(_losses(), self._recording.losses, strict=False)
+        ]
 
     def _concluded(self, outputs: Mapping[str, Any]) -> Imported:
         losses = self._recording.losses
         if losses:
-            for i, entry in enumerate(losses):
-                self._stage.loss(entry.read(), "loss" if not i else f"loss{i + 1}")
-            return self._stage.finish(outputs)
+            heads = dict(zip(_losses(), losses, strict=False))
+            for name, call in heads.items():
+                self._stage.loss(call.loss, name)
+            # What a step returns, such as its loss, is a note about it: it depends on nothing else.
+            return self._stage.finish(
+                {name: x for name, x in map(_bare, outputs.items()) if name not in heads}
+            )
         singles = [n for n, x in outputs.items() if x.is_float and x.size == 1]
         chosen = "loss" if "loss" in singles else singles[0] if len(singles) == 1 else ""
         options = replace(self._options, loss=self._options.loss or chosen)
@@ -178,6 +204,19 @@ class _Capture:
                     tensor.data.copy_(numbers)
                 for tensor, gradient, numbers in gradients:
                     tensor.grad = gradient if gradient is None else gradient.copy_(numbers)
+
+
+def _losses() -> Iterator[str]:
+    """The names of the Loss blocks of calls of ``backward``."""
+    return _numbered("loss")
+
+
+def _bare(output: tuple[str, Staged]) -> tuple[str, Staged]:
+    """An output without the stop at its end, which cuts nothing."""
+    name, x = output
+    while x.source is not None and x.source.block.type_name() == "StopGradient":
+        x = x.source.inputs["x"]
+    return name, x
 
 
 def _numbered(name: str) -> Iterator[str]:

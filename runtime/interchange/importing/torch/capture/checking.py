@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import torch
@@ -21,43 +22,130 @@ if TYPE_CHECKING:
 
 VALUE, GRADIENT = 1e-5, 1e-4
 """How far apart numbers of float32 may be, relative to the largest of them."""
+_VALUE_STEPS, _GRADIENT_STEPS = 8, 64
+"""The same in machine epsilons, of what is computed more coarsely."""
+
+
+class Theirs(NamedTuple):
+    """What PyTorch computed of a loss."""
+
+    loss: str
+    """Its name in the import."""
+    value: NDArray[Any]
+    gradients: Mapping[str, NDArray[Any] | None]
+    """The gradients of what is trained, by the model's names."""
+
+
+def differentiated(
+    imported: Imported, results: Mapping[str, Any], trained: Mapping[str, Any]
+) -> list[Theirs]:
+    """What PyTorch computes of the loss among the results of a program; nothing without one.
+
+    The parameters' own gradients stay as they are. Raises RuntimeError where the program has
+    freed what PyTorch needs for it.
+    """
+    name = next((name for name, port in imported.outputs.items() if _is_loss(imported, port)), None)
+    loss = None if name is None else results.get(name, results.get(""))
+    if name is None or not isinstance(loss, torch.Tensor):
+        return []
+    if not loss.requires_grad:
+        return [Theirs(name, numbers_of(loss), dict.fromkeys(trained))]
+    try:
+        found = torch.autograd.grad(
+            loss.sum(), list(trained.values()), retain_graph=True, allow_unused=True
+        )
+    except RuntimeError:  # reentrant checkpoints allow only backward()
+        found = _by_backward(loss, list(trained.values()))
+    gradients = [None if g is None else numbers_of(g) for g in found]
+    return [Theirs(name, numbers_of(loss), dict(zip(trained, gradients, strict=True)))]
+
+
+def unchecked(imported: Imported, error: RuntimeError) -> Imported:
+    """The import, with a remark on why it can't be compared."""
+    why = str(error).partition("\n")[0].partition(". ")[0].removesuffix(".")
+    remark = Remark("checked", f"Not compared with PyTorch, which can't differentiate it: {why}.")
+    return replace(imported, remarks=(*imported.remarks, remark))
 
 
 def checked(
     imported: Imported,
-    outputs: Mapping[str, Any],
-    parameters: Mapping[str, Any],
+    theirs: Sequence[Theirs],
     draws: Mapping[str, NDArray[Any] | None],
+    epsilon: float,
 ) -> Imported:
-    """The import, with a remark on whether its loss and gradients are those of PyTorch."""
-    remark = _remark(imported, outputs, parameters, draws)
-    return replace(imported, remarks=(*imported.remarks, remark)) if remark else imported
+    """The import, with a remark on whether losses and gradients are those of PyTorch.
+
+    ``epsilon`` is that of the coarsest dtype in which PyTorch computed.
+    """
+    if not theirs:
+        return imported
+    known = {path: numbers for path, numbers in draws.items() if numbers is not None}
+    diagram = with_draws(imported.diagram, known) if len(known) == len(draws) else None
+    has_numbers = diagram is not None
+    try:
+        session = Session(diagram or imported.diagram)
+        remark = _remark(imported, session, theirs, has_numbers, epsilon)
+    except GradwireError as error:
+        remark = Remark("checked", f"The diagram could not be run to compare it: {error}")
+    return replace(imported, remarks=(*imported.remarks, remark))
 
 
 def _remark(
     imported: Imported,
-    outputs: Mapping[str, Any],
-    parameters: Mapping[str, Any],
-    draws: Mapping[str, NDArray[Any] | None],
-) -> Remark | None:
-    singles = [x for x in outputs.values() if x.is_floating_point() and x.numel() == 1]
-    loss = next((x for x in singles if x.requires_grad), singles[0] if singles else None)
-    heads = [port for port in imported.outputs.values() if _is_loss(imported, port)]
-    if loss is None or len(heads) != 1:
-        return None
-    known = {path: numbers for path, numbers in draws.items() if numbers is not None}
-    diagram = with_draws(imported.diagram, known) if len(known) == len(draws) else None
-    try:
-        run = Session(diagram or imported.diagram).backward(contributions=False)
-    except GradwireError as error:
-        return Remark("checked", f"The diagram could not be run to compare it: {error}")
-    wanted = _gradients(loss, parameters)
-    if diagram is None:
-        return _compared(imported, run.gradients, wanted, pattern=True)
-    value = _apart(np.asarray(run.values[heads[0]]), numbers_of(loss))
-    if value > VALUE:
-        return Remark("checked", f"The loss differs from that of PyTorch, by {value:.1e} of it.")
-    return _compared(imported, run.gradients, wanted)
+    session: Session,
+    theirs: Sequence[Theirs],
+    has_numbers: bool,
+    epsilon: float,
+) -> Remark:
+    """The first difference, or how far all agree."""
+    apart = 0.0
+    for loss in theirs:
+        of = f" of {loss.loss}" if len(theirs) > 1 else ""
+        port = imported.outputs[loss.loss]
+        run = session.backward([port], contributions=False, accumulate=False)
+        if has_numbers:
+            value = _apart(np.asarray(run.values[port]), loss.value)
+            if not value <= max(VALUE, _VALUE_STEPS * epsilon):
+                how = f", by {value:.1e} of it" if np.isfinite(value) else ""
+                text = f"The loss{of and ' ' + loss.loss} differs from that of PyTorch{how}."
+                return Remark("checked", text)
+        sizes = [
+            np.abs(g[np.isfinite(g)]).max(initial=0)
+            for g in loss.gradients.values()
+            if g is not None
+        ]
+        most = float(max(sizes, default=0))
+        for name, gradient in loss.gradients.items():
+            path = imported.parameters.get(name, "")
+            found = run.gradients.get(path)
+            if (found is None) != (gradient is None):
+                has, other = (
+                    ("PyTorch", "the diagram") if found is None else ("The diagram", "PyTorch")
+                )
+                text = f"{has} gives {name} a gradient{of}, and {other} gives it none."
+                return Remark("checked", text, path)
+            if found is None or gradient is None or not has_numbers:
+                continue
+            difference = _apart(found, gradient, 1e-2 * most)
+            if not difference <= max(GRADIENT, _GRADIENT_STEPS * epsilon):
+                how = f", by {difference:.1e} of it" if np.isfinite(difference) else ""
+                text = f"The gradient of {name}{of} differs from PyTorch's{how}."
+                return Remark("checked", text, path)
+            apart = max(apart, difference)
+    count = sum(len(loss.gradients) for loss in theirs)
+    none = sum(g is None for loss in theirs for g in loss.gradients.values())
+    if not has_numbers:
+        return Remark(
+            "checked",
+            f"Agrees with PyTorch on which of {count} gradients are None, {none} of them; "
+            "numbers can't be compared, because they depend on random ones.",
+        )
+    what = "the loss" if len(theirs) == 1 else f"{len(theirs)} losses"
+    return Remark(
+        "checked",
+        f"Agrees with PyTorch: {what} and {count} gradients, {none} of them None, differ "
+        f"by at most {apart:.1e}.",
+    )
 
 
 def _is_loss(imported: Imported, port: str) -> bool:
@@ -67,78 +155,27 @@ def _is_loss(imported: Imported, port: str) -> bool:
     )
 
 
-def _gradients(loss: Any, parameters: Mapping[str, Any]) -> dict[str, NDArray[Any] | None]:
-    """PyTorch's gradients, without a trace in the parameters' own."""
-    trained = {name: p for name, p in parameters.items() if p.requires_grad}
-    if not loss.requires_grad:
-        return dict.fromkeys(trained)
-    if not trained:
-        return {}
-    try:
-        found = torch.autograd.grad(
-            loss.sum(), list(trained.values()), retain_graph=True, allow_unused=True
-        )
-    except RuntimeError:  # reentrant checkpoints allow only backward()
-        found = _by_backward(loss, list(trained.values()))
-    return {
-        name: None if g is None else numbers_of(g) for name, g in zip(trained, found, strict=True)
-    }
-
-
 def _by_backward(loss: Any, parameters: Sequence[Any]) -> list[Any]:
     before = [p.grad for p in parameters]
     for p in parameters:
         p.grad = None
-    loss.sum().backward(retain_graph=True)
-    found = [p.grad for p in parameters]
-    for p, gradient in zip(parameters, before, strict=True):
-        p.grad = gradient
-    return found
+    try:
+        loss.sum().backward(retain_graph=True)
+        return [p.grad for p in parameters]
+    finally:
+        for p, gradient in zip(parameters, before, strict=True):
+            p.grad = gradient
 
 
-def _compared(
-    imported: Imported,
-    got: Mapping[str, Any],
-    wanted: Mapping[str, NDArray[Any] | None],
-    pattern: bool = False,
-) -> Remark:
-    """Whether gradients are alike; with ``pattern``, only whether there are any."""
-    most = max(
-        (float(np.abs(g).max(initial=0)) for g in wanted.values() if g is not None), default=0
-    )
-    worst = 0.0
-    for name, gradient in wanted.items():
-        path = imported.parameters.get(name, "")
-        found = got.get(path)
-        if (found is None) != (gradient is None):
-            has, other = ("PyTorch", "the diagram") if found is None else ("The diagram", "PyTorch")
-            text = f"{has} gives {name} a gradient, and {other} gives it none."
-            return Remark("checked", text[0].upper() + text[1:], path)
-        if gradient is None or found is None or pattern:
-            continue
-        apart = float(np.abs(found - gradient).max(initial=0)) / max(
-            float(np.abs(gradient).max(initial=0)), 1e-2 * most, 1e-30
-        )
-        if not apart <= GRADIENT:
-            return Remark(
-                "checked",
-                f"The gradient of {name} differs from PyTorch's, by {apart:.1e} of it.",
-                path,
-            )
-        worst = max(worst, apart)
-    none = sum(g is None for g in wanted.values())
-    if pattern:
-        return Remark(
-            "checked",
-            f"Agrees with PyTorch on which of {len(wanted)} gradients are None, {none} of them; "
-            "numbers can't be compared, because they depend on random ones.",
-        )
-    return Remark(
-        "checked",
-        f"Agrees with PyTorch: the loss and {len(wanted)} gradients, {none} of them None, differ "
-        f"by at most {worst:.1e}.",
-    )
+def _apart(ours: NDArray[Any], theirs: NDArray[Any], least: float = 0.0) -> float:
+    """The largest difference, relative to the largest of their numbers, or to ``least``.
 
-
-def _apart(a: NDArray[Any], b: NDArray[Any]) -> float:
-    return float(np.abs(a - b).max(initial=0) / max(float(np.abs(b).max(initial=0)), 1e-30))
+    NaN equals NaN, and ∞ equals ∞; where only one of both is finite, they are ∞ apart.
+    """
+    if ours.shape != theirs.shape:
+        return math.inf
+    finite = np.isfinite(theirs)
+    if not np.array_equal(ours[~finite], theirs[~finite], equal_nan=True):
+        return math.inf
+    difference = np.abs(ours[finite] - theirs[finite]).max(initial=0)
+    return float(difference / max(np.abs(theirs[finite]).max(initial=0), least, 1e-30))

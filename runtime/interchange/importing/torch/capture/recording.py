@@ -7,13 +7,15 @@ what the blocks would let through, a StopGradient is put up, whatever made the d
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
 
+from gradwire.blocks.classes.dataclass import dataclass
 from gradwire.runtime.interchange.importing.imported import UnsupportedError
 from gradwire.runtime.interchange.importing.staged import Staged
 from gradwire.runtime.interchange.importing.torch.calls import Calls
@@ -46,6 +48,18 @@ OFTEN = 4
 _NOTHING = (torch.device, torch.layout, torch.memory_format, torch.Generator)
 
 
+@dataclass(frozen=True)
+class Backward:
+    """A call of ``backward``."""
+
+    loss: Staged
+    """What it differentiates, as blocks."""
+    value: NDArray[Any]
+    """That in this run."""
+    gradients: Mapping[int, NDArray[Any]]
+    """What arrived at leaves, by their identity."""
+
+
 class Recording:
     """The tensors of a run and the values that stand for them. Not thread-safe."""
 
@@ -63,8 +77,10 @@ class Recording:
         """Tensors that left autograd as numbers, with the numbers and how they left."""
         self.loose: dict[str, Any] = {}
         """Trained tensors that have come up and belong to no module."""
-        self.losses: list[Tensor] = []
-        """The tensors that ``backward`` was called on."""
+        self.losses: list[Backward] = []
+        """The calls of ``backward``, in order."""
+        self.coarsest = 0.0
+        """The largest machine epsilon of what was computed."""
         self.drawn: list[tuple[StagedBlock, NDArray[Any] | None]] = []
         """Random blocks with their numbers in this run; None if these are unknown."""
         self._calls = Calls()
@@ -87,6 +103,24 @@ class Recording:
             yield
         finally:
             self.active = before
+
+    @contextmanager
+    def arriving(self) -> Iterator[Mapping[int, NDArray[Any]]]:
+        """What gradient arrives at leaves meanwhile, by their identity."""
+        found: dict[int, NDArray[Any]] = {}
+
+        def note(key: int, gradient: Any) -> None:
+            dense = gradient if gradient.layout == torch.strided else gradient.to_dense()
+            numbers = numbers_of(dense)
+            found[key] = found[key] + numbers if key in found else numbers
+
+        leaves = [t for t, _ in self._tensors.values() if t.requires_grad and t.is_leaf]
+        handles = [leaf.register_hook(partial(note, id(leaf))) for leaf in leaves]
+        try:
+            yield found
+        finally:
+            for handle in handles:
+                handle.remove()
 
     @property
     def path(self) -> tuple[Part, ...]:
@@ -284,6 +318,8 @@ class Recording:
                     f"aten.{name}", f"its blocks give {list(value.shape)}, not {list(tensor.shape)}"
                 )
             dtype = dtype_name(tensor.dtype)
+            if tensor.is_floating_point():
+                self.coarsest = max(self.coarsest, torch.finfo(tensor.dtype).eps)
             if tensor.dtype == torch.bfloat16:
                 self._tell_rounding()
             if value.dtype != dtype:

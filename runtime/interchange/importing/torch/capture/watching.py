@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from functools import reduce
+from operator import add
+from typing import Any
 
+import numpy as np
 import torch
 
 from gradwire.runtime.interchange.importing.staged import Staged
@@ -12,10 +15,8 @@ from gradwire.runtime.interchange.importing.torch.capture.arrays import numbers_
 from gradwire.runtime.interchange.importing.torch.capture.frames import region
 from gradwire.runtime.interchange.importing.torch.capture.hooks import hooked
 from gradwire.runtime.interchange.importing.torch.capture.numbers import TracedNumber
+from gradwire.runtime.interchange.importing.torch.capture.recording import Backward, Recording
 from gradwire.runtime.interchange.importing.torch.memory import Tensor
-
-if TYPE_CHECKING:
-    from gradwire.runtime.interchange.importing.torch.capture.recording import Recording
 
 _LEAVING = frozenset({"numpy", "tolist", "__array__"})
 _MAKING = frozenset({"tensor", "as_tensor", "asarray"})
@@ -186,11 +187,19 @@ class Watching:
                 hooked(recording, recording.entry(tensor), tensor, hook)
         return result
 
-    def _backward(self, call: Callable[[], Any], tensor: Any, *_: Any, **__: Any) -> Any:
+    def _backward(
+        self, call: Callable[[], Any], tensor: Any, gradient: Any = None, *_: Any, **__: Any
+    ) -> Any:
         recording = self._recording
         with recording.paused():
-            recording.losses.append(recording.entry(tensor))
-            return call()
+            with recording.here():
+                loss = self._total([tensor], [gradient])
+            with recording.arriving() as gradients:
+                result = call()
+            weight = 1.0 if gradient is None else numbers_of(gradient)
+            value = np.asarray(np.sum(numbers_of(tensor) * weight))
+            recording.losses.append(Backward(loss, value, gradients))
+        return result
 
     def _grad(
         self, call: Callable[[], Any], outputs: Any, inputs: Any, *args: Any, **kwargs: Any
@@ -211,13 +220,7 @@ class Watching:
         self, outputs: list[Any], inputs: list[Any], weights: list[Any], results: Any
     ) -> None:
         recording, block = self._recording, self._recording.stage.block
-        total = None
-        for output, weight in zip(outputs, weights, strict=True):
-            term = recording.entry(output).read()
-            if weight is not None:
-                term = term * recording.entry(weight).read()
-            term = block("Sum", term) if term.ndim else term
-            total = term if total is None else total + term
+        total = self._total(outputs, weights)
         for x, result in zip(inputs, results, strict=True):
             if result is not None:
                 value = block("Gradient", total, recording.entry(x).read())
@@ -225,6 +228,17 @@ class Watching:
                 if not result.requires_grad:
                     entry = recording.performer.detached(entry, name="grad")
                 recording.bind(result, entry)
+
+    def _total(self, outputs: list[Any], weights: list[Any]) -> Staged:
+        """The sum of what is differentiated, each times its weight, which None leaves out."""
+        recording, block = self._recording, self._recording.stage.block
+        terms = []
+        for output, weight in zip(outputs, weights, strict=True):
+            term = recording.entry(output).read()
+            if weight is not None:
+                term = term * recording.entry(weight).read()
+            terms.append(block("Sum", term) if term.ndim else term)
+        return reduce(add, terms)
 
 
 def _traced(arguments: Any) -> list[tuple[float, Tensor]]:

@@ -83,6 +83,88 @@ def test_results_are_named_by_their_places_and_the_only_number_is_the_loss():
     assert gw.capture(model.net, x).outputs == {"output": "output.out"}
 
 
+def said_of(imported) -> str:
+    """What the comparison with PyTorch says."""
+    (said,) = [remark.text for remark in imported.remarks if remark.kind == "checked"]
+    return said
+
+
+def test_every_backward_of_a_step_is_compared():
+    model = torch.nn.Linear(3, 1)
+
+    def step(x, late):
+        first = model(x).pow(2).mean()
+        first.backward()
+        second = model(x + 1).pow(2)
+        second.backward(torch.full_like(second, 3.0))
+        return second if late else second.mean().item()
+
+    for late in (True, False):
+        imported = gw.capture(step, torch.randn(5, 3), late)
+        session = gw.Session(imported.diagram)
+        assert session.program.heads() == ["loss.out", "loss2.out"]
+        assert said_of(imported).startswith("Agrees with PyTorch: 2 losses and 4 gradients, 0 of")
+        assert not gw.diagnose(session)
+        assert model.weight.grad is None
+
+
+@pytest.mark.parametrize("returned", ["detach", "item"])
+def test_what_a_step_returns_of_its_loss_changes_nothing(returned):
+    model = torch.nn.Linear(3, 1)
+
+    def step(x):
+        loss = model(x).pow(2).mean()
+        loss.backward()
+        return getattr(loss, returned)()
+
+    imported = gw.capture(step, torch.randn(5, 3))
+    assert imported.outputs == {"loss": "loss.out"}
+    kinds = {block.type_name() for block in imported.diagram.main.blocks.values()}
+    assert "StopGradient" not in kinds
+    assert said_of(imported).startswith("Agrees with PyTorch: the loss and 2 gradients")
+
+
+def test_what_is_not_finite_is_compared_too():
+    x = torch.nn.Parameter(torch.zeros(2))
+    assert said_of(gw.capture(lambda: x.sum().sqrt())).startswith("Agrees with PyTorch")
+    assert said_of(gw.capture(lambda: (x / x).sum())).startswith("Agrees with PyTorch")
+
+
+def test_a_gradient_that_differs_is_named_with_its_loss():
+    x = torch.nn.Parameter(torch.ones(2))
+
+    def step():
+        (2 * x).sum().backward()
+        x.grad = None
+        x.data.mul_(3)
+        (x * x).sum().backward()
+
+    said = said_of(gw.capture(step))
+    assert said == "The loss loss2 differs from that of PyTorch, by 8.9e-01 of it."
+
+
+def test_a_graph_that_the_program_has_freed_is_not_compared():
+    x = torch.nn.Parameter(torch.ones(2))
+
+    def loss():
+        y = x.pow(2)
+        torch.autograd.grad(y.sum(), x)
+        return y.mean()
+
+    said = said_of(gw.capture(loss))
+    assert said.startswith("Not compared with PyTorch, which can't differentiate it: Trying to")
+
+
+def test_bfloat16_is_compared_as_coarsely_as_it_rounds():
+    model = torch.nn.Linear(64, 1)
+
+    def loss(x):
+        with torch.autocast("cpu", dtype=torch.bfloat16):
+            return model(x).pow(2).mean()
+
+    assert said_of(gw.capture(loss, torch.randn(5, 64))).startswith("Agrees with PyTorch")
+
+
 def test_methods_of_any_object_may_be_captured():
     class Trainer:
         def __init__(self):

@@ -7,7 +7,7 @@ from functools import partialmethod
 
 import pytest
 from PySide6.QtCore import QEvent, QSettings, Qt
-from PySide6.QtWidgets import QWidget
+from PySide6.QtWidgets import QApplication, QLabel, QWidget
 from pytestqt.qtbot import QtBot
 
 from gradwire.app.services import theme
@@ -66,6 +66,13 @@ def open_panels(window: MainWindow) -> None:
         dock.setVisible(name != "history")
 
 
+def require_room(window: MainWindow) -> None:
+    """Whatever is said has room: a layout may give a label that counts as shown no width."""
+    QApplication.sendPostedEvents(None, QEvent.Type.LayoutRequest)
+    labels = [x for x in window.findChildren(QLabel) if x.isVisible() and x.text()]
+    assert not [x.text() for x in labels if not (x.width() and x.height())]
+
+
 @pytest.fixture
 def window(qtbot, settings):
     """A window with open panels, shown and active; with it go all that it opened."""
@@ -78,6 +85,7 @@ def window(qtbot, settings):
     made.activateWindow()
     windows = made.windows
     yield made
+    require_room(made)
     for each in windows.listed:
         give_up(each)
 
@@ -104,6 +112,7 @@ def opened(qtbot, settings, tmp_path):
 
     yield open_diagram
     for window in made:
+        require_room(window)
         give_up(window)
         window.deleteLater()
 

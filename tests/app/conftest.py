@@ -9,6 +9,7 @@ import pytest
 from PySide6.QtCore import QEvent, QSettings, Qt
 from PySide6.QtWidgets import QApplication, QLabel, QWidget
 from pytestqt.qtbot import QtBot
+from shiboken6 import isValid
 
 from gradwire.app.services import theme
 from gradwire.app.services.garbage import GarbageCollector
@@ -85,8 +86,8 @@ def window(qtbot, settings):
     made.activateWindow()
     windows = made.windows
     yield made
-    require_room(made)
     for each in windows.listed:
+        require_room(each)
         give_up(each)
 
 
@@ -112,7 +113,8 @@ def opened(qtbot, settings, tmp_path):
 
     yield open_diagram
     for window in made:
-        require_room(window)
+        if isValid(window):
+            require_room(window)
         give_up(window)
         window.deleteLater()
 

@@ -98,13 +98,18 @@ def on_cards(window):
         yield from (card.title, *(version.label for version in card.versions if version.label))
 
 
+TRANSLATED = r"⟦[^⟦⟧]*⟧"
+
+
 def untranslated(window, known=()):
     found = set()
     known = sorted({*known, *on_cards(window)}, key=len, reverse=True)
     for widget in [window, *window.findChildren(QWidget)]:
         for where, text in texts(widget):
             left = html.unescape(text or "")
-            left = re.sub(r"⟦[^⟦⟧]*⟧|<[^>]*>|&\w+;", "", re.sub(r"⟦[^⟦⟧]*⟧", "", left))
+            while re.search(TRANSLATED, left):  # from the inside out: one may stand in another
+                left = re.sub(TRANSLATED, "", left)
+            left = re.sub(r"<[^>]*>|&\w+;", "", left)
             for name in known:
                 left = left.replace(name, "")
             if re.search(r"[A-Za-z]{2,}", left):

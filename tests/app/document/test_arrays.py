@@ -56,7 +56,7 @@ def test_what_is_no_array_is_refused(tmp_path, name, content):
     assert name in str(caught.value)
 
 
-@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="the system has no pipes of a name")
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="the system has no named pipes")
 @pytest.mark.parametrize("ending", ["npy", "npz", "safetensors", "csv", "tsv", "txt"])
 def test_a_pipe_is_not_waited_for(tmp_path, ending):
     os.mkfifo(tmp_path / f"a.{ending}")

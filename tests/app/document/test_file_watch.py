@@ -152,7 +152,7 @@ class TestChangedByOthers:
         assert window.document.diagram.main.blocks["w"].value.array[0] == 1.0
 
 
-@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="the system has no pipes of a name")
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="the system has no named pipes")
 def test_a_pipe_that_takes_the_place_of_a_file_is_not_waited_for(tmp_path):
     os.mkfifo(tmp_path / "pipe.gradwire.json")
     assert stamp(tmp_path / "pipe.gradwire.json") is None

@@ -8,7 +8,7 @@ from xml.etree import ElementTree
 
 import pytest
 
-pipes = pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="the system has no pipes of a name")
+pipes = pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="the system has no named pipes")
 
 
 def write(path, text):

@@ -14,6 +14,7 @@ from gradwire.runtime.diagram import load
 from gradwire.runtime.diagram.checks.diagnostics import Diagnostic
 from gradwire.runtime.diagram.paths import InstancePath, PortPath, WirePath
 from gradwire.runtime.engine import Session
+from gradwire.runtime.flow.structure.disagreements import told
 from gradwire.runtime.publish.problems import Problem
 
 if TYPE_CHECKING:
@@ -32,8 +33,13 @@ def open_session(
     session = make(load(file, notice=notices.append))
     for name, literal in map(parse_assignment, values or ()):
         session.set(name, literal.array if literal.typed else literal.tensor.array)
-    changed = [Diagnostic("warning", Location(), text, code="older-file") for text in notices]
-    return session, tuple(Problem(d, str(file)) for d in (*changed, *session.diagnostics))
+    found = [Diagnostic("warning", Location(), text, code="older-file") for text in notices]
+    found += session.diagnostics
+    found += [
+        Diagnostic("warning", Location(), text, code="disagrees")
+        for text, _ in told(session.program)
+    ]
+    return session, tuple(Problem(d, str(file)) for d in found)
 
 
 def has_errors(problems: Iterable[Problem]) -> bool:

@@ -20,6 +20,7 @@ from gradwire.runtime.diagram.paths import InstancePath, PortName, WirePath
 
 if TYPE_CHECKING:
     from gradwire.blocks.block import Block
+    from gradwire.runtime.diagram.comparison import Comparison
     from gradwire.runtime.diagram.lesson import Lesson
     from gradwire.runtime.diagram.model import Note
     from gradwire.runtime.diagram.training import Training
@@ -160,6 +161,7 @@ def diff(before: Diagram, after: Diagram) -> DiagramChanges:
         Changed("contracts", before.contracts, after.contracts),
         Changed("lesson", _record(before.lesson), _record(after.lesson)),
         Changed("training", _record(before.training), _record(after.training)),
+        Changed("comparison", _record(before.comparison), _record(after.comparison)),
     )
     return DiagramChanges(
         before,
@@ -170,7 +172,7 @@ def diff(before: Diagram, after: Diagram) -> DiagramChanges:
     )
 
 
-def _record(part: Lesson | Training | None) -> dict[str, Any] | None:
+def _record(part: Lesson | Training | Comparison | None) -> dict[str, Any] | None:
     return None if part is None else part.to_record()
 
 

@@ -20,6 +20,7 @@ from gradwire.runtime.gc_pause import uncollected
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from gradwire.runtime.diagram.comparison import Comparison
     from gradwire.runtime.diagram.lesson import Lesson
     from gradwire.runtime.diagram.training import Training
 
@@ -224,7 +225,8 @@ class Diagram(Shown):
 
     ``contracts`` are lines that state what its gradients must do; see runtime.flow.tools.contracts.
     ``views`` are the user's bookmarks, in order. ``lesson`` is what there is to learn from it.
-    ``training`` is how it is trained.
+    ``training`` is how it is trained. ``comparison`` is how it compares with the program that it
+    comes from.
     """
 
     pages: Mapping[str, Page] = field(default_factory=lambda: {MAIN: Page()})
@@ -234,6 +236,7 @@ class Diagram(Shown):
     views: tuple[View, ...] = ()
     lesson: Lesson | None = None
     training: Training | None = None
+    comparison: Comparison | None = None
     folder: Path | None = field(default=None, compare=False, repr=False)
     """Where its file is, for data files beside it; not a part of the file."""
 

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
     from gradwire.blocks.block import Block
     from gradwire.blocks.library.pages import Scan
+    from gradwire.runtime.diagram.comparison import Comparison
 
 
 @dataclass(slots=True)
@@ -76,6 +77,8 @@ class Flat:
     shared: dict[InstancePath, InstancePath] = field(default_factory=dict)
     folder: Path | None = None
     """Where the file of the diagram is."""
+    comparison: Comparison | None = None
+    """How the diagram compares with the program that it comes from."""
     in_order: bool = False
     """Whether it is known that each instance comes after those that it reads."""
 

@@ -65,6 +65,7 @@ class Program:
     checked: int = 0
     """How many of the diagnostics come from checking the document; those of the trace follow."""
     _derived: dict[Hashable, Any] = field(default_factory=dict, repr=False)
+    _of_numbers: dict[Hashable, Any] = field(default_factory=dict, repr=False)
 
     def derived(self, key: Hashable, derive: Callable[[], T]) -> T:
         """The result of ``derive``, computed once: for facts that new numbers leave valid."""
@@ -72,6 +73,17 @@ class Program:
             self._derived[key] = derive()
         found: T = self._derived[key]
         return found
+
+    def of_numbers(self, key: Hashable, derive: Callable[[], T]) -> T:
+        """The same for a fact that is valid until numbers of the diagram change."""
+        if key not in self._of_numbers:
+            self._of_numbers[key] = derive()
+        found: T = self._of_numbers[key]
+        return found
+
+    def forget_numbers(self) -> None:
+        """Numbers of the diagram have changed."""
+        self._of_numbers.clear()
 
     def block(self, path: InstancePath) -> Block:
         """The block at a path."""

@@ -48,6 +48,9 @@ def rebind(
         replaced = {path: new for program in programs for path, new in _uses(program, edited)}
     if replaced is None:
         return None
+    for program in programs:
+        program.flat.comparison = after.comparison
+        program.forget_numbers()
     if edited is None or _layout_changed(before, after):
         problems = check(after)
         for program in programs:

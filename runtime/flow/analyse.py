@@ -18,7 +18,8 @@ from gradwire.runtime.engine.lowering import lower
 from gradwire.runtime.engine.program import Program
 from gradwire.runtime.engine.session.lookup import as_names
 from gradwire.runtime.engine.session.session import Session
-from gradwire.runtime.flow.lazy import MANY
+from gradwire.runtime.flow.lazy import MANY, overlaid
+from gradwire.runtime.flow.structure.disagreements import Doubts, sentence
 from gradwire.runtime.flow.structure.ignored import ignored, passed_on
 from gradwire.runtime.flow.structure.leaves import combined_verdict, merged_repairs
 from gradwire.runtime.flow.structure.reachability import Gate
@@ -29,10 +30,13 @@ from gradwire.runtime.flow.words import sentences
 from gradwire.runtime.flow.words.states import Cutter, State, Verdict
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from gradwire.runtime.calculus import Value
     from gradwire.runtime.flow.structure.slots import Bypass
+
+_CERTAIN = frozenset({State.FROZEN, State.NOTHING_TO_TRAIN})
+"""States that say what is behind a wire, which no disagreement changes."""
 
 
 @explained
@@ -47,7 +51,8 @@ def analyse(subject: Program | Session | Diagram, losses: Sequence[str] | None =
         heads = tuple(program.heads())
     else:
         heads = tuple(head for name in as_names(losses) for head in _leaf_heads(program, name))
-    return program.derived(("flow", heads), lambda: Flow(program, heads))
+    known = ("flow", heads, program.flat.comparison)
+    return program.derived(known, lambda: Flow(program, heads))
 
 
 def _program_of(subject: Program | Session | Diagram) -> Program:
@@ -96,7 +101,8 @@ class Flow:
         self.program = program
         self.losses = losses
         self._searches = Searches(program)
-        self._verdicts = Verdicts(self._searches)
+        self._doubts = Doubts(program, self._searches.graph)
+        self._verdicts = Verdicts(self._searches, self._doubts)
         self.slots = self._searches.slots
         self._wire_states = WireStates(self._searches)
         self._broken = self._wire_states.broken
@@ -117,7 +123,12 @@ class Flow:
             return dict.fromkeys(self.program.wire_sources, State.UNKNOWN)
         head = self._chosen(loss)
         if head not in self._states:
-            self._states[head] = self._wire_states.of_all(self._losses(loss))
+            losses = self._losses(loss)
+            states = self._wire_states.of_all(losses)
+            doubtful: dict[str, State] = dict.fromkeys(
+                self._doubtful(losses, states), State.UNKNOWN
+            )
+            self._states[head] = overlaid(states, doubtful) if doubtful else states
         return self._states[head]
 
     @explained
@@ -132,6 +143,8 @@ class Flow:
         if key in self.program.wire_trees:
             return combined_verdict(key, losses.heads[0], self.leaves(key, loss))
         state = self._wire_states.of_wire(losses, key)
+        if doubt := self._doubt(wire, losses, state, self.program.wires.get(key)):
+            return doubt
         if state is State.UNKNOWN:
             return Verdict(wire, losses.heads[0], state, sentences.unknown(self._culprit(key)))
         return self._explained(key, losses, state, self.program.wires[key])
@@ -169,6 +182,8 @@ class Flow:
         if not losses.heads:
             return Verdict(name, None, State.UNKNOWN, self._no_loss(self._broken.get(path)))
         state = self._wire_states.of_value(losses, leaf.value)
+        if doubt := self._doubt(name, losses, state, leaf.value):
+            return doubt
         if state in UNCERTAIN and path in self._broken:
             text = sentences.unknown(self._broken[path])
             return Verdict(name, self._first(losses, state, leaf.value), State.UNKNOWN, text)
@@ -185,6 +200,43 @@ class Flow:
         if key in self.program.wire_sources:
             return self.verdict(key, loss)
         return self.variable(key, loss)
+
+    # ---- doubts -------------------------------------------------------------------------------
+
+    def doubts(self, key: str) -> bool:
+        """Whether what is said of a wire, block, variable or port depends on a disagreement."""
+        path, wires = self.program.flat.canonical(key), self.program.wires
+        ports = self.program.ports
+        block = InstancePath(path)
+        values = [wires.get(WirePath(key)), ports.get(PortPath(path))]
+        if block in self.program.instances:
+            inside = self.program.instances[block].wires.values()
+            values += [wires.get(wire) for wire, _ in inside]
+            values += [ports.get(port) for port in self._ports_of(block)]
+        return any(self._doubts.about(value, self.losses) for value in values)
+
+    def _ports_of(self, block: InstancePath) -> Iterator[PortPath]:
+        """The ports, and leaves of ports, of a block's outputs."""
+        for name in self.program.block(block).output_names():
+            yield from self.program.leaf_ports(block.port(name))
+
+    def _doubt(
+        self, key: str, losses: LossSearches, state: State, value: Value | None
+    ) -> Verdict | None:
+        """The verdict where the gradient at a value depends on a disagreement."""
+        found = None if state in _CERTAIN else self._doubts.about(value, losses.heads)
+        if found is None:
+            return None
+        return Verdict(key, PortPath(found.of), State.UNKNOWN, sentence(self.program, found))
+
+    def _doubtful(self, losses: LossSearches, states: Mapping[str, State]) -> Iterator[WirePath]:
+        """The wires whose gradients depend on a disagreement."""
+        wire_of = self.slots.wire_of
+        places = self._doubts.doubtful(losses.heads)
+        wires = [wire_of[place] for place in places if place in wire_of]
+        for wire in (*wires, *self._wire_states.trees_over(wires)):
+            if states[wire] not in _CERTAIN:
+                yield wire
 
     # ---- repairs ------------------------------------------------------------------------------
 

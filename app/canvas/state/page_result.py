@@ -133,9 +133,17 @@ class PageResult:
         return None if self.result is None else self.result.gradients.get(path)
 
     def knows_gradient(self, block: str, port: str = "") -> bool:
-        """Whether the gradient of a variable is known, be it None; a timeline hides it at first."""
+        """Whether the gradient of a variable is known, be it None.
+
+        A timeline hides it at first; and the program that the diagram comes from may be known to
+        have another.
+        """
         result, path = self.result, self.variable(block, port)
-        return result is None or not result.is_partial or path in result.gradients
+        if result is None:
+            return True
+        if result.flow is not None and result.flow.flow.doubts(path):
+            return False
+        return not result.is_partial or path in result.gradients
 
     @cached_property
     def problems(self) -> Mapping[tuple[str, str], list[Diagnostic]]:

@@ -35,6 +35,7 @@ class Draft:
         self.views = diagram.views
         self.lesson = diagram.lesson
         self.training = diagram.training
+        self.comparison = diagram.comparison
 
     @property
     def pages(self) -> Mapping[str, Page | PageDraft]:
@@ -69,6 +70,7 @@ class Draft:
             self.views,
             self.lesson,
             self.training,
+            self.comparison,
             self._base.folder,
         )
 
@@ -101,12 +103,12 @@ class Draft:
     def rename_block(self, page: str, old: str, new: str) -> None:
         """Rename a block and, if it is a port of its page, the port of each use of the page.
 
-        Fields that name a use of a page follow, and so do the paths in the lesson, the contracts
-        and the training.
+        Fields that name a use of a page follow, and so do the paths in the lesson, the contracts,
+        the training and the comparison.
         """
         here = self.page(page)
         is_port = isinstance(here.blocks[old], PageInput | PageOutput)
-        if self.contracts or self.lesson is not None or self.training is not None:
+        if self.contracts or self.lesson or self.training or self.comparison:
             uses = (*uses_of(self, page), *(self._scans(page) if is_port else ()))
             self._rename_paths(Renamed(uses, old, new, is_port))
         if isinstance(here.blocks[old], PageBlock):
@@ -131,6 +133,8 @@ class Draft:
             self.lesson = renamed.lesson(self.lesson)
         if self.training is not None:
             self.training = renamed.training(self.training)
+        if self.comparison is not None:
+            self.comparison = renamed.comparison(self.comparison)
 
     def _fields(self, page: str | None = None) -> list[tuple[str, str]]:
         """Page and name of each Field, or of each that evaluates a page."""

@@ -1,4 +1,5 @@
-"""Lets what a diagram says about paths follow a renamed block: lesson, contracts, training.
+"""Lets what a diagram says about paths follow a renamed block: lesson, contracts, training, and the
+comparison with another system.
 
 Only exact paths are renamed. Patterns, such as ``encoder/*``, stay as they are written.
 """
@@ -13,6 +14,7 @@ from gradwire.blocks.classes.dataclass import dataclass
 from gradwire.runtime.diagram.paths import InstancePath, PortPath, split_leaf
 
 if TYPE_CHECKING:
+    from gradwire.runtime.diagram.comparison import Comparison
     from gradwire.runtime.diagram.lesson import Lesson
     from gradwire.runtime.diagram.training import Training
 
@@ -25,7 +27,7 @@ _CONTRACT = re.compile(r"\s*\w+\s*\([^()]*(?:->|→)[^()]*\)")
 _WORD = re.compile(r"[^\s(),#]+")
 _BRACKET, _ARROW = re.compile(r"\("), re.compile(r"->|→")
 _WILD = frozenset("*?[")
-_PLACE = frozenset({"gradient", "value", "of", "into"})
+_PLACE = frozenset({"gradient", "value", "of", "into", "at", "since"})
 _PLACES = frozenset({"look", "losses", "wires", "only", "variables", "record"})
 _KEYED = frozenset({"setup", "vary"})
 _TEXT = frozenset({"text", "after"})
@@ -93,6 +95,11 @@ class Renamed:
         """A recipe with its paths renamed."""
         record = self._record(training.to_record())
         return training if record == training.to_record() else type(training).model_validate(record)
+
+    def comparison(self, comparison: Comparison) -> Comparison:
+        """A comparison with its paths renamed."""
+        record = self._record(comparison.to_record())
+        return type(comparison).model_validate(record)
 
     def contracts(self, lines: Iterable[str]) -> tuple[str, ...]:
         """Contracts with their paths renamed."""

@@ -1,4 +1,4 @@
-"""Reads and writes the parts of a document that are models: its lesson, and its training."""
+"""Reads and writes the parts of a document that are models: lesson, training and comparison."""
 
 from __future__ import annotations
 
@@ -19,6 +19,7 @@ from gradwire.runtime.diagram.files.parsing import Flaw, Path
 if TYPE_CHECKING:
     from pydantic_core import ErrorDetails
 
+    from gradwire.runtime.diagram.comparison import Comparison
     from gradwire.runtime.diagram.lesson import Lesson
     from gradwire.runtime.diagram.training import Training
 
@@ -222,6 +223,12 @@ def _training() -> type[Training]:
     return Training
 
 
+def _comparison() -> type[Comparison]:
+    from gradwire.runtime.diagram.comparison import Comparison
+
+    return Comparison
+
+
 LESSON = ModelReader(_lesson, "a lesson", {"steps": "step"}, "do", "A step says what it does.")
 TRAINING = ModelReader(
     _training,
@@ -229,4 +236,11 @@ TRAINING = ModelReader(
     {"optimisers": "optimiser", "averages": "average"},
     "kind",
     "A method or a schedule says of what kind it is.",
+)
+COMPARISON = ModelReader(
+    _comparison,
+    "a comparison",
+    {"disagreements": "disagreement"},
+    "what",
+    "A disagreement is about a value or a gradient.",
 )

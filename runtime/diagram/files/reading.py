@@ -24,7 +24,7 @@ from gradwire.runtime.diagram.files.fields import (
     shown,
 )
 from gradwire.runtime.diagram.files.migrations import FIELD, Notice, ignore_notice, migrate
-from gradwire.runtime.diagram.files.models import LESSON, TRAINING
+from gradwire.runtime.diagram.files.models import COMPARISON, LESSON, TRAINING
 from gradwire.runtime.diagram.files.parsing import Flaw, Path, parse
 from gradwire.runtime.diagram.files.records import lenient_block
 from gradwire.runtime.diagram.files.tensors import (
@@ -130,9 +130,10 @@ class _Reader:
         limit(len(views), MAX_VIEWS, "bookmarks", ("views",))
         lesson = LESSON.read_from(document, "lesson")
         training = TRAINING.read_from(document, "training")
+        comparison = COMPARISON.read_from(document, "comparison")
         # The blocks come last, since making them takes longer than finding all flaws of the rest.
         made = {name: replace(page, blocks=self.blocks(name)) for name, page in pages.items()}
-        return Diagram(made, title, description, contracts, views, lesson, training)
+        return Diagram(made, title, description, contracts, views, lesson, training, comparison)
 
     def page(self, name: str, record: Any) -> Page:
         path: Path = ("pages", name)
@@ -384,6 +385,7 @@ _FIELDS = (
     "views",
     "lesson",
     "training",
+    "comparison",
     "tensors",
     "pages",
 )

@@ -11,6 +11,7 @@ from gradwire.blocks.library.pages import Composite
 from gradwire.blocks.library.sources import Variable
 from gradwire.blocks.names import MAX_LENGTH
 from gradwire.blocks.registry import registry
+from gradwire.runtime.diagram.comparison import Comparison
 from gradwire.runtime.diagram.files.migrations import FIELD, VERSION
 from gradwire.runtime.diagram.files.reading import FARTHEST, MAX_ROUTE
 from gradwire.runtime.diagram.lesson import Lesson
@@ -77,6 +78,7 @@ def json_schema() -> dict[str, Any]:
             },
             "lesson": {"$ref": "#/$defs/Lesson"},
             "training": {"$ref": "#/$defs/Training"},
+            "comparison": {"$ref": "#/$defs/Comparison"},
             "tensors": {"type": "string", "pattern": r"^[^/\\:]+\.safetensors$"},
             "pages": {
                 "type": "object",
@@ -89,6 +91,7 @@ def json_schema() -> dict[str, Any]:
         "$defs": nested
         | _definitions(Lesson)
         | _definitions(Training)
+        | _definitions(Comparison)
         | _DEFINITIONS
         | {
             "block": {

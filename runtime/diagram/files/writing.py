@@ -18,7 +18,7 @@ from gradwire.blocks.limits import MAX_CONTRACTS
 from gradwire.blocks.names import NAME_RULE, is_name, is_port
 from gradwire.blocks.values import Tensor
 from gradwire.runtime.diagram.files.migrations import FIELD, VERSION
-from gradwire.runtime.diagram.files.models import LESSON, TRAINING
+from gradwire.runtime.diagram.files.models import COMPARISON, LESSON, TRAINING
 from gradwire.runtime.diagram.files.reading import (
     FARTHEST,
     MAX_BENDS,
@@ -81,6 +81,9 @@ def write(diagram: Diagram, tensors: str | None = None) -> str:
     if diagram.training is not None:
         lines_of_training = TRAINING.lines(diagram.training.to_record())
         fields.append(f'"training": {_braced(lines_of_training, 1)}')
+    if diagram.comparison is not None:
+        lines_of_comparison = COMPARISON.lines(diagram.comparison.to_record())
+        fields.append(f'"comparison": {_braced(lines_of_comparison, 1)}')
     text = _braced([*fields, f'"pages": {_braced(pages, 1)}'], 0) + "\n"
     return _LONE_SURROGATE.sub(lambda lone: f"\\u{ord(lone[0]):04x}", text)
 

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from gradwire.runtime.calculus import Value
+    from gradwire.runtime.flow.structure.disagreements import Doubts
     from gradwire.runtime.flow.structure.reachability import Reach
     from gradwire.runtime.flow.structure.searches import LossSearches, Searches
 
@@ -34,12 +35,20 @@ class Verdicts:
     sweeps over all values and long lists are lazy.
     """
 
-    def __init__(self, searches: Searches) -> None:
+    def __init__(self, searches: Searches, doubts: Doubts) -> None:
         self._searches = searches
+        self._doubts = doubts
         self._graph = searches.graph
         self._slots = searches.slots
         self._program = searches.program
         self._nearby = Nearby(searches)
+
+    def _certain(self, variables: Sequence[str], losses: LossSearches) -> Sequence[str]:
+        """Those of the variables whose gradients are not in doubt."""
+        leaves, heads = self._program.leaves, losses.heads
+        if not self._doubts:
+            return variables
+        return [v for v in variables if not self._doubts.about(leaves[v].value, heads)]
 
     def heads(self, losses: LossSearches, value: Value, level: Gate) -> list[PortPath]:
         """The first of the losses whose gradient reaches a value through slots up to ``level``."""
@@ -60,7 +69,7 @@ class Verdicts:
         named = [head.block for head in heads]
         if state is State.CARRIES:
             witness = self._witness(losses, head, value)
-            variables = self._nearby.variables(value, Gate.OPEN, True)
+            variables = self._certain(self._nearby.variables(value, Gate.OPEN, True), losses)
             text = sentences.carries(named, variables, witness)
             return Verdict(key, head, state, text, witness=witness)
         if state is State.OFF_ROUTE:

@@ -51,7 +51,7 @@ class WireStates:
         for place, wire in wires:
             if place not in carrying and place in reached:
                 near[wire] = self.of_wire(losses, wire)
-        for wire in self._trees_over(map(WirePath, [*near])) if self._program.wire_trees else ():
+        for wire in self.trees_over(map(WirePath, [*near])) if self._program.wire_trees else ():
             near[wire] = self.of_wire(losses, wire)
         return overlaid(self._far, near)
 
@@ -74,9 +74,9 @@ class WireStates:
         """The wires that the gradient of losses would reach if all slots were open."""
         wire_of = self._searches.slots.wire_of
         wires = [wire_of[place] for place in losses.reach(Gate.NO_RULE).via if place in wire_of]
-        return [*wires, *self._trees_over(wires)]
+        return [*wires, *self.trees_over(wires)]
 
-    def _trees_over(self, wires: Iterable[WirePath]) -> Iterable[WirePath]:
+    def trees_over(self, wires: Iterable[WirePath]) -> Iterable[WirePath]:
         """The wires with trees that one of these leaves is in."""
         trees = (self._trees_of.get(wire, ()) for wire in wires)
         return dict.fromkeys(tree for several in trees for tree in several)

@@ -294,6 +294,8 @@ def _breach(
 ) -> Breach | None:
     verdict = flow.explain(subject, loss)
     passes = verdict.state in PASSING
+    if flow.doubts(subject):
+        return _because(verdict, subject, loss)
     if kind == "blocked":
         return _because(verdict, subject, loss) if passes else None
     if kind in ("flows", "nonzero") and not passes:

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from gradwire.blocks.arguments import explained
+from gradwire.blocks.errors import RunError
 from gradwire.blocks.importing.kinds import is_kind
 from gradwire.blocks.library.losses import BinaryCrossEntropy, CrossEntropy
 from gradwire.blocks.library.sources import Variable
@@ -20,6 +21,7 @@ from gradwire.runtime.flow.analyse import analyse
 from gradwire.runtime.flow.lazy import MANY
 from gradwire.runtime.flow.numbers.rules import THRESHOLDS, Thresholds
 from gradwire.runtime.flow.observing import observe
+from gradwire.runtime.flow.structure.disagreements import has_its_numbers, is_current, told
 from gradwire.runtime.flow.structure.misuses import swapped_inputs
 from gradwire.runtime.flow.structure.stops import stopped_ports
 from gradwire.runtime.flow.tools.blocking import stop_that_blocks
@@ -36,6 +38,7 @@ from gradwire.runtime.flow.tools.contracts import (
 from gradwire.runtime.flow.tools.findings import (
     CANCELS,
     CONTRACT,
+    DIFFERS,
     IDLE_STOP,
     INTEGER,
     LEAK,
@@ -55,12 +58,15 @@ from gradwire.runtime.flow.tools.repairs import Fix, fixes
 from gradwire.runtime.flow.tools.skipped import skipped
 from gradwire.runtime.flow.tools.whatif import WhatIf
 from gradwire.runtime.flow.words import sentences, value_sentences
+from gradwire.runtime.flow.words.disagreement import agreement
 from gradwire.runtime.flow.words.phrases import VICTIM
 from gradwire.runtime.flow.words.states import NO_GRADIENT, PASSING, Complaint, State, Verdict
 
 if TYPE_CHECKING:
+    from gradwire.runtime.diagram.comparison import Disagreement
     from gradwire.runtime.engine import Session
     from gradwire.runtime.engine.program import Program
+    from gradwire.runtime.flow.analyse import Flow
     from gradwire.runtime.flow.observed import ObservedFlow
 
 Array = NDArray[Any]
@@ -81,7 +87,8 @@ def diagnose(
     feeds: Mapping[str, ArrayLike] | None = None,
     thresholds: Thresholds = THRESHOLDS,
 ) -> list[Finding]:
-    """All findings, ranked, by runs on NumPy; raises what ``backward`` raises.
+    """All findings, ranked, by runs on NumPy; raises what ``backward`` raises, and RunError for a
+    diagram without a loss.
 
     A variable counts as reached if any loss reaches it, and is left out if contracts block all of
     them. ``contracts`` are by default the diagram's; raises FileError for one that can't be parsed.
@@ -89,6 +96,8 @@ def diagnose(
     session = on_numpy(session)
     stated = contracts_of(session.diagram) if contracts is None else list(contracts)
     observed = observe(session, losses, feeds=feeds, thresholds=thresholds)
+    if not observed.losses:
+        raise RunError("There is nothing to diagnose.", next_step=sentences.NO_LOSS)
     variables = _variables(session, observed, stated, feeds)
     absent = [finding.key for finding in variables if finding.complaint is NO_GRADIENT]
     found = [
@@ -106,7 +115,26 @@ def diagnose(
         *skipped(session, observed, stated, absent),
         *_idle(session, observed, feeds),
     ]
+    differing = told(observed.program)
+    if differing:
+        is_value = any(each.what == "value" for _, several in differing for each in several)
+        certain = (each for each in found if not _is_doubtful(observed.flow, each, is_value))
+        found = [*map(_differs, differing), *certain]
     return sorted(placed(session.program, found), key=lambda finding: finding.complaint.gravity)
+
+
+def _differs(differing: tuple[str, list[Disagreement]]) -> Finding:
+    """Where the diagram is not the program that it comes from."""
+    text, several = differing
+    blocks = [str(PortPath(each.at).block) for each in several]
+    return Finding(DIFFERS, blocks[0], text, several[0].of, affected=tuple(dict.fromkeys(blocks)))
+
+
+def _is_doubtful(flow: Flow, finding: Finding, is_value: bool) -> bool:
+    """Whether a finding is about gradients, or values, that the program may have otherwise."""
+    if finding.complaint in (VALUE, MASKED_VALUE):
+        return is_value
+    return any(map(flow.doubts, filter(None, (finding.key, finding.culprit))))
 
 
 def reassurance(program: Program, losses: Sequence[str]) -> str:
@@ -114,6 +142,8 @@ def reassurance(program: Program, losses: Sequence[str]) -> str:
     gradient then are those that contracts block.
     """
     flow = analyse(program, losses)
+    if differing := told(program):
+        return differing[0][0]
     missing = [name for name in program.trainable if flow.variable(name).state not in PASSING]
     if program.failed or program.blocked:
         broken = sentences.names([*program.failed, *program.blocked])
@@ -122,14 +152,24 @@ def reassurance(program: Program, losses: Sequence[str]) -> str:
         return "Nothing wrong, and nothing to train."
     if not flow.losses:
         return sentences.NO_LOSS
+    compared = _compared(program)
     if missing:
         also = "" if len(missing) == len(program.trainable) else " All others get one."
         return (
             f"Nothing wrong: {sentences.names(missing)} "
             f"{'gets' if len(missing) == 1 else 'get'} no gradient, as contracts demand.{also}"
-        )
+        ) + compared
     some = " of at least one loss" if len(flow.losses) > 1 else ""
-    return f"Nothing wrong: every trained variable gets a gradient{some}."
+    return f"Nothing wrong: every trained variable gets a gradient{some}." + compared
+
+
+def _compared(program: Program) -> str:
+    """What the comparison with the program that a diagram comes from adds."""
+    comparison = program.flat.comparison
+    if comparison is None:
+        return ""
+    same = is_current(program, comparison) and has_its_numbers(program, comparison)
+    return f" {agreement(comparison, same)}"
 
 
 def _values(observed: ObservedFlow) -> list[Finding]:

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 VALUE = Complaint("value", "value not finite", 0, is_error=True)
 MASKED_VALUE = Complaint("masked_value", "value not finite, no loss affected", 6)
 NO_VARIABLE = Complaint("no_variable", "loss trains nothing", 4)
+DIFFERS = Complaint("differs", "not the same program", 0, is_error=True)
 CONTRACT = Complaint("contract", "contract broken", 2, is_error=True)
 SOFTMAX_TWICE = Complaint("softmax_twice", "softmax twice", 6)
 SIGMOID_TWICE = Complaint("sigmoid_twice", "sigmoid twice", 6)

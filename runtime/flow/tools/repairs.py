@@ -18,6 +18,7 @@ from gradwire.runtime.diagram.paths import InstancePath, PortPath, WirePath
 from gradwire.runtime.engine import Session
 from gradwire.runtime.engine.norms import combined_rms, rms
 from gradwire.runtime.flow.analyse import Flow, analyse
+from gradwire.runtime.flow.structure.disagreements import carried
 from gradwire.runtime.flow.structure.slots import Bypass
 from gradwire.runtime.flow.structure.surrogates import Surrogate, surrogate_of
 from gradwire.runtime.flow.tools.interventions import (
@@ -246,7 +247,7 @@ def trial(session: Session, steps: tuple[Intervention, ...]) -> tuple[Session, B
     It has the engine, the variables' values and the step number of ``session``. Raises ChangeError.
     """
     change = change_of(session.diagram, steps)
-    after = apply(session.diagram, change).after
+    after = carried(session.program, apply(session.diagram, change).after)
     repaired = Session(after, partial=session.partial, engine=session.engine)
     known = repaired.program.instances  # once: computing it takes a walk over the program
     for name, value in session.values.items():

@@ -33,8 +33,11 @@ def route(witness: Sequence[str]) -> str:
 
 
 def carries(losses: Sequence[str], variables: Sequence[str], witness: Sequence[str]) -> str:
-    """The sentence of CARRIES; the route is that of the first loss."""
-    text = f"Carries the gradient of {names(losses)} to {names(variables)}."
+    """The sentence of CARRIES; the route is that of the first loss. Of no variable may be known
+    that it gets the gradient.
+    """
+    to = f" to {names(variables)}" if variables else ""
+    text = f"Carries the gradient of {names(losses)}{to}."
     return f"{text} Route: {route(witness)}." if len(witness) > 1 else text
 
 

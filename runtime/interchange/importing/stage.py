@@ -310,6 +310,11 @@ class Stage(Shaping):
         """The path of a block in the finished diagram; empty where nothing needs it."""
         return self._paging.path(block)
 
+    def port(self, block: StagedBlock, output: str) -> str:
+        """The path of an output in the finished diagram; empty where nothing needs its block."""
+        path = self.path(block)
+        return str(InstancePath(path).port(output)) if path else ""
+
     def _put_up(
         self, block: Block, inputs: Mapping[str, Staged], name: str, values: Sequence[Value]
     ) -> tuple[Staged, ...]:

@@ -12,7 +12,10 @@ from gradwire.blocks.values import PortLiteral
 from gradwire.runtime.data.rows import Stream
 from gradwire.runtime.engine.lowering import lower
 from gradwire.runtime.engine.session.store import Store
+from gradwire.runtime.flow.analyse import analyse
 from gradwire.runtime.flow.numbers.rules import THRESHOLDS
+from gradwire.runtime.flow.structure.disagreements import disagreements
+from gradwire.runtime.flow.words.states import State
 from gradwire.runtime.publish.living.computing.initial import initial_data
 from gradwire.runtime.publish.living.computing.limits import (
     inexact,
@@ -91,6 +94,7 @@ def living_data(
         **pictures(diagram, program, shown_views(diagram), trials.published),
         "blocks": block_data(program),
         "verdicts": _verdicts(switches, most, program),
+        **_doubts(diagram),
         **lesson_data(diagram, program, exercise),
     }
     return Living(data, tapes, switches, most)
@@ -144,6 +148,24 @@ def _rows(source: object) -> dict[str, int]:
 def _trees(trees: Mapping[str, Tree]) -> dict[str, list[str]]:
     """The leaves of each tree, by path."""
     return {path: [str(leaf) for leaf in tree.arrays.values()] for path, tree in trees.items()}
+
+
+def _doubts(diagram: Diagram) -> dict[str, Any]:
+    """For each loss, what is said of the wires and variables whose gradients the program that the
+    diagram comes from is known to have otherwise; nothing without any.
+    """
+    flow = analyse(diagram)
+    program = flow.program
+    if not disagreements(program):
+        return {}
+    names = [name for name in (*program.wire_sources, *program.trainable) if flow.doubts(name)]
+    found = [[(name, flow.explain(name, loss)) for name in names] for loss in program.heads()]
+    return {
+        "doubts": [
+            {name: v.sentence for name, v in of_loss if v.state is State.UNKNOWN}
+            for of_loss in found
+        ]
+    }
 
 
 def _verdicts(switches: Switches, most: int, program: Program) -> dict[str, Any]:

@@ -10,6 +10,7 @@ from gradwire.runtime.build import build, loss, sqrt, stop_gradient, variable
 from gradwire.runtime.diagram import SetParameters, SetTitle
 from tests.app.mouse import LEFT
 from tests.examples.gallery import diagram
+from tests.runtime.flow.test_disagreements import SAYS, compared, net, of_w
 
 
 def ill(w=(2.0,)):
@@ -227,3 +228,13 @@ def test_it_waits_until_a_hand_that_drags_a_number_rests(opened, qtbot):
     assert not window.doctor.worker.is_pending("doctor")
     window.document.apply(SetParameters(name, {"value": 7.0}))
     qtbot.waitUntil(lambda: window.doctor._diagnosed is window.document.diagram)
+
+
+def test_where_another_program_differs_comes_first_and_is_an_error(opened, qtbot):
+    window = opened(compared(net(), of_w()))
+    said = f"{SAYS} from mask_hook (train.py:31) on."
+    assert looked(qtbot, window)[0] == ["✕", "w", said]
+    window.document.apply(SetParameters("v", {"trainable": False}))
+    assert not any(SAYS in row[-1] for row in looked(qtbot, window))
+    window.document.undo_stack.undo()
+    assert looked(qtbot, window)[0] == ["✕", "w", said]

@@ -7,9 +7,10 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from gradwire.blocks.errors import RunError
-from gradwire.runtime.interchange.importing.imported import Remark
+from gradwire.runtime.diagram.comparison import MAX_LINE, Comparison
+from gradwire.runtime.interchange.importing.comparing import with_comparison
 from gradwire.runtime.interchange.importing.jax.arguments import Leaf, read_arguments
-from gradwire.runtime.interchange.importing.jax.checking import check_against_jax
+from gradwire.runtime.interchange.importing.jax.checking import compare_with_jax
 from gradwire.runtime.interchange.importing.jax.operands import Held, Operand, Wire, held, staged
 from gradwire.runtime.interchange.importing.jax.results import named_results
 from gradwire.runtime.interchange.importing.jax.structures import STRUCTURES
@@ -53,10 +54,10 @@ def capture_jax(
     if not check:
         return imported
     try:
-        checked = check_against_jax(function, read, imported)
+        found = compare_with_jax(function, read, imported)
     except RunError as error:
-        checked = Remark("checked", f"Not compared with JAX: {error}")
-    return replace(imported, remarks=(*imported.remarks, checked))
+        found = Comparison(system="JAX", unchecked=str(error)[:MAX_LINE])
+    return with_comparison(imported, found)
 
 
 def _title(function: Callable[..., Any]) -> str:

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from gradwire.runtime.diagram.comparison import MAX_LINE, Comparison, Disagreement
 from gradwire.runtime.engine import Session
-from gradwire.runtime.interchange.importing.imported import Remark
+from gradwire.runtime.interchange.importing.comparing import LEAST, apart, differing, largest
 from gradwire.runtime.interchange.importing.jax.results import named_results
 
 if TYPE_CHECKING:
@@ -25,10 +26,10 @@ ROUNDING = 8
 """Differences of so many units in the last place of 1 are none: sums that cancel have them."""
 
 
-def check_against_jax(
+def compare_with_jax(
     function: Callable[..., Any], arguments: Arguments, imported: Imported
-) -> Remark:
-    """What one run of the diagram and one of JAX have in common, or the first difference.
+) -> Comparison:
+    """One run of the diagram and one of JAX, side by side.
 
     Values are compared relative to the largest of an array. JAX gives zeros where nothing arrives:
     there the diagram must have no gradient, or zeros.
@@ -43,10 +44,34 @@ def check_against_jax(
             raise
         results, gradients = _of_jax(function, arguments, "")
         why = str(error).partition("\n")[0]
-        return _remark(
-            _differences(imported, run, results, {}), f"the values; it has no gradients: {why}"
+        found = tuple(_values(imported, run, results))
+        text = "" if found else f"it has no gradients: {why}"
+        return Comparison(system="JAX", unchecked=text[:MAX_LINE], disagreements=found)
+    head = imported.outputs.get(loss, "")
+    found = (
+        *_values(imported, run, results),
+        *_gradients(imported, run, gradients, head),
+    )
+    paths = {name: imported.parameters[name] for name in gradients}
+    pairs = [(run.gradients.get(path), gradients[name]) for name, path in paths.items()]
+    least = LEAST * largest(gradients.values())
+    values = [(run.values[imported.outputs[name]], results[name]) for name in imported.outputs]
+    return Comparison(
+        system="JAX",
+        losses=(head,) if loss else (),
+        gradients=len(paths),
+        absent=sum(ours is None for ours, _ in pairs),
+        apart=max(
+            (
+                *(apart(ours, np.asarray(theirs)) for ours, theirs in values),
+                *(apart(ours, theirs, least) for ours, theirs in pairs if ours is not None),
+            ),
+            default=0.0,
         )
-    return _remark(_differences(imported, run, results, gradients), _counted(imported, run, loss))
+        if not found
+        else 0.0,
+        disagreements=found,
+    )
 
 
 def _is_loss(imported: Imported, port: str) -> bool:
@@ -77,22 +102,27 @@ def _of_jax(
     return named, {n: np.asarray(g) for n, g in zip(names, found, strict=True)}
 
 
-def _differences(
-    imported: Imported, run: Run, results: Mapping[str, Any], gradients: Mapping[str, NDArray[Any]]
-) -> Iterator[str]:
+def _values(imported: Imported, run: Run, results: Mapping[str, Any]) -> Iterator[Disagreement]:
     for name, port in imported.outputs.items():
-        distance = _distance(run.values[port], np.asarray(results[name]), VALUES_WITHIN)
+        theirs = np.asarray(results[name])
+        distance = _distance(run.values[port], theirs, VALUES_WITHIN)
         if distance:
-            yield f"the value of {name} by {distance:.1e}"
+            yield differing("value", port, port, theirs, run.values[port], distance)
+
+
+def _gradients(
+    imported: Imported, run: Run, gradients: Mapping[str, NDArray[Any]], loss: str
+) -> Iterator[Disagreement]:
     for name, theirs in gradients.items():
-        ours = run.gradients.get(imported.parameters[name])
+        path = imported.parameters[name]
+        ours, at = run.gradients.get(path), f"{path}.out"
         if ours is None:
             if theirs.any():
-                yield f"{name} gets no gradient in the diagram, but one in JAX"
+                yield differing("gradient", loss, at, theirs, None)
             continue
         distance = _distance(ours, theirs, GRADIENTS_WITHIN)
         if distance:
-            yield f"the gradient of {name} by {distance:.1e}"
+            yield differing("gradient", loss, at, theirs, ours, distance)
 
 
 def _distance(ours: NDArray[Any], theirs: NDArray[Any], within: float) -> float:
@@ -118,21 +148,3 @@ def _unit(array: NDArray[Any]) -> float:
     if array.dtype.name == "bfloat16":
         return 2.0**-7
     return float(np.finfo(array.dtype).eps) if array.dtype.kind == "f" else 0.0
-
-
-def _counted(imported: Imported, run: Run, loss: str) -> str:
-    count = len(imported.parameters) if loss else 0
-    none = (
-        sum(run.gradients.get(path) is None for path in imported.parameters.values())
-        if count
-        else 0
-    )
-    compared = "the values" + (f" and {count} gradient{'s' * (count > 1)}" if count else "")
-    return f"{compared}, {none} of them None here and zeros there" if none else compared
-
-
-def _remark(differences: Iterator[str], compared: str) -> Remark:
-    found = list(differences)
-    if found:
-        return Remark("checked", f"Differs from JAX: {'; '.join(found[:5])}.")
-    return Remark("checked", f"Agrees with JAX: {compared}.")

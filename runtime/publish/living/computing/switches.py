@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import cached_property
 from itertools import product
 from typing import TYPE_CHECKING
 
 from gradwire.blocks.classes.dataclass import dataclass
 from gradwire.blocks.library.gradient import Gradient, StopGradient
 from gradwire.runtime.engine.lowering import lower
+from gradwire.runtime.flow.structure.disagreements import carried
 
 if TYPE_CHECKING:
     from gradwire.runtime.calculus import Value
@@ -94,7 +96,12 @@ class Switches:
                 changed = block.model_copy(update={"open": is_open})
                 blocks = {**page.blocks, switch.name: changed}
                 pages[switch.page] = replace(page, blocks=blocks)
-        return replace(self.diagram, pages=pages)
+        made = replace(self.diagram, pages=pages)
+        return made if self.diagram.comparison is None else carried(self._program, made)
+
+    @cached_property
+    def _program(self) -> Program:
+        return lower(self.diagram)
 
 
 def switches_of(diagram: Diagram) -> Switches:

@@ -18,6 +18,7 @@ from gradwire.runtime.engine import Session
 from gradwire.runtime.engine.session.store import Store
 from gradwire.runtime.flow.analyse import analyse
 from gradwire.runtime.flow.structure.reachability import Gate
+from gradwire.runtime.flow.words.states import State
 from gradwire.runtime.publish.living.computing.tape import COLLECT, Condition, Tape
 
 if TYPE_CHECKING:
@@ -80,6 +81,7 @@ class Replay:
         self._tape: Tape = living.tapes[place]
         self._data: Mapping[str, Any] = self._tape.data
         self._open, self._heads = setting, heads
+        self._doubts: Sequence[Mapping[str, str]] = living.data.get("doubts", ())
         self._arrived = self._arrivals()
         self._levels = self._searched()
         with np.errstate(all="ignore"):
@@ -103,7 +105,10 @@ class Replay:
 
     def states(self) -> dict[str, str]:
         """The states of the wires that have no tree, from structure alone."""
-        return {wire: self._state(value) for wire, (value, _) in self._data["wires"].items()}
+        found = {wire: self._state(value) for wire, (value, _) in self._data["wires"].items()}
+        told = zip(self._doubts, self._heads, strict=False)  # empty without any
+        doubtful = (wire for wires, chosen in told if chosen for wire in wires if wire in found)
+        return found | dict.fromkeys(doubtful, str(State.UNKNOWN))
 
     def _adjoint(self, value: int, op: int) -> Array | None:
         return self._arrays[op] if op >= 0 and self._arrived[value] else None

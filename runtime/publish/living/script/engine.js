@@ -103,8 +103,13 @@ class Live {
     return this._states;
   }
 
+  // What is said where the program that the diagram comes from is known to have another gradient.
+  doubt(name) {
+    return this.data.doubts?.find((told, k) => this.heads[k] && told[name])?.[name];
+  }
+
   structuralState(wire) {
-    if (!this.heads.some(Boolean)) return 'UNKNOWN';
+    if (!this.heads.some(Boolean) || this.doubt(wire)) return 'UNKNOWN';
     const leaves = this.data.trees[wire];
     if (!leaves) return structural(this.levels, this.ready.tape.wires[wire][0]);
     const found = leaves.map((leaf) => this.structuralState(leaf));
@@ -150,6 +155,8 @@ class Live {
 
   // What is said about a wire or variable: the runtime's words, with the numbers as they are now.
   told(name) {
+    const doubt = this.doubt(name);
+    if (doubt) return {sentence: doubt, cure: '', route: [], cutters: []};
     return (this._told[name] ??= this.data.trees[name] ? this._ofTree(name) : this._ofArray(name));
   }
 

@@ -1,14 +1,17 @@
-"""The lesson and the training of a diagram as a file has them."""
+"""The lesson, the training and the comparison of a diagram as a file has them."""
 
 from __future__ import annotations
 
 import json
+import math
+from pathlib import Path
 
 import pytest
 
 from gradwire.blocks.errors import BuildError, FileError
 from gradwire.runtime.build import build, loss, variable
 from gradwire.runtime.diagram import dumps, loads
+from gradwire.runtime.diagram.comparison import Comparison, Disagreement
 from gradwire.runtime.diagram.lesson import MAX_STEPS, MAX_TEXT, Lesson, ShowStep
 from gradwire.runtime.diagram.training import (
     METHODS,
@@ -207,3 +210,87 @@ class TestTraining:
         assert build(x).training is None
         with pytest.raises(BuildError, match="There is no field 'lr' here"):
             build(x, training={"lr": 1})
+
+
+COMPARISON = {
+    "system": "JAX",
+    "losses": ["loss.out"],
+    "gradients": 2,
+    "absent": 1,
+    "apart": 1.5e-7,
+    "disagreements": [
+        {
+            "of": "loss.out",
+            "at": "x.out",
+            "theirs": "nan",
+            "ours": 3,
+            "single": True,
+            "since": "x.out",
+            "cause": "hook (train.py:3)",
+        },
+        {"what": "value", "of": "loss.out", "at": "loss.out", "theirs": "-inf", "ours": None},
+    ],
+    "structure": "0a" * 16,
+    "values": "f9" * 16,
+}
+GOLDEN = Path(__file__).parent / "golden" / "comparison.gradwire.json"
+
+
+class TestComparison:
+    def test_what_is_read_is_written(self) -> None:
+        diagram = loads(text_of(COMPARISON, "comparison"))
+        text = dumps(diagram)
+        assert json.loads(text)["comparison"] == COMPARISON
+        assert dumps(loads(text)) == text
+        found = diagram.comparison
+        assert found is not None and found.system == "JAX"
+        hook, value = found.disagreements
+        assert hook.theirs is not None and math.isnan(hook.theirs) and hook.ours == 3.0
+        assert (value.theirs, value.ours) == (-math.inf, None)
+
+    def test_one_of_an_earlier_day_keeps_its_meaning(self) -> None:
+        text = GOLDEN.read_text(encoding="utf-8")
+        diagram = loads(text)
+        assert dumps(diagram) == text
+        assert diagram.comparison == Comparison(
+            losses=("loss.out",),
+            gradients=1,
+            disagreements=(
+                Disagreement(
+                    of="loss.out",
+                    at="table/weight.out",
+                    theirs=0.4596301574694323,
+                    ours=0.5601713581965089,
+                    apart=0.7072717036320493,
+                    since="table/weight.out",
+                    cause="mask_hook (train.py:8)",
+                ),
+            ),
+            structure="5b9e3845b5126d0d34fc2d9581e86713",
+            values="21793e5f13eb65124eda9951703af1e0",
+        )
+
+    @pytest.mark.parametrize(
+        ("change", "message"),
+        [
+            ({"structure": "../x"}, "'structure' can't be in a comparison."),
+            ({"losses": ["x" * 2000]}, "Entry 1 of 'losses' is too long."),
+            ({"gradients": -1}, "'gradients' can't be in a comparison. Expected at least 0"),
+            ({"gradients": True}, "'gradients' can't be in a comparison."),
+            ({"disagreements": [{"of": "a", "at": "b"}]}, "The field 'theirs' is missing."),
+            (
+                {"disagreements": [{"of": "a", "at": "b", "theirs": "none", "ours": 0}]},
+                "'theirs' of disagreement 1 can't be in a comparison.",
+            ),
+            ({"by": "me"}, "There is no field 'by' here."),
+        ],
+    )
+    def test_what_is_wrong_is_said(self, change: dict[str, object], message: str) -> None:
+        with pytest.raises(FileError) as caught:
+            loads(text_of(COMPARISON | change, "comparison"))
+        assert message in str(caught.value)
+
+    def test_there_is_a_largest_number_of_disagreements(self) -> None:
+        one = {"of": "a", "at": "b", "theirs": 0, "ours": 1}
+        with pytest.raises(FileError, match="at most 4096 entries"):
+            loads(text_of(COMPARISON | {"disagreements": [one] * 4097}, "comparison"))

@@ -7,11 +7,12 @@ import pytest
 
 from gradwire.blocks.registry import registry
 from gradwire.runtime.diagram import dumps, json_schema, loads, save
+from gradwire.runtime.diagram.comparison import Comparison
 from gradwire.runtime.diagram.files.writing import large_arrays
 from gradwire.runtime.diagram.lesson import Lesson
 from gradwire.runtime.diagram.training import Training
 from tests.runtime.diagram.drawing import draw, make, seed
-from tests.runtime.diagram.files.test_models import LESSON, TRAINING
+from tests.runtime.diagram.files.test_models import COMPARISON, LESSON, TRAINING
 
 GOLDEN = Path(__file__).parent / "golden" / "version1.gradwire.json"
 
@@ -66,6 +67,14 @@ def test_so_does_a_lesson(validator):
     assert flaws(validator, dumps(diagram)) == []
     assert flaws(validator, dumps(diagram).replace('"minutes": 6', '"minutes": 61')) != []
     assert flaws(validator, dumps(diagram).replace('"do": "show"', '"do": "sing"')) != []
+
+
+def test_so_does_a_comparison(validator):
+    diagram = replace(seed(), comparison=Comparison.model_validate(COMPARISON))
+    text = dumps(diagram)
+    assert flaws(validator, text) == []
+    for right, wrong in (('"nan"', '"no"'), ('"what": "value"', '"what": "size"'), ("0a0a", "..")):
+        assert flaws(validator, text.replace(right, wrong)) != []
 
 
 def test_so_does_a_training(validator):

@@ -7,6 +7,7 @@ from dataclasses import replace
 import pytest
 
 import gradwire.runtime.build as b
+from gradwire.blocks.errors import RunError
 from gradwire.runtime.diagram.training import OptimiserRule, Training
 from gradwire.runtime.engine import Session
 from gradwire.runtime.flow import diagnose, parse_contracts
@@ -98,9 +99,12 @@ def test_a_stop_that_a_gradient_block_differentiates_through_is_not_idle():
     assert [key for complaint, key, _ in listed if complaint is IDLE_STOP] == []
 
 
-def test_of_no_loss_at_all_a_stop_is_not_an_error():
-    session = Session(b.build(b.loss(b.stop_gradient(b.variable("w", 2.0)))))
-    diagnose(session, [])
+def test_without_a_loss_there_is_nothing_to_diagnose():
+    for diagram in (b.build(b.variable("w", [1.0, 2.0])), b.build(b.constant("c", [2.0, 3.0]))):
+        with pytest.raises(RunError, match="There is no loss yet"):
+            diagnose(Session(diagram))
+    with pytest.raises(RunError, match="nothing to diagnose"):
+        diagnose(Session(b.build(b.loss(b.stop_gradient(b.variable("w", 2.0))))), [])
 
 
 def recipe_of(*rules):

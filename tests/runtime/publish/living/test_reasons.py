@@ -13,9 +13,12 @@ import pytest
 import gradwire as gw
 from gradwire.runtime.diagram import load
 from gradwire.runtime.engine import Session
+from gradwire.runtime.publish.living.computing.verification import verify
 from gradwire.runtime.publish.living.data import living_data
 from gradwire.runtime.publish.living.reasons import block_data, words
 from gradwire.runtime.publish.living.writing.joining import engine_script, page_script
+from tests.runtime.flow.test_disagreements import compared as disagreeing
+from tests.runtime.flow.test_disagreements import net, of_w
 from tests.runtime.publish.living.hard import hard_cases, specimens
 from tests.runtime.publish.living.node import NODE, compared
 from tests.runtime.publish.living.oracle import cases, in_dtype
@@ -48,6 +51,16 @@ def test_every_reason_is_said_in_the_same_words(name: str, tmp_path: Path) -> No
     living = living_data(in_dtype(specimens()[name], "float64"))
     work = {"data": living.data, "cases": [*cases(living, 2), *hard_cases(living, 40)]}
     assert_same(compared(tmp_path, work))
+
+
+def test_where_another_program_differs_the_page_says_so_first(tmp_path: Path) -> None:
+    value = of_w(what="value", of="other.out", at="u.out", since="")
+    for found in ((of_w(),), (of_w(since=""), value)):
+        living = living_data(disagreeing(in_dtype(net(), "float64"), *found))
+        verify(living)
+        assert [bool(told) for told in living.data["doubts"]] == [len(found) == 2, True]
+        assert_same(compared(tmp_path, {"data": living.data, "cases": [*cases(living, 2)]}))
+    assert "doubts" not in living_data(net()).data
 
 
 def test_blocks_are_told_with_what_sentences_depend_on() -> None:

@@ -27,6 +27,11 @@ def require_numbers(tensor: Any) -> None:
         raise UnsupportedError("torch.func", "what it transforms has no numbers", written=written)
 
 
+def dense(tensor: Any) -> Any:
+    """A tensor with all of its elements."""
+    return tensor if tensor.layout == torch.strided else tensor.to_dense()
+
+
 def numbers_of(tensor: Any) -> NDArray[Any]:
     """A copy of a tensor's numbers."""
     plain = tensor.detach().cpu().resolve_conj().resolve_neg()

@@ -5,18 +5,22 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import torch
 
 from gradwire.runtime.interchange.importing.imported import Imported, UnsupportedError
+from gradwire.runtime.interchange.importing.measuring import measured
 from gradwire.runtime.interchange.importing.options import DEFAULTS, ImportOptions, conclude
 from gradwire.runtime.interchange.importing.stage import Stage
-from gradwire.runtime.interchange.importing.torch.capture.arrays import numbers_of
+from gradwire.runtime.interchange.importing.torch.capture.arrays import dense, numbers_of
 from gradwire.runtime.interchange.importing.torch.capture.checking import (
+    Program,
     Theirs,
     checked,
-    differentiated,
+    gradients_of,
+    loss_among,
     unchecked,
 )
 from gradwire.runtime.interchange.importing.torch.capture.hooks import hooks_before, hooks_of
@@ -35,7 +39,9 @@ from gradwire.runtime.interchange.importing.torch.memory import Tensor
 from gradwire.runtime.interchange.importing.torch.operators.norms import STATISTICS
 
 if TYPE_CHECKING:
+    from gradwire.runtime.interchange.importing.measuring import Measured
     from gradwire.runtime.interchange.importing.staged import Staged
+    from gradwire.runtime.interchange.importing.torch.capture.recording import Port
 
 
 def capture_torch(
@@ -93,24 +99,64 @@ class _Capture:
                 imported = replace(imported, diagram=replace(imported.diagram, training=training))
             if not self._check:
                 return imported
-            draws = {self._stage.path(block): n for block, n in self._recording.drawn}
-            draws.pop("", None)
             trained = {name: p for name, p in self._parameters.items() if p.requires_grad}
-            theirs = self._measured(trained)
-            if not theirs:
-                results = dict(leaves("", result))
-                try:
-                    theirs = differentiated(imported, results, trained)
-                except RuntimeError as error:
-                    return unchecked(imported, error)
-            return checked(imported, theirs, draws, self._recording.coarsest)
+            try:
+                losses = self._stepped(trained) or self._returned(imported, result, trained)
+            except RuntimeError as error:
+                return unchecked(imported, error)
+            return checked(imported, self._program(losses))
 
-    def _measured(self, trained: Mapping[str, Any]) -> list[Theirs]:
+    def _stepped(self, trained: Mapping[str, Any]) -> list[Theirs]:
         """What PyTorch computed in the calls of ``backward``."""
         return [
-            Theirs(name, call.value, {n: call.gradients.get(id(p)) for n, p in trained.items()})
+            Theirs(
+                name,
+                call.value,
+                {n: call.gradients.get(id(p)) for n, p in trained.items()},
+                partial(self._by_port, call.inner),
+            )
             for name, call in zip(_losses(), self._recording.losses, strict=False)
         ]
+
+    def _returned(
+        self, imported: Imported, result: Any, trained: Mapping[str, Any]
+    ) -> list[Theirs]:
+        """What PyTorch computes of the loss among the results; nothing without one."""
+        name, loss = loss_among(imported, dict(leaves("", result)))
+        if not name:
+            return []
+        found = gradients_of(loss, list(trained.values()))
+        gradients = [None if g is None else numbers_of(dense(g)) for g in found]
+
+        def arriving() -> Mapping[str, Measured | None]:
+            with self._recording.arriving() as (_, inner):
+                gradients_of(loss, list(trained.values()))
+            return self._by_port(inner)
+
+        return [
+            Theirs(name, numbers_of(loss), dict(zip(trained, gradients, strict=True)), arriving)
+        ]
+
+    def _program(self, losses: Sequence[Theirs]) -> Program:
+        path, recording = self._stage.path, self._recording
+        draws = {path(block): numbers for block, numbers in recording.drawn}
+        draws.pop("", None)
+        causes = {self._stage.port(*port): cause for port, cause in recording.hooks.items()}
+        return Program(losses, draws, recording.coarsest, self._values, causes)
+
+    def _by_port(self, inner: Mapping[Port, Measured]) -> dict[str, Measured | None]:
+        """What arrived at intermediate results, by their ports; None where nothing did."""
+        ports = (port for port, _ in self._recording.results())
+        return {self._stage.port(*port): inner.get(port) for port in ports}
+
+    def _values(self) -> dict[str, Measured | None]:
+        """Intermediate results that have not been written to, by their ports."""
+        results = self._recording.results(differentiated=False)
+        return {
+            self._stage.port(*port): measured(numbers_of(tensor))
+            for port, tensor in results
+            if tensor.layout == torch.strided and not tensor.is_complex()
+        }
 
     def _concluded(self, outputs: Mapping[str, Any]) -> Imported:
         losses = self._recording.losses

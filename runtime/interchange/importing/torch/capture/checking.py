@@ -1,31 +1,50 @@
-"""Compares a diagram with the run that it comes from: values, gradients, and which are None."""
+"""Compares a diagram with the run that it comes from: values, gradients, and which are None.
+
+Where they differ, the gradients of intermediate results show from where on.
+"""
 
 from __future__ import annotations
 
-import math
-from collections.abc import Mapping, Sequence
-from dataclasses import replace
-from typing import TYPE_CHECKING, Any, NamedTuple
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import numpy as np
 import torch
 
+from gradwire.blocks.classes.identity import by_identity
 from gradwire.blocks.errors import GradwireError
+from gradwire.runtime.diagram.comparison import MAX_LINE, Comparison, Disagreement
 from gradwire.runtime.diagram.paths import PortPath
 from gradwire.runtime.engine import Session
-from gradwire.runtime.interchange.importing.imported import Imported, Remark
-from gradwire.runtime.interchange.importing.torch.capture.arrays import numbers_of
+from gradwire.runtime.interchange.importing.comparing import (
+    LEAST,
+    apart,
+    differing,
+    largest,
+    with_comparison,
+)
+from gradwire.runtime.interchange.importing.measuring import Measured, measured
 from gradwire.runtime.interchange.importing.torch.capture.draws import with_draws
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from gradwire.runtime.diagram.paths import InstancePath
+    from gradwire.runtime.engine import Run
+    from gradwire.runtime.interchange.importing.imported import Imported
+
 VALUE, GRADIENT = 1e-5, 1e-4
 """How far apart numbers of float32 may be, relative to the largest of them."""
 _VALUE_STEPS, _GRADIENT_STEPS = 8, 64
 """The same in machine epsilons, of what is computed more coarsely."""
+_NAMED = 2
+"""Blocks that are named as the cause, at most."""
+Places: TypeAlias = "Mapping[str, Measured | None]"
+"""What arrives at ports, or has been computed there, in short."""
 
 
+@by_identity
 class Theirs(NamedTuple):
     """What PyTorch computed of a loss."""
 
@@ -34,125 +53,213 @@ class Theirs(NamedTuple):
     value: NDArray[Any]
     gradients: Mapping[str, NDArray[Any] | None]
     """The gradients of what is trained, by the model's names."""
+    arriving: Callable[[], Places]
+    """The gradients of intermediate results, by port."""
 
 
-def differentiated(
-    imported: Imported, results: Mapping[str, Any], trained: Mapping[str, Any]
-) -> list[Theirs]:
-    """What PyTorch computes of the loss among the results of a program; nothing without one.
+@by_identity
+class Program(NamedTuple):
+    """The program that was captured, as far as a comparison needs it."""
 
-    The parameters' own gradients stay as they are. Raises RuntimeError where the program has
-    freed what PyTorch needs for it.
+    losses: Sequence[Theirs]
+    draws: Mapping[str, NDArray[Any] | None]
+    """What random blocks drew, by path; None if that is not known."""
+    epsilon: float
+    """That of the coarsest dtype in which PyTorch computed."""
+    values: Callable[[], Places]
+    """Intermediate results, by port."""
+    causes: Mapping[str, str]
+    """Hooks, and where the program has them, by port."""
+
+
+def loss_among(imported: Imported, results: Mapping[str, Any]) -> tuple[str, Any]:
+    """The name of the loss among the results of a program, and its tensor; empty without one."""
+    name = next((name for name, port in imported.outputs.items() if _is_loss(imported, port)), "")
+    loss = results.get(name, results.get("")) if name else None
+    return (name, loss) if isinstance(loss, torch.Tensor) else ("", None)
+
+
+def gradients_of(loss: Any, trained: Sequence[Any]) -> list[Any]:
+    """The gradients of a loss, whose graph stays; the parameters' own stay as they are.
+
+    Raises RuntimeError where the program has freed what PyTorch needs for it.
     """
-    name = next((name for name, port in imported.outputs.items() if _is_loss(imported, port)), None)
-    loss = None if name is None else results.get(name, results.get(""))
-    if name is None or not isinstance(loss, torch.Tensor):
-        return []
     if not loss.requires_grad:
-        return [Theirs(name, numbers_of(loss), dict.fromkeys(trained))]
+        return [None] * len(trained)
     try:
-        found = torch.autograd.grad(
-            loss.sum(), list(trained.values()), retain_graph=True, allow_unused=True
-        )
+        found = torch.autograd.grad(loss.sum(), trained, retain_graph=True, allow_unused=True)
     except RuntimeError:  # reentrant checkpoints allow only backward()
-        found = _by_backward(loss, list(trained.values()))
-    gradients = [None if g is None else numbers_of(g) for g in found]
-    return [Theirs(name, numbers_of(loss), dict(zip(trained, gradients, strict=True)))]
+        return _by_backward(loss, trained)
+    return list(found)
 
 
 def unchecked(imported: Imported, error: RuntimeError) -> Imported:
-    """The import, with a remark on why it can't be compared."""
+    """The import, with the reason why it can't be compared."""
     why = str(error).partition("\n")[0].partition(". ")[0].removesuffix(".")
-    remark = Remark("checked", f"Not compared with PyTorch, which can't differentiate it: {why}.")
-    return replace(imported, remarks=(*imported.remarks, remark))
+    return with_comparison(
+        imported, Comparison(unchecked=f"it can't be differentiated: {why}"[:MAX_LINE])
+    )
 
 
-def checked(
-    imported: Imported,
-    theirs: Sequence[Theirs],
-    draws: Mapping[str, NDArray[Any] | None],
-    epsilon: float,
-) -> Imported:
-    """The import, with a remark on whether losses and gradients are those of PyTorch.
-
-    ``epsilon`` is that of the coarsest dtype in which PyTorch computed.
-    """
-    if not theirs:
+def checked(imported: Imported, theirs: Program) -> Imported:
+    """The import, with a comparison of its losses and gradients with those of PyTorch."""
+    if not theirs.losses:
         return imported
-    known = {path: numbers for path, numbers in draws.items() if numbers is not None}
-    diagram = with_draws(imported.diagram, known) if len(known) == len(draws) else None
-    has_numbers = diagram is not None
+    known = {path: numbers for path, numbers in theirs.draws.items() if numbers is not None}
+    diagram = with_draws(imported.diagram, known) if len(known) == len(theirs.draws) else None
     try:
         session = Session(diagram or imported.diagram)
-        remark = _remark(imported, session, theirs, has_numbers, epsilon)
+        found = _Comparing(imported, session, theirs, diagram is not None).all()
     except GradwireError as error:
-        remark = Remark("checked", f"The diagram could not be run to compare it: {error}")
-    return replace(imported, remarks=(*imported.remarks, remark))
+        found = Comparison(unchecked=f"the diagram could not be run: {error}"[:MAX_LINE])
+    return with_comparison(imported, found)
 
 
-def _remark(
-    imported: Imported,
-    session: Session,
-    theirs: Sequence[Theirs],
-    has_numbers: bool,
-    epsilon: float,
-) -> Remark:
-    """The first difference, or how far all agree."""
-    apart = 0.0
-    for loss in theirs:
-        of = f" of {loss.loss}" if len(theirs) > 1 else ""
-        port = imported.outputs[loss.loss]
-        run = session.backward([port], contributions=False, accumulate=False)
-        if has_numbers:
-            value = _apart(np.asarray(run.values[port]), loss.value)
-            if not value <= max(VALUE, _VALUE_STEPS * epsilon):
-                how = f", by {value:.1e} of it" if np.isfinite(value) else ""
-                text = f"The loss{of and ' ' + loss.loss} differs from that of PyTorch{how}."
-                return Remark("checked", text)
-        sizes = [
-            np.abs(g[np.isfinite(g)]).max(initial=0)
-            for g in loss.gradients.values()
-            if g is not None
-        ]
-        most = float(max(sizes, default=0))
-        for name, gradient in loss.gradients.items():
-            path = imported.parameters.get(name, "")
-            found = run.gradients.get(path)
-            if (found is None) != (gradient is None):
-                has, other = (
-                    ("PyTorch", "the diagram") if found is None else ("The diagram", "PyTorch")
-                )
-                text = f"{has} gives {name} a gradient{of}, and {other} gives it none."
-                return Remark("checked", text, path)
-            if found is None or gradient is None or not has_numbers:
-                continue
-            difference = _apart(found, gradient, 1e-2 * most)
-            if not difference <= max(GRADIENT, _GRADIENT_STEPS * epsilon):
-                how = f", by {difference:.1e} of it" if np.isfinite(difference) else ""
-                text = f"The gradient of {name}{of} differs from PyTorch's{how}."
-                return Remark("checked", text, path)
-            apart = max(apart, difference)
-    count = sum(len(loss.gradients) for loss in theirs)
-    none = sum(g is None for loss in theirs for g in loss.gradients.values())
-    if not has_numbers:
-        return Remark(
-            "checked",
-            f"Agrees with PyTorch on which of {count} gradients are None, {none} of them; "
-            "numbers can't be compared, because they depend on random ones.",
+class _Comparing:
+    """One comparison of a diagram with the program."""
+
+    def __init__(
+        self, imported: Imported, session: Session, theirs: Program, has_numbers: bool
+    ) -> None:
+        self._imported = imported
+        self._session = session
+        self._theirs = theirs
+        self._has_numbers = has_numbers
+        self._value_within = max(VALUE, _VALUE_STEPS * theirs.epsilon)
+        self._within = max(GRADIENT, _GRADIENT_STEPS * theirs.epsilon)
+        self._most_apart = 0.0
+
+    def all(self) -> Comparison:
+        """The losses and gradients of the program beside those of the diagram."""
+        losses = self._theirs.losses
+        found = [each for loss in losses for each in self._of_loss(loss)]
+        compared = [gradient for loss in losses for gradient in loss.gradients.values()]
+        return Comparison(
+            losses=tuple(self._imported.outputs[loss.loss] for loss in losses),
+            gradients=len(compared),
+            absent=sum(gradient is None for gradient in compared),
+            apart=self._most_apart,
+            numbers=self._has_numbers,
+            disagreements=tuple(found),
         )
-    what = "the loss" if len(theirs) == 1 else f"{len(theirs)} losses"
-    return Remark(
-        "checked",
-        f"Agrees with PyTorch: {what} and {count} gradients, {none} of them None, differ "
-        f"by at most {apart:.1e}.",
-    )
+
+    def _of_loss(self, theirs: Theirs) -> list[Disagreement]:
+        port = self._imported.outputs[theirs.loss]
+        run = self._session.backward([port], contributions=False, accumulate=False)
+        if self._has_numbers:
+            value = np.asarray(run.values[port])
+            how_far = apart(value, theirs.value)
+            if not how_far <= self._value_within:
+                whole = differing("value", port, port, theirs.value, value, how_far)
+                return [self._first_value(whole, run)]
+        found = list(self._gradients(port, theirs, run))
+        return self._located(port, theirs, found) if found else []
+
+    def _gradients(self, loss: str, theirs: Theirs, run: Run) -> Iterator[Disagreement]:
+        least = LEAST * largest(theirs.gradients.values())
+        for name, gradient in theirs.gradients.items():
+            path = self._imported.parameters.get(name, "")
+            ours = run.gradients.get(path)
+            at = f"{path}.out" if path else loss
+            if ours is None or gradient is None:
+                if ours is not None or gradient is not None:
+                    yield differing("gradient", loss, at, gradient, ours)
+            elif self._has_numbers:
+                how_far = apart(ours, gradient, least)
+                if how_far <= self._within:
+                    self._most_apart = max(self._most_apart, how_far)
+                else:
+                    yield differing("gradient", loss, at, gradient, ours, how_far)
+
+    # ---- where they part ----------------------------------------------------------------------
+
+    def _first_value(self, whole: Disagreement, run: Run) -> Disagreement:
+        """The first intermediate result that differs, in the order of the diagram."""
+        theirs = self._theirs.values()
+        for port in self._session.program.ports:
+            known = theirs.get(port)
+            if known is None or port not in run.values:
+                continue
+            ours = measured(run.values[port])
+            if ours.is_apart(known, 4.0 * self._value_within, 0.0):
+                single = known.elements == 1
+                told = {"theirs": known.shown, "ours": ours.shown, "single": single, "apart": None}
+                where = {"at": port, "since": port, "cause": self._named([port.block])}
+                return whole.model_copy(update=told | where)
+        return whole
+
+    def _located(
+        self, loss: str, theirs: Theirs, found: Sequence[Disagreement]
+    ) -> list[Disagreement]:
+        """The same, with the ports nearest to the loss at which gradients differ."""
+        inner = {port: known for port, known in theirs.arriving().items() if port}
+        asked = [*inner, *(each.at for each in found)]
+        run = self._session.backward(
+            [loss], adjoints=asked, contributions=False, accumulate=False, ports=()
+        )
+        least = LEAST * largest(theirs.gradients.values())
+        differ = [each.at for each in found]
+        for port, known in inner.items():
+            ours = run.adjoints.get(port)
+            if ours is None or known is None:
+                is_apart = (ours is None) != (known is None)
+            else:
+                within = 2.0 * self._within
+                is_apart = self._has_numbers and measured(ours).is_apart(known, within, least)
+            differ += [port] if is_apart else []
+        last = self._last(differ)
+        return [self._since(each, last) for each in found]
+
+    def _last(self, differ: Sequence[str]) -> Mapping[int, PortPath]:
+        """For each value from which one of these ports can be reached, the last of them on the way
+        to the losses, by place.
+        """
+        program = self._session.program
+        ports = map(program.flat.source, map(PortPath, differ))
+        own = {program.ports[port].index: port for port in ports if port in program.ports}
+        found: dict[int, PortPath] = {}
+        for value in reversed(program.trace.values[: program.forward_end]):
+            last = found.get(value.index) or own.get(value.index)
+            if last is not None:
+                found[value.index] = last
+                for source in value.inputs:
+                    found.setdefault(source.index, last)
+        return found
+
+    def _since(self, each: Disagreement, last: Mapping[int, PortPath]) -> Disagreement:
+        program = self._session.program
+        value = program.ports.get(program.flat.source(PortPath(each.at)))
+        since = None if value is None else last.get(value.index)
+        if since is None:
+            return each
+        cause = self._theirs.causes.get(since) or self._named(self._readers.get(since, ()))
+        return each.model_copy(update={"since": str(since), "cause": cause})
+
+    @cached_property
+    def _readers(self) -> Mapping[PortPath, Sequence[InstancePath]]:
+        """The blocks that read each port."""
+        program = self._session.program
+        found: dict[PortPath, list[InstancePath]] = {}
+        for wire, port in program.wire_sources.items():
+            found.setdefault(program.flat.source(port), []).append(program.wire_targets[wire])
+        return found
+
+    def _named(self, blocks: Sequence[InstancePath]) -> str:
+        """Blocks, and where the program has them; empty for none or many."""
+        known = [path for path in dict.fromkeys(blocks) if path in self._session.program.instances]
+        if len(known) > _NAMED:
+            return ""
+        places = [(path, self._session.program.block(path).written) for path in known]
+        return " and ".join(
+            f"{path} ({line})" if (line := written.partition(": ")[0]) else str(path)
+            for path, written in places
+        )
 
 
 def _is_loss(imported: Imported, port: str) -> bool:
     block = PortPath(port).block
-    return block in imported.diagram.main.blocks and (
-        imported.diagram.main.blocks[block].type_name() == "Loss"
-    )
+    blocks = imported.diagram.main.blocks
+    return block in blocks and blocks[block].type_name() == "Loss"
 
 
 def _by_backward(loss: Any, parameters: Sequence[Any]) -> list[Any]:
@@ -165,17 +272,3 @@ def _by_backward(loss: Any, parameters: Sequence[Any]) -> list[Any]:
     finally:
         for p, gradient in zip(parameters, before, strict=True):
             p.grad = gradient
-
-
-def _apart(ours: NDArray[Any], theirs: NDArray[Any], least: float = 0.0) -> float:
-    """The largest difference, relative to the largest of their numbers, or to ``least``.
-
-    NaN equals NaN, and ∞ equals ∞; where only one of both is finite, they are ∞ apart.
-    """
-    if ours.shape != theirs.shape:
-        return math.inf
-    finite = np.isfinite(theirs)
-    if not np.array_equal(ours[~finite], theirs[~finite], equal_nan=True):
-        return math.inf
-    difference = np.abs(ours[finite] - theirs[finite]).max(initial=0)
-    return float(difference / max(np.abs(theirs[finite]).max(initial=0), least, 1e-30))

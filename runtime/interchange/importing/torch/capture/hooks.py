@@ -9,6 +9,7 @@ import numpy as np
 import torch
 
 from gradwire.runtime.interchange.importing.torch.capture.arrays import numbers_of
+from gradwire.runtime.interchange.importing.torch.places import place_of
 
 if TYPE_CHECKING:
     from gradwire.runtime.interchange.importing.staged import Staged
@@ -22,12 +23,23 @@ def hooked(recording: Recording, entry: Tensor, tensor: Any, hook: Callable[[Any
     if factor == 1:
         return
     if factor is None:
+        value = entry.read()
+        if value.source is not None:
+            recording.hooks[value.source, value.port] = _written(hook)
         recording.stage.remark(
             "lost", "A hook changes this gradient, not by a factor: the diagram leaves it as it is."
         )
         return
     entry.value = _scaled(recording, entry.read(), factor)
     recording.stage.remark("note", f"A hook multiplies this gradient by {factor:g}.", entry.value)
+
+
+def _written(hook: Callable[[Any], Any]) -> str:
+    """What a hook is called, and where it is written: ``mask_hook (train.py:31)``."""
+    name = getattr(hook, "__name__", type(hook).__name__)
+    code = getattr(hook, "__code__", None)
+    place = "" if code is None else f" ({place_of(code.co_filename, code.co_firstlineno).line})"
+    return f"{'a hook' if name == '<lambda>' else name}{place}"
 
 
 def hooks_before(recording: Recording, entry: Tensor, tensor: Any) -> None:

@@ -8,18 +8,23 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 import torch
+from torch._dispatch.python import no_python_dispatcher
+from torch._ops import _len_torch_dispatch_stack_pre_dispatch, _pop_mode_from_pre_dispatch
+from torch.utils._python_dispatch import _push_mode
 
 from gradwire.blocks.classes.dataclass import dataclass
 from gradwire.runtime.interchange.importing.imported import UnsupportedError
+from gradwire.runtime.interchange.importing.measuring import measured
 from gradwire.runtime.interchange.importing.staged import Staged
 from gradwire.runtime.interchange.importing.torch.calls import Calls
 from gradwire.runtime.interchange.importing.torch.capture.arrays import (
+    dense,
     dtype_name,
     numbers_of,
     require_numbers,
@@ -34,6 +39,7 @@ from gradwire.runtime.interchange.importing.torch.performing import HANDLED, Per
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from gradwire.runtime.interchange.importing.measuring import Measured
     from gradwire.runtime.interchange.importing.scopes import Part
     from gradwire.runtime.interchange.importing.stage import Stage
     from gradwire.runtime.interchange.importing.staged import StagedBlock
@@ -45,10 +51,12 @@ _SCALARS = frozenset(
 """Operators that take a value where they take a number."""
 OFTEN = 4
 """A line that runs one operator so often is told to be a loop."""
+Port: TypeAlias = "tuple[StagedBlock, str]"
+"""An output of a block."""
 _NOTHING = (torch.device, torch.layout, torch.memory_format, torch.Generator)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Backward:
     """A call of ``backward``."""
 
@@ -58,6 +66,8 @@ class Backward:
     """That in this run."""
     gradients: Mapping[int, NDArray[Any]]
     """What arrived at leaves, by their identity."""
+    inner: Mapping[Port, Measured]
+    """What arrived at intermediate results."""
 
 
 class Recording:
@@ -81,6 +91,8 @@ class Recording:
         """The calls of ``backward``, in order."""
         self.coarsest = 0.0
         """The largest machine epsilon of what was computed."""
+        self.hooks: dict[Port, str] = {}
+        """Hooks that change gradient as no block does, and where the program has them."""
         self.drawn: list[tuple[StagedBlock, NDArray[Any] | None]] = []
         """Random blocks with their numbers in this run; None if these are unknown."""
         self._calls = Calls()
@@ -105,22 +117,56 @@ class Recording:
             self.active = before
 
     @contextmanager
-    def arriving(self) -> Iterator[Mapping[int, NDArray[Any]]]:
-        """What gradient arrives at leaves meanwhile, by their identity."""
-        found: dict[int, NDArray[Any]] = {}
+    def asleep(self) -> Iterator[None]:
+        """The same at full speed: what watches torch is not even asked."""
+        with self.paused(), ExitStack() as stack:
+            for _ in range(_len_torch_dispatch_stack_pre_dispatch()):
+                mode = _pop_mode_from_pre_dispatch()
+                stack.callback(_push_mode, mode)
+            stack.enter_context(no_python_dispatcher())
+            stack.enter_context(torch._C.DisableTorchFunction())
+            yield
+
+    @contextmanager
+    def arriving(self) -> Iterator[tuple[Mapping[int, NDArray[Any]], Mapping[Port, Measured]]]:
+        """What gradient arrives meanwhile: at leaves by their identity, and, in short, at
+        intermediate results.
+        """
+        leaves: dict[int, NDArray[Any]] = {}
+        inner: dict[Port, Measured] = {}
 
         def note(key: int, gradient: Any) -> None:
-            dense = gradient if gradient.layout == torch.strided else gradient.to_dense()
-            numbers = numbers_of(dense)
-            found[key] = found[key] + numbers if key in found else numbers
+            numbers = numbers_of(dense(gradient))
+            leaves[key] = leaves[key] + numbers if key in leaves else numbers
 
-        leaves = [t for t, _ in self._tensors.values() if t.requires_grad and t.is_leaf]
-        handles = [leaf.register_hook(partial(note, id(leaf))) for leaf in leaves]
+        def note_inner(key: Port, gradient: Any) -> None:
+            inner[key] = measured(numbers_of(dense(gradient)))
+
+        found = [t for t, _ in self._tensors.values() if t.requires_grad and t.is_leaf]
+        handles = [leaf.register_hook(partial(note, id(leaf))) for leaf in found]
+        handles += [
+            tensor.register_hook(partial(note_inner, port)) for port, tensor in self.results()
+        ]
         try:
-            yield found
+            yield leaves, inner
         finally:
             for handle in handles:
                 handle.remove()
+
+    def results(self, *, differentiated: bool = True) -> Iterator[tuple[Port, Any]]:
+        """Intermediate results and the outputs of blocks that they are, of several tensors with
+        one output the first; those that gradient comes to, or all.
+        """
+        seen = set()
+        for tensor, entry in self._tensors.values():
+            value = entry.value
+            if tensor.is_leaf if differentiated else tensor._version:
+                continue
+            if isinstance(value, Staged) and value.source is not None:
+                port = value.source, value.port
+                if port not in seen and (tensor.requires_grad or not differentiated):
+                    seen.add(port)
+                    yield port, tensor
 
     @property
     def path(self) -> tuple[Part, ...]:

@@ -194,11 +194,11 @@ class Watching:
         with recording.paused():
             with recording.here():
                 loss = self._total([tensor], [gradient])
-            with recording.arriving() as gradients:
+            with recording.arriving() as (gradients, inner), recording.asleep():
                 result = call()
             weight = 1.0 if gradient is None else numbers_of(gradient)
             value = np.asarray(np.sum(numbers_of(tensor) * weight))
-            recording.losses.append(Backward(loss, value, gradients))
+            recording.losses.append(Backward(loss, value, gradients, inner))
         return result
 
     def _grad(
@@ -206,8 +206,9 @@ class Watching:
     ) -> Any:
         """``torch.autograd.grad``: a Gradient block for each input."""
         recording = self._recording
-        with recording.paused():
+        with recording.asleep():
             results = call()
+        with recording.paused():
             several = list(outputs) if isinstance(outputs, list | tuple) else [outputs]
             wrt = list(inputs) if isinstance(inputs, list | tuple) else [inputs]
             given = args[0] if args else kwargs.get("grad_outputs")

@@ -1,0 +1,70 @@
+"""Arrays in short, so that many can be compared without keeping them."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from gradwire.runtime.engine.norms import rms
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+_ROW = 4096
+_DRAW = np.random.default_rng(7)
+_WEIGHTS = _DRAW.uniform(0.5, 1.0, _ROW) * np.where(_DRAW.random(_ROW) < 0.5, -1.0, 1.0)
+_GOLDEN = 0.618
+"""Its multiples, modulo 1, never repeat."""
+
+
+class Measured(NamedTuple):
+    """An array in short: two that are equal measure the same, others hardly ever."""
+
+    elements: int
+    """The number of elements."""
+    size: float
+    """The root mean square of what is finite."""
+    projection: float
+    """What is finite, weighed by place and added up."""
+    wild: tuple[int, int, int]
+    """How many are NaN, ∞ and −∞."""
+
+    @property
+    def shown(self) -> float:
+        """The root mean square, or the number of a single element."""
+        nan, above, below = self.wild
+        if nan or (above and below):
+            return math.nan
+        if above or below:
+            return math.inf if above or self.elements > 1 else -math.inf
+        return self.projection / float(_WEIGHTS[0]) if self.elements == 1 else self.size
+
+    def is_apart(self, theirs: Measured, within: float, least: float) -> bool:
+        """Whether this differs by more than ``within``, relative to their size, or to ``least``."""
+        if (self.elements, self.wild) != (theirs.elements, theirs.wild):
+            return True
+        allowed = within * max(theirs.size, least, 1e-30)
+        if abs(self.size - theirs.size) > allowed:
+            return True
+        return abs(self.projection - theirs.projection) > 4.0 * allowed * math.sqrt(self.elements)
+
+
+def measured(array: NDArray[Any]) -> Measured:
+    """An array in short; takes about as long as adding it up three times."""
+    flat = np.asarray(array).reshape(-1)
+    if flat.dtype not in (np.float32, np.float64):
+        flat = flat.astype(np.float64)
+    wild = 0, 0, 0
+    with np.errstate(all="ignore"):
+        if not np.isfinite(flat.sum()):
+            of_each = np.isnan(flat), np.isposinf(flat), np.isneginf(flat)
+            wild = int(of_each[0].sum()), int(of_each[1].sum()), int(of_each[2].sum())
+            flat = np.where(np.isfinite(flat), flat, 0)
+        end = flat.size // _ROW * _ROW
+        weights = _WEIGHTS.astype(flat.dtype)
+        rows = flat[:end].reshape(-1, _ROW) @ weights
+        rows = np.append(rows, flat[end:] @ weights[: flat.size - end])
+        places = 1.0 + _GOLDEN * np.arange(rows.size)[::-1] % 1.0
+        return Measured(flat.size, rms(flat), float(rows @ places), wild)

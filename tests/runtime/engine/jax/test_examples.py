@@ -17,8 +17,9 @@ from gradwire.runtime.training.optimisers import SGD
 from tests.runtime.engine.jax.alike import assert_alike, difference_of
 
 ENGINE = open_engine("jax")
+ASSETS = Path(__file__).parents[4] / "assets"
 DIAGRAMS = sorted(
-    path for folder in ("diagrams", "lessons") for path in Path("assets", folder).glob("*.json")
+    path for folder in ("diagrams", "lessons") for path in (ASSETS / folder).glob("*.json")
 )
 
 
@@ -42,7 +43,7 @@ def test_both_engines_give_the_same(path: Path) -> None:
 
 @pytest.mark.parametrize("name", ["freeze_encoder", "dqn_target_stopped", "training_vae"])
 def test_a_step_moves_variables_alike(name: str) -> None:
-    diagram = load(Path("assets", "diagrams", f"{name}.gradwire.json"))
+    diagram = load(ASSETS / "diagrams" / f"{name}.gradwire.json")
     plain, found = Session(diagram, fast=False), Session(diagram, engine=ENGINE)
     before = plain.values
     for session in (plain, found):

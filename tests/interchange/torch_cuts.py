@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numpy as np
 import torch
 
 
@@ -49,6 +50,10 @@ def by_list(y):
     return torch.tensor(y.tolist())
 
 
+def as_numbers(y):
+    return torch.from_numpy(np.array([float(z) for z in y], np.float32))
+
+
 CUTS = {
     "detach": lambda y: y.detach(),
     "detach_": in_place,
@@ -59,6 +64,18 @@ CUTS = {
     "data": lambda y: y.data,
     "item": lambda y: y.sum().item(),
     "tensor": lambda y: torch.tensor(y),
+    "tensor of a list": lambda y: torch.tensor([y[0], 2 * y[1], y.mean()]),
+    "tensor of a nested list": lambda y: torch.tensor([[y[0], 1.0, 2], (y[1], y[2], y.sum())]),
+    "tensor of a list, named": lambda y: torch.tensor(data=[z.exp() for z in y]),
+    "tensor that is trained": lambda y: torch.tensor([*y], requires_grad=True),
+    "as_tensor": lambda y: torch.as_tensor([z.exp() for z in y], dtype=torch.float64),
+    "asarray": lambda y: torch.asarray((y[0], 0.5, y[2:])),
+    "new_tensor": lambda y: y.new_tensor([y[0], y[1], y[2]]),
+    "new_tensor of a tensor": lambda y: y.new_tensor(y),
+    "new": lambda y: y.new([y[0], y[1], y[2]]),
+    "item by FloatTensor": lambda y: torch.FloatTensor([y[0], 7.5, y[2]]),
+    "item by Tensor of a nested list": lambda y: torch.Tensor([[y[0], y[1], y[2]]] * 2),
+    "item by NumPy": as_numbers,
     "tolist": by_list,
 }
 X = torch.tensor([1.0, 2.0, 3.0])

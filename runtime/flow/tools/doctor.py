@@ -52,6 +52,7 @@ from gradwire.runtime.flow.tools.findings import (
     Finding,
     placed,
 )
+from gradwire.runtime.flow.tools.leaving import cure_of
 from gradwire.runtime.flow.tools.limits import past_limits
 from gradwire.runtime.flow.tools.misuses import leaks
 from gradwire.runtime.flow.tools.repairs import Fix, fixes
@@ -307,6 +308,7 @@ def _variables(
     for name, verdict in verdicts.items():
         complaint = verdict.state.row.complaint
         if complaint is NO_GRADIENT:
+            verdict = replace(verdict, cure=verdict.cure or cure_of(verdict))
             repair = repairs.get(name)
             said = (verdict.sentence, verdict.cure, repair.sentence if repair else "")
             text = f"No gradient: {' '.join(filter(None, said))}"

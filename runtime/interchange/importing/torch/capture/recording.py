@@ -31,6 +31,7 @@ from gradwire.runtime.interchange.importing.torch.capture.arrays import (
 )
 from gradwire.runtime.interchange.importing.torch.capture.draws import drawn_by
 from gradwire.runtime.interchange.importing.torch.capture.frames import user_place
+from gradwire.runtime.interchange.importing.torch.capture.joining import joined, parts_among
 from gradwire.runtime.interchange.importing.torch.memory import Cut, Tensor
 from gradwire.runtime.interchange.importing.torch.operators.creation import DRAWN
 from gradwire.runtime.interchange.importing.torch.operators.families import find
@@ -244,6 +245,11 @@ class Recording:
         for known, entry, cut in self.left:
             if known.shape == numbers.shape and known.size and np.array_equal(known, numbers):
                 return Tensor(self._put_up(entry, cut))
+        parts, cut = parts_among(self.left, numbers)
+        if cut is not None:
+            row = joined(self, parts, numbers.dtype.name)
+            row.value = self.stage.reshape(row.read(), numbers.shape)
+            return Tensor(self._put_up(row, cut))
         if tensor.grad_fn is not None:
             self.stage.remark(
                 "lost",

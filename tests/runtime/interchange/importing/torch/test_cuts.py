@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import gradwire as gw
+from gradwire.runtime.flow.tools.causes import causes
 
 torch = pytest.importorskip("torch")
 from torch.utils.checkpoint import checkpoint  # noqa: E402
@@ -68,7 +69,7 @@ def captured(way):
     return imported
 
 
-@pytest.mark.filterwarnings("ignore:To copy construct")
+@pytest.mark.filterwarnings("ignore:To copy construct", "ignore:Converting a tensor")
 @pytest.mark.parametrize("name", CUTS)
 def test_a_cut_is_a_stop_with_its_name_and_line(name):
     imported = captured(CUTS[name])
@@ -91,6 +92,33 @@ def test_a_file_keeps_what_torch_export_does(name, tmp_path):
     assert cut.written.startswith("torch_cuts.py:")
     gradients = gw.Session(imported.diagram).backward().gradients
     assert gradients["w"] is None and gradients["v"] is not None
+
+
+@pytest.mark.parametrize("name", [n for n in CUTS if n.startswith(("tensor", "as", "new", "item"))])
+@pytest.mark.filterwarnings("ignore:To copy construct", "ignore:Converting a tensor")
+def test_who_copies_numbers_is_told_to_join_tensors(name):
+    imported = captured(CUTS[name])
+    (cut,) = [remark for remark in imported.remarks if remark.kind == "cut"]
+    (finding,) = gw.diagnose(gw.Session(imported.diagram))
+    assert finding.key == "w" and finding.written == cut.written
+    for sentence in (cut.text, finding.sentence, causes([finding])[0].sentence):
+        assert "use the tensor itself, and torch.stack to join several." in sentence
+
+
+@pytest.mark.filterwarnings("ignore:torch.asarray")  # it warns of its own next version
+@pytest.mark.parametrize("make", [torch.as_tensor, torch.asarray])
+def test_a_tensor_that_stays_what_it_is_keeps_its_gradient(make):
+    for way in (make, lambda y: make(y, dtype=torch.float64)):
+        imported = captured(way)
+        assert not [remark for remark in imported.remarks if remark.kind == "cut"]
+        assert gw.Session(imported.diagram).backward().gradients["w"] is not None
+
+
+def test_arrays_that_numpy_joins_are_followed():
+    imported = captured(lambda y: torch.from_numpy(np.stack([z.detach().numpy() for z in y])))
+    cuts = [remark.block for remark in imported.remarks if remark.kind == "cut"]
+    assert cuts == ["detach", "detach_2", "detach_3"]
+    assert not [remark for remark in imported.remarks if remark.kind == "lost"]
 
 
 def test_numbers_through_numpy_are_cut_at_the_detach():

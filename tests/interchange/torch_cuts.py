@@ -5,6 +5,8 @@ from __future__ import annotations
 import numpy as np
 import torch
 
+X = torch.tensor([1.0, 2.0, 3.0])
+
 
 class Model(torch.nn.Module):
     """``loss = sum(way(w * x) * v)``: v always has a gradient, w only where the way passes it."""
@@ -54,6 +56,12 @@ def as_numbers(y):
     return torch.from_numpy(np.array([float(z) for z in y], np.float32))
 
 
+def in_layer(y):
+    layer = torch.nn.Linear(3, 1, bias=False)
+    layer.weight = torch.nn.Parameter(y[None])
+    return layer(X)
+
+
 CUTS = {
     "detach": lambda y: y.detach(),
     "detach_": in_place,
@@ -77,5 +85,12 @@ CUTS = {
     "item by Tensor of a nested list": lambda y: torch.Tensor([[y[0], y[1], y[2]]] * 2),
     "item by NumPy": as_numbers,
     "tolist": by_list,
+    "Parameter": lambda y: torch.nn.Parameter(y),
+    "Parameter of a clone": lambda y: torch.nn.Parameter(y.clone(), requires_grad=False),
+    "Parameter in a layer": in_layer,
+    "Parameter in a list": lambda y: torch.nn.ParameterList([y])[0],
+    "no_grad as a parameter": lambda y: torch.nn.Parameter(without(y)),
+    "Buffer": lambda y: torch.nn.Buffer(y),
+    "data as a parameter": lambda y: torch.nn.Parameter(y.data),
+    "detach of what is trained": lambda y: y.detach().clone().requires_grad_(),
 }
-X = torch.tensor([1.0, 2.0, 3.0])

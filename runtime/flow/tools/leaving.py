@@ -12,6 +12,9 @@ if TYPE_CHECKING:
 
 _COPIED = "{} copies only the numbers: use the tensor itself, and torch.stack to join several."
 _COMPUTED = "What {} gives has no gradient: compute with torch's own functions."
+_APART = (
+    "{} is apart from autograd: use the tensor itself, in a layer by torch.func.functional_call."
+)
 CURES = {
     "tensor": _COPIED.format("torch.tensor()"),
     "as_tensor": _COPIED.format("torch.as_tensor() of a list"),
@@ -19,6 +22,9 @@ CURES = {
     "new_tensor": _COPIED.format("new_tensor()"),
     "new": _COPIED.format("new()"),
     "item": _COPIED.format("item(), or torch.FloatTensor(),"),
+    "data": _APART.format(".data"),
+    "Parameter": _APART.format("A new Parameter"),
+    "Buffer": _APART.format("A new Buffer"),
     "numpy": _COMPUTED.format("numpy()"),
     "tolist": _COMPUTED.format("tolist()"),
 }

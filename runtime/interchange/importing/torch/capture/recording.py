@@ -31,7 +31,11 @@ from gradwire.runtime.interchange.importing.torch.capture.arrays import (
 )
 from gradwire.runtime.interchange.importing.torch.capture.draws import drawn_by
 from gradwire.runtime.interchange.importing.torch.capture.frames import user_place
-from gradwire.runtime.interchange.importing.torch.capture.joining import joined, parts_among
+from gradwire.runtime.interchange.importing.torch.capture.joining import (
+    is_derived,
+    joined,
+    parts_among,
+)
 from gradwire.runtime.interchange.importing.torch.memory import Cut, Tensor
 from gradwire.runtime.interchange.importing.torch.operators.creation import DRAWN
 from gradwire.runtime.interchange.importing.torch.operators.families import find
@@ -211,6 +215,14 @@ class Recording:
         self._tensors[id(tensor)] = (tensor, entry)
         if tensor.layout == torch.strided and tensor.numel():
             self._owners.setdefault(tensor.untyped_storage().data_ptr(), entry.root)
+
+    def made_of(self, leaf: Any, data: Any, name: str) -> None:
+        """A new leaf has the numbers of a tensor, which gets no gradient by it."""
+        if isinstance(data, torch.Tensor) and self.knows(data):
+            with self.here():
+                entry = self.entry(data)
+                if is_derived(entry.read()):
+                    self.bind(leaf, self.performer.detached(entry, name=name))
 
     def forget_gradient(self, tensor: Any) -> None:
         """A tensor that autograd doesn't keep track of, whatever it was computed from."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import copy
+
 import numpy as np
 import pytest
 
@@ -119,6 +121,30 @@ def test_arrays_that_numpy_joins_are_followed():
     cuts = [remark.block for remark in imported.remarks if remark.kind == "cut"]
     assert cuts == ["detach", "detach_2", "detach_3"]
     assert not [remark for remark in imported.remarks if remark.kind == "lost"]
+
+
+@pytest.mark.parametrize("name", [n for n in CUTS if n.startswith(("Parameter", "Buffer", "data"))])
+def test_who_makes_a_new_leaf_is_told_to_use_the_tensor(name):
+    imported = captured(CUTS[name])
+    (cut,) = [remark for remark in imported.remarks if remark.kind == "cut"]
+    findings = gw.diagnose(gw.Session(imported.diagram))
+    finding = next(finding for finding in findings if finding.key == "w")
+    for sentence in (cut.text, finding.sentence):
+        assert "use the tensor itself, in a layer by torch.func.functional_call." in sentence
+
+
+def test_a_parameter_of_numbers_from_elsewhere_is_trained():
+    imported = gw.capture(Model(lambda y: y * torch.nn.Parameter(X)), X)
+    assert list(imported.parameters) == ["w", "v", "parameter1"]
+    assert not [remark for remark in imported.remarks if remark.kind == "cut"]
+
+
+def test_a_copy_of_a_layer_has_the_line_that_copies_it():
+    layer, before = torch.nn.Linear(3, 3), torch.nn.Linear(3, 3)
+    imported = gw.capture(lambda x: copy.deepcopy(layer)(before(x)).sum(), X)
+    cuts = [remark.written for remark in imported.remarks if remark.kind == "cut"]
+    assert len(cuts) == 2 and all("copy.deepcopy(layer)" in written for written in cuts)
+    assert len(imported.parameters) == 4
 
 
 def test_numbers_through_numpy_are_cut_at_the_detach():

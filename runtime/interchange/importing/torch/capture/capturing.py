@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -34,6 +34,7 @@ from gradwire.runtime.interchange.importing.torch.capture.naming import (
 from gradwire.runtime.interchange.importing.torch.capture.numbers import TracedNumber
 from gradwire.runtime.interchange.importing.torch.capture.recipe import recipe
 from gradwire.runtime.interchange.importing.torch.capture.recording import Recording
+from gradwire.runtime.interchange.importing.torch.capture.unregistered import kept_aside
 from gradwire.runtime.interchange.importing.torch.leaves import is_counter
 from gradwire.runtime.interchange.importing.torch.memory import Tensor
 from gradwire.runtime.interchange.importing.torch.operators.norms import STATISTICS
@@ -196,19 +197,25 @@ class _Capture:
 
     def _found(self, module: Any) -> None:
         """Enter a module that the run has come upon."""
-        name = type(module).__name__.lower()
+        trains = any(p.requires_grad for p in module.parameters())
+        name = self._recording.tell_aside(module) if trains else ""
+        name = name or type(module).__name__.lower()
         taken = set(self._modules.values())
-        self._enter(next(n for n in _numbered(name) if n not in taken), module)
+        self._enter(next(n for n in _numbered(name) if n not in taken), module, running=True)
 
-    def _enter(self, name: str, module: Any) -> None:
+    def _enter(self, name: str, module: Any, *, running: bool = False) -> None:
         self._owners.append(module)
         prefix = f"{name}." if name else ""
         for inner, child in module.named_modules():
             path = prefix + inner if inner else name
             self._modules.setdefault(id(child), path)
             hooks_of(self._recording, path, child)
+            for aside in kept_aside(path, child):
+                self._recording.aside.setdefault(id(aside.kept), aside)
         for inner, parameter in module.named_parameters():
-            self._parameter(prefix + inner, parameter)
+            is_aside = running and id(parameter) in self._recording.aside
+            with self._recording.here() if is_aside else nullcontext():
+                self._parameter(prefix + inner, parameter)
         for inner, buffer in module.named_buffers():
             if not is_counter(numbers_of(buffer)):
                 self._variable(prefix + inner, buffer, trained=False)

@@ -19,6 +19,7 @@ from torch._ops import _len_torch_dispatch_stack_pre_dispatch, _pop_mode_from_pr
 from torch.utils._python_dispatch import _push_mode
 
 from gradwire.blocks.classes.dataclass import dataclass
+from gradwire.runtime.flow.tools.leaving import REGISTERED
 from gradwire.runtime.interchange.importing.imported import UnsupportedError
 from gradwire.runtime.interchange.importing.measuring import measured
 from gradwire.runtime.interchange.importing.staged import Staged
@@ -36,6 +37,7 @@ from gradwire.runtime.interchange.importing.torch.capture.joining import (
     joined,
     parts_among,
 )
+from gradwire.runtime.interchange.importing.torch.capture.unregistered import Aside
 from gradwire.runtime.interchange.importing.torch.memory import Cut, Tensor
 from gradwire.runtime.interchange.importing.torch.operators.creation import DRAWN
 from gradwire.runtime.interchange.importing.torch.operators.families import find
@@ -100,6 +102,8 @@ class Recording:
         """Hooks that change gradient as no block does, and where the program has them."""
         self.drawn: list[tuple[StagedBlock, NDArray[Any] | None]] = []
         """Random blocks with their numbers in this run; None if these are unknown."""
+        self.aside: dict[int, Aside] = {}
+        """Modules and leaves that no module registers, by identity."""
         self._calls = Calls()
         self._stack: list[tuple[str, int]] = []
         self._tags = 0
@@ -216,6 +220,20 @@ class Recording:
         if tensor.layout == torch.strided and tensor.numel():
             self._owners.setdefault(tensor.untyped_storage().data_ptr(), entry.root)
 
+    def tell_aside(self, kept: Any) -> str:
+        """What a module or leaf would be called that no module registers; empty for others.
+
+        A remark says where it is kept.
+        """
+        aside = self.aside.get(id(kept))
+        if aside is None or not aside.name:
+            return ""
+        text = f"{aside.where} keeps what parameters() of the model lacks. {REGISTERED}"
+        if not any(said == text for _, said, *_ in self.stage.remarks):
+            with self.here():
+                self.stage.remark("note", text)
+        return aside.name
+
     def made_of(self, leaf: Any, data: Any, name: str) -> None:
         """A new leaf has the numbers of a tensor, which gets no gradient by it."""
         if isinstance(data, torch.Tensor) and self.knows(data):
@@ -223,6 +241,9 @@ class Recording:
                 entry = self.entry(data)
                 if is_derived(entry.read()):
                     self.bind(leaf, self.performer.detached(entry, name=name))
+                    return
+        if self._stack:
+            self.aside[id(leaf)] = Aside(leaf)
 
     def forget_gradient(self, tensor: Any) -> None:
         """A tensor that autograd doesn't keep track of, whatever it was computed from."""
@@ -247,9 +268,12 @@ class Recording:
 
     def _foreign(self, tensor: Any) -> Tensor:
         if tensor.requires_grad and tensor.is_leaf:
-            name = f"parameter{len(self.loose) + 1}"
+            name = self.tell_aside(tensor) or f"parameter{len(self.loose) + 1}"
             self.loose[name] = tensor
-            return Tensor(self.stage.variable(name, numbers_of(tensor)), live=True)
+            with self.stage.at((), user_place().written if id(tensor) in self.aside else ""):
+                own = name.replace(".", "_")
+                value = self.stage.variable(name, numbers_of(tensor), own=own)
+            return Tensor(value, live=True)
         known, entry = self._memory.get(tensor.data_ptr(), (None, None))
         if known is not None and entry is not None and known.shape == tensor.shape:
             return entry

@@ -20,6 +20,10 @@ _COMPUTED = "What {} gives has no gradient: compute with torch's own functions."
 _APART = (
     "{} is apart from autograd: use the tensor itself, in a layer by torch.func.functional_call."
 )
+_CHECKPOINT = (
+    "A reentrant checkpoint passes gradient only where an input needs it: give it "
+    "use_reentrant=False, or a float input with requires_grad (enable_input_require_grads())."
+)
 CURES = {
     "tensor": _COPIED.format("torch.tensor()"),
     "as_tensor": _COPIED.format("torch.as_tensor() of a list"),
@@ -30,6 +34,7 @@ CURES = {
     "data": _APART.format(".data"),
     "Parameter": _APART.format("A new Parameter"),
     "Buffer": _APART.format("A new Buffer"),
+    "checkpoint": _CHECKPOINT,
     "numpy": _COMPUTED.format("numpy()"),
     "tolist": _COMPUTED.format("tolist()"),
 }

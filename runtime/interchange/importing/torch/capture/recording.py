@@ -245,11 +245,13 @@ class Recording:
         if self._stack:
             self.aside[id(leaf)] = Aside(leaf)
 
-    def forget_gradient(self, tensor: Any) -> None:
-        """A tensor that autograd doesn't keep track of, whatever it was computed from."""
+    def forget_gradient(self, tensor: Any, name: str) -> None:
+        """A tensor that autograd doesn't keep track of, whatever it was computed from, for what a
+        function of this name does.
+        """
         entry = self._tensors[id(tensor)][1]
         if entry.live:
-            entry.value = self.performer.stopped(entry, "no gradient")
+            entry.value = self.performer.stopped(entry, name)
             entry.live = False
 
     def entry(self, tensor: Any) -> Tensor:

@@ -246,6 +246,66 @@ def test_a_checkpoint_passes_gradient(reentrant):
     assert gw.Session(imported.diagram).backward().gradients["w"] is not None
 
 
+class Adapted(torch.nn.Module):
+    """Trains a small part of a layer, over an embedding that is frozen."""
+
+    def __init__(self):
+        super().__init__()
+        self.embedding = torch.nn.Embedding(5, 4).requires_grad_(False)
+        self.base = torch.nn.Linear(4, 4).requires_grad_(False)
+        self.down, self.up = torch.nn.Linear(4, 2), torch.nn.Linear(2, 4)
+
+    def adapted(self, x):
+        return self.base(x) + self.up(self.down(x))
+
+    def forward(self, tokens, **how):
+        x = self.embedding(tokens)
+        x = checkpoint(self.adapted, x, **how)
+        return checkpoint(self.adapted, x, **how).pow(2).mean()
+
+
+@pytest.mark.filterwarnings("ignore:None of the inputs have requires_grad")
+def test_a_reentrant_checkpoint_over_frozen_inputs_is_named_with_its_cure():
+    model, tokens = Adapted(), torch.tensor([0, 3, 1])
+    imported = gw.capture(model, tokens, use_reentrant=True)
+    assert imported.remarks[-1].text.startswith("Agrees with PyTorch"), imported.remarks
+    cuts = [remark for remark in imported.remarks if remark.kind == "cut"]
+    assert [cut.block for cut in cuts] == ["checkpoint", "checkpoint_2"]
+    assert all("test_cuts.py:" in cut.written and "checkpoint(" in cut.written for cut in cuts)
+    findings = gw.diagnose(gw.Session(imported.diagram))
+    lost = [finding for finding in findings if finding.complaint.name == "no_gradient"]
+    assert {finding.key for finding in lost} == {
+        "down/weight", "down/bias", "up/weight", "up/bias"
+    }  # fmt: skip
+    for finding in lost:
+        assert "use_reentrant=False" in finding.sentence and "test_cuts.py:" in finding.sentence
+        assert "enable_input_require_grads()" in finding.sentence
+
+
+def test_the_cures_of_a_reentrant_checkpoint_cure_it():
+    model, tokens = Adapted(), torch.tensor([0, 3, 1])
+    for how in (True, False):
+        if how:
+            model.embedding.register_forward_hook(lambda _, __, out: out.requires_grad_())
+        imported = gw.capture(model, tokens, use_reentrant=how)
+        assert imported.remarks[-1].text.startswith("Agrees with PyTorch"), imported.remarks
+        assert not gw.diagnose(gw.Session(imported.diagram))
+        model.embedding._forward_hooks.clear()
+
+
+class Chosen(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        chosen = x * 2
+        ctx.mark_non_differentiable(chosen)
+        return chosen
+
+
+def test_a_function_without_gradient_is_a_stop_of_its_name():
+    (cut,) = [r for r in captured(Chosen.apply).remarks if r.kind == "cut"]
+    assert cut.block == "Chosen" and cut.written.startswith("torch_cuts.py:")
+
+
 def test_a_gradient_that_the_program_takes_is_a_block():
     def penalty(y):
         (slope,) = torch.autograd.grad(y.tanh().sum(), y, create_graph=True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, nullcontext
+from contextlib import nullcontext
 from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -26,6 +26,7 @@ from gradwire.runtime.interchange.importing.torch.capture.checking import (
 from gradwire.runtime.interchange.importing.torch.capture.hooks import hooks_before, hooks_of
 from gradwire.runtime.interchange.importing.torch.capture.modes import watched
 from gradwire.runtime.interchange.importing.torch.capture.naming import (
+    held,
     leaves,
     loose,
     named_arguments,
@@ -70,7 +71,6 @@ class _Capture:
         self._check = check
         self._recording = Recording(stage)
         self._modules: dict[int, str] = {}
-        self._owners: list[Any] = []
         self._parameters: dict[str, Any] = {}
 
     def of(
@@ -81,19 +81,23 @@ class _Capture:
         optimizer: Any,
     ) -> Imported:
         """The diagram of a program, run with these arguments."""
-        for name, module in roots(program, args, kwargs).items():
-            self._enter(name, module)
-        for name, tensor in loose(program).items():
-            self._parameter(name, tensor)
-        for name, value in named_arguments(program, args, kwargs):
-            for path, x in leaves(name, value):
-                if isinstance(x, torch.Tensor):
-                    self._input(path, x)
-        with self._as_before():
+        kept = self._recording.kept
+        with kept.all():
+            kept.around(*held(program, args, kwargs).values())
+            kept.container([args, kwargs], tensors=True)
+            for name, module in roots(program, args, kwargs).items():
+                self._enter(name, module)
+            for name, tensor in loose(program).items():
+                self._parameter(name, tensor)
+            for name, value in named_arguments(program, args, kwargs):
+                for path, x in leaves(name, value):
+                    if isinstance(x, torch.Tensor):
+                        self._input(path, x)
             with watched(self._recording, self._modules, self._found):
                 result = program(*args, **kwargs)
             self._parameters |= self._recording.loose
             self._recording.tell_loops()
+            self._recording.forget_updated()
             imported = self._concluded(self._outputs(result))
             if optimizer is not None:
                 training = recipe(optimizer, self._parameters, imported.parameters)
@@ -204,11 +208,11 @@ class _Capture:
         self._enter(next(n for n in _numbered(name) if n not in taken), module, running=True)
 
     def _enter(self, name: str, module: Any, *, running: bool = False) -> None:
-        self._owners.append(module)
         prefix = f"{name}." if name else ""
         for inner, child in module.named_modules():
             path = prefix + inner if inner else name
             self._modules.setdefault(id(child), path)
+            self._recording.kept.module(child)
             hooks_of(self._recording, path, child)
             for aside in kept_aside(path, child):
                 self._recording.aside.setdefault(id(aside.kept), aside)
@@ -229,8 +233,10 @@ class _Capture:
 
     def _variable(self, name: str, tensor: Any, trained: bool) -> Tensor:
         *module, own = name.split(".")
+        self._recording.kept.tensor(tensor)
         array = numbers_of(tensor)
         value = self._stage.variable(name, array, trained, module, STATISTICS.get(own, own))
+        self._recording.variables[id(tensor)] = value
         entry = Tensor(value, live=trained)
         self._recording.bind(tensor, entry)
         return entry
@@ -241,22 +247,8 @@ class _Capture:
         if tensor.requires_grad and tensor.is_leaf:
             self._parameter(name, tensor)
             return
+        self._recording.kept.tensor(tensor)
         self._recording.bind(tensor, Tensor(self._stage.input(name, numbers_of(tensor))))
-
-    @contextmanager
-    def _as_before(self) -> Iterator[None]:
-        """Give parameters and buffers back what they were: a capture is no training step."""
-        tensors = [*self._parameters.values(), *(b for m in self._owners for b in m.buffers())]
-        kept = [(t, t.detach().clone()) for t in tensors]
-        gradients = [(t, t.grad, None if t.grad is None else t.grad.clone()) for t in tensors]
-        with torch.random.fork_rng(devices=[]):
-            try:
-                yield
-            finally:
-                for tensor, numbers in kept:
-                    tensor.data.copy_(numbers)
-                for tensor, gradient, numbers in gradients:
-                    tensor.grad = gradient if gradient is None else gradient.copy_(numbers)
 
 
 def _losses() -> Iterator[str]:

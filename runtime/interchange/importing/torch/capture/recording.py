@@ -37,6 +37,7 @@ from gradwire.runtime.interchange.importing.torch.capture.joining import (
     joined,
     parts_among,
 )
+from gradwire.runtime.interchange.importing.torch.capture.keeping import Keeping
 from gradwire.runtime.interchange.importing.torch.capture.unregistered import Aside
 from gradwire.runtime.interchange.importing.torch.memory import Cut, Tensor
 from gradwire.runtime.interchange.importing.torch.operators.creation import DRAWN
@@ -102,6 +103,9 @@ class Recording:
         """Hooks that change gradient as no block does, and where the program has them."""
         self.drawn: list[tuple[StagedBlock, NDArray[Any] | None]] = []
         """Random blocks with their numbers in this run; None if these are unknown."""
+        self.variables: dict[int, Staged] = {}
+        """Those of parameters, by their identity."""
+        self.kept = Keeping(self.paused)
         self.aside: dict[int, Aside] = {}
         """Modules and leaves that no module registers, by identity."""
         self._calls = Calls()
@@ -220,6 +224,12 @@ class Recording:
         if tensor.layout == torch.strided and tensor.numel():
             self._owners.setdefault(tensor.untyped_storage().data_ptr(), entry.root)
 
+    def forget_updated(self) -> None:
+        """What an optimiser of the program owns need not be registered to be updated."""
+        for key in self.variables.keys() & self.kept.updated:
+            if (source := self.variables[key].source) is not None:
+                source.block = source.block.model_copy(update={"written": ""})
+
     def tell_aside(self, kept: Any) -> str:
         """What a module or leaf would be called that no module registers; empty for others.
 
@@ -258,6 +268,7 @@ class Recording:
         """What stands for a tensor; numbers from outside of the run are constants."""
         if not self.knows(tensor):
             require_numbers(tensor)
+            self.kept.tensor(tensor)
             self._owners.pop(
                 tensor.untyped_storage().data_ptr(), None
             )  # torch hands out copies of what it makes
@@ -275,6 +286,7 @@ class Recording:
             with self.stage.at((), user_place().written if id(tensor) in self.aside else ""):
                 own = name.replace(".", "_")
                 value = self.stage.variable(name, numbers_of(tensor), own=own)
+            self.variables[id(tensor)] = value
             return Tensor(value, live=True)
         known, entry = self._memory.get(tensor.data_ptr(), (None, None))
         if known is not None and entry is not None and known.shape == tensor.shape:
@@ -350,6 +362,8 @@ class Recording:
         if isinstance(x, torch.dtype):
             return dtype_name(x)
         if isinstance(x, _NOTHING):
+            if isinstance(x, torch.Generator):
+                self.kept.generator(x)
             return None
         if isinstance(x, list | tuple):
             return [self._argument(y, numbers) for y in x]

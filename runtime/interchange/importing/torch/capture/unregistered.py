@@ -4,16 +4,19 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterator, Mapping
+from functools import partial
+from inspect import getclosurevars, isfunction
 from itertools import islice
+from types import ModuleType, NoneType
 from typing import Any, NamedTuple
 
 import torch
 
 _OWN = frozenset(vars(torch.nn.Module()))
 """Attributes that every module has."""
-_DEEPEST, _LONGEST = 4, 10_000
-"""How far attributes are looked into, and how many elements of one are."""
-_NOTHING = (str, bytes, int, float, type, torch.nn.Module, torch.Tensor)
+_DEEPEST, _LONGEST, _LARGEST = 4, 10_000, 100_000
+"""How deep attributes are looked into, and at how many things in one list and in all."""
+_PLAIN = (str, bytes, int, float, type, ModuleType, NoneType)
 
 
 class Aside(NamedTuple):
@@ -32,27 +35,41 @@ def kept_aside(path: str, module: Any) -> Iterator[Aside]:
     for name, value in vars(module).items():
         if name not in _OWN:
             where = f"{path}.{name}" if path else name
-            for inner, kept in _within(where, value, _DEEPEST):
+            for inner, kept in _within(where, value):
                 yield Aside(kept, inner, where)
 
 
-def _within(path: str, value: Any, depth: int) -> Iterator[tuple[str, Any]]:
-    if isinstance(value, torch.nn.Module):
+def _within(path: str, value: Any) -> Iterator[tuple[str, Any]]:
+    for name, kept in reached(path, value):
+        if isinstance(kept, torch.nn.Module):
+            yield name, kept
+            for inner, parameter in kept.named_parameters():
+                yield f"{name}.{inner}", parameter
+        elif isinstance(kept, torch.Tensor) and kept.is_leaf and kept.requires_grad:
+            yield name, kept
+
+
+def reached(path: str, value: Any) -> Iterator[tuple[str, Any]]:
+    """What is in nested lists, dicts, plain objects and closures, by name, but not in modules."""
+    pending, seen = deque([(path, value, _DEEPEST)]), {id(value)}
+    while pending:
+        path, value, depth = pending.popleft()
         yield path, value
-        for inner, parameter in value.named_parameters():
-            yield f"{path}.{inner}", parameter
-    elif isinstance(value, torch.Tensor) and value.is_leaf and value.requires_grad:
-        yield path, value
-    elif depth:
-        for key, inner in islice(_elements(value), _LONGEST):
-            yield from _within(f"{path}.{key}", inner, depth - 1)
+        for key, inner in islice(_elements(value), _LONGEST if depth else 0):
+            if id(inner) not in seen and not isinstance(inner, _PLAIN) and len(seen) < _LARGEST:
+                seen.add(id(inner))
+                pending.append((f"{path}.{key}", inner, depth - 1))
 
 
 def _elements(value: Any) -> Iterator[tuple[Any, Any]]:
-    if isinstance(value, _NOTHING) or type(value).__module__.partition(".")[0] == "torch":
+    if isinstance(value, torch.nn.Module) or type(value).__module__.partition(".")[0] == "torch":
         return
     if isinstance(value, Mapping):
         yield from value.items()
+    elif isfunction(value):
+        yield from getclosurevars(value).nonlocals.items()
+    elif isinstance(value, partial):
+        yield from (("func", value.func), *enumerate(value.args), *value.keywords.items())
     elif isinstance(value, list | tuple | set | frozenset | deque):
         yield from enumerate(value)
     else:

@@ -222,3 +222,26 @@ def test_an_optimiser_of_the_registered_ones_is_told_why():
     findings = gw.diagnose(gw.Session(imported.diagram))
     assert [f.complaint.name for f in findings] == ["unregistered"]
     assert len(finding.affected) == 2
+
+
+class Trained(Whole):
+    """Keeps the optimiser of what it doesn't register."""
+
+    def keep(self):
+        super().keep()
+        self.optimizer = torch.optim.SGD(self.layers[0].parameters(), 0.1)
+
+
+@pytest.mark.parametrize("steps", [True, False])
+def test_an_optimiser_that_the_program_has_settles_it(steps):
+    model, whole = Trained(), Whole()
+    optimizer = torch.optim.SGD(whole.layers[0].parameters(), 0.1)
+
+    def step(x):
+        loss = whole(x)
+        loss.backward()
+        if steps:
+            optimizer.step()
+
+    assert not unregistered(model, X)[1]
+    assert not unregistered(step, X)[1]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -48,9 +48,15 @@ from gradwire.runtime.flow.tools.findings import (
     SOFTMAX_TWICE,
     SWAPPED,
     UNOWNED,
+    UNREGISTERED,
     VALUE,
     Finding,
     placed,
+)
+from gradwire.runtime.flow.tools.leaving import (
+    cure_of,
+    unregistered,
+    unregistered_sentence,
 )
 from gradwire.runtime.flow.tools.limits import past_limits
 from gradwire.runtime.flow.tools.misuses import leaks
@@ -307,6 +313,7 @@ def _variables(
     for name, verdict in verdicts.items():
         complaint = verdict.state.row.complaint
         if complaint is NO_GRADIENT:
+            verdict = replace(verdict, cure=verdict.cure or cure_of(verdict))
             repair = repairs.get(name)
             said = (verdict.sentence, verdict.cure, repair.sentence if repair else "")
             text = f"No gradient: {' '.join(filter(None, said))}"
@@ -382,12 +389,20 @@ def _cancelling(observed: ObservedFlow) -> list[Finding]:
 
 def _unowned(
     session: Session, observed: ObservedFlow, contracts: Iterable[Contract]
-) -> list[Finding]:
+) -> Iterator[Finding]:
     """Variables that get a gradient in vain: no optimiser updates them."""
-    return [
-        Finding(UNOWNED, name, unowned_sentence(name))
-        for name in unowned(observed.program, contracts, session.updated, session.diagram.training)
-    ]
+    program, training = observed.program, session.diagram.training
+    nobody = unowned(program, contracts, [*session.updated, ""], training)
+    flow, explained = observed.flow, []
+    for place, several in unregistered(program).items():
+        vain = [n for n in several if n in nobody and flow.variable(n).state in PASSING]
+        if vain:
+            explained += vain
+            text = unregistered_sentence(vain, place)
+            yield Finding(UNREGISTERED, vain[0], text, affected=tuple(vain))
+    for name in unowned(program, contracts, session.updated, training):
+        if name not in explained:
+            yield Finding(UNOWNED, name, unowned_sentence(name))
 
 
 def _idle(

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from gradwire.blocks.errors import GradwireError
+from gradwire.runtime.flow.tools.leaving import CURES
 from gradwire.runtime.interchange.importing.imported import UnsupportedError
 from gradwire.runtime.interchange.importing.staged import Staged
 from gradwire.runtime.interchange.importing.torch.memory import Cut, Tensor
@@ -91,7 +92,8 @@ class Performer:
 
     def _stop(self, value: Staged, name: str) -> Staged:
         stop = self.stage.block("StopGradient", value, name=name)
-        self.stage.remark("cut", f"{name} stops the gradient here.", stop)
+        text = f"{name} stops the gradient here. {CURES.get(name, '')}".rstrip()
+        self.stage.remark("cut", text, stop)
         return stop
 
     def settle(self, x: Tensor) -> None:

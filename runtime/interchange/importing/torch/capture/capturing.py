@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import nullcontext
 from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -26,6 +26,7 @@ from gradwire.runtime.interchange.importing.torch.capture.checking import (
 from gradwire.runtime.interchange.importing.torch.capture.hooks import hooks_before, hooks_of
 from gradwire.runtime.interchange.importing.torch.capture.modes import watched
 from gradwire.runtime.interchange.importing.torch.capture.naming import (
+    held,
     leaves,
     loose,
     named_arguments,
@@ -34,6 +35,7 @@ from gradwire.runtime.interchange.importing.torch.capture.naming import (
 from gradwire.runtime.interchange.importing.torch.capture.numbers import TracedNumber
 from gradwire.runtime.interchange.importing.torch.capture.recipe import recipe
 from gradwire.runtime.interchange.importing.torch.capture.recording import Recording
+from gradwire.runtime.interchange.importing.torch.capture.unregistered import kept_aside
 from gradwire.runtime.interchange.importing.torch.leaves import is_counter
 from gradwire.runtime.interchange.importing.torch.memory import Tensor
 from gradwire.runtime.interchange.importing.torch.operators.norms import STATISTICS
@@ -69,7 +71,6 @@ class _Capture:
         self._check = check
         self._recording = Recording(stage)
         self._modules: dict[int, str] = {}
-        self._owners: list[Any] = []
         self._parameters: dict[str, Any] = {}
 
     def of(
@@ -80,19 +81,23 @@ class _Capture:
         optimizer: Any,
     ) -> Imported:
         """The diagram of a program, run with these arguments."""
-        for name, module in roots(program, args, kwargs).items():
-            self._enter(name, module)
-        for name, tensor in loose(program).items():
-            self._parameter(name, tensor)
-        for name, value in named_arguments(program, args, kwargs):
-            for path, x in leaves(name, value):
-                if isinstance(x, torch.Tensor):
-                    self._input(path, x)
-        with self._as_before():
+        kept = self._recording.kept
+        with kept.all():
+            kept.around(*held(program, args, kwargs).values())
+            kept.container([args, kwargs], tensors=True)
+            for name, module in roots(program, args, kwargs).items():
+                self._enter(name, module)
+            for name, tensor in loose(program).items():
+                self._parameter(name, tensor)
+            for name, value in named_arguments(program, args, kwargs):
+                for path, x in leaves(name, value):
+                    if isinstance(x, torch.Tensor):
+                        self._input(path, x)
             with watched(self._recording, self._modules, self._found):
                 result = program(*args, **kwargs)
             self._parameters |= self._recording.loose
             self._recording.tell_loops()
+            self._recording.forget_updated()
             imported = self._concluded(self._outputs(result))
             if optimizer is not None:
                 training = recipe(optimizer, self._parameters, imported.parameters)
@@ -196,19 +201,25 @@ class _Capture:
 
     def _found(self, module: Any) -> None:
         """Enter a module that the run has come upon."""
-        name = type(module).__name__.lower()
+        trains = any(p.requires_grad for p in module.parameters())
+        name = self._recording.tell_aside(module) if trains else ""
+        name = name or type(module).__name__.lower()
         taken = set(self._modules.values())
-        self._enter(next(n for n in _numbered(name) if n not in taken), module)
+        self._enter(next(n for n in _numbered(name) if n not in taken), module, running=True)
 
-    def _enter(self, name: str, module: Any) -> None:
-        self._owners.append(module)
+    def _enter(self, name: str, module: Any, *, running: bool = False) -> None:
         prefix = f"{name}." if name else ""
         for inner, child in module.named_modules():
             path = prefix + inner if inner else name
             self._modules.setdefault(id(child), path)
+            self._recording.kept.module(child)
             hooks_of(self._recording, path, child)
+            for aside in kept_aside(path, child):
+                self._recording.aside.setdefault(id(aside.kept), aside)
         for inner, parameter in module.named_parameters():
-            self._parameter(prefix + inner, parameter)
+            is_aside = running and id(parameter) in self._recording.aside
+            with self._recording.here() if is_aside else nullcontext():
+                self._parameter(prefix + inner, parameter)
         for inner, buffer in module.named_buffers():
             if not is_counter(numbers_of(buffer)):
                 self._variable(prefix + inner, buffer, trained=False)
@@ -222,8 +233,10 @@ class _Capture:
 
     def _variable(self, name: str, tensor: Any, trained: bool) -> Tensor:
         *module, own = name.split(".")
+        self._recording.kept.tensor(tensor)
         array = numbers_of(tensor)
         value = self._stage.variable(name, array, trained, module, STATISTICS.get(own, own))
+        self._recording.variables[id(tensor)] = value
         entry = Tensor(value, live=trained)
         self._recording.bind(tensor, entry)
         return entry
@@ -234,22 +247,8 @@ class _Capture:
         if tensor.requires_grad and tensor.is_leaf:
             self._parameter(name, tensor)
             return
+        self._recording.kept.tensor(tensor)
         self._recording.bind(tensor, Tensor(self._stage.input(name, numbers_of(tensor))))
-
-    @contextmanager
-    def _as_before(self) -> Iterator[None]:
-        """Give parameters and buffers back what they were: a capture is no training step."""
-        tensors = [*self._parameters.values(), *(b for m in self._owners for b in m.buffers())]
-        kept = [(t, t.detach().clone()) for t in tensors]
-        gradients = [(t, t.grad, None if t.grad is None else t.grad.clone()) for t in tensors]
-        with torch.random.fork_rng(devices=[]):
-            try:
-                yield
-            finally:
-                for tensor, numbers in kept:
-                    tensor.data.copy_(numbers)
-                for tensor, gradient, numbers in gradients:
-                    tensor.grad = gradient if gradient is None else gradient.copy_(numbers)
 
 
 def _losses() -> Iterator[str]:

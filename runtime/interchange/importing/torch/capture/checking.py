@@ -90,6 +90,8 @@ def gradients_of(loss: Any, trained: Sequence[Any]) -> list[Any]:
         found = torch.autograd.grad(loss.sum(), trained, retain_graph=True, allow_unused=True)
     except RuntimeError:  # reentrant checkpoints allow only backward()
         return _by_backward(loss, trained)
+    if any(g is None for g in found) and _recomputes(loss.grad_fn):
+        return _by_backward(loss, trained)  # grad() skips what only checkpoints use
     return list(found)
 
 
@@ -260,6 +262,20 @@ def _is_loss(imported: Imported, port: str) -> bool:
     block = PortPath(port).block
     blocks = imported.diagram.main.blocks
     return block in blocks and blocks[block].type_name() == "Loss"
+
+
+def _recomputes(node: Any) -> bool:
+    """Whether a graph has a reentrant checkpoint."""
+    pending, seen = [node], set()
+    while pending:
+        node = pending.pop()
+        if node is None or node in seen:
+            continue
+        if node.name() == "CheckpointFunctionBackward":
+            return True
+        seen.add(node)
+        pending += [before for before, _ in node.next_functions]
+    return False
 
 
 def _by_backward(loss: Any, parameters: Sequence[Any]) -> list[Any]:

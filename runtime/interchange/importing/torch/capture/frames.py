@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import copy
 import functools
 import linecache
 import sys
@@ -17,6 +18,7 @@ _OTHERS = (
     str(Path(torch.__file__).parent),
     str(Path(runtime.__file__).parent),
     str(contextlib.__file__),
+    str(copy.__file__),
     str(functools.__file__),
     "<frozen",
 )

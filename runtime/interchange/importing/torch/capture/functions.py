@@ -75,7 +75,8 @@ class _Rule:
             recording.bind(output, Tensor(error, live=output.requires_grad))
             return
         if not output.requires_grad:
-            recording.forget_gradient(output)
+            checkpoints = self._name in _RECOMPUTING
+            recording.forget_gradient(output, "checkpoint" if checkpoints else self._name)
             return
         entry = recording.entry(output)
         if isinstance(entry.value, UnsupportedError):

@@ -84,6 +84,7 @@ def watched(
         stack.callback(module_hooks.register_module_forward_pre_hook(enter).remove)
         stack.callback(module_hooks.register_module_forward_hook(leave, always_call=True).remove)
         stack.enter_context(_functions_patched(recording))
+        stack.enter_context(_parameters_patched(recording))
         stack.enter_context(_inference_patched(recording))
         stack.enter_context(Functions(recording))
         stack.enter_context(enable_python_dispatcher())
@@ -119,6 +120,31 @@ def _functions_patched(recording: Recording) -> Iterator[None]:
             del single.apply
         else:
             single.apply = real
+
+
+@contextmanager
+def _parameters_patched(recording: Recording) -> Iterator[None]:
+    """Note of what parameters and buffers are made, which no function mode sees."""
+    real = {cls: vars(cls)["__new__"] for cls in (torch.nn.Parameter, torch.nn.Buffer)}
+
+    def patched(make: Callable[..., Any]) -> Callable[..., Any]:
+        def new(cls: Any, data: Any = None, *args: Any, **kwargs: Any) -> Any:
+            if not recording.active:
+                return make(cls, data, *args, **kwargs)
+            with recording.paused():
+                made = make(cls, data, *args, **kwargs)
+                recording.made_of(made, data, cls.__name__)
+            return made
+
+        return new
+
+    for cls, make in real.items():
+        cls.__new__ = patched(make.__func__)
+    try:
+        yield
+    finally:
+        for cls, make in real.items():
+            cls.__new__ = make
 
 
 @contextmanager

@@ -32,9 +32,19 @@ def roots(
     for model in (program, owner):
         if isinstance(model, torch.nn.Module):
             return {"": model}
-    found = {**getattr(owner, "__dict__", {}), **_enclosed(program)}
-    found |= dict(named_arguments(program, args, kwargs))
+    found = held(program, args, kwargs)
     return {name: x for name, x in found.items() if isinstance(x, torch.nn.Module)}
+
+
+def held(
+    program: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[str, Any]
+) -> dict[str, Any]:
+    """What a program has in its hands, by name: that of the object that it is a method of, what it
+    encloses, and its arguments.
+    """
+    owner = getattr(program, "__self__", None)
+    found = {**getattr(owner, "__dict__", {}), **_enclosed(program)}
+    return found | dict(named_arguments(program, args, kwargs))
 
 
 def loose(program: Callable[..., Any]) -> dict[str, Any]:

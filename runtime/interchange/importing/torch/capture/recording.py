@@ -19,6 +19,7 @@ from torch._ops import _len_torch_dispatch_stack_pre_dispatch, _pop_mode_from_pr
 from torch.utils._python_dispatch import _push_mode
 
 from gradwire.blocks.classes.dataclass import dataclass
+from gradwire.runtime.flow.tools.leaving import REGISTERED
 from gradwire.runtime.interchange.importing.imported import UnsupportedError
 from gradwire.runtime.interchange.importing.measuring import measured
 from gradwire.runtime.interchange.importing.staged import Staged
@@ -31,6 +32,13 @@ from gradwire.runtime.interchange.importing.torch.capture.arrays import (
 )
 from gradwire.runtime.interchange.importing.torch.capture.draws import drawn_by
 from gradwire.runtime.interchange.importing.torch.capture.frames import user_place
+from gradwire.runtime.interchange.importing.torch.capture.joining import (
+    is_derived,
+    joined,
+    parts_among,
+)
+from gradwire.runtime.interchange.importing.torch.capture.keeping import Keeping
+from gradwire.runtime.interchange.importing.torch.capture.unregistered import Aside
 from gradwire.runtime.interchange.importing.torch.memory import Cut, Tensor
 from gradwire.runtime.interchange.importing.torch.operators.creation import DRAWN
 from gradwire.runtime.interchange.importing.torch.operators.families import find
@@ -95,6 +103,11 @@ class Recording:
         """Hooks that change gradient as no block does, and where the program has them."""
         self.drawn: list[tuple[StagedBlock, NDArray[Any] | None]] = []
         """Random blocks with their numbers in this run; None if these are unknown."""
+        self.variables: dict[int, Staged] = {}
+        """Those of parameters, by their identity."""
+        self.kept = Keeping(self.paused)
+        self.aside: dict[int, Aside] = {}
+        """Modules and leaves that no module registers, by identity."""
         self._calls = Calls()
         self._stack: list[tuple[str, int]] = []
         self._tags = 0
@@ -211,17 +224,51 @@ class Recording:
         if tensor.layout == torch.strided and tensor.numel():
             self._owners.setdefault(tensor.untyped_storage().data_ptr(), entry.root)
 
-    def forget_gradient(self, tensor: Any) -> None:
-        """A tensor that autograd doesn't keep track of, whatever it was computed from."""
+    def forget_updated(self) -> None:
+        """What an optimiser of the program owns need not be registered to be updated."""
+        for key in self.variables.keys() & self.kept.updated:
+            if (source := self.variables[key].source) is not None:
+                source.block = source.block.model_copy(update={"written": ""})
+
+    def tell_aside(self, kept: Any) -> str:
+        """What a module or leaf would be called that no module registers; empty for others.
+
+        A remark says where it is kept.
+        """
+        aside = self.aside.get(id(kept))
+        if aside is None or not aside.name:
+            return ""
+        text = f"{aside.where} keeps what parameters() of the model lacks. {REGISTERED}"
+        if not any(said == text for _, said, *_ in self.stage.remarks):
+            with self.here():
+                self.stage.remark("note", text)
+        return aside.name
+
+    def made_of(self, leaf: Any, data: Any, name: str) -> None:
+        """A new leaf has the numbers of a tensor, which gets no gradient by it."""
+        if isinstance(data, torch.Tensor) and self.knows(data):
+            with self.here():
+                entry = self.entry(data)
+                if is_derived(entry.read()):
+                    self.bind(leaf, self.performer.detached(entry, name=name))
+                    return
+        if self._stack:
+            self.aside[id(leaf)] = Aside(leaf)
+
+    def forget_gradient(self, tensor: Any, name: str) -> None:
+        """A tensor that autograd doesn't keep track of, whatever it was computed from, for what a
+        function of this name does.
+        """
         entry = self._tensors[id(tensor)][1]
         if entry.live:
-            entry.value = self.performer.stopped(entry, "no gradient")
+            entry.value = self.performer.stopped(entry, name)
             entry.live = False
 
     def entry(self, tensor: Any) -> Tensor:
         """What stands for a tensor; numbers from outside of the run are constants."""
         if not self.knows(tensor):
             require_numbers(tensor)
+            self.kept.tensor(tensor)
             self._owners.pop(
                 tensor.untyped_storage().data_ptr(), None
             )  # torch hands out copies of what it makes
@@ -234,9 +281,13 @@ class Recording:
 
     def _foreign(self, tensor: Any) -> Tensor:
         if tensor.requires_grad and tensor.is_leaf:
-            name = f"parameter{len(self.loose) + 1}"
+            name = self.tell_aside(tensor) or f"parameter{len(self.loose) + 1}"
             self.loose[name] = tensor
-            return Tensor(self.stage.variable(name, numbers_of(tensor)), live=True)
+            with self.stage.at((), user_place().written if id(tensor) in self.aside else ""):
+                own = name.replace(".", "_")
+                value = self.stage.variable(name, numbers_of(tensor), own=own)
+            self.variables[id(tensor)] = value
+            return Tensor(value, live=True)
         known, entry = self._memory.get(tensor.data_ptr(), (None, None))
         if known is not None and entry is not None and known.shape == tensor.shape:
             return entry
@@ -244,6 +295,11 @@ class Recording:
         for known, entry, cut in self.left:
             if known.shape == numbers.shape and known.size and np.array_equal(known, numbers):
                 return Tensor(self._put_up(entry, cut))
+        parts, cut = parts_among(self.left, numbers)
+        if cut is not None:
+            row = joined(self, parts, numbers.dtype.name)
+            row.value = self.stage.reshape(row.read(), numbers.shape)
+            return Tensor(self._put_up(row, cut))
         if tensor.grad_fn is not None:
             self.stage.remark(
                 "lost",
@@ -306,6 +362,8 @@ class Recording:
         if isinstance(x, torch.dtype):
             return dtype_name(x)
         if isinstance(x, _NOTHING):
+            if isinstance(x, torch.Generator):
+                self.kept.generator(x)
             return None
         if isinstance(x, list | tuple):
             return [self._argument(y, numbers) for y in x]

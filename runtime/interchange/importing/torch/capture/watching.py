@@ -11,15 +11,22 @@ import numpy as np
 import torch
 
 from gradwire.runtime.interchange.importing.staged import Staged
-from gradwire.runtime.interchange.importing.torch.capture.arrays import numbers_of
+from gradwire.runtime.interchange.importing.torch.capture.arrays import dtype_name, numbers_of
 from gradwire.runtime.interchange.importing.torch.capture.frames import region
 from gradwire.runtime.interchange.importing.torch.capture.hooks import hooked
+from gradwire.runtime.interchange.importing.torch.capture.joining import (
+    Parts,
+    is_derived,
+    joined,
+    parts_of,
+)
 from gradwire.runtime.interchange.importing.torch.capture.numbers import TracedNumber
 from gradwire.runtime.interchange.importing.torch.capture.recording import Backward, Recording
 from gradwire.runtime.interchange.importing.torch.memory import Tensor
 
 _LEAVING = frozenset({"numpy", "tolist", "__array__"})
-_MAKING = frozenset({"tensor", "as_tensor", "asarray"})
+_MAKING = {"tensor": 0, "as_tensor": 0, "asarray": 0, "new_tensor": 1, "new": 1}
+"""Functions that make tensors of numbers, with the places of what they make them of."""
 
 
 class Watching:
@@ -31,7 +38,7 @@ class Watching:
             "data.__get__": self._data,
             "data.__set__": self._set_data,
             "item": self._item,
-            "__float__": self._item,
+            "__float__": lambda call, tensor: float(self._item(call, tensor)),
             "_set_grad_enabled": self._set_grad_enabled,
             "requires_grad_": self._requires_grad,
             "requires_grad.__set__": self._requires_grad,
@@ -55,7 +62,9 @@ class Watching:
         if name in _LEAVING:
             return self._leaving(name, call, args[0])
         if name in _MAKING:
-            return self._making(name, call, args[0] if args else kwargs.get("data"))
+            place = _MAKING[name]
+            data = args[place] if len(args) > place else kwargs.get("data", kwargs.get("obj"))
+            return self._making(name, call, data)
         if not recording.left:
             return call()
         before, recording.numbers = recording.numbers, dict(_traced((args, kwargs)))
@@ -145,17 +154,16 @@ class Watching:
     def _making(self, name: str, call: Callable[[], Any], data: Any) -> Any:
         """``torch.tensor(x)`` copies numbers without gradient; others may keep the tensor."""
         recording = self._recording
-        with recording.paused():
-            traced = [x for _, x in _traced(data)]
+        if isinstance(data, torch.Tensor) and name.startswith("as"):
+            return call()
+        with recording.paused(), recording.here():
+            parts = parts_of(recording, data)
             result = call()
-            if isinstance(data, torch.Tensor) and result is not data and recording.knows(data):
-                if not result.requires_grad:
-                    recording.bind(result, self._detached(data, name))
-            elif traced and result.numel() == len(traced):
-                values = [x.read() for x in traced]
-                stage = recording.stage
-                row = values[0] if len(values) == 1 else stage.block("Stack", *values, axis=0)
-                recording.bind(result, Tensor(stage.reshape(row, tuple(result.shape))))
+            if parts and result is not data and result.numel() == _size(parts):
+                entry = joined(recording, parts, dtype_name(result.dtype))
+                entry.value = recording.stage.reshape(entry.read(), tuple(result.shape))
+                if result.is_leaf and (is_derived(entry.read()) or not result.requires_grad):
+                    recording.bind(result, recording.performer.detached(entry, name=name))
         return result
 
     def _set_grad_enabled(self, call: Callable[[], Any], mode: bool) -> Any:
@@ -240,6 +248,10 @@ class Watching:
                 term = term * recording.entry(weight).read()
             terms.append(block("Sum", term) if term.ndim else term)
         return reduce(add, terms)
+
+
+def _size(parts: Parts) -> int:
+    return sum(x.read().size if isinstance(x, Tensor) else x.size for x in parts)
 
 
 def _traced(arguments: Any) -> list[tuple[float, Tensor]]:

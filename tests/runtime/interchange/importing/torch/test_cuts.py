@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import copy
+
 import numpy as np
 import pytest
 
 import gradwire as gw
+from gradwire.runtime.flow.tools.causes import causes
 
 torch = pytest.importorskip("torch")
 from torch.utils.checkpoint import checkpoint  # noqa: E402
@@ -68,7 +71,7 @@ def captured(way):
     return imported
 
 
-@pytest.mark.filterwarnings("ignore:To copy construct")
+@pytest.mark.filterwarnings("ignore:To copy construct", "ignore:Converting a tensor")
 @pytest.mark.parametrize("name", CUTS)
 def test_a_cut_is_a_stop_with_its_name_and_line(name):
     imported = captured(CUTS[name])
@@ -91,6 +94,57 @@ def test_a_file_keeps_what_torch_export_does(name, tmp_path):
     assert cut.written.startswith("torch_cuts.py:")
     gradients = gw.Session(imported.diagram).backward().gradients
     assert gradients["w"] is None and gradients["v"] is not None
+
+
+@pytest.mark.parametrize("name", [n for n in CUTS if n.startswith(("tensor", "as", "new", "item"))])
+@pytest.mark.filterwarnings("ignore:To copy construct", "ignore:Converting a tensor")
+def test_who_copies_numbers_is_told_to_join_tensors(name):
+    imported = captured(CUTS[name])
+    (cut,) = [remark for remark in imported.remarks if remark.kind == "cut"]
+    (finding,) = gw.diagnose(gw.Session(imported.diagram))
+    assert finding.key == "w" and finding.written == cut.written
+    for sentence in (cut.text, finding.sentence, causes([finding])[0].sentence):
+        assert "use the tensor itself, and torch.stack to join several." in sentence
+
+
+@pytest.mark.filterwarnings("ignore:torch.asarray")  # it warns of its own next version
+@pytest.mark.parametrize("make", [torch.as_tensor, torch.asarray])
+def test_a_tensor_that_stays_what_it_is_keeps_its_gradient(make):
+    for way in (make, lambda y: make(y, dtype=torch.float64)):
+        imported = captured(way)
+        assert not [remark for remark in imported.remarks if remark.kind == "cut"]
+        assert gw.Session(imported.diagram).backward().gradients["w"] is not None
+
+
+def test_arrays_that_numpy_joins_are_followed():
+    imported = captured(lambda y: torch.from_numpy(np.stack([z.detach().numpy() for z in y])))
+    cuts = [remark.block for remark in imported.remarks if remark.kind == "cut"]
+    assert cuts == ["detach", "detach_2", "detach_3"]
+    assert not [remark for remark in imported.remarks if remark.kind == "lost"]
+
+
+@pytest.mark.parametrize("name", [n for n in CUTS if n.startswith(("Parameter", "Buffer", "data"))])
+def test_who_makes_a_new_leaf_is_told_to_use_the_tensor(name):
+    imported = captured(CUTS[name])
+    (cut,) = [remark for remark in imported.remarks if remark.kind == "cut"]
+    findings = gw.diagnose(gw.Session(imported.diagram))
+    finding = next(finding for finding in findings if finding.key == "w")
+    for sentence in (cut.text, finding.sentence):
+        assert "use the tensor itself, in a layer by torch.func.functional_call." in sentence
+
+
+def test_a_parameter_of_numbers_from_elsewhere_is_trained():
+    imported = gw.capture(Model(lambda y: y * torch.nn.Parameter(X)), X)
+    assert list(imported.parameters) == ["w", "v", "parameter1"]
+    assert not [remark for remark in imported.remarks if remark.kind == "cut"]
+
+
+def test_a_copy_of_a_layer_has_the_line_that_copies_it():
+    layer, before = torch.nn.Linear(3, 3), torch.nn.Linear(3, 3)
+    imported = gw.capture(lambda x: copy.deepcopy(layer)(before(x)).sum(), X)
+    cuts = [remark.written for remark in imported.remarks if remark.kind == "cut"]
+    assert len(cuts) == 2 and all("copy.deepcopy(layer)" in written for written in cuts)
+    assert len(imported.parameters) == 4
 
 
 def test_numbers_through_numpy_are_cut_at_the_detach():
@@ -190,6 +244,66 @@ def test_other_hooks_are_said_to_be_lost():
 def test_a_checkpoint_passes_gradient(reentrant):
     imported = captured(lambda y: checkpoint(torch.exp, y, use_reentrant=reentrant))
     assert gw.Session(imported.diagram).backward().gradients["w"] is not None
+
+
+class Adapted(torch.nn.Module):
+    """Trains a small part of a layer, over an embedding that is frozen."""
+
+    def __init__(self):
+        super().__init__()
+        self.embedding = torch.nn.Embedding(5, 4).requires_grad_(False)
+        self.base = torch.nn.Linear(4, 4).requires_grad_(False)
+        self.down, self.up = torch.nn.Linear(4, 2), torch.nn.Linear(2, 4)
+
+    def adapted(self, x):
+        return self.base(x) + self.up(self.down(x))
+
+    def forward(self, tokens, **how):
+        x = self.embedding(tokens)
+        x = checkpoint(self.adapted, x, **how)
+        return checkpoint(self.adapted, x, **how).pow(2).mean()
+
+
+@pytest.mark.filterwarnings("ignore:None of the inputs have requires_grad")
+def test_a_reentrant_checkpoint_over_frozen_inputs_is_named_with_its_cure():
+    model, tokens = Adapted(), torch.tensor([0, 3, 1])
+    imported = gw.capture(model, tokens, use_reentrant=True)
+    assert imported.remarks[-1].text.startswith("Agrees with PyTorch"), imported.remarks
+    cuts = [remark for remark in imported.remarks if remark.kind == "cut"]
+    assert [cut.block for cut in cuts] == ["checkpoint", "checkpoint_2"]
+    assert all("test_cuts.py:" in cut.written and "checkpoint(" in cut.written for cut in cuts)
+    findings = gw.diagnose(gw.Session(imported.diagram))
+    lost = [finding for finding in findings if finding.complaint.name == "no_gradient"]
+    assert {finding.key for finding in lost} == {
+        "down/weight", "down/bias", "up/weight", "up/bias"
+    }  # fmt: skip
+    for finding in lost:
+        assert "use_reentrant=False" in finding.sentence and "test_cuts.py:" in finding.sentence
+        assert "enable_input_require_grads()" in finding.sentence
+
+
+def test_the_cures_of_a_reentrant_checkpoint_cure_it():
+    model, tokens = Adapted(), torch.tensor([0, 3, 1])
+    for how in (True, False):
+        if how:
+            model.embedding.register_forward_hook(lambda _, __, out: out.requires_grad_())
+        imported = gw.capture(model, tokens, use_reentrant=how)
+        assert imported.remarks[-1].text.startswith("Agrees with PyTorch"), imported.remarks
+        assert not gw.diagnose(gw.Session(imported.diagram))
+        model.embedding._forward_hooks.clear()
+
+
+class Chosen(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        chosen = x * 2
+        ctx.mark_non_differentiable(chosen)
+        return chosen
+
+
+def test_a_function_without_gradient_is_a_stop_of_its_name():
+    (cut,) = [r for r in captured(Chosen.apply).remarks if r.kind == "cut"]
+    assert cut.block == "Chosen" and cut.written.startswith("torch_cuts.py:")
 
 
 def test_a_gradient_that_the_program_takes_is_a_block():

@@ -9,7 +9,11 @@ import numpy as np
 
 from gradwire.runtime.interchange.importing.imported import UnsupportedError
 from gradwire.runtime.interchange.importing.torch.operators.creation import uniform_numbers
-from gradwire.runtime.interchange.importing.torch.operators.shapes import matrix_transpose, same
+from gradwire.runtime.interchange.importing.torch.operators.shapes import (
+    matrix_transpose,
+    repeat_interleave,
+    same,
+)
 from gradwire.runtime.interchange.importing.torch.operators.table import Operand, operator
 
 if TYPE_CHECKING:
@@ -100,8 +104,8 @@ def attention(
     enable_gqa: bool = False,
 ) -> Staged:
     """``softmax(query @ key.T * scale + mask) @ value``; in parts where weights are dropped."""
-    if enable_gqa and key.shape[-3] != query.shape[-3]:
-        raise UnsupportedError("scaled_dot_product_attention", "queries share keys (enable_gqa)")
+    if enable_gqa:
+        key, value = (_by_query(stage, x, query.shape[-3]) for x in (key, value))
     if not dropout_p and not (is_causal and attn_mask is not None):
         by = None if scale is None else float(scale)
         return stage.block(
@@ -117,6 +121,12 @@ def attention(
         scores = scores + attn_mask
     weights = stage.block("Softmax", scores, axis=-1)
     return stage.block("MatMul", dropout(stage, weights, dropout_p, True), value)
+
+
+def _by_query(stage: Stage, x: Staged, heads: int) -> Staged:
+    """Heads of keys or values, each repeated for the queries in a row that share it."""
+    shared = heads // x.shape[-3]
+    return x if shared == 1 else repeat_interleave(stage, x, shared, -3)
 
 
 @operator("dropout", "feature_dropout", "alpha_dropout", "native_dropout")

@@ -293,6 +293,36 @@ def test_a_family_agrees_with_pytorch(name):
     assert imported.remarks[-1].text.startswith("Agrees with PyTorch"), imported.remarks[-1]
 
 
+def heads(queries: int, keys: int, values: int, last: int = 5):
+    """Queries, keys and values of 2 examples, with ``last`` keys for 3 queries."""
+    return trained(2, queries, 3, 4), trained(2, keys, last, 4, seed=1), trained(2, values, last, 4)
+
+
+SHARED = {
+    "8 over 2": (heads(8, 2, 2), {}),
+    "32 over 8, causal": (heads(32, 8, 8, last=3), {"is_causal": True}),
+    "one key head, scaled": (heads(4, 1, 1), {"scale": 0.3}),
+    "as many keys, shared values": (heads(4, 4, 2), {}),
+    "a boolean mask": (heads(4, 2, 2), {"attn_mask": torch.ones(3, 5).tril(2).bool()}),
+    "a mask for each head": (heads(4, 2, 2), {"attn_mask": trained(2, 4, 3, 5)}),
+    "weights dropped": (heads(4, 2, 2), {"dropout_p": 0.5}),
+    "without a batch": ([x[0].detach().requires_grad_() for x in heads(4, 2, 2)], {}),
+}
+"""Queries that share heads of keys and values."""
+
+
+@pytest.mark.parametrize("name", SHARED)
+def test_queries_that_share_keys_agree_with_pytorch(name):
+    given, options = SHARED[name]
+    imported = gw.capture(
+        lambda: total(F.scaled_dot_product_attention(*given, enable_gqa=True, **options))
+    )
+    assert not gw.check(imported.diagram)
+    said = imported.remarks[-1].text
+    counted = 3 + any(getattr(x, "requires_grad", False) for x in options.values())
+    assert said.startswith("Agrees with PyTorch") and f"{counted} gradients" in said, said
+
+
 LAYERS = {
     "RNN": (nn.RNN(3, 4, nonlinearity="relu"), numbers(5, 2, 3)),
     "GRU": (nn.GRU(3, 4, 2, batch_first=True, bidirectional=True), numbers(2, 5, 3)),

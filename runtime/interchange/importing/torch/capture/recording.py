@@ -296,8 +296,12 @@ class Recording:
         with self.paused(), torch._C.DisableTorchFunction():
             place = user_place()
             self._lines[(self.path, place.written)][name] += 1
+            if name == "as_strided":
+                more["memory"] = args[0].stride(), args[0].storage_offset()
             with self.stage.at(self.path, place.written):
-                self._perform(name, given, more, args, result)
+                error = self._perform(name, given, more, args, result)
+            if error is not None:
+                self._spoil(_written_to(operator, args, kwargs), error)
         return result
 
     def _argument(self, x: Any, numbers: dict[float, Tensor]) -> Any:
@@ -315,10 +319,13 @@ class Recording:
 
     def _perform(
         self, name: str, given: list[Any], more: dict[str, Any], args: Sequence[Any], result: Any
-    ) -> None:
+    ) -> UnsupportedError | None:
+        """Bind the results; why they can't be expressed, if so."""
         results = [t for t in _flat(result) if isinstance(t, torch.Tensor)]
         if not results:
-            return
+            why = "no blocks for it are known"
+            return UnsupportedError(f"aten.{name}", why, written=user_place().written)
+        failure = None
         off = not self.inside_function and not torch.is_grad_enabled()
         if torch.is_inference_mode_enabled() and (
             self.region is None or self.region.name != "inference_mode"
@@ -339,9 +346,20 @@ class Recording:
         except UnsupportedError as error:
             if not error.written:
                 error = UnsupportedError(error.operation, error.why, written=user_place().written)
-            made = failed(error, len(results))
+            made, failure = failed(error, len(results)), error
         for tensor, entry in zip(results, made, strict=True):
             self.bind(tensor, entry)
+        return failure
+
+    def _spoil(self, tensors: Sequence[Any], error: UnsupportedError) -> None:
+        """What has been written to as no block does, and all that shares its memory, is unknown."""
+        for tensor in tensors:
+            found = [self._tensors[id(tensor)][1]] if self.knows(tensor) else []
+            if tensor.layout == torch.strided and tensor.numel():
+                owner = self._owners.get(tensor.untyped_storage().data_ptr())
+                found += [] if owner is None else [owner]
+            for entry in found:
+                entry.spoil(error)
 
     def _note_draws(
         self, name: str, since: int, args: Sequence[Any], result: Any, entry: Tensor
@@ -406,6 +424,14 @@ def _name(operator: Any) -> str:
     overload = operator._overloadname
     base = name if space == "aten" else f"{space}::{name}"
     return base if overload in ("", "default") else f"{base}.{overload}"
+
+
+def _written_to(operator: Any, args: Sequence[Any], kwargs: Mapping[str, Any]) -> list[Any]:
+    """The tensors among its arguments that an operator writes to, as its schema has it."""
+    declared = operator._schema.arguments
+    given = {x.name: value for x, value in zip(declared, args, strict=False)} | dict(kwargs)
+    written = [given.get(x.name) for x in declared if x.is_write]
+    return [t for t in _flat(written) if isinstance(t, torch.Tensor)]
 
 
 def _flat(result: Any) -> Iterator[Any]:

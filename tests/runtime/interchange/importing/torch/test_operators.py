@@ -362,3 +362,32 @@ def test_random_numbers_are_blocks_and_checked_with_those_that_were_drawn():
 def test_a_number_of_the_run_that_decides_a_shape_is_said_to():
     (remark,) = [r for r in gw.capture(lambda: A[A > 0].sum()).remarks if r.kind == "specialised"]
     assert "mask" in remark.text and remark.written.startswith("test_operators.py:")
+
+
+def halved_together(y):
+    torch._foreach_mul_([y], 0.5)
+
+
+UNKNOWN = {
+    "the tensor itself": ("lgamma_", lambda y: y.lgamma_()),
+    "a view": ("lgamma_", lambda y: y[1:].lgamma_()),
+    "a view of a view": ("lgamma_", lambda y: y.t()[0].lgamma_()),
+    "detached": ("lgamma_", lambda y: y.detach().lgamma_()),
+    "a view without blocks": ("as_strided", lambda y: y[1:].as_strided((2,), (1,), 0).zero_()),
+    "a list": ("_foreach_mul_", halved_together),
+}
+"""Changes in place that have no blocks: the operators, and how they are called."""
+
+
+@pytest.mark.parametrize("name", UNKNOWN)
+def test_what_is_written_to_without_blocks_is_refused_in_every_view(name):
+    operator, write = UNKNOWN[name]
+
+    def loss():
+        y = A * 2
+        flat = y.view(-1)
+        write(y)
+        return flat.sum()
+
+    with pytest.raises(gw.UnsupportedError, match=operator):
+        gw.capture(loss)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from gradwire.runtime.interchange.importing.torch.operators.table import operator
+from gradwire.runtime.interchange.importing.torch.operators.table import Operand, like, operator
 
 if TYPE_CHECKING:
     from gradwire.runtime.interchange.importing.stage import Stage
@@ -145,6 +145,15 @@ def nonzero_numpy(stage: Stage, x: Staged) -> list[Staged]:
     return [stage.constant(i) for i in np.nonzero(stage.numbers(x, "nonzero"))]
 
 
+@operator("nonzero_static")
+def nonzero_static(stage: Stage, x: Staged, *, size: int, fill_value: int = -1) -> Staged:
+    """The first places of numbers other than 0, known at import, and ``fill_value`` after them."""
+    found = np.stack(np.nonzero(stage.numbers(x, "nonzero_static")), axis=-1)[:size]
+    return stage.constant(
+        np.pad(found, ((0, size - len(found)), (0, 0)), constant_values=fill_value)
+    )
+
+
 @operator("tril")
 def tril(stage: Stage, x: Staged, diagonal: int = 0) -> Staged:
     """The lower triangle of the last two axes, 0 above it."""
@@ -157,6 +166,15 @@ def triu(stage: Stage, x: Staged, diagonal: int = 0) -> Staged:
     """The upper triangle of the last two axes, 0 below it."""
     outside = np.tri(x.shape[-2], x.shape[-1], k=diagonal - 1, dtype=bool)
     return stage.block("Where", stage.constant(outside), x.like(0), x)
+
+
+@operator("fill_diagonal")
+def fill_diagonal(stage: Stage, x: Staged, fill_value: Operand, wrap: bool = False) -> Staged:
+    """``x`` with one number where all indices are equal; wrap goes on in tall matrices."""
+    there = np.zeros(x.shape, bool)
+    np.fill_diagonal(there, val=True, wrap=wrap)
+    filled = stage.cast(like(stage, fill_value, x), x.dtype)
+    return stage.block("Where", stage.constant(there), filled, x)
 
 
 @operator("diag", "diag_embed")

@@ -15,6 +15,8 @@ from gradwire.runtime.interchange.importing.torch.operators.indexing import gath
 from gradwire.runtime.interchange.importing.torch.operators.table import operator
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
     from gradwire.runtime.interchange.importing.stage import Stage
     from gradwire.runtime.interchange.importing.staged import Staged
 
@@ -150,3 +152,68 @@ def cummax(stage: Stage, x: Staged, dim: int) -> list[Staged]:
     ]
     order = stage.block("Concat", *places, axis=dim)
     return [gather(stage, x, dim, order), order]
+
+
+@operator("_unique2")
+def unique(
+    stage: Stage, x: Staged, sorted: bool = True, inverse: bool = False, counts: bool = False
+) -> list[Staged]:
+    """The different numbers in order, where each went and how many there were, as of import."""
+    found = np.unique(stage.numbers(x, "unique"), return_inverse=True, return_counts=True)
+    return _different(stage, *found, inverse, counts)
+
+
+@operator("unique_dim")
+def unique_dim(
+    stage: Stage,
+    x: Staged,
+    dim: int,
+    sorted: bool = True,
+    inverse: bool = False,
+    counts: bool = False,
+) -> list[Staged]:
+    """The same of slices along an axis."""
+    array = stage.numbers(x, "unique")
+    found = np.unique(array, return_inverse=True, return_counts=True, axis=dim)
+    return _different(stage, *found)
+
+
+@operator("unique_consecutive")
+def unique_consecutive(
+    stage: Stage, x: Staged, inverse: bool = False, counts: bool = False, dim: int | None = None
+) -> list[Staged]:
+    """Numbers, or slices along an axis, that differ from the one before; as of import."""
+    array = stage.numbers(x, "unique_consecutive")
+    lined = array.ravel() if dim is None else np.moveaxis(array, dim, 0)
+    changes = (lined[1:] != lined[:-1]).reshape(max(0, len(lined) - 1), -1).any(axis=1)
+    starts = np.flatnonzero(np.append(len(lined) > 0, changes)) if len(lined) else np.arange(0)
+    values = lined[starts] if dim is None else np.moveaxis(lined[starts], 0, dim)
+    places = np.append(0, np.cumsum(changes))[: len(lined)]
+    places = places.reshape(array.shape) if dim is None else places
+    times = np.diff(np.append(starts, len(lined)))
+    if dim is not None:
+        return _different(stage, values, places, times)
+    return _different(stage, values, places, times, inverse, counts)
+
+
+def _different(
+    stage: Stage,
+    values: NDArray[Any],
+    places: NDArray[Any],
+    times: NDArray[Any],
+    inverse: bool = True,
+    counts: bool = True,
+) -> list[Staged]:
+    """Three results, of which those that are not wanted are empty."""
+    nothing = np.zeros(0, np.int64)
+    found = (values, places if inverse else nothing, times if counts else nothing)
+    return [stage.constant(x) for x in found]
+
+
+@operator("bincount")
+def bincount(stage: Stage, x: Staged, weights: Staged | None = None, minlength: int = 0) -> Staged:
+    """How often each number from 0 to the largest occurs, or the sums of weights there."""
+    largest = int(stage.numbers(x, "the number of bins of bincount").max(initial=-1))
+    weights = stage.constant(np.ones(x.shape, np.int64)) if weights is None else weights
+    empty = stage.constant(np.zeros(max(minlength, largest + 1), weights.dtype))
+    return stage.block("ScatterAlong", empty, x, weights, mode="add", axis=0)

@@ -55,6 +55,14 @@ def written_to():
     return y
 
 
+def diagonals_written_to():
+    y, tall, lined = A * 1, torch.cat([C[0], C[1]]), A * 1
+    y.t().fill_diagonal_(3.0)
+    tall[:, :2].fill_diagonal_(2.0, wrap=True)
+    lined.t().as_strided((3,), (5,)).mul_(4)
+    return y, tall, lined
+
+
 def written_through_views():
     y = A * 2
     flat = y.view(-1)
@@ -175,6 +183,12 @@ FAMILIES = {
         torch.slice_scatter(A, B[:1], 0, 1, 2),
     ),
     "written to": lambda: (written_to(),),
+    "diagonals written to": diagonals_written_to,
+    "strided": lambda: (
+        A.as_strided((2, 3), (4, 1), 1),
+        A.t().as_strided((3, 2, 2), (4, 1, 1)),
+        (A * 1)[1:].as_strided((2,), (5,)),
+    ),
     "written through views": written_through_views,
     "copied": lambda: (torch.zeros(3, 4).copy_(B) * A, torch.empty_like(A).fill_(2.0) * A),
     "products": lambda: (
@@ -357,6 +371,58 @@ def test_random_numbers_are_blocks_and_checked_with_those_that_were_drawn():
     kinds = [block.type_name() for block in imported.diagram.main.blocks.values()]
     assert {"RandomNormal", "RandomUniform"} <= set(kinds)
     assert imported.remarks[-1].text.startswith("Agrees with PyTorch: the loss"), imported.remarks
+
+
+LABELS = torch.tensor([0, 0, 1, 1, 2, 2, 2, 0])
+E = trained(8, 4)
+
+
+def pairs(labels: torch.Tensor, dtype: torch.dtype = torch.bool) -> torch.Tensor:
+    """Which different rows have the same label, written in place."""
+    same = (labels[:, None] == labels[None]).to(dtype).clone()
+    same.fill_diagonal_(0)
+    return same
+
+
+SIZED = {
+    "where": lambda y: [E[i] for i in torch.where(pairs(y, torch.uint8))],
+    "nonzero": lambda y: [E[pairs(y).nonzero()[:, 1]]],
+    "nonzero as a tuple": lambda y: [E[i] for i in pairs(y).nonzero(as_tuple=True)],
+    "argwhere": lambda y: [E[torch.argwhere(y == 2)[:, 0]]],
+    "nonzero_static": lambda y: [E[torch.nonzero_static(y, size=n)[:, 0]] for n in (3, 7)],
+    "a mask": lambda y: [E[pairs(y).any(1) & (y > 0)], E.masked_select((y == 1)[:, None])],
+    "unique": lambda y: [
+        E[torch.unique(y)],
+        *(E[: len(x)] * x[:, None] for x in torch.unique(y, return_inverse=True)),
+        *(E[: len(x)] * x[:, None] for x in torch.unique(y, return_counts=True)),
+        E[: len(torch.unique(y > 0))],
+    ],
+    "unique rows": lambda y: [
+        E[: x.shape[0], :2] * x.reshape(len(x), -1)
+        for x in torch.unique(pairs(y), return_inverse=True, return_counts=True, dim=0)
+        if x.ndim == 1
+    ],
+    "unique in a row": lambda y: [
+        E[torch.unique_consecutive(y)],
+        *(E[: len(x)] * x[:, None] for x in torch.unique_consecutive(y, True, True)),
+        E[:, : torch.unique_consecutive(pairs(y), dim=1).shape[1]],
+    ],
+    "bincount": lambda y: [
+        E[:3] * torch.bincount(y)[:, None],
+        E[:5] * torch.bincount(y, E[:, 0].detach(), minlength=5)[:, None],
+    ],
+    "repeat_interleave": lambda y: [E.repeat_interleave(y, 0)],
+    "tensor_split": lambda y: [torch.tensor_split(E, y[2:5].cpu())[1]],
+}
+"""Results whose sizes follow from numbers of the run."""
+
+
+@pytest.mark.parametrize("name", SIZED)
+def test_what_numbers_of_the_run_give_a_size_agrees_and_is_said_to_hold_for_them(name):
+    imported = gw.capture(lambda y: total(*SIZED[name](y)), LABELS)
+    assert not gw.check(imported.diagram)
+    assert "specialised" in {remark.kind for remark in imported.remarks}
+    assert imported.remarks[-1].text.startswith("Agrees with PyTorch: the"), imported.remarks[-1]
 
 
 def test_a_number_of_the_run_that_decides_a_shape_is_said_to():

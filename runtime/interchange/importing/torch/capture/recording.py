@@ -34,6 +34,7 @@ from gradwire.runtime.interchange.importing.torch.capture.frames import user_pla
 from gradwire.runtime.interchange.importing.torch.memory import Cut, Tensor
 from gradwire.runtime.interchange.importing.torch.operators.creation import DRAWN
 from gradwire.runtime.interchange.importing.torch.operators.families import find
+from gradwire.runtime.interchange.importing.torch.operators.shapes import VIEWS
 from gradwire.runtime.interchange.importing.torch.performing import HANDLED, Performer, failed
 
 if TYPE_CHECKING:
@@ -332,7 +333,8 @@ class Recording:
         ):
             self.region = self.cut_here("inference_mode")
         self.performer.no_grad = (self.region or self.cut_here("no_grad")) if off else None
-        in_place = name.partition(".")[0].endswith("_") and isinstance(given[0], Tensor)
+        base = name.partition(".")[0]
+        in_place = base.endswith("_") and base[:-1] not in VIEWS and isinstance(given[0], Tensor)
         before = given[0].value if in_place and given[0].live and off else None
         remarks = len(self.stage.remarks)
         try:
@@ -354,12 +356,18 @@ class Recording:
     def _spoil(self, tensors: Sequence[Any], error: UnsupportedError) -> None:
         """What has been written to as no block does, and all that shares its memory, is unknown."""
         for tensor in tensors:
-            found = [self._tensors[id(tensor)][1]] if self.knows(tensor) else []
-            if tensor.layout == torch.strided and tensor.numel():
-                owner = self._owners.get(tensor.untyped_storage().data_ptr())
-                found += [] if owner is None else [owner]
-            for entry in found:
+            for entry in self._sharing(tensor):
                 entry.spoil(error)
+
+    def _sharing(self, tensor: Any) -> list[Tensor]:
+        """What stands for the tensors that share memory with one, without views of each other."""
+        memory = _memory_of(tensor)
+        shared = {
+            id(entry.root): entry.root
+            for known, entry in self._tensors.values()
+            if known is tensor or (memory and _memory_of(known) == memory)
+        }
+        return list(shared.values())
 
     def _note_draws(
         self, name: str, since: int, args: Sequence[Any], result: Any, entry: Tensor
@@ -376,6 +384,8 @@ class Recording:
     ) -> None:
         """Make entries be what their tensors are, and check their shapes."""
         for entry, tensor in zip(made, results, strict=True):
+            if isinstance(entry.value, UnsupportedError):
+                continue
             value = entry.read()
             if value.shape != tuple(tensor.shape):
                 raise UnsupportedError(
@@ -424,6 +434,12 @@ def _name(operator: Any) -> str:
     overload = operator._overloadname
     base = name if space == "aten" else f"{space}::{name}"
     return base if overload in ("", "default") else f"{base}.{overload}"
+
+
+def _memory_of(tensor: Any) -> int:
+    """Where the numbers of a tensor begin in memory; 0 for one that has none."""
+    has_some = tensor.layout == torch.strided and tensor.numel()
+    return tensor.untyped_storage().data_ptr() if has_some else 0
 
 
 def _written_to(operator: Any, args: Sequence[Any], kwargs: Mapping[str, Any]) -> list[Any]:

@@ -63,6 +63,16 @@ def diagonals_written_to():
     return y, tall, lined
 
 
+def shaped_in_place():
+    y = A * 2
+    flat = y.view(-1)
+    y.unsqueeze_(0).mul_(3)
+    y.transpose_(1, 2)
+    y.squeeze_()[0] += 1
+    y.t_()
+    return y, flat * numbers(12)
+
+
 def written_through_views():
     y = A * 2
     flat = y.view(-1)
@@ -184,6 +194,13 @@ FAMILIES = {
     ),
     "written to": lambda: (written_to(),),
     "diagonals written to": diagonals_written_to,
+    "shaped in place": shaped_in_place,
+    "quantiles": lambda: (
+        A.quantile(0.3),
+        A.quantile(torch.tensor([0.25, 0.5]), dim=1),
+        A.quantile(0.3, dim=1, keepdim=True, interpolation="lower"),
+        A.nanquantile(0.5, dim=0),
+    ),
     "strided": lambda: (
         A.as_strided((2, 3), (4, 1), 1),
         A.t().as_strided((3, 2, 2), (4, 1, 1)),
@@ -440,6 +457,10 @@ UNKNOWN = {
     "a view of a view": ("lgamma_", lambda y: y.t()[0].lgamma_()),
     "detached": ("lgamma_", lambda y: y.detach().lgamma_()),
     "a view without blocks": ("as_strided", lambda y: y[1:].as_strided((2,), (1,), 0).zero_()),
+    "a parameter made of it": (
+        "lgamma_",
+        lambda y: nn.Parameter(y.detach(), requires_grad=False).lgamma_(),
+    ),
     "a list": ("_foreach_mul_", halved_together),
 }
 """Changes in place that have no blocks: the operators, and how they are called."""

@@ -103,8 +103,8 @@ class Recording:
         """How often each line has run each operator, by module and line."""
         self._tensors: dict[int, tuple[Any, Tensor]] = {}
         """By identity; the tensors are kept, so that none takes the identity of another."""
-        self._owners: dict[int, Tensor] = {}
-        """The first entry of each memory."""
+        self._owners: dict[int, dict[int, tuple[Any, Tensor]]] = {}
+        """By memory: the tensors there that are no views of each other, and what they are."""
         self._memory: dict[int, tuple[Any, Tensor]] = {}
         """Drawn tensors by their memory: torch hands out another tensor than it drew."""
 
@@ -209,8 +209,9 @@ class Recording:
     def bind(self, tensor: Any, entry: Tensor) -> None:
         """Let an entry stand for a tensor."""
         self._tensors[id(tensor)] = (tensor, entry)
-        if tensor.layout == torch.strided and tensor.numel():
-            self._owners.setdefault(tensor.untyped_storage().data_ptr(), entry.root)
+        if memory := _memory_of(tensor):
+            owners = self._owners.setdefault(memory, {})
+            owners.setdefault(id(entry.root), (tensor, entry.root))
 
     def forget_gradient(self, tensor: Any) -> None:
         """A tensor that autograd doesn't keep track of, whatever it was computed from."""
@@ -223,9 +224,6 @@ class Recording:
         """What stands for a tensor; numbers from outside of the run are constants."""
         if not self.knows(tensor):
             require_numbers(tensor)
-            self._owners.pop(
-                tensor.untyped_storage().data_ptr(), None
-            )  # torch hands out copies of what it makes
             self.bind(tensor, self._foreign(tensor))
         found = self._tensors[id(tensor)][1]
         if found.live and not tensor.requires_grad and not self.inside_function:
@@ -356,18 +354,14 @@ class Recording:
     def _spoil(self, tensors: Sequence[Any], error: UnsupportedError) -> None:
         """What has been written to as no block does, and all that shares its memory, is unknown."""
         for tensor in tensors:
-            for entry in self._sharing(tensor):
+            for _, entry in self._sharing(tensor):
                 entry.spoil(error)
 
-    def _sharing(self, tensor: Any) -> list[Tensor]:
-        """What stands for the tensors that share memory with one, without views of each other."""
-        memory = _memory_of(tensor)
-        shared = {
-            id(entry.root): entry.root
-            for known, entry in self._tensors.values()
-            if known is tensor or (memory and _memory_of(known) == memory)
-        }
-        return list(shared.values())
+    def _sharing(self, tensor: Any) -> list[tuple[Any, Tensor]]:
+        """The tensors that share memory with one and are no views of each other."""
+        found = self._owners.get(_memory_of(tensor), {})
+        own = {} if not self.knows(tensor) else {0: (tensor, self._tensors[id(tensor)][1].root)}
+        return list((found or own).values())
 
     def _note_draws(
         self, name: str, since: int, args: Sequence[Any], result: Any, entry: Tensor
@@ -406,13 +400,27 @@ class Recording:
         if isinstance(before, Staged) and tensor.is_leaf:  # gradient arrives as if unchanged
             changed = self.stage.block("StraightThrough", entry.read(), before)
             entry.value, entry.live, entry.cut = changed, True, None
-        owner = self._owners.get(tensor.untyped_storage().data_ptr())
-        if owner is not None and owner is not entry.root:
+        others = [(x, of) for x, of in self._sharing(tensor) if of is not entry.root]
+        if all(_lies_like(x, tensor) for x, _ in others) and entry.of is None:
+            for _, other in others:
+                self._follow_elsewhere(other, entry)
+        elif others:
             self.stage.remark(
                 "lost",
                 "A change through .data or detach() is not followed: the tensor itself, which "
                 "shares these numbers, keeps its old ones on the diagram.",
             )
+
+    def _follow_elsewhere(self, tensor: Tensor, written: Tensor) -> None:
+        """What was written to a detached tensor is in the tensor itself too, or the other way
+        round; gradient arrives there as if nothing had changed.
+        """
+        value, live = written.read(), tensor.live
+        if live:
+            value = self.stage.block("StraightThrough", value, tensor.read())
+        elif written.live:
+            value = self.performer.stopped(written, "detach")
+        tensor.write(self.stage, value, live, None if live else written.cut)
 
     def _tell_rounding(self) -> None:
         text = "bfloat16 is computed as float32, which rounds less."
@@ -434,6 +442,12 @@ def _name(operator: Any) -> str:
     overload = operator._overloadname
     base = name if space == "aten" else f"{space}::{name}"
     return base if overload in ("", "default") else f"{base}.{overload}"
+
+
+def _lies_like(a: Any, b: Any) -> bool:
+    """Whether the elements of two tensors of one memory have the same places in it."""
+    of_a = a.shape, a.stride(), a.storage_offset()
+    return bool(of_a == (b.shape, b.stride(), b.storage_offset()))
 
 
 def _memory_of(tensor: Any) -> int:

@@ -39,6 +39,7 @@ P = shares(3, 4)
 W = P[0].detach()
 IMAGE, SIGNAL = trained(2, 4, 6, 5), trained(2, 3, 8)
 ROWS = torch.tensor([[0, 2], [1, 3], [2, 0]])
+CELLS = torch.tensor([[0, 2], [1, 1], [2, 0]])
 
 
 def total(*values):
@@ -267,6 +268,23 @@ FAMILIES = {
         F.normalize(C, dim=1),
         F.batch_norm(IMAGE, torch.zeros(4), torch.ones(4) * 2, P[0], P[1]) * IMAGE,
     ),
+    "bags": lambda: (
+        F.embedding_bag(CELLS, A, mode="sum"),
+        F.embedding_bag(CELLS, A, mode="mean", padding_idx=2),
+        F.embedding_bag(CELLS, A, mode="max"),
+        F.embedding_bag(picks(3, 7), A, torch.tensor([0, 3, 3, 5]), mode="max"),
+        F.embedding_bag(picks(3, 7), A, torch.tensor([0, 3, 3, 5]), mode="mean"),
+        F.embedding_bag(
+            picks(3, 5),
+            A,
+            torch.tensor([0, 3, 5]),
+            mode="sum",
+            per_sample_weights=P.view(-1)[:5],
+            include_last_offset=True,
+        ),
+        F.embedding_bag(picks(3, 4), A, torch.tensor([0, 4]), mode="max", padding_idx=1),
+    ),
+    "norms at most": lambda: (torch.renorm(A, 2, 0, 1.5), torch.renorm(C, 1, -1, 2.0)),
     "looked up": lambda: (
         F.embedding(picks(3, 2, 3), A, padding_idx=2),
         F.one_hot(ROWS, 4) * A[:, None],
@@ -379,6 +397,21 @@ def test_a_layer_agrees_with_pytorch(name):
     assert imported.remarks[-1].text.startswith("Agrees with PyTorch"), imported.remarks[-1]
 
 
+REFUSED = {
+    "gradient is divided": lambda: F.embedding(CELLS, A, scale_grad_by_freq=True),
+    "gradient is divided by": lambda: F.embedding_bag(
+        CELLS, A, mode="sum", scale_grad_by_freq=True
+    ),
+}
+"""What no block can express, by words of the error."""
+
+
+@pytest.mark.parametrize("words", REFUSED)
+def test_what_no_block_can_express_is_refused(words):
+    with pytest.raises(gw.UnsupportedError, match=words):
+        gw.capture(lambda: total(REFUSED[words]()))
+
+
 def test_random_numbers_are_blocks_and_checked_with_those_that_were_drawn():
     def loss(x):
         noisy = A * x + torch.randn_like(A) * 0.1
@@ -449,6 +482,52 @@ def test_a_number_of_the_run_that_decides_a_shape_is_said_to():
 
 def halved_together(y):
     torch._foreach_mul_([y], 0.5)
+
+
+def clipped(w):
+    y = w * 2
+    w.data.clamp_(-0.5, 0.5)
+    return y, w * 3
+
+
+def averaged(w):
+    y = w * 2
+    mean = w.detach()
+    mean.mul_(0.9).add_(B * 0.1)
+    return y, w * mean
+
+
+def detached_before(w):
+    mean = (w * 1).detach()
+    shown, y = w.detach(), w * 2
+    before = y.detach()
+    y.mul_(3)
+    with torch.no_grad():
+        w.mul_(2)
+    return w * shown, y * before, w * mean
+
+
+def looked_up_short(w):
+    indices = torch.tensor([[1, 2], [1, 0]])
+    y = w * 2
+    return y, F.embedding(indices, w, max_norm=0.5), F.embedding(indices, w * 2, max_norm=0.7)
+
+
+def bags_of_short(w):
+    y = w * 2
+    bags = torch.tensor([1, 2, 0]), w, torch.tensor([0, 2])
+    return y, F.embedding_bag(*bags, max_norm=0.5, norm_type=1.0)
+
+
+ELSEWHERE = (clipped, averaged, detached_before, looked_up_short, bags_of_short)
+
+
+@pytest.mark.parametrize("program", ELSEWHERE)
+def test_what_is_written_to_a_detached_tensor_is_in_the_tensor_itself(program):
+    w = trained(3, 4)
+    imported = gw.capture(lambda: total(*program(w)))
+    assert not [remark for remark in imported.remarks if remark.kind == "lost"]
+    assert imported.remarks[-1].text.startswith("Agrees with PyTorch: the"), imported.remarks[-1]
 
 
 UNKNOWN = {

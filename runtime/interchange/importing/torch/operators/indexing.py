@@ -37,7 +37,7 @@ def spelled(
     return x, found
 
 
-@operator("index")
+@operator("index", "_unsafe_index")
 def index(stage: Stage, x: Staged, indices: Sequence[Staged | None]) -> Staged:
     """``x[i, :, j]``: the indexed axes together give one set of axes, that of the indices."""
     x, given = spelled(stage, x, indices)
@@ -69,7 +69,7 @@ def merged(
 @operator("index_select")
 def index_select(stage: Stage, x: Staged, dim: int, indices: Staged) -> Staged:
     """Elements at indices along an axis."""
-    return stage.take(x, indices, dim)
+    return stage.take(x, stage.reshape(indices, (indices.size,)), dim)
 
 
 @operator("take")

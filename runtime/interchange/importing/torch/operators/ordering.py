@@ -12,7 +12,7 @@ import numpy as np
 
 from gradwire.runtime.interchange.importing.imported import UnsupportedError
 from gradwire.runtime.interchange.importing.torch.operators.indexing import gather
-from gradwire.runtime.interchange.importing.torch.operators.table import operator
+from gradwire.runtime.interchange.importing.torch.operators.table import Operand, like, operator
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -143,14 +143,61 @@ def bucketize(stage: Stage, x: Staged, edges: Staged, right: bool = False, **_: 
     return stage.block("Sum", stage.cast(below, "int64"), axis=(x.ndim,))
 
 
+@operator("searchsorted.Tensor")
+def searchsorted(
+    stage: Stage,
+    edges: Staged,
+    x: Staged,
+    *,
+    out_int32: bool = False,
+    right: bool = False,
+    side: str | None = None,
+    sorter: Staged | None = None,
+) -> Staged:
+    """How many of the edges, or of those in its row, lie below each element."""
+    edges = edges if sorter is None else gather(stage, edges, -1, sorter)
+    if edges.ndim > 1:
+        edges = stage.reshape(edges, (*edges.shape[:-1], 1, edges.shape[-1]))
+    each = stage.reshape(x, (*x.shape, 1))
+    kind = "GreaterEqual" if right or side == "right" else "Greater"
+    return stage.block("Sum", stage.cast(stage.block(kind, each, edges), "int64"), axis=(x.ndim,))
+
+
+@operator("isin.Tensor_Tensor", "isin.Tensor_Scalar")
+def isin(
+    stage: Stage, x: Staged, among: Operand, *, assume_unique: bool = False, invert: bool = False
+) -> Staged:
+    """Whether each element is among others, or is not."""
+    others = like(stage, among, x)
+    each = stage.reshape(x, (*x.shape, 1))
+    equal = stage.block("Equal", each, stage.reshape(others, (others.size,)))
+    found = stage.block("AnyTrue", equal, axis=(x.ndim,))
+    return stage.block("Not", found) if invert else found
+
+
 @operator("cummax")
 def cummax(stage: Stage, x: Staged, dim: int) -> list[Staged]:
     """The largest element up to each, for each prefix on its own."""
-    places = [
-        stage.block("ArgMax", stage.cut(x, dim, 0, n), axis=dim % x.ndim, keepdims=True)
-        for n in range(1, x.shape[dim] + 1)
+    return _running(stage, "ArgMax", x, dim)
+
+
+@operator("cummin")
+def cummin(stage: Stage, x: Staged, dim: int) -> list[Staged]:
+    """The smallest element up to each, for each prefix on its own."""
+    return _running(stage, "ArgMin", x, dim)
+
+
+def _running(stage: Stage, kind: str, x: Staged, dim: int) -> list[Staged]:
+    """The last of equal elements is picked: the first one backwards."""
+    axis = dim % x.ndim
+    backwards = stage.block("Flip", x, axis=(axis,))
+    length = x.shape[dim]
+    back = [
+        stage.block(kind, stage.cut(backwards, dim, length - n, None), axis=axis, keepdims=True)
+        for n in range(1, length + 1)
     ]
-    order = stage.block("Concat", *places, axis=dim)
+    along = np.arange(length).reshape([length if i == axis else 1 for i in range(x.ndim)])
+    order = stage.constant(along) - stage.block("Concat", *back, axis=axis)
     return [gather(stage, x, dim, order), order]
 
 

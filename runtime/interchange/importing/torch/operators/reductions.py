@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from gradwire.runtime.interchange.importing.imported import UnsupportedError
-from gradwire.runtime.interchange.importing.torch.operators.shapes import diagonal
+from gradwire.runtime.interchange.importing.torch.operators.shapes import cat, diagonal
 from gradwire.runtime.interchange.importing.torch.operators.table import axes, operator
 
 if TYPE_CHECKING:
@@ -113,6 +113,30 @@ def norm(
     return powers ** (1 / float(order))
 
 
+@operator("nansum")
+def nansum(
+    stage: Stage, x: Staged, dim: Dim = None, keepdim: bool = False, dtype: Any = None
+) -> Staged:
+    """The sum of what is a number."""
+    x = stage.cast(x, dtype) if isinstance(dtype, str) else x
+    there = stage.block("Where", stage.block("IsNaN", x), x.like(0), x)
+    return _reduced(stage, "Sum", there, dim, keepdim)
+
+
+@operator("aminmax")
+def aminmax(
+    stage: Stage, x: Staged, *, dim: int | None = None, keepdim: bool = False
+) -> list[Staged]:
+    """The smallest and the largest number along an axis, or of all."""
+    return [_reduced(stage, kind, x, dim, keepdim) for kind in ("Min", "Max")]
+
+
+@operator("dist")
+def dist(stage: Stage, a: Staged, b: Staged, p: float = 2) -> Staged:
+    """The norm of a difference."""
+    return norm(stage, a - b, p)
+
+
 @operator("count_nonzero")
 def count_nonzero(stage: Stage, x: Staged, dim: Dim = None) -> Staged:
     """How many numbers differ from 0."""
@@ -147,8 +171,17 @@ def logcumsumexp(stage: Stage, x: Staged, dim: int) -> Staged:
 
 
 @operator("diff")
-def diff(stage: Stage, x: Staged, n: int = 1, dim: int = -1, *_: Any) -> Staged:
-    """Differences of neighbours."""
+def diff(
+    stage: Stage,
+    x: Staged,
+    n: int = 1,
+    dim: int = -1,
+    prepend: Staged | None = None,
+    append: Staged | None = None,
+) -> Staged:
+    """Differences of neighbours, where more numbers may come before and after."""
+    parts = [part for part in (prepend, x, append) if part is not None]
+    x = cat(stage, parts, dim)
     for _step in range(n):
         x = stage.cut(x, dim, 1, None) - stage.cut(x, dim, 0, -1)
     return x

@@ -346,6 +346,29 @@ def fliplr(stage: Stage, x: Staged) -> Staged:
     return flip(stage, x, (1,))
 
 
+@operator("rot90")
+def rot90(stage: Stage, x: Staged, k: int = 1, dims: Sequence[int] = (0, 1)) -> Staged:
+    """Turned by quarters from the first of two axes to the second."""
+    first, second = axes(dims, x.ndim)
+    if k % 4 == 2:
+        return flip(stage, x, (first, second))
+    if k % 4 == 1:
+        return transpose(stage, flip(stage, x, (second,)), first, second)
+    return flip(stage, transpose(stage, x, first, second), (second,)) if k % 4 else x
+
+
+@operator("block_diag")
+def block_diag(stage: Stage, tensors: Sequence[Staged]) -> Staged:
+    """Matrices along the diagonal of one that is 0 elsewhere."""
+    matrices = [stage.reshape(x, (1, x.size)) if x.ndim < 2 else x for x in tensors]
+    width, at, rows = sum(x.shape[1] for x in matrices), 0, []
+    for x in matrices:
+        sides = ((0, 0), (at, width - at - x.shape[1]))
+        rows.append(stage.block("Pad", x, widths=sides, value=0.0))
+        at += x.shape[1]
+    return cat(stage, rows, 0)
+
+
 @operator("roll")
 def roll(
     stage: Stage, x: Staged, shifts: int | Sequence[int], dims: int | Sequence[int] = ()

@@ -53,7 +53,6 @@ _UNARY = {
     "isinf": "IsInf",
     "isfinite": "IsFinite",
     "logical_not": "Not",
-    "bitwise_not": "Not",
 }
 _BINARY = {
     "mul": "Mul",
@@ -109,12 +108,29 @@ def _enter_logic(name: str, kind: str) -> None:
         return stage.block("Bits", *both, op=name)
 
 
+def _enter_shift(name: str, side: str) -> None:
+    @operator(f"bitwise_{side}_shift", f"__{name}__")
+    def _(stage: Stage, a: Operand, b: Operand) -> Staged:
+        return stage.block("Bits", *pair(stage, a, b), op=side)
+
+
+@operator("bitwise_not")
+def bitwise_not(stage: Stage, x: Staged) -> Staged:
+    """Not, of every bit."""
+    if x.dtype == "bool":
+        return stage.block("Not", x)
+    bits = stage.constant(~np.zeros((), x.dtype))
+    return stage.block("Bits", x, bits, op="xor")
+
+
 for _name, _kind in _UNARY.items():
     _enter_unary(_name, _kind)
 for _name, _kind in _BINARY.items():
     _enter_binary(_name, _kind)
 for _name, _kind in _LOGIC.items():
     _enter_logic(_name, _kind)
+_enter_shift("lshift", "left")
+_enter_shift("rshift", "right")
 
 
 @operator("add")

@@ -304,6 +304,16 @@ def determinant(stage: Stage, x: Staged) -> Staged:
     return stage.block("Determinant", x)
 
 
+@operator("linalg_slogdet", "slogdet")
+def sign_and_logarithm(stage: Stage, x: Staged) -> list[Staged]:
+    """The sign of the determinant, and the logarithm of its size."""
+    logarithm = stage.block("LogDeterminant", x)
+    root = stage.block("Exp", logarithm * (1 / max(1, x.shape[-1])))
+    scaled = x / stage.reshape(root, (*root.shape, 1, 1))  # whose determinant is 1 or -1
+    sign = stage.block("Round", stage.block("Determinant", scaled))
+    return [sign, logarithm]
+
+
 @operator("logdet")
 def log_determinant(stage: Stage, x: Staged) -> Staged:
     """The logarithm of the determinant."""

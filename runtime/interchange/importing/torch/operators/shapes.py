@@ -423,7 +423,8 @@ def _in_memory(
 ) -> np.ndarray[Any, np.dtype[np.int64]]:
     """The place of each element in memory."""
     steps = np.array(strides, np.int64).reshape(-1, *(1,) * len(shape))
-    return offset + (np.indices(shape) * steps).sum(0)
+    places: np.ndarray[Any, np.dtype[np.int64]] = offset + (np.indices(shape) * steps).sum(0)
+    return places
 
 
 @operator("unfold")

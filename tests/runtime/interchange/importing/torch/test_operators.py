@@ -300,6 +300,23 @@ FAMILIES = {
         torch.linalg.solve_triangular(SQUARE, A, upper=True, unitriangular=True),
         torch.triangular_solve(A, SQUARE, upper=False, transpose=True)[0],
     ),
+    "signs of determinants": lambda: tuple(
+        torch.cat([x[None] for x in torch.linalg.slogdet(y)]) * numbers(2)
+        for y in (SQUARE, SQUARE[[1, 0, 2]], SQUARE * 1e-15, SQUARE[[1, 0, 2]] * 1e15)
+    ),
+    "margins between classes": lambda: (
+        F.multi_margin_loss(A, picks(4, 3)),
+        F.multi_margin_loss(A, picks(4, 3), p=2, margin=0.5, weight=W, reduction="sum"),
+        F.multi_margin_loss(A[0], torch.tensor(1)),
+        F.multi_margin_loss(A, picks(4, 3), reduction="none"),
+    ),
+    "bits": lambda: (
+        A * ~picks(9, 4),
+        A * ~picks(9, 4).byte(),
+        A * (picks(9, 4) << 2),
+        A * (picks(9, 4) >> torch.tensor(1)),
+        A * ~(B > 0),
+    ),
     "solutions": lambda: (
         torch.linalg.solve(SQUARE, A),
         torch.linalg.solve(SQUARE, A[:, 0]),

@@ -59,8 +59,6 @@ _BINARY = {
     "multiply": "Mul",
     "maximum": "Maximum",
     "minimum": "Minimum",
-    "fmax": "Maximum",
-    "fmin": "Minimum",
     "remainder": "Mod",
     "atan2": "Arctan2",
     "arctan2": "Arctan2",
@@ -187,7 +185,22 @@ def frac(stage: Stage, x: Staged) -> Staged:
 def fmod(stage: Stage, a: Operand, b: Operand) -> Staged:
     """The rest of ``a / b``, with the sign of ``a``."""
     a, b = pair(stage, a, b)
-    return a - b * trunc(stage, stage.block("Div", a, b))
+    sign = stage.block("Where", a < 0, a.like(-1), a.like(1))
+    return sign * stage.block("Mod", a * sign, stage.block("Abs", b))
+
+
+@operator("fmax")
+def fmax(stage: Stage, a: Operand, b: Operand) -> Staged:
+    """The larger of two, the first one of equals; a number rather than NaN."""
+    a, b = pair(stage, a, b)
+    return stage.block("Where", stage.block("Or", a >= b, stage.block("IsNaN", b)), a, b)
+
+
+@operator("fmin")
+def fmin(stage: Stage, a: Operand, b: Operand) -> Staged:
+    """The smaller of two, the first one of equals; a number rather than NaN."""
+    a, b = pair(stage, a, b)
+    return stage.block("Where", stage.block("Or", a <= b, stage.block("IsNaN", b)), a, b)
 
 
 @operator("round")
@@ -328,8 +341,16 @@ def clamp(
     if not isinstance(min, Staged) and not isinstance(max, Staged) and x.is_float:
         return stage.block("Clip", x, min=_bound(min), max=_bound(max))
     if min is not None:
-        x = stage.block("Maximum", *pair(stage, x, min))
-    return x if max is None else stage.block("Minimum", *pair(stage, x, max))
+        x = _limited(stage, "Less", *pair(stage, x, min))
+    return x if max is None else _limited(stage, "Greater", *pair(stage, x, max))
+
+
+def _limited(stage: Stage, kind: str, x: Staged, bound: Staged) -> Staged:
+    """``x`` unless it is beyond a bound, to which gradient goes there alone; a bound may be NaN."""
+    beyond = stage.block(kind, x, bound)
+    if bound.is_float and bound.array is None:
+        beyond = stage.block("Or", beyond, stage.block("IsNaN", bound))
+    return stage.block("Where", beyond, bound, x)
 
 
 @operator("clamp_min")

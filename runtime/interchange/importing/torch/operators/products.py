@@ -316,5 +316,6 @@ def sign_and_logarithm(stage: Stage, x: Staged) -> list[Staged]:
 
 @operator("logdet")
 def log_determinant(stage: Stage, x: Staged) -> Staged:
-    """The logarithm of the determinant."""
-    return stage.block("LogDeterminant", x)
+    """The logarithm of the determinant; NaN for one below 0."""
+    sign, logarithm = sign_and_logarithm(stage, x)
+    return stage.block("Where", sign < 0, logarithm.like(np.nan), logarithm)

@@ -90,7 +90,30 @@ def std_mean(stage: Stage, x: Staged, dim: Dim = None, **kwargs: Any) -> list[St
     return [stage.block("Sqrt", variance), mean]
 
 
-@operator("norm", "linalg_vector_norm", "linalg_norm")
+@operator("linalg_norm")
+def linalg_norm(
+    stage: Stage,
+    x: Staged,
+    order: float | str | None = None,
+    dim: Dim = None,
+    keepdim: bool = False,
+    dtype: Any = None,
+) -> Staged:
+    """The p-norm of a vector, or a norm of matrices."""
+    over = axes(dim, x.ndim)
+    if order in (None, "fro") or len(over) == 1:
+        return norm(stage, x, order, dim, keepdim)
+    if isinstance(order, str) or abs(order) not in (1, math.inf):
+        raise UnsupportedError("linalg_norm", f"of order {order} of matrices")
+    summed, compared = over if abs(order) == 1 else over[::-1]
+    sums = stage.block("Sum", stage.block("Abs", x), axis=(summed,), keepdims=True)
+    y = stage.block("Max" if order > 0 else "Min", sums, axis=(compared,), keepdims=True)
+    if keepdim:
+        return y
+    return stage.reshape(y, [n for i, n in enumerate(x.shape) if i not in over])
+
+
+@operator("norm", "linalg_vector_norm")
 def norm(
     stage: Stage,
     x: Staged,

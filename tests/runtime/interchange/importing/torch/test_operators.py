@@ -317,6 +317,25 @@ FAMILIES = {
         A * (picks(9, 4) >> torch.tensor(1)),
         A * ~(B > 0),
     ),
+    "equals and NaN": lambda: (
+        torch.fmax(EQUAL, EQUAL.flip(0)),
+        torch.fmin(A, A / EQUAL.detach().where(EQUAL == 0, torch.nan)),
+        torch.clamp(EQUAL, EQUAL.flip(0), A.abs() + EQUAL.flip(0)),
+        F.relu6(EQUAL),
+        torch.fmod(A, torch.tensor([torch.inf, 1.0, 2.0, -0.3])),
+        torch.fmod(A * 1e6, B),
+    ),
+    "norms of matrices": lambda: (
+        torch.linalg.norm(A),
+        torch.linalg.norm(A, 1),
+        torch.linalg.norm(A, -torch.inf),
+        torch.linalg.norm(C, torch.inf, dim=(0, 2), keepdim=True),
+        torch.linalg.norm(A, 1, dim=1),
+    ),
+    "no logarithm of a determinant": lambda: (
+        torch.logdet(SQUARE),
+        torch.logdet(SQUARE[[1, 0, 2]]).nan_to_num(),
+    ),
     "solutions": lambda: (
         torch.linalg.solve(SQUARE, A),
         torch.linalg.solve(SQUARE, A[:, 0]),
@@ -538,6 +557,7 @@ REFUSED = {
     "further result": lambda: A * F.adaptive_max_pool1d(A, 2, return_indices=True)[1].sum(),
     "known to be triangular": lambda: torch.cholesky_solve(A, SQUARE),
     "by mean of int64": lambda: A * picks(9, 4).scatter_reduce(0, SPREAD[0], SPREAD[1], "mean"),
+    "order 2 of matrices": lambda: torch.linalg.norm(A, 2),
     "erfinv": lambda: torch.erfinv(P),
     "memory are not those": lambda: (A * 1)[1:].as_strided((2,), (1,), 0),
     "gradient is divided": lambda: F.embedding(CELLS, A, scale_grad_by_freq=True),

@@ -400,16 +400,18 @@ class Recording:
         if isinstance(before, Staged) and tensor.is_leaf:  # gradient arrives as if unchanged
             changed = self.stage.block("StraightThrough", entry.read(), before)
             entry.value, entry.live, entry.cut = changed, True, None
-        others = [(x, of) for x, of in self._sharing(tensor) if of is not entry.root]
-        if all(_lies_like(x, tensor) for x, _ in others) and entry.of is None:
-            for _, other in others:
+        shared = self._sharing(tensor)
+        for x, other in shared:
+            if other is entry.root:
+                continue
+            if entry.of is None and _lies_like(x, tensor):
                 self._follow_elsewhere(other, entry)
-        elif others:
-            self.stage.remark(
-                "lost",
-                "A change through .data or detach() is not followed: the tensor itself, which "
-                "shares these numbers, keeps its old ones on the diagram.",
-            )
+            elif other is shared[0][1]:
+                self.stage.remark(
+                    "lost",
+                    "A change through .data or detach() is not followed: the tensor itself, which "
+                    "shares these numbers, keeps its old ones on the diagram.",
+                )
 
     def _follow_elsewhere(self, tensor: Tensor, written: Tensor) -> None:
         """What was written to a detached tensor is in the tensor itself too, or the other way

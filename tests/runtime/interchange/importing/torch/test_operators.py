@@ -681,7 +681,14 @@ def bags_of_short(w):
     return y, F.embedding_bag(*bags, max_norm=0.5, norm_type=1.0)
 
 
-ELSEWHERE = (clipped, averaged, detached_before, looked_up_short, bags_of_short)
+def shown_in_part(w):
+    y = w * 2
+    shown = y[0].detach().sum() + y.t().detach().sum()
+    y.mul_(3)
+    return y, w * shown
+
+
+ELSEWHERE = (shown_in_part, clipped, averaged, detached_before, looked_up_short, bags_of_short)
 
 
 @pytest.mark.parametrize("program", ELSEWHERE)

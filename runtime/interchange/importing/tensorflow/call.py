@@ -11,7 +11,12 @@ from gradwire.blocks.classes.dataclass import dataclass
 from gradwire.blocks.errors import FileError
 from gradwire.runtime.interchange.importing.imported import UnsupportedError
 from gradwire.runtime.interchange.importing.staged import Staged
-from gradwire.runtime.interchange.importing.tensorflow.items import Handle, Item, TensorList
+from gradwire.runtime.interchange.importing.tensorflow.items import (
+    Changed,
+    Handle,
+    Item,
+    TensorList,
+)
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -76,6 +81,8 @@ class Call:
         item = self.item(number)
         if isinstance(item, Handle):  # a variable of TensorFlow 1 is its value too
             item = self.variables.read(item, self.node)
+        if isinstance(item, Changed):
+            raise item.error
         if not isinstance(item, Staged):
             raise self.unsupported(f"its input {number} is no tensor of numbers")
         return item

@@ -5,7 +5,9 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import field
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 from gradwire.blocks.classes.dataclass import dataclass
@@ -21,6 +23,8 @@ from gradwire.runtime.interchange.importing.tensorflow.graph import (
     Node,
     Reference,
 )
+from gradwire.runtime.interchange.importing.tensorflow.items import Changed
+from gradwire.runtime.interchange.importing.tensorflow.operators.resources import change
 from gradwire.runtime.interchange.importing.tensorflow.operators.table import OPERATORS
 
 if TYPE_CHECKING:
@@ -32,9 +36,19 @@ if TYPE_CHECKING:
 MAX_CALLS = 64
 """Functions that call one another, at most."""
 CALLS = frozenset({"PartitionedCall", "StatefulPartitionedCall"})
-_EFFECTS = CALLS | {"NoOp", "Identity", "AssignVariableOp", "Assign", "AssignAddVariableOp"}
-_EFFECTS |= {"AssignSubVariableOp"}
-"""Nodes that run before another one if that says so; what others do there is seen by nobody."""
+_EFFECTS = CALLS | {"NoOp", "Identity"}
+"""Nodes that run before another one if that says so, as do those that change variables; what
+others do there is seen by nobody."""
+_CHANGE = re.compile(
+    r"Assign(Add|Sub)?|Assign(Add|Sub)?VariableOp|(Resource)?(Sparse)?Apply[A-Z]\w*"
+    r"|(Resource)?(Scatter(Nd)?(Update|Add|Sub|Mul|Div|Min|Max)|StridedSliceAssign|CountUpTo)"
+)
+"""Operators that change variables."""
+_READS = frozenset({"ReadVariableOp", "ResourceGather"})
+_VARIABLES = frozenset({"VarHandleOp", "VariableV2", "Variable"})
+_BRANCHES = frozenset({"If", "While", "Case"})
+_CALLED = ("f", "then_branch", "else_branch", "cond", "body")
+"""Attributes that name a function."""
 _THROUGH = CALLS | {"NoOp", "Identity", "Const", "ReadVariableOp", "Placeholder", "VarHandleOp"}
 _GENERATED = re.compile(r"^__(?:inference|forward|backward)_+|(?:_\d+)+$")
 _LAYER = re.compile(r"_layer_call_|_wrapped_model")
@@ -103,19 +117,63 @@ class Evaluation:
 
     def _before(self, frame: Frame, node: Node) -> list[str]:
         """The nodes that must be put up before one."""
-        needed = [r.node for r in node.inputs if not self._is_argument(frame, r)]
+        needed = [r.node for r in self._inputs(frame, node) if not self._is_argument(frame, r)]
         nodes = frame.graph.nodes
-        return needed + [n for n in node.after if n in nodes and nodes[n].operator in _EFFECTS]
+        read = _READS if _CHANGE.fullmatch(node.operator) else frozenset()
+        return needed + [
+            name
+            for name in node.after
+            if (n := nodes.get(name)) is not None
+            and (n.operator in _EFFECTS | read or self._changes(n))
+        ]
+
+    def _inputs(self, frame: Frame, node: Node) -> Sequence[Reference]:
+        """What a node reads; of one that changes variables as no diagram does, these alone."""
+        if node.operator in self._operators or not _CHANGE.fullmatch(node.operator):
+            return node.inputs
+        nodes = frame.graph.nodes
+        return [
+            r
+            for r in node.inputs
+            if self._is_argument(frame, r)
+            or (r.node in nodes and nodes[r.node].operator in _VARIABLES)
+        ]
+
+    def _changes(self, node: Node) -> bool:
+        """Whether a node changes variables, or a function that it calls does."""
+        if _CHANGE.fullmatch(node.operator):
+            return True
+        return node.operator in _BRANCHES and not self._changing.isdisjoint(_called(node))
+
+    @cached_property
+    def _changing(self) -> set[str]:
+        """The functions that change variables, or call others that do."""
+        callers: dict[str, set[str]] = {}
+        found = set()
+        for name, function in self._functions.items():
+            for node in function.nodes.values():
+                if _CHANGE.fullmatch(node.operator):
+                    found.add(name)
+                for called in _called(node):
+                    callers.setdefault(called, set()).add(name)
+        pending = list(found)
+        while pending:
+            new = callers.get(pending.pop(), set()) - found
+            found |= new
+            pending += new
+        return found
 
     def _applied(self, frame: Frame, node: Node) -> tuple[Item, ...]:
         self._count += 1
         if self._count > MAX_NODES:
             raise FileError(f"The functions of the model make more than {MAX_NODES:,} nodes.")
         advanced("nodes", self._count, len(frame.graph.nodes))
-        items = tuple(self._item(frame, reference) for reference in node.inputs)
+        items = tuple(self._item(frame, reference) for reference in self._inputs(frame, node))
         if node.operator in CALLS:
             return self._call(frame, node.attributes.function("f"), items, node)
         operator = self._operators.get(node.operator)
+        if operator is None and _CHANGE.fullmatch(node.operator):
+            operator = change
         if operator is None:
             raise UnsupportedError(f"{node.operator} of the node {node.name!r}")
 
@@ -181,10 +239,11 @@ class Evaluation:
         inner = Frame(function, arguments, module, frame.depth + 1, prefix)
         if only is not None:
             return self.get(inner, [function.returns[number] for number in only])
-        found = self.get(inner, function.returns)
-        for node in function.nodes.values():  # what assigns is run, although nothing reads it
-            if node.operator in _EFFECTS - CALLS - {"NoOp", "Identity"}:
-                self._put_up(inner, node.name)
+        with self._variables.in_loop() if loop else nullcontext():
+            found = self.get(inner, function.returns)
+            for node in function.nodes.values():  # what changes is run, although nothing reads it
+                if self._changes(node):
+                    self._put_up(inner, node.name)
         return found
 
     def _node(self, frame: Frame, name: str) -> Node:
@@ -227,7 +286,11 @@ class _Run:
     ) -> tuple[Item, ...]:
         path = self.evaluation.page(self.frame, page) if page else ()
         loop = self.node if in_loop else None
-        return self.evaluation.inlined(self.frame, name, items, path, only, loop)
+        found = self.evaluation.inlined(self.frame, name, items, path, only, loop)
+        for item in found:
+            if isinstance(item, Changed):
+                raise item.error
+        return found
 
     def unchanged(self, name: str) -> frozenset[int]:
         function = self.evaluation.function(name)
@@ -244,6 +307,12 @@ class _Run:
             if place.node == argument and place.node not in function.nodes:
                 found.add(number)
         return frozenset(found)
+
+
+def _called(node: Node) -> list[str]:
+    """The functions that a node may call."""
+    several = node.attributes.functions("branches")
+    return [*several, *(name for key in _CALLED if (name := node.attributes.function(key)))]
 
 
 def _behind(prefix: tuple[str, ...], path: tuple[str, ...]) -> tuple[str, ...]:

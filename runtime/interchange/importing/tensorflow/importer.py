@@ -18,6 +18,7 @@ from gradwire.runtime.interchange.importing.tensorflow.checkpoint import Checkpo
 from gradwire.runtime.interchange.importing.tensorflow.evaluation import Evaluation, Frame
 from gradwire.runtime.interchange.importing.tensorflow.frozen import FrozenConstants
 from gradwire.runtime.interchange.importing.tensorflow.graph import Library, library_of, reference
+from gradwire.runtime.interchange.importing.tensorflow.items import Changed
 from gradwire.runtime.interchange.importing.tensorflow.messages import Message, parse
 from gradwire.runtime.interchange.importing.tensorflow.recognition import SAVED_MODEL
 from gradwire.runtime.interchange.importing.tensorflow.variables import Variables
@@ -112,6 +113,7 @@ class _SavedModel:
             {"Placeholder": self._inputs.put_up},
         )
         self._restore(evaluation)
+        self._variables.are_restored = True
         outputs = {
             name: reference(info.name) for name, info in sorted(self._signature.outputs.items())
         }
@@ -185,7 +187,10 @@ def _outputs_of(library: Library) -> list[str]:
 
 
 def _values(items: Mapping[str, Item]) -> dict[str, Staged]:
-    """The outputs that are values."""
+    """The outputs that are values. Raises UnsupportedError for a variable that has changed."""
+    for item in items.values():
+        if isinstance(item, Changed):
+            raise item.error
     found = {name: item for name, item in items.items() if isinstance(item, Staged)}
     if not found:
         raise FileError("The model gives no numbers.")

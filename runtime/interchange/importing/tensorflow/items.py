@@ -8,6 +8,7 @@ from gradwire.blocks.classes.dataclass import dataclass
 
 if TYPE_CHECKING:
     from gradwire.blocks.block import Shape
+    from gradwire.runtime.interchange.importing.imported import UnsupportedError
     from gradwire.runtime.interchange.importing.staged import Staged
 
 
@@ -18,7 +19,16 @@ class Handle:
     name: str
     value: Staged | None = None
     is_put_up: bool = False
-    """Whether its value is that of a Variable block, or computed from one."""
+    """Whether its value is that of a Variable block."""
+    changed: UnsupportedError | None = None
+    """What a read is refused with, once a node has changed the variable during a run."""
+
+
+@dataclass(frozen=True)
+class Changed:
+    """What a read gives of a variable that has changed during a run; the error if it is used."""
+
+    error: UnsupportedError
 
 
 @dataclass(frozen=True)
@@ -52,5 +62,5 @@ class Element:
     written: Staged | None = None
 
 
-Item: TypeAlias = "Staged | Handle | Strings | TensorList | Element | None"
+Item: TypeAlias = "Staged | Handle | Changed | Strings | TensorList | Element | None"
 """One output of a node; None for what only other programs make use of."""

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from gradwire.blocks.errors import FileError
+from gradwire.runtime.interchange.importing.imported import UnsupportedError
 from gradwire.runtime.interchange.importing.tensorflow.items import Handle
 
 if TYPE_CHECKING:
@@ -35,10 +37,23 @@ class Variables:
         self._handles: dict[str, Handle] = {}
         self.module: tuple[str, ...] = ()
         """The path of the page whose nodes are being put up."""
+        self.are_restored = False
+        """Whether all have their first values, so that what is assigned changes them."""
+        self._loops = 0
+        """In the bodies of how many Scans, one in another, nodes are being put up."""
 
     def handle(self, name: str) -> Handle:
         """The variable with this name; the same one each time."""
         return self._handles.setdefault(name, Handle(name))
+
+    @contextmanager
+    def in_loop(self) -> Iterator[None]:
+        """Put up the body of a Scan, in which no variable can change."""
+        self._loops += 1
+        try:
+            yield
+        finally:
+            self._loops -= 1
 
     def restored(self, key: str) -> NDArray[Any]:
         """The numbers under a key of the checkpoint."""
@@ -46,14 +61,33 @@ class Variables:
             raise FileError(f"The model restores {key!r}, but no checkpoint lies beside it.")
         return self._checkpoint.array(key)
 
-    def assign(self, handle: Handle, value: Staged) -> None:
-        """Give a variable a value; once it was read, that lasts for this run alone."""
-        if handle.is_put_up:
-            self._stage.remark("lost", f"The variable {handle.name!r} isn't updated after a run.")
-        handle.value = value
+    def assign(self, handle: Handle, value: Staged, node: Node) -> None:
+        """Give a variable its first value; any other changes it during a run."""
+        if self.are_restored or handle.is_put_up or value.array is None:
+            self.change(handle, node)
+        else:
+            handle.value = value
+
+    def change(self, handle: Handle, node: Node) -> None:
+        """Let reads that follow be refused: the variables of a diagram keep their values in a run.
+
+        Raises UnsupportedError in the body of a Scan, whose next step would read the variable.
+        """
+        error = UnsupportedError(
+            f"{node.operator} of the node {node.name!r}",
+            f"the variable {handle.name!r} is read after that, and keeps its value in a diagram",
+        )
+        if self._loops:
+            raise error
+        self._stage.remark("lost", f"The variable {handle.name!r} isn't updated after a run.")
+        handle.changed = handle.changed or error
 
     def read(self, handle: Handle, node: Node) -> Staged:
-        """The value of a variable; raises FileError where it has none."""
+        """The value of a variable; raises FileError where it has none, UnsupportedError once it has
+        changed.
+        """
+        if handle.changed is not None:
+            raise handle.changed
         if handle.value is None:
             raise FileError(
                 f"The variable {handle.name!r} has no value.",

@@ -78,6 +78,12 @@ class Tensor:
             self.changes = self.root.changes
         self.value, self.live, self.cut = value, live, cut
 
+    def spoil(self, error: UnsupportedError) -> None:
+        """The memory now has numbers that no block can express."""
+        root = self.root
+        root.value, root.live, root.cut = error, False, None
+        root.changes += 1
+
     def _places(
         self, stage: Stage, whole: Staged
     ) -> np.ndarray[tuple[int, ...], np.dtype[np.int64]]:

@@ -57,7 +57,7 @@ class Performer:
         more = {key: _read(value) for key, value in kwargs.items()}
         results = self._called(base, lambda: function(self.stage, *values, **more))
         live, cut = self._fate(given)
-        if plain != base:
+        if plain != base and plain not in VIEWS:  # squeeze_ gives a view, in the tensor's place
             return [self._written(args[0], results, live, cut)]
         made = [self._made(value, live, cut) for value in results]
         if base in _APART:
@@ -115,7 +115,7 @@ class Performer:
         known = next((x.cut for x in given if x.cut is not None), None)
         return False, known or (self.no_grad if live else None)
 
-    def _called(self, name: str, call: Callable[[], Any]) -> list[Staged]:
+    def _called(self, name: str, call: Callable[[], Any]) -> list[Any]:
         try:
             found = call()
         except UnsupportedError:
@@ -131,11 +131,16 @@ class Performer:
     def _written(self, x: Tensor, results: list[Staged], live: bool, cut: Cut | None) -> Tensor:
         """``x`` with the first result in its place."""
         before = x.read()
-        value = self.stage.broadcast(self.stage.cast(results[0], before.dtype), before.shape)
+        (value,) = self._called(
+            "copy_",
+            lambda: self.stage.broadcast(self.stage.cast(results[0], before.dtype), before.shape),
+        )
         x.write(self.stage, value, live and value.is_float, cut)
         return x
 
-    def _made(self, value: Staged, live: bool, cut: Cut | None) -> Tensor:
+    def _made(self, value: Staged | None, live: bool, cut: Cut | None) -> Tensor:
+        if value is None:
+            return Tensor(UnsupportedError("a further result", "no blocks for it are known"))
         if not value.is_float or value.array is not None or _is_random(value):
             return Tensor(value)
         return Tensor(value, live, cut)

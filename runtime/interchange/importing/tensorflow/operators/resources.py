@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from gradwire.runtime.interchange.importing.tensorflow.items import Strings
+from gradwire.runtime.interchange.importing.tensorflow.items import Changed, Handle, Strings
 from gradwire.runtime.interchange.importing.tensorflow.operators.slices import gathered
 
 if TYPE_CHECKING:
@@ -21,30 +21,28 @@ def _variable(call: Call) -> Item:
     return call.variables.handle(call.node.name)
 
 
-def _read(call: Call) -> Staged:
-    item = call.item(0)
-    if not hasattr(item, "is_put_up"):
-        return call.x()  # of a frozen graph
-    return call.variables.read(call.handle(), call.node)
+def _read(call: Call) -> Item:
+    item = _identity(call)
+    return item if isinstance(item, Changed) else call.x()
 
 
 def _assign(call: Call) -> Item:
-    call.variables.assign(call.handle(), call.x(1))
+    call.variables.assign(call.handle(), call.x(1), call.node)
     return call.item(0)
 
 
-def _change(kind: str) -> Operator:
-    def change(call: Call) -> Item:
-        handle = call.handle()
-        before = call.variables.read(handle, call.node)
-        call.variables.assign(handle, call.block(kind, before, call.x(1)))
-        return handle
-
-    return change
+def change(call: Call) -> Item:
+    """Change the variables among the inputs as no diagram does."""
+    handles = [item for item in call.items if isinstance(item, Handle)]
+    if not handles:
+        raise call.unsupported("it is not known which variable it changes")
+    for handle in handles:
+        call.variables.change(handle, call.node)
+    return handles[0]
 
 
 def _gather(call: Call) -> Staged:
-    return gathered(call, _read(call), call.x(1), 0, call.attributes.whole("batch_dims"))
+    return gathered(call, call.x(), call.x(1), 0, call.attributes.whole("batch_dims"))
 
 
 def _restore(call: Call) -> tuple[Item, ...]:
@@ -64,7 +62,11 @@ def _restored(call: Call, key: str) -> Item:
 
 
 def _identity(call: Call) -> Item:
-    return call.item(0)
+    """Of a variable of TensorFlow 1, this reads it."""
+    item = call.item(0)
+    if isinstance(item, Handle) and item.changed is not None:
+        return Changed(item.changed)
+    return item
 
 
 def _identities(call: Call) -> tuple[Item, ...]:
@@ -90,7 +92,6 @@ def _nothing(call: Call) -> tuple[Item, ...]:
 OPERATORS: dict[str, Operator] = {
     "VarHandleOp": _handle, "VariableV2": _variable, "Variable": _variable,
     "ReadVariableOp": _read, "AssignVariableOp": _assign, "Assign": _assign,
-    "AssignAddVariableOp": _change("Add"), "AssignSubVariableOp": _change("Sub"),
     "ResourceGather": _gather, "RestoreV2": _restore,
     "Identity": _identity, "Snapshot": _identity, "EnsureShape": _identity,
     "CheckNumerics": _identity, "PlaceholderWithDefault": _identity, "IdentityN": _identities,

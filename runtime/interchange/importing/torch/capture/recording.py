@@ -42,6 +42,7 @@ from gradwire.runtime.interchange.importing.torch.capture.unregistered import As
 from gradwire.runtime.interchange.importing.torch.memory import Cut, Tensor
 from gradwire.runtime.interchange.importing.torch.operators.creation import DRAWN
 from gradwire.runtime.interchange.importing.torch.operators.families import find
+from gradwire.runtime.interchange.importing.torch.operators.shapes import VIEWS
 from gradwire.runtime.interchange.importing.torch.performing import HANDLED, Performer, failed
 
 if TYPE_CHECKING:
@@ -115,8 +116,8 @@ class Recording:
         """How often each line has run each operator, by module and line."""
         self._tensors: dict[int, tuple[Any, Tensor]] = {}
         """By identity; the tensors are kept, so that none takes the identity of another."""
-        self._owners: dict[int, Tensor] = {}
-        """The first entry of each memory."""
+        self._owners: dict[int, dict[int, tuple[Any, Tensor]]] = {}
+        """By memory: the tensors there that are no views of each other, and what they are."""
         self._memory: dict[int, tuple[Any, Tensor]] = {}
         """Drawn tensors by their memory: torch hands out another tensor than it drew."""
 
@@ -221,8 +222,9 @@ class Recording:
     def bind(self, tensor: Any, entry: Tensor) -> None:
         """Let an entry stand for a tensor."""
         self._tensors[id(tensor)] = (tensor, entry)
-        if tensor.layout == torch.strided and tensor.numel():
-            self._owners.setdefault(tensor.untyped_storage().data_ptr(), entry.root)
+        if memory := _memory_of(tensor):
+            owners = self._owners.setdefault(memory, {})
+            owners.setdefault(id(entry.root), (tensor, entry.root))
 
     def forget_updated(self) -> None:
         """What an optimiser of the program owns need not be registered to be updated."""
@@ -269,9 +271,6 @@ class Recording:
         if not self.knows(tensor):
             require_numbers(tensor)
             self.kept.tensor(tensor)
-            self._owners.pop(
-                tensor.untyped_storage().data_ptr(), None
-            )  # torch hands out copies of what it makes
             self.bind(tensor, self._foreign(tensor))
         found = self._tensors[id(tensor)][1]
         if found.live and not tensor.requires_grad and not self.inside_function:
@@ -352,8 +351,12 @@ class Recording:
         with self.paused(), torch._C.DisableTorchFunction():
             place = user_place()
             self._lines[(self.path, place.written)][name] += 1
+            if name == "as_strided":
+                more["memory"] = args[0].stride(), args[0].storage_offset()
             with self.stage.at(self.path, place.written):
-                self._perform(name, given, more, args, result)
+                error = self._perform(name, given, more, args, result)
+            if error is not None:
+                self._spoil(_written_to(operator, args, kwargs), error)
         return result
 
     def _argument(self, x: Any, numbers: dict[float, Tensor]) -> Any:
@@ -373,17 +376,21 @@ class Recording:
 
     def _perform(
         self, name: str, given: list[Any], more: dict[str, Any], args: Sequence[Any], result: Any
-    ) -> None:
+    ) -> UnsupportedError | None:
+        """Bind the results; why they can't be expressed, if so."""
         results = [t for t in _flat(result) if isinstance(t, torch.Tensor)]
         if not results:
-            return
+            why = "no blocks for it are known"
+            return UnsupportedError(f"aten.{name}", why, written=user_place().written)
+        failure = None
         off = not self.inside_function and not torch.is_grad_enabled()
         if torch.is_inference_mode_enabled() and (
             self.region is None or self.region.name != "inference_mode"
         ):
             self.region = self.cut_here("inference_mode")
         self.performer.no_grad = (self.region or self.cut_here("no_grad")) if off else None
-        in_place = name.partition(".")[0].endswith("_") and isinstance(given[0], Tensor)
+        base = name.partition(".")[0]
+        in_place = base.endswith("_") and base[:-1] not in VIEWS and isinstance(given[0], Tensor)
         before = given[0].value if in_place and given[0].live and off else None
         remarks = len(self.stage.remarks)
         try:
@@ -397,9 +404,22 @@ class Recording:
         except UnsupportedError as error:
             if not error.written:
                 error = UnsupportedError(error.operation, error.why, written=user_place().written)
-            made = failed(error, len(results))
+            made, failure = failed(error, len(results)), error
         for tensor, entry in zip(results, made, strict=True):
             self.bind(tensor, entry)
+        return failure
+
+    def _spoil(self, tensors: Sequence[Any], error: UnsupportedError) -> None:
+        """What has been written to as no block does, and all that shares its memory, is unknown."""
+        for tensor in tensors:
+            for _, entry in self._sharing(tensor):
+                entry.spoil(error)
+
+    def _sharing(self, tensor: Any) -> list[tuple[Any, Tensor]]:
+        """The tensors that share memory with one and are no views of each other."""
+        found = self._owners.get(_memory_of(tensor), {})
+        own = {} if not self.knows(tensor) else {0: (tensor, self._tensors[id(tensor)][1].root)}
+        return list((found or own).values())
 
     def _note_draws(
         self, name: str, since: int, args: Sequence[Any], result: Any, entry: Tensor
@@ -416,6 +436,8 @@ class Recording:
     ) -> None:
         """Make entries be what their tensors are, and check their shapes."""
         for entry, tensor in zip(made, results, strict=True):
+            if isinstance(entry.value, UnsupportedError):
+                continue
             value = entry.read()
             if value.shape != tuple(tensor.shape):
                 raise UnsupportedError(
@@ -436,13 +458,29 @@ class Recording:
         if isinstance(before, Staged) and tensor.is_leaf:  # gradient arrives as if unchanged
             changed = self.stage.block("StraightThrough", entry.read(), before)
             entry.value, entry.live, entry.cut = changed, True, None
-        owner = self._owners.get(tensor.untyped_storage().data_ptr())
-        if owner is not None and owner is not entry.root:
-            self.stage.remark(
-                "lost",
-                "A change through .data or detach() is not followed: the tensor itself, which "
-                "shares these numbers, keeps its old ones on the diagram.",
-            )
+        shared = self._sharing(tensor)
+        for x, other in shared:
+            if other is entry.root:
+                continue
+            if entry.of is None and _lies_like(x, tensor):
+                self._follow_elsewhere(other, entry)
+            elif other is shared[0][1]:
+                self.stage.remark(
+                    "lost",
+                    "A change through .data or detach() is not followed: the tensor itself, which "
+                    "shares these numbers, keeps its old ones on the diagram.",
+                )
+
+    def _follow_elsewhere(self, tensor: Tensor, written: Tensor) -> None:
+        """What was written to a detached tensor is in the tensor itself too, or the other way
+        round; gradient arrives there as if nothing had changed.
+        """
+        value, live = written.read(), tensor.live
+        if live:
+            value = self.stage.block("StraightThrough", value, tensor.read())
+        elif written.live:
+            value = self.performer.stopped(written, "detach")
+        tensor.write(self.stage, value, live, None if live else written.cut)
 
     def _tell_rounding(self) -> None:
         text = "bfloat16 is computed as float32, which rounds less."
@@ -464,6 +502,26 @@ def _name(operator: Any) -> str:
     overload = operator._overloadname
     base = name if space == "aten" else f"{space}::{name}"
     return base if overload in ("", "default") else f"{base}.{overload}"
+
+
+def _lies_like(a: Any, b: Any) -> bool:
+    """Whether the elements of two tensors of one memory have the same places in it."""
+    of_a = a.shape, a.stride(), a.storage_offset()
+    return bool(of_a == (b.shape, b.stride(), b.storage_offset()))
+
+
+def _memory_of(tensor: Any) -> int:
+    """Where the numbers of a tensor begin in memory; 0 for one that has none."""
+    has_some = tensor.layout == torch.strided and tensor.numel()
+    return tensor.untyped_storage().data_ptr() if has_some else 0
+
+
+def _written_to(operator: Any, args: Sequence[Any], kwargs: Mapping[str, Any]) -> list[Any]:
+    """The tensors among its arguments that an operator writes to, as its schema has it."""
+    declared = operator._schema.arguments
+    given = {x.name: value for x, value in zip(declared, args, strict=False)} | dict(kwargs)
+    written = [given.get(x.name) for x in declared if x.is_write]
+    return [t for t in _flat(written) if isinstance(t, torch.Tensor)]
 
 
 def _flat(result: Any) -> Iterator[Any]:

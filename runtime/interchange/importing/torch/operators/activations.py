@@ -67,8 +67,8 @@ def prelu(stage: Stage, x: Staged, weight: Staged) -> Staged:
 
 @operator("relu6")
 def relu6(stage: Stage, x: Staged) -> Staged:
-    """``min(max(x, 0), 6)``."""
-    return hardtanh(stage, x, 0.0, 6.0)
+    """``min(max(x, 0), 6)``; the gradient at 0 is 0."""
+    return stage.block("Clip", stage.block("Relu", x), max=6.0)
 
 
 @operator("hardtanh")

@@ -53,15 +53,12 @@ _UNARY = {
     "isinf": "IsInf",
     "isfinite": "IsFinite",
     "logical_not": "Not",
-    "bitwise_not": "Not",
 }
 _BINARY = {
     "mul": "Mul",
     "multiply": "Mul",
     "maximum": "Maximum",
     "minimum": "Minimum",
-    "fmax": "Maximum",
-    "fmin": "Minimum",
     "remainder": "Mod",
     "atan2": "Arctan2",
     "arctan2": "Arctan2",
@@ -109,12 +106,29 @@ def _enter_logic(name: str, kind: str) -> None:
         return stage.block("Bits", *both, op=name)
 
 
+def _enter_shift(name: str, side: str) -> None:
+    @operator(f"bitwise_{side}_shift", f"__{name}__")
+    def _(stage: Stage, a: Operand, b: Operand) -> Staged:
+        return stage.block("Bits", *pair(stage, a, b), op=side)
+
+
+@operator("bitwise_not")
+def bitwise_not(stage: Stage, x: Staged) -> Staged:
+    """Not, of every bit."""
+    if x.dtype == "bool":
+        return stage.block("Not", x)
+    bits = stage.constant(~np.zeros((), x.dtype))
+    return stage.block("Bits", x, bits, op="xor")
+
+
 for _name, _kind in _UNARY.items():
     _enter_unary(_name, _kind)
 for _name, _kind in _BINARY.items():
     _enter_binary(_name, _kind)
 for _name, _kind in _LOGIC.items():
     _enter_logic(_name, _kind)
+_enter_shift("lshift", "left")
+_enter_shift("rshift", "right")
 
 
 @operator("add")
@@ -171,7 +185,22 @@ def frac(stage: Stage, x: Staged) -> Staged:
 def fmod(stage: Stage, a: Operand, b: Operand) -> Staged:
     """The rest of ``a / b``, with the sign of ``a``."""
     a, b = pair(stage, a, b)
-    return a - b * trunc(stage, stage.block("Div", a, b))
+    sign = stage.block("Where", a < 0, a.like(-1), a.like(1))
+    return sign * stage.block("Mod", a * sign, stage.block("Abs", b))
+
+
+@operator("fmax")
+def fmax(stage: Stage, a: Operand, b: Operand) -> Staged:
+    """The larger of two, the first one of equals; a number rather than NaN."""
+    a, b = pair(stage, a, b)
+    return stage.block("Where", stage.block("Or", a >= b, stage.block("IsNaN", b)), a, b)
+
+
+@operator("fmin")
+def fmin(stage: Stage, a: Operand, b: Operand) -> Staged:
+    """The smaller of two, the first one of equals; a number rather than NaN."""
+    a, b = pair(stage, a, b)
+    return stage.block("Where", stage.block("Or", a <= b, stage.block("IsNaN", b)), a, b)
 
 
 @operator("round")
@@ -215,7 +244,46 @@ def log10(stage: Stage, x: Staged) -> Staged:
 @operator("logaddexp")
 def logaddexp(stage: Stage, a: Staged, b: Staged) -> Staged:
     """``log(exp(a) + exp(b))``."""
-    return stage.block("LogSumExp", stage.block("Stack", a, b, axis=0), axis=(0,))
+    shape = np.broadcast_shapes(a.shape, b.shape)
+    both = stage.block("Stack", *(stage.broadcast(x, shape) for x in (a, b)), axis=0)
+    return stage.block("LogSumExp", both, axis=(0,))
+
+
+@operator("logaddexp2")
+def logaddexp2(stage: Stage, a: Staged, b: Staged) -> Staged:
+    """``log2(2 ** a + 2 ** b)``."""
+    return logaddexp(stage, a * math.log(2), b * math.log(2)) * (1 / math.log(2))
+
+
+@operator("hypot")
+def hypot(stage: Stage, a: Staged, b: Staged) -> Staged:
+    """``sqrt(a ** 2 + b ** 2)``, without squares that are too large or too small."""
+    larger = stage.block("Maximum", stage.block("Abs", a), stage.block("Abs", b))
+    usable = stage.block("And", larger > 0, stage.block("IsFinite", larger))
+    scale = stage.block("Where", usable, larger, larger.like(1))
+    scale = stage.block("StopGradient", scale, name="numerical stability")
+    squares = stage.block("Square", a / scale) + stage.block("Square", b / scale)
+    return stage.block("Sqrt", squares) * scale
+
+
+@operator("sinc", "special_sinc")
+def sinc(stage: Stage, x: Staged) -> Staged:
+    """``sin(pi * x) / (pi * x)``, and 1 at 0."""
+    zero = stage.block("Equal", x, x.like(0))
+    angle = stage.block("Where", zero, x.like(1), x) * math.pi
+    return stage.block("Where", zero, x.like(1), stage.block("Sin", angle) / angle)
+
+
+@operator("deg2rad")
+def deg2rad(stage: Stage, x: Staged) -> Staged:
+    """Degrees as radians."""
+    return x * (math.pi / 180)
+
+
+@operator("rad2deg")
+def rad2deg(stage: Stage, x: Staged) -> Staged:
+    """Radians as degrees."""
+    return x * (180 / math.pi)
 
 
 @operator("erfc")
@@ -244,11 +312,25 @@ def addcdiv(stage: Stage, x: Staged, a: Staged, b: Staged, value: float = 1) -> 
 
 @operator("xlogy", "special_xlogy")
 def xlogy(stage: Stage, x: Operand, y: Operand) -> Staged:
-    """``x * log(y)``, and 0 where x is."""
+    """``x * log(y)``, and 0 where x is 0 and y has no logarithm."""
+    return _times(stage, x, y, "Log", 0.0)
+
+
+@operator("special_xlog1py")
+def xlog1py(stage: Stage, x: Operand, y: Operand) -> Staged:
+    """``x * log(1 + y)``, and 0 where x is 0 and 1 + y has no logarithm."""
+    return _times(stage, x, y, "Log1p", -1.0)
+
+
+def _times(stage: Stage, x: Operand, y: Operand, kind: str, pole: float) -> Staged:
+    """A number times a logarithm, which is 0 where the number is and y is at its pole or below.
+
+    Gradient still goes through the logarithm there, so that ``0 / 0`` is NaN, as in PyTorch.
+    """
     x, y = pair(stage, x, y)
-    zero = stage.block("Equal", x, x.like(0))
-    inside = stage.block("Where", zero, y.like(1), y)
-    return stage.block("Where", zero, x.like(0), x * stage.block("Log", inside))
+    nothing = stage.block("And", stage.block("Equal", x, x.like(0)), y <= pole)
+    logarithm = stage.block(kind, y)
+    return x * stage.block("Where", nothing, logarithm.like(0), logarithm)
 
 
 @operator("clamp", "clip")
@@ -259,8 +341,16 @@ def clamp(
     if not isinstance(min, Staged) and not isinstance(max, Staged) and x.is_float:
         return stage.block("Clip", x, min=_bound(min), max=_bound(max))
     if min is not None:
-        x = stage.block("Maximum", *pair(stage, x, min))
-    return x if max is None else stage.block("Minimum", *pair(stage, x, max))
+        x = _limited(stage, "Less", *pair(stage, x, min))
+    return x if max is None else _limited(stage, "Greater", *pair(stage, x, max))
+
+
+def _limited(stage: Stage, kind: str, x: Staged, bound: Staged) -> Staged:
+    """``x`` unless it is beyond a bound, to which gradient goes there alone; a bound may be NaN."""
+    beyond = stage.block(kind, x, bound)
+    if bound.is_float and bound.array is None:
+        beyond = stage.block("Or", beyond, stage.block("IsNaN", bound))
+    return stage.block("Where", beyond, bound, x)
 
 
 @operator("clamp_min")

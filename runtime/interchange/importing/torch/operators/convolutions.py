@@ -12,6 +12,9 @@ from gradwire.runtime.interchange.importing.imported import UnsupportedError
 from gradwire.runtime.interchange.importing.torch.operators.table import operator, pairs
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from gradwire.blocks.block import Shape
     from gradwire.runtime.interchange.importing.stage import Stage
     from gradwire.runtime.interchange.importing.staged import Staged
 
@@ -172,14 +175,17 @@ def _enter_pools(axes: int) -> None:
             more["count_padding"] = False
         return _pooled(stage, "Avg", axes, x, kernel_size, stride, padding, **more)
 
+    @operator(f"max_pool{axes}d_with_indices")
+    def _max_with_indices(stage: Stage, x: Staged, *args: Any, **more: Any) -> list[Staged | None]:
+        return [_max(stage, x, *args, **more), None]
+
     @operator(f"adaptive_avg_pool{axes}d")
     def _adaptive_mean(stage: Stage, x: Staged, output_size: Sizes) -> Staged:
         return _adaptive(stage, "Mean", axes, x, output_size)
 
     @operator(f"adaptive_max_pool{axes}d")
-    def _adaptive_max(stage: Stage, x: Staged, output_size: Sizes) -> list[Staged]:
-        y = _adaptive(stage, "Max", axes, x, output_size)
-        return [y, y]  # indices, which only an unpooling layer reads
+    def _adaptive_max(stage: Stage, x: Staged, output_size: Sizes) -> list[Staged | None]:
+        return [_adaptive(stage, "Max", axes, x, output_size), None]
 
 
 for _axes in (1, 2, 3):
@@ -279,6 +285,98 @@ def pixel_shuffle(stage: Stage, x: Staged, factor: int) -> Staged:
     return stage.reshape(
         stage.transpose(apart, order), (*batch, inner, height * factor, width * factor)
     )
+
+
+@operator("pixel_unshuffle")
+def pixel_unshuffle(stage: Stage, x: Staged, factor: int) -> Staged:
+    """Finer pixels as channels."""
+    *batch, channels, height, width = x.shape
+    n = len(batch)
+    coarse = height // factor, width // factor
+    apart = stage.reshape(x, (*batch, channels, coarse[0], factor, coarse[1], factor))
+    order = (*range(n), n, n + 2, n + 4, n + 1, n + 3)
+    return stage.reshape(stage.transpose(apart, order), (*batch, channels * factor**2, *coarse))
+
+
+@operator("channel_shuffle")
+def channel_shuffle(stage: Stage, x: Staged, groups: int) -> Staged:
+    """The first channels of all groups, then the second ones, and so on."""
+    batch, channels, *rest = x.shape
+    apart = stage.reshape(x, (batch, groups, channels // groups, *rest))
+    return stage.reshape(stage.transpose(apart, (0, 2, 1, *range(3, x.ndim + 1))), x.shape)
+
+
+def _windows(
+    size: Sequence[int], kernel: Sizes, dilation: Sizes, padding: Sizes, stride: Sizes
+) -> tuple[NDArray[Any], Shape]:
+    """The flat places of all windows in an image with its padding, of shape (height, width, rows,
+    columns), and the shape of that image.
+    """
+    lengths = [n + 2 * p for n, p in zip(size, pairs(padding, 2), strict=True)]
+    along = []
+    each = (lengths, pairs(kernel, 2), pairs(dilation, 2), pairs(stride, 2))
+    for length, count, apart, step in zip(*each, strict=True):
+        starts = np.arange(0, length - apart * (count - 1), step)
+        along.append(np.arange(count)[:, None] * apart + starts)
+    rows, columns = along
+    places = rows[:, None, :, None] * lengths[1] + columns[None, :, None, :]
+    return places, (lengths[0], lengths[1])
+
+
+@operator("im2col")
+def im2col(
+    stage: Stage, x: Staged, kernel_size: Sizes, dilation: Sizes, padding: Sizes, stride: Sizes
+) -> Staged:
+    """The windows of an image as columns: (n, c, …, …) gives (n, c * kernel, windows)."""
+    x, single = _batched(stage, x, 2)
+    down, across = pairs(padding, 2)
+    places, lengths = _windows(x.shape[2:], kernel_size, dilation, padding, stride)
+    padded = pad(stage, x, (across, across, down, down))
+    flat = stage.reshape(padded, (*x.shape[:2], math.prod(lengths)))
+    height, width, rows, columns = places.shape
+    shape = (x.shape[0], x.shape[1] * height * width, rows * columns)
+    return _unbatched(stage, stage.reshape(stage.take(flat, places.ravel(), 2), shape), single)
+
+
+@operator("col2im")
+def col2im(
+    stage: Stage,
+    x: Staged,
+    output_size: Sequence[int],
+    kernel_size: Sizes,
+    dilation: Sizes,
+    padding: Sizes,
+    stride: Sizes,
+) -> Staged:
+    """The image of which these are the windows as columns; where they overlap, their sum."""
+    single = x.ndim == 2
+    x = stage.reshape(x, (1, *x.shape)) if single else x
+    places, lengths = _windows(output_size, kernel_size, dilation, padding, stride)
+    channels = x.shape[1] // (places.shape[0] * places.shape[1])
+    flat = stage.reshape(x, (x.shape[0], channels, places.size))
+    empty = stage.constant(np.zeros((*flat.shape[:2], math.prod(lengths)), x.dtype))
+    where = stage.constant(places.ravel())
+    image = stage.block("ScatterRows", empty, where, flat, mode="add", axis=2)
+    image = stage.reshape(image, (*flat.shape[:2], *lengths))
+    for axis, (before, length) in enumerate(zip(pairs(padding, 2), output_size, strict=True)):
+        image = stage.cut(image, 2 + axis, before, before + length)
+    return _unbatched(stage, image, single)
+
+
+@operator("affine_grid_generator")
+def affine_grid(
+    stage: Stage, theta: Staged, size: Sequence[int], align_corners: bool = False
+) -> Staged:
+    """Where each pixel of an image lies once matrices have moved it: (n, 2, 3) to (n, h, w, 2)."""
+    along = []
+    for length in size[2:]:
+        ends = 1.0 if align_corners else (length - 1) / length
+        along.append(np.linspace(-ends, ends, length) if length > 1 else np.zeros(1))
+    grids = np.meshgrid(*along, indexing="ij")
+    places = np.stack([*reversed(grids), np.ones(size[2:])], axis=-1)
+    flat = stage.constant(places.reshape(-1, places.shape[-1]).astype(theta.dtype))
+    moved = stage.block("MatMul", flat, stage.transpose(theta, (0, 2, 1)))
+    return stage.reshape(moved, (size[0], *size[2:], len(along)))
 
 
 @operator("pad", "constant_pad_nd")

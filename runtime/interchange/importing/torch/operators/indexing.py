@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from gradwire.runtime.interchange.importing.torch.operators.table import operator
+from gradwire.runtime.interchange.importing.imported import UnsupportedError
+from gradwire.runtime.interchange.importing.torch.operators.table import Operand, like, operator
 
 if TYPE_CHECKING:
     from gradwire.runtime.interchange.importing.stage import Stage
@@ -36,7 +37,7 @@ def spelled(
     return x, found
 
 
-@operator("index")
+@operator("index", "_unsafe_index")
 def index(stage: Stage, x: Staged, indices: Sequence[Staged | None]) -> Staged:
     """``x[i, :, j]``: the indexed axes together give one set of axes, that of the indices."""
     x, given = spelled(stage, x, indices)
@@ -68,7 +69,7 @@ def merged(
 @operator("index_select")
 def index_select(stage: Stage, x: Staged, dim: int, indices: Staged) -> Staged:
     """Elements at indices along an axis."""
-    return stage.take(x, indices, dim)
+    return stage.take(x, stage.reshape(indices, (indices.size,)), dim)
 
 
 @operator("take")
@@ -110,11 +111,110 @@ def take_along_dim(stage: Stage, x: Staged, indices: Staged, dim: int | None = N
 
 @operator("embedding")
 def embedding(
-    stage: Stage, weight: Staged, indices: Staged, padding_idx: int = -1, *_: Any
+    stage: Stage,
+    weight: Staged,
+    indices: Staged,
+    padding_idx: int = -1,
+    scale_grad_by_freq: bool = False,
+    sparse: bool = False,
 ) -> Staged:
     """Rows of a table; the padding row gets no gradient."""
+    _require_gradient_in_full(scale_grad_by_freq)
     padding = int(padding_idx) if padding_idx >= 0 else None
     return stage.block("Embedding", indices, weight, padding=padding)
+
+
+def _require_gradient_in_full(scale_grad_by_freq: bool) -> None:
+    if scale_grad_by_freq:
+        raise UnsupportedError("embedding", "gradient is divided by how often a row is looked up")
+
+
+@operator("embedding_bag", "_embedding_bag")
+def embedding_bag(
+    stage: Stage,
+    weight: Staged,
+    indices: Staged,
+    offsets: Staged,
+    scale_grad_by_freq: bool = False,
+    mode: int = 0,
+    sparse: bool = False,
+    per_sample_weights: Staged | None = None,
+    include_last_offset: bool = False,
+    padding_idx: int | None = -1,
+) -> list[Staged | None]:
+    """Sums (mode 0), means (1) or maxima (2) of rows of a table, over bags that begin at offsets.
+
+    Rows of padding are in no bag, and an empty bag is 0.
+    """
+    _require_gradient_in_full(scale_grad_by_freq)
+    starts = stage.numbers(offsets, "the bags of embedding_bag")
+    ends = np.append(starts[1:], [] if include_last_offset else indices.size).astype(np.int64)
+    lengths = ends - starts[: ends.size]
+    place = np.arange(lengths.max(initial=0))
+    there = place < lengths[:, None]
+    places = np.where(there, starts[: ends.size, None] + place, 0)
+
+    def bagged(x: Staged) -> Staged:
+        if there.all() and places.size == x.size:
+            return stage.reshape(x, places.shape)
+        return stage.take(x, places, 0)
+
+    picked = bagged(indices)
+    inside = stage.constant(there)
+    if padding_idx is not None and padding_idx >= 0:
+        inside = stage.block(
+            "And", inside, stage.block("NotEqual", picked, picked.like(padding_idx))
+        )
+    whole = inside.array is not None and bool(inside.array.all())
+    each = stage.reshape(inside, (*places.shape, 1))
+    rows = stage.block("Embedding", picked, weight)
+    if per_sample_weights is not None:
+        rows = rows * stage.reshape(bagged(per_sample_weights), (*places.shape, 1))
+    if mode == 2:
+        return [_largest_rows(stage, rows, each, whole), None, None, None]
+    total = rows if whole else stage.block("Where", each, rows, rows.like(0))
+    total = stage.block("Sum", total, axis=(1,))
+    if mode == 1:
+        count = stage.block("Sum", stage.cast(each, rows.dtype), axis=(1,))
+        total = total / stage.block("Maximum", count, count.like(1))
+    return [total, None, None, None]
+
+
+def _largest_rows(stage: Stage, rows: Staged, inside: Staged, whole: bool) -> Staged:
+    """The largest of each column of a bag, the first one of equals; 0 for an empty bag."""
+    if not rows.shape[1]:
+        return stage.constant(np.zeros((rows.shape[0], rows.shape[2]), rows.dtype))
+    found = rows if whole else stage.block("Where", inside, rows, rows.like(-np.inf))
+    place = stage.block("ArgMax", found, axis=1)
+    largest = stage.block("PickAlong", rows, place, axis=1)
+    if whole:
+        return largest
+    some = stage.block("AnyTrue", inside, axis=(1,))
+    return stage.block("Where", some, largest, largest.like(0))
+
+
+@operator("embedding_renorm")
+def embedding_renorm(
+    stage: Stage, weight: Staged, indices: Staged, max_norm: float, norm_type: float
+) -> Staged:
+    """A table whose rows that are looked up are no longer than a norm."""
+    flat = stage.reshape(indices, (indices.size,))
+    rows = stage.constant(np.zeros(weight.shape[0], np.int64))
+    looked_up = stage.block("ScatterRows", rows, flat, rows.like(1), mode="set", axis=0)
+    shortened = renorm(stage, weight, norm_type, 0, max_norm)
+    there = stage.reshape(looked_up, (weight.shape[0], 1)) > 0
+    return stage.block("Where", there, shortened, weight)
+
+
+@operator("renorm")
+def renorm(stage: Stage, x: Staged, p: float, dim: int, maxnorm: float) -> Staged:
+    """``x`` whose parts along an axis are no longer than a norm."""
+    from gradwire.runtime.interchange.importing.torch.operators.reductions import norm
+
+    rest = [axis for axis in range(x.ndim) if axis != dim % x.ndim]
+    length = norm(stage, x, p, rest, keepdim=True)
+    factor = float(maxnorm) / (length + 1e-7)
+    return x * stage.block("Where", length > float(maxnorm), factor, factor.like(1))
 
 
 @operator("one_hot")
@@ -145,6 +245,15 @@ def nonzero_numpy(stage: Stage, x: Staged) -> list[Staged]:
     return [stage.constant(i) for i in np.nonzero(stage.numbers(x, "nonzero"))]
 
 
+@operator("nonzero_static")
+def nonzero_static(stage: Stage, x: Staged, *, size: int, fill_value: int = -1) -> Staged:
+    """The first places of numbers other than 0, known at import, and ``fill_value`` after them."""
+    found = np.stack(np.nonzero(stage.numbers(x, "nonzero_static")), axis=-1)[:size]
+    return stage.constant(
+        np.pad(found, ((0, size - len(found)), (0, 0)), constant_values=fill_value)
+    )
+
+
 @operator("tril")
 def tril(stage: Stage, x: Staged, diagonal: int = 0) -> Staged:
     """The lower triangle of the last two axes, 0 above it."""
@@ -157,6 +266,15 @@ def triu(stage: Stage, x: Staged, diagonal: int = 0) -> Staged:
     """The upper triangle of the last two axes, 0 below it."""
     outside = np.tri(x.shape[-2], x.shape[-1], k=diagonal - 1, dtype=bool)
     return stage.block("Where", stage.constant(outside), x.like(0), x)
+
+
+@operator("fill_diagonal")
+def fill_diagonal(stage: Stage, x: Staged, fill_value: Operand, wrap: bool = False) -> Staged:
+    """``x`` with one number where all indices are equal; wrap goes on in tall matrices."""
+    there = np.zeros(x.shape, bool)
+    np.fill_diagonal(there, val=True, wrap=wrap)
+    filled = stage.cast(like(stage, fill_value, x), x.dtype)
+    return stage.block("Where", stage.constant(there), filled, x)
 
 
 @operator("diag", "diag_embed")

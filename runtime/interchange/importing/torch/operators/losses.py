@@ -70,6 +70,28 @@ def soft_margin_loss(stage: Stage, x: Staged, target: Staged, reduction: int = 1
     return _reduce(stage, stage.block("Softplus", -(target * x)), reduction)
 
 
+@operator("multi_margin_loss")
+def multi_margin_loss(
+    stage: Stage,
+    x: Staged,
+    target: Staged,
+    p: float = 1,
+    margin: float = 1,
+    weight: Staged | None = None,
+    reduction: int = 1,
+) -> Staged:
+    """By how much other classes come nearer than a margin, to the power of p, per class."""
+    true = stage.block("PickAlong", x, target, axis=x.ndim - 1)
+    closer = stage.block("Relu", x - stage.reshape(true, (*true.shape, 1)) + float(margin))
+    closer = closer if p == 1 else stage.block("Square", closer)
+    own = stage.cast(stage.block("OneHot", target, depth=x.shape[-1]), "bool")
+    closer = stage.block("Where", own, x.like(0), closer)
+    terms = stage.block("Sum", closer, axis=(x.ndim - 1,)) / x.shape[-1]
+    return _reduce(
+        stage, terms if weight is None else terms * stage.take(weight, target, 0), reduction
+    )
+
+
 @operator("margin_ranking_loss")
 def margin_ranking_loss(
     stage: Stage, a: Staged, b: Staged, target: Staged, margin: float = 0.0, reduction: int = 1

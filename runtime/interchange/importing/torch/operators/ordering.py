@@ -12,9 +12,11 @@ import numpy as np
 
 from gradwire.runtime.interchange.importing.imported import UnsupportedError
 from gradwire.runtime.interchange.importing.torch.operators.indexing import gather
-from gradwire.runtime.interchange.importing.torch.operators.table import operator
+from gradwire.runtime.interchange.importing.torch.operators.table import Operand, like, operator
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
     from gradwire.runtime.interchange.importing.stage import Stage
     from gradwire.runtime.interchange.importing.staged import Staged
 
@@ -141,12 +143,124 @@ def bucketize(stage: Stage, x: Staged, edges: Staged, right: bool = False, **_: 
     return stage.block("Sum", stage.cast(below, "int64"), axis=(x.ndim,))
 
 
+@operator("searchsorted.Tensor")
+def searchsorted(
+    stage: Stage,
+    edges: Staged,
+    x: Staged,
+    *,
+    out_int32: bool = False,
+    right: bool = False,
+    side: str | None = None,
+    sorter: Staged | None = None,
+) -> Staged:
+    """How many of the edges, or of those in its row, lie below each element."""
+    edges = edges if sorter is None else gather(stage, edges, -1, sorter)
+    if edges.ndim > 1:
+        edges = stage.reshape(edges, (*edges.shape[:-1], 1, edges.shape[-1]))
+    each = stage.reshape(x, (*x.shape, 1))
+    kind = "GreaterEqual" if right or side == "right" else "Greater"
+    return stage.block("Sum", stage.cast(stage.block(kind, each, edges), "int64"), axis=(x.ndim,))
+
+
+@operator("isin.Tensor_Tensor", "isin.Tensor_Scalar")
+def isin(
+    stage: Stage, x: Staged, among: Operand, *, assume_unique: bool = False, invert: bool = False
+) -> Staged:
+    """Whether each element is among others, or is not."""
+    others = like(stage, among, x)
+    each = stage.reshape(x, (*x.shape, 1))
+    equal = stage.block("Equal", each, stage.reshape(others, (others.size,)))
+    found = stage.block("AnyTrue", equal, axis=(x.ndim,))
+    return stage.block("Not", found) if invert else found
+
+
 @operator("cummax")
 def cummax(stage: Stage, x: Staged, dim: int) -> list[Staged]:
     """The largest element up to each, for each prefix on its own."""
-    places = [
-        stage.block("ArgMax", stage.cut(x, dim, 0, n), axis=dim % x.ndim, keepdims=True)
-        for n in range(1, x.shape[dim] + 1)
+    return _running(stage, "ArgMax", x, dim)
+
+
+@operator("cummin")
+def cummin(stage: Stage, x: Staged, dim: int) -> list[Staged]:
+    """The smallest element up to each, for each prefix on its own."""
+    return _running(stage, "ArgMin", x, dim)
+
+
+def _running(stage: Stage, kind: str, x: Staged, dim: int) -> list[Staged]:
+    """The last of equal elements is picked: the first one backwards."""
+    axis = dim % x.ndim
+    backwards = stage.block("Flip", x, axis=(axis,))
+    length = x.shape[dim]
+    back = [
+        stage.block(kind, stage.cut(backwards, dim, length - n, None), axis=axis, keepdims=True)
+        for n in range(1, length + 1)
     ]
-    order = stage.block("Concat", *places, axis=dim)
+    along = np.arange(length).reshape([length if i == axis else 1 for i in range(x.ndim)])
+    order = stage.constant(along) - stage.block("Concat", *back, axis=axis)
     return [gather(stage, x, dim, order), order]
+
+
+@operator("_unique2")
+def unique(
+    stage: Stage, x: Staged, sorted: bool = True, inverse: bool = False, counts: bool = False
+) -> list[Staged]:
+    """The different numbers in order, where each went and how many there were, as of import."""
+    found = np.unique(stage.numbers(x, "unique"), return_inverse=True, return_counts=True)
+    return _different(stage, *found, inverse, counts)
+
+
+@operator("unique_dim")
+def unique_dim(
+    stage: Stage,
+    x: Staged,
+    dim: int,
+    sorted: bool = True,
+    inverse: bool = False,
+    counts: bool = False,
+) -> list[Staged]:
+    """The same of slices along an axis."""
+    array = stage.numbers(x, "unique")
+    found = np.unique(array, return_inverse=True, return_counts=True, axis=dim)
+    return _different(stage, *found)
+
+
+@operator("unique_consecutive")
+def unique_consecutive(
+    stage: Stage, x: Staged, inverse: bool = False, counts: bool = False, dim: int | None = None
+) -> list[Staged]:
+    """Numbers, or slices along an axis, that differ from the one before; as of import."""
+    array = stage.numbers(x, "unique_consecutive")
+    lined = array.ravel() if dim is None else np.moveaxis(array, dim, 0)
+    changes = (lined[1:] != lined[:-1]).reshape(max(0, len(lined) - 1), -1).any(axis=1)
+    starts = np.flatnonzero(np.append(len(lined) > 0, changes)) if len(lined) else np.arange(0)
+    values = lined[starts] if dim is None else np.moveaxis(lined[starts], 0, dim)
+    places = np.append(0, np.cumsum(changes))[: len(lined)]
+    places = places.reshape(array.shape) if dim is None else places
+    times = np.diff(np.append(starts, len(lined)))
+    if dim is not None:
+        return _different(stage, values, places, times)
+    return _different(stage, values, places, times, inverse, counts)
+
+
+def _different(
+    stage: Stage,
+    values: NDArray[Any],
+    places: NDArray[Any],
+    times: NDArray[Any],
+    inverse: bool = True,
+    counts: bool = True,
+) -> list[Staged]:
+    """Three results, of which those that are not wanted are empty."""
+    nothing = np.zeros(0, np.int64)
+    found = (values, places if inverse else nothing, times if counts else nothing)
+    return [stage.constant(x) for x in found]
+
+
+@operator("bincount")
+def bincount(stage: Stage, x: Staged, weights: Staged | None = None, minlength: int = 0) -> Staged:
+    """How often each number from 0 to the largest occurs, or the sums of weights there."""
+    largest = int(stage.numbers(x, "the number of bins of bincount").max(initial=-1))
+    weights = stage.constant(np.ones(x.shape, np.int64)) if weights is None else weights
+    empty = stage.constant(np.zeros(max(minlength, largest + 1), weights.dtype))
+    return stage.block("ScatterAlong", empty, x, weights, mode="add", axis=0)

@@ -9,7 +9,11 @@ import numpy as np
 
 from gradwire.runtime.interchange.importing.imported import UnsupportedError
 from gradwire.runtime.interchange.importing.torch.operators.creation import uniform_numbers
-from gradwire.runtime.interchange.importing.torch.operators.shapes import matrix_transpose, same
+from gradwire.runtime.interchange.importing.torch.operators.shapes import (
+    matrix_transpose,
+    repeat_interleave,
+    same,
+)
 from gradwire.runtime.interchange.importing.torch.operators.table import Operand, operator
 
 if TYPE_CHECKING:
@@ -52,8 +56,33 @@ def addmm(
 ) -> Staged:
     """``beta * x + alpha * a @ b``."""
     y = stage.block("MatMul", a, b)
-    y = y if alpha == 1 else y * alpha
-    return y if beta == 0 else y + (x if beta == 1 else x * beta)
+    return _scaled(stage, x, beta) + _scaled(stage, y, alpha)
+
+
+def _scaled(stage: Stage, x: Staged, factor: Operand) -> Staged:
+    """``factor * x``; times 0 it is 0 even where x is no number, with gradient 0."""
+    if factor == 0:
+        return stage.block("Where", stage.constant(False), x, x.like(0))
+    return x if factor == 1 else x * factor
+
+
+@operator("addr")
+def addr(
+    stage: Stage, x: Staged, a: Staged, b: Staged, beta: Operand = 1, alpha: Operand = 1
+) -> Staged:
+    """``beta * x + alpha * outer(a, b)``."""
+    y = outer(stage, a, b)
+    return _scaled(stage, x, beta) + _scaled(stage, y, alpha)
+
+
+@operator("linalg_cross")
+def cross(stage: Stage, a: Staged, b: Staged, *, dim: int = -1) -> Staged:
+    """The vectors at right angles to two, along an axis of length 3."""
+    shape = np.broadcast_shapes(a.shape, b.shape)
+    a, b = stage.broadcast(a, shape), stage.broadcast(b, shape)
+    after, before = (1, 2, 0), (2, 0, 1)
+    first = stage.take(a, after, dim) * stage.take(b, before, dim)
+    return first - stage.take(a, before, dim) * stage.take(b, after, dim)
 
 
 @operator("bilinear")
@@ -100,8 +129,8 @@ def attention(
     enable_gqa: bool = False,
 ) -> Staged:
     """``softmax(query @ key.T * scale + mask) @ value``; in parts where weights are dropped."""
-    if enable_gqa and key.shape[-3] != query.shape[-3]:
-        raise UnsupportedError("scaled_dot_product_attention", "queries share keys (enable_gqa)")
+    if enable_gqa:
+        key, value = (_by_query(stage, x, query.shape[-3]) for x in (key, value))
     if not dropout_p and not (is_causal and attn_mask is not None):
         by = None if scale is None else float(scale)
         return stage.block(
@@ -119,6 +148,12 @@ def attention(
     return stage.block("MatMul", dropout(stage, weights, dropout_p, True), value)
 
 
+def _by_query(stage: Stage, x: Staged, heads: int) -> Staged:
+    """Heads of keys or values, each repeated for the queries in a row that share it."""
+    shared = heads // x.shape[-3]
+    return x if shared == 1 else repeat_interleave(stage, x, shared, -3)
+
+
 @operator("dropout", "feature_dropout", "alpha_dropout", "native_dropout")
 def dropout(stage: Stage, x: Staged, p: float, train: bool | None = True) -> Staged:
     """Some numbers set to 0 and the others enlarged, while training."""
@@ -133,14 +168,31 @@ def dropout(stage: Stage, x: Staged, p: float, train: bool | None = True) -> Sta
 @operator("_cdist_forward", "cdist")
 def cdist(stage: Stage, a: Staged, b: Staged, p: float = 2.0, *_: Any) -> Staged:
     """The distance of each row of one from each row of the other."""
-    if p not in (1, 2):
-        raise UnsupportedError("cdist", f"of order {p}")
+    _require_order(p)
     apart = stage.reshape(a, (*a.shape[:-1], 1, a.shape[-1])) - stage.reshape(
         b, (*b.shape[:-2], 1, *b.shape[-2:])
     )
+    return _lengths(stage, apart, p)
+
+
+@operator("_pdist_forward")
+def pdist(stage: Stage, x: Staged, p: float = 2.0) -> Staged:
+    """The distance of each row from each one after it."""
+    _require_order(p)
+    first, second = np.triu_indices(x.shape[0], 1)
+    return _lengths(stage, stage.take(x, first, 0) - stage.take(x, second, 0), p)
+
+
+def _require_order(p: float) -> None:
+    if p not in (1, 2):
+        raise UnsupportedError("a distance", f"of order {p}")
+
+
+def _lengths(stage: Stage, x: Staged, p: float) -> Staged:
+    """The norms of rows, of order 1 or 2."""
     if p == 2:
-        return stage.block("Norm", apart, axis=(-1,))
-    return stage.block("Sum", stage.block("Abs", apart), axis=(-1,))
+        return stage.block("Norm", x, axis=(-1,))
+    return stage.block("Sum", stage.block("Abs", x), axis=(-1,))
 
 
 @operator("linalg_inv", "inverse")
@@ -149,10 +201,88 @@ def inverse(stage: Stage, x: Staged) -> Staged:
     return stage.block("Inverse", x)
 
 
+@operator("linalg_inv_ex")
+def inverse_ex(stage: Stage, x: Staged, *_: Any, **__: Any) -> list[Staged | None]:
+    """The inverse matrix, and 0 for each that there is."""
+    return [inverse(stage, x), stage.constant(np.zeros(x.shape[:-2], np.int32))]
+
+
 @operator("linalg_solve")
-def solve(stage: Stage, a: Staged, b: Staged, *_: Any, left: bool = True) -> Staged:
-    """The x of ``a @ x = b``."""
-    return stage.block("Solve", a, b)
+def solve(stage: Stage, a: Staged, b: Staged, *, left: bool = True) -> Staged:
+    """The x of ``a @ x = b``, or of ``x @ a = b``; rows of b are vectors where they are as many."""
+    if b.ndim == 1 or b.shape == a.shape[:-1]:
+        columns = solve(stage, a, stage.reshape(b, (*b.shape, 1)), left=True)
+        return stage.reshape(columns, columns.shape[:-1])
+    if left:
+        return stage.block("Solve", a, b)
+    turned = solve(stage, matrix_transpose(stage, a), matrix_transpose(stage, b))
+    return matrix_transpose(stage, turned)
+
+
+@operator("linalg_solve_triangular")
+def solve_triangular(
+    stage: Stage,
+    a: Staged,
+    b: Staged,
+    *,
+    upper: bool,
+    left: bool = True,
+    unitriangular: bool = False,
+) -> Staged:
+    """The x of ``a @ x = b``, or of ``x @ a = b``, with one triangle of a."""
+    a = _triangle(stage, a, upper, unitriangular)
+    if left:
+        return stage.block("Solve", a, b)
+    turned = stage.block("Solve", matrix_transpose(stage, a), matrix_transpose(stage, b))
+    return matrix_transpose(stage, turned)
+
+
+def _triangle(stage: Stage, x: Staged, upper: bool, ones: bool = False) -> Staged:
+    """One triangle of a matrix, with ones on the diagonal if it is to have them."""
+    part = "upper" if upper else "lower"
+    offset = 0 if not ones else 1 if upper else -1
+    kept = stage.block("Triangle", x, part=part, offset=offset)
+    return kept + stage.constant(np.eye(x.shape[-1], dtype=x.dtype)) if ones else kept
+
+
+@operator("triangular_solve")
+def triangular_solve(
+    stage: Stage,
+    b: Staged,
+    a: Staged,
+    upper: bool = True,
+    transpose: bool = False,
+    unitriangular: bool = False,
+) -> list[Staged | None]:
+    """The x of ``a @ x = b`` with one triangle of a, or with that turned."""
+    a = _triangle(stage, a, upper, unitriangular)
+    a = matrix_transpose(stage, a) if transpose else a
+    return [stage.block("Solve", a, b), None]
+
+
+@operator("cholesky_solve")
+def cholesky_solve(stage: Stage, b: Staged, root: Staged, upper: bool = False) -> Staged:
+    """The x of ``root @ root.T @ x = b``, or of ``root.T @ root @ x = b`` for an upper root."""
+    _require_triangle(stage, root, upper)
+    turned = matrix_transpose(stage, root)
+    outer, inner = (turned, root) if upper else (root, turned)
+    return stage.block("Solve", inner, stage.block("Solve", outer, b))
+
+
+def _require_triangle(stage: Stage, root: Staged, upper: bool) -> None:
+    """PyTorch reads a triangle, and gives gradient to the whole matrix: both agree for a root."""
+    known = stage.example(root)
+    if known is None or (np.tril(known, -1) if upper else np.triu(known, 1)).any():
+        raise UnsupportedError("a Cholesky root", "it is not known to be triangular")
+
+
+@operator("cholesky_inverse")
+def cholesky_inverse(stage: Stage, root: Staged, upper: bool = False) -> Staged:
+    """The inverse of ``root @ root.T``, or of ``root.T @ root`` for an upper root."""
+    _require_triangle(stage, root, upper)
+    inverted = stage.block("Inverse", root)
+    turned = matrix_transpose(stage, inverted)
+    return inverted @ turned if upper else turned @ inverted
 
 
 @operator("linalg_cholesky", "cholesky")
@@ -162,13 +292,30 @@ def cholesky(stage: Stage, x: Staged, upper: bool = False) -> Staged:
     return matrix_transpose(stage, root) if upper else root
 
 
+@operator("linalg_cholesky_ex")
+def cholesky_ex(stage: Stage, x: Staged, *, upper: bool = False, **_: Any) -> list[Staged | None]:
+    """The triangular root of a matrix, and 0 for each that there is."""
+    return [cholesky(stage, x, upper), stage.constant(np.zeros(x.shape[:-2], np.int32))]
+
+
 @operator("linalg_det", "det")
 def determinant(stage: Stage, x: Staged) -> Staged:
     """The determinant."""
     return stage.block("Determinant", x)
 
 
+@operator("linalg_slogdet", "slogdet")
+def sign_and_logarithm(stage: Stage, x: Staged) -> list[Staged]:
+    """The sign of the determinant, and the logarithm of its size."""
+    logarithm = stage.block("LogDeterminant", x)
+    root = stage.block("Exp", logarithm * (1 / max(1, x.shape[-1])))
+    scaled = x / stage.reshape(root, (*root.shape, 1, 1))  # whose determinant is 1 or -1
+    sign = stage.block("Round", stage.block("Determinant", scaled))
+    return [sign, logarithm]
+
+
 @operator("logdet")
 def log_determinant(stage: Stage, x: Staged) -> Staged:
-    """The logarithm of the determinant."""
-    return stage.block("LogDeterminant", x)
+    """The logarithm of the determinant; NaN for one below 0."""
+    sign, logarithm = sign_and_logarithm(stage, x)
+    return stage.block("Where", sign < 0, logarithm.like(np.nan), logarithm)

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from gradwire.runtime.interchange.importing.imported import UnsupportedError
-from gradwire.runtime.interchange.importing.torch.operators.shapes import diagonal
+from gradwire.runtime.interchange.importing.torch.operators.shapes import cat, diagonal
 from gradwire.runtime.interchange.importing.torch.operators.table import axes, operator
 
 if TYPE_CHECKING:
@@ -90,7 +90,30 @@ def std_mean(stage: Stage, x: Staged, dim: Dim = None, **kwargs: Any) -> list[St
     return [stage.block("Sqrt", variance), mean]
 
 
-@operator("norm", "linalg_vector_norm", "linalg_norm")
+@operator("linalg_norm")
+def linalg_norm(
+    stage: Stage,
+    x: Staged,
+    order: float | str | None = None,
+    dim: Dim = None,
+    keepdim: bool = False,
+    dtype: Any = None,
+) -> Staged:
+    """The p-norm of a vector, or a norm of matrices."""
+    over = axes(dim, x.ndim)
+    if order in (None, "fro") or len(over) == 1:
+        return norm(stage, x, order, dim, keepdim)
+    if isinstance(order, str) or abs(order) not in (1, math.inf):
+        raise UnsupportedError("linalg_norm", f"of order {order} of matrices")
+    summed, compared = over if abs(order) == 1 else over[::-1]
+    sums = stage.block("Sum", stage.block("Abs", x), axis=(summed,), keepdims=True)
+    y = stage.block("Max" if order > 0 else "Min", sums, axis=(compared,), keepdims=True)
+    if keepdim:
+        return y
+    return stage.reshape(y, [n for i, n in enumerate(x.shape) if i not in over])
+
+
+@operator("norm", "linalg_vector_norm")
 def norm(
     stage: Stage,
     x: Staged,
@@ -111,6 +134,30 @@ def norm(
         raise UnsupportedError("norm", f"of order {order}")
     powers = _reduced(stage, "Sum", size ** float(order), dim, keepdim)
     return powers ** (1 / float(order))
+
+
+@operator("nansum")
+def nansum(
+    stage: Stage, x: Staged, dim: Dim = None, keepdim: bool = False, dtype: Any = None
+) -> Staged:
+    """The sum of what is a number."""
+    x = stage.cast(x, dtype) if isinstance(dtype, str) else x
+    there = stage.block("Where", stage.block("IsNaN", x), x.like(0), x)
+    return _reduced(stage, "Sum", there, dim, keepdim)
+
+
+@operator("aminmax")
+def aminmax(
+    stage: Stage, x: Staged, *, dim: int | None = None, keepdim: bool = False
+) -> list[Staged]:
+    """The smallest and the largest number along an axis, or of all."""
+    return [_reduced(stage, kind, x, dim, keepdim) for kind in ("Min", "Max")]
+
+
+@operator("dist")
+def dist(stage: Stage, a: Staged, b: Staged, p: float = 2) -> Staged:
+    """The norm of a difference."""
+    return norm(stage, a - b, p)
 
 
 @operator("count_nonzero")
@@ -147,8 +194,17 @@ def logcumsumexp(stage: Stage, x: Staged, dim: int) -> Staged:
 
 
 @operator("diff")
-def diff(stage: Stage, x: Staged, n: int = 1, dim: int = -1, *_: Any) -> Staged:
-    """Differences of neighbours."""
+def diff(
+    stage: Stage,
+    x: Staged,
+    n: int = 1,
+    dim: int = -1,
+    prepend: Staged | None = None,
+    append: Staged | None = None,
+) -> Staged:
+    """Differences of neighbours, where more numbers may come before and after."""
+    parts = [part for part in (prepend, x, append) if part is not None]
+    x = cat(stage, parts, dim)
     for _step in range(n):
         x = stage.cut(x, dim, 1, None) - stage.cut(x, dim, 0, -1)
     return x

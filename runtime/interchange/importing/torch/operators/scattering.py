@@ -8,7 +8,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from gradwire.runtime.interchange.importing.imported import UnsupportedError
-from gradwire.runtime.interchange.importing.torch.operators.indexing import merged, spelled
+from gradwire.runtime.interchange.importing.torch.operators.indexing import (
+    merged,
+    spelled,
+    wrapped,
+)
 from gradwire.runtime.interchange.importing.torch.operators.table import Operand, like, operator
 
 if TYPE_CHECKING:
@@ -17,12 +21,15 @@ if TYPE_CHECKING:
 
 _MODES = {
     "sum": "add",
+    "mean": "add",
     "add": "add",
     "prod": "mul",
     "multiply": "mul",
     "amax": "max",
     "amin": "min",
 }
+_NEUTRAL = {"add": 0, "mul": 1, "max": -np.inf, "min": np.inf}
+"""What leaves any other number as it is."""
 
 
 def put_back(stage: Stage, base: Staged, part: Staged, places: np.ndarray[Any, Any]) -> Staged:
@@ -61,6 +68,26 @@ def slice_scatter(
 def select_scatter(stage: Stage, x: Staged, source: Staged, dim: int, index: int) -> Staged:
     """``x`` with other numbers at an index along an axis."""
     return put_back(stage, x, source, np.take(_places(x), index, dim))
+
+
+@operator("diagonal_scatter")
+def diagonal_scatter(
+    stage: Stage, x: Staged, source: Staged, offset: int = 0, dim1: int = 0, dim2: int = 1
+) -> Staged:
+    """``x`` with other numbers on a diagonal of two axes."""
+    places = np.diagonal(_places(x), offset, dim1, dim2)
+    return put_back(stage, x, source, places)
+
+
+@operator("put")
+def put(
+    stage: Stage, x: Staged, indices: Staged, source: Staged, accumulate: bool = False
+) -> Staged:
+    """``x`` with other numbers at flat indices, or with them added."""
+    flat = stage.reshape(x, (x.size,))
+    rows = stage.reshape(source, (source.size,))
+    where = wrapped(stage, stage.reshape(indices, (indices.size,)), x.size)
+    return stage.reshape(_rows(stage, flat, 0, where, rows, accumulate), x.shape)
 
 
 @operator("copy")
@@ -103,10 +130,44 @@ def scatter_reduce(
     reduce: str,
     include_self: bool = True,
 ) -> Staged:
-    """``x`` combined with other numbers at indices along an axis."""
-    if reduce not in _MODES or not include_self:
-        raise UnsupportedError("scatter_reduce", f"by {reduce}, without the numbers that are there")
-    return _along(stage, x, dim, indices, source, _MODES[reduce])
+    """``x`` combined with other numbers at indices along an axis, or replaced by them there."""
+    if reduce not in _MODES or not (x.is_float or (include_self and reduce != "mean")):
+        raise UnsupportedError("scatter_reduce", f"by {reduce} of {x.dtype}")
+    mode = _MODES[reduce]
+    if include_self and reduce != "mean":
+        return _along(stage, x, dim, indices, source, mode)
+    none = stage.constant(np.zeros(x.shape, x.dtype))
+    count = _along(stage, none, dim, indices, 1.0, "add")
+    base = x
+    if not include_self:
+        base = stage.block("Where", count > 0, x.like(_NEUTRAL[mode]), x)
+    combined = _along(stage, base, dim, indices, source, mode)
+    if mode in ("max", "min"):  # PyTorch counts what is left out among equals all the same
+        equal = stage.block("And", count > 0, stage.block("Equal", x, combined))
+        left_out = stage.block("StopGradient", x, name="include_self=False")
+        base = stage.block("Where", equal, left_out, base)
+        return _along(stage, base, dim, indices, source, mode)
+    if reduce != "mean":
+        return combined
+    return combined / (count + 1 if include_self else stage.block("Maximum", count, count.like(1)))
+
+
+@operator("index_reduce")
+def index_reduce(
+    stage: Stage,
+    x: Staged,
+    dim: int,
+    indices: Staged,
+    source: Staged,
+    reduce: str,
+    *,
+    include_self: bool = True,
+) -> Staged:
+    """``x`` combined with rows at indices along an axis, or replaced by them there."""
+    dim %= x.ndim
+    row = stage.reshape(indices, (indices.size,) + (1,) * (x.ndim - 1 - dim))
+    spread = stage.broadcast(row, source.shape)
+    return scatter_reduce(stage, x, dim, spread, source, reduce, include_self)
 
 
 def _along(

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 VIEWS = frozenset(
     {
         "alias",
+        "as_strided",
         "chunk",
         "diagonal",
         "expand",
@@ -234,6 +235,13 @@ def repeat_interleave(
     return stage.take(x, np.repeat(np.arange(x.shape[dim]), repeats), dim)
 
 
+@operator("repeat_interleave.Tensor")
+def repeated_places(stage: Stage, repeats: Staged, **_: Any) -> Staged:
+    """Each place as often as is said there, known at import."""
+    times = stage.numbers(repeats, "repeat_interleave")
+    return stage.constant(np.repeat(np.arange(times.size), times))
+
+
 @operator("cat", "concat", "concatenate")
 def cat(stage: Stage, tensors: Sequence[Staged], dim: int = 0) -> Staged:
     """One behind the other along an axis."""
@@ -284,6 +292,16 @@ def tensor_split(stage: Stage, x: Staged, sections: int, dim: int = 0) -> list[S
     return split(stage, x, [len(p) for p in np.array_split(range(x.shape[dim]), sections)], dim)
 
 
+@operator("tensor_split.tensor_indices_or_sections")
+def tensor_split_at(stage: Stage, x: Staged, where: Staged, dim: int = 0) -> list[Staged]:
+    """A number of parts, or parts that end at indices, known at import."""
+    given = stage.numbers(where, "tensor_split")
+    if not given.ndim:
+        return tensor_split(stage, x, int(given), dim)
+    ends = given.tolist()
+    return [stage.cut(x, dim, a, b) for a, b in zip([0, *ends], [*ends, x.shape[dim]], strict=True)]
+
+
 @operator("unbind")
 def unbind(stage: Stage, x: Staged, dim: int = 0) -> list[Staged]:
     """All elements along an axis."""
@@ -328,6 +346,29 @@ def fliplr(stage: Stage, x: Staged) -> Staged:
     return flip(stage, x, (1,))
 
 
+@operator("rot90")
+def rot90(stage: Stage, x: Staged, k: int = 1, dims: Sequence[int] = (0, 1)) -> Staged:
+    """Turned by quarters from the first of two axes to the second."""
+    first, second = axes(dims, x.ndim)
+    if k % 4 == 2:
+        return flip(stage, x, (first, second))
+    if k % 4 == 1:
+        return transpose(stage, flip(stage, x, (second,)), first, second)
+    return flip(stage, transpose(stage, x, first, second), (second,)) if k % 4 else x
+
+
+@operator("block_diag")
+def block_diag(stage: Stage, tensors: Sequence[Staged]) -> Staged:
+    """Matrices along the diagonal of one that is 0 elsewhere."""
+    matrices = [stage.reshape(x, (1, x.size)) if x.ndim < 2 else x for x in tensors]
+    width, at, rows = sum(x.shape[1] for x in matrices), 0, []
+    for x in matrices:
+        sides = ((0, 0), (at, width - at - x.shape[1]))
+        rows.append(stage.block("Pad", x, widths=sides, value=0.0))
+        at += x.shape[1]
+    return cat(stage, rows, 0)
+
+
 @operator("roll")
 def roll(
     stage: Stage, x: Staged, shifts: int | Sequence[int], dims: int | Sequence[int] = ()
@@ -352,6 +393,38 @@ def diagonal(stage: Stage, x: Staged, offset: int = 0, dim1: int = 0, dim2: int 
     i = np.arange(max(0, -offset), max(0, min(rows, columns - offset)))
     flat = stage.reshape(lined, (*lined.shape[:-2], rows * columns))
     return stage.take(flat, i * columns + i + offset, -1)
+
+
+@operator("as_strided")
+def as_strided(
+    stage: Stage,
+    x: Staged,
+    size: Sequence[int],
+    stride: Sequence[int],
+    storage_offset: int | None = None,
+    memory: tuple[Sequence[int], int] | None = None,
+) -> Staged:
+    """Elements by their places in memory, in which ``x`` has these strides and this offset."""
+    if memory is None:
+        raise UnsupportedError("as_strided", "how its tensor lies in memory is not known")
+    strides, offset = memory
+    start = offset if storage_offset is None else storage_offset
+    own, wanted = _in_memory(x.shape, strides, offset), _in_memory(size, stride, start)
+    order = np.argsort(own.ravel())
+    lined = own.ravel()[order]
+    at = np.minimum(np.searchsorted(lined, wanted), max(0, lined.size - 1))
+    if (np.diff(lined) == 0).any() or not np.array_equal(lined[at] if lined.size else own, wanted):
+        raise UnsupportedError("as_strided", "its places in memory are not those of one tensor")
+    return stage.take(ravel(stage, x), order[at], 0)
+
+
+def _in_memory(
+    shape: Sequence[int], strides: Sequence[int], offset: int
+) -> np.ndarray[Any, np.dtype[np.int64]]:
+    """The place of each element in memory."""
+    steps = np.array(strides, np.int64).reshape(-1, *(1,) * len(shape))
+    places: np.ndarray[Any, np.dtype[np.int64]] = offset + (np.indices(shape) * steps).sum(0)
+    return places
 
 
 @operator("unfold")

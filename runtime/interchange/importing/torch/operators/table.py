@@ -20,7 +20,8 @@ if TYPE_CHECKING:
 
 Number: TypeAlias = "bool | int | float"
 Operand: TypeAlias = "Staged | bool | int | float"
-Result: TypeAlias = "Staged | Sequence[Staged] | None"
+Result: TypeAlias = "Staged | Sequence[Staged | None] | None"
+"""None among several is a result that no block can express, which is refused if it is used."""
 Operator: TypeAlias = Callable[..., Result]
 
 _Function = TypeVar("_Function", bound=Operator)

@@ -90,7 +90,7 @@ def test_a_value_is_where_it_begins():
     def loss(x):
         middle = torch.tanh(layer(x))
         kept = middle * 1.0
-        kept.data.mul_(3.0)
+        kept.data.view(-1).mul_(3.0)
         return kept.sum()
 
     (said,) = said_by(gw.capture(loss, torch.randn(3, 2)))

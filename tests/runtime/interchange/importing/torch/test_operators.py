@@ -39,6 +39,10 @@ P = shares(3, 4)
 W = P[0].detach()
 IMAGE, SIGNAL = trained(2, 4, 6, 5), trained(2, 3, 8)
 ROWS = torch.tensor([[0, 2], [1, 3], [2, 0]])
+SQUARE = nn.Parameter(numbers(3, 3, seed=5) + 3 * torch.eye(3))
+EQUAL = nn.Parameter(torch.tensor([[1.0, 2, 2, 1], [0, 3, 0, 3], [1, 1, 1, 0]]))
+SPREAD = torch.tensor([[0, 1, 0, 2], [1, 1, 1, 1], [0, 0, 2, 2]])
+CELLS = torch.tensor([[0, 2], [1, 1], [2, 0]])
 
 
 def total(*values):
@@ -53,6 +57,24 @@ def written_to():
     y += 1
     y[1:, ::2] = A[1:, ::2] * 3
     return y
+
+
+def diagonals_written_to():
+    y, tall, lined = A * 1, torch.cat([C[0], C[1]]), A * 1
+    y.t().fill_diagonal_(3.0)
+    tall[:, :2].fill_diagonal_(2.0, wrap=True)
+    lined.t().as_strided((3,), (5,)).mul_(4)
+    return y, tall, lined
+
+
+def shaped_in_place():
+    y = A * 2
+    flat = y.view(-1)
+    y.unsqueeze_(0).mul_(3)
+    y.transpose_(1, 2)
+    y.squeeze_()[0] += 1
+    y.t_()
+    return y, flat * numbers(12)
 
 
 def written_through_views():
@@ -175,6 +197,19 @@ FAMILIES = {
         torch.slice_scatter(A, B[:1], 0, 1, 2),
     ),
     "written to": lambda: (written_to(),),
+    "diagonals written to": diagonals_written_to,
+    "shaped in place": shaped_in_place,
+    "quantiles": lambda: (
+        A.quantile(0.3),
+        A.quantile(torch.tensor([0.25, 0.5]), dim=1),
+        A.quantile(0.3, dim=1, keepdim=True, interpolation="lower"),
+        A.nanquantile(0.5, dim=0),
+    ),
+    "strided": lambda: (
+        A.as_strided((2, 3), (4, 1), 1),
+        A.t().as_strided((3, 2, 2), (4, 1, 1)),
+        (A * 1)[1:].as_strided((2,), (5,)),
+    ),
     "written through views": written_through_views,
     "copied": lambda: (torch.zeros(3, 4).copy_(B) * A, torch.empty_like(A).fill_(2.0) * A),
     "products": lambda: (
@@ -236,6 +271,170 @@ FAMILIES = {
         F.normalize(C, dim=1),
         F.batch_norm(IMAGE, torch.zeros(4), torch.ones(4) * 2, P[0], P[1]) * IMAGE,
     ),
+    "pixels and channels": lambda: (
+        F.pixel_unshuffle(IMAGE[:, :, :, :4], 2),
+        F.pixel_unshuffle(IMAGE[0, :, :, :4], 2),
+        F.channel_shuffle(IMAGE, 2),
+    ),
+    "unfolded": lambda: (
+        F.unfold(IMAGE, (3, 2), dilation=(1, 2), padding=(1, 0), stride=2),
+        F.unfold(IMAGE[0], 2),
+        F.unfold(IMAGE, 3, dilation=2, padding=2),
+    ),
+    "folded": lambda: (
+        F.fold(C.reshape(2, 4, 3)[..., :2].repeat(1, 2, 2), (4, 4), 2, stride=2),
+        F.fold(A.T, (2, 4), 2),
+        F.fold(
+            F.unfold(IMAGE, (3, 2), dilation=(1, 2), padding=(1, 0), stride=2) ** 2,
+            (6, 5),
+            (3, 2),
+            dilation=(1, 2),
+            padding=(1, 0),
+            stride=2,
+        ),
+    ),
+    "triangular solutions": lambda: (
+        torch.linalg.solve_triangular(SQUARE, A, upper=False),
+        torch.linalg.solve_triangular(SQUARE.expand(2, 3, 3), C, upper=True),
+        torch.linalg.solve_triangular(SQUARE, C.mT, upper=False, left=False),
+        torch.linalg.solve_triangular(SQUARE, A, upper=True, unitriangular=True),
+        torch.triangular_solve(A, SQUARE, upper=False, transpose=True)[0],
+    ),
+    "signs of determinants": lambda: tuple(
+        torch.cat([x[None] for x in torch.linalg.slogdet(y)]) * numbers(2)
+        for y in (SQUARE, SQUARE[[1, 0, 2]], SQUARE * 1e-15, SQUARE[[1, 0, 2]] * 1e15)
+    ),
+    "margins between classes": lambda: (
+        F.multi_margin_loss(A, picks(4, 3)),
+        F.multi_margin_loss(A, picks(4, 3), p=2, margin=0.5, weight=W, reduction="sum"),
+        F.multi_margin_loss(A[0], torch.tensor(1)),
+        F.multi_margin_loss(A, picks(4, 3), reduction="none"),
+    ),
+    "bits": lambda: (
+        A * ~picks(9, 4),
+        A * ~picks(9, 4).byte(),
+        A * (picks(9, 4) << 2),
+        A * (picks(9, 4) >> torch.tensor(1)),
+        A * ~(B > 0),
+    ),
+    "equals and NaN": lambda: (
+        torch.fmax(EQUAL, EQUAL.flip(0)),
+        torch.fmin(A, A / EQUAL.detach().where(EQUAL == 0, torch.nan)),
+        torch.clamp(EQUAL, EQUAL.flip(0), A.abs() + EQUAL.flip(0)),
+        F.relu6(EQUAL),
+        torch.fmod(A, torch.tensor([torch.inf, 1.0, 2.0, -0.3])),
+        torch.fmod(A * 1e6, B),
+    ),
+    "norms of matrices": lambda: (
+        torch.linalg.norm(A),
+        torch.linalg.norm(A, 1),
+        torch.linalg.norm(A, -torch.inf),
+        torch.linalg.norm(C, torch.inf, dim=(0, 2), keepdim=True),
+        torch.linalg.norm(A, 1, dim=1),
+    ),
+    "no logarithm of a determinant": lambda: (
+        torch.logdet(SQUARE),
+        torch.logdet(SQUARE[[1, 0, 2]]).nan_to_num(),
+    ),
+    "solutions": lambda: (
+        torch.linalg.solve(SQUARE, A),
+        torch.linalg.solve(SQUARE, A[:, 0]),
+        torch.linalg.solve(SQUARE, C.mT, left=False),
+        torch.linalg.solve(SQUARE.expand(2, 3, 3), C[..., 0]),
+        torch.linalg.inv_ex(SQUARE)[0],
+    ),
+    "roots": lambda: (
+        torch.cholesky_solve(A, torch.linalg.cholesky(SQUARE @ SQUARE.T)),
+        torch.cholesky_solve(A, SQUARE.triu(), upper=True),
+        torch.cholesky_inverse(torch.linalg.cholesky(SQUARE @ SQUARE.T)),
+        torch.linalg.cholesky_ex(SQUARE @ SQUARE.T, upper=True)[0],
+    ),
+    "scattered and reduced": lambda: tuple(
+        x.scatter_reduce(1, SPREAD, y, how, include_self=kept)
+        for x, y in ((A, B), (EQUAL, EQUAL.flip(0)))
+        for how in ("sum", "prod", "mean", "amax", "amin")
+        for kept in (True, False)
+    ),
+    "rows reduced": lambda: tuple(
+        x.index_reduce(dim, SPREAD[0, 1:3], y, how, include_self=kept)
+        for x, y, dim in ((A, B[:2], 0), (EQUAL, EQUAL[:, :2] * 1.0, 1), (C, C[:, :2] * 2, 1))
+        for how in ("prod", "mean", "amax", "amin")
+        for kept in (True, False)
+    ),
+    "written at": lambda: (
+        A.put(torch.tensor([1, -1, 1]), B[0, :3], accumulate=True),
+        torch.diagonal_scatter(A, B[:, 0], 1),
+        A.index_select(1, torch.tensor(2)),
+    ),
+    "hypotenuses": lambda: (
+        torch.hypot(A, B[0]),
+        torch.hypot(A * 1e-25, B * 1e-25) * 1e25,
+        torch.hypot(A * 1e25, B * 1e25) * 1e-25,
+    ),
+    "times a logarithm": lambda: (
+        torch.xlogy(EQUAL, P),
+        torch.xlogy(EQUAL, P[0, 0]),
+        torch.xlogy(EQUAL, EQUAL),
+        torch.xlogy(2.0, P),
+        torch.special.xlog1py(EQUAL, EQUAL - 1),
+        torch.special.xlog1py(A, P),
+    ),
+    "sums in logarithms": lambda: (torch.logaddexp(A, B[0]), torch.logaddexp2(A, B[:, :1])),
+    "more functions": lambda: (
+        torch.sinc(EQUAL),
+        torch.deg2rad(A),
+        torch.rad2deg(A),
+        torch.nansum(A / EQUAL.detach().where(EQUAL == 0, torch.nan), 1),
+        *torch.aminmax(EQUAL, dim=1),
+        torch.dist(A, B),
+        EQUAL.cummax(1)[0],
+        EQUAL.cummin(0)[0],
+        A.diff(2, append=B),
+    ),
+    "more products": lambda: (
+        torch.addr(SQUARE, A[:, 0], B[:, 1], beta=0.5, alpha=2),
+        torch.addmm(SQUARE * torch.nan, A, B.T, beta=0),
+        torch.linalg.cross(C[..., :3], A[None, :, :3]),
+        torch.cross(A, B, dim=0),
+        F.pdist(A[[0, 0, 1]]),
+        F.pdist(A, 1),
+    ),
+    "turned and joined": lambda: (
+        *(A.rot90(k) * numbers(*A.rot90(k).shape) for k in range(4)),
+        C.rot90(1, (2, 1)) * numbers(2, 4, 3),
+        torch.block_diag(A, A[0], B[0, 0]),
+    ),
+    "found": lambda: (
+        A * torch.searchsorted(EQUAL.detach().sort(1)[0], B.detach(), right=True),
+        A * torch.searchsorted(torch.tensor([0.5, -1.0, 0.0]), A, sorter=torch.tensor([1, 2, 0])),
+        A * torch.isin(EQUAL.detach(), 2.0),
+        A * torch.isin(EQUAL.detach(), torch.tensor([1.0, 3.0]), invert=True),
+    ),
+    "grids": lambda: (
+        F.affine_grid(trained(2, 2, 3), (2, 1, 3, 4), align_corners=True),
+        F.affine_grid(C[:, :2, :3], (2, 1, 1, 4), align_corners=False),
+        F.affine_grid(C, (2, 1, 2, 3, 4), align_corners=False),
+        F.interpolate(IMAGE, scale_factor=1.7, mode="bicubic"),
+        F.interpolate(IMAGE, size=(9, 7), mode="nearest-exact"),
+        F.max_pool2d(IMAGE, 2, return_indices=True)[0],
+    ),
+    "bags": lambda: (
+        F.embedding_bag(CELLS, A, mode="sum"),
+        F.embedding_bag(CELLS, A, mode="mean", padding_idx=2),
+        F.embedding_bag(CELLS, A, mode="max"),
+        F.embedding_bag(picks(3, 7), A, torch.tensor([0, 3, 3, 5]), mode="max"),
+        F.embedding_bag(picks(3, 7), A, torch.tensor([0, 3, 3, 5]), mode="mean"),
+        F.embedding_bag(
+            picks(3, 5),
+            A,
+            torch.tensor([0, 3, 5]),
+            mode="sum",
+            per_sample_weights=P.view(-1)[:5],
+            include_last_offset=True,
+        ),
+        F.embedding_bag(picks(3, 4), A, torch.tensor([0, 4]), mode="max", padding_idx=1),
+    ),
+    "norms at most": lambda: (torch.renorm(A, 2, 0, 1.5), torch.renorm(C, 1, -1, 2.0)),
     "looked up": lambda: (
         F.embedding(picks(3, 2, 3), A, padding_idx=2),
         F.one_hot(ROWS, 4) * A[:, None],
@@ -285,12 +484,47 @@ FAMILIES = {
 
 
 @pytest.mark.sampled(one_in=11)
-@pytest.mark.filterwarnings("ignore:Using a target size", "ignore:reduction")
+@pytest.mark.filterwarnings(
+    "ignore:Using a target size",
+    "ignore:reduction",
+    "ignore:torch.triangular_solve",
+    "ignore:index_reduce",
+)
 @pytest.mark.parametrize("name", FAMILIES)
 def test_a_family_agrees_with_pytorch(name):
     imported = gw.capture(lambda: total(*FAMILIES[name]()))
     assert not gw.check(imported.diagram)
     assert imported.remarks[-1].text.startswith("Agrees with PyTorch"), imported.remarks[-1]
+
+
+def heads(queries: int, keys: int, values: int, last: int = 5):
+    """Queries, keys and values of 2 examples, with ``last`` keys for 3 queries."""
+    return trained(2, queries, 3, 4), trained(2, keys, last, 4, seed=1), trained(2, values, last, 4)
+
+
+SHARED = {
+    "8 over 2": (heads(8, 2, 2), {}),
+    "32 over 8, causal": (heads(32, 8, 8, last=3), {"is_causal": True}),
+    "one key head, scaled": (heads(4, 1, 1), {"scale": 0.3}),
+    "as many keys, shared values": (heads(4, 4, 2), {}),
+    "a boolean mask": (heads(4, 2, 2), {"attn_mask": torch.ones(3, 5).tril(2).bool()}),
+    "a mask for each head": (heads(4, 2, 2), {"attn_mask": trained(2, 4, 3, 5)}),
+    "weights dropped": (heads(4, 2, 2), {"dropout_p": 0.5}),
+    "without a batch": ([x[0].detach().requires_grad_() for x in heads(4, 2, 2)], {}),
+}
+"""Queries that share heads of keys and values."""
+
+
+@pytest.mark.parametrize("name", SHARED)
+def test_queries_that_share_keys_agree_with_pytorch(name):
+    given, options = SHARED[name]
+    imported = gw.capture(
+        lambda: total(F.scaled_dot_product_attention(*given, enable_gqa=True, **options))
+    )
+    assert not gw.check(imported.diagram)
+    said = imported.remarks[-1].text
+    counted = 3 + any(getattr(x, "requires_grad", False) for x in options.values())
+    assert said.startswith("Agrees with PyTorch") and f"{counted} gradients" in said, said
 
 
 LAYERS = {
@@ -318,6 +552,28 @@ def test_a_layer_agrees_with_pytorch(name):
     assert imported.remarks[-1].text.startswith("Agrees with PyTorch"), imported.remarks[-1]
 
 
+REFUSED = {
+    "a further result": lambda: A * F.max_pool1d(A, 2, return_indices=True)[1].sum(),
+    "further result": lambda: A * F.adaptive_max_pool1d(A, 2, return_indices=True)[1].sum(),
+    "known to be triangular": lambda: torch.cholesky_solve(A, SQUARE),
+    "by mean of int64": lambda: A * picks(9, 4).scatter_reduce(0, SPREAD[0], SPREAD[1], "mean"),
+    "order 2 of matrices": lambda: torch.linalg.norm(A, 2),
+    "erfinv": lambda: torch.erfinv(P),
+    "memory are not those": lambda: (A * 1)[1:].as_strided((2,), (1,), 0),
+    "gradient is divided": lambda: F.embedding(CELLS, A, scale_grad_by_freq=True),
+    "gradient is divided by": lambda: F.embedding_bag(
+        CELLS, A, mode="sum", scale_grad_by_freq=True
+    ),
+}
+"""What no block can express, by words of the error."""
+
+
+@pytest.mark.parametrize("words", REFUSED)
+def test_what_no_block_can_express_is_refused(words):
+    with pytest.raises(gw.UnsupportedError, match=words):
+        gw.capture(lambda: total(REFUSED[words]()))
+
+
 def test_random_numbers_are_blocks_and_checked_with_those_that_were_drawn():
     def loss(x):
         noisy = A * x + torch.randn_like(A) * 0.1
@@ -329,6 +585,144 @@ def test_random_numbers_are_blocks_and_checked_with_those_that_were_drawn():
     assert imported.remarks[-1].text.startswith("Agrees with PyTorch: the loss"), imported.remarks
 
 
+LABELS = torch.tensor([0, 0, 1, 1, 2, 2, 2, 0])
+E = trained(8, 4)
+
+
+def pairs(labels: torch.Tensor, dtype: torch.dtype = torch.bool) -> torch.Tensor:
+    """Which different rows have the same label, written in place."""
+    same = (labels[:, None] == labels[None]).to(dtype).clone()
+    same.fill_diagonal_(0)
+    return same
+
+
+SIZED = {
+    "where": lambda y: [E[i] for i in torch.where(pairs(y, torch.uint8))],
+    "nonzero": lambda y: [E[pairs(y).nonzero()[:, 1]]],
+    "nonzero as a tuple": lambda y: [E[i] for i in pairs(y).nonzero(as_tuple=True)],
+    "argwhere": lambda y: [E[torch.argwhere(y == 2)[:, 0]]],
+    "nonzero_static": lambda y: [E[torch.nonzero_static(y, size=n)[:, 0]] for n in (3, 7)],
+    "a mask": lambda y: [E[pairs(y).any(1) & (y > 0)], E.masked_select((y == 1)[:, None])],
+    "unique": lambda y: [
+        E[torch.unique(y)],
+        *(E[: len(x)] * x[:, None] for x in torch.unique(y, return_inverse=True)),
+        *(E[: len(x)] * x[:, None] for x in torch.unique(y, return_counts=True)),
+        E[: len(torch.unique(y > 0))],
+    ],
+    "unique rows": lambda y: [
+        E[: x.shape[0], :2] * x.reshape(len(x), -1)
+        for x in torch.unique(pairs(y), return_inverse=True, return_counts=True, dim=0)
+        if x.ndim == 1
+    ],
+    "unique in a row": lambda y: [
+        E[torch.unique_consecutive(y)],
+        *(E[: len(x)] * x[:, None] for x in torch.unique_consecutive(y, True, True)),
+        E[:, : torch.unique_consecutive(pairs(y), dim=1).shape[1]],
+    ],
+    "bincount": lambda y: [
+        E[:3] * torch.bincount(y)[:, None],
+        E[:5] * torch.bincount(y, E[:, 0].detach(), minlength=5)[:, None],
+    ],
+    "repeat_interleave": lambda y: [E.repeat_interleave(y, 0)],
+    "tensor_split": lambda y: [torch.tensor_split(E, y[2:5].cpu())[1]],
+}
+"""Results whose sizes follow from numbers of the run."""
+
+
+@pytest.mark.parametrize("name", SIZED)
+def test_what_numbers_of_the_run_give_a_size_agrees_and_is_said_to_hold_for_them(name):
+    imported = gw.capture(lambda y: total(*SIZED[name](y)), LABELS)
+    assert not gw.check(imported.diagram)
+    assert "specialised" in {remark.kind for remark in imported.remarks}
+    assert imported.remarks[-1].text.startswith("Agrees with PyTorch: the"), imported.remarks[-1]
+
+
 def test_a_number_of_the_run_that_decides_a_shape_is_said_to():
     (remark,) = [r for r in gw.capture(lambda: A[A > 0].sum()).remarks if r.kind == "specialised"]
     assert "mask" in remark.text and remark.written.startswith("test_operators.py:")
+
+
+def halved_together(y):
+    torch._foreach_mul_([y], 0.5)
+
+
+def clipped(w):
+    y = w * 2
+    w.data.clamp_(-0.5, 0.5)
+    return y, w * 3
+
+
+def averaged(w):
+    y = w * 2
+    mean = w.detach()
+    mean.mul_(0.9).add_(B * 0.1)
+    return y, w * mean
+
+
+def detached_before(w):
+    mean = (w * 1).detach()
+    shown, y = w.detach(), w * 2
+    before = y.detach()
+    y.mul_(3)
+    with torch.no_grad():
+        w.mul_(2)
+    return w * shown, y * before, w * mean
+
+
+def looked_up_short(w):
+    indices = torch.tensor([[1, 2], [1, 0]])
+    y = w * 2
+    return y, F.embedding(indices, w, max_norm=0.5), F.embedding(indices, w * 2, max_norm=0.7)
+
+
+def bags_of_short(w):
+    y = w * 2
+    bags = torch.tensor([1, 2, 0]), w, torch.tensor([0, 2])
+    return y, F.embedding_bag(*bags, max_norm=0.5, norm_type=1.0)
+
+
+def shown_in_part(w):
+    y = w * 2
+    shown = y[0].detach().sum() + y.t().detach().sum()
+    y.mul_(3)
+    return y, w * shown
+
+
+ELSEWHERE = (shown_in_part, clipped, averaged, detached_before, looked_up_short, bags_of_short)
+
+
+@pytest.mark.parametrize("program", ELSEWHERE)
+def test_what_is_written_to_a_detached_tensor_is_in_the_tensor_itself(program):
+    w = trained(3, 4)
+    imported = gw.capture(lambda: total(*program(w)))
+    assert not [remark for remark in imported.remarks if remark.kind == "lost"]
+    assert imported.remarks[-1].text.startswith("Agrees with PyTorch: the"), imported.remarks[-1]
+
+
+UNKNOWN = {
+    "the tensor itself": ("lgamma_", lambda y: y.lgamma_()),
+    "a view": ("lgamma_", lambda y: y[1:].lgamma_()),
+    "a view of a view": ("lgamma_", lambda y: y.t()[0].lgamma_()),
+    "detached": ("lgamma_", lambda y: y.detach().lgamma_()),
+    "a view without blocks": ("as_strided", lambda y: y[1:].as_strided((2,), (1,), 0).zero_()),
+    "a parameter made of it": (
+        "lgamma_",
+        lambda y: nn.Parameter(y.detach(), requires_grad=False).lgamma_(),
+    ),
+    "a list": ("_foreach_mul_", halved_together),
+}
+"""Changes in place that have no blocks: the operators, and how they are called."""
+
+
+@pytest.mark.parametrize("name", UNKNOWN)
+def test_what_is_written_to_without_blocks_is_refused_in_every_view(name):
+    operator, write = UNKNOWN[name]
+
+    def loss():
+        y = A * 2
+        flat = y.view(-1)
+        write(y)
+        return flat.sum()
+
+    with pytest.raises(gw.UnsupportedError, match=operator):
+        gw.capture(loss)

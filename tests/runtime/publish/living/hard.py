@@ -96,6 +96,7 @@ def specimens() -> dict[str, Diagram]:
         "cancel": _cancelled(),
         "nearly cancel": _cancelled(1e-9),
         "where": total(one("Where", one("Greater", x, 5.0), one("Sqrt", x), x)),
+        "where, read elsewhere": _read_elsewhere(),
         "log of 0": total(one("Log", one("Clip", x, min=0.0))),
         "log of sigmoid": total(one("Log", one("Sigmoid", vector(-800.0)))),
         "log of softmax": total(one("Log", one("Softmax", vector(0.0, 2000.0)))),
@@ -117,6 +118,13 @@ def specimens() -> dict[str, Diagram]:
         "partial": total(one("Relu", x)),
         "stopped": total(stop_gradient(x) * y),
     }
+
+
+def _read_elsewhere() -> Diagram:
+    x = variable("x", [-3.0, 2.0], dtype="float64")
+    root = block("Sqrt", x, name="root")
+    chosen = block("Where", block("Greater", x, 0.0), root, x)
+    return build(loss(block("Sum", chosen) + block("Sum", root), name="L"))
 
 
 def _cancelled(rest: float = 0.0) -> Diagram:

@@ -79,7 +79,7 @@ class Origins {
         break;
       }
     }
-    const where = this.wherePast(block);
+    const where = this.spoils(block) ? null : this.wherePast(block);
     return {block, what, reason, cure: where ? phrase(SAY.NOT_TAKEN, where) : this.cure(block, elements)};
   }
 
@@ -106,6 +106,15 @@ class Origins {
     let culprit = wild[0] ?? elements.reduce((a, b) => (Math.abs(b.value) > Math.abs(a.value) ? b : a));
     if (['Div', 'Mod'].includes(kind) && numbers.at(-1) === 0) culprit = elements.at(-1);
     return `${made} (${culprit.place})`;
+  }
+
+  // Whether a block leads to a loss by values that are not finite.
+  spoils(path) {
+    const ahead = new Set([path]);
+    for (const at of ahead)
+      for (const wire of this.near.leavingBlock[at] ?? [])
+        if (this.wildBlocks.has(this.near.targets[wire])) ahead.add(this.near.targets[wire]);
+    return this.live.data.heads.some((head) => this.wild.has(head) && ahead.has(blockOf(head)));
   }
 
   // The Where downstream that takes other numbers than those that are not finite.

@@ -10,6 +10,7 @@ import numpy as np
 
 from gradwire.blocks.importing.kinds import is_kind
 from gradwire.runtime.flow.numbers.contributions import Contributions, RouteFactors
+from gradwire.runtime.flow.numbers.reruns import Reruns
 from gradwire.runtime.flow.structure.neighbours import neighbours_of
 from gradwire.runtime.flow.words import phrases, value_sentences
 from gradwire.runtime.flow.words.formatting import number
@@ -57,6 +58,15 @@ class Cures:
         if kind == "Sub":
             return all(near.kind(w.block) in ("Abs", "Norm", "Square") for w in near.beyond(block))
         return kind in _DISTANCES
+
+    def of_underflow(self, wires: Sequence[WirePath], dtype: str) -> str:
+        """For wires by which nothing comes back, as it is too small for ``dtype`` on the way."""
+        is_enough = dtype == "float16" and self._reruns.is_float32_enough(wires)
+        return value_sentences.underflow_cure(self._reruns.scale_that_helps(wires), is_enough)
+
+    @cached_property
+    def _reruns(self) -> Reruns:
+        return Reruns(self._program, self._contributions.run)
 
     def of_norms(self, wire: WirePath, named: InstancePath) -> list[str]:
         """For the Norm blocks of length 0 through which the gradient of a wire comes; ``named`` is

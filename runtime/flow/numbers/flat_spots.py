@@ -89,12 +89,12 @@ class ZeroSpot:
         """Whether its slope is 0, or why 0 comes back all the same."""
         return why_zero(self.block, self.inputs, self.port, self.arriving)
 
-    @property
+    @cached_property
     def reason(self) -> str:
         """Words that follow the name of the block, for example ``is off (−3.00)``."""
         match self.kind:
             case Zero.UNDERFLOWS:
-                return phrases.UNDERFLOWS.format(self._dtype)
+                return phrases.UNDERFLOWS.format(self.dtype)
             case Zero.CANCELS if self._is_whole_softmax:
                 return phrases.SAME_FOR_ALL
             case Zero.CANCELS:
@@ -104,10 +104,10 @@ class ZeroSpot:
 
     @property
     def cure(self) -> str:
-        """What would help; empty if no cure is known."""
+        """What would help; empty if no cure is known, or where only another run can tell."""
         match self.kind:
             case Zero.UNDERFLOWS:
-                return value_sentences.underflow_cure(self._dtype)
+                return ""
             case Zero.CANCELS:
                 summed = self._is_whole_softmax and self.is_summed
                 return value_sentences.WHOLE_SOFTMAX if summed else ""
@@ -121,7 +121,8 @@ class ZeroSpot:
                 return value_sentences.flat_cure(self.block.type_name())
 
     @property
-    def _dtype(self) -> str:
+    def dtype(self) -> str:
+        """The dtype of what comes back."""
         return self.inputs[self.port].dtype.name
 
     @property

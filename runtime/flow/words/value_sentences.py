@@ -62,6 +62,7 @@ AT_ZERO = {
 NEVER_NEGATIVE = "Add a small number to the denominator, or clip it from below."
 """What to do about a denominator of 0 that is never negative."""
 IN_FLOAT32 = "Use float32 there."
+SCALE_UP = "Scale the loss up. Multiplied by {0}, it lets gradient through."
 BY_WHERE = "Choose by a Where instead of multiplying by 0."
 UNDER_ROOT = {
     "Pow": "or halve the exponent of {0} instead of taking the root",
@@ -222,10 +223,14 @@ def single_cure(has_others: bool) -> str:
     return OTHER_AXIS if has_others else SINGLE
 
 
-def underflow_cure(dtype: str) -> str:
-    """What to do where a gradient is too small for a dtype."""
-    wider = {"float16": "Use float32 there, or scale the loss up."}
-    return wider.get(dtype, "Scale the loss up.")
+def underflow_cure(scale: float | None, is_wider_enough: bool = False) -> str:
+    """What to do where a gradient is too small for its dtype: to scale the loss up, where that
+    helps, and to use float32 where a narrower dtype is too narrow.
+    """
+    up = None if scale is None else SCALE_UP.format(number(scale))
+    if not is_wider_enough:
+        return up or ""
+    return f"Use float32 there, or {up[0].lower()}{up[1:]}" if up else IN_FLOAT32
 
 
 def stuck_cure(variables: Mapping[str, bool]) -> str:

@@ -147,7 +147,6 @@ def words() -> str:
         "BY_WHERE": say.BY_WHERE, "LOG_SIGMOID": say.LOG_SIGMOID, "UNDER_ROOT": say.UNDER_ROOT,
         "DIVIDED_NORM": say.under_root("{0}", "Norm"),
         "DIVIDED_SQRT": say.under_root("{0}", "Sqrt"),
-        "SCALE_UP": say.underflow_cure("float32"),
         "UNDERFLOWN": say.underflows("{0}"),
         "TOO_LATE": say.guard_too_late("{0}", "{1}", "{2}"),
         "DOUBLE_WHERE": say.double_where("{0}", "{1}", "", "{2}"),

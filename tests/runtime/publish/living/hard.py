@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import reduce
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -69,6 +70,9 @@ def specimens() -> dict[str, Diagram]:
     def total(*parts: Any) -> Diagram:
         return build(loss(one("Sum", *parts), name="L"))
 
+    def small(node: Any, *factors: float) -> Any:
+        return reduce(lambda product, factor: block("Mul", product, factor), factors, node)
+
     x, y = vector(1.0, -2.0, 0.0), variable("y", [0.0, 0.0, 0.0], dtype="float64")
     positive = vector(1.0, 2.0, 0.5)
     return {
@@ -114,10 +118,20 @@ def specimens() -> dict[str, Diagram]:
         "flood": total(one("Mul", x, [1e6, 1e6, 1e6])),
         "faint": total(one("Mul", x, [1e-9, 1e-9, 1e-9])),
         "pole": total(one("Log", vector(1e-6))),
+        "underflows": total(small(x, 1e-200, 1e-200)),
+        "underflows without end": total(small(x, *[1e-200] * 4)),
+        "underflows on the way": total(one("Square", small(x, *[1e-50] * 4))),
+        "underflows, unmarked": _unmarked(),
         "vanishing": total(one("Sigmoid", block("Sigmoid", block("Sigmoid", vector(9.0))))),
         "partial": total(one("Relu", x)),
         "stopped": total(stop_gradient(x) * y),
     }
+
+
+def _unmarked() -> Diagram:
+    x = variable("x", [1.0, 2.0], dtype="float64")
+    small = block("Sum", block("Mul", block("Mul", x, 1e-200), 1e-200))
+    return build(block("Mul", small, 1.0))
 
 
 def _read_elsewhere() -> Diagram:

@@ -28,6 +28,40 @@ function isolated(live, path, wire, sent) {
   return found;
 }
 
+// What losses are multiplied by to see whether gradient arrives then, the least first.
+const SCALES = {
+  float32: [1e4, 1e8, 1e12, 1e16, 1e20, 1e24, 1e28],
+  float64: [1e30, 1e60, 1e90, 1e120, 1e150, 1e180, 1e210],
+};
+
+// What is read once all is computed again with the chosen losses multiplied by a number; the numbers
+// of the page stay as they are.
+function rerun(live, scale, read) {
+  const {ready, data, heads, open, arrived, blocks} = live, {tape, arrays, all} = ready;
+  const kept = arrays.map(({d}) => d.slice()), starts = new Set(), sums = new Map();
+  data.heads.forEach((head, k) => {
+    if (!heads[k]) return;
+    const path = blockOf(head), isMarked = Boolean(blocks.more(path).head);
+    const wires = isMarked ? Object.values(blocks.wires[path]).flatMap((wire) => blocks.leaves(wire)) : [];
+    const places = isMarked ? wires.map((wire) => tape.wires[wire]?.[1]) : [tape.ports[live.source(head)]?.[2]];
+    for (const place of places) {
+      if (!isMarked && tape.ops[place]?.[0] === 'collect') sums.set(place, k);
+      else if (place >= 0) starts.add(place);
+    }
+  });
+  tape.ops.forEach((op, place) => {
+    const step = all[place];
+    if (step && !(step.guard >= 0 && !arrived[step.guard])) run(step, arrays, arrived, open, heads);
+    const {d} = arrays[place], k = sums.get(place);
+    if (starts.has(place)) for (let i = 0; i < d.length; i++) d[i] *= scale;
+    // The loss is read by what another loss is made of as well.
+    if (k !== undefined) for (let i = 0; i < d.length; i++) d[i] += scale - 1;
+  });
+  const found = read();
+  arrays.forEach(({d}, place) => d.set(kept[place]));
+  return found;
+}
+
 class ZeroSpot {
   constructor(contributions, {block, wire}) {
     const {live, near} = contributions;
@@ -119,9 +153,9 @@ class ZeroSpot {
     return value.d.length === 1 ? phrase(SAY.FLAT_AT, number(value.d[0])) : SAY.FLAT_HERE;
   }
 
-  // What would help; '' if that is not known.
+  // What would help; '' if that is not known, or where only another run can tell.
   get cure() {
-    if (this.why === 'UNDERFLOWS') return SAY.SCALE_UP;
+    if (this.why === 'UNDERFLOWS') return '';
     if (this.why === 'CANCELS') {
       const kinds = this.near.beyond(this.block).map((wire) => this.near.kind(this.near.targets[wire]));
       const isSummed = kinds.every((kind) => kind === 'Mean' || kind === 'Sum');

@@ -164,10 +164,35 @@ class NumericSentences {
     const found = new Set(), norms = new Set();
     for (const wire of wires) {
       const blame = this.contributions.zeroedBy(wire), {block} = blame;
-      if (!blame.isCancelled && !blame.isDerived) found.add(this.ofOutput(block) || this.spot(blame).cure);
+      if (!blame.isCancelled && !blame.isDerived) found.add(this.ofOutput(block) || this.ofSpot(wires, blame));
       for (const text of this.ofNorms(wire, block)) norms.add(text);
     }
     return joined(...new Set([...found, ...norms]));
+  }
+
+  ofSpot(wires, blame) {
+    const spot = this.spot(blame);
+    return spot.why === 'UNDERFLOWS' ? this.ofUnderflow(wires) : spot.cure;
+  }
+
+  // To scale the loss up, where something comes back by one of the wires then, and nothing overflows.
+  ofUnderflow(wires) {
+    const {live, contributions} = this, losses = contributions.losses.map((loss) => live.port(loss));
+    const isFine = (loss, scale) => loss.d.every((x) => Number.isFinite(loss.t === 'float32' ? Math.fround(x * scale) : x * scale));
+    const scale = (SCALES[losses[0].t] ?? []).find((each) =>
+      losses.every((loss) => isFine(loss, each)) && wires.some((wire) => this.peaks(each)[wire] > 0));
+    return scale ? phrase(SAY.SCALE_UP, number(scale)) : '';
+  }
+
+  // The largest number that comes back by each wire if the losses are multiplied by a number; none
+  // where that overflows.
+  peaks(scale) {
+    const {live, contributions} = this, read = () => {
+      const found = Object.keys(contributions.of).map((wire) => [wire, live.contribution(wire)]);
+      return found.some(([, array]) => isBad(array)) ? {} : Object.fromEntries(found.map(([wire, array]) => [wire, peakOf(array)]));
+    };
+    this.known ??= {};
+    return (this.known[scale] ??= rerun(live, scale, read));
   }
 
   ofOutput(block) {

@@ -112,9 +112,9 @@ class Reruns:
             for head, seed in compiled.seeds.items():
                 own = np.asarray(self._run.seeds.get(head, 1.0)) * scale
                 compiled.feed(seed, np.full(seed.shape, own, seed.dtype))
-            for leaf in self._scaling[is_wide]:
-                if leaf in compiled.plan.leaves:
-                    compiled.feed(leaf, np.full((), scale, leaf.dtype))
+            for scaled in self._scaling[is_wide]:
+                if scaled in compiled.plan.leaves:
+                    compiled.feed(scaled, np.full((), scale, scaled.dtype))
             compiled.count(self._run.step)
             with np.errstate(all="ignore"):
                 compiled.plan.run()

@@ -212,7 +212,7 @@ def _plan(flow: Flow, verdict: Verdict) -> Fix | None:
     for bypass in bypasses:
         if isinstance(bypass, str):
             return replace(found, obstacle=bypass)
-        steps.append(Bridge(bypass.hard, bypass.soft, bypass.target))
+        steps.append(Bridge(bypass.hard, bypass.soft))
     return replace(found, steps=tuple(steps))
 
 

@@ -319,6 +319,50 @@ def test_past_rounding_a_straight_through_gives_a_number(step):
     assert verdict.state is State.ZERO and verdict.sentence.endswith(found.sentence)
 
 
+def mask_of(x):
+    return cast(greater(x, 1.0), dtype="float32")
+
+
+@pytest.mark.parametrize("hard", [round, floor, mask_of, lambda x: b.clip(x, min=5.0, max=6.0)])
+@pytest.mark.parametrize(
+    "reads",
+    [
+        lambda r, _: mul(r, r),
+        lambda r, x: add_n(r, mul(r, 3.0), b.square(r)),
+        lambda r, x: mul(b.sub(r, [1.0, 2.0, 3.0]), b.exp(r)),
+        lambda r, x: add_n(b.display(r), mul(r, stop_gradient(r))),
+        lambda r, x: mul(b.reshape(r, shape=[3, 1]), b.reshape(r, shape=[1, 3])),
+    ],
+    ids=["both factors", "three", "two blocks", "a view and a stop", "behind shapes"],
+)
+def test_a_number_past_a_block_is_that_with_all_that_reads_it(hard, reads):
+    def gradient(is_straight):
+        x = variable("x", [0.6, 1.7, -2.2])
+        made = hard(x)
+        read = straight_through(made, x) if is_straight else made
+        return Session(build(loss(sum(reads(read, x)), name="loss")))
+
+    wanted = gradient(is_straight=True).backward().gradients["x"]
+    said = diagnose(gradient(is_straight=False))[0].sentence
+    promised = re.search(r"Straight through \S+: rms (\S+)\.(?: |$)", said)
+    assert promised is not None, said
+    assert float(promised[1]) == pytest.approx(float(np.sqrt(np.mean(wanted**2))), rel=1e-3)
+
+
+def test_a_wire_into_a_block_is_told_what_comes_past_it_from_all_readers():
+    x = variable("x", [0.6, 1.7, -2.2])
+    hard = round(mul(x, 1.0, name="same"), name="hard")
+    session = Session(build(loss(sum(mul(hard, hard)))))
+    found = fix(session, "hard.x")
+    assert found.past and found.gradient.tolist() == [2.0, 4.0, -4.0]
+    assert found.sentence == "Straight through hard, past this wire: rms 3.464."
+    after = apply(session.diagram, found.change).after
+    added = [
+        name for name, made in blocks_of(after).items() if name not in blocks_of(session.diagram)
+    ]
+    assert len(added) == 1
+
+
 def test_where_another_way_leads_round_a_step_there_is_nothing_to_repair():
     x = variable("x", 1.2)
     session = Session(build(loss(add_n(round(x, name="hard"), x))))

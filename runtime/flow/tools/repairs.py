@@ -263,6 +263,30 @@ def trial(session: Session, steps: tuple[Intervention, ...]) -> tuple[Session, B
     return repaired, change
 
 
+def told(
+    repaired: Session,
+    losses: Sequence[PortPath],
+    variable: str,
+    feeds: Mapping[str, ArrayLike] | None,
+) -> tuple[Array | None, str]:
+    """What a variable gets of the sum of losses in a repaired diagram, and that in words, with what
+    it gets of each loss.
+    """
+
+    def gradient(of: Sequence[PortPath]) -> Array | None:
+        run = repaired.backward(
+            of, feeds=feeds, ports=[], contributions=False, wrt=[variable], accumulate=False
+        )
+        return run.gradients[variable]
+
+    total, by_loss = gradient(losses), {}
+    for loss in losses[:MOST_LOSSES] if len(losses) > 1 else ():
+        found = gradient([loss])
+        if found is not None and np.any(found):
+            by_loss[loss.block] = found
+    return total, apart(by_loss, total) if by_loss else size(total)
+
+
 def _of_variables(
     session: Session,
     plans: Mapping[str, Fix],

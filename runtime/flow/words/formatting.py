@@ -52,9 +52,11 @@ def size(array: Array | None) -> str:
 
 def apart(by_loss: Mapping[str, Array], total: Array | None) -> str:
     """``3 for L1, −2 for L2 and 1 for the sum of losses``, and which losses contradict each other
-    most, if any do.
+    most, if any do; of one loss ``3 for L1``.
     """
     each = [f"{size(array)} for {loss}" for loss, array in by_loss.items()]
+    if len(each) == 1:
+        return each[0]
     text = f"{', '.join(each)} and {size(total)} for the sum of losses"
     pairs = [(cosine(a, b), x, y) for (x, a), (y, b) in combinations(by_loss.items(), 2)]
     angle, one, other = min(

@@ -73,7 +73,7 @@ class ZeroSpot:
     """An input of a block at which 0 comes back.
 
     ``inputs`` are those on wires, ``arriving`` the gradients at outputs, both by port; ``stuck``
-    are trained variables of zeros that another input reads, with whether they get a gradient;
+    are trained variables of zeros that it is multiplied by, with whether they get a gradient;
     ``is_summed`` if only sums and means read the block.
     """
 
@@ -111,14 +111,19 @@ class ZeroSpot:
             case Zero.CANCELS:
                 summed = self._is_whole_softmax and self.is_summed
                 return value_sentences.WHOLE_SOFTMAX if summed else ""
-            case Zero.FLAT if self.block.type_name() in phrases.FACTORS:
-                return value_sentences.stuck_cure(self.stuck)
+            case Zero.FLAT if self.is_product:
+                return ""
             case Zero.FLAT:
                 if _is_improbable(self.block, self.port, self.inputs.get(self.port)):
                     return value_sentences.AS_LOGITS
                 if self._is_single:
                     return value_sentences.single_cure(self.inputs[self.port].size > 1)
                 return value_sentences.flat_cure(self.block.type_name())
+
+    @property
+    def is_product(self) -> bool:
+        """Whether the block multiplies."""
+        return self.block.type_name() in phrases.FACTORS
 
     @property
     def dtype(self) -> str:

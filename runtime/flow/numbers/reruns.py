@@ -30,6 +30,8 @@ SCALES = {
     "float64": (1e30, 1e60, 1e90, 1e120, 1e150, 1e180, 1e210),
 }
 """What losses are multiplied by, the least first, by dtype; far from where that overflows."""
+STEP = 0.01
+"""The largest change of a variable in a step, as a share of its own largest number plus 1."""
 _BLOCKS = 12_000
 """Diagrams of more blocks are not run again."""
 
@@ -93,9 +95,32 @@ class Reruns:
         """
         return self._again(scale, values or {}, is_wide)[0]
 
-    def gradients(self, values: Mapping[str, Array]) -> dict[str, Array]:
-        """The gradients of the trained variables with other ``values``."""
-        return self._again(1.0, values, False)[1]
+    def stepped(
+        self, values: Mapping[str, Array], names: Sequence[str] | None = None
+    ) -> dict[str, Array]:
+        """The values of the trained variables, or of these alone, after a small step down their
+        gradients; those of the run where ``values`` has none.
+        """
+        gradients = self._again(1.0, values, False)[1] if values else self._run.gradients
+        found = dict(values)
+        for name in self._program.trainable if names is None else names:
+            value = values.get(name, self._run.values.get(PortPath.named(name)))
+            gradient = gradients.get(name)
+            if value is None or gradient is None or not np.any(gradient):
+                continue
+            if np.isfinite(gradient).all():
+                length = STEP * (1.0 + np.max(np.abs(value))) / np.max(np.abs(gradient))
+                found[name] = (value - length * gradient).astype(value.dtype)
+        return found
+
+    def started(self, names: Sequence[str]) -> dict[str, Array]:
+        """Values other than 0, of both signs, for these variables."""
+        found = {}
+        for name in names:
+            value = self._run.values[PortPath.named(name)]
+            found[name] = np.sin(1.0 + np.arange(value.size)).reshape(value.shape)
+            found[name] = found[name].astype(value.dtype)
+        return found
 
     def _again(
         self, scale: float, values: Mapping[str, Array], is_wide: bool

@@ -50,8 +50,9 @@ def stops_that_help(
             gradient, text = told(stopped, observed.losses, variable, feeds)
         except GradwireError:
             continue
-        useful = gradient is not None and np.any(gradient) and np.isfinite(gradient).all()
-        if useful and not _rises(session, observed.losses, variable, gradient, feeds):
+        if gradient is None or not np.any(gradient) or not np.isfinite(gradient).all():
+            continue
+        if not _rises(session, observed.losses, variable, gradient, feeds):
             found[wire] = gradient, text
     first = next((gradient for gradient, _ in found.values()), None)
     parts = (f"on {w}: {text}{_against(first, each)}" for w, (each, text) in found.items())

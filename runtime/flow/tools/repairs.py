@@ -308,8 +308,10 @@ def _of_variables(
     zeroed = _zeroed(session, run, plans[names[0]], loss, feeds)
 
     def gradients(trial: Session, losses: Sequence[str]) -> Mapping[str, Array | None]:
-        asked = {"feeds": feeds, "ports": [], "contributions": False, "accumulate": False}
-        return trial.backward(losses, wrt=names, **asked).gradients
+        run = trial.backward(
+            losses, feeds=feeds, ports=[], contributions=False, wrt=names, accumulate=False
+        )
+        return run.gradients
 
     totals, several = _by_loss(session, repaired, loss, flow.losses, gradients)
     return {

@@ -133,6 +133,8 @@ class NumericSentences:
         spot = self._spot(blame)
         if spot.kind is flat_spots.Zero.UNDERFLOWS:
             return self._block_cures.of_underflow(wires, spot.dtype)
+        if spot.kind is flat_spots.Zero.FLAT and spot.is_product:
+            return self._block_cures.of_stuck(wires, spot.stuck)
         return spot.cure
 
     def _is_similar(self, state: State, size: Size) -> bool:

@@ -233,15 +233,19 @@ def underflow_cure(scale: float | None, is_wider_enough: bool = False) -> str:
     return f"Use float32 there, or {up[0].lower()}{up[1:]}" if up else IN_FLOAT32
 
 
-def stuck_cure(variables: Mapping[str, bool]) -> str:
-    """What to do where trained variables are 0 and multiply; by name, whether they get a gradient
-    themselves.
-    """
-    moving = [name for name, gets in variables.items() if gets]
-    stuck = [name for name, gets in variables.items() if not gets]
-    if moving:
-        return f"{moving[0]} is 0 and gets a gradient itself: this passes once {moving[0]} moves."
-    return f"Start {stuck[0]} away from 0: as it is, neither can move." if stuck else ""
+MOVES = "{0} is 0 and gets a gradient itself: this passes once {0} moves."
+"""What to do about a factor of 0 that is trained."""
+LATER = "{0} is 0 and gets a gradient itself: this passes after {1} steps of training."
+"""The same, where others have to move as well."""
+START_ONE = "Start {0} away from 0: as it is, neither can move."
+"""What to do about a factor of 0 that is trained, and gets no gradient."""
+START_SEVERAL = "Start {0} away from 0: as they are, none can move."
+"""The same, of several."""
+
+
+def start_cure(variables: Sequence[str]) -> str:
+    """What to do where these trained variables are 0 and multiply one another."""
+    return (START_ONE if len(variables) == 1 else START_SEVERAL).format(names(variables))
 
 
 def norm_cure(block: str, is_squared: bool, is_named: bool) -> str:

@@ -152,8 +152,6 @@ def words() -> str:
         "DOUBLE_WHERE": say.double_where("{0}", "{1}", "", "{2}"),
         "DOUBLE_WHERE_SQRT": say.double_where("{0}", "{1}", "Sqrt", "{2}"),
         "NOT_TAKEN": say.not_taken("{0}"),
-        "MOVES": say.stuck_cure({"{0}": True}),
-        "STUCK": say.stuck_cure({"{0}": False}),
         "NORMS": [
             [say.norm_cure("{0}", is_squared, is_named) for is_named in (False, True)]
             for is_squared in (False, True)

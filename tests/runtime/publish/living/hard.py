@@ -85,6 +85,9 @@ def specimens() -> dict[str, Diagram]:
         "steps": total(one("Round", x)),
         "beyond": total(one("Clip", vector(-3.0, 9.0), min=0.0, max=1.0)),
         "times 0": total(one("Mul", x, y)),
+        "starts at 0": _layers([0.0, 0.0], [0.0, 0.0], 0.0, 0.0),
+        "moves in a step": _layers([0.5, -0.5], [0.1, 0.3], 0.0, 0.0),
+        "moves in two steps": _layers([0.5, -0.5], [0.1, 0.3], 0.0, 0.0, deep=True),
         "abs": total(one("Abs", vector(0.0, 0.0))),
         "norm": build(loss(one("Norm", vector(0.0, 0.0)), name="L")),
         "norm squared": build(loss(one("Square", one("Norm", vector(0.0, 0.0))), name="L")),
@@ -126,6 +129,21 @@ def specimens() -> dict[str, Diagram]:
         "partial": total(one("Relu", x)),
         "stopped": total(stop_gradient(x) * y),
     }
+
+
+def _layers(w: Any, b: Any, v: float, c: float, deep: bool = False) -> Diagram:
+    """Linear layers, of which the last have weights of 0."""
+
+    def made(name: str, value: Any) -> Any:
+        return variable(name, value, dtype="float64")
+
+    x = [[1.0], [-2.0], [0.5]]
+    hidden = block("Relu", block("Linear", x, made("w", [[a] for a in w]), made("b", b), units=2))
+    if deep:
+        weights = made("deep", [[0.0, 0.0], [0.0, 0.0]])
+        hidden = block("Linear", hidden, weights, made("shift", [0.4, 0.2]), units=2)
+    out = block("Linear", hidden, made("v", [[v, v]]), made("c", [c]), units=1)
+    return build(loss(block("MeanSquaredError", out, [[1.0], [2.0], [3.0]]), name="L"))
 
 
 def _unmarked() -> Diagram:

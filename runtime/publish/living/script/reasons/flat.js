@@ -34,9 +34,13 @@ const SCALES = {
   float64: [1e30, 1e60, 1e90, 1e120, 1e150, 1e180, 1e210],
 };
 
-// What is read once all is computed again with the chosen losses multiplied by a number; the numbers
-// of the page stay as they are.
-function rerun(live, scale, read) {
+// The largest change of a variable in a step, as a share of its own largest number plus 1; steps of
+// training after which something is to pass; variables that are started away from 0 together.
+const STEP = 0.01, MOST_STEPS = 4, MOST_STARTS = 8;
+
+// What is read once all is computed again with the chosen losses multiplied by a number, and with
+// other values of sources; the numbers of the page stay as they are.
+function rerun(live, {scale = 1, values = {}}, read) {
   const {ready, data, heads, open, arrived, blocks} = live, {tape, arrays, all} = ready;
   const kept = arrays.map(({d}) => d.slice()), starts = new Set(), sums = new Map();
   data.heads.forEach((head, k) => {
@@ -49,6 +53,7 @@ function rerun(live, scale, read) {
       else if (place >= 0) starts.add(place);
     }
   });
+  for (const path in values) arrays[tape.leaves[path]].d.set(values[path]);
   tape.ops.forEach((op, place) => {
     const step = all[place];
     if (step && !(step.guard >= 0 && !arrived[step.guard])) run(step, arrays, arrived, open, heads);
@@ -161,23 +166,25 @@ class ZeroSpot {
       const isSummed = kinds.every((kind) => kind === 'Mean' || kind === 'Sum');
       return this.isWholeSoftmax && isSummed ? SAY.WHOLE_SOFTMAX : '';
     }
-    if (SAY.FACTORS.includes(this.kind)) return this.stuck;
+    if (this.isProduct) return '';
     if (this.isImprobable) return SAY.AS_LOGITS;
     if (this.isSingle) return this.value.d.length > 1 ? SAY.OTHER_AXIS : SAY.SINGLE;
     return SAY.FLAT_CURES[this.kind] ?? '';
   }
 
-  // About trained variables of zeros that another input reads.
+  get isProduct() {
+    return SAY.FACTORS.includes(this.kind);
+  }
+
+  // The trained variables of zeros that it is multiplied by, with whether they get a gradient.
   get stuck() {
     const stuck = [];
     for (const [name, port] of Object.entries(this.near.sources(this.block))) {
       const path = blockOf(port), array = this.inputs[name];
-      if (name === this.port || !array || hasAny(array) || !this.live.data.leaves[path]?.trained) continue;
-      const gradient = this.live.gradient(path);
+      if (name === this.port || name === 'bias' || !array || hasAny(array)) continue;
+      const gradient = this.live.data.leaves[path]?.trained && this.live.gradient(path);
       if (gradient) stuck.push([path, hasAny(gradient)]);
     }
-    const moving = stuck.find(([, gets]) => gets);
-    if (moving) return phrase(SAY.MOVES, moving[0]);
-    return stuck.length ? phrase(SAY.STUCK, stuck[0][0]) : '';
+    return stuck;
   }
 }

@@ -279,7 +279,8 @@ def told(
         )
         return run.gradients[variable]
 
-    total, by_loss = gradient(losses), {}
+    total = gradient(losses)
+    by_loss: dict[str, Array] = {}
     for loss in losses[:MOST_LOSSES] if len(losses) > 1 else ():
         found = gradient([loss])
         if found is not None and np.any(found):

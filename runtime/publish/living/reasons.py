@@ -141,7 +141,8 @@ def words() -> str:
     }
     found |= {name: text for name, text in vars(say).items() if name.isupper() and _is_text(text)}
     found |= {
-        "CURES": say.CURES, "AT_ZERO": say.AT_ZERO, "EXP": say.EXP, "FLAT_CURES": say.FLAT,
+        "CURES": say.CURES, "AT_POLE": say.AT_POLE, "AT_ZERO": say.AT_ZERO, "EXP": say.EXP,
+        "FLAT_CURES": say.FLAT,
         "BETWEEN": say.BETWEEN, "LIMITED": say.LIMITED, "MANY": MANY, "SYMBOLS": say.SYMBOLS,
         "SHAPES": sorted(SHAPES),
         "BY_WHERE": say.BY_WHERE, "LOG_SIGMOID": say.LOG_SIGMOID, "UNDER_ROOT": say.UNDER_ROOT,

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from gradwire.runtime.publish.living.data import Living
 
 Array = np.ndarray[Any, Any]
+INVERSES = ("Arccos", "Arccosh", "Arcsin", "Arctanh", "Sinh")
 CHANGES = (
     lambda x: x * 0,
     lambda x: x * 1e6,
@@ -104,6 +105,11 @@ def specimens() -> dict[str, Diagram]:
         "nearly cancel": _cancelled(1e-9),
         "where": total(one("Where", one("Greater", x, 5.0), one("Sqrt", x), x)),
         "where, read elsewhere": _read_elsewhere(),
+        **{kind: total(one(kind, vector(0.5, -1.0, 7.0))) for kind in INVERSES},
+        **{
+            f"{kind} of limits": total(one(kind, one("Clip", x, min=-1.0, max=1.0)))
+            for kind in (*INVERSES, "Log1p")
+        },
         "log of 0": total(one("Log", one("Clip", x, min=0.0))),
         "log of sigmoid": total(one("Log", one("Sigmoid", vector(-800.0)))),
         "log of softmax": total(one("Log", one("Softmax", vector(0.0, 2000.0)))),

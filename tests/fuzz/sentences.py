@@ -166,6 +166,11 @@ def _fix_is_true(session: Session, before: ObservedFlow, found: Fix, key: str, h
     promised = after.gradients.get(key, after.contributions.get(key))
     if not found.past and not found.leaves and promised is not None:
         np.testing.assert_array_equal(found.gradient, promised, err_msg=key)
+    if key in after.gradients:
+        for losses, told in [(None, found.total), *(([n], a) for n, a in found.by_loss.items())]:
+            if told is not None:
+                gradient = repaired.backward(losses).gradients[key]
+                np.testing.assert_array_equal(told, gradient, err_msg=f"{key} of {losses}")
     run = before.run(head)
     assert run is not None
     lost = [name for name, gradient in run.gradients.items()

@@ -273,7 +273,7 @@ class Contributions:
         others = (
             self.program.flat.source(source).block
             for name, (_, source) in instance.wires.items()
-            if name != port and name in wired and not np.any(wired[name])
+            if name not in (port, "bias") and name in wired and not np.any(wired[name])
         )
         stuck: dict[str, bool] = {
             name: bool(np.any(gradient))

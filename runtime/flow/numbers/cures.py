@@ -4,21 +4,25 @@ from __future__ import annotations
 
 import math
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from gradwire.blocks.importing.kinds import is_kind
+from gradwire.runtime.diagram.paths import InstancePath
 from gradwire.runtime.flow.numbers.contributions import Contributions, RouteFactors
+from gradwire.runtime.flow.numbers.reruns import Reruns
 from gradwire.runtime.flow.structure.neighbours import neighbours_of
 from gradwire.runtime.flow.words import phrases, value_sentences
 from gradwire.runtime.flow.words.formatting import number
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
-    from gradwire.runtime.diagram.paths import InstancePath, WirePath
+    from gradwire.runtime.diagram.paths import WirePath
 
+Array = NDArray[Any]
 _WEIGHING = (*phrases.FACTORS, "Conv2D")
 _POLES = ("Arctan2", "Div", "Log", "Pow", "Sqrt")
 _DISTANCES = (
@@ -31,6 +35,10 @@ _SATURATED = 0.01
 _NEAR_POLE = 0.1
 _NORMS = 8
 """Norm blocks of length 0 that are looked at."""
+_STEPS = 4
+"""Steps of training after which something is to pass, at most."""
+_STARTS = 8
+"""Variables that are started away from 0 together with another one, at most."""
 _LARGE = 100.0
 """Size of data from which on it is named as what makes a gradient large."""
 
@@ -57,6 +65,60 @@ class Cures:
         if kind == "Sub":
             return all(near.kind(w.block) in ("Abs", "Norm", "Square") for w in near.beyond(block))
         return kind in _DISTANCES
+
+    def of_underflow(self, wires: Sequence[WirePath], dtype: str) -> str:
+        """For wires by which nothing comes back, as it is too small for ``dtype`` on the way."""
+        is_enough = dtype == "float16" and self._reruns.is_float32_enough(wires)
+        return value_sentences.underflow_cure(self._reruns.scale_that_helps(wires), is_enough)
+
+    def of_stuck(self, wires: Sequence[WirePath], stuck: Mapping[str, bool]) -> str:
+        """For wires by which nothing comes back, as trained variables of zeros multiply; these by
+        name, with whether they get a gradient. What is said passes is tried by steps of training.
+        """
+        if not stuck:
+            return ""
+        if moving := [name for name, gets in stuck.items() if gets]:
+            if self._passes(wires, self._reruns.stepped({}, moving[:1])):
+                return value_sentences.MOVES.format(moving[0])
+            values: Mapping[str, Array] = {}
+            for step in range(1, _STEPS + 1):
+                values = self._reruns.stepped(values)
+                if step > 1 and self._passes(wires, values):
+                    return value_sentences.LATER.format(moving[0], step)
+        return next(
+            (
+                value_sentences.start_cure(names)
+                for names in self._starts(stuck)
+                if self._passes(wires, self._reruns.started(names))
+            ),
+            "",
+        )
+
+    def _starts(self, stuck: Mapping[str, bool]) -> list[list[str]]:
+        """Variables of zeros without a gradient that might have to start elsewhere, together."""
+        gradients, values = self._contributions.run.gradients, self._contributions.run.values
+        zero = [
+            name
+            for name in sorted(self._program.trainable)
+            if not np.any(values.get(InstancePath(name).port("out"), 1.0))
+            and (gradient := gradients.get(name)) is not None
+            and not np.any(gradient)
+        ]
+        first = [name for name in stuck if name in zero]
+        others = [name for name in zero if name not in first]
+        pairs = [[*first[:1], other] for other in others[:_STARTS]]
+        tried = [[name] for name in first] + pairs + [[*first, *others]]
+        return [names for names in tried if names]
+
+    def _passes(self, wires: Sequence[WirePath], values: Mapping[str, Array]) -> bool:
+        """Whether something finite comes back by one of the wires with other values."""
+        found = self._reruns.contributions(values=values)
+        known = [found[wire] for wire in wires if wire in found]
+        return any(bool(np.any(a)) and bool(np.isfinite(a).all()) for a in known)
+
+    @cached_property
+    def _reruns(self) -> Reruns:
+        return Reruns(self._program, self._contributions.run)
 
     def of_norms(self, wire: WirePath, named: InstancePath) -> list[str]:
         """For the Norm blocks of length 0 through which the gradient of a wire comes; ``named`` is

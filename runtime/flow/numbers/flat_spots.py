@@ -73,7 +73,7 @@ class ZeroSpot:
     """An input of a block at which 0 comes back.
 
     ``inputs`` are those on wires, ``arriving`` the gradients at outputs, both by port; ``stuck``
-    are trained variables of zeros that another input reads, with whether they get a gradient;
+    are trained variables of zeros that it is multiplied by, with whether they get a gradient;
     ``is_summed`` if only sums and means read the block.
     """
 
@@ -89,12 +89,12 @@ class ZeroSpot:
         """Whether its slope is 0, or why 0 comes back all the same."""
         return why_zero(self.block, self.inputs, self.port, self.arriving)
 
-    @property
+    @cached_property
     def reason(self) -> str:
         """Words that follow the name of the block, for example ``is off (−3.00)``."""
         match self.kind:
             case Zero.UNDERFLOWS:
-                return phrases.UNDERFLOWS.format(self._dtype)
+                return phrases.UNDERFLOWS.format(self.dtype)
             case Zero.CANCELS if self._is_whole_softmax:
                 return phrases.SAME_FOR_ALL
             case Zero.CANCELS:
@@ -104,15 +104,15 @@ class ZeroSpot:
 
     @property
     def cure(self) -> str:
-        """What would help; empty if no cure is known."""
+        """What would help; empty if no cure is known, or where only another run can tell."""
         match self.kind:
             case Zero.UNDERFLOWS:
-                return value_sentences.underflow_cure(self._dtype)
+                return ""
             case Zero.CANCELS:
                 summed = self._is_whole_softmax and self.is_summed
                 return value_sentences.WHOLE_SOFTMAX if summed else ""
-            case Zero.FLAT if self.block.type_name() in phrases.FACTORS:
-                return value_sentences.stuck_cure(self.stuck)
+            case Zero.FLAT if self.is_product:
+                return ""
             case Zero.FLAT:
                 if _is_improbable(self.block, self.port, self.inputs.get(self.port)):
                     return value_sentences.AS_LOGITS
@@ -121,7 +121,13 @@ class ZeroSpot:
                 return value_sentences.flat_cure(self.block.type_name())
 
     @property
-    def _dtype(self) -> str:
+    def is_product(self) -> bool:
+        """Whether the block multiplies."""
+        return self.block.type_name() in phrases.FACTORS
+
+    @property
+    def dtype(self) -> str:
+        """The dtype of what comes back."""
         return self.inputs[self.port].dtype.name
 
     @property

@@ -274,10 +274,18 @@ class Values:
         return steep_block(self._program, self.inputs, path) if fine else None
 
     def _cure(self, path: InstancePath, elements: Sequence[Element]) -> str:
-        """What would keep the value finite; that a Where does not take it, where one does not."""
-        if where := self._where_past(path):
+        """What would keep the value finite; that a Where does not take it, where one does not and
+        it spoils no loss by another way either.
+        """
+        where = None if self._spoils(path) else self._where_past(path)
+        if where is not None:
             return value_sentences.not_taken(where)
         return self.remedies.of_value(path, elements)
+
+    def _spoils(self, path: InstancePath) -> bool:
+        """Whether a block leads to a loss by values that are not finite."""
+        spoilt = {head.block for head in self._program.heads() if not self.is_fine(head)}
+        return bool(spoilt) and not spoilt.isdisjoint(self._ahead(path))
 
     @cached_property
     def remedies(self) -> Remedies:

@@ -29,6 +29,17 @@ _PRODUCTS = ("Mul", "Square")
 _NONNEGATIVE = (*_POSITIVE, "Abs", "Relu", "Square", "Variance")
 
 
+_POLES = {
+    "Arccos": (-1.0, 1.0), "Arccosh": (1.0,), "Arcsin": (-1.0, 1.0), "Arctanh": (-1.0, 1.0),
+    "Log1p": (-1.0,),
+}  # fmt: skip
+"""Where the value or the slope of a block is infinite, by its type; of others at 0."""
+
+
+def _poles(kind: str) -> tuple[float, ...]:
+    return _POLES.get(kind, (0.0,))
+
+
 class Remedies:
     """Cures for the blocks of one run."""
 
@@ -41,11 +52,12 @@ class Remedies:
         """What keeps the value of a block finite, which made it not so of these elements."""
         kind = self._near.kind(path)
         at_zero = any(element.value == 0 for element in elements)
+        at_pole = any(element.value in _poles(kind) for element in elements)
         if kind == "Exp":
             return value_sentences.exp_cure(function_of(self._program, path))
         if kind in ("Softmax", "LogSoftmax"):
             return value_sentences.MASKED if self._is_masked(path) else ""
-        if at_zero and (limit := self._limit(path)):
+        if at_pole and (limit := self._limit(path)):
             return limit
         if kind == "Div" and at_zero and (source := self._near.sources(path).get("b")):
             root = self._near.origin(source)
@@ -130,7 +142,8 @@ class Remedies:
     def _limit(self, path: InstancePath) -> str:
         """To move the limit of a Clip that all numbers at the pole of a block are at."""
         inputs = [self._values.get(source) for source in self._near.sources(path).values()]
-        poles = next((a == 0 for a in inputs if a is not None and np.any(a == 0)), None)
+        places = (np.isin(a, _poles(self._near.kind(path))) for a in inputs if a is not None)
+        poles = next((at for at in places if np.any(at)), None)
         if poles is None:
             return ""
         for at in self._route_back(path):
@@ -138,9 +151,14 @@ class Remedies:
             value = self._values.get(at.port("out"))
             if not is_clip(block) or value is None or value.shape != poles.shape:
                 continue
-            for name, limit in (("min", block.min), ("max", block.max)):
-                if limit is not None and np.all(value[poles] == value.dtype.type(limit)):
-                    return value_sentences.limit_cure(at, name, limit, value.dtype.type(limit))
+            given = {"min": block.min, "max": block.max}
+            limits = {name: limit for name, limit in given.items() if limit is not None}
+            held = {name: value.dtype.type(limit) for name, limit in limits.items()}
+            met = [name for name, limit in held.items() if np.any(value[poles] == limit)]
+            if met and np.isin(value[poles], [*held.values()]).all():
+                if len(met) > 1:
+                    return value_sentences.limits_cure(at, held["min"], held["max"])
+                return value_sentences.limit_cure(at, met[0], limits[met[0]], held[met[0]])
         return ""
 
     def _route_back(self, path: InstancePath) -> list[InstancePath]:

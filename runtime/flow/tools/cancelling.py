@@ -2,28 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import TYPE_CHECKING
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from gradwire.blocks.errors import GradwireError
 from gradwire.runtime.diagram.paths import InstancePath
 from gradwire.runtime.flow.structure.neighbours import neighbours_of
 from gradwire.runtime.flow.tools.interventions import CutWire
-from gradwire.runtime.flow.tools.repairs import trial
-from gradwire.runtime.flow.words.formatting import size
+from gradwire.runtime.flow.tools.repairs import told, trial
+from gradwire.runtime.flow.words.formatting import cosine, number
 from gradwire.runtime.flow.words.sentences import names
 
 if TYPE_CHECKING:
+    from gradwire.runtime.diagram.paths import PortPath
     from gradwire.runtime.engine import Session
     from gradwire.runtime.flow.observed import ObservedFlow
 
+Array = NDArray[Any]
 _SELECTIVE = ("Clip", "Gather", "Max", "Maximum", "Min", "Minimum", "PickAlong", "Relu",
               "TakeAlong", "Where")  # fmt: skip
 MOST = 3
 """Wires on which a stop is tried, at most."""
+STEPS = (1e-3, 1e-2, 1e-1)
+"""Steps down a gradient, as a share of the variable's largest number."""
 TOLERANCE = 1e-5
 """By how much a loss may change by rounding alone, as a share of it."""
 
@@ -35,21 +39,57 @@ def stops_that_help(
     feeds: Mapping[str, ArrayLike] | None = None,
 ) -> str:
     """``With a StopGradient on mul1.a: 0.63; on sub1.b: −0.63.`` where what comes back to a
-    variable by these wires cancels; empty elsewhere.
+    variable by these wires cancels; empty elsewhere. A stop with which a step down the gradient
+    would raise the losses is left out; where a step leaves them as they are, as they do not depend
+    on the variable, the numbers say which way it goes.
     """
-    found = []
+    found: dict[str, tuple[Array, str]] = {}
     for wire in observed.cancelling(variable)[:MOST]:
         try:
             stopped, _ = trial(session, (CutWire(wire),))
-            run = stopped.backward(
-                observed.losses, feeds=feeds, contributions=False, wrt=[variable]
-            )
+            gradient, text = told(stopped, observed.losses, variable, feeds)
         except GradwireError:
             continue
-        gradient = run.gradients[variable]
-        if gradient is not None and np.any(gradient) and np.isfinite(gradient).all():
-            found.append(f"on {wire}: {size(gradient)}")
-    return f"With a StopGradient {'; '.join(found)}." if found else ""
+        if gradient is None or not np.any(gradient) or not np.isfinite(gradient).all():
+            continue
+        if not _rises(session, observed.losses, variable, gradient, feeds):
+            found[wire] = gradient, text
+    first = next((gradient for gradient, _ in found.values()), None)
+    parts = (f"on {w}: {text}{_against(first, each)}" for w, (each, text) in found.items())
+    return f"With a StopGradient {'; '.join(parts)}." if found else ""
+
+
+def _against(first: Array | None, gradient: Array) -> str:
+    """That a gradient of several numbers goes the other way than the first."""
+    angle = cosine(first, gradient)
+    if angle is None or angle >= 0 or gradient.size == 1:
+        return ""
+    return f", the other way (cosine {number(angle)})"
+
+
+def _rises(
+    session: Session,
+    losses: Sequence[PortPath],
+    variable: str,
+    gradient: Array,
+    feeds: Mapping[str, ArrayLike] | None,
+) -> bool:
+    """Whether the sum of the losses rises by a step of a variable down a gradient: the least one
+    that changes it by more than rounding.
+    """
+    value = session.values[variable]
+    unit = gradient / np.max(np.abs(gradient)) * (1.0 + np.max(np.abs(value)))
+    moved, _ = trial(session, ())
+
+    def total(step: float) -> float:
+        moved.set(variable, (value - step * unit).astype(value.dtype))
+        values = moved.run(feeds=feeds, ports=losses).values
+        return float(sum(values[loss].sum(dtype=np.float64) for loss in losses))
+
+    before = total(0.0)
+    changes = (total(step) - before for step in STEPS)
+    clear = (change for change in changes if abs(change) > TOLERANCE * abs(before))
+    return next(clear, 0.0) > 0
 
 
 def no_effect(

@@ -68,11 +68,13 @@ class Train:
 
 @dataclass(frozen=True, slots=True)
 class Bridge:
-    """Put a StraightThrough before ``target``: value of ``hard``, gradient to ``soft``."""
+    """Put a StraightThrough before ``target``: value of ``hard``, gradient to ``soft``; or with
+    ``target`` None before all that reads ``hard`` before any step is made.
+    """
 
     hard: str
     soft: str
-    target: str
+    target: str | None = None
 
 
 Intervention: TypeAlias = OpenStop | CloseStop | CutWire | Freeze | Train | Bridge
@@ -85,8 +87,11 @@ def change_of(diagram: Diagram, steps: Iterable[Intervention]) -> Batch:
     """
     changes: list[Change] = []
     labels = []
+    before = diagram
     for step in dict.fromkeys(steps):
-        made = _changes(diagram, step)
+        made = (
+            _bridge(diagram, step, before) if isinstance(step, Bridge) else _changes(diagram, step)
+        )
         diagram = apply(diagram, made).after
         changes.append(made)
         labels.append(made.label)
@@ -114,7 +119,7 @@ def _is_open(diagram: Diagram, path: str) -> bool:
         return False
 
 
-def _changes(diagram: Diagram, step: Intervention) -> Batch:
+def _changes(diagram: Diagram, step: OpenStop | CloseStop | CutWire | Freeze | Train) -> Batch:
     match step:
         case OpenStop():
             return _open(diagram, step)
@@ -127,8 +132,6 @@ def _changes(diagram: Diagram, step: Intervention) -> Batch:
             return _train(diagram, variable, False)
         case Train(variable):
             return _train(diagram, variable, True)
-        case Bridge():
-            return _bridge(diagram, step)
         case _:
             assert_never(step)
 
@@ -229,24 +232,26 @@ def _train(diagram: Diagram, variable: str, trainable: bool) -> Batch:
     return _set(diagram, found, label, {"trainable": trainable})
 
 
-def _bridge(diagram: Diagram, bridge: Bridge) -> Batch:
-    ends = [PortPath(port) for port in (bridge.hard, bridge.soft, bridge.target)]
+def _bridge(diagram: Diagram, bridge: Bridge, before: Diagram) -> Batch:
+    ends = [PortPath(port) for port in filter(None, (bridge.hard, bridge.soft, bridge.target))]
     pages = {_on_a_page(diagram, end.block).page for end in ends}
     if len(pages) > 1:
         raise ChangeError("A StraightThrough block can't join two pages.")
     page = pages.pop()
-    hard, soft, target = (end.name for end in ends)
+    hard, soft, *targets = (end.name for end in ends)
+    wires = before.pages[page].wires
+    targets = targets or [target for target, source in wires.items() if source == hard]
     new = fresh_name(diagram.pages[page], "StraightThrough")
+    near = targets[0].block if targets else soft.block
     return Batch(
         f"Bypass {PortPath(bridge.hard).block}",
         (
-            AddBlock(new, StraightThrough(), _between(diagram, page, hard.block, target.block),
-                     page),
+            AddBlock(new, StraightThrough(), _between(diagram, page, hard.block, near), page),
             Connect(hard, PortName(new, "hard"), page),
             Connect(soft, PortName(new, "soft"), page),
-            Connect(PortName(new, "out"), target, page),
+            *(Connect(PortName(new, "out"), target, page) for target in targets),
         ),
-    )  # fmt: skip
+    )
 
 
 def _at(diagram: Diagram, page: str, name: str) -> Point:

@@ -12,9 +12,8 @@ from gradwire.blocks.errors import GradwireError
 from gradwire.blocks.importing.kinds import is_clip
 from gradwire.runtime.flow.structure.neighbours import neighbours_of
 from gradwire.runtime.flow.tools.interventions import Bridge
-from gradwire.runtime.flow.tools.repairs import trial
+from gradwire.runtime.flow.tools.repairs import told, trial
 from gradwire.runtime.flow.words import sentences
-from gradwire.runtime.flow.words.formatting import size
 
 if TYPE_CHECKING:
     from gradwire.runtime.engine import Session
@@ -42,12 +41,9 @@ def past_limits(
         return ""
     try:
         repaired, _ = trial(session, steps)
-        run = repaired.backward(
-            observed.losses, feeds=feeds, ports=[], contributions=False, wrt=[variable]
-        )
+        gradient, text = told(repaired, observed.losses, variable, feeds)
     except GradwireError:
         return ""
-    gradient = run.gradients[variable]
     if gradient is None or not np.any(gradient) or not np.isfinite(gradient).all():
         return ""
-    return f"Straight through {sentences.names(clips)}: {size(gradient)}."
+    return f"Straight through {sentences.names(clips)}: {text}."

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import field, replace
 from itertools import islice
 from typing import TYPE_CHECKING, Any
@@ -29,7 +29,7 @@ from gradwire.runtime.flow.tools.interventions import (
     change_of,
 )
 from gradwire.runtime.flow.words import sentences
-from gradwire.runtime.flow.words.formatting import size
+from gradwire.runtime.flow.words.formatting import apart, size
 from gradwire.runtime.flow.words.states import State, Verdict
 
 if TYPE_CHECKING:
@@ -37,6 +37,8 @@ if TYPE_CHECKING:
     from gradwire.runtime.engine import Run
 
 Array = NDArray[Any]
+MOST_LOSSES = 6
+"""Losses that numbers are given of apart, at most."""
 REPAIRABLE = (State.STOPPED, State.NO_RULE, State.FROZEN)
 
 
@@ -54,7 +56,8 @@ class Fix:
     with a tree ``leaves`` are the gradients by leaf, ``gradient`` is None and ``rms`` the size of
     them all; a stop is opened for these leaves alone. ``zeroed`` are the variables whose gradient
     would become exactly 0, and ``surrogates`` the straight-through estimators that the opened
-    stops are part of.
+    stops are part of. Where the repair changes what comes of several losses, ``by_loss`` has that
+    of each, and ``total`` that of the sum of all losses.
     """
 
     opened: tuple[str, ...]
@@ -70,6 +73,8 @@ class Fix:
     cost: tuple[str, ...] = ()
     zeroed: tuple[str, ...] = ()
     surrogates: tuple[Surrogate, ...] = ()
+    by_loss: Mapping[str, Array] = field(default_factory=dict)
+    total: Array | None = None
 
     @property
     def sentence(self) -> str:
@@ -94,8 +99,9 @@ class Fix:
 
     @property
     def helps(self) -> bool:
-        """Whether a gradient comes that is neither 0 nor infinite."""
-        return bool(self.rms) and np.isfinite(self.rms or 0.0)
+        """Whether a gradient comes that is neither 0 nor infinite, of the sum of losses too."""
+        found = self.rms if self.total is None else rms(self.total)
+        return bool(self.rms) and bool(found) and np.isfinite(found or 0.0)
 
     @property
     def switches(self) -> tuple[str, ...]:
@@ -119,7 +125,7 @@ class Fix:
         reached = {path: found for path, found in self.leaves.items() if found is not None}
         if reached:
             return sentences.names([f"{path} {size(found)}" for path, found in reached.items()])
-        return size(self.gradient)
+        return apart(self.by_loss, self.total) if self.by_loss else size(self.gradient)
 
 
 @explained
@@ -146,12 +152,12 @@ def fix(
         return plans[0][1] if plans else None
     loss = str(possible[0][0].loss)
     if key not in flow.program.wire_sources:
-        return _of_variables(session, {key: possible[0][1]}, loss, feeds)[key]
+        return _of_variables(session, {key: possible[0][1]}, loss, feeds, flow)[key]
     wanted = [WirePath(verdict.wire) for verdict, _ in possible]
     plans_of = [plan for _, plan in possible]
     estimators = dict.fromkeys(one for plan in plans_of for one in plan.surrogates)
     found = Fix(*_together(plans_of), surrogates=tuple(estimators))
-    return _of_wire(session, found, key, wanted, loss, feeds)
+    return _of_wire(session, found, key, wanted, loss, feeds, flow)
 
 
 @explained
@@ -178,7 +184,7 @@ def fixes(
             elif plan is not None:
                 alike.setdefault((str(verdict.loss), plan.steps), {})[name] = plan
     for (loss, _), plans in islice(alike.items(), most):
-        found |= _of_variables(session, plans, loss, feeds)
+        found |= _of_variables(session, plans, loss, feeds, flow)
     return found
 
 
@@ -212,7 +218,7 @@ def _plan(flow: Flow, verdict: Verdict) -> Fix | None:
     for bypass in bypasses:
         if isinstance(bypass, str):
             return replace(found, obstacle=bypass)
-        steps.append(Bridge(bypass.hard, bypass.soft, bypass.target))
+        steps.append(Bridge(bypass.hard, bypass.soft))
     return replace(found, steps=tuple(steps))
 
 
@@ -257,11 +263,37 @@ def trial(session: Session, steps: tuple[Intervention, ...]) -> tuple[Session, B
     return repaired, change
 
 
+def told(
+    repaired: Session,
+    losses: Sequence[PortPath],
+    variable: str,
+    feeds: Mapping[str, ArrayLike] | None,
+) -> tuple[Array | None, str]:
+    """What a variable gets of the sum of losses in a repaired diagram, and that in words, with what
+    it gets of each loss.
+    """
+
+    def gradient(of: Sequence[PortPath]) -> Array | None:
+        run = repaired.backward(
+            of, feeds=feeds, ports=[], contributions=False, wrt=[variable], accumulate=False
+        )
+        return run.gradients[variable]
+
+    total = gradient(losses)
+    by_loss: dict[str, Array] = {}
+    for loss in losses[:MOST_LOSSES] if len(losses) > 1 else ():
+        found = gradient([loss])
+        if found is not None and np.any(found):
+            by_loss[loss.block] = found
+    return total, apart(by_loss, total) if by_loss else size(total)
+
+
 def _of_variables(
     session: Session,
     plans: Mapping[str, Fix],
     loss: str,
     feeds: Mapping[str, ArrayLike] | None,
+    flow: Flow,
 ) -> dict[str, Fix]:
     """The gradients of variables, by one run, once what their plans have in common is done."""
     names = list(plans)
@@ -275,15 +307,50 @@ def _of_variables(
         return {name: replace(plan, obstacle=obstacle) for name, plan in plans.items()}
     cost = _cost(session, repaired, plans[names[0]], loss)
     zeroed = _zeroed(session, run, plans[names[0]], loss, feeds)
+
+    def gradients(trial: Session, losses: Sequence[str]) -> Mapping[str, Array | None]:
+        run = trial.backward(
+            losses, feeds=feeds, ports=[], contributions=False, wrt=names, accumulate=False
+        )
+        return run.gradients
+
+    totals, several = _by_loss(session, repaired, loss, flow.losses, gradients)
     return {
         name: _in_vain(plan)
         if gradient is None
         else replace(
-            plan, change=change, gradient=gradient, rms=rms(gradient), cost=cost, zeroed=zeroed
+            plan, change=change, gradient=gradient, rms=rms(gradient), cost=cost, zeroed=zeroed,
+            by_loss=several.get(name, {}), total=totals.get(name),
         )
         for name, plan in plans.items()
         for gradient in [run.gradients[name]]
-    }
+    }  # fmt: skip
+
+
+def _by_loss(
+    session: Session,
+    repaired: Session,
+    loss: str,
+    losses: Sequence[PortPath],
+    gradients: Callable[[Session, Sequence[str]], Mapping[str, Array | None]],
+) -> tuple[Mapping[str, Array | None], dict[str, dict[str, Array]]]:
+    """By name what comes of the sum of the losses, and of each that the repair changes it for, this
+    one first; nothing where it does that for one loss alone.
+    """
+    head = session.program.flat.source(PortPath.named(loss))
+    others = [other for other in losses if other != head]
+    found: dict[str, dict[str, Array]] = {}
+    for other in [head, *others[: MOST_LOSSES - 1]] if others else ():
+        before, after = (gradients(each, [other]) for each in (session, repaired))
+        for name, array in after.items():
+            if array is not None and (other == head or not _is_same(before.get(name), array)):
+                found.setdefault(name, {})[other.block] = array
+    several = {name: arrays for name, arrays in found.items() if len(arrays) > 1}
+    return (gradients(repaired, losses) if several else {}), several
+
+
+def _is_same(before: Array | None, after: Array) -> bool:
+    return before is not None and np.array_equal(before, after, equal_nan=True)
 
 
 def _in_vain(plan: Fix) -> Fix:
@@ -299,6 +366,7 @@ def _of_wire(
     wanted: Sequence[WirePath],
     loss: str,
     feeds: Mapping[str, ArrayLike] | None,
+    flow: Flow,
 ) -> Fix:
     """What comes back at ``key``, or with a tree at its ``wanted`` leaves, once all is repaired."""
     try:
@@ -321,9 +389,16 @@ def _of_wire(
         cost=_cost(session, repaired, found, loss),
         zeroed=_zeroed(session, run, found, loss, feeds),
     )
-    if list(wanted) == [key]:
-        return replace(found, gradient=gradients.get(key))
-    return replace(found, leaves={n.leaf: gradients.get(n) for n in wanted})
+    if list(wanted) != [key]:
+        return replace(found, leaves={n.leaf: gradients.get(n) for n in wanted})
+
+    def brought(trial: Session, losses: Sequence[str]) -> Mapping[str, Array | None]:
+        run = trial.backward(losses, feeds=feeds, contributions=True, accumulate=False)
+        return {key: _past(session, run) if past else run.contributions.get(key)}
+
+    totals, several = _by_loss(session, repaired, loss, flow.losses, brought)
+    by_loss, total = several.get(key, {}), totals.get(key)
+    return replace(found, gradient=gradients.get(key), by_loss=by_loss, total=total)
 
 
 def _cost(session: Session, repaired: Session, plan: Fix, loss: str) -> tuple[str, ...]:

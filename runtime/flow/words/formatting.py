@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from itertools import combinations
 from typing import Any
 
 import numpy as np
@@ -46,6 +48,23 @@ def size(array: Array | None) -> str:
     if array.size == 1:
         return number(array.reshape(())[()])
     return f"rms {number(rms(array))}"
+
+
+def apart(by_loss: Mapping[str, Array], total: Array | None) -> str:
+    """``3 for L1, −2 for L2 and 1 for the sum of losses``, and which losses contradict each other
+    most, if any do; of one loss ``3 for L1``.
+    """
+    each = [f"{size(array)} for {loss}" for loss, array in by_loss.items()]
+    if len(each) == 1:
+        return each[0]
+    text = f"{', '.join(each)} and {size(total)} for the sum of losses"
+    pairs = [(cosine(a, b), x, y) for (x, a), (y, b) in combinations(by_loss.items(), 2)]
+    angle, one, other = min(
+        ((c, x, y) for c, x, y in pairs if c is not None), default=(0.0, "", "")
+    )
+    if angle < 0:
+        return f"{text}; {one} and {other} pull against each other (cosine {number(angle)})"
+    return text
 
 
 def wild(array: Array) -> str:

@@ -35,7 +35,7 @@ class NumericSentences:
         self._label = label
         self._thresholds = thresholds
         self._reasons: dict[str, str] = {}
-        self._cures: dict[str, str] = {}
+        self._spots: dict[str, flat_spots.ZeroSpot] = {}
         self._block_cures = Cures(contributions)
 
     def wire(self, wire: WirePath, state: State, witness: Sequence[str]) -> str:
@@ -125,10 +125,17 @@ class NumericSentences:
         norms: dict[str, None] = {}
         for wire, blame in zip(wires, map(self._contributions.zeroed_by, wires), strict=True):
             if not (blame.cancelled or blame.derived):
-                self._flat(blame)
-                found[cures.of_output(blame.block) or self._cures[blame.wire]] = None
+                found[cures.of_output(blame.block) or self._of_spot(wires, blame)] = None
             norms |= dict.fromkeys(cures.of_norms(wire, blame.block))
         return " ".join(filter(None, found | norms))
+
+    def _of_spot(self, wires: Sequence[WirePath], blame: Blame) -> str:
+        spot = self._spot(blame)
+        if spot.kind is flat_spots.Zero.UNDERFLOWS:
+            return self._block_cures.of_underflow(wires, spot.dtype)
+        if spot.kind is flat_spots.Zero.FLAT and spot.is_product:
+            return self._block_cures.of_stuck(wires, spot.stuck)
+        return spot.cure
 
     def _is_similar(self, state: State, size: Size) -> bool:
         if state is State.ZERO:
@@ -153,11 +160,12 @@ class NumericSentences:
         return phrases.ZERO_BEFORE.format(blame.block, reason.removeprefix(blame.block))
 
     def _flat(self, blame: Blame) -> str:
-        if blame.wire not in self._reasons:
-            spot = self._contributions.zero_spot(blame)
-            self._reasons[blame.wire] = f"{blame.block} {spot.reason}"
-            self._cures[blame.wire] = spot.cure
-        return self._reasons[blame.wire]
+        return f"{blame.block} {self._spot(blame).reason}"
+
+    def _spot(self, blame: Blame) -> flat_spots.ZeroSpot:
+        if blame.wire not in self._spots:
+            self._spots[blame.wire] = self._contributions.zero_spot(blame)
+        return self._spots[blame.wire]
 
     @cached_property
     def _seeds(self) -> set[InstancePath]:

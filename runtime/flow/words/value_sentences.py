@@ -38,9 +38,17 @@ _POLES: Mapping[str, Callable[[Sequence[float]], bool]] = {
     "Log1p": lambda x: x[0] == -1,
     "Div": lambda x: x[-1] == 0,
     "Pow": lambda x: x[0] == 0,
+    "Arctanh": lambda x: abs(x[0]) == 1,
 }
 """Where a block is infinite at finite inputs, and not just too large for its dtype."""
-CURES = {
+_WITHIN_1 = "Clip its input to a range just inside −1 to 1: at ±1 its {} is infinite."
+_INVERSES = {
+    "Arccos": _WITHIN_1.format("slope"),
+    "Arcsin": _WITHIN_1.format("slope"),
+    "Arctanh": _WITHIN_1.format("value"),
+    "Arccosh": "Clip its input from below, just above 1: at 1 its slope is infinite.",
+}
+CURES = _INVERSES | {
     "Sqrt": "Clip its input from below, at a small number above 0.",
     "Log": "Keep its input above 0: clip it, or make it positive with Softmax or Softplus.",
     "Log1p": "Keep its input above −1.",
@@ -50,6 +58,9 @@ CURES = {
     "Pow": "Keep the base above 0.",
     "Sin": "Keep its input finite.",
     "Cos": "Keep its input finite.",
+    "Tan": "Keep its input finite.",
+    "Sinh": "Clip its input from above and below.",
+    "Cosh": "Clip its input from above and below.",
 }
 """What keeps the value of a block finite, by its type."""
 AT_ZERO = {
@@ -58,10 +69,13 @@ AT_ZERO = {
     "Div": "Add a small number to the denominator.",
     "Pow": "Keep the base above 0: add a small number to it.",
 }
-"""The same where a block's input is 0; also what keeps its slope finite there."""
+"""The same where a block's input is 0."""
+AT_POLE = AT_ZERO | _INVERSES
+"""What keeps the slope of a block finite where it is infinite at a finite value, by its type."""
 NEVER_NEGATIVE = "Add a small number to the denominator, or clip it from below."
 """What to do about a denominator of 0 that is never negative."""
 IN_FLOAT32 = "Use float32 there."
+SCALE_UP = "Scale the loss up. Multiplied by {0}, it lets gradient through."
 BY_WHERE = "Choose by a Where instead of multiplying by 0."
 UNDER_ROOT = {
     "Pow": "or halve the exponent of {0} instead of taking the root",
@@ -123,6 +137,7 @@ OVERFLOWS = "{0} overflows {1}"
 LIMITED = {
     "min": "Raise the min of {0}, which lets {1} through{2}.",
     "max": "Lower the max of {0}, which lets {1} through{2}.",
+    "both": "Raise the min and lower the max of {0}, which lets {1} and {2} through.",
 }
 ROUNDED = ": {0} is {1} in {2}"
 TOO_LARGE = "Scale {0} down: its numbers reach {1}."
@@ -194,6 +209,11 @@ def limit_cure(clip: str, limit: str, given: float, value: np.generic) -> str:
     return LIMITED[limit].format(clip, passed, rounded)
 
 
+def limits_cure(clip: str, low: float, high: float) -> str:
+    """To move both limits of a Clip further inside."""
+    return LIMITED["both"].format(clip, number(low), number(high))
+
+
 def guard_too_late(guard: str, culprit: str, what: str) -> str:
     """Where a limit bounds what ``culprit`` makes, but not its slope, which is ``what``."""
     return (
@@ -204,7 +224,7 @@ def guard_too_late(guard: str, culprit: str, what: str) -> str:
 
 def steep_cure(name: str) -> str:
     """What to do where a block of type ``name`` has an infinite slope at a finite value."""
-    return AT_ZERO.get(name, "")
+    return AT_POLE.get(name, "")
 
 
 def root_cure(block: str, name: str) -> str:
@@ -222,21 +242,29 @@ def single_cure(has_others: bool) -> str:
     return OTHER_AXIS if has_others else SINGLE
 
 
-def underflow_cure(dtype: str) -> str:
-    """What to do where a gradient is too small for a dtype."""
-    wider = {"float16": "Use float32 there, or scale the loss up."}
-    return wider.get(dtype, "Scale the loss up.")
-
-
-def stuck_cure(variables: Mapping[str, bool]) -> str:
-    """What to do where trained variables are 0 and multiply; by name, whether they get a gradient
-    themselves.
+def underflow_cure(scale: float | None, is_wider_enough: bool = False) -> str:
+    """What to do where a gradient is too small for its dtype: to scale the loss up, where that
+    helps, and to use float32 where a narrower dtype is too narrow.
     """
-    moving = [name for name, gets in variables.items() if gets]
-    stuck = [name for name, gets in variables.items() if not gets]
-    if moving:
-        return f"{moving[0]} is 0 and gets a gradient itself: this passes once {moving[0]} moves."
-    return f"Start {stuck[0]} away from 0: as it is, neither can move." if stuck else ""
+    up = None if scale is None else SCALE_UP.format(number(scale))
+    if not is_wider_enough:
+        return up or ""
+    return f"Use float32 there, or {up[0].lower()}{up[1:]}" if up else IN_FLOAT32
+
+
+MOVES = "{0} is 0 and gets a gradient itself: this passes once {0} moves."
+"""What to do about a factor of 0 that is trained."""
+LATER = "{0} is 0 and gets a gradient itself: this passes after {1} steps of training."
+"""The same, where others have to move as well."""
+START_ONE = "Start {0} away from 0: as it is, neither can move."
+"""What to do about a factor of 0 that is trained, and gets no gradient."""
+START_SEVERAL = "Start {0} away from 0: as they are, none can move."
+"""The same, of several."""
+
+
+def start_cure(variables: Sequence[str]) -> str:
+    """What to do where these trained variables are 0 and multiply one another."""
+    return (START_ONE if len(variables) == 1 else START_SEVERAL).format(names(variables))
 
 
 def norm_cure(block: str, is_squared: bool, is_named: bool) -> str:

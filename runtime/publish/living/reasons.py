@@ -141,20 +141,18 @@ def words() -> str:
     }
     found |= {name: text for name, text in vars(say).items() if name.isupper() and _is_text(text)}
     found |= {
-        "CURES": say.CURES, "AT_ZERO": say.AT_ZERO, "EXP": say.EXP, "FLAT_CURES": say.FLAT,
+        "CURES": say.CURES, "AT_POLE": say.AT_POLE, "AT_ZERO": say.AT_ZERO, "EXP": say.EXP,
+        "FLAT_CURES": say.FLAT,
         "BETWEEN": say.BETWEEN, "LIMITED": say.LIMITED, "MANY": MANY, "SYMBOLS": say.SYMBOLS,
         "SHAPES": sorted(SHAPES),
         "BY_WHERE": say.BY_WHERE, "LOG_SIGMOID": say.LOG_SIGMOID, "UNDER_ROOT": say.UNDER_ROOT,
         "DIVIDED_NORM": say.under_root("{0}", "Norm"),
         "DIVIDED_SQRT": say.under_root("{0}", "Sqrt"),
-        "SCALE_UP": say.underflow_cure("float32"),
         "UNDERFLOWN": say.underflows("{0}"),
         "TOO_LATE": say.guard_too_late("{0}", "{1}", "{2}"),
         "DOUBLE_WHERE": say.double_where("{0}", "{1}", "", "{2}"),
         "DOUBLE_WHERE_SQRT": say.double_where("{0}", "{1}", "Sqrt", "{2}"),
         "NOT_TAKEN": say.not_taken("{0}"),
-        "MOVES": say.stuck_cure({"{0}": True}),
-        "STUCK": say.stuck_cure({"{0}": False}),
         "NORMS": [
             [say.norm_cure("{0}", is_squared, is_named) for is_named in (False, True)]
             for is_squared in (False, True)

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import re
+from functools import reduce
+
+import numpy as np
 import pytest
 
 import gradwire.runtime.build as b
@@ -192,3 +196,83 @@ def test_a_wire_has_the_cure_of_its_zero():
     verdict = observe(session).verdict("rectified.x")
     assert verdict.cure.startswith("Use LeakyRelu")
     assert with_fix(session, verdict).sentence == f"{verdict.sentence} {verdict.cure}"
+
+
+def recurrence(steps, scale=1.0, dtype="float32"):
+    state = b.variable("x", [[1.0, 1.0, 1.0]], dtype=dtype)
+    weights = b.variable("w", 0.3 * np.eye(3), dtype=dtype)
+    for _ in range(steps):
+        state = b.tanh(b.matmul(state, weights))
+    return b.loss(b.sum(b.square(state)) * scale)
+
+
+def chain(*factors, dtype="float32", head=b.loss, scale=None):
+    """``head`` of the product of a variable and factors, which a loss is the sum of."""
+    x = b.variable("x", [1.0, 2.0], dtype=dtype)
+    constants = [b.constant(f"c{i}", f, dtype=dtype) for i, f in enumerate(factors)]
+    total = b.sum(reduce(b.mul, constants, x))
+    return head(total if scale is None else b.mul(b.mul(total, 1.0), scale), name="loss")
+
+
+def marked_by_nothing(node, name):
+    return b.mul(node, 1.0, name=name)
+
+
+def scaled_up(draw):
+    """The factor that is advised for x, and the gradient with it; None for none."""
+    said = observe(Session(b.build(draw(scale=1.0)))).variable("x")
+    assert said.state is State.ZERO and "too small for" in said.sentence
+    found = re.search(r"cale the loss up\. Multiplied by ([\d.e]+), it", said.cure)
+    assert bool(found) == ("cale the loss up" in said.cure)
+    if not found:
+        return None, said.cure
+    return gradient_of_x(draw, float(found[1])), said.cure
+
+
+def gradient_of_x(draw, scale):
+    return Session(b.build(draw(scale=scale))).backward(wrt=["x"]).gradients["x"]
+
+
+HELPED = [
+    lambda scale: recurrence(44, scale),
+    lambda scale: recurrence(60, scale),
+    lambda scale: recurrence(8, scale, "float16"),
+    lambda scale: chain(1e-30, 1e-20, scale=scale),
+    lambda scale: chain(1e-30, 1e-20, scale=scale, head=marked_by_nothing),
+    lambda scale: chain(1e-200, 1e-200, scale=scale, dtype="float64"),
+    lambda scale: chain(1e-5, 1e-3, scale=scale, dtype="float16"),
+]
+
+
+@pytest.mark.parametrize("draw", HELPED)
+def test_the_loss_is_to_be_scaled_up_where_gradient_arrives_then(draw):
+    gradient, _ = scaled_up(draw)
+    assert gradient is not None and np.any(gradient) and np.isfinite(gradient).all()
+
+
+IN_FLOAT32 = [
+    lambda scale: recurrence(80, scale),
+    lambda scale: chain(1e-30, 1e-30, 1e-30, scale=scale),
+]
+IN_VAIN = [
+    *((draw, "") for draw in IN_FLOAT32),
+    (lambda scale: recurrence(12, scale, "float16"), "Use float32 there."),
+    (lambda scale: chain(*[1e-5] * 3, scale=scale, dtype="float16"), "Use float32 there."),
+    (lambda scale: chain(*[1e-5] * 10, scale=scale, dtype="float16"), ""),
+]
+
+
+@pytest.mark.parametrize(("draw", "cure"), IN_VAIN)
+def test_the_loss_is_not_to_be_scaled_up_where_that_helps_nothing(draw, cure):
+    gradient, said = scaled_up(draw)
+    assert gradient is None and said == cure
+    for scale in (1e2, 1e3, 1e10, 1e20, 1e30)[: 5 if draw in IN_FLOAT32 else 2]:
+        assert not np.any(gradient_of_x(draw, scale))
+
+
+def test_a_loss_that_would_overflow_is_not_to_be_scaled_up():
+    """As it is, it is nearly as large as float32 can be."""
+    x, large = b.variable("x", 1.0), b.constant("large", 3e38)
+    small = b.mul(b.mul(b.mul(x, 1e-30), 1e-10, name="first"), 1e-10, name="second")
+    verdict = observe(Session(b.build(b.loss(b.add(small, large))))).variable("x")
+    assert verdict.sentence.endswith("too small for float32.") and verdict.cure == ""

@@ -135,6 +135,47 @@ def test_a_value_that_spoils_no_loss_is_mentioned_and_no_error():
     )
 
 
+def roots(read):
+    """A root that a Where does not take where it is NaN, and what else reads it."""
+    z = x([-3.0, 2.0])
+    root = b.sqrt(z, name="root")
+    return [b.sum(b.where(b.greater(z, 0.0), root, z, name="choose")), read(root)]
+
+
+def in_two_losses(chosen, summed):
+    return [b.loss(chosen, name="aux"), b.loss(summed, name="loss")]
+
+
+@pytest.mark.parametrize(
+    "draw",
+    [
+        lambda: [b.loss(b.add(*roots(b.sum)), name="loss")],
+        lambda: [b.loss(b.add(*roots(lambda r: b.mean(b.square(r)))), name="loss")],
+        lambda: in_two_losses(*roots(b.sum)),
+        lambda: [b.add(*roots(b.sum), name="loss")],
+    ],
+    ids=["same loss", "further on", "another loss", "no Loss block"],
+)
+def test_what_a_where_does_not_take_has_its_cure_where_a_loss_reads_it_elsewhere(draw):
+    said = {f.key: f.sentence for f in diagnose(Session(b.build(*draw())))}
+    cure = "Clip its input from below, at a small number above 0."
+    assert said["root"] == (
+        f"root is NaN: √ of −3 (element 0 of x). {cure} That is why loss is not finite."
+    )
+    for sentence in said.values():
+        assert "choose does not take it" not in sentence, sentence
+        assert cure in sentence or "put a Where before root too" in sentence
+
+
+def test_what_a_where_does_not_take_has_its_cure_where_something_else_spoils_the_loss_too():
+    ratio = b.div(x(0.0, "zero"), b.constant("nothing", 0.0), name="ratio")
+    chosen, summed = roots(b.sum)
+    found = diagnose(Session(b.build(b.loss(ratio + chosen + summed))))
+    (said,) = [f.sentence for f in found if f.key == "root"]
+    assert "Clip its input" in said and said.endswith("Behind it, loss is not finite either.")
+    assert "choose" not in said
+
+
 def test_what_leads_to_a_loss_that_something_else_spoils_is_not_called_harmless():
     ratio = b.div(x(0.0), b.constant("nothing", 0.0), name="ratio")
     logs = b.log(x(0.0, "y"), name="logs")

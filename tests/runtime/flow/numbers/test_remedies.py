@@ -56,7 +56,17 @@ def guarded(inside):
     return b.maximum(b.sqrt(total, name="root"), EPS, name="guard")
 
 
+def inside(x, least=EPS):
+    return b.clip(x, min=least - 1.0, max=1.0 - least, name="limit")
+
+
+def inverse(kind, value, prepare=lambda z: z):
+    return getattr(b, kind)(prepare(x(value)), name="f")
+
+
 Z = [200.0, 1.0]
+WITHIN = "Clip its input to a range just inside −1 to 1: at ±1 its {} is infinite."
+ABOVE_1 = "Clip its input from below, just above 1: at 1 its slope is infinite."
 
 
 @pytest.mark.parametrize(
@@ -119,6 +129,66 @@ Z = [200.0, 1.0]
             lambda: arccos(1.0),
             "Lower the max of limit, which lets 1 through.",
             lambda: arccos(1.0 - EPS),
+        ),
+        *(
+            (
+                lambda k=kind, v=value: inverse(k, v),
+                WITHIN.format("value" if kind == "arctanh" else "slope"),
+                lambda k=kind, v=value: inverse(k, v, inside),
+            )
+            for kind in ("arccos", "arcsin", "arctanh")
+            for value in ([7.0, 0.5], [1.0, 0.5], [0.2, -1.0], [-3.0, 3.0], -1.0)
+        ),
+        *(
+            (
+                lambda v=value: inverse("arccosh", v),
+                ABOVE_1,
+                lambda v=value: inverse("arccosh", v, lambda z: b.clip(z, min=1.001, max=None)),
+            )
+            for value in ([0.5, 2.0], [1.0, 2.0], -1.0)
+        ),
+        *(
+            (
+                lambda k=kind, v=value: inverse(k, v),
+                "Clip its input from above and below.",
+                lambda k=kind, v=value: inverse(k, v, lambda z: b.clip(z, min=-9.0, max=9.0)),
+            )
+            for kind in ("sinh", "cosh")
+            for value in (-200.0, [200.0, 1.0])
+        ),
+        (
+            lambda: inverse("arccos", [7.0, 0.5], lambda z: inside(z, 0.0)),
+            "Lower the max of limit, which lets 1 through.",
+            lambda: inverse("arccos", [7.0, 0.5], inside),
+        ),
+        (
+            lambda: inverse("arcsin", [0.5, -2.0], lambda z: b.mul(inside(z, 0.0), 1.0)),
+            "Raise the min of limit, which lets −1 through.",
+            lambda: inverse("arcsin", [0.5, -2.0], inside),
+        ),
+        (
+            lambda: inverse("arctanh", [-7.0, 0.5, 7.0], lambda z: inside(z, 0.0)),
+            "Raise the min and lower the max of limit, which lets −1 and 1 through.",
+            lambda: inverse("arctanh", [-7.0, 0.5, 7.0], inside),
+        ),
+        (
+            lambda: inverse(
+                "arccosh", [0.5, 2.0], lambda z: b.clip(z, min=1.0, max=None, name="limit")
+            ),
+            "Raise the min of limit, which lets 1 through.",
+            lambda: inverse(
+                "arccosh", [0.5, 2.0], lambda z: b.clip(z, min=1.001, max=None, name="limit")
+            ),
+        ),
+        (
+            lambda: inverse("log1p", [-3.0, 2.0], lambda z: b.clip(z, min=-1.0, name="limit")),
+            "Raise the min of limit, which lets −1 through.",
+            lambda: inverse("log1p", [-3.0, 2.0], lambda z: b.clip(z, min=-0.9, name="limit")),
+        ),
+        (
+            lambda: b.sqrt(1.0 - b.square(inside(x([2.0, -2.0, 0.1]), 0.0))),
+            "Raise the min and lower the max of limit, which lets −1 and 1 through.",
+            lambda: b.sqrt(1.0 - b.square(inside(x([2.0, -2.0, 0.1])))),
         ),
         (
             lambda: b.log(1.0 - b.clip(x(2.0), min=0.0, max=1 - 1e-9, name="limit")),
@@ -262,6 +332,17 @@ def test_a_branch_that_is_taken_is_not_said_not_to_be():
     assert "ratio is ∞: 1 ÷ 0 (element 1 of b)." in taken
     assert "choice does not take" not in taken
     assert "choice does not take" in findings(b.where([True, True], safe, bad, name="choice"))
+
+
+def test_a_pole_is_not_said_to_overflow():
+    said = findings(inverse("arctanh", [0.5, 1.0]))
+    assert said.startswith("f is ∞: arctanh of 1 (element 1 of x). Clip")
+
+
+def test_a_limit_away_from_a_pole_is_not_to_blame():
+    said = findings(inverse("arccos", [7.0, 0.5], lambda z: b.clip(z, min=0.0, max=2.0)))
+    assert "arccos of 2" in said and WITHIN.format("slope") in said and "Lower" not in said
+    assert "Raise" not in findings(b.exp(b.clip(x(0.0), min=0.0, max=None)))
 
 
 def test_the_divisor_of_a_remainder_is_named():

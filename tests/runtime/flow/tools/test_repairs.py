@@ -42,6 +42,7 @@ from gradwire.runtime.flow.analyse import analyse
 from gradwire.runtime.flow.tools import repairs
 from gradwire.runtime.flow.tools.interventions import OpenStop, change_of
 from gradwire.runtime.flow.tools.repairs import REPAIRABLE, trial
+from gradwire.runtime.flow.words.formatting import number
 from tests.runtime.flow.specimens import blocks_of, specimen
 
 CUT = (State.STOPPED, State.NO_RULE)
@@ -317,6 +318,114 @@ def test_past_rounding_a_straight_through_gives_a_number(step):
     assert fix(session, "hard.x").sentence == "Straight through hard, past this wire: rms 2.236."
     verdict = with_fix(session, observe(session).variable("x"))
     assert verdict.state is State.ZERO and verdict.sentence.endswith(found.sentence)
+
+
+def mask_of(x):
+    return cast(greater(x, 1.0), dtype="float32")
+
+
+@pytest.mark.parametrize("hard", [round, floor, mask_of, lambda x: b.clip(x, min=5.0, max=6.0)])
+@pytest.mark.parametrize(
+    "reads",
+    [
+        lambda r, _: mul(r, r),
+        lambda r, x: add_n(r, mul(r, 3.0), b.square(r)),
+        lambda r, x: mul(b.sub(r, [1.0, 2.0, 3.0]), b.exp(r)),
+        lambda r, x: add_n(b.display(r), mul(r, stop_gradient(r))),
+        lambda r, x: mul(b.reshape(r, shape=[3, 1]), b.reshape(r, shape=[1, 3])),
+    ],
+    ids=["both factors", "three", "two blocks", "a view and a stop", "behind shapes"],
+)
+def test_a_number_past_a_block_is_that_with_all_that_reads_it(hard, reads):
+    def gradient(is_straight):
+        x = variable("x", [0.6, 1.7, -2.2])
+        made = hard(x)
+        read = straight_through(made, x) if is_straight else made
+        return Session(build(loss(sum(reads(read, x)), name="loss")))
+
+    wanted = gradient(is_straight=True).backward().gradients["x"]
+    said = diagnose(gradient(is_straight=False))[0].sentence
+    promised = re.search(r"Straight through \S+: rms (\S+)\.(?: |$)", said)
+    assert promised is not None, said
+    assert float(promised[1]) == pytest.approx(float(np.sqrt(np.mean(wanted**2))), rel=1e-3)
+
+
+def gradients_of(diagram, name, losses):
+    """Of the sum of losses, then of each."""
+    session = Session(diagram)
+    return [
+        session.backward(each).gradients[name] for each in (losses, *([loss] for loss in losses))
+    ]
+
+
+def two_losses(cut):
+    """Of which one pulls against the other."""
+    w = variable("w", [1.0, 2.0])
+    read = cut(w)
+    return build(
+        loss(sum(b.square(read)), name="L0"),
+        loss(b.sub(mul(sum(read), 0.5), sum(b.square(read))), name="L1"),
+    )
+
+
+@pytest.mark.parametrize(
+    ("cut", "made"),
+    [
+        (lambda w: stop_gradient(w, name="cut"), "Without cut"),
+        (lambda w: round(w, name="cut"), "Straight through cut"),
+        (lambda w: cast(greater(w, 1.5, name="cut"), dtype="float32"), "Straight through cut"),
+    ],
+)
+def test_a_repair_that_several_losses_gain_from_has_the_number_of_each_and_of_their_sum(cut, made):
+    session = Session(two_losses(cut))
+    said = next(found.sentence for found in diagnose(session) if found.key == "w")
+    found = fix(session, "w")
+    total, first, second = gradients_of(
+        apply(session.diagram, found.change).after, "w", ["L0", "L1"]
+    )
+    np.testing.assert_array_equal(found.total, total)
+    np.testing.assert_array_equal(found.by_loss["L0"], first)
+    np.testing.assert_array_equal(found.by_loss["L1"], second)
+    sizes = [number(np.sqrt(np.mean(array**2))) for array in (first, second, total)]
+    promise = "{}: rms {} for L0, rms {} for L1 and rms {} for the sum of losses".format(
+        made, *sizes
+    )
+    angle = float(first @ second / np.sqrt((first @ first) * (second @ second)))
+    assert f"{promise}; L0 and L1 pull against each other (cosine {number(angle)})." in said
+    wire = next(iter(name for name in session.program.wire_sources if name.startswith("cut.")))
+    assert "for L0" in fix(session, wire).sentence and "for L1" in fix(session, wire).sentence
+
+
+def test_a_loss_that_a_repair_changes_nothing_for_is_not_told():
+    w, v = variable("w", [1.0, 2.0]), variable("v", 1.0)
+    first = loss(sum(stop_gradient(w, name="stop") * 3.0), name="L0")
+    session = Session(build(first, loss(b.square(v), name="L1")))
+    assert fix(session, "w").sentence == "Without stop: rms 3."
+    both = build(first, loss(sum(b.square(w)), name="L1"))
+    assert fix(Session(both), "w", "L0").sentence == "Without stop: rms 3."
+
+
+def test_a_repair_after_which_losses_cancel_says_so():
+    w = stop_gradient(variable("w", [1.0, 2.0]), name="stop")
+    session = Session(build(loss(sum(w), name="up"), loss(-sum(w), name="down")))
+    found = fix(session, "w")
+    assert not found.helps
+    assert "rms 1 for up, rms 1 for down and rms 0 for the sum of losses" in found.sentence
+    assert found.sentence.endswith("up and down pull against each other (cosine −1).")
+
+
+def test_a_wire_into_a_block_is_told_what_comes_past_it_from_all_readers():
+    x = variable("x", [0.6, 1.7, -2.2])
+    hard = round(mul(x, 1.0, name="same"), name="hard")
+    session = Session(build(loss(sum(mul(hard, hard)))))
+    found = fix(session, "hard.x")
+    assert found.past and found.gradient.tolist() == [2.0, 4.0, -4.0]
+    assert found.sentence == "Straight through hard, past this wire: rms 3.464."
+    after = apply(session.diagram, found.change).after
+    added = [
+        name for name, made in blocks_of(after).items() if name not in blocks_of(session.diagram)
+    ]
+    assert len(added) == 1
 
 
 def test_where_another_way_leads_round_a_step_there_is_nothing_to_repair():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import reduce
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
     from gradwire.runtime.publish.living.data import Living
 
 Array = np.ndarray[Any, Any]
+INVERSES = ("Arccos", "Arccosh", "Arcsin", "Arctanh", "Sinh")
 CHANGES = (
     lambda x: x * 0,
     lambda x: x * 1e6,
@@ -69,6 +71,9 @@ def specimens() -> dict[str, Diagram]:
     def total(*parts: Any) -> Diagram:
         return build(loss(one("Sum", *parts), name="L"))
 
+    def small(node: Any, *factors: float) -> Any:
+        return reduce(lambda product, factor: block("Mul", product, factor), factors, node)
+
     x, y = vector(1.0, -2.0, 0.0), variable("y", [0.0, 0.0, 0.0], dtype="float64")
     positive = vector(1.0, 2.0, 0.5)
     return {
@@ -81,6 +86,9 @@ def specimens() -> dict[str, Diagram]:
         "steps": total(one("Round", x)),
         "beyond": total(one("Clip", vector(-3.0, 9.0), min=0.0, max=1.0)),
         "times 0": total(one("Mul", x, y)),
+        "starts at 0": _layers([0.0, 0.0], [0.0, 0.0], 0.0, 0.0),
+        "moves in a step": _layers([0.5, -0.5], [0.1, 0.3], 0.0, 0.0),
+        "moves in two steps": _layers([0.5, -0.5], [0.1, 0.3], 0.0, 0.0, deep=True),
         "abs": total(one("Abs", vector(0.0, 0.0))),
         "norm": build(loss(one("Norm", vector(0.0, 0.0)), name="L")),
         "norm squared": build(loss(one("Square", one("Norm", vector(0.0, 0.0))), name="L")),
@@ -96,6 +104,12 @@ def specimens() -> dict[str, Diagram]:
         "cancel": _cancelled(),
         "nearly cancel": _cancelled(1e-9),
         "where": total(one("Where", one("Greater", x, 5.0), one("Sqrt", x), x)),
+        "where, read elsewhere": _read_elsewhere(),
+        **{kind: total(one(kind, vector(0.5, -1.0, 7.0))) for kind in INVERSES},
+        **{
+            f"{kind} of limits": total(one(kind, one("Clip", x, min=-1.0, max=1.0)))
+            for kind in (*INVERSES, "Log1p")
+        },
         "log of 0": total(one("Log", one("Clip", x, min=0.0))),
         "log of sigmoid": total(one("Log", one("Sigmoid", vector(-800.0)))),
         "log of softmax": total(one("Log", one("Softmax", vector(0.0, 2000.0)))),
@@ -113,10 +127,42 @@ def specimens() -> dict[str, Diagram]:
         "flood": total(one("Mul", x, [1e6, 1e6, 1e6])),
         "faint": total(one("Mul", x, [1e-9, 1e-9, 1e-9])),
         "pole": total(one("Log", vector(1e-6))),
+        "underflows": total(small(x, 1e-200, 1e-200)),
+        "underflows without end": total(small(x, *[1e-200] * 4)),
+        "underflows on the way": total(one("Square", small(x, *[1e-50] * 4))),
+        "underflows, unmarked": _unmarked(),
         "vanishing": total(one("Sigmoid", block("Sigmoid", block("Sigmoid", vector(9.0))))),
         "partial": total(one("Relu", x)),
         "stopped": total(stop_gradient(x) * y),
     }
+
+
+def _layers(w: Any, b: Any, v: float, c: float, deep: bool = False) -> Diagram:
+    """Linear layers, of which the last have weights of 0."""
+
+    def made(name: str, value: Any) -> Any:
+        return variable(name, value, dtype="float64")
+
+    x = [[1.0], [-2.0], [0.5]]
+    hidden = block("Relu", block("Linear", x, made("w", [[a] for a in w]), made("b", b), units=2))
+    if deep:
+        weights = made("deep", [[0.0, 0.0], [0.0, 0.0]])
+        hidden = block("Linear", hidden, weights, made("shift", [0.4, 0.2]), units=2)
+    out = block("Linear", hidden, made("v", [[v, v]]), made("c", [c]), units=1)
+    return build(loss(block("MeanSquaredError", out, [[1.0], [2.0], [3.0]]), name="L"))
+
+
+def _unmarked() -> Diagram:
+    x = variable("x", [1.0, 2.0], dtype="float64")
+    small = block("Sum", block("Mul", block("Mul", x, 1e-200), 1e-200))
+    return build(block("Mul", small, 1.0))
+
+
+def _read_elsewhere() -> Diagram:
+    x = variable("x", [-3.0, 2.0], dtype="float64")
+    root = block("Sqrt", x, name="root")
+    chosen = block("Where", block("Greater", x, 0.0), root, x)
+    return build(loss(block("Sum", chosen) + block("Sum", root), name="L"))
 
 
 def _cancelled(rest: float = 0.0) -> Diagram:

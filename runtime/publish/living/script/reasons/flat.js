@@ -28,6 +28,45 @@ function isolated(live, path, wire, sent) {
   return found;
 }
 
+// What losses are multiplied by to see whether gradient arrives then, the least first.
+const SCALES = {
+  float32: [1e4, 1e8, 1e12, 1e16, 1e20, 1e24, 1e28],
+  float64: [1e30, 1e60, 1e90, 1e120, 1e150, 1e180, 1e210],
+};
+
+// The largest change of a variable in a step, as a share of its own largest number plus 1; steps of
+// training after which something is to pass; variables that are started away from 0 together.
+const STEP = 0.01, MOST_STEPS = 4, MOST_STARTS = 8;
+
+// What is read once all is computed again with the chosen losses multiplied by a number, and with
+// other values of sources; the numbers of the page stay as they are.
+function rerun(live, {scale = 1, values = {}}, read) {
+  const {ready, data, heads, open, arrived, blocks} = live, {tape, arrays, all} = ready;
+  const kept = arrays.map(({d}) => d.slice()), starts = new Set(), sums = new Map();
+  data.heads.forEach((head, k) => {
+    if (!heads[k]) return;
+    const path = blockOf(head), isMarked = Boolean(blocks.more(path).head);
+    const wires = isMarked ? Object.values(blocks.wires[path]).flatMap((wire) => blocks.leaves(wire)) : [];
+    const places = isMarked ? wires.map((wire) => tape.wires[wire]?.[1]) : [tape.ports[live.source(head)]?.[2]];
+    for (const place of places) {
+      if (!isMarked && tape.ops[place]?.[0] === 'collect') sums.set(place, k);
+      else if (place >= 0) starts.add(place);
+    }
+  });
+  for (const path in values) arrays[tape.leaves[path]].d.set(values[path]);
+  tape.ops.forEach((op, place) => {
+    const step = all[place];
+    if (step && !(step.guard >= 0 && !arrived[step.guard])) run(step, arrays, arrived, open, heads);
+    const {d} = arrays[place], k = sums.get(place);
+    if (starts.has(place)) for (let i = 0; i < d.length; i++) d[i] *= scale;
+    // The loss is read by what another loss is made of as well.
+    if (k !== undefined) for (let i = 0; i < d.length; i++) d[i] += scale - 1;
+  });
+  const found = read();
+  arrays.forEach(({d}, place) => d.set(kept[place]));
+  return found;
+}
+
 class ZeroSpot {
   constructor(contributions, {block, wire}) {
     const {live, near} = contributions;
@@ -119,31 +158,33 @@ class ZeroSpot {
     return value.d.length === 1 ? phrase(SAY.FLAT_AT, number(value.d[0])) : SAY.FLAT_HERE;
   }
 
-  // What would help; '' if that is not known.
+  // What would help; '' if that is not known, or where only another run can tell.
   get cure() {
-    if (this.why === 'UNDERFLOWS') return SAY.SCALE_UP;
+    if (this.why === 'UNDERFLOWS') return '';
     if (this.why === 'CANCELS') {
       const kinds = this.near.beyond(this.block).map((wire) => this.near.kind(this.near.targets[wire]));
       const isSummed = kinds.every((kind) => kind === 'Mean' || kind === 'Sum');
       return this.isWholeSoftmax && isSummed ? SAY.WHOLE_SOFTMAX : '';
     }
-    if (SAY.FACTORS.includes(this.kind)) return this.stuck;
+    if (this.isProduct) return '';
     if (this.isImprobable) return SAY.AS_LOGITS;
     if (this.isSingle) return this.value.d.length > 1 ? SAY.OTHER_AXIS : SAY.SINGLE;
     return SAY.FLAT_CURES[this.kind] ?? '';
   }
 
-  // About trained variables of zeros that another input reads.
+  get isProduct() {
+    return SAY.FACTORS.includes(this.kind);
+  }
+
+  // The trained variables of zeros that it is multiplied by, with whether they get a gradient.
   get stuck() {
     const stuck = [];
     for (const [name, port] of Object.entries(this.near.sources(this.block))) {
       const path = blockOf(port), array = this.inputs[name];
-      if (name === this.port || !array || hasAny(array) || !this.live.data.leaves[path]?.trained) continue;
-      const gradient = this.live.gradient(path);
+      if (name === this.port || name === 'bias' || !array || hasAny(array)) continue;
+      const gradient = this.live.data.leaves[path]?.trained && this.live.gradient(path);
       if (gradient) stuck.push([path, hasAny(gradient)]);
     }
-    const moving = stuck.find(([, gets]) => gets);
-    if (moving) return phrase(SAY.MOVES, moving[0]);
-    return stuck.length ? phrase(SAY.STUCK, stuck[0][0]) : '';
+    return stuck;
   }
 }

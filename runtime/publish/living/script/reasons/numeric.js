@@ -164,10 +164,84 @@ class NumericSentences {
     const found = new Set(), norms = new Set();
     for (const wire of wires) {
       const blame = this.contributions.zeroedBy(wire), {block} = blame;
-      if (!blame.isCancelled && !blame.isDerived) found.add(this.ofOutput(block) || this.spot(blame).cure);
+      if (!blame.isCancelled && !blame.isDerived) found.add(this.ofOutput(block) || this.ofSpot(wires, blame));
       for (const text of this.ofNorms(wire, block)) norms.add(text);
     }
     return joined(...new Set([...found, ...norms]));
+  }
+
+  ofSpot(wires, blame) {
+    const spot = this.spot(blame);
+    if (spot.why === 'UNDERFLOWS') return this.ofUnderflow(wires);
+    return spot.why === 'FLAT' && spot.isProduct ? this.ofStuck(wires, spot.stuck) : spot.cure;
+  }
+
+  // About trained variables of zeros that multiply. What is said passes is tried by steps of training.
+  ofStuck(wires, stuck) {
+    if (!stuck.length) return '';
+    const moving = stuck.find(([, gets]) => gets)?.[0], {live} = this;
+    if (moving) {
+      if (this.passes(wires, this.stepped({}, [moving]))) return phrase(SAY.MOVES, moving);
+      let values = this.stepped({}, this.trained);
+      for (let step = 2; step <= MOST_STEPS; step++) {
+        values = this.stepped(values, this.trained);
+        if (this.passes(wires, values)) return phrase(SAY.LATER, moving, step);
+      }
+    }
+    const zero = this.trained.filter((path) => {
+      const gradient = live.gradient(path);
+      return !hasAny({d: live.values[path]}) && gradient && !hasAny(gradient);
+    });
+    const first = stuck.map(([path]) => path).filter((path) => zero.includes(path));
+    const others = zero.filter((path) => !first.includes(path));
+    const pairs = others.slice(0, MOST_STARTS).map((other) => [...first.slice(0, 1), other]);
+    const tried = [...first.map((path) => [path]), ...pairs, [...first, ...others]];
+    const start = (path) => [path, Array.from(live.values[path], (_, i) => Math.sin(1 + i))];
+    const found = tried.find((paths) => paths.length && this.passes(wires, Object.fromEntries(paths.map(start))));
+    return found ? phrase(found.length > 1 ? SAY.START_SEVERAL : SAY.START_ONE, names(found)) : '';
+  }
+
+  get trained() {
+    const {leaves} = this.live.data;
+    return Object.keys(leaves).filter((path) => leaves[path].trained).sort();
+  }
+
+  passes(wires, values) {
+    const {live} = this, isThere = (array) => array && hasAny(array) && !isBad(array);
+    return rerun(live, {values}, () => wires.some((wire) => isThere(live.contribution(wire))));
+  }
+
+  // Values after a small step of these variables down their gradients.
+  stepped(values, paths) {
+    const {live} = this, found = {...values};
+    const read = () => paths.map((path) => [path, live.gradient(path)?.d.slice()]);
+    for (const [path, gradient] of rerun(live, {values}, read)) {
+      if (!gradient || !hasAny({d: gradient}) || isBad({d: gradient})) continue;
+      const value = values[path] ?? live.values[path];
+      const length = (STEP * (1 + peakOf({d: value}))) / peakOf({d: gradient});
+      found[path] = value.map((x, i) => x - length * gradient[i]);
+    }
+    return found;
+  }
+
+  // To scale the loss up, where something comes back by one of the wires then, and nothing overflows.
+  ofUnderflow(wires) {
+    const {live, contributions} = this, losses = contributions.losses.map((loss) => live.port(loss));
+    const isFine = (loss, scale) => loss.d.every((x) => Number.isFinite(loss.t === 'float32' ? Math.fround(x * scale) : x * scale));
+    const scale = (SCALES[losses[0].t] ?? []).find((each) =>
+      losses.every((loss) => isFine(loss, each)) && wires.some((wire) => this.peaks(each)[wire] > 0));
+    return scale ? phrase(SAY.SCALE_UP, number(scale)) : '';
+  }
+
+  // The largest number that comes back by each wire if the losses are multiplied by a number; none
+  // where that overflows.
+  peaks(scale) {
+    const {live, contributions} = this, read = () => {
+      const found = Object.keys(contributions.of).map((wire) => [wire, live.contribution(wire)]);
+      return found.some(([, array]) => isBad(array)) ? {} : Object.fromEntries(found.map(([wire, array]) => [wire, peakOf(array)]));
+    };
+    this.known ??= {};
+    return (this.known[scale] ??= rerun(live, {scale}, read));
   }
 
   ofOutput(block) {

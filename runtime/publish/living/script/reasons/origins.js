@@ -4,7 +4,10 @@ const POSITIVE = ['Exp', 'Sigmoid', 'Softmax', 'Softplus'];
 const NONNEGATIVE = [...POSITIVE, 'Abs', 'Relu', 'Square', 'Variance'];
 const AT_POLE = {
   Log: ([x]) => x === 0, Log1p: ([x]) => x === -1, Div: (x) => x.at(-1) === 0, Pow: ([x]) => x === 0,
+  Arctanh: ([x]) => Math.abs(x) === 1,
 };
+// Where the value or the slope of a block is infinite; of others at 0.
+const POLES = {Arccos: [-1, 1], Arccosh: [1], Arcsin: [-1, 1], Arctanh: [-1, 1], Log1p: [-1]};
 
 class Origins {
   constructor(live) {
@@ -79,7 +82,7 @@ class Origins {
         break;
       }
     }
-    const where = this.wherePast(block);
+    const where = this.spoils(block) ? null : this.wherePast(block);
     return {block, what, reason, cure: where ? phrase(SAY.NOT_TAKEN, where) : this.cure(block, elements)};
   }
 
@@ -108,6 +111,15 @@ class Origins {
     return `${made} (${culprit.place})`;
   }
 
+  // Whether a block leads to a loss by values that are not finite.
+  spoils(path) {
+    const ahead = new Set([path]);
+    for (const at of ahead)
+      for (const wire of this.near.leavingBlock[at] ?? [])
+        if (this.wildBlocks.has(this.near.targets[wire])) ahead.add(this.near.targets[wire]);
+    return this.live.data.heads.some((head) => this.wild.has(head) && ahead.has(blockOf(head)));
+  }
+
   // The Where downstream that takes other numbers than those that are not finite.
   wherePast(path) {
     const pending = [path], seen = new Set(pending);
@@ -133,7 +145,7 @@ class Origins {
     const sources = near.sources(path), more = near.more(path);
     if (kind === 'Exp') return SAY.EXP[more.function ?? ''];
     if (kind === 'Softmax' || kind === 'LogSoftmax') return this.isMasked(path) ? SAY.MASKED : '';
-    const limit = isAtZero && this.limit(path);
+    const limit = elements.some(({value}) => (POLES[kind] ?? [0]).includes(value)) && this.limit(path);
     if (limit) return limit;
     if (kind === 'Div' && isAtZero && sources.b) {
       const root = near.origin(sources.b), made = near.kind(root);
@@ -160,7 +172,7 @@ class Origins {
 
   ofSlope(path) {
     const kind = this.near.kind(path), alternative = kind === 'Sqrt' ? this.withoutRoot(path) : '';
-    return this.limit(path) || alternative || (SAY.AT_ZERO[kind] ?? '');
+    return this.limit(path) || alternative || (SAY.AT_POLE[kind] ?? '');
   }
 
   withoutRoot(path) {
@@ -196,19 +208,21 @@ class Origins {
   limit(path) {
     const {near, live} = this;
     const inputs = Object.values(near.sources(path)).map((port) => live.port(port)).filter(Boolean);
-    const poles = inputs.find((array) => array.d.includes(0));
+    const isPole = (x) => (POLES[near.kind(path)] ?? [0]).includes(x);
+    const poles = inputs.find((array) => array.d.some(isPole));
     if (!poles) return '';
     for (const at of this.routeBack(path)) {
       const value = near.kind(at) === 'Clip' && live.port(`${at}.out`);
       if (!value || !sameShape(value.s, poles.s)) continue;
-      for (const name of ['min', 'max']) {
-        const given = near.more(at)[name];
-        if (given === undefined) continue;
-        const held = value.t === 'float32' ? Math.fround(given) : +given;
-        if (!poles.d.every((x, i) => x !== 0 || value.d[i] === held)) continue;
-        const digits = [6, 7, 8, 9].map((n) => +held.toPrecision(n)), isHeld = held === +given || digits.includes(+given);
-        return phrase(SAY.LIMITED[name], at, number(held), isHeld ? '' : phrase(SAY.ROUNDED, given, number(held), value.t));
-      }
+      const names = ['min', 'max'].filter((name) => near.more(at)[name] !== undefined);
+      const held = names.map((name) => (value.t === 'float32' ? Math.fround(near.more(at)[name]) : +near.more(at)[name]));
+      const there = [...value.d].filter((_, i) => isPole(poles.d[i]));
+      const met = names.filter((_, k) => there.some((x) => x === held[k]));
+      if (!met.length || !there.every((x) => held.some((limit) => limit === x))) continue;
+      if (met.length > 1) return phrase(SAY.LIMITED.both, at, ...held.map((x) => number(x)));
+      const [name] = met, given = near.more(at)[name], limit = held[names.indexOf(name)];
+      const digits = [6, 7, 8, 9].map((n) => +limit.toPrecision(n)), isHeld = limit === +given || digits.includes(+given);
+      return phrase(SAY.LIMITED[name], at, number(limit), isHeld ? '' : phrase(SAY.ROUNDED, given, number(limit), value.t));
     }
     return '';
   }

@@ -15,10 +15,11 @@ if TYPE_CHECKING:
     from gradwire.runtime.engine.program import Program
 
 SHAPES = frozenset(
-    {"Broadcast", "Concat", "Display", "ExpandDims", "Flatten", "Gather", "Pick", "PickAlong",
-     "Reshape", "Slice", "Squeeze", "Stack", "TakeAlong", "Transpose"}
+    {"Broadcast", "Concat", "Display", "ExpandDims", "Flatten", "Gather", "PageInput",
+     "PageOutput", "Pick", "PickAlong", "Reshape", "Slice", "Squeeze", "Stack", "TakeAlong",
+     "Transpose"}
 )  # fmt: skip
-"""Types of blocks that only rearrange or select elements."""
+"""Types of blocks that only rearrange or select elements, and the ends of pages."""
 
 
 class Neighbours:

@@ -12,8 +12,6 @@ from numpy.typing import ArrayLike, NDArray
 
 from gradwire.blocks.arguments import explained
 from gradwire.blocks.errors import RunError
-from gradwire.blocks.importing.kinds import is_kind
-from gradwire.blocks.library.losses import BinaryCrossEntropy, CrossEntropy
 from gradwire.blocks.library.sources import Variable
 from gradwire.runtime.diagram.paths import InstancePath, PortPath
 from gradwire.runtime.engine.session.copying import on_numpy
@@ -44,8 +42,6 @@ from gradwire.runtime.flow.tools.findings import (
     LEAK,
     MASKED_VALUE,
     NO_VARIABLE,
-    SIGMOID_TWICE,
-    SOFTMAX_TWICE,
     SWAPPED,
     UNOWNED,
     VALUE,
@@ -53,6 +49,7 @@ from gradwire.runtime.flow.tools.findings import (
     placed,
 )
 from gradwire.runtime.flow.tools.limits import past_limits
+from gradwire.runtime.flow.tools.loss_inputs import wrong_inputs
 from gradwire.runtime.flow.tools.misuses import leaks
 from gradwire.runtime.flow.tools.repairs import Fix, fixes
 from gradwire.runtime.flow.tools.skipped import skipped
@@ -107,7 +104,7 @@ def diagnose(
         *_integers(observed),
         *_breaches(session, observed, stated),
         *variables,
-        *_squashed_twice(observed),
+        *wrong_inputs(observed),
         *_swapped(observed),
         *_cancelling(observed),
         *_leaks(session, observed, feeds),
@@ -333,26 +330,6 @@ def _tried(
     """What runs of other diagrams show about a variable whose gradient is 0."""
     about = (session, observed, name, feeds)
     return past_limits(*about), stops_that_help(*about) or no_effect(*about)
-
-
-def _squashed_twice(observed: ObservedFlow) -> list[Finding]:
-    """Cross-entropies that are given the output of a Softmax or a Sigmoid in place of logits."""
-    program = observed.program
-    found = []
-    for path, instance in program.instances.items():
-        match instance.block:
-            case CrossEntropy():
-                port, kind, complaint = "logits", "Softmax", SOFTMAX_TWICE
-            case BinaryCrossEntropy(given="logits"):
-                port, kind, complaint = "prediction", "Sigmoid", SIGMOID_TWICE
-            case _:
-                continue
-        if port in instance.wires:
-            before = program.flat.source(instance.wires[port][1]).block
-            if before in program.instances and is_kind(program.block(before), kind):
-                text = value_sentences.TWICE.format(path, kind.lower(), before)
-                found.append(Finding(complaint, path, text))
-    return found
 
 
 def _swapped(observed: ObservedFlow) -> list[Finding]:

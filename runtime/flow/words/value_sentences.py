@@ -99,6 +99,12 @@ SWAPPED = (
     "exchange them: what is predicted goes to {1}."
 )
 TWICE = "{0} takes a {1} itself: give it the logits, not the output of {2}."
+NO_LIKELIHOOD = (
+    "{0} is negated and averaged as a log-likelihood is, and {1} gives no logarithms of "
+    "probabilities."
+)
+LOG_SOFTMAX_INSTEAD = "Use LogSoftmax in place of {0}."
+LOGARITHM = "Put a {0} behind {1}."
 AS_FLOAT = "Give it a float dtype, such as float32."
 EXP = {
     "LogSoftmax": "Subtract the maximum before it, or use LogSoftmax.",

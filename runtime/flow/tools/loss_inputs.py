@@ -1,0 +1,225 @@
+"""What a loss is given in place of what it takes: probabilities for logits or for logarithms.
+
+The rules see through pages, and through blocks that only arrange numbers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from gradwire.blocks.importing.kinds import is_kind
+from gradwire.blocks.library.activations import LogSoftmax, Softmax, Softplus
+from gradwire.blocks.library.losses import BinaryCrossEntropy, CrossEntropy
+from gradwire.blocks.library.parts import PickAlong
+from gradwire.runtime.flow.structure.neighbours import SHAPES, neighbours_of
+from gradwire.runtime.flow.tools.findings import (
+    NO_LOGARITHM,
+    SIGMOID_TWICE,
+    SOFTMAX_TWICE,
+    Finding,
+)
+from gradwire.runtime.flow.words import value_sentences
+
+if TYPE_CHECKING:
+    from gradwire.runtime.diagram.paths import InstancePath, PortPath
+    from gradwire.runtime.flow.observed import ObservedFlow
+
+_SQUASHING = ("Sigmoid", "Softmax")
+_SAME = SHAPES | {"Cast", "Clip", "Dropout", "StopGradient"}
+"""Types whose result is still a probability, or a logarithm, where their input is."""
+_LOGARITHMS = ("Log", "Log1p", "LogSoftmax", "LogSumExp", "Softplus")
+_NORMALISING = {"Log", "LogSumExp"}
+"""Types that may make a likelihood of scores in another term."""
+_ARITHMETIC = _SAME | {"Add", "AddN", "Div", "Maximum", "Mean", "Minimum", "Mul", "Neg", "Sub",
+                       "Sum", "Where"}  # fmt: skip
+_REDUCED = 1e-3
+"""By how much the sum of probabilities may differ from 1."""
+
+
+def wrong_inputs(observed: ObservedFlow) -> Iterator[Finding]:
+    """Losses that squash what is squashed, and those that miss a logarithm."""
+    rules = LossInputs(observed)
+    yield from rules.squashed_twice()
+    yield from rules.likelihoods()
+
+
+class LossInputs:
+    """What the losses of an observed flow are given."""
+
+    def __init__(self, observed: ObservedFlow) -> None:
+        self.observed = observed
+        self.program = observed.program
+        self.near = neighbours_of(observed.program)
+        self.heads = {loss.block for loss in observed.losses}
+
+    # ---- squashed twice -----------------------------------------------------------------------
+
+    def squashed_twice(self) -> Iterator[Finding]:
+        """Blocks that are given the output of a Softmax or a Sigmoid in place of logits."""
+        for path, instance in self.program.instances.items():
+            match instance.block:
+                case CrossEntropy():
+                    port, own, complaint = "logits", "softmax", SOFTMAX_TWICE
+                case LogSoftmax():
+                    port, own, complaint = "x", "softmax", SOFTMAX_TWICE
+                case BinaryCrossEntropy(given="logits"):
+                    port, own, complaint = "prediction", "sigmoid", SIGMOID_TWICE
+                case Softplus() if self._is_added_up(path):
+                    port, own, complaint = "x", "sigmoid", SIGMOID_TWICE
+                case _:
+                    continue
+            through = _SAME | {"Neg"} if isinstance(instance.block, Softplus) else _SAME
+            makers = self._makers(path, port, through)
+            if makers and all(self._is_squashing(maker) for maker in makers):
+                if not self._along_another_axis(path, port, makers[0]):
+                    text = value_sentences.TWICE.format(path, own, makers[0])
+                    yield Finding(complaint, path, text)
+
+    def _along_another_axis(self, path: InstancePath, port: str, maker: InstancePath) -> bool:
+        """Whether a Softmax next to a LogSoftmax normalises along another axis than it."""
+        outer, inner = self.program.block(path), self.program.block(maker)
+        if not (isinstance(outer, LogSoftmax) and isinstance(inner, Softmax)):
+            return False
+        source = self.near.sources(path)[port]
+        axes = len(self.program.ports[source].shape)
+        return source.block == maker and (outer.axis - inner.axis) % axes != 0
+
+    def _is_added_up(self, path: InstancePath) -> bool:
+        """Whether a block is a term of a loss."""
+        pending, seen = [path], {path}
+        while pending:
+            at = pending.pop()
+            if at in self.heads:
+                return True
+            for wire in self.near.readers(at):
+                target = self.program.wire_targets[wire]
+                known = self.near.kind(target) in _ARITHMETIC or target in self.heads
+                if known and target not in seen:
+                    seen.add(target)
+                    pending.append(target)
+        return False
+
+    # ---- logarithms ---------------------------------------------------------------------------
+
+    def likelihoods(self) -> Iterator[Finding]:
+        """Means of what a class is given, negated, where that is no logarithm."""
+        for path, instance in self.program.instances.items():
+            block = instance.block
+            if not isinstance(block, PickAlong) or not self.observed.flow.trained_upstream(
+                path.wire("x")
+            ):
+                continue
+            makers = self._makers(path, "x")
+            if makers and self._lacks_logarithm(path, "x", makers, (block.axis,)):
+                if self._is_likelihood(path, makers[0]):
+                    text = value_sentences.NO_LIKELIHOOD.format(path, makers[0])
+                    yield Finding(NO_LOGARITHM, path, f"{text} {self._logarithm_cure(makers[0])}")
+
+    def _logarithm_cure(self, maker: InstancePath) -> str:
+        if is_kind(self.program.block(maker), "Softmax"):
+            return value_sentences.LOG_SOFTMAX_INSTEAD.format(maker)
+        is_sigmoid = self._is_squashing(maker)
+        return value_sentences.LOGARITHM.format("Log" if is_sigmoid else "LogSoftmax", maker)
+
+    def _lacks_logarithm(
+        self,
+        path: InstancePath,
+        port: str,
+        makers: Collection[InstancePath],
+        axes: Collection[int],
+    ) -> bool:
+        """Whether numbers are no logarithms of probabilities: neither made by a logarithm nor
+        such that the probabilities add up to 1 along an axis.
+        """
+        if any(map(self._is_squashing, makers)):
+            return True
+        if any(self._has_logarithm(maker) for maker in makers):
+            return False
+        array = self._value(self.near.sources(path)[port])
+        if array is None or not np.isfinite(array).all():
+            return False
+        with np.errstate(over="ignore"):
+            sums = [np.exp(array.astype(float)).sum(axis) for axis in axes]
+        return not any(np.allclose(total, 1.0, atol=_REDUCED) for total in sums)
+
+    def _has_logarithm(self, path: InstancePath) -> bool:
+        """Whether a logarithm is among what a number is the sum, product or choice of."""
+        pending, seen = [path], {path}
+        while pending:
+            at = pending.pop()
+            if self.near.kind(at) in _LOGARITHMS:
+                return True
+            if self.near.kind(at) in _ARITHMETIC:
+                further = {source.block for source in self.near.sources(at).values()} - seen
+                seen |= further
+                pending += further
+        return False
+
+    def _is_likelihood(self, path: InstancePath, maker: InstancePath) -> bool:
+        """Whether a loss is the mean or the sum of a block's result, negated and with constant
+        weights, without further terms that could normalise it.
+        """
+        pending, seen = [(path, False)], {path}
+        while pending:
+            at, negated = pending.pop()
+            if at in self.heads:
+                return negated
+            for wire in self.near.readers(at):
+                target = self.program.wire_targets[wire]
+                kind = self.near.kind(target)
+                others = [s.block for name, s in self.near.sources(target).items()
+                          if name != wire.within_block]  # fmt: skip
+                if kind in ("Add", "Sub", "Mul", "Div"):
+                    before = {b for other in others for b in self.near.before(other)}
+                    kinds = set(map(self.near.kind, before))
+                    if maker in before or kinds & _NORMALISING:
+                        continue
+                    if kind == "Sub" and wire.within_block == "b":
+                        continue
+                    if kind in ("Mul", "Div") and any(map(self._is_measured, before)):
+                        continue
+                elif kind not in _SAME | {"Neg", "Mean", "Sum"} and target not in self.heads:
+                    continue
+                if target not in seen:
+                    seen.add(target)
+                    pending.append((target, negated != (kind == "Neg")))
+        return False
+
+    def _is_measured(self, path: InstancePath) -> bool:
+        """Whether a block gives floats that are data or trained, as rewards are."""
+        kind = self.near.kind(path)
+        port = self.program.ports.get(path.port("out"))
+        return kind in ("Dataset", "Input", "Variable") and (
+            port is None or port.dtype.startswith("float")
+        )
+
+    # ---- neighbours ---------------------------------------------------------------------------
+
+    def _makers(
+        self, path: InstancePath, port: str, through: Collection[str] = _SAME
+    ) -> list[InstancePath]:
+        """The blocks that made the numbers of an input, behind those that leave them the same."""
+        source = self.near.sources(path).get(port)
+        pending, found, seen = [] if source is None else [source.block], [], set()
+        while pending:
+            at = pending.pop()
+            if at in seen:
+                continue
+            seen.add(at)
+            sources = self.near.sources(at)
+            if self.near.kind(at) in through and sources:
+                pending += [s.block for name, s in sources.items() if name != "indices"]
+            else:
+                found.append(at)
+        return found
+
+    def _is_squashing(self, path: InstancePath) -> bool:
+        known = path in self.program.instances
+        return known and any(is_kind(self.program.block(path), kind) for kind in _SQUASHING)
+
+    def _value(self, port: PortPath) -> Any:
+        run = next(iter(self.observed.runs.values()), None)
+        return None if run is None else run.values.get(port)

@@ -60,6 +60,17 @@ class Neighbours:
                     seen.add(at)
                     pending.append(at)
 
+    def through(self, path: InstancePath, kinds: Collection[str]) -> list[InstancePath]:
+        """The block and those downstream of it behind blocks of these types alone."""
+        found, pending = {path: None}, [path]
+        while pending:
+            for wire in self.readers(pending.pop()):
+                at = self._program.wire_targets[wire]
+                if self.kind(at) in kinds and at not in found:
+                    found[at] = None
+                    pending.append(at)
+        return list(found)
+
     def before(self, path: InstancePath, most: int | None = None) -> list[InstancePath]:
         """The block and those upstream of it, nearest first; at most ``most`` steps away."""
         found, layer = {path: None}, [path]

@@ -20,7 +20,7 @@ from gradwire.runtime.flow.lazy import MANY
 from gradwire.runtime.flow.numbers.rules import THRESHOLDS, Thresholds
 from gradwire.runtime.flow.observing import observe
 from gradwire.runtime.flow.structure.disagreements import has_its_numbers, is_current, told
-from gradwire.runtime.flow.structure.misuses import swapped_inputs
+from gradwire.runtime.flow.structure.misuses import crossed_shapes, swapped_inputs
 from gradwire.runtime.flow.structure.stops import stopped_ports
 from gradwire.runtime.flow.tools.blocking import stop_that_blocks
 from gradwire.runtime.flow.tools.cancelling import no_effect, stops_that_help
@@ -36,6 +36,7 @@ from gradwire.runtime.flow.tools.contracts import (
 from gradwire.runtime.flow.tools.findings import (
     CANCELS,
     CONTRACT,
+    CROSSED,
     DIFFERS,
     IDLE_STOP,
     INTEGER,
@@ -106,6 +107,7 @@ def diagnose(
         *variables,
         *wrong_inputs(observed),
         *_swapped(observed),
+        *_crossed(observed),
         *_cancelling(observed),
         *_leaks(session, observed, feeds),
         *_unowned(session, observed, stated),
@@ -339,6 +341,17 @@ def _swapped(observed: ObservedFlow) -> list[Finding]:
         Finding(SWAPPED, path, value_sentences.SWAPPED.format(path, predicted, target))
         for path, predicted, target in found
     ]
+
+
+def _crossed(observed: ObservedFlow) -> list[Finding]:
+    """Losses that compare each number with each, because two shapes were broadcast."""
+    found = []
+    for path, a, b in crossed_shapes(observed.flow):
+        shapes = [observed.program.ports[port].shape for port in (a, b)]
+        both = np.broadcast_shapes(*shapes)
+        text = value_sentences.CROSSED.format(path, a.block, shapes[0], b.block, shapes[1], both)
+        found.append(Finding(CROSSED, path, text))
+    return found
 
 
 def _leaks(

@@ -89,18 +89,7 @@ class LossInputs:
 
     def _is_added_up(self, path: InstancePath) -> bool:
         """Whether a block is a term of a loss."""
-        pending, seen = [path], {path}
-        while pending:
-            at = pending.pop()
-            if at in self.heads:
-                return True
-            for wire in self.near.readers(at):
-                target = self.program.wire_targets[wire]
-                known = self.near.kind(target) in _ARITHMETIC or target in self.heads
-                if known and target not in seen:
-                    seen.add(target)
-                    pending.append(target)
-        return False
+        return any(at in self.heads for at in self.near.through(path, _ARITHMETIC | {"Loss"}))
 
     # ---- logarithms ---------------------------------------------------------------------------
 

@@ -99,6 +99,10 @@ SWAPPED = (
     "exchange them: what is predicted goes to {1}."
 )
 TWICE = "{0} takes a {1} itself: give it the logits, not the output of {2}."
+CROSSED = (
+    "{0} compares each number with each: {1} of shape {2} and {3} of shape {4} are broadcast to "
+    "{5}. Give both one shape."
+)
 NO_LIKELIHOOD = (
     "{0} is negated and averaged as a log-likelihood is, and {1} gives no logarithms of "
     "probabilities."

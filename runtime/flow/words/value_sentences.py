@@ -107,6 +107,10 @@ NO_LIKELIHOOD = (
     "{0} is negated and averaged as a log-likelihood is, and {1} gives no logarithms of "
     "probabilities."
 )
+NO_DIVERGENCE = (
+    "{0} is a Kullback-Leibler divergence, which takes logarithms of probabilities, and {1} gives "
+    "none."
+)
 LOG_SOFTMAX_INSTEAD = "Use LogSoftmax in place of {0}."
 LOGARITHM = "Put a {0} behind {1}."
 AS_FLOAT = "Give it a float dtype, such as float32."

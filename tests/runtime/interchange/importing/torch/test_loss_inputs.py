@@ -76,6 +76,8 @@ def test_a_softmax_inside_the_network_is_no_softmax_twice():
     gate, last = nn.Linear(4, 4), nn.Linear(4, 3)
     assert found(lambda x, y: F.cross_entropy(last(x * SOFT(gate(x))), y), *drawn()) == []
     assert found(lambda x, y: F.cross_entropy(SOFT(last(x)) / 0.1, y), *drawn()) == []
+    both_ways = lambda x, y: F.nll_loss(F.softmax(last(x), 0).log_softmax(1), y)  # noqa: E731
+    assert found(both_ways, *drawn()) == []
 
 
 BINARY = {
@@ -141,6 +143,86 @@ LOGARITHMS = {
 def test_a_negative_log_likelihood_of_logarithms_is_fine(loss, logarithm):
     model = nn.Linear(4, 3)
     assert found(lambda x, y: loss(logarithm(model(x)), y), *drawn()) == []
+
+
+def distilled(student, divergence, teacher=None):
+    """A loss between what a student and a frozen teacher give, found."""
+    model, given = nn.Linear(4, 3), nn.Linear(4, 3).requires_grad_(False)
+    teach = teacher or (lambda z: F.softmax(z, 1))
+    return found(lambda x: divergence(student(model(x)), teach(given(x))), drawn()[0])
+
+
+def kl_by_hand(x, t):
+    return (t * (t.log() - x)).sum(1).mean()
+
+
+DIVERGENCES = {
+    "mean of batch": lambda x, t: F.kl_div(x, t, reduction="batchmean"),
+    "mean": F.kl_div,
+    "summed": lambda x, t: 0.5 * F.kl_div(x, t, reduction="sum") + 1.0,
+    "unreduced": lambda x, t: F.kl_div(x, t, reduction="none").sum(-1).mean(),
+    "by hand": kl_by_hand,
+    "by hand, guarded": lambda x, t: (t * ((t + 1e-8).log() - x)).sum(1).mean(),
+    "by hand, apart": lambda x, t: (t * t.log() - t * x).sum(),
+}
+PROBABILITIES = {
+    "softmax": lambda z: F.softmax(z, 1),
+    "in a page": nn.Sequential(nn.Identity(), SOFT),
+    "clamped": lambda z: F.softmax(z, 1).clamp(min=1e-6),
+    "sigmoid": torch.sigmoid,
+}
+
+
+@pytest.mark.filterwarnings("ignore:reduction")
+@pytest.mark.parametrize("divergence", DIVERGENCES.values(), ids=DIVERGENCES)
+@pytest.mark.parametrize("student", PROBABILITIES.values(), ids=PROBABILITIES)
+def test_a_divergence_of_probabilities_lacks_their_logarithm(divergence, student):
+    ((name, text),) = distilled(student, divergence)
+    assert name == "no_logarithm" and "Kullback-Leibler divergence" in text
+    assert "Use LogSoftmax in place of " in text or "Put a Log behind " in text
+
+
+@pytest.mark.filterwarnings("ignore:reduction")
+@pytest.mark.parametrize("divergence", DIVERGENCES.values(), ids=DIVERGENCES)
+@pytest.mark.parametrize("logarithm", LOGARITHMS.values(), ids=LOGARITHMS)
+def test_a_divergence_of_logarithms_is_fine(divergence, logarithm):
+    assert distilled(logarithm, divergence) == []
+
+
+def test_a_divergence_of_logits_lacks_a_log_softmax():
+    ((_, text),) = distilled(lambda z: z, DIVERGENCES["mean of batch"])
+    assert "Put a LogSoftmax behind " in text
+
+
+def test_a_divergence_of_logarithmic_targets_takes_logarithms_twice():
+    kl = lambda x, t: F.kl_div(x, t, reduction="batchmean", log_target=True)  # noqa: E731
+    log, soft = (lambda z: F.log_softmax(z, 1)), (lambda z: F.softmax(z, 1))
+    assert distilled(log, kl, log) == []
+    assert [name for name, _ in distilled(soft, kl, log)] == ["no_logarithm"]
+    assert [name for name, _ in distilled(log, kl, soft)] == ["no_logarithm"]
+
+
+def test_an_entropy_with_rewards_is_no_divergence():
+    policy, value = nn.Linear(4, 3), nn.Linear(4, 3)
+
+    def soft_policy(x):
+        pi, log_pi = F.softmax(policy(x), 1), F.log_softmax(policy(x), 1)
+        return (pi * (0.2 * log_pi - value(x))).sum(1).mean()
+
+    def factored(x):
+        pi, log_pi = F.softmax(policy(x), 1), F.log_softmax(policy(x), 1)
+        return (log_pi.exp() * (log_pi - value(x))).sum() + (pi * (pi.log() - value(x))).sum()
+
+    def apart(x):
+        pi = F.softmax(policy(x), 1)
+        return (pi * pi.log() - pi * value(x)).sum(1).mean()
+
+    def margin(x):
+        pi, given = F.softmax(policy(x), 1), F.softmax(x[:, :3], 1)
+        return (0.5 * given - given * pi).sum(1).mean()
+
+    losses = [soft_policy, factored, apart, margin]
+    assert [found(loss, drawn()[0]) for loss in losses] == [[]] * 4
 
 
 def test_what_is_picked_for_something_else_is_no_likelihood():

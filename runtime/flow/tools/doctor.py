@@ -298,6 +298,13 @@ def _variables(
         for name in observed.program.trainable
         if not all(is_blocked(observed.program, contracts, name, loss) for loss in observed.losses)
     }
+    expected = [
+        name
+        for name, verdict in verdicts.items()
+        if verdict.state is State.ZERO and observed.invariance(name)
+    ]
+    for name in expected:
+        del verdicts[name]
     cut = [name for name, verdict in verdicts.items() if verdict.state.row.complaint is NO_GRADIENT]
     zero = [name for name, verdict in verdicts.items() if verdict.state is State.ZERO]
     most = _trials(observed)

@@ -37,6 +37,8 @@ _ARITHMETIC = _SAME | {"Add", "AddN", "Div", "Maximum", "Mean", "Minimum", "Mul"
                        "Sum", "Where"}  # fmt: skip
 _MOST = 64
 """Blocks of a formula that are looked at, at most."""
+_AVERAGING = _SAME | {"Mean", "Neg", "Sum", "Where"}
+"""Types between a likelihood and a loss that have one input with a gradient."""
 _REDUCED = 1e-3
 """By how much the sum of probabilities may differ from 1."""
 
@@ -232,7 +234,7 @@ class LossInputs:
                         continue
                     if kind in ("Mul", "Div") and any(map(self._is_measured, before)):
                         continue
-                elif kind not in _SAME | {"Neg", "Mean", "Sum"} and target not in self.heads:
+                elif kind not in _AVERAGING and target not in self.heads:
                     continue
                 if target not in seen:
                     seen.add(target)

@@ -33,6 +33,7 @@ from gradwire.runtime.flow.tools.contracts import (
     unowned,
     unowned_sentence,
 )
+from gradwire.runtime.flow.tools.decay import decay
 from gradwire.runtime.flow.tools.findings import (
     CANCELS,
     CONTRACT,
@@ -321,8 +322,14 @@ def _variables(
             tried = repairs.get(name)
             helped = tried.sentence if tried and tried.helps else ""
             runs = _tried(session, observed, name, feeds) if name in zero[:most] else ()
-            text = " ".join(filter(None, (verdict.sentence, verdict.cure, helped, *runs)))
             culprit = _one(observed.culprits(name))
+            if (
+                verdict.state is State.FAINT
+                and (told := decay(observed, InstancePath(culprit[0])))[0]
+            ):
+                verdict = replace(verdict, sentence=told[0], cure=told[1])
+                culprit = "", ""  # no single block
+            text = " ".join(filter(None, (verdict.sentence, verdict.cure, helped, *runs)))
             found.append(_of(complaint, verdict, text, tried if helped else None, culprit))
     return found
 

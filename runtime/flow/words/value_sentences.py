@@ -99,6 +99,14 @@ SWAPPED = (
     "exchange them: what is predicted goes to {1}."
 )
 TWICE = "{0} takes a {1} itself: give it the logits, not the output of {2}."
+DECAYS = (
+    "The gradient decays along the sequence: that of step {0} is {1} of step {2}'s, in what comes "
+    "to {3}."
+)
+PLAIN_DECAY = (
+    "Use an LSTM or a GRU, start with orthogonal recurrent weights, or shorten the sequence."
+)
+GATED_DECAY = "Start with open gates, by a bias of 1 of the forget gate, or shorten the sequence."
 CROSSED = (
     "{0} compares each number with each: {1} of shape {2} and {3} of shape {4} are broadcast to "
     "{5}. Give both one shape."

@@ -158,9 +158,9 @@ class BinaryCrossEntropy(_Distance):
     """Cross-entropy of yes-or-no predictions, ``out = mean(-t * log(p) - (1 - t) * log(1 - p))``.
 
     Prediction and target have one shape; targets lie in [0, 1] or are booleans; scalar out, or
-    that shape with reduction none. From logits it is exact at any size. Probabilities are kept
-    at least one rounding step away from 0 and 1; beyond that their gradient is 0. Raises
-    ShapeError where the shapes differ, DTypeError unless the prediction is floating.
+    that shape with reduction none. From logits it is exact at any size. ``edges`` says what
+    happens to probabilities next to 0 and 1. Raises ShapeError where the shapes differ, DTypeError
+    unless the prediction is floating.
     """
 
     symbol: ClassVar[str] = "BCE"
@@ -168,6 +168,15 @@ class BinaryCrossEntropy(_Distance):
 
     given: Literal["logits", "probabilities"] = "logits"
     """What the prediction is: logits z with p = sigmoid(z), or the probabilities p."""
+    edges: Literal["flat", "steep"] = "flat"
+    """Probabilities within a rounding step of 0 and 1: flat takes them as that step, with a
+    gradient of 0. Steep is PyTorch's rule: logarithms are at least -100, and the gradient is
+    ``(p - t) / max(p * (1 - p), 1e-12)``. Of no effect on logits."""
+
+    @property
+    def clips(self) -> bool:
+        """Whether probabilities next to 0 and 1 have no gradient."""
+        return self.given == "probabilities" and self.edges == "flat"
 
     def forward(self, xp: Any, prediction: Any, target: Any) -> Any:
         _require_same_shape(prediction, target)
@@ -175,10 +184,27 @@ class BinaryCrossEntropy(_Distance):
         target = xp.astype(target, prediction.dtype) if target.dtype == "bool" else target
         if self.given == "logits":
             return _reduce(xp, xp.softplus(prediction) - target * prediction, self.reduction)
+        if self.edges == "steep":
+            return _reduce(xp, _steep(xp, prediction, target), self.reduction)
         step = float(np.finfo(prediction.dtype).eps)
-        p = xp.clip(prediction, step, 1 - step)
-        terms = -target * xp.log(p) - (1 - target) * xp.log1p(-p)
-        return _reduce(xp, terms, self.reduction)
+        return _reduce(
+            xp, _surprise(xp, xp.clip(prediction, step, 1 - step), target), self.reduction
+        )
+
+
+def _surprise(xp: Any, p: Any, target: Any) -> Any:
+    return -target * xp.log(p) - (1 - target) * xp.log1p(-p)
+
+
+def _steep(xp: Any, p: Any, target: Any) -> Any:
+    """The surprise with PyTorch's rule at the edges, where a parabola that is 0 has its slope."""
+    least = max(1e-12, float(np.finfo(p.dtype).tiny))
+    inside = xp.greater_equal(p * (1 - p), least)
+    yes, no = (xp.stop_gradient(xp.maximum(x, -100.0)) for x in (xp.log(p), xp.log1p(-p)))
+    here = xp.stop_gradient(p)
+    slope = (p - here) * (p + here - 2 * target) * (0.5 / least)
+    at_edge = slope - target * yes - (1 - target) * no
+    return xp.where(inside, _surprise(xp, xp.where(inside, p, 0.5), target), at_edge)
 
 
 def _difference(xp: Any, prediction: Any, target: Any) -> Any:

@@ -22,12 +22,14 @@ from gradwire.runtime.flow.numbers.flat_spots import Zero
 from gradwire.runtime.flow.numbers.magnitudes import measure
 from gradwire.runtime.flow.numbers.origins import Origin, Values
 from gradwire.runtime.flow.numbers.rules import (
+    BY_ROUNDING,
     NUMERIC,
     THRESHOLDS,
     Thresholds,
     classify,
     classify_each,
 )
+from gradwire.runtime.flow.structure.invariances import invariance
 from gradwire.runtime.flow.structure.leaves import combined_verdict
 from gradwire.runtime.flow.structure.stops import StoppedPort, closed_stops, stopped_ports
 from gradwire.runtime.flow.structure.surrogates import surrogates
@@ -195,6 +197,8 @@ class ObservedFlow:
             return verdict
         state = classify(measure(gradient), contributions.scale, self.thresholds)
         path, about = InstancePath(verdict.wire), self._sentences_about(key, contributions)
+        if state in BY_ROUNDING and about.invariance(contributions.leaving(path.port("out"))):
+            state = State.CARRIES
         text = about.variable(path, state, gradient, verdict.sentence)
         cure = about.cure(contributions.leaving(path.port("out")), state)
         return replace(verdict, state=state, sentence=text, cure=cure)
@@ -214,6 +218,14 @@ class ObservedFlow:
         states = self.states(loss)
         found = (about.culprit(wire, state) for wire in wires if states.get(wire) is state)
         return dict(filter(None, found))
+
+    def invariance(self, name: str) -> str:
+        """Why no loss changes with a variable, whatever the numbers; empty where one may."""
+        contributions = self._of(self._key(None))
+        ahead = (
+            [] if contributions is None else contributions.leaving(InstancePath(name).port("out"))
+        )
+        return invariance(self.program, self.losses, ahead)
 
     def zeroed_by(self, name: str) -> list[InstancePath]:
         """The blocks that make the gradient of a variable 0 over all losses; empty if it isn't."""
@@ -375,8 +387,13 @@ class ObservedFlow:
             for measured in (contributions.sizes, contributions.tree_sizes)
             for wire, state in classify_each(measured, contributions.scale, self.thresholds).items()
             if states[wire] is carries
+            and not (state in BY_ROUNDING and self._ignores(key, WirePath(wire)))
         }
         return overlaid(states, found)
+
+    def _ignores(self, key: PortPath, wire: WirePath) -> bool:
+        """Whether the losses of a run don't change with what a wire brings."""
+        return bool(invariance(self.program, self.runs[key].losses, (wire,)))
 
     def _sentences_about(self, key: PortPath, contributions: Contributions) -> NumericSentences:
         if key not in self._sentences:

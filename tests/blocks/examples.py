@@ -261,6 +261,12 @@ def _examples() -> list[Example]:
         {"prediction": PROBABILITIES, "target": PROBABILITIES[::-1]},
         given="probabilities",
     )
+    add(
+        "BinaryCrossEntropy",
+        {"prediction": PROBABILITIES, "target": PROBABILITIES[::-1]},
+        given="probabilities",
+        edges="steep",
+    )
 
     add("Dataset", {}, source="blobs", count=6)
     add("RandomNormal", {}, shape=(2, 3), mean=1.0, std=2.0)

@@ -145,10 +145,9 @@ def set_twice(site: Site) -> Any:
 
 
 def saturated(site: Site) -> Any:
-    """A probability within a rounding step of 0 or 1."""
+    """A probability within a rounding step of 0 or 1, where that has no gradient."""
     step = np.finfo(site.x.dtype).eps
-    given = getattr(site.block, "given", "") == "probabilities"
-    return given & ((site.x < step) | (site.x > 1 - step))
+    return getattr(site.block, "clips", False) & ((site.x < step) | (site.x > 1 - step))
 
 
 def no_length(site: Site) -> Any:

@@ -201,7 +201,7 @@ def _reached(value: Array, arriving: Mapping[str, Array]) -> Array:
 
 def _is_improbable(block: Block, port: str, value: Array | None) -> bool:
     """Whether the block clips all that it is given as probabilities."""
-    takes = isinstance(block, BinaryCrossEntropy) and block.given == "probabilities"
+    takes = isinstance(block, BinaryCrossEntropy) and block.clips
     if not takes or port != "prediction" or value is None:
         return False
     step = np.finfo(value.dtype).eps

@@ -81,6 +81,8 @@ RULES: tuple[Rule, ...] = (
     Rule(State.PARTIAL, _is_partial),
 )
 """One rule for each numeric state, the first that applies wins."""
+BY_ROUNDING = frozenset({State.FAINT, State.PARTIAL})
+"""The states that rounding alone may bring about where the gradient is exactly 0."""
 NUMERIC = frozenset(rule.state for rule in RULES)
 """The states that numbers alone decide."""
 

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
+
+import numpy as np
 
 from gradwire.runtime.calculus.dtypes import is_float
 from gradwire.runtime.flow.structure.neighbours import SHAPES, Neighbours, neighbours_of
@@ -11,7 +14,8 @@ from gradwire.runtime.flow.words import sentences
 from gradwire.runtime.flow.words.states import PASSING
 
 if TYPE_CHECKING:
-    from gradwire.runtime.diagram.paths import InstancePath, WirePath
+    from gradwire.blocks.block import Shape
+    from gradwire.runtime.diagram.paths import InstancePath, PortPath, WirePath
     from gradwire.runtime.engine.program import Program
     from gradwire.runtime.flow.analyse import Flow
 
@@ -23,6 +27,11 @@ PREDICTIONS = {
     "MeanSquaredError": ("prediction", "target"),
 }
 """The inputs of losses, by type: the prediction and the target."""
+_DISTANCES = ("Huber", "MeanAbsoluteError", "MeanSquaredError")
+_EXPANDING = ("Broadcast", "PageInput", "PageOutput")
+_AVERAGED = SHAPES | {"Abs", "Add", "Cast", "Div", "Mean", "Mul", "Neg", "Pow", "Sqrt", "Square",
+                      "Sum"}  # fmt: skip
+"""Types between a difference and the loss that is its mean."""
 _ASYMMETRIC = ("BinaryCrossEntropy", "CrossEntropy")
 _LOGARITHMS = ("BinaryCrossEntropy", "CrossEntropy", "Log", "Log1p", "LogSoftmax", "LogSumExp",
                "Softplus")  # fmt: skip
@@ -53,6 +62,60 @@ def moving_targets(flow: Flow) -> Iterator[tuple[WirePath, WirePath]]:
         wires = path.wire(predicted), path.wire(target)
         if all(_carries(flow, wire) for wire in wires):
             yield wires[1], wires[0]
+
+
+def crossed_shapes(flow: Flow) -> Iterator[tuple[InstancePath, PortPath, PortPath]]:
+    """The differences in losses that pair each number with each, by broadcasting ``(n, 1)`` and
+    ``(n,)`` to ``(n, n)``, with what is compared.
+    """
+    near = neighbours_of(flow.program)
+    for path, instance in flow.program.instances.items():
+        kind = instance.block.type_name()
+        if kind not in _DISTANCES and kind != "Sub":
+            continue
+        sources = near.sources(path)
+        if len(sources) != 2:
+            continue
+        a, b = (_unexpanded(near, port) for port in sources.values())
+        if not _is_crossed(*(flow.program.ports[port].shape for port in (a, b))):
+            continue
+        if kind in _DISTANCES or _is_error(flow, near, path, a, b):
+            yield path, a, b
+
+
+def _unexpanded(near: Neighbours, port: PortPath) -> PortPath:
+    """What a Broadcast block was given."""
+    while near.kind(port.block) in _EXPANDING and (sources := near.sources(port.block)):
+        port = next(iter(sources.values()))
+    return port
+
+
+def _is_crossed(a: Shape, b: Shape) -> bool:
+    """Whether two arrays of different rank broadcast to one larger than either."""
+    if len(a) == len(b):
+        return False
+    try:
+        return math.prod(np.broadcast_shapes(a, b)) > max(math.prod(a), math.prod(b))
+    except ValueError:
+        return False
+
+
+def _is_error(flow: Flow, near: Neighbours, path: InstancePath, a: PortPath, b: PortPath) -> bool:
+    """Whether a difference of what is trained and what is given is all that a loss averages.
+
+    Where one side was given a further axis on purpose, where there are more numbers on one side,
+    and where both sides are trained, all pairs may be meant, as in a ranking.
+    """
+    shapes = {port: flow.program.ports[port].shape for port in (a, b)}
+    column = max(shapes, key=lambda port: len(shapes[port]))
+    is_meant = near.kind(column.block) in ("ExpandDims", "Reshape")
+    if is_meant or len({math.prod(shape) for shape in shapes.values()}) > 1:
+        return False
+    trained = [flow.trained_upstream(path.wire(port)) for port in near.sources(path)]
+    if all(trained) or not any(trained):
+        return False
+    heads = {loss.block for loss in flow.losses}
+    return any(block in heads for block in near.through(path, _AVERAGED | {"Loss"}))
 
 
 def weights_of_logarithms(flow: Flow) -> Iterator[tuple[WirePath, InstancePath]]:

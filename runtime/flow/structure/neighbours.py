@@ -15,10 +15,11 @@ if TYPE_CHECKING:
     from gradwire.runtime.engine.program import Program
 
 SHAPES = frozenset(
-    {"Broadcast", "Concat", "Display", "ExpandDims", "Flatten", "Gather", "Pick", "PickAlong",
-     "Reshape", "Slice", "Squeeze", "Stack", "TakeAlong", "Transpose"}
+    {"Broadcast", "Concat", "Display", "ExpandDims", "Flatten", "Gather", "PageInput",
+     "PageOutput", "Pick", "PickAlong", "Reshape", "Slice", "Squeeze", "Stack", "TakeAlong",
+     "Transpose"}
 )  # fmt: skip
-"""Types of blocks that only rearrange or select elements."""
+"""Types of blocks that only rearrange or select elements, and the ends of pages."""
 
 
 class Neighbours:
@@ -58,6 +59,17 @@ class Neighbours:
                 elif at not in seen:
                     seen.add(at)
                     pending.append(at)
+
+    def through(self, path: InstancePath, kinds: Collection[str]) -> list[InstancePath]:
+        """The block and those downstream of it behind blocks of these types alone."""
+        found, pending = {path: None}, [path]
+        while pending:
+            for wire in self.readers(pending.pop()):
+                at = self._program.wire_targets[wire]
+                if self.kind(at) in kinds and at not in found:
+                    found[at] = None
+                    pending.append(at)
+        return list(found)
 
     def before(self, path: InstancePath, most: int | None = None) -> list[InstancePath]:
         """The block and those upstream of it, nearest first; at most ``most`` steps away."""

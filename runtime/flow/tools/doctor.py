@@ -12,8 +12,6 @@ from numpy.typing import ArrayLike, NDArray
 
 from gradwire.blocks.arguments import explained
 from gradwire.blocks.errors import RunError
-from gradwire.blocks.importing.kinds import is_kind
-from gradwire.blocks.library.losses import BinaryCrossEntropy, CrossEntropy
 from gradwire.blocks.library.sources import Variable
 from gradwire.runtime.diagram.paths import InstancePath, PortPath
 from gradwire.runtime.engine.session.copying import on_numpy
@@ -22,7 +20,7 @@ from gradwire.runtime.flow.lazy import MANY
 from gradwire.runtime.flow.numbers.rules import THRESHOLDS, Thresholds
 from gradwire.runtime.flow.observing import observe
 from gradwire.runtime.flow.structure.disagreements import has_its_numbers, is_current, told
-from gradwire.runtime.flow.structure.misuses import swapped_inputs
+from gradwire.runtime.flow.structure.misuses import crossed_shapes, swapped_inputs
 from gradwire.runtime.flow.structure.stops import stopped_ports
 from gradwire.runtime.flow.tools.blocking import stop_that_blocks
 from gradwire.runtime.flow.tools.cancelling import no_effect, stops_that_help
@@ -35,17 +33,17 @@ from gradwire.runtime.flow.tools.contracts import (
     unowned,
     unowned_sentence,
 )
+from gradwire.runtime.flow.tools.decay import decay
 from gradwire.runtime.flow.tools.findings import (
     CANCELS,
     CONTRACT,
+    CROSSED,
     DIFFERS,
     IDLE_STOP,
     INTEGER,
     LEAK,
     MASKED_VALUE,
     NO_VARIABLE,
-    SIGMOID_TWICE,
-    SOFTMAX_TWICE,
     SWAPPED,
     UNOWNED,
     UNREGISTERED,
@@ -59,6 +57,7 @@ from gradwire.runtime.flow.tools.leaving import (
     unregistered_sentence,
 )
 from gradwire.runtime.flow.tools.limits import past_limits
+from gradwire.runtime.flow.tools.loss_inputs import wrong_inputs
 from gradwire.runtime.flow.tools.misuses import leaks
 from gradwire.runtime.flow.tools.repairs import Fix, fixes
 from gradwire.runtime.flow.tools.skipped import skipped
@@ -113,8 +112,9 @@ def diagnose(
         *_integers(observed),
         *_breaches(session, observed, stated),
         *variables,
-        *_squashed_twice(observed),
+        *wrong_inputs(observed),
         *_swapped(observed),
+        *_crossed(observed),
         *_cancelling(observed),
         *_leaks(session, observed, feeds),
         *_unowned(session, observed, stated),
@@ -305,6 +305,13 @@ def _variables(
         for name in observed.program.trainable
         if not all(is_blocked(observed.program, contracts, name, loss) for loss in observed.losses)
     }
+    expected = [
+        name
+        for name, verdict in verdicts.items()
+        if verdict.state is State.ZERO and observed.invariance(name)
+    ]
+    for name in expected:
+        del verdicts[name]
     cut = [name for name, verdict in verdicts.items() if verdict.state.row.complaint is NO_GRADIENT]
     zero = [name for name, verdict in verdicts.items() if verdict.state is State.ZERO]
     most = _trials(observed)
@@ -322,8 +329,14 @@ def _variables(
             tried = repairs.get(name)
             helped = tried.sentence if tried and tried.helps else ""
             runs = _tried(session, observed, name, feeds) if name in zero[:most] else ()
-            text = " ".join(filter(None, (verdict.sentence, verdict.cure, helped, *runs)))
             culprit = _one(observed.culprits(name))
+            if (
+                verdict.state is State.FAINT
+                and (told := decay(observed, InstancePath(culprit[0])))[0]
+            ):
+                verdict = replace(verdict, sentence=told[0], cure=told[1])
+                culprit = "", ""  # no single block
+            text = " ".join(filter(None, (verdict.sentence, verdict.cure, helped, *runs)))
             found.append(_of(complaint, verdict, text, tried if helped else None, culprit))
     return found
 
@@ -342,26 +355,6 @@ def _tried(
     return past_limits(*about), stops_that_help(*about) or no_effect(*about)
 
 
-def _squashed_twice(observed: ObservedFlow) -> list[Finding]:
-    """Cross-entropies that are given the output of a Softmax or a Sigmoid in place of logits."""
-    program = observed.program
-    found = []
-    for path, instance in program.instances.items():
-        match instance.block:
-            case CrossEntropy():
-                port, kind, complaint = "logits", "Softmax", SOFTMAX_TWICE
-            case BinaryCrossEntropy(given="logits"):
-                port, kind, complaint = "prediction", "Sigmoid", SIGMOID_TWICE
-            case _:
-                continue
-        if port in instance.wires:
-            before = program.flat.source(instance.wires[port][1]).block
-            if before in program.instances and is_kind(program.block(before), kind):
-                text = value_sentences.TWICE.format(path, kind.lower(), before)
-                found.append(Finding(complaint, path, text))
-    return found
-
-
 def _swapped(observed: ObservedFlow) -> list[Finding]:
     """Losses whose target is trained and whose prediction is data."""
     found = swapped_inputs(observed.flow)
@@ -369,6 +362,17 @@ def _swapped(observed: ObservedFlow) -> list[Finding]:
         Finding(SWAPPED, path, value_sentences.SWAPPED.format(path, predicted, target))
         for path, predicted, target in found
     ]
+
+
+def _crossed(observed: ObservedFlow) -> list[Finding]:
+    """Losses that compare each number with each, because two shapes were broadcast."""
+    found = []
+    for path, a, b in crossed_shapes(observed.flow):
+        shapes = [observed.program.ports[port].shape for port in (a, b)]
+        both = np.broadcast_shapes(*shapes)
+        text = value_sentences.CROSSED.format(path, a.block, shapes[0], b.block, shapes[1], both)
+        found.append(Finding(CROSSED, path, text))
+    return found
 
 
 def _leaks(

@@ -13,6 +13,7 @@ from gradwire.blocks.block import Source
 from gradwire.runtime.flow.numbers import flat_spots
 from gradwire.runtime.flow.numbers.cures import Cures
 from gradwire.runtime.flow.numbers.magnitudes import Size, measure
+from gradwire.runtime.flow.structure.invariances import invariance
 from gradwire.runtime.flow.words import phrases, sentences, value_sentences
 from gradwire.runtime.flow.words.formatting import number
 from gradwire.runtime.flow.words.formatting import size as size_text
@@ -58,6 +59,8 @@ class NumericSentences:
     def _carries(self, wire: WirePath, witness: Sequence[str]) -> str:
         port = self._contributions.program.wire_sources[wire]
         source = port.block.with_leaf(port.leaf)
+        if why := self.invariance((wire,)):
+            return phrases.INVARIANT.format(self._label, source, self._amount(wire), why)
         return phrases.CARRIES.format(
             self._label, source, self._amount(wire), sentences.route(witness)
         )
@@ -65,6 +68,8 @@ class NumericSentences:
     def variable(self, name: InstancePath, state: State, gradient: Array, structural: str) -> str:
         """The sentence of a variable with a gradient; ``structural`` is the one without a run."""
         size, ahead = measure(gradient), self._contributions.leaving(name.port("out"))
+        if state is State.CARRIES and (why := self.invariance(ahead)):
+            return phrases.INVARIANT.format(self._label, name, size_text(gradient), why)
         similar = [w for w in ahead if self._is_similar(state, self._contributions.sizes[w])]
         if state is State.ZERO and not similar and len(ahead) > 1:
             return phrases.CANCEL.format(sentences.names(ahead))
@@ -85,6 +90,11 @@ class NumericSentences:
             return ""
         left = f"{'rms ' * (size.total > 1)}{number(size.rms)}"
         return phrases.NEARLY_CANCEL.format(sentences.names(ahead), left, number(largest))
+
+    def invariance(self, ahead: Sequence[WirePath]) -> str:
+        """Why the losses don't change with what goes over these wires; empty where they may."""
+        run = self._contributions.run
+        return invariance(self._contributions.program, run.losses, ahead)
 
     def _amount(self, wire: WirePath) -> str:
         """What a wire brings back: the value of a scalar, else its root mean square."""

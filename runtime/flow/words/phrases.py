@@ -5,6 +5,9 @@ numbers. Published pages write their sentences from the same phrases.
 from __future__ import annotations
 
 CARRIES = "Carries ∂{0}/∂{1}: {2}. Route: {3}."
+INVARIANT = "∂{0}/∂{1} is 0, and {2} only rounding: {3}."
+IGNORES_SHIFT = "the softmax of {0} ignores what is added to all of a row"
+TAKES_MEAN = "{0} takes away the mean, and with it what is added to all"
 VARIABLE = "∂{0}/∂{1}: {2}. {3}"
 TOGETHER = "{0} together: {1}"
 CANCEL = "0: the contributions of {0} cancel."

@@ -113,6 +113,28 @@ SWAPPED = (
     "exchange them: what is predicted goes to {1}."
 )
 TWICE = "{0} takes a {1} itself: give it the logits, not the output of {2}."
+DECAYS = (
+    "The gradient decays along the sequence: that of step {0} is {1} of step {2}'s, in what comes "
+    "to {3}."
+)
+PLAIN_DECAY = (
+    "Use an LSTM or a GRU, start with orthogonal recurrent weights, or shorten the sequence."
+)
+GATED_DECAY = "Start with open gates, by a bias of 1 of the forget gate, or shorten the sequence."
+CROSSED = (
+    "{0} compares each number with each: {1} of shape {2} and {3} of shape {4} are broadcast to "
+    "{5}. Give both one shape."
+)
+NO_LIKELIHOOD = (
+    "{0} is negated and averaged as a log-likelihood is, and {1} gives no logarithms of "
+    "probabilities."
+)
+NO_DIVERGENCE = (
+    "{0} is a Kullback-Leibler divergence, which takes logarithms of probabilities, and {1} gives "
+    "none."
+)
+LOG_SOFTMAX_INSTEAD = "Use LogSoftmax in place of {0}."
+LOGARITHM = "Put a {0} behind {1}."
 AS_FLOAT = "Give it a float dtype, such as float32."
 EXP = {
     "LogSoftmax": "Subtract the maximum before it, or use LogSoftmax.",

@@ -15,6 +15,7 @@ from gradwire.runtime.engine.session.store import Store
 from gradwire.runtime.flow.analyse import analyse
 from gradwire.runtime.flow.numbers.rules import THRESHOLDS
 from gradwire.runtime.flow.structure.disagreements import disagreements
+from gradwire.runtime.flow.structure.invariances import invariance
 from gradwire.runtime.flow.words.states import State
 from gradwire.runtime.publish.living.computing.initial import initial_data
 from gradwire.runtime.publish.living.computing.limits import (
@@ -94,6 +95,7 @@ def living_data(
         **pictures(diagram, program, shown_views(diagram), trials.published),
         "blocks": block_data(program),
         "verdicts": _verdicts(switches, most, program),
+        **_invariant(program),
         **_doubts(diagram),
         **lesson_data(diagram, program, exercise),
     }
@@ -148,6 +150,13 @@ def _rows(source: object) -> dict[str, int]:
 def _trees(trees: Mapping[str, Tree]) -> dict[str, list[str]]:
     """The leaves of each tree, by path."""
     return {path: [str(leaf) for leaf in tree.arrays.values()] for path, tree in trees.items()}
+
+
+def _invariant(program: Program) -> dict[str, Any]:
+    """Why no loss changes with what a wire brings, for those of which that is known."""
+    reasons = {wire: invariance(program, (), (wire,)) for wire in program.wire_sources}
+    found = {wire: reason for wire, reason in reasons.items() if reason}
+    return {"invariant": found} if found else {}
 
 
 def _doubts(diagram: Diagram) -> dict[str, Any]:

@@ -55,7 +55,7 @@ def _block(program: Program, instance: Instance) -> list[Any]:
         more |= {key: number(limit) for key, limit in limits.items() if limit is not None}
     if kind in ("Softmax", "LogSoftmax"):
         more["axis"] = getattr(block, "axis", -1)
-    if isinstance(block, BinaryCrossEntropy) and block.given == "probabilities":
+    if isinstance(block, BinaryCrossEntropy) and block.clips:
         more["improbable"] = 1
     if kind == "Exp" and (function := function_of(program, instance.path)):
         more["function"] = function

@@ -198,3 +198,22 @@ def test_what_does_not_fit(block: Block, inputs: dict[str, object], message: str
 def test_delta_is_positive() -> None:
     with pytest.raises(ParameterError, match="delta"):
         Huber.from_record({"delta": 0})
+
+
+def test_steep_edges_have_the_rule_of_pytorch() -> None:
+    p = floats(0.0, 1.0, 1e-13, 1e-9, 0.3, 0.0, 1.0, 0.0)
+    t = floats(1.0, 0.0, 1.0, 0.5, 0.25, 0.0, 1.0, 0.5)
+    block = BinaryCrossEntropy(given="probabilities", edges="steep", reduction="none")
+    with np.errstate(divide="ignore"):
+        yes, no = np.maximum(np.log(p), -100), np.maximum(np.log1p(-p), -100)
+    np.testing.assert_allclose(value(block, prediction=p, target=t), -t * yes - (1 - t) * no)
+    found = gradients(block, prediction=p, target=t)
+    np.testing.assert_allclose(found["prediction"], (p - t) / np.maximum(p * (1 - p), 1e-12))
+    np.testing.assert_allclose(found["target"], no - yes)
+
+
+def test_edges_are_alike_between_them() -> None:
+    p, t = floats(0.1, 0.5, 0.999), floats(0.0, 0.5, 1.0)
+    flat = BinaryCrossEntropy(given="probabilities")
+    steep = BinaryCrossEntropy(given="probabilities", edges="steep")
+    assert value(flat, prediction=p, target=t) == value(steep, prediction=p, target=t)

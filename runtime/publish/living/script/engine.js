@@ -134,9 +134,20 @@ class Live {
     const states = {}, {seed} = this;
     for (const wire of new Set([...Object.keys(this.data.wires), ...Object.keys(this.data.trees)])) {
       const state = this.structuralState(wire), size = state === 'CARRIES' ? this.size(wire) : null;
-      states[wire] = size ? numeric(size, seed, this.data.thresholds) : state;
+      states[wire] = size ? this.refined(numeric(size, seed, this.data.thresholds), [wire]) : state;
     }
     return states;
+  }
+
+  // Why no loss changes with what these wires bring.
+  invariance(wires) {
+    const reasons = new Set(wires.map((wire) => this.data.invariant?.[wire] ?? ''));
+    return reasons.has('') ? '' : [...reasons].join(' and ');
+  }
+
+  // A numeric state, unless it comes of rounding alone.
+  refined(state, wires) {
+    return (state === 'FAINT' || state === 'PARTIAL') && this.invariance(wires) ? 'CARRIES' : state;
   }
 
   // What structure alone says: {sentence, cure, route, cutters}; null where it is not known.
@@ -169,11 +180,11 @@ class Live {
     const isWire = name in this.data.wires, path = this.data.shared[name] ?? name;
     const array = isWire ? this.contribution(name) : this.gradient(name);
     if (!array || (isWire && this.structuralState(name) !== 'CARRIES')) return told;
-    const state = numeric(measure(array), this.seed, this.data.thresholds), about = this.numeric;
+    const about = this.numeric, wires = isWire ? [name] : about.contributions.leaving(`${path}.out`);
+    const state = this.refined(numeric(measure(array), this.seed, this.data.thresholds), wires);
     const sentence = isWire
       ? about.wire(name, state, told.route)
       : about.variable(path, state, array, told.sentence);
-    const wires = isWire ? [name] : about.contributions.leaving(`${path}.out`);
     return {...told, sentence, cure: about.cure(wires, state)};
   }
 

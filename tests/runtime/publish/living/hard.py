@@ -81,6 +81,13 @@ def specimens() -> dict[str, Diagram]:
         "output": build(loss(one("MeanSquaredError", one("Relu", scalar(-3.0)), 1.0), name="L")),
         "saturated": total(one("Sigmoid", vector(800.0, 900.0))),
         "softmax": total(one("Mul", one("Softmax", vector(0.0, 2000.0)), [1.0, 3.0])),
+        "ignored shift": total(
+            one(
+                "Mul",
+                one("Softmax", one("Add", positive, variable("b", 0.3, dtype="float64"))),
+                [1.0, 3.0, 2.0],
+            )
+        ),
         "whole softmax": total(one("Softmax", vector(0.0, 0.0, 0.0, 0.0))),
         "single softmax": total(one("Mul", one("Softmax", vector(2.0)), variable("z", [3.0]))),
         "steps": total(one("Round", x)),

@@ -63,6 +63,13 @@ def test_where_another_program_differs_the_page_says_so_first(tmp_path: Path) ->
     assert "doubts" not in living_data(net()).data
 
 
+def test_a_shift_that_a_softmax_ignores_has_its_reason_on_a_page(tmp_path: Path) -> None:
+    living = living_data(specimens()["ignored shift"])
+    reason = "the softmax of softmax ignores what is added to all of a row"
+    assert set(living.data["invariant"].values()) == {reason}
+    assert_same(compared(tmp_path, {"data": living.data, "cases": [*cases(living, 3)]}))
+
+
 def test_blocks_are_told_with_what_sentences_depend_on() -> None:
     bounded = gw.clip(gw.variable("x", 2.0), min=-1.0, max=1.0, name="bounded")
     blocks = block_data(Session(gw.build(gw.loss(bounded, name="L"))).program)

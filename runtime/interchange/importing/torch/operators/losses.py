@@ -163,7 +163,9 @@ def binary_cross_entropy(
 ) -> Staged:
     """Cross-entropy of probabilities of yes or no."""
     how = _REDUCTIONS[reduction] if weight is None else "none"
-    terms = stage.block("BinaryCrossEntropy", p, target, given="probabilities", reduction=how)
+    terms = stage.block(
+        "BinaryCrossEntropy", p, target, given="probabilities", edges="steep", reduction=how
+    )
     return terms if weight is None else _reduce(stage, terms * weight, reduction)
 
 
@@ -252,7 +254,15 @@ def _chosen(
     terms = -stage.block("PickAlong", scores, labels, axis=axis) * counts
     if reduction != 1:
         return _reduce(stage, terms, reduction)
-    return stage.block("Sum", terms) / stage.block("Sum", counts)
+    return _averaged(stage, terms, counts)
+
+
+def _averaged(stage: Stage, terms: Staged, counts: Staged) -> Staged:
+    """The mean of what counts: NaN where nothing does, with a gradient of 0 as in PyTorch."""
+    count = stage.block("Sum", counts)
+    nothing = stage.block("Equal", count, count.like(0))
+    mean = stage.block("Sum", terms) / stage.block("Where", nothing, count.like(1), count)
+    return stage.block("Where", nothing, count / count, mean)
 
 
 def _counting(
@@ -283,8 +293,8 @@ def _smooth(
     terms = -stage.block("Sum", weighted, axis=(axis,)) * kept / float(classes)
     if reduction != 1:
         return _reduce(stage, terms, reduction)
-    total, _labels = _counting(stage, scores, target, weight, ignore_index)
-    return stage.block("Sum", terms) / stage.block("Sum", total)
+    counts, _labels = _counting(stage, scores, target, weight, ignore_index)
+    return _averaged(stage, terms, counts)
 
 
 @operator("nll_loss_nd", "nll_loss", "nll_loss2d")

@@ -33,12 +33,15 @@ class NumericSentences {
     if (state === 'FAINT' || state === 'FLOOD') return this.scaled(wire, state === 'FLOOD');
     if (state === 'PARTIAL') return this.partial(wire);
     const [path, leaf] = this.live.data.wires[wire].split(':'), block = blockOf(path);
-    const source = leaf === undefined ? block : `${block}:${leaf}`;
+    const source = leaf === undefined ? block : `${block}:${leaf}`, why = this.live.invariance([wire]);
+    if (why) return phrase(SAY.INVARIANT, this.label, source, this.amount(wire), why);
     return phrase(SAY.CARRIES, this.label, source, this.amount(wire), routeText(route));
   }
 
   variable(name, state, gradient, structural) {
     const ahead = this.contributions.leaving(`${name}.out`), size = measure(gradient);
+    const why = state === 'CARRIES' && ahead.length && this.live.invariance(ahead);
+    if (why) return phrase(SAY.INVARIANT, this.label, name, sizeText(gradient), why);
     const isSimilar = ({finite, zeros, total}) => {
       const isZero = zeros === total && total > 0;
       if (state === 'ZERO') return isZero;

@@ -1,0 +1,252 @@
+"""What a loss does not change with: a shift that a softmax ignores or a norm takes away.
+
+The derivative with respect to a shift of that kind is exactly 0, and what is computed in its place
+is rounding. A shift is followed from a wire towards the losses by the axes along which it is
+constant.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from gradwire.blocks.importing.kinds import is_view
+from gradwire.runtime.flow.structure.neighbours import neighbours_of
+from gradwire.runtime.flow.words import phrases, sentences
+
+if TYPE_CHECKING:
+    from gradwire.blocks.block import Shape
+    from gradwire.runtime.diagram.paths import InstancePath, PortPath, WirePath
+    from gradwire.runtime.engine.program import Program
+
+Axes = frozenset[int]
+"""The axes along which a shift is constant."""
+_HIDDEN = -1e4
+"""What is this small has no weight in a softmax."""
+_DEPTH = 100
+"""Blocks through which a shift is followed, at most."""
+_SOFTMAX = ("Attention", "CrossEntropy", "LogSoftmax", "Softmax")
+_SAME = ("Cast", "GradientReversal", "GradientScale", "Neg", "PageInput", "PageOutput",
+         "StopGradient")  # fmt: skip
+_RESHAPING = ("ExpandDims", "Flatten", "Reshape", "Squeeze")
+
+
+def invariance(program: Program, losses: Sequence[PortPath], wires: Sequence[WirePath]) -> str:
+    """Why no loss changes with what these wires bring, for each of them: ``norm1 takes away the
+    mean``; empty where one may.
+    """
+    heads = frozenset(head.block for head in (*program.heads(), *losses))
+    key = ("invariances", heads)
+    known: Invariances = program.of_numbers(key, lambda: Invariances(program, heads))
+    reasons = list(dict.fromkeys(map(known.reason, wires)))
+    return " and ".join(reasons) if all(reasons) else ""
+
+
+class Invariances:
+    """The blocks of a program that remove a shift, by the wire over which it comes."""
+
+    def __init__(self, program: Program, heads: Collection[InstancePath]) -> None:
+        self._program = program
+        self._near = neighbours_of(program)
+        self._heads = heads
+        self._known: dict[tuple[WirePath, Axes], list[InstancePath]] = {}
+
+    def reason(self, wire: WirePath) -> str:
+        """Why no loss changes with what a wire brings; empty where one may."""
+        found = self._removers(wire, frozenset(), 0) if wire in self._program.wire_sources else []
+        soft = [block for block in found if self._near.kind(block) in _SOFTMAX]
+        means = [block for block in found if block not in soft]
+        parts = [
+            phrases.IGNORES_SHIFT.format(sentences.names(soft)) if soft else "",
+            phrases.TAKES_MEAN.format(sentences.names(means)) if means else "",
+        ]
+        return " and ".join(filter(None, parts))
+
+    def _removers(self, wire: WirePath, constant: Axes, depth: int) -> list[InstancePath]:
+        """The blocks that remove all that a wire brings, constant along these axes; none if not all
+        of it is removed.
+        """
+        key = wire, constant
+        if key not in self._known:
+            self._known[key] = self._found(wire, constant, depth) if depth < _DEPTH else []
+        return self._known[key]
+
+    def _found(self, wire: WirePath, constant: Axes, depth: int) -> list[InstancePath]:
+        program, path = self._program, self._program.wire_targets[wire]
+        source, out = program.wire_sources[wire], program.ports.get(path.port("out"))
+        if out is None or source not in program.ports or path in self._heads:
+            return []
+        shape = program.ports[source].shape
+        given = constant | {axis for axis, length in enumerate(shape) if length == 1}
+        shift = _Shift(program, path, wire.within_block, shape, given, out.shape)
+        if shift.is_removed():
+            return [path]
+        kept = shift.passed()
+        found: dict[InstancePath, None] = {}
+        if kept is None:
+            return []
+        for reader in self._near.readers(path):
+            if is_view(program.block(program.wire_targets[reader])):
+                continue
+            removers = self._removers(reader, frozenset(kept), depth + 1)
+            if not removers:
+                return []
+            found |= dict.fromkeys(removers)
+        return list(found)
+
+
+class _Shift:
+    """A shift that comes to an input of a block."""
+
+    def __init__(
+        self,
+        program: Program,
+        path: InstancePath,
+        port: str,
+        shape: Shape,
+        constant: Axes,
+        out: Shape,
+    ) -> None:
+        self.program, self.path, self.port = program, path, port
+        self.block: Any = program.block(path)
+        self.kind = self.block.type_name()
+        self.shape, self.constant, self.out = shape, constant, out
+
+    def is_removed(self) -> bool:
+        """Whether the block gives the same with the shift as without it, but not the same for all
+        inputs, as it does for rows of a single element.
+        """
+        along = _REMOVED.get((self.kind, self.port))
+        axes = along(self.block, self.shape) if along and self.shape else []
+        removed = {axis % len(self.shape) for axis in axes}
+        return removed <= self.constant and any(self.shape[axis] > 1 for axis in removed)
+
+    def passed(self) -> set[int] | None:
+        """The axes along which the output's shift is constant; None if it isn't linear in this."""
+        if self.kind in _SAME:
+            return set(self.constant)
+        if self.kind in _RESHAPING:
+            return _reshaped(self.shape, self.constant, self.out)
+        match self.kind, self.port:
+            case (("Add" | "AddN" | "Sub" | "Broadcast"), _):
+                return self._aligned()
+            case ("Mul", _) | ("Div", "a"):
+                return self._aligned() & self._constant_factor()
+            case "Where", "a" | "b" if self._hides():
+                return self._aligned()
+            case "Transpose", _:
+                order = self.block.perm or range(len(self.shape))[::-1]
+                return {place for place, axis in enumerate(order) if axis in self.constant}
+            case "Slice", _ if len(self.out) == len(self.shape):
+                return set(self.constant)
+            case "Linear", "bias":
+                return set(range(len(self.out) - 1))
+            case "Linear", "x":
+                return set(self.constant) - {len(self.shape) - 1}
+            case _, "bias" if self.kind.startswith("Conv"):
+                return set(range(len(self.out))) - {1}
+            case "MatMul", "a" | "b":
+                return self._multiplied()
+            case "Einsum", _:
+                return self._summed()
+        return None
+
+    def _aligned(self) -> set[int]:
+        """The axes by the places that they have in the output, and those that are new."""
+        new = len(self.out) - len(self.shape)
+        return {*range(new), *(axis + new for axis in self.constant)}
+
+    def _constant_factor(self) -> set[int]:
+        """The axes of the output along which the other factor is constant."""
+        other = {"a": "b", "b": "a"}[self.port]
+        shape = self._other_shape(other)
+        new = len(self.out) - len(shape)
+        return {i for i in range(len(self.out)) if i < new or shape[i - new] == 1}
+
+    def _other_shape(self, port: str) -> Shape:
+        literal = self.block.literals.get(port)
+        if literal is not None:
+            return tuple(literal.tensor.array.shape)
+        source = neighbours_of(self.program).sources(self.path)[port]
+        return self.program.ports[source].shape
+
+    def _hides(self) -> bool:
+        """Whether what a Where takes elsewhere has no weight in a softmax."""
+        other = {"a": "b", "b": "a"}[self.port]
+        literal = self.block.literals.get(other)
+        if literal is None:
+            source = neighbours_of(self.program).sources(self.path).get(other)
+            block = None if source is None else self.program.block(source.block)
+            literal = getattr(block, "value", None) if block is not None else None
+            array = getattr(literal, "array", None)
+        else:
+            array = literal.tensor.array
+        return array is not None and bool(np.all(np.asarray(array) <= _HIDDEN))
+
+    def _multiplied(self) -> set[int] | None:
+        """Of a product of matrices: the axis that only this factor has."""
+        if len(self.shape) < 2:
+            return None
+        own = 2 if self.port == "a" else 1
+        return {len(self.out) - own} if len(self.shape) - own in self.constant else set()
+
+    def _summed(self) -> set[int] | None:
+        """Of a sum of products: the axes that only this term has."""
+        terms, _, out = self.block.subscripts.partition("->")
+        letters = terms.split(",")
+        place = int(self.port.rpartition(".")[2])
+        others = "".join(letters[:place] + letters[place + 1 :])
+        mine = letters[place]
+        return {
+            at
+            for at, letter in enumerate(out)
+            if letter not in others and mine.find(letter) in self.constant
+        }
+
+
+def _reshaped(shape: Shape, constant: Axes, out: Shape) -> set[int]:
+    """The constant axes behind a Reshape: those made only of constant ones."""
+    found = {axis for axis, length in enumerate(out) if length == 1}
+    before = after = 0
+    while before < len(shape) and after < len(out):
+        first, start, sizes = before, after, [shape[before], out[after]]
+        before, after = before + 1, after + 1
+        while sizes[0] != sizes[1]:
+            if sizes[0] < sizes[1]:
+                sizes[0] *= shape[before]
+                before += 1
+            else:
+                sizes[1] *= out[after]
+                after += 1
+        if all(axis in constant for axis in range(first, before)):
+            found |= set(range(start, after))
+    return found
+
+
+def _spatial(block: Any, shape: Shape) -> list[int]:
+    """The axes that a GroupNorm averages over; a group of one channel has the channel's mean."""
+    return [*([] if block.groups == shape[1] else [1]), *range(2, len(shape))]
+
+
+def _axes(block: Any, _: Shape) -> list[int]:
+    return [block.axes] if isinstance(block.axes, int) else list(block.axes)
+
+
+def _channels(block: Any, shape: Shape) -> list[int]:
+    others = [axis for axis in range(len(shape)) if axis != block.axis % len(shape)]
+    return others if block.mode == "batch" else []
+
+
+_REMOVED: Mapping[tuple[str, str], Callable[[Any, Shape], list[int]]] = {
+    ("Attention", "key"): lambda _, shape: [-2],
+    ("Attention", "mask"): lambda _, shape: [-1],
+    ("BatchNorm", "x"): _channels,
+    ("CrossEntropy", "logits"): lambda block, _: [block.axis],
+    ("GroupNorm", "x"): _spatial,
+    ("LayerNorm", "x"): _axes,
+    ("LogSoftmax", "x"): lambda block, _: [block.axis],
+    ("Softmax", "x"): lambda block, _: [block.axis],
+}
+"""The axes along which what is constant is removed, by type and input."""

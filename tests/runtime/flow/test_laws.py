@@ -301,7 +301,7 @@ def test_what_is_gathered_for_all_wires_is_what_a_search_finds_for_each() -> Non
     for studied in [*plain()[:400], *with_gradients()[:100]]:
         flow, program = studied.flow, studied.session.program
         searches = flow._searches
-        nearby, reasons = Nearby(searches), Verdicts(searches)
+        nearby, reasons = Nearby(searches), flow._verdicts
         for wire, marker in program.wires.items():
             place = studied.seed, wire
             for level in LEVELS:

@@ -225,7 +225,7 @@ def _give_back_numbers(tensor: Any, place: Any, numbers: Any) -> None:
 
 def _same_bits(one: Any, other: Any) -> bool:
     rows = (x.resolve_conj().resolve_neg().contiguous().flatten() for x in (one, other))
-    return torch.equal(*(row.view(torch.uint8) for row in rows))
+    return bool(torch.equal(*(row.view(torch.uint8) for row in rows)))
 
 
 def _give_back_array(array: Any, numbers: Any) -> None:

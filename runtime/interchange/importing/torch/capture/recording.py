@@ -295,11 +295,11 @@ class Recording:
         for known, entry, cut in self.left:
             if known.shape == numbers.shape and known.size and np.array_equal(known, numbers):
                 return Tensor(self._put_up(entry, cut))
-        parts, cut = parts_among(self.left, numbers)
-        if cut is not None:
+        parts, why = parts_among(self.left, numbers)
+        if why is not None:
             row = joined(self, parts, numbers.dtype.name)
             row.value = self.stage.reshape(row.read(), numbers.shape)
-            return Tensor(self._put_up(row, cut))
+            return Tensor(self._put_up(row, why))
         if tensor.grad_fn is not None:
             self.stage.remark(
                 "lost",

@@ -19,7 +19,6 @@ from gradwire.runtime.engine import Run, Session
 from gradwire.runtime.flow import Flow, State
 from gradwire.runtime.flow.analyse import analyse
 from gradwire.runtime.flow.structure.reachability import Gate
-from gradwire.runtime.flow.structure.reasons import Verdicts
 from gradwire.runtime.flow.structure.searches import LEVELS
 from gradwire.runtime.flow.words.states import best
 from gradwire.runtime.flow.words.sweeps import Nearby

@@ -16,14 +16,24 @@ from gradwire.blocks.library.sources import Variable
 from gradwire.runtime.diagram.paths import InstancePath, PortPath
 from gradwire.runtime.engine.session.copying import on_numpy
 from gradwire.runtime.flow.analyse import analyse
+from gradwire.runtime.flow.checks.blocking import stop_that_blocks
+from gradwire.runtime.flow.checks.cancelling import no_effect, stops_that_help
+from gradwire.runtime.flow.checks.decay import decay
+from gradwire.runtime.flow.checks.leaving import (
+    cure_of,
+    unregistered,
+    unregistered_sentence,
+)
+from gradwire.runtime.flow.checks.limits import past_limits
+from gradwire.runtime.flow.checks.loss_inputs import wrong_inputs
+from gradwire.runtime.flow.checks.misuses import leaks
+from gradwire.runtime.flow.checks.skipped import skipped
 from gradwire.runtime.flow.lazy import MANY
 from gradwire.runtime.flow.numbers.rules import THRESHOLDS, Thresholds
 from gradwire.runtime.flow.observing import observe
 from gradwire.runtime.flow.structure.disagreements import has_its_numbers, is_current, told
 from gradwire.runtime.flow.structure.misuses import crossed_shapes, swapped_inputs
 from gradwire.runtime.flow.structure.stops import stopped_ports
-from gradwire.runtime.flow.tools.blocking import stop_that_blocks
-from gradwire.runtime.flow.tools.cancelling import no_effect, stops_that_help
 from gradwire.runtime.flow.tools.contracts import (
     Breach,
     Contract,
@@ -33,7 +43,6 @@ from gradwire.runtime.flow.tools.contracts import (
     unowned,
     unowned_sentence,
 )
-from gradwire.runtime.flow.tools.decay import decay
 from gradwire.runtime.flow.tools.findings import (
     CANCELS,
     CONTRACT,
@@ -51,16 +60,7 @@ from gradwire.runtime.flow.tools.findings import (
     Finding,
     placed,
 )
-from gradwire.runtime.flow.tools.leaving import (
-    cure_of,
-    unregistered,
-    unregistered_sentence,
-)
-from gradwire.runtime.flow.tools.limits import past_limits
-from gradwire.runtime.flow.tools.loss_inputs import wrong_inputs
-from gradwire.runtime.flow.tools.misuses import leaks
 from gradwire.runtime.flow.tools.repairs import Fix, fixes
-from gradwire.runtime.flow.tools.skipped import skipped
 from gradwire.runtime.flow.tools.whatif import WhatIf
 from gradwire.runtime.flow.words import sentences, value_sentences
 from gradwire.runtime.flow.words.disagreement import agreement

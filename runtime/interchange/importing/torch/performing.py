@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from gradwire.blocks.errors import GradwireError
-from gradwire.runtime.flow.tools.leaving import CURES
+from gradwire.runtime.flow.checks.leaving import CURES
 from gradwire.runtime.interchange.importing.imported import UnsupportedError
 from gradwire.runtime.interchange.importing.staged import Staged
 from gradwire.runtime.interchange.importing.torch.memory import Cut, Tensor

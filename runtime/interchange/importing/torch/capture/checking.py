@@ -15,7 +15,7 @@ import torch
 from gradwire.blocks.classes.identity import by_identity
 from gradwire.blocks.errors import GradwireError
 from gradwire.runtime.diagram.comparison import MAX_LINE, Comparison, Disagreement
-from gradwire.runtime.diagram.paths import PortPath
+from gradwire.runtime.diagram.paths import InstancePath, PortPath
 from gradwire.runtime.engine import Session
 from gradwire.runtime.interchange.importing.comparing import (
     LEAST,
@@ -30,7 +30,6 @@ from gradwire.runtime.interchange.importing.torch.capture.draws import with_draw
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from gradwire.runtime.diagram.paths import InstancePath
     from gradwire.runtime.engine import Run
     from gradwire.runtime.interchange.importing.imported import Imported
 
@@ -38,6 +37,9 @@ VALUE, GRADIENT = 1e-5, 1e-4
 """How far apart numbers of float32 may be, relative to the largest of them."""
 _VALUE_STEPS, _GRADIENT_STEPS = 8, 64
 """The same in machine epsilons, of what is computed more coarsely."""
+_OF_TERMS = 1e-1
+"""A loss is compared relative to at least this share of what is added up in it."""
+_ADDING = frozenset({"Add", "AddN", "Loss", "Mean", "Neg", "Sub", "Sum"})
 _NAMED = 2
 """Blocks that are named as the cause, at most."""
 Places: TypeAlias = "Mapping[str, Measured | None]"
@@ -150,12 +152,31 @@ class _Comparing:
         run = self._session.backward([port], contributions=False, accumulate=False)
         if self._has_numbers:
             value = np.asarray(run.values[port])
-            how_far = apart(value, theirs.value)
+            how_far = apart(value, theirs.value, _OF_TERMS * self._terms(port, run))
             if not how_far <= self._value_within:
                 whole = differing("value", port, port, theirs.value, value, how_far)
                 return [self._first_value(whole, run)]
         found = list(self._gradients(port, theirs, run))
         return self._located(port, theirs, found) if found else []
+
+    def _terms(self, loss: str, run: Run) -> float:
+        """The largest number that is added up in a loss: where such cancel, rounding is relative
+        to them.
+        """
+        program = self._session.program
+        found: list[NDArray[Any]] = []
+        seen: set[InstancePath] = set()
+        pending = [program.flat.source(PortPath(loss)).block]
+        while pending:
+            path = pending.pop()
+            if path in seen or program.block(path).type_name() not in _ADDING:
+                continue
+            seen.add(path)
+            for _, source in program.flat.instances[path].wires.values():
+                port = program.flat.source(source)
+                pending.append(port.block)
+                found += [run.values[port]] if port in run.values else []
+        return largest(found)
 
     def _gradients(self, loss: str, theirs: Theirs, run: Run) -> Iterator[Disagreement]:
         least = LEAST * largest(theirs.gradients.values())

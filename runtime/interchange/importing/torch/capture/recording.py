@@ -19,7 +19,7 @@ from torch._ops import _len_torch_dispatch_stack_pre_dispatch, _pop_mode_from_pr
 from torch.utils._python_dispatch import _push_mode
 
 from gradwire.blocks.classes.dataclass import dataclass
-from gradwire.runtime.flow.tools.leaving import REGISTERED
+from gradwire.runtime.flow.checks.leaving import REGISTERED
 from gradwire.runtime.interchange.importing.imported import UnsupportedError
 from gradwire.runtime.interchange.importing.measuring import measured
 from gradwire.runtime.interchange.importing.staged import Staged

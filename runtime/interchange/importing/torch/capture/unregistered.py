@@ -12,6 +12,8 @@ from typing import Any, NamedTuple
 
 import torch
 
+from gradwire.blocks.classes.identity import by_identity
+
 _OWN = frozenset(vars(torch.nn.Module()))
 """Attributes that every module has."""
 _DEEPEST, _LONGEST, _LARGEST = 4, 10_000, 100_000
@@ -19,6 +21,7 @@ _DEEPEST, _LONGEST, _LARGEST = 4, 10_000, 100_000
 _PLAIN = (str, bytes, int, float, type, ModuleType, NoneType)
 
 
+@by_identity
 class Aside(NamedTuple):
     """A module or a trained leaf that no module registers."""
 

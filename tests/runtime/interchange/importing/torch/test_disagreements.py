@@ -151,3 +151,15 @@ def test_a_single_number_is_shown_as_it_is():
     assert math.isnan(measured(np.array([math.nan])).shown)
     assert measured(np.array([3.0, -4.0])).shown == pytest.approx(math.sqrt(12.5))
     assert measured(np.zeros((0, 3))).shown == 0.0
+
+
+def test_a_loss_of_terms_that_cancel_is_compared_relative_to_them():
+    torch.manual_seed(0)
+    layer = nn.Linear(64, 64)
+
+    def loss(x):
+        whole = layer(x).exp()
+        return whole.sum() - whole.flip(1).sum() + 1e-9 * whole.mean()
+
+    imported = gw.capture(loss, torch.randn(50, 64))
+    assert imported.remarks[-1].text.startswith("Agrees with PyTorch")

@@ -145,10 +145,12 @@ class LossInputs:
         if [self.near.kind(maker) for maker in second] != ["Mul"]:
             return
         product = second[0]
+        factors = (s.block for maker in first for s in self.near.sources(maker).values())
+        is_guarded = any(self.near.kind(at) == "Where" for at in (*first, *factors))
         for given, port in (("a", "b"), ("b", "a")):
             targets = self._makers(product, given)
             if port in self.near.sources(product) and self._is_information(first, targets):
-                yield product, port, [self.near.kind(maker) for maker in first] == ["Where"]
+                yield product, port, is_guarded
 
     def _factored(self, path: InstancePath) -> Iterator[tuple[InstancePath, str, bool]]:
         """The same in ``t * (log(t) - x)``, of both sides of the difference."""

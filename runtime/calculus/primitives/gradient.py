@@ -62,9 +62,7 @@ SURROGATE = Primitive(
     (None, lambda xp, g, out, value, soft: g),
     view=True,
     unread=frozenset({1}),
-    no_derivative=NoDerivative(
-        "sends all its gradient to its other input, on purpose", remedy=None
-    ),
+    no_derivative=NoDerivative("sends all its gradient to its other input", remedy=None),
 )
 CLIP_GRADIENT = Primitive("clip_gradient", _same, lambda x, **_: x, (_clip_rule,), view=True)
 LOSS_HEAD = Primitive("loss_head", _same, lambda x, **_: x, (_loss_rule,), view=True)

@@ -154,7 +154,7 @@ CRITIC = "reinforce_baseline"
          "← value_weight."),
         # 12: the loss read after the straight-through
         (quantised, "codebook", None, State.NO_RULE,
-         "st cuts every route to loss: it sends all its gradient to its other input, on purpose. "
+         "st cuts every route to loss: it sends all its gradient to its other input. "
          "For a gradient here, add a loss that reads this before st."),
         # 13: NaN from the branch that is not selected
         (branch, "q", None, State.NONFINITE,

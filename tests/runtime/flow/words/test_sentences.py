@@ -163,7 +163,7 @@ def test_straight_through_closes_its_hard_side_on_purpose() -> None:
     )
     assert says(said, "through.hard") == (
         "NO RULE: through cuts every route to loss: "
-        "it sends all its gradient to its other input, on purpose."
+        "it sends all its gradient to its other input."
     )
     assert says(said, "through.soft") == (
         "CARRIES: Carries the gradient of loss to w. Route: loss ← through."

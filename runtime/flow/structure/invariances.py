@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from gradwire.blocks.importing.kinds import is_view
+from gradwire.blocks.terms import split_term
 from gradwire.runtime.flow.structure.neighbours import neighbours_of
 from gradwire.runtime.flow.words import phrases, sentences
 
@@ -196,7 +197,7 @@ class _Shift:
         """Of a sum of products: the axes that only this term has."""
         terms, _, out = self.block.subscripts.partition("->")
         letters = terms.split(",")
-        place = int(self.port.rpartition(".")[2])
+        place = int(split_term(self.port)[1])
         others = "".join(letters[:place] + letters[place + 1 :])
         mine = letters[place]
         return {

@@ -162,8 +162,7 @@ def test_straight_through_closes_its_hard_side_on_purpose() -> None:
         {"round.x": "w", "through.hard": "round", "through.soft": "w", "loss.x": "through"},
     )
     assert says(said, "through.hard") == (
-        "NO RULE: through cuts every route to loss: "
-        "it sends all its gradient to its other input."
+        "NO RULE: through cuts every route to loss: it sends all its gradient to its other input."
     )
     assert says(said, "through.soft") == (
         "CARRIES: Carries the gradient of loss to w. Route: loss ← through."

@@ -29,6 +29,7 @@ MODULES: Mapping[str, str] = {
     "layers.normalisation": "LayerNorm RMSNorm GroupNorm BatchNorm LRN",
     "containers": "Pack Unpack Pick Merge",
     "gradient": "StopGradient GradientScale GradientReversal GradientClip StraightThrough Gradient",
+    "recorded": "Recorded",
     "losses": "Loss MeanSquaredError MeanAbsoluteError Huber CrossEntropy BinaryCrossEntropy",
     "random": "RandomNormal RandomUniform Dropout",
     "views": "Display Plot Scatter Image Histogram Field",

@@ -13,6 +13,7 @@ from gradwire.runtime.calculus.primitives.linear import LinearOps
 from gradwire.runtime.calculus.primitives.logic import LogicOps
 from gradwire.runtime.calculus.primitives.matrices import MatrixOps
 from gradwire.runtime.calculus.primitives.random import RandomOps
+from gradwire.runtime.calculus.primitives.recorded import RecordedOps
 from gradwire.runtime.calculus.primitives.reduce import ReduceOps
 from gradwire.runtime.calculus.primitives.scatter import ScatterOps
 from gradwire.runtime.calculus.primitives.shape import ShapeOps
@@ -37,6 +38,7 @@ class Namespace(
     SpatialOps,
     GradientOps,
     RandomOps,
+    RecordedOps,
 ):
     """Every operation, one mixin a family; the mixins stand on ``BaseOps`` alone.
 

@@ -223,8 +223,13 @@ class _Reader:
             return {"variable": own | {"value": array}}
         if isinstance(value, dict) and set(value) == {"dtype", "value"}:
             return value | {"value": self._resolved(value["value"], (*path, "value"))}
-        if self._tensors is None or not is_reference(value):
+        if self._tensors is None:
             return value
+        if not is_reference(value):
+            has_some = isinstance(value, dict) and any(map(is_reference, value.values()))
+            if not has_some:
+                return value
+            return {key: self._resolved(each, (*path, key)) for key, each in value.items()}
         try:
             return self._tensors.get(value)
         except FileError as error:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -14,7 +15,7 @@ from gradwire.blocks.values import PortLiteral, Tensor
 from gradwire.runtime.diagram.files.tensors import MAX_INLINE
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping
+    from collections.abc import Collection
 
 
 def type_of(block: Block) -> str:
@@ -82,12 +83,23 @@ def large_tensors(block: Block) -> dict[str, Tensor]:
         values = {key: _inner(value) for key, value in block.record.items()}
     else:
         values = {key: getattr(block, key) for key in type(block).parameter_names()}
+        values |= _named_arrays(values)
         values |= {key: literal.tensor for key, literal in block.literals.items()}
         values |= {key: getattr(own, "value", None) for key, own in block.owned.items()}
     return {
         key: value
         for key, value in values.items()
         if isinstance(value, Tensor) and value.array.size > MAX_INLINE
+    }
+
+
+def _named_arrays(values: Mapping[str, Any]) -> dict[str, Any]:
+    """The arrays of parameters that have several by name: ``arrays.value 0``."""
+    return {
+        f"{key}.{name}": array
+        for key, value in values.items()
+        if isinstance(value, Mapping)
+        for name, array in value.items()
     }
 
 
@@ -101,8 +113,23 @@ def without_arrays(block: Block, large: Collection[str]) -> Block:
         key: own.model_copy(update={"value": Tensor(1)}) if key in large else own
         for key, own in block.owned.items()
     }
-    parameters = {key: Tensor(1) for key in large if not block.is_given(key)}
+    parameters: dict[str, Any] = {}
+    for key in large:
+        field, _, name = key.partition(".")
+        if name:
+            parameters.setdefault(field, dict(getattr(block, field)))[name] = Tensor(1)
+        elif not block.is_given(key):
+            parameters[key] = Tensor(1)
     return block.model_copy(update=parameters | {"literals": literals, "owned": owned})
+
+
+def with_arrays(record: Mapping[str, Any], arrays: Mapping[str, Any]) -> dict[str, Any]:
+    """A record with arrays, or what stands for them, put in by their keys."""
+    found = dict(record)
+    for key, array in arrays.items():
+        field, _, name = key.partition(".")
+        found[field] = {**found[field], name: array} if name else array
+    return found
 
 
 def _inner(value: Any) -> Any:
@@ -122,7 +149,7 @@ def _changed(block: Block, values: Mapping[str, Any]) -> Block:
         return block.with_parameters(**values)
     given = {**block.literals, **block.owned}
     kept = {key: given.get(key, tensor) for key, tensor in large.items()}
-    record = {**without_arrays(block, large).to_record(), **kept, **values}
+    record = {**with_arrays(without_arrays(block, large).to_record(), kept), **values}
     gone = {key for key, value in values.items() if value is None and block.port(key)}
     return block.from_record({key: value for key, value in record.items() if key not in gone})
 

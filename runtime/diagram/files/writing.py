@@ -28,7 +28,13 @@ from gradwire.runtime.diagram.files.reading import (
     MAX_VIEWS,
     MAX_WIRES,
 )
-from gradwire.runtime.diagram.files.records import large_tensors, record_of, type_of, without_arrays
+from gradwire.runtime.diagram.files.records import (
+    large_tensors,
+    record_of,
+    type_of,
+    with_arrays,
+    without_arrays,
+)
 from gradwire.runtime.diagram.files.tensors import reference
 from gradwire.runtime.diagram.model import (
     MAIN,
@@ -150,10 +156,10 @@ def _record(page: str, name: str, block: Block, refers: bool) -> dict[str, Any]:
         record = record_of(without_arrays(block, large))
     else:
         return record_of(block)
+    refs = {field: reference(_key(page, name, field), each.array) for field, each in large.items()}
     for field, value in record.items():
-        ref = reference(_key(page, name, field), large[field].array) if field in large else None
-        record[field] = _with_array(value, ref)
-    return record
+        record[field] = _with_array(value, refs.pop(field, None))
+    return with_arrays(record, refs)
 
 
 def _with_array(value: Any, ref: dict[str, Any] | None) -> Any:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from gradwire.runtime.calculus.measuring import measured
 from gradwire.runtime.diagram.comparison import MAX_DISAGREEMENTS, Comparison, Disagreement
 from gradwire.runtime.diagram.paths import PortPath
 from gradwire.runtime.engine.fingerprints import fingerprints
@@ -16,7 +17,6 @@ from gradwire.runtime.engine.flatten import flatten
 from gradwire.runtime.flow.words.disagreement import disagreement
 from gradwire.runtime.flow.words.formatting import number
 from gradwire.runtime.interchange.importing.imported import Imported, Remark
-from gradwire.runtime.interchange.importing.measuring import measured
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -306,6 +306,14 @@ class Stage(Shaping):
             {name: paging.port(x) for name, x in named.items() if x.source is not None},
         )
 
+    def reroute(self, value: Staged, through: Staged) -> None:
+        """Let all blocks that read a value read it behind another block."""
+        for block in self._blocks:
+            if block is not through.source and any(x is value for x in block.inputs.values()):
+                block.inputs = {
+                    port: through if x is value else x for port, x in block.inputs.items()
+                }
+
     def path(self, block: StagedBlock) -> str:
         """The path of a block in the finished diagram; empty where nothing needs it."""
         return self._paging.path(block)

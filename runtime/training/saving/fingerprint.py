@@ -12,7 +12,12 @@ from numpy.typing import NDArray
 
 from gradwire.blocks.errors import FileError
 from gradwire.blocks.library.sources import Variable
-from gradwire.runtime.diagram.files.records import large_tensors, record_of, without_arrays
+from gradwire.runtime.diagram.files.records import (
+    large_tensors,
+    record_of,
+    with_arrays,
+    without_arrays,
+)
 
 if TYPE_CHECKING:
     from gradwire.blocks.block import Block
@@ -162,7 +167,8 @@ def _record(block: Block, values: bool) -> dict[str, Any]:
     formed = {} if values else {name: _form(own) for name, own in block.owned.items()}
     record |= formed
     arrays = {name: tensor.array for name, tensor in large.items() if name not in formed}
-    return record | {name: [str(a.dtype), a.shape, _digest_of(a)] for name, a in arrays.items()}
+    digests = {name: [str(a.dtype), a.shape, _digest_of(a)] for name, a in arrays.items()}
+    return with_arrays(record, digests)
 
 
 def _form(variable: Variable) -> dict[str, Any]:

@@ -19,6 +19,7 @@ OWNERS = {
     "blocks/terms.py": "names of terms of repeating inputs",
 }
 JUSTIFIED = {
+    "runtime/diagram/files/records.py": "a parameter, and one of its arrays by name",
     "blocks/errors.py": "locations and places in files, as messages show them",
     "blocks/block.py": "names of modules, and places in a file's record",
     "blocks/classes/dataclass.py": "attributes in source",

@@ -51,7 +51,7 @@ class Performer:
         function = function or find(_FUNCTIONAL.get(plain, ""))
         if function is None:
             raise UnsupportedError(f"aten.{base}", "no blocks for it are known")
-        self._settle(args, kwargs)
+        self.settle_all((args, kwargs))
         given = list(_tensors((args, kwargs)))
         values = _read(args)
         more = {key: _read(value) for key, value in kwargs.items()}
@@ -101,11 +101,16 @@ class Performer:
         if x.cut is not None:
             x.value, x.cut = self._put_up(x.read(), x.cut), None
 
-    def _settle(self, args: Any, kwargs: Any) -> None:
+    def settle_all(self, arguments: Any) -> None:
+        """The same for all tensors among arguments, unless gradient is off here."""
         if self.no_grad is None:
-            for x in _tensors((args, kwargs)):
+            for x in _tensors(arguments):
                 x.read()
                 self.settle(x)
+
+    def fate(self, arguments: Any) -> tuple[bool, Cut | None]:
+        """Whether results of these arguments are live, and the cut that they keep in mind."""
+        return self._fate(list(_tensors(arguments)))
 
     def _fate(self, given: Sequence[Tensor]) -> tuple[bool, Cut | None]:
         """Whether results of these tensors are live, and the cut that they keep in mind."""

@@ -10,20 +10,20 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
+from gradwire.runtime.calculus.measuring import measured
 from gradwire.runtime.interchange.importing.imported import Imported, UnsupportedError
-from gradwire.runtime.interchange.importing.measuring import measured
 from gradwire.runtime.interchange.importing.options import DEFAULTS, ImportOptions, conclude
 from gradwire.runtime.interchange.importing.stage import Stage
-from gradwire.runtime.interchange.importing.torch.capture.arrays import dense, numbers_of
+from gradwire.runtime.interchange.importing.torch.capture.arrays import encoded, numbers_of
 from gradwire.runtime.interchange.importing.torch.capture.checking import (
     Program,
     Theirs,
     checked,
     gradients_of,
-    loss_among,
     unchecked,
 )
-from gradwire.runtime.interchange.importing.torch.capture.hooks import hooks_before, hooks_of
+from gradwire.runtime.interchange.importing.torch.capture.draws import with_draws
+from gradwire.runtime.interchange.importing.torch.capture.hooks import hooks_before
 from gradwire.runtime.interchange.importing.torch.capture.modes import watched
 from gradwire.runtime.interchange.importing.torch.capture.naming import (
     held,
@@ -41,7 +41,7 @@ from gradwire.runtime.interchange.importing.torch.memory import Tensor
 from gradwire.runtime.interchange.importing.torch.operators.norms import STATISTICS
 
 if TYPE_CHECKING:
-    from gradwire.runtime.interchange.importing.measuring import Measured
+    from gradwire.runtime.calculus.measuring import Measured
     from gradwire.runtime.interchange.importing.staged import Staged
     from gradwire.runtime.interchange.importing.torch.capture.recording import Port
 
@@ -98,18 +98,25 @@ class _Capture:
             self._parameters |= self._recording.loose
             self._recording.tell_loops()
             self._recording.forget_updated()
-            imported = self._concluded(self._outputs(result))
+            outputs = self._outputs(result)
+            trained = {name: p for name, p in self._parameters.items() if p.requires_grad}
+            returned: list[Theirs] | RuntimeError = []
+            if self._check or self._recording.regions.all:
+                try:
+                    returned = self._returned(outputs, dict(leaves("", result)), trained)
+                except RuntimeError as error:
+                    returned = error
+            self._recording.regions.finish(len(self._recording.losses) or 1)
+            outputs = {n: self._recording.regions.settled(x) for n, x in outputs.items()}
+            imported = self._with_its_numbers(self._concluded(outputs))
             if optimizer is not None:
                 training = recipe(optimizer, self._parameters, imported.parameters)
                 imported = replace(imported, diagram=replace(imported.diagram, training=training))
             if not self._check:
                 return imported
-            trained = {name: p for name, p in self._parameters.items() if p.requires_grad}
-            try:
-                losses = self._stepped(trained) or self._returned(imported, result, trained)
-            except RuntimeError as error:
-                return unchecked(imported, error)
-            return checked(imported, self._program(losses))
+            if isinstance(returned, RuntimeError):
+                return unchecked(imported, returned)
+            return checked(imported, self._program(self._stepped(trained) or returned))
 
     def _stepped(self, trained: Mapping[str, Any]) -> list[Theirs]:
         """What PyTorch computed in the calls of ``backward``."""
@@ -124,14 +131,18 @@ class _Capture:
         ]
 
     def _returned(
-        self, imported: Imported, result: Any, trained: Mapping[str, Any]
+        self, outputs: Mapping[str, Any], results: Mapping[str, Any], trained: Mapping[str, Any]
     ) -> list[Theirs]:
-        """What PyTorch computes of the loss among the results; nothing without one."""
-        name, loss = loss_among(imported, dict(leaves("", result)))
-        if not name:
+        """What PyTorch computes of the loss among the results; nothing without one, or in a step
+        that calls ``backward`` itself. Raises RuntimeError where it can't any more.
+        """
+        name = self._chosen(outputs)
+        loss = results.get(name, results.get("")) if name else None
+        if self._recording.losses or not isinstance(loss, torch.Tensor):
             return []
-        found = gradients_of(loss, list(trained.values()))
-        gradients = [None if g is None else numbers_of(dense(g)) for g in found]
+        with self._recording.regions.listening():
+            found = gradients_of(loss, list(trained.values()))
+        gradients = [None if g is None else encoded(g) for g in found]
 
         def arriving() -> Mapping[str, Measured | None]:
             with self._recording.arriving() as (_, inner):
@@ -143,11 +154,22 @@ class _Capture:
         ]
 
     def _program(self, losses: Sequence[Theirs]) -> Program:
-        path, recording = self._stage.path, self._recording
-        draws = {path(block): numbers for block, numbers in recording.drawn}
-        draws.pop("", None)
-        causes = {self._stage.port(*port): cause for port, cause in recording.hooks.items()}
-        return Program(losses, draws, recording.coarsest, self._values, causes)
+        recording = self._recording
+        return Program(losses, self._draws(), recording.coarsest, self._values)
+
+    def _with_its_numbers(self, imported: Imported) -> Imported:
+        """The import with the random numbers of this run, if Recorded blocks hold for no other."""
+        if not self._recording.regions.all:
+            return imported
+        known = {path: n for path, n in self._draws().items() if n is not None}
+        diagram = with_draws(imported.diagram, known) if known else None
+        return imported if diagram is None else replace(imported, diagram=diagram)
+
+    def _draws(self) -> dict[str, Any]:
+        """What random blocks drew, by path; None where that is not known."""
+        found = {self._stage.path(block): numbers for block, numbers in self._recording.drawn}
+        found.pop("", None)
+        return found
 
     def _by_port(self, inner: Mapping[Port, Measured]) -> dict[str, Measured | None]:
         """What arrived at intermediate results, by their ports; None where nothing did."""
@@ -168,15 +190,18 @@ class _Capture:
         if losses:
             heads = dict(zip(_losses(), losses, strict=False))
             for name, call in heads.items():
-                self._stage.loss(call.loss, name)
+                self._stage.loss(self._recording.regions.settled(call.loss), name)
             # What a step returns, such as its loss, is a note about it: it depends on nothing else.
             return self._stage.finish(
                 {name: x for name, x in map(_bare, outputs.items()) if name not in heads}
             )
+        return conclude(self._stage, outputs, replace(self._options, loss=self._chosen(outputs)))
+
+    def _chosen(self, outputs: Mapping[str, Any]) -> str:
+        """The name of the output that is the loss; empty for none."""
         singles = [n for n, x in outputs.items() if x.is_float and x.size == 1]
         chosen = "loss" if "loss" in singles else singles[0] if len(singles) == 1 else ""
-        options = replace(self._options, loss=self._options.loss or chosen)
-        return conclude(self._stage, outputs, options)
+        return self._options.loss or chosen
 
     def _outputs(self, result: Any) -> dict[str, Any]:
         """The values of all tensors in the result, by name."""
@@ -213,7 +238,6 @@ class _Capture:
             path = prefix + inner if inner else name
             self._modules.setdefault(id(child), path)
             self._recording.kept.module(child)
-            hooks_of(self._recording, path, child)
             for aside in kept_aside(path, child):
                 self._recording.aside.setdefault(id(aside.kept), aside)
         for inner, parameter in module.named_parameters():
@@ -234,7 +258,7 @@ class _Capture:
     def _variable(self, name: str, tensor: Any, trained: bool) -> Tensor:
         *module, own = name.split(".")
         self._recording.kept.tensor(tensor)
-        array = numbers_of(tensor)
+        array = encoded(tensor)
         value = self._stage.variable(name, array, trained, module, STATISTICS.get(own, own))
         self._recording.variables[id(tensor)] = value
         entry = Tensor(value, live=trained)
@@ -248,7 +272,7 @@ class _Capture:
             self._parameter(name, tensor)
             return
         self._recording.kept.tensor(tensor)
-        self._recording.bind(tensor, Tensor(self._stage.input(name, numbers_of(tensor))))
+        self._recording.bind(tensor, Tensor(self._stage.input(name, encoded(tensor))))
 
 
 def _losses() -> Iterator[str]:

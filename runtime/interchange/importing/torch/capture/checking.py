@@ -14,6 +14,7 @@ import torch
 
 from gradwire.blocks.classes.identity import by_identity
 from gradwire.blocks.errors import GradwireError
+from gradwire.runtime.calculus.measuring import Measured, measured
 from gradwire.runtime.diagram.comparison import MAX_LINE, Comparison, Disagreement
 from gradwire.runtime.diagram.paths import InstancePath, PortPath
 from gradwire.runtime.engine import Session
@@ -24,7 +25,6 @@ from gradwire.runtime.interchange.importing.comparing import (
     largest,
     with_comparison,
 )
-from gradwire.runtime.interchange.importing.measuring import Measured, measured
 from gradwire.runtime.interchange.importing.torch.capture.draws import with_draws
 
 if TYPE_CHECKING:
@@ -70,15 +70,6 @@ class Program(NamedTuple):
     """That of the coarsest dtype in which PyTorch computed."""
     values: Callable[[], Places]
     """Intermediate results, by port."""
-    causes: Mapping[str, str]
-    """Hooks, and where the program has them, by port."""
-
-
-def loss_among(imported: Imported, results: Mapping[str, Any]) -> tuple[str, Any]:
-    """The name of the loss among the results of a program, and its tensor; empty without one."""
-    name = next((name for name, port in imported.outputs.items() if _is_loss(imported, port)), "")
-    loss = results.get(name, results.get("")) if name else None
-    return (name, loss) if isinstance(loss, torch.Tensor) else ("", None)
 
 
 def gradients_of(loss: Any, trained: Sequence[Any]) -> list[Any]:
@@ -255,7 +246,7 @@ class _Comparing:
         since = None if value is None else last.get(value.index)
         if since is None:
             return each
-        cause = self._theirs.causes.get(since) or self._named(self._readers.get(since, ()))
+        cause = self._named(self._readers.get(since, ()))
         return each.model_copy(update={"since": str(since), "cause": cause})
 
     @cached_property
@@ -277,12 +268,6 @@ class _Comparing:
             f"{path} ({line})" if (line := written.partition(": ")[0]) else str(path)
             for path, written in places
         )
-
-
-def _is_loss(imported: Imported, port: str) -> bool:
-    block = PortPath(port).block
-    blocks = imported.diagram.main.blocks
-    return block in blocks and blocks[block].type_name() == "Loss"
 
 
 def _recomputes(node: Any) -> bool:

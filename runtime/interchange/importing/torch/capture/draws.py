@@ -17,7 +17,9 @@ if TYPE_CHECKING:
 
     from gradwire.runtime.diagram.model import Diagram
 
-_PLAIN = frozenset({"rand", "randn", "rand_like", "randn_like", "normal", "uniform"})
+_PLAIN = frozenset(
+    {"rand", "randn", "rand_like", "randn_like", "randint", "randint_like", "normal", "uniform"}
+)
 
 
 def drawn_by(name: str, args: Sequence[Any], result: Any) -> NDArray[Any] | None:

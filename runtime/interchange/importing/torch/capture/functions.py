@@ -1,8 +1,7 @@
-"""Custom ``autograd.Function``s: what their backward does is found by asking it.
+"""Custom ``autograd.Function``s: the values of their forward, with the gradients of their backward.
 
-A rule that passes on a multiple of the gradient is a StraightThrough, GradientScale or
-GradientReversal block. Any other rule has no block; then the forward is put up as it is, and a
-remark says whether its derivative agrees with the rule.
+These are read in the program's own backward pass: nothing is probed. Where the operators of a
+forward are known, its value is that of any run.
 """
 
 from __future__ import annotations
@@ -10,16 +9,13 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
 import torch
 
-from gradwire.runtime.interchange.importing.imported import UnsupportedError
-from gradwire.runtime.interchange.importing.torch.capture.arrays import numbers_of
-from gradwire.runtime.interchange.importing.torch.capture.frames import user_place
+from gradwire.runtime.interchange.importing.staged import Staged
+from gradwire.runtime.interchange.importing.torch.capture.arrays import is_transformed
 from gradwire.runtime.interchange.importing.torch.memory import Tensor
 
 if TYPE_CHECKING:
-    from gradwire.runtime.interchange.importing.staged import Staged
     from gradwire.runtime.interchange.importing.torch.capture.recording import Recording
 
 _TRANSPARENT = frozenset({"BackwardHookFunction"})
@@ -31,8 +27,19 @@ def applied(
     recording: Recording, function: Any, call: Callable[[], Any], args: Sequence[Any]
 ) -> Any:
     """The result of a custom function, with its rule put up."""
-    if not recording.active:
+    if not recording.active or is_transformed():
         return call()
+    if function.__name__ in _RECOMPUTING and torch.is_grad_enabled() and _is_tracked(args):
+        with recording.paused(), recording.here():
+            recording.stage.remark(
+                "note", "A checkpoint computes this twice; the diagram does once."
+            )
+        return args[0](*args[2:])  # the graph of the checkpoint has nothing that it encloses
+    with recording.paused(), torch._C.DisableTorchFunction():
+        given = [x for x in args if isinstance(x, torch.Tensor)]
+        for x in given:
+            recording.entry(x)
+        since = recording.regions.time
     recording.inside_function += 1
     before = recording.region
     try:
@@ -42,120 +49,48 @@ def applied(
         recording.region = before
     if recording.inside_function or not torch.is_grad_enabled():
         return result
-    with recording.paused(), torch._C.DisableTorchFunction():
-        with recording.here():
-            outputs = result if isinstance(result, tuple) else (result,)
-            for output in outputs:
-                if isinstance(output, torch.Tensor):
-                    _Rule(recording, function.__name__, args).put_up(output)
+    with recording.paused(), torch._C.DisableTorchFunction(), recording.here():
+        outputs = result if isinstance(result, tuple) else (result,)
+        tensors = [x for x in outputs if isinstance(x, torch.Tensor)]
+        name = function.__name__
+        name = "checkpoint" if name in _RECOMPUTING else name
+        if name in _TRANSPARENT:
+            _hooked(recording, tensors, given, since)
+        else:
+            tracked = [x for x in tensors if x.requires_grad]
+            for x in tensors:
+                if not x.requires_grad and recording.knows(x):
+                    recording.forget_gradient(x, name)
+            fresh = [x for x in given if not any(x is output for output in tensors)]
+            _record(recording, name, tracked, fresh, since)
     return result
 
 
-class _Rule:
-    """The rule of one custom function for one of its outputs."""
+def _record(
+    recording: Recording, name: str, outputs: Sequence[Any], given: Sequence[Any], since: int
+) -> None:
+    """Put up outputs whose gradient no block has: those of this run."""
+    if not outputs:
+        return
+    found = [recording.entry(x).value for x in outputs if recording.knows(x)]
+    forward = [value for value in found if isinstance(value, Staged)]
+    is_known = len(outputs) == len(forward) == 1
+    made = recording.regions.put_up(name, outputs, given, since, forward if is_known else ())
+    for output, entry in zip(outputs, made, strict=True):
+        recording.bind(output, entry)
 
-    def __init__(self, recording: Recording, name: str, args: Sequence[Any]) -> None:
-        self._recording = recording
-        self._stage = recording.stage
-        self._name = name
-        self._inputs = [
-            x
-            for x in args
-            if isinstance(x, torch.Tensor) and x.requires_grad and x.is_floating_point()
-        ]
 
-    def put_up(self, output: Any) -> None:
-        """Make the entry of an output have the gradient that the function gives."""
-        recording = self._recording
-        if not recording.knows(output):
-            error = UnsupportedError(
-                self._name, "its forward has no operators that are known",
-                written=user_place().written,
-            )  # fmt: skip
-            recording.bind(output, Tensor(error, live=output.requires_grad))
-            return
+def _hooked(recording: Recording, outputs: Sequence[Any], given: Sequence[Any], since: int) -> None:
+    """Put up what backward hooks of a module do to the gradient of each tensor."""
+    for output, x in zip(outputs, given, strict=True):
+        value = recording.entry(x).read()
         if not output.requires_grad:
-            checkpoints = self._name in _RECOMPUTING
-            recording.forget_gradient(output, "checkpoint" if checkpoints else self._name)
-            return
-        entry = recording.entry(output)
-        if isinstance(entry.value, UnsupportedError):
-            return
-        if self._name in _TRANSPARENT or self._name in _RECOMPUTING:
-            self._pass_on(output, entry)
-            return
-        factors = [self._factor(output, x) for x in self._inputs]
-        known = [(x, k) for x, k in zip(self._inputs, factors, strict=True) if k != 0.0]
-        only, factor = known[0] if len(known) == 1 else (None, None)
-        if factor is not None:
-            self._scaled(output, entry, only, factor)
-        elif not known:
-            stop = recording.performer.stopped(Tensor(entry.read(), live=True), self._name)
-            recording.bind(output, Tensor(stop))
-        else:
-            self._as_forward(output, entry)
-
-    def _pass_on(self, output: Any, entry: Tensor) -> None:
-        if self._name in _RECOMPUTING:
-            self._stage.remark("note", "A checkpoint computes this twice; the diagram does once.")
-        self._recording.bind(output, Tensor(entry.read(), live=True))
-
-    def _factor(self, output: Any, x: Any) -> float | None:
-        """The k by which gradient is passed on to x; 0 for none, None where there is no such k."""
-        if x.shape != output.shape:
-            return None if self._gradient(output, x) is not None else 0.0
-        factor: float | None = None
-        for seed in (1, 2):
-            given = _drawn(output, seed)
-            found = self._gradient(output, x, given)
-            if found is None:
-                return 0.0
-            ratio = numbers_of(found).ravel() / numbers_of(given).ravel()
-            k = float(np.median(ratio)) if ratio.size else 1.0
-            if not np.allclose(ratio, k, rtol=1e-4, atol=1e-5):
-                return None
-            if factor is not None and not np.isclose(k, factor, rtol=1e-4):
-                return None
-            factor = k
-        return round(factor, 6) if factor else factor
-
-    def _gradient(self, output: Any, x: Any, given: Any = None) -> Any:
-        seed = _drawn(output, 0) if given is None else given
-        (found,) = torch.autograd.grad(output, x, seed, retain_graph=True, allow_unused=True)
-        return found
-
-    def _scaled(self, output: Any, entry: Tensor, x: Any, factor: float) -> None:
-        soft = self._multiple(self._recording.entry(x).read(), factor)
-        hard = entry.read()
-        if _same(output, x):
-            value, how = soft, "passes its input on"
-        else:
-            value = self._stage.block("StraightThrough", hard, soft, name=self._name)
-            how = "has a gradient of its own"
-        self._stage.remark(
-            "note", f"{self._name} {how}: gradient is passed back times {factor:g}.", value
-        )
-        self._recording.bind(output, Tensor(value, live=True))
-
-    def _multiple(self, x: Staged, factor: float) -> Staged:
-        if factor == 1:
-            return x
-        kind = "GradientReversal" if factor < 0 else "GradientScale"
-        return self._stage.block(kind, x, scale=abs(factor), name=self._name)
-
-    def _as_forward(self, output: Any, entry: Tensor) -> None:
-        self._stage.remark(
-            "lost",
-            f"The backward of {self._name} is no multiple of the gradient: the diagram has the "
-            "derivative of its forward instead.",
-        )
-        self._recording.bind(output, Tensor(entry.read(), live=True))
+            recording.bind(output, Tensor(value))
+            continue
+        name = "module hook"
+        (made,) = recording.regions.put_up(name, [output], [x], since, [value], is_own=True)
+        recording.bind(output, made)
 
 
-def _drawn(like: Any, seed: int) -> Any:
-    draw = torch.Generator().manual_seed(seed)
-    return (torch.rand(like.shape, generator=draw) + 0.5).to(like.dtype).to(like.device)
-
-
-def _same(a: Any, b: Any) -> bool:
-    return bool(np.array_equal(numbers_of(a), numbers_of(b)))
+def _is_tracked(args: Sequence[Any]) -> bool:
+    return any(isinstance(x, torch.Tensor) and x.requires_grad for x in args)

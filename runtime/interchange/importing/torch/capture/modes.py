@@ -18,6 +18,7 @@ from torch.nn.modules import module as module_hooks
 from torch.overrides import TorchFunctionMode
 from torch.utils._python_dispatch import TorchDispatchMode
 
+from gradwire.runtime.interchange.importing.torch.capture.arrays import is_transformed
 from gradwire.runtime.interchange.importing.torch.capture.watching import Watching
 
 if TYPE_CHECKING:
@@ -38,7 +39,7 @@ class Operators(ProxyTorchDispatchMode):  # type: ignore[misc]  # torch takes no
         TorchDispatchMode.__exit__(self, *error)
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-        if not self._recording.active:
+        if not self._recording.active or is_transformed():
             return func(*args, **(kwargs or {}))
         if self._recording.is_composite(func):
             with self:  # taken apart by torch itself
@@ -55,7 +56,7 @@ class Functions(TorchFunctionMode):  # type: ignore[misc]  # torch has no annota
         self._watching = Watching(recording)
 
     def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-        if not self._recording.active:
+        if not self._recording.active or is_transformed():
             return func(*args, **(kwargs or {}))
         name = getattr(func, "__name__", "")
         if name in ("__get__", "__set__"):

@@ -19,14 +19,16 @@ from torch._ops import _len_torch_dispatch_stack_pre_dispatch, _pop_mode_from_pr
 from torch.utils._python_dispatch import _push_mode
 
 from gradwire.blocks.classes.dataclass import dataclass
+from gradwire.blocks.errors import GradwireError
+from gradwire.runtime.calculus.measuring import measured
 from gradwire.runtime.flow.checks.leaving import REGISTERED
 from gradwire.runtime.interchange.importing.imported import UnsupportedError
-from gradwire.runtime.interchange.importing.measuring import measured
 from gradwire.runtime.interchange.importing.staged import Staged
 from gradwire.runtime.interchange.importing.torch.calls import Calls
 from gradwire.runtime.interchange.importing.torch.capture.arrays import (
-    dense,
     dtype_name,
+    encoded,
+    is_plain,
     numbers_of,
     require_numbers,
 )
@@ -38,6 +40,7 @@ from gradwire.runtime.interchange.importing.torch.capture.joining import (
     parts_among,
 )
 from gradwire.runtime.interchange.importing.torch.capture.keeping import Keeping
+from gradwire.runtime.interchange.importing.torch.capture.regions import Regions
 from gradwire.runtime.interchange.importing.torch.capture.unregistered import Aside
 from gradwire.runtime.interchange.importing.torch.memory import Cut, Tensor
 from gradwire.runtime.interchange.importing.torch.operators.creation import DRAWN
@@ -48,7 +51,7 @@ from gradwire.runtime.interchange.importing.torch.performing import HANDLED, Per
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from gradwire.runtime.interchange.importing.measuring import Measured
+    from gradwire.runtime.calculus.measuring import Measured
     from gradwire.runtime.interchange.importing.scopes import Part
     from gradwire.runtime.interchange.importing.stage import Stage
     from gradwire.runtime.interchange.importing.staged import StagedBlock
@@ -58,6 +61,10 @@ _SCALARS = frozenset(
      "maximum", "minimum", "full"}
 )  # fmt: skip
 """Operators that take a value where they take a number."""
+_UNFILLED = frozenset({"empty", "empty_like", "empty_strided", "new_empty", "new_empty_strided"})
+"""Operators that leave their numbers to be written, perhaps where nothing is seen: these are read
+when the tensor is first used.
+"""
 OFTEN = 4
 """A line that runs one operator so often is told to be a loop."""
 Port: TypeAlias = "tuple[StagedBlock, str]"
@@ -100,10 +107,9 @@ class Recording:
         """The calls of ``backward``, in order."""
         self.coarsest = 0.0
         """The largest machine epsilon of what was computed."""
-        self.hooks: dict[Port, str] = {}
-        """Hooks that change gradient as no block does, and where the program has them."""
         self.drawn: list[tuple[StagedBlock, NDArray[Any] | None]] = []
         """Random blocks with their numbers in this run; None if these are unknown."""
+        self.regions = Regions(self)
         self.variables: dict[int, Staged] = {}
         """Those of parameters, by their identity."""
         self.kept = Keeping(self.paused)
@@ -150,11 +156,13 @@ class Recording:
         inner: dict[Port, Measured] = {}
 
         def note(key: int, gradient: Any) -> None:
-            numbers = numbers_of(dense(gradient))
-            leaves[key] = leaves[key] + numbers if key in leaves else numbers
+            if gradient is not None:  # as where a custom function gives none
+                numbers = encoded(gradient)
+                leaves[key] = leaves[key] + numbers if key in leaves else numbers
 
         def note_inner(key: Port, gradient: Any) -> None:
-            inner[key] = measured(numbers_of(dense(gradient)))
+            if gradient is not None:
+                inner[key] = measured(encoded(gradient))
 
         found = [t for t, _ in self._tensors.values() if t.requires_grad and t.is_leaf]
         handles = [leaf.register_hook(partial(note, id(leaf))) for leaf in found]
@@ -222,6 +230,8 @@ class Recording:
     def bind(self, tensor: Any, entry: Tensor) -> None:
         """Let an entry stand for a tensor."""
         self._tensors[id(tensor)] = (tensor, entry)
+        if not self.inside_function:
+            self.regions.note(tensor, entry)
         if memory := _memory_of(tensor):
             owners = self._owners.setdefault(memory, {})
             owners.setdefault(id(entry.root), (tensor, entry.root))
@@ -290,7 +300,7 @@ class Recording:
         known, entry = self._memory.get(tensor.data_ptr(), (None, None))
         if known is not None and entry is not None and known.shape == tensor.shape:
             return entry
-        numbers = numbers_of(tensor)
+        numbers = encoded(tensor)
         for known, entry, cut in self.left:
             if known.shape == numbers.shape and known.size and np.array_equal(known, numbers):
                 return Tensor(self._put_up(entry, cut))
@@ -300,12 +310,11 @@ class Recording:
             row.value = self.stage.reshape(row.read(), numbers.shape)
             return Tensor(self._put_up(row, last))
         if tensor.grad_fn is not None:
-            self.stage.remark(
-                "lost",
-                f"A tensor made by {tensor.grad_fn.name()} outside of the capture is a constant: "
-                "gradient to what it was made from is lost.",
-            )
-        elif numbers.dtype.kind == "f" and self.left:
+            if tensor._is_view() and tensor._base.requires_grad:
+                self.entry(tensor._base)  # autograd writes into that
+            with self.here():
+                return self.regions.put_up(tensor.grad_fn.name().removesuffix("0"), [tensor])[0]
+        if numbers.dtype.kind == "f" and self.left:
             return Tensor(self._come_back(numbers, *self.left.pop()[1:]))
         return Tensor(self.stage.constant(numbers))
 
@@ -341,7 +350,10 @@ class Recording:
     def record(self, operator: Any, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
         """Run an operator, and put up what it does."""
         with self.paused(), torch._C.DisableTorchFunction():
-            name = _name(operator)
+            name, since = _name(operator), self.regions.time
+            tensors = [
+                t for t in _flat([args, list(kwargs.values())]) if isinstance(t, torch.Tensor)
+            ]
             numbers = self.numbers if name.partition(".")[0].rstrip("_") in _SCALARS else {}
             given = [self._argument(x, numbers) for x in args]
             more = {
@@ -354,7 +366,7 @@ class Recording:
             if name == "as_strided":
                 more["memory"] = args[0].stride(), args[0].storage_offset()
             with self.stage.at(self.path, place.written):
-                error = self._perform(name, given, more, args, result)
+                error = self._perform(name, given, more, args, result, tensors, since)
             if error is not None:
                 self._spoil(_written_to(operator, args, kwargs), error)
         return result
@@ -375,10 +387,19 @@ class Recording:
         return x
 
     def _perform(
-        self, name: str, given: list[Any], more: dict[str, Any], args: Sequence[Any], result: Any
+        self,
+        name: str,
+        given: list[Any],
+        more: dict[str, Any],
+        args: Sequence[Any],
+        result: Any,
+        tensors: Sequence[Any],
+        since: int,
     ) -> UnsupportedError | None:
         """Bind the results; why they can't be expressed, if so."""
         results = [t for t in _flat(result) if isinstance(t, torch.Tensor)]
+        if name.partition(".")[0] in _UNFILLED:
+            return None
         if not results:
             why = "no blocks for it are known"
             return UnsupportedError(f"aten.{name}", why, written=user_place().written)
@@ -394,6 +415,8 @@ class Recording:
         before = given[0].value if in_place and given[0].live and off else None
         remarks = len(self.stage.remarks)
         try:
+            if not all(map(is_plain, (*tensors, *results))):
+                raise UnsupportedError(f"aten.{name}", "its numbers are not real, or not all there")
             made = self.performer.perform(name, given, more)
             self._note_draws(name, remarks, args, results[0], made[0])
             if len(made) != len(results):
@@ -401,10 +424,16 @@ class Recording:
             self._agree(name, made, results, args)
             if in_place:
                 self._follow(args[0], made[0], before)
-        except UnsupportedError as error:
+        except GradwireError as raised:
+            error = raised if isinstance(raised, UnsupportedError) else _unsupported(name, raised)
             if not error.written:
                 error = UnsupportedError(error.operation, error.why, written=user_place().written)
             made, failure = failed(error, len(results)), error
+            recorded = self._without_rules(name, (given, more), tensors, results, since)
+            if recorded:
+                made, failure = recorded, None
+                if in_place:
+                    self._follow(args[0], made[0], before)
         for tensor, entry in zip(results, made, strict=True):
             self.bind(tensor, entry)
         return failure
@@ -420,6 +449,38 @@ class Recording:
         found = self._owners.get(_memory_of(tensor), {})
         own = {} if not self.knows(tensor) else {0: (tensor, self._tensors[id(tensor)][1].root)}
         return list((found or own).values())
+
+    def _without_rules(
+        self, name: str, given: Any, tensors: Sequence[Any], results: Sequence[Any], since: int
+    ) -> list[Tensor]:
+        """A Recorded block; nothing where what it is given can't be expressed either, or inside of
+        a custom function, which is one as a whole.
+        """
+        in_place = any(tensor is results[0] for tensor in tensors)
+        if self.inside_function or any(map(self._is_shared, results)):
+            return []
+        base = name.partition(".")[0]
+        try:
+            self.performer.settle_all(given)
+            _, cut = self.performer.fate(given)
+            others = [tensor for tensor in tensors if tensor is not results[0]]
+            made = self.regions.put_up(base, results, others, since)
+        except UnsupportedError:
+            return []
+        if self.performer.no_grad is not None:
+            for entry in made:
+                entry.live, entry.cut = False, cut if entry.read().is_float else None
+        if in_place:
+            entry = self._tensors[id(results[0])][1]
+            entry.write(self.stage, made[0].read(), made[0].live, made[0].cut)
+            return [entry, *made[1:]]
+        return made
+
+    def _is_shared(self, tensor: Any) -> bool:
+        """Whether other tensors of the run show the same memory: only blocks let them follow."""
+        memory = _memory_of(tensor)
+        others = (other for other, _ in self._tensors.values() if other is not tensor)
+        return any(_memory_of(other) == memory for other in others)
 
     def _note_draws(
         self, name: str, since: int, args: Sequence[Any], result: Any, entry: Tensor
@@ -495,6 +556,10 @@ class Recording:
         if entry.cut is not None and kept:  # a leaf that was changed without gradient
             entry.cut = None
         entry.live = kept and entry.read().is_float
+
+
+def _unsupported(name: str, error: GradwireError) -> UnsupportedError:
+    return UnsupportedError(f"aten.{name}", str(error).rstrip("."))
 
 
 def _name(operator: Any) -> str:

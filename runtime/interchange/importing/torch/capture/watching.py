@@ -189,11 +189,8 @@ class Watching:
 
     def _register_hook(self, call: Callable[[], Any], tensor: Any, hook: Any) -> Any:
         recording = self._recording
-        with recording.paused():
-            result = call()
-            with recording.here():
-                hooked(recording, recording.entry(tensor), tensor, hook)
-        return result
+        with recording.paused(), recording.here():
+            return hooked(recording, recording.entry(tensor), tensor, hook, call)
 
     def _backward(
         self, call: Callable[[], Any], tensor: Any, gradient: Any = None, *_: Any, **__: Any
@@ -202,7 +199,11 @@ class Watching:
         with recording.paused():
             with recording.here():
                 loss = self._total([tensor], [gradient])
-            with recording.arriving() as (gradients, inner), recording.asleep():
+            with (
+                recording.regions.listening(),
+                recording.arriving() as (gradients, inner),
+                recording.asleep(),
+            ):
                 result = call()
             weight = 1.0 if gradient is None else numbers_of(gradient)
             value = np.asarray(np.sum(numbers_of(tensor) * weight))

@@ -7,8 +7,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from gradwire.runtime.engine.norms import rms
-
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
@@ -67,4 +65,13 @@ def measured(array: NDArray[Any]) -> Measured:
         rows = flat[:end].reshape(-1, _ROW) @ weights
         rows = np.append(rows, flat[end:] @ weights[: flat.size - end])
         places = 1.0 + _GOLDEN * np.arange(rows.size)[::-1] % 1.0
-        return Measured(flat.size, rms(flat), float(rows @ places), wild)
+        return Measured(flat.size, _size(flat), float(rows @ places), wild)
+
+
+def _size(flat: NDArray[Any]) -> float:
+    """The root mean square; squares neither overflow nor underflow."""
+    peak = float(np.abs(flat).max(initial=0.0))
+    if not peak:
+        return 0.0
+    unit = flat / peak
+    return peak * math.sqrt(float(unit @ unit) / flat.size)

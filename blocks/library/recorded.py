@@ -1,0 +1,186 @@
+"""What has no rules: an operation, function or hook of a program, as it was in one run."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from functools import cached_property
+from typing import Annotated, Any, ClassVar, NamedTuple, Self, TypeAlias
+
+from numpy.typing import NDArray
+from pydantic import Field, model_validator
+
+from gradwire.blocks.block import Block, Shape
+from gradwire.blocks.classes.identity import by_identity
+from gradwire.blocks.errors import TraceError
+from gradwire.blocks.values import DType, Tensor, fitted
+
+MAX_PORTS = 256
+"""Inputs, outputs and losses of a recorded operation, at most of each."""
+SEEN = 6
+"""Numbers by which an input is known again: see ``runtime.calculus.measuring``."""
+
+Array: TypeAlias = NDArray[Any]
+Kind: TypeAlias = tuple[DType, tuple[Annotated[int, Field(ge=0)], ...]]
+"""The dtype and the shape of an array."""
+Kinds: TypeAlias = Annotated[tuple[Kind, ...], Field(max_length=MAX_PORTS)]
+
+
+@by_identity
+class Loss(NamedTuple):
+    """What one loss sent back through an output: the gradient that arrived, and its products."""
+
+    arrived: Array | None
+    products: Mapping[int, Array]
+    """By the number of the input; none where no gradient came to it."""
+
+
+@by_identity
+class Output(NamedTuple):
+    """An output of a recorded operation."""
+
+    kind: tuple[Shape, str]
+    value: Array | None
+    """None where it is the value of the first input."""
+    depends: frozenset[int]
+    """The inputs that the program's own rules have a path to."""
+    losses: tuple[Loss, ...]
+
+    def passes(self, slot: int) -> bool:
+        """Whether gradient passes to an input: by what came or, if none arrived, by the rules."""
+        sent = [loss for loss in self.losses if loss.arrived is not None]
+        return any(slot in loss.products for loss in sent) if sent else slot in self.depends
+
+
+@by_identity
+class Run(NamedTuple):
+    """One run of an operation."""
+
+    operation: str
+    written: str
+    """Where the program has it, ``model.py:42``; empty where that is not known."""
+    inputs: tuple[tuple[Shape, str], ...]
+    seen: tuple[Any, ...]
+    """What is known of each input, as ``measured`` gives it; a negative count where nothing is."""
+    outputs: tuple[Output, ...]
+
+
+class Recorded(Block):
+    """An operation without rules, as it was in one run of the program it comes from.
+
+    It has the values of that run, and the vector-Jacobian products for the gradients that arrived
+    in it, from which follow those of sums and multiples. For any other input or gradient nothing is
+    known: a run raises RunError. With ``keeps_value`` the value is that of the first input, in any
+    run, and gradients alone are recorded: a hook, or a function with a backward of its own.
+
+    ``arrays`` are by name: ``seen``, ``value 0``, ``arrived 1 0`` (of loss 1, at output 0),
+    ``product 1 0 2`` (of those, to input 2). Raises TraceError for one that records nothing, and
+    ShapeError for inputs of other shapes.
+    """
+
+    symbol: ClassVar[str] = "rec"
+    formula: ClassVar[str] = r"y = f(x), \qquad \bar{x} = \bar{y} \, \partial f"
+    surrogate: ClassVar[bool] = True
+    bypassable: ClassVar[bool] = False
+
+    operation: Annotated[str, Field(max_length=200)] = ""
+    """What the program calls it: an operator, a function or a hook."""
+    takes: Kinds = ()
+    """The dtype and shape of each input."""
+    gives: Kinds = ()
+    """The dtype and shape of each output."""
+    depends: Annotated[tuple[tuple[int, ...], ...], Field(max_length=MAX_PORTS)] = ()
+    """For each output the inputs that gradient could come to."""
+    keeps_value: bool = False
+    """Whether the value is that of the first input."""
+    losses: Annotated[int, Field(ge=0, le=MAX_PORTS)] = 0
+    """For how many losses gradients were recorded."""
+    arrays: Mapping[str, Tensor] = Field(default_factory=dict)
+    """The numbers of the run, by name."""
+
+    def output_names(self) -> tuple[str, ...]:
+        """One port for each output."""
+        count = max(1, len(self.gives))
+        return ("out",) if count == 1 else tuple(f"out{place}" for place in range(count))
+
+    def label(self) -> str:
+        return self.operation or self.symbol
+
+    def forward(self, xp: Any, *xs: Any) -> Any:
+        if not self.gives:
+            raise TraceError("It records nothing.", next_step="It is made by capturing a program.")
+        if len(xs) != len(self.takes):
+            raise TraceError(
+                "It has not the inputs that were recorded.",
+                expected=f"{len(self.takes)} inputs",
+                got=f"{len(xs)}",
+            )
+        found = xp.recorded(self.run, *xs)
+        return found if len(found) > 1 else found[0]
+
+    @cached_property
+    def run(self) -> Run:
+        """The run that it records."""
+        seen = self.arrays.get("seen")
+        rows = () if seen is None else tuple(map(tuple, seen.array.tolist()))
+        outputs = tuple(
+            Output(
+                (shape, dtype),
+                self._array(f"value {j}"),
+                frozenset(self.depends[j]),
+                tuple(self._loss(k, j) for k in range(self.losses)),
+            )
+            for j, (dtype, shape) in enumerate(self.gives)
+        )
+        line, _, _ = self.written.partition(": ")
+        return Run(self.operation, line, tuple((s, d) for d, s in self.takes), rows, outputs)
+
+    def _loss(self, loss: int, output: int) -> Loss:
+        name = f"product {loss} {output} "
+        products = {
+            int(key.removeprefix(name)): tensor.array
+            for key, tensor in self.arrays.items()
+            if key.startswith(name)
+        }
+        return Loss(self._array(f"arrived {loss} {output}"), products)
+
+    def _array(self, name: str) -> Array | None:
+        tensor = self.arrays.get(name)
+        return None if tensor is None else tensor.array
+
+    @model_validator(mode="after")
+    def _agrees(self) -> Self:
+        expected = dict(self._expected())
+        found = {}
+        for name, tensor in self.arrays.items():
+            if name not in expected:
+                raise ValueError(f"there is no array {name!r} of such a run")
+            dtype, shape = expected[name]
+            if tensor.shape != tuple(shape):
+                raise ValueError(f"{name!r} has not the shape {list(shape)}")
+            found[name] = fitted(tensor, dtype)
+        object.__setattr__(self, "arrays", found)
+        needed = [] if self.keeps_value else [f"value {j}" for j in range(len(self.gives))]
+        needed += ["seen"] if self.takes else []
+        missing = [name for name in needed if name not in self.arrays]
+        if missing:
+            raise ValueError(f"the array {missing[0]!r} is missing")
+        if len(self.depends) != len(self.gives) or any(
+            not 0 <= slot < len(self.takes) for slots in self.depends for slot in slots
+        ):
+            raise ValueError("depends has not the inputs of each output")
+        if self.keeps_value and (not self.takes or self.gives != self.takes[:1]):
+            raise ValueError("the value of the first input goes through to one output like it")
+        return self
+
+    def _expected(self) -> Iterator[tuple[str, Kind]]:
+        """The arrays that there may be, with their kinds."""
+        if self.takes:
+            yield "seen", ("float64", (len(self.takes), SEEN))
+        for j, output in enumerate(self.gives):
+            if not self.keeps_value:
+                yield f"value {j}", output
+            for k in range(self.losses):
+                yield f"arrived {k} {j}", output
+                for i in self.depends[j] if j < len(self.depends) else ():
+                    if i < len(self.takes):
+                        yield f"product {k} {j} {i}", self.takes[i]

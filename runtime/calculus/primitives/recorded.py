@@ -1,0 +1,139 @@
+"""What a program computed in one run, where there are no rules: its values and its products.
+
+A vector-Jacobian product of one run is that of the gradient that arrived then. Rules are linear, so
+it is known for sums of multiples of these too; asked for any other, a kernel raises.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gradwire.blocks.errors import ShapeError
+from gradwire.runtime.calculus.measuring import Measured, measured
+from gradwire.runtime.calculus.primitives.base import BaseOps
+from gradwire.runtime.calculus.value import NoDerivative, Primitive, Value
+
+if TYPE_CHECKING:
+    from gradwire.blocks.library.recorded import Output, Run
+    from gradwire.runtime.calculus.namespace import Namespace
+
+Array = NDArray[Any]
+WITHIN = 1e-3
+"""How far from what was recorded arrays may be, relative to the largest of them: both were computed
+with rounding, and another input is further away.
+"""
+_CLOSED = NoDerivative("is recorded, and no gradient came from it to this input")
+
+
+class RecordedOps(BaseOps):
+    """Operations that have no rules, as they were in a run."""
+
+    __slots__ = ()
+
+    def recorded(self, run: Run, *inputs: Any) -> tuple[Value, ...]:
+        """The outputs of a run whose inputs are these. Raises ShapeError for other shapes."""
+        xs = [self.asarray(x) for x in inputs]
+        for place, (x, kind) in enumerate(zip(xs, run.inputs, strict=True)):
+            if (x.shape, x.dtype) != kind:
+                raise ShapeError(
+                    f"Input {place} is not as it was when the run was recorded.",
+                    expected=f"{kind[1]} of shape {list(kind[0])}",
+                    got=f"{x.dtype} of shape {list(x.shape)}",
+                )
+        return tuple(
+            self._output(run, place, output, xs) for place, output in enumerate(run.outputs)
+        )
+
+    def _output(self, run: Run, place: int, output: Output, xs: Sequence[Value]) -> Value:
+        key = id(run), place  # or equal-looking values would be taken for one
+
+        def kernel(*arrays: Array, out: Array, of: object) -> None:
+            if output.value is None:
+                np.copyto(out, arrays[0])
+            else:
+                _require_same(run, arrays)
+                np.copyto(out, output.value)
+
+        def rule(slot: int) -> Any:
+            def product(g: Array, *arrays: Array, out: Array, of: object) -> None:
+                _require_same(run, arrays)
+                np.copyto(out, _product(run, output, slot, g))
+
+            primitive = Primitive(
+                "recorded_product",
+                lambda g, *xs, of: (xs[slot].shape, xs[slot].dtype),
+                product,
+                (None,) * (1 + len(xs)),
+                no_derivative=_CLOSED,
+            )
+
+            def back(xp: Namespace, g: Value, out: Value, *xs: Value, of: object) -> Value:
+                return xp.trace.apply(primitive, g, *xs, of=(*key, slot))
+
+            return back
+
+        rules = tuple(rule(slot) if output.passes(slot) else None for slot in range(len(xs)))
+        primitive = Primitive(
+            "recorded", lambda *_, of: output.kind, kernel, rules, no_derivative=_CLOSED
+        )
+        return self.trace.apply(primitive, *xs, of=key)
+
+
+def _require_same(run: Run, arrays: Sequence[Array]) -> None:
+    """Raise ValueError where an input is another than in the run."""
+    for place, (array, seen) in enumerate(zip(arrays, run.seen, strict=True)):
+        count, size, projection, nan, above, below = seen
+        if count < 0:
+            continue
+        before = Measured(int(count), size, projection, (int(nan), int(above), int(below)))
+        if measured(array).is_apart(before, WITHIN, 0.0):
+            raise ValueError(f"{_known_for(run)}, and its input {place} is another now")
+
+
+def _product(run: Run, output: Output, slot: int, g: Array) -> Any:
+    """The product of a gradient, as a sum of multiples of those that arrived in the run.
+
+    Raises ValueError where it is no such sum.
+    """
+    known = [loss for loss in output.losses if loss.arrived is not None]
+    factors = _factors([loss.arrived for loss in known if loss.arrived is not None], g)
+    if factors is None:
+        text = f"{_known_for(run)}, and the gradient that comes to it is another now"
+        raise ValueError(text)
+    total: Any = 0.0
+    for loss, factor in zip(known, factors, strict=True):
+        product = loss.products.get(slot)
+        if product is not None and factor:
+            total = total + factor * product
+    return total
+
+
+def _known_for(run: Run) -> str:
+    place = f" ({run.written})" if run.written else ""
+    return f"{run.operation}{place} is known for the run that was captured alone"
+
+
+def _factors(arrived: Sequence[Array], g: Array) -> Sequence[float] | None:
+    """The numbers by which to multiply gradients for their sum to be this one; None without any."""
+    for place, each in enumerate(arrived):
+        if _is_close(each, g):  # NaN and infinities included
+            return [float(place == other) for other in range(len(arrived))]
+    if not np.any(g):
+        return [0.0] * len(arrived)
+    columns = [each.astype(np.float64).ravel() for each in arrived]
+    if columns and all(map(np.all, map(np.isfinite, [*columns, g]))):
+        found, *_ = np.linalg.lstsq(np.stack(columns, axis=1), g.astype(np.float64).ravel())
+        whole = sum(k * column for k, column in zip(found, columns, strict=True))
+        if _is_close(np.asarray(whole), g.ravel()):
+            return [float(k) for k in found]
+    return None
+
+
+def _is_close(one: Array, other: Array) -> bool:
+    finite = other[np.isfinite(other)]
+    within = WITHIN * float(np.abs(finite).max(initial=0.0))
+    return bool(np.allclose(one, other, rtol=0.0, atol=within, equal_nan=True))

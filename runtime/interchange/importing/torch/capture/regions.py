@@ -1,0 +1,440 @@
+"""What has no rules: the parts of autograd's own graph between tensors that are known.
+
+A tensor is known by its gradient edge, a node of autograd and the number of its output, and not
+only by its identity. So no list of operators is needed: whatever lies between an unknown tensor and
+known edges, an operator, a custom function, a call under torch.func or a compiled module, is one
+Recorded block. Its vector-Jacobian products are read in the program's own backward pass, by hooks
+that are set before it, and behind all hooks of the user.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import field
+from functools import partial
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+
+import numpy as np
+import torch
+
+from gradwire.blocks.classes.dataclass import dataclass
+from gradwire.blocks.classes.identity import by_identity
+from gradwire.blocks.library.gradient import (
+    GradientReversal,
+    GradientScale,
+    StopGradient,
+    StraightThrough,
+)
+from gradwire.blocks.library.recorded import SEEN, Recorded
+from gradwire.blocks.values import Tensor as Numbers
+from gradwire.runtime.calculus.measuring import measured
+from gradwire.runtime.interchange.importing.imported import UnsupportedError
+from gradwire.runtime.interchange.importing.staged import Staged
+from gradwire.runtime.interchange.importing.torch.capture.arrays import encoded
+from gradwire.runtime.interchange.importing.torch.memory import Tensor
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from gradwire.blocks.block import Block
+    from gradwire.runtime.interchange.importing.staged import StagedBlock
+    from gradwire.runtime.interchange.importing.torch.capture.recording import Recording
+
+Edge: TypeAlias = "tuple[int, int]"
+"""A node of autograd by its identity, and the number of one of its outputs."""
+NOT_SEEN = (-1.0, *[0.0] * (SEEN - 1))
+"""Of an input that can't be known again."""
+
+
+@by_identity
+class Slot(NamedTuple):
+    """A place at the edge of a region: the gradient that a node sends to an input."""
+
+    node: Any
+    number: int
+    """Which of the node's own inputs it is."""
+    input: int
+    """The number of the region's input."""
+
+
+@by_identity
+class Known(NamedTuple):
+    """A tensor at a gradient edge, and what stood for it then."""
+
+    since: int
+    node: Any
+    """Kept, so that no other node takes its identity."""
+    tensor: Any
+    value: Staged | None
+
+
+@dataclass(eq=False)
+class Region:
+    """One Recorded block in the making."""
+
+    name: str
+    source: StagedBlock
+    takes: list[tuple[str, tuple[int, ...]]]
+    gives: list[tuple[str, tuple[int, ...]]]
+    seen: list[tuple[float, ...]]
+    values: list[NDArray[Any]]
+    """None of them where the value is that of the first input."""
+    depends: list[set[int]]
+    made: Staged | None = None
+    hook: Staged | None = None
+    """What a hook is set on, whose value this has."""
+    same: set[int] = field(default_factory=set)
+    """The inputs that its output equals."""
+    slots: list[Slot] = field(default_factory=list)
+    heads: list[tuple[Any, int] | None] = field(default_factory=list)
+    """For each output the node that its gradient comes to, and the output of that node."""
+    arrived: dict[tuple[int, int], NDArray[Any]] = field(default_factory=dict)
+    """What arrived, by loss and output."""
+    products: dict[tuple[int, int], NDArray[Any]] = field(default_factory=dict)
+    """What was sent on by all outputs together, by loss and input."""
+
+    def factor(self, slot: int) -> float | None:
+        """By what all gradient that arrived was multiplied on the way to an input; None where it
+        was not by one number.
+        """
+        found = {
+            _factor(gradient, self.products.get((loss, slot)))
+            for (loss, _), gradient in self.arrived.items()
+        }
+        return found.pop() if len(found) == 1 else None
+
+
+def _factor(come: NDArray[Any], sent: NDArray[Any] | None) -> float | None:
+    if sent is None or sent.shape != come.shape:
+        return None
+    if np.array_equal(sent, come, equal_nan=True):
+        return 1.0
+    largest = np.argmax(np.abs(np.where(np.isfinite(come), come, 0)))
+    if not come.flat[largest]:
+        return None
+    factor = float(f"{sent.flat[largest] / come.flat[largest]:.6g}")
+    alike = np.allclose(sent, factor * come, rtol=1e-4, atol=0.0, equal_nan=True)
+    return factor if factor and alike else None
+
+
+class Regions:
+    """The gradient edges of one capture, and the regions between them. Not thread-safe."""
+
+    def __init__(self, recording: Recording) -> None:
+        self._recording = recording
+        self._edges: dict[Edge, Known] = {}
+        self._kept: list[Any] = []
+        """Nodes that must not be freed: their identities are in use."""
+        self.time = 0
+        self.all: list[Region] = []
+        self._loss = -1
+        """The number of the loss whose gradients are on their way; -1 for none."""
+        self._left_out: dict[int, tuple[Staged, Staged]] = {}
+        """The outputs of hooks that change nothing, by identity, and what these are set on."""
+        self.removable: list[Any] = []
+        """Handles of hooks on tensors that outlive the capture."""
+
+    def note(self, tensor: Any, entry: Tensor) -> None:
+        """A tensor is known from now on."""
+        edge = edge_of(tensor)
+        if edge is not None:
+            self.time += 1
+            value = entry.value if isinstance(entry.value, Staged) else None
+            self._edges[id(edge[0]), edge[1]] = Known(self.time, edge[0], tensor, value)
+
+    # ---- putting up ---------------------------------------------------------------------------
+
+    def put_up(
+        self,
+        name: str,
+        outputs: Sequence[Any],
+        given: Sequence[Any] = (),
+        since: int | None = None,
+        forward: Sequence[Staged] = (),
+        *,
+        is_own: bool = False,
+    ) -> list[Tensor]:
+        """What stands for the outputs of a region, whose inputs autograd's graph names besides the
+        ``given`` tensors.
+
+        Edges that were noted after ``since`` lie inside. The value of a single output may be what
+        ``forward`` computes, in any run. Where a node treats several tensors side by side, a region
+        ``is_own`` has the slot of its output alone.
+        """
+        before = self.time if since is None else since
+        recording, stage = self._recording, self._recording.stage
+        inputs: dict[Any, tuple[Any, Staged]] = {}
+        for tensor in given:
+            inputs.setdefault(_key(tensor), (tensor, recording.entry(tensor).read()))
+        routes = [self._routes(tensor, before) for tensor in outputs]
+        if is_own:
+            routes = [[r for r in routes[0] if r[1] == outputs[0].output_nr]]
+        for routes_of in routes:
+            for node, _, edge in routes_of:
+                if edge not in inputs:
+                    inputs[edge] = self._at(edge, node)
+        first = [(None, value) for value in forward]
+        places = {key: len(first) + place for place, key in enumerate(inputs)}
+        whole = [*first, *inputs.values()]
+        if not inputs:
+            return [Tensor(stage.constant(encoded(tensor))) for tensor in outputs]
+        values = [] if forward else [encoded(tensor) for tensor in outputs]
+        region = Region(
+            name=name,
+            source=None,  # type: ignore[arg-type]  # made below, of a block that is made of this
+            takes=[(x.dtype, x.shape) for _, x in whole],
+            gives=[(x.dtype, x.shape) for x in forward]
+            or [(value.dtype.name, value.shape) for value in values],
+            seen=[_seen(tensor, x) for tensor, x in whole],
+            values=values,
+            depends=[{places[edge] for _, _, edge in found} for found in routes],
+        )
+        made = stage.blocks(
+            "Recorded", *(x for _, x in whole), name=name, **parameters_of(region, 0)
+        )
+        source = made[0].source
+        if source is None:  # all of it is constant
+            return [Tensor(value) for value in made]
+        region.source = source
+        slots = {(id(node), k): Slot(node, k, places[edge]) for r in routes for node, k, edge in r}
+        region.slots, region.heads = list(slots.values()), [edge_of(t) for t in outputs]
+        region.made, region.hook = made[0], forward[0] if is_own else None
+        if forward:
+            region.same = {
+                place
+                for place, (tensor, _) in enumerate(whole)
+                if tensor is not None and _are_equal(tensor, outputs[0])
+            }
+        self.all.append(region)
+        what = "gradients are" if forward else "values and gradients are"
+        stage.remark("note", f"{name} has no rules: its {what} those of this run.", made[0])
+        return [
+            Tensor(value, bool(tensor.requires_grad) and value.is_float)
+            for tensor, value in zip(outputs, made, strict=True)
+        ]
+
+    def _routes(self, tensor: Any, before: int) -> list[tuple[Any, int, Edge]]:
+        """The slots of nodes from which an edge leads out of the region that ends in a tensor."""
+        start = edge_of(tensor)
+        if start is None:
+            return []
+        found, pending, seen = [], [start[0]], {id(start[0])}
+        while pending:
+            node = pending.pop()
+            self._kept.append(node)
+            for k, (following, number) in enumerate(node.next_functions):
+                if following is None:
+                    continue
+                edge = id(following), number
+                known = self._edges.get(edge)
+                if (known is not None and known.since <= before) or hasattr(following, "variable"):
+                    self._kept.append(following)
+                    found.append((node, k, edge))
+                elif id(following) not in seen:
+                    seen.add(id(following))
+                    pending.append(following)
+        return found
+
+    def _at(self, edge: Edge, node: Any) -> tuple[Any, Staged]:
+        """The tensor at an edge, None where it has been written to since, and its value there."""
+        recording = self._recording
+        known = self._edges.get(edge)
+        if known is None:  # a leaf that has not come up yet
+            ends = (
+                end
+                for end, number in node.next_functions
+                if end is not None and (id(end), number) == edge
+            )
+            leaf = next(ends).variable
+            return leaf, recording.entry(leaf).read()
+        now = edge_of(known.tensor)
+        if now is not None and (id(now[0]), now[1]) == edge and recording.knows(known.tensor):
+            return known.tensor, recording.entry(known.tensor).read()
+        if known.value is None:
+            raise UnsupportedError("a tensor", "its value before an in-place change is not known")
+        return None, known.value
+
+    def hook(self, tensor: Any, entry: Tensor, name: str, written: str) -> Region | None:
+        """A region that a hook on a tensor is: its value is the tensor's. None where no gradient
+        comes to it.
+        """
+        if not entry.live:
+            return None
+        stage, value = self._recording.stage, entry.read()
+        kind = [(value.dtype, value.shape)]
+        region = Region(written, None, kind, kind, [_seen(tensor, value)], [], [{0}])  # type: ignore[arg-type]  # made next
+        made = stage.block("Recorded", value, name=name, **parameters_of(region, 0))
+        if made.source is None:
+            return None
+        region.source = made.source
+        region.made, region.hook, region.same = made, value, {0}
+        self.all.append(region)
+        stage.reroute(value, made)
+        entry.value = made
+        stage.remark("note", f"{written} changes this gradient: it is that of this run.", made)
+        return region
+
+    def around(self, region: Region, tensor: Any, call: Callable[[], Any]) -> Any:
+        """Let a hook be set between two that see what it is given and what it makes."""
+        self.removable.append(tensor.register_hook(partial(self._arrives, region, 0)))
+        result = call()
+        self.removable.append(tensor.register_hook(partial(self._sends, region, 0)))
+        return result
+
+    # ---- the backward pass --------------------------------------------------------------------
+
+    @contextmanager
+    def listening(self) -> Iterator[None]:
+        """Keep what passes meanwhile: the gradients of one loss more."""
+        self._loss = sum(1 for _ in self._recording.losses)
+        handles = []
+        for region in self.all:
+            for slot in region.slots:
+                handles.append(slot.node.register_hook(partial(self._sent, region, slot)))
+            for place, head in enumerate(region.heads):
+                if head is not None:
+                    come = partial(self._come, region, place, head[1])
+                    handles.append(head[0].register_prehook(come))
+        try:
+            yield
+        finally:
+            for handle in handles:
+                handle.remove()
+            self._loss = -1
+
+    def _sent(self, region: Region, slot: Slot, inputs: Any, outputs: Any) -> None:
+        if inputs[slot.number] is not None:
+            self._sends(region, slot.input, inputs[slot.number])
+
+    def _come(self, region: Region, output: int, number: int, gradients: Any) -> None:
+        if gradients[number] is not None:
+            self._arrives(region, output, gradients[number])
+
+    def _arrives(self, region: Region, output: int, gradient: Any) -> None:
+        _add(region.arrived, (self._loss, output), gradient)
+
+    def _sends(self, region: Region, place: int, gradient: Any) -> None:
+        _add(region.products, (self._loss, place), gradient)
+
+    def finish(self, losses: int) -> None:
+        """Complete the blocks by what has passed."""
+        for handle in self.removable:
+            handle.remove()
+        for region in self.all:
+            if not self._is_simpler(region):
+                block = Recorded(**parameters_of(region, losses))
+                region.source.block = _written_like(block, region.source)
+
+    def settled(self, x: Staged) -> Staged:
+        """A value without hooks that change nothing; ``finish`` finds them."""
+        while id(x) in self._left_out:
+            _, x = self._left_out[id(x)]
+        return x
+
+    def _is_simpler(self, region: Region) -> bool:
+        """Whether a block of the library does what a region did in this run; it is put in place.
+
+        So it is of what passes on a multiple of the gradient to one input, or none at all.
+        """
+        stage, source, made = self._recording.stage, region.source, region.made
+        if region.values or not region.arrived or made is None:
+            return False
+        inputs = list(source.inputs.values())
+        slots = {slot for _, slot in region.products}
+        if not slots:
+            source.block, source.inputs = _written_like(StopGradient(), source), {"x": inputs[0]}
+            stage.remark("cut", f"{region.name} stops the gradient here.", made)
+            return True
+        slot = min(slots)
+        factor = region.factor(slot) if len(slots) == 1 else None
+        x = inputs[slot]
+        if factor is None or (x.shape, x.dtype) != (made.shape, made.dtype):
+            return False
+        if slot in region.same and factor == 1:
+            stage.reroute(made, x)
+            self._left_out[id(made)] = made, x
+        elif slot in region.same:
+            kind = GradientReversal if factor < 0 else GradientScale
+            source.block = _written_like(kind(scale=abs(factor)), source)
+            source.inputs = {"x": x}
+        elif factor == 1:
+            source.block = _written_like(StraightThrough(), source)
+            source.inputs = {"hard": inputs[0], "soft": x}
+        else:
+            return False
+        if region.hook is None or factor != 1:
+            text = f"{region.name} passes gradient on times {factor:g} in this run."
+            stage.remark("specialised", text, made)
+        return True
+
+
+def _written_like(block: Block, source: StagedBlock) -> Block:
+    return block.model_copy(update={"written": source.block.written})
+
+
+def parameters_of(region: Region, losses: int) -> Mapping[str, Any]:
+    """The parameters of its Recorded block, with what is known of so many losses.
+
+    What several outputs have sent together can't be divided: it counts as the first one's, and as 0
+    of the others.
+    """
+    arrays: dict[str, Any] = {"seen": Numbers(np.array(region.seen, np.float64))}
+    arrays |= {f"value {j}": Numbers(value) for j, value in enumerate(region.values)}
+    for k in range(losses):
+        left = {i: product for (loss, i), product in region.products.items() if loss == k}
+        for j, slots in enumerate(region.depends):
+            arrived = region.arrived.get((k, j))
+            if arrived is None:
+                continue
+            arrays[f"arrived {k} {j}"] = Numbers(_fitting(arrived, region.gives[j]))
+            for i in sorted(slots & left.keys()):
+                arrays[f"product {k} {j} {i}"] = Numbers(_fitting(left[i], region.takes[i]))
+                left[i] = np.zeros_like(left[i])
+    return {
+        "operation": region.name,
+        "takes": tuple(region.takes),
+        "gives": tuple(region.gives),
+        "depends": tuple(tuple(sorted(slots)) for slots in region.depends),
+        "keeps_value": not region.values,
+        "losses": losses,
+        "arrays": arrays,
+    }
+
+
+def edge_of(tensor: Any) -> tuple[Any, int] | None:
+    """The gradient edge of a tensor; None where autograd doesn't keep track of it."""
+    if not tensor.requires_grad:
+        return None
+    try:
+        edge = torch.autograd.graph.get_gradient_edge(tensor)
+    except (AssertionError, AttributeError):  # changed in place where gradient is off
+        return None
+    return edge.node, edge.output_nr
+
+
+def _key(tensor: Any) -> Any:
+    edge = edge_of(tensor)
+    return id(tensor) if edge is None else (id(edge[0]), edge[1])
+
+
+def _seen(tensor: Any, value: Staged) -> tuple[float, ...]:
+    """By what an input is known again."""
+    if tensor is None:
+        return NOT_SEEN
+    found = measured(encoded(tensor))
+    return float(found.elements), found.size, found.projection, *map(float, found.wild)
+
+
+def _are_equal(tensor: Any, other: Any) -> bool:
+    return tensor.shape == other.shape and np.array_equal(encoded(tensor), encoded(other))
+
+
+def _fitting(array: NDArray[Any], kind: tuple[str, tuple[int, ...]]) -> NDArray[Any]:
+    dtype, shape = kind
+    return np.broadcast_to(array, shape).astype(dtype)
+
+
+def _add(found: dict[tuple[int, int], NDArray[Any]], key: tuple[int, int], gradient: Any) -> None:
+    array = encoded(gradient)
+    found[key] = found[key] + array if key in found else array

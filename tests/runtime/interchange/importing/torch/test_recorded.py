@@ -1,0 +1,217 @@
+"""What has no rules gets in with the values and the gradients of the run, and for no other run."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import gradwire as gw
+from gradwire.blocks.errors import RunError
+
+torch = pytest.importorskip("torch")
+nn, F = torch.nn, torch.nn.functional
+
+
+@pytest.fixture(autouse=True)
+def seeded():
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(0)
+        yield
+
+
+class Spike(torch.autograd.Function):
+    """A step with a smooth surrogate for its derivative."""
+
+    @staticmethod
+    def forward(ctx, x):
+        ctx.save_for_backward(x)
+        return (x > 0).float()
+
+    @staticmethod
+    def backward(ctx, gradient):
+        (x,) = ctx.saved_tensors
+        return gradient / (1 + 25 * x.abs()) ** 2
+
+
+class Clipping(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        return x * 1.0
+
+    @staticmethod
+    def backward(ctx, gradient):
+        return gradient.clamp(-0.01, 0.01)
+
+
+class Two(torch.autograd.Function):
+    """Two outputs of gradient, one without, and an input that gets none."""
+
+    @staticmethod
+    def forward(ctx, x, w):
+        ctx.save_for_backward(x, w)
+        return x * w, x + w, x > 0
+
+    @staticmethod
+    def backward(ctx, product, total, _):
+        _, w = ctx.saved_tensors
+        return 2 * product * w + total, None
+
+
+class ByNumPy(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        ctx.save_for_backward(x)
+        return torch.from_numpy(np.sinh(x.detach().numpy()))
+
+    @staticmethod
+    def backward(ctx, gradient):
+        (x,) = ctx.saved_tensors
+        return gradient * torch.from_numpy(np.cosh(x.numpy()))
+
+
+class InPlace(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        ctx.mark_dirty(x)
+        return x.mul_(3.0)
+
+    @staticmethod
+    def backward(ctx, gradient):
+        return gradient.abs()
+
+
+def two(y, w):
+    product, total, positive = Two.apply(y, w)
+    return product.where(positive, 2 * product) + total.sin()
+
+
+def hooked(y):
+    y.register_hook(lambda gradient: gradient * torch.linspace(0.0, 1.0, 4))
+    return y
+
+
+def written(y):
+    z = y.sin()
+    z.erfinv_()
+    return z + y
+
+
+PROGRAMS = {
+    "erfinv": lambda y, w: torch.erfinv(0.5 * torch.tanh(y)),
+    "svd": lambda y, w: torch.linalg.svd(y)[1],
+    "qr": lambda y, w: torch.linalg.qr(y)[1],
+    "fft": lambda y, w: torch.fft.irfft(torch.fft.rfft(y) * torch.complex(w[0], w[1])),
+    "spike": lambda y, w: Spike.apply(y) * w,
+    "clipping": lambda y, w: Clipping.apply(y),
+    "two outputs": two,
+    "by numpy": lambda y, w: ByNumPy.apply(y),
+    "in place": lambda y, w: InPlace.apply(y * 1.0) + y,
+    "vmap": lambda y, w: torch.vmap(lambda row: (row * w).sin())(y),
+    "gradients of rows": lambda y, w: torch.vmap(torch.func.grad(lambda r: (r * w).exp().sum()))(y),
+    "hook": lambda y, w: hooked(y) ** 2,
+    "written to": lambda y, w: written(0.1 * torch.tanh(y)),
+    "behind itself": lambda y, w: torch.lgamma(1 + torch.lgamma(2 + y**2) ** 2),
+    "without gradient": lambda y, w: y * torch.special.i0e(y).detach(),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("program", PROGRAMS.values(), ids=PROGRAMS)
+@pytest.mark.parametrize("is_step", [False, True], ids=["function", "step"])
+def test_it_has_the_gradients_of_the_run(program, is_step, tmp_path):
+    layer, w = nn.Linear(3, 4), nn.Parameter(torch.linspace(0.5, 1.5, 4))
+
+    def loss(x):
+        return program(layer(x), w).pow(2).mean()
+
+    def step(x):
+        loss(x).backward()
+
+    imported = gw.capture(step if is_step else loss, torch.randn(5, 3))
+    assert imported.remarks[-1].text.startswith("Agrees with PyTorch"), imported.remarks[-1]
+    blocks = [b for page in imported.diagram.pages.values() for b in page.blocks.values()]
+    assert "Recorded" in [block.type_name() for block in blocks]
+    before = gw.Session(imported.diagram).backward()
+    gw.save(imported.diagram, tmp_path / "m.gradwire.json")
+    after = gw.Session(gw.load(tmp_path / "m.gradwire.json")).backward()
+    for name, gradient in before.gradients.items():
+        again = after.gradients[name]
+        assert (gradient is None) == (again is None)
+        assert gradient is None or gradient.tobytes() == again.tobytes()
+
+
+def captured():
+    layer = nn.Linear(3, 4)
+    model = lambda x: torch.erfinv(0.5 * torch.tanh(layer(x))).pow(2).mean()  # noqa: E731
+    return gw.capture(model, torch.randn(5, 3)).diagram
+
+
+def test_for_other_numbers_it_is_refused_with_its_line():
+    session = gw.Session(captured())
+    text = (
+        r"erfinv \(test_recorded\.py:\d+\) is known for the run that was captured alone, and its "
+        "input 0 is another now"
+    )
+    with pytest.raises(RunError, match=text):
+        session.run(feeds={"x": np.ones((5, 3), np.float32)})
+    session.set("layer/weight", np.ones((4, 3), np.float32))
+    with pytest.raises(RunError, match=text):
+        session.backward()
+
+
+def test_multiples_and_sums_of_known_gradients_are_known_and_no_others():
+    session = gw.Session(captured())
+    once = session.backward().gradients["layer/weight"]
+    scaled = session.backward(["mean1"], out_gradients={"mean1": -3.0})
+    thrice = scaled.gradients["layer/weight"]
+    assert thrice == pytest.approx(-3.0 * once, rel=1e-4)
+    with pytest.raises(RunError, match="the gradient that comes to it is another now"):
+        session.backward(["erfinv"], out_gradients={"erfinv": np.ones((5, 4), np.float32)})
+
+
+def test_of_several_losses_each_is_known_and_their_sum():
+    layer, other = nn.Linear(3, 4), nn.Linear(3, 4)
+
+    def step(x):
+        shared = torch.erfinv(0.5 * torch.tanh(layer(x)))
+        (shared * other(x)).mean().backward(retain_graph=True)
+        shared.pow(2).sum().backward()
+
+    imported = gw.capture(step, torch.randn(5, 3))
+    assert imported.remarks[-1].text.startswith("Agrees with PyTorch: 2 losses")
+    session = gw.Session(imported.diagram)
+    one, two, both = (
+        session.backward(losses).gradients["layer/weight"]
+        for losses in (["loss"], ["loss2"], ["loss", "loss2"])
+    )
+    assert both == pytest.approx(one + two, rel=1e-4)
+
+
+def test_what_gets_none_is_none_and_says_so():
+    layer, w = nn.Linear(3, 4), nn.Parameter(torch.ones(4))
+    imported = gw.capture(lambda x: two(layer(x), w).sum(), torch.randn(5, 3))
+    session = gw.Session(imported.diagram)
+    assert session.backward().gradients["w"] is None
+    (finding,) = gw.diagnose(session)
+    assert finding.key == "w" and "no gradient came from it to this input" in finding.sentence
+    assert "test_recorded.py:" in finding.sentence
+
+
+def test_random_numbers_before_it_are_those_of_the_run():
+    layer = nn.Linear(3, 4)
+
+    def loss(x):
+        return torch.erfinv(0.5 * torch.tanh(F.dropout(layer(x)) + torch.randn(5, 4))).mean()
+
+    imported = gw.capture(loss, torch.randn(5, 3))
+    assert imported.remarks[-1].text.startswith("Agrees with PyTorch")
+    assert gw.Session(imported.diagram).backward().gradients["layer/weight"] is not None
+
+
+@pytest.mark.parametrize("hook", [lambda g: None, lambda g: g * 1], ids=["looks", "same"])
+def test_a_hook_that_changes_nothing_is_no_block(hook):
+    layer = nn.Linear(3, 4)
+    layer.weight.register_hook(hook)
+    before = dict(layer.weight._backward_hooks)
+    diagram = gw.capture(lambda x: layer(x).sum(), torch.randn(5, 3)).diagram
+    assert not any(b.type_name() == "Recorded" for b in diagram.main.blocks.values())
+    assert dict(layer.weight._backward_hooks) == before

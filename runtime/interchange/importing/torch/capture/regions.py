@@ -74,7 +74,6 @@ class Region:
     """One Recorded block in the making."""
 
     name: str
-    source: StagedBlock
     takes: list[tuple[str, tuple[int, ...]]]
     gives: list[tuple[str, tuple[int, ...]]]
     seen: list[tuple[float, ...]]
@@ -93,6 +92,12 @@ class Region:
     """What arrived, by loss and output."""
     products: dict[tuple[int, int], NDArray[Any]] = field(default_factory=dict)
     """What was sent on by all outputs together, by loss and input."""
+
+    @property
+    def source(self) -> StagedBlock:
+        """The block, once it has been put up."""
+        assert self.made is not None and self.made.source is not None
+        return self.made.source
 
     def factor(self, slot: int) -> float | None:
         """By what all gradient that arrived was multiplied on the way to an input; None where it
@@ -182,7 +187,6 @@ class Regions:
         values = [] if forward else [encoded(tensor) for tensor in outputs]
         region = Region(
             name=name,
-            source=None,  # type: ignore[arg-type]  # made below, of a block that is made of this
             takes=[(x.dtype, x.shape) for _, x in whole],
             gives=[(x.dtype, x.shape) for x in forward]
             or [(value.dtype.name, value.shape) for value in values],
@@ -193,10 +197,8 @@ class Regions:
         made = stage.blocks(
             "Recorded", *(x for _, x in whole), name=name, **parameters_of(region, 0)
         )
-        source = made[0].source
-        if source is None:  # all of it is constant
+        if made[0].source is None:  # all of it is constant
             return [Tensor(value) for value in made]
-        region.source = source
         slots = {(id(node), k): Slot(node, k, places[edge]) for r in routes for node, k, edge in r}
         region.slots, region.heads = list(slots.values()), [edge_of(t) for t in outputs]
         region.made, region.hook = made[0], forward[0] if is_own else None
@@ -263,11 +265,10 @@ class Regions:
             return None
         stage, value = self._recording.stage, entry.read()
         kind = [(value.dtype, value.shape)]
-        region = Region(written, None, kind, kind, [_seen(tensor, value)], [], [{0}])  # type: ignore[arg-type]  # made next
+        region = Region(written, kind, kind, [_seen(tensor, value)], [], [{0}])
         made = stage.block("Recorded", value, name=name, **parameters_of(region, 0))
         if made.source is None:
             return None
-        region.source = made.source
         region.made, region.hook, region.same = made, value, {0}
         self.all.append(region)
         stage.reroute(value, made)

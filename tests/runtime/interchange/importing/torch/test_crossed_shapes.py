@@ -8,8 +8,7 @@ import gradwire as gw
 from gradwire.runtime.flow.tools.findings import CROSSED
 
 torch = pytest.importorskip("torch")
-import torch.nn.functional as F  # noqa: E402
-from torch import nn  # noqa: E402
+nn, F = torch.nn, torch.nn.functional
 
 pytestmark = pytest.mark.filterwarnings("ignore:Using a target size")
 

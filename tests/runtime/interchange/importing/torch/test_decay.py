@@ -7,7 +7,7 @@ import pytest
 import gradwire as gw
 
 torch = pytest.importorskip("torch")
-from torch import nn  # noqa: E402
+nn = torch.nn
 
 
 @pytest.fixture(autouse=True)

@@ -8,8 +8,7 @@ import pytest
 import gradwire as gw
 
 torch = pytest.importorskip("torch")
-import torch.nn.functional as F  # noqa: E402
-from torch import nn  # noqa: E402
+nn, F = torch.nn, torch.nn.functional
 
 EDGES = [0.0, 1.0, 0.0, 1.0, 1e-20, 1e-12, 1e-9, 1 - 6e-8, 0.3]
 TARGETS = [1.0, 0.0, 0.0, 1.0, 1.0, 0.5, 1.0, 0.25, 0.75]
@@ -53,7 +52,10 @@ IGNORING = {
 @pytest.mark.parametrize("options", IGNORING.values(), ids=IGNORING)
 def test_a_cross_entropy_of_ignored_labels_alone_is_nan_with_a_gradient_of_0(options):
     model, y = nn.Linear(4, 3), torch.full((5,), options.get("ignore_index", -100))
-    loss = lambda x, y: F.cross_entropy(model(x), y, **options)  # noqa: E731
+
+    def loss(x, y):
+        return F.cross_entropy(model(x), y, **options)
+
     imported = gw.capture(loss, torch.randn(5, 4), y)
     assert any("Agrees with PyTorch" in str(remark) for remark in imported.remarks)
     run = gw.Session(imported.diagram).backward()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import random
+from importlib import import_module
 
 import numpy as np
 import pytest
@@ -11,9 +12,9 @@ import pytest
 import gradwire as gw
 
 torch = pytest.importorskip("torch")
-from torch import nn  # noqa: E402
-from torch.optim import lr_scheduler  # noqa: E402
-from torch.optim.optimizer import _global_optimizer_pre_hooks  # noqa: E402
+nn = torch.nn
+lr_scheduler = torch.optim.lr_scheduler
+_global_optimizer_pre_hooks = import_module("torch.optim.optimizer")._global_optimizer_pre_hooks
 
 X = torch.randn((4, 3), generator=torch.Generator().manual_seed(0))
 

@@ -7,8 +7,7 @@ import pytest
 import gradwire as gw
 
 torch = pytest.importorskip("torch")
-import torch.nn.functional as F  # noqa: E402
-from torch import nn  # noqa: E402
+nn, F = torch.nn, torch.nn.functional
 
 KINDS = {"softmax_twice", "sigmoid_twice", "no_logarithm"}
 
@@ -76,7 +75,10 @@ def test_a_softmax_inside_the_network_is_no_softmax_twice():
     gate, last = nn.Linear(4, 4), nn.Linear(4, 3)
     assert found(lambda x, y: F.cross_entropy(last(x * SOFT(gate(x))), y), *drawn()) == []
     assert found(lambda x, y: F.cross_entropy(SOFT(last(x)) / 0.1, y), *drawn()) == []
-    both_ways = lambda x, y: F.nll_loss(F.softmax(last(x), 0).log_softmax(1), y)  # noqa: E731
+
+    def both_ways(x, y):
+        return F.nll_loss(F.softmax(last(x), 0).log_softmax(1), y)
+
     assert found(both_ways, *drawn()) == []
 
 
@@ -195,7 +197,10 @@ def test_a_divergence_of_logits_lacks_a_log_softmax():
 
 
 def test_a_divergence_of_logarithmic_targets_takes_logarithms_twice():
-    kl = lambda x, t: F.kl_div(x, t, reduction="batchmean", log_target=True)  # noqa: E731
+
+    def kl(x, t):
+        return F.kl_div(x, t, reduction="batchmean", log_target=True)
+
     log, soft = (lambda z: F.log_softmax(z, 1)), (lambda z: F.softmax(z, 1))
     assert distilled(log, kl, log) == []
     assert [name for name, _ in distilled(soft, kl, log)] == ["no_logarithm"]
@@ -227,12 +232,18 @@ def test_an_entropy_with_rewards_is_no_divergence():
 
 def test_what_is_picked_for_something_else_is_no_likelihood():
     model, reward = nn.Linear(4, 3), torch.randn(5)
-    picked = lambda s, y: -F.nll_loss(s, y, reduction="none")  # noqa: E731 - the scores themselves
+
+    def picked(s, y):
+        return -F.nll_loss(s, y, reduction="none")  # the scores themselves
+
     losses = [
         lambda x, y: (picked(model(x), y) - reward).square().mean(),  # values of actions
         lambda x, y: (torch.logsumexp(model(x), -1) - picked(model(x), y)).mean(),
         lambda x, y: F.nll_loss(model(x), y) + torch.logsumexp(model(x), -1).mean(),
     ]
     assert [found(loss, *drawn()) for loss in losses] == [[], [], []]
-    weighed = lambda x, y, r: -(picked(SOFT(model(x)), y) * r).mean()  # noqa: E731 - expected reward
+
+    def weighed(x, y, r):
+        return -(picked(SOFT(model(x)), y) * r).mean()  # expected reward
+
     assert found(weighed, *drawn(), reward) == []

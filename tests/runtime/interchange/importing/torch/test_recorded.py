@@ -141,7 +141,10 @@ def test_it_has_the_gradients_of_the_run(program, is_step, tmp_path):
 
 def captured():
     layer = nn.Linear(3, 4)
-    model = lambda x: torch.erfinv(0.5 * torch.tanh(layer(x))).pow(2).mean()  # noqa: E731
+
+    def model(x):
+        return torch.erfinv(0.5 * torch.tanh(layer(x))).pow(2).mean()
+
     return gw.capture(model, torch.randn(5, 3)).diagram
 
 

@@ -7,8 +7,7 @@ import pytest
 import gradwire as gw
 
 torch = pytest.importorskip("torch")
-import torch.nn.functional as F  # noqa: E402
-from torch import nn  # noqa: E402
+nn, F = torch.nn, torch.nn.functional
 
 X = torch.randn((5, 4), generator=torch.Generator().manual_seed(0))
 

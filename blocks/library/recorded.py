@@ -61,6 +61,7 @@ class Run(NamedTuple):
     inputs: tuple[tuple[Shape, str], ...]
     seen: tuple[Any, ...]
     """What is known of each input, as ``measured`` gives it; a negative count where nothing is."""
+    has_numbers: bool
     outputs: tuple[Output, ...]
 
 
@@ -71,6 +72,8 @@ class Recorded(Block):
     in it, from which follow those of sums and multiples. For any other input or gradient nothing is
     known: a run raises RunError. With ``keeps_value`` the value is that of the first input, in any
     run, and gradients alone are recorded: a hook, or a function with a backward of its own.
+
+    Without any ``arrays`` it has the structure alone, and nothing can be computed of it.
 
     ``arrays`` are by name: ``seen``, ``value 0``, ``arrived 1 0`` (of loss 1, at output 0),
     ``product 1 0 2`` (of those, to input 2). Raises TraceError for one that records nothing, and
@@ -132,7 +135,8 @@ class Recorded(Block):
             for j, (dtype, shape) in enumerate(self.gives)
         )
         line, _, _ = self.written.partition(": ")
-        return Run(self.operation, line, tuple((s, d) for d, s in self.takes), rows, outputs)
+        inputs = tuple((shape, dtype) for dtype, shape in self.takes)
+        return Run(self.operation, line, inputs, rows, bool(self.arrays), outputs)
 
     def _loss(self, loss: int, output: int) -> Loss:
         name = f"product {loss} {output} "
@@ -161,7 +165,7 @@ class Recorded(Block):
         object.__setattr__(self, "arrays", found)
         needed = [] if self.keeps_value else [f"value {j}" for j in range(len(self.gives))]
         needed += ["seen"] if self.takes else []
-        missing = [name for name in needed if name not in self.arrays]
+        missing = [name for name in needed if self.arrays and name not in self.arrays]
         if missing:
             raise ValueError(f"the array {missing[0]!r} is missing")
         if len(self.depends) != len(self.gives) or any(

@@ -27,6 +27,7 @@ WITHIN = 1e-3
 with rounding, and another input is further away.
 """
 _CLOSED = NoDerivative("is recorded, and no gradient came from it to this input")
+_WHOLE = NoDerivative("gives no floating-point numbers, so it has no derivative")
 
 
 class RecordedOps(BaseOps):
@@ -52,7 +53,7 @@ class RecordedOps(BaseOps):
         key = id(run), place  # or equal-looking values would be taken for one
 
         def kernel(*arrays: Array, out: Array, of: object) -> None:
-            if output.value is None:
+            if output.value is None and run.has_numbers:
                 np.copyto(out, arrays[0])
             else:
                 _require_same(run, arrays)
@@ -76,15 +77,18 @@ class RecordedOps(BaseOps):
 
             return back
 
+        closed = _CLOSED if output.kind[1].startswith("float") else _WHOLE
         rules = tuple(rule(slot) if output.passes(slot) else None for slot in range(len(xs)))
         primitive = Primitive(
-            "recorded", lambda *_, of: output.kind, kernel, rules, no_derivative=_CLOSED
+            "recorded", lambda *_, of: output.kind, kernel, rules, no_derivative=closed
         )
         return self.trace.apply(primitive, *xs, of=key)
 
 
 def _require_same(run: Run, arrays: Sequence[Array]) -> None:
-    """Raise ValueError where an input is another than in the run."""
+    """Raise ValueError where an input is another than in the run, or no numbers were recorded."""
+    if not run.has_numbers:
+        raise ValueError(f"{_named(run)} was recorded without numbers")
     for place, (array, seen) in enumerate(zip(arrays, run.seen, strict=True)):
         count, size, projection, nan, above, below = seen
         if count < 0:
@@ -113,8 +117,11 @@ def _product(run: Run, output: Output, slot: int, g: Array) -> Any:
 
 
 def _known_for(run: Run) -> str:
-    place = f" ({run.written})" if run.written else ""
-    return f"{run.operation}{place} is known for the run that was captured alone"
+    return f"{_named(run)} is known for the run that was captured alone"
+
+
+def _named(run: Run) -> str:
+    return f"{run.operation} ({run.written})" if run.written else run.operation
 
 
 def _factors(arrived: Sequence[Array], g: Array) -> Sequence[float] | None:

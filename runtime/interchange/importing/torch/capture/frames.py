@@ -8,11 +8,15 @@ import functools
 import linecache
 import sys
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import torch
 
 from gradwire import runtime
 from gradwire.runtime.interchange.importing.torch.places import NOWHERE, Place, place_of
+
+if TYPE_CHECKING:
+    from types import CodeType, FrameType
 
 _OTHERS = (
     str(Path(torch.__file__).parent),
@@ -25,15 +29,30 @@ _OTHERS = (
 """Where files begin that are not the user's."""
 
 
-def user_place() -> Place:
-    """The innermost frame that belongs neither to torch nor to Gradwire."""
-    frame = sys._getframe(1)
-    while frame.f_back is not None:
-        file = frame.f_code.co_filename
-        if not file.startswith(_OTHERS):
-            return place_of(file, frame.f_lineno, linecache.getline(file, frame.f_lineno))
+_is_user: dict[CodeType, bool] = {}
+"""Whether code belongs to the user, of what was asked for."""
+
+
+def user_line() -> tuple[str, int]:
+    """The file and number of the line that runs now, in the innermost frame that belongs neither
+    to torch nor to Gradwire; ``("", 0)`` where there is none.
+    """
+    frame: FrameType | None = sys._getframe(1)
+    while frame is not None:
+        code = frame.f_code
+        known = _is_user.get(code)
+        if known is None:
+            known = _is_user[code] = not code.co_filename.startswith(_OTHERS)
+        if known:
+            return code.co_filename, frame.f_lineno
         frame = frame.f_back
-    return NOWHERE
+    return "", 0
+
+
+def user_place() -> Place:
+    """That line as a place, with what it says."""
+    file, number = user_line()
+    return place_of(file, number, linecache.getline(file, number)) if number else NOWHERE
 
 
 def region() -> str:

@@ -6,8 +6,9 @@ taken apart; this is the only place where both the whole operator and its fate a
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import torch
@@ -19,6 +20,7 @@ from torch.overrides import TorchFunctionMode
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from gradwire.runtime.interchange.importing.torch.capture.arrays import is_transformed
+from gradwire.runtime.interchange.importing.torch.capture.functions import applied
 from gradwire.runtime.interchange.importing.torch.capture.watching import Watching
 
 if TYPE_CHECKING:
@@ -84,7 +86,7 @@ def watched(
     with ExitStack() as stack:
         stack.callback(module_hooks.register_module_forward_pre_hook(enter).remove)
         stack.callback(module_hooks.register_module_forward_hook(leave, always_call=True).remove)
-        stack.enter_context(_functions_patched(recording))
+        stack.enter_context(functions_patched(partial(applied, recording)))
         stack.enter_context(_parameters_patched(recording))
         stack.enter_context(_inference_patched(recording))
         stack.enter_context(Functions(recording))
@@ -98,10 +100,12 @@ def watched(
 
 
 @contextmanager
-def _functions_patched(recording: Recording) -> Iterator[None]:
-    """Let custom functions report; also those whose ``apply`` was taken before."""
-    from gradwire.runtime.interchange.importing.torch.capture.functions import applied
-
+def functions_patched(
+    report: Callable[[Any, Callable[[], Any], Sequence[Any]], Any],
+) -> Iterator[None]:
+    """Let ``report`` make the results of custom functions, also of those whose ``apply`` was taken
+    before: of the function, what calls it, and its arguments.
+    """
     # From PyTorch 2.14 on, what ``Function`` has calls nothing that could report in its place, so
     # that one whose ``apply`` was taken before reports nothing.
     function = torch.autograd.Function
@@ -111,7 +115,7 @@ def _functions_patched(recording: Recording) -> Iterator[None]:
 
     def apply(cls: Any, *args: Any, **kwargs: Any) -> Any:
         call = super(single, cls).apply
-        return applied(recording, cls, lambda: call(*args, **kwargs), args)
+        return report(cls, lambda: call(*args, **kwargs), args)
 
     single.apply = classmethod(apply)
     try:

@@ -1,0 +1,92 @@
+"""``gradwire.watch`` and ``gradwire.why``, which import PyTorch only where a program has."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from gradwire.blocks.errors import RunError
+from gradwire.runtime.interchange.importing.torch.versions import within
+
+if TYPE_CHECKING:
+    from gradwire.runtime.watch.reasons import Found
+    from gradwire.runtime.watch.torch.watching import Watch
+
+
+def watch(
+    model: Any,
+    optimizer: Any = None,
+    *,
+    every: int = 1000,
+    check_every: int | None = None,
+    guard: bool = False,
+    quiet: bool = False,
+    on_finding: Callable[[Found], None] | None = None,
+    source: bool = False,
+    hooks: bool = True,
+) -> Watch:
+    """Watch a training of PyTorch while it runs, and say what is wrong with its gradients and why.
+
+    ``optimizer`` is one, or several in a list; without any, call ``watched.step()`` before each
+    update. The first step is recorded, then one of ``every`` so many, one after a complaint, and
+    what ``record_next`` asks for; 0 for none of these regularly. Gradients are looked at each
+    ``check_every`` steps: by default at each on a CPU, at one of ten on an accelerator, since a
+    look waits for it. With ``guard`` a step whose loss or gradients are not finite raises
+    NotFiniteError before the update.
+
+    Findings go to standard error, on the first process only and each once, unless ``quiet``;
+    ``on_finding`` is called with each. Lines of source are quoted in reports and diagrams with
+    ``source`` only. Without ``hooks`` no hook is set on the optimisers: call ``step`` yourself.
+
+    Raises RunError for a model that is no module of PyTorch.
+    """
+    torch = sys.modules.get("torch")
+    if torch is None or not isinstance(model, torch.nn.Module):
+        raise RunError(
+            "Only a module of PyTorch can be watched.",
+            expected="a torch.nn.Module",
+            got=type(model).__name__,
+            next_step="For a function, use gradwire.capture.",
+        )
+    with within(str(torch.__version__)):
+        from gradwire.runtime.watch.torch.watching import Watch
+    optimizers = [] if optimizer is None else optimizer
+    if not isinstance(optimizers, list | tuple):
+        optimizers = [optimizers]
+    if check_every is None:
+        on_cpu = all(p.device.type == "cpu" for p in model.parameters())
+        check_every = 1 if on_cpu else 10
+    return Watch(
+        model,
+        optimizers,
+        every=every,
+        check_every=check_every,
+        guard=guard,
+        quiet=quiet,
+        on_finding=on_finding,
+        source=source,
+        hooks=hooks,
+    )
+
+
+def why(tensor: Any) -> str:
+    """Why a tensor of PyTorch gets gradient or not, as far as is known; never a guess.
+
+    Of a parameter that is watched, from the record of its step. Of others, from ``.grad``. Of a
+    result, such as a loss, what gradient of it reaches, from autograd's graph while that exists.
+
+    Raises RunError for what is no tensor of PyTorch.
+    """
+    torch = sys.modules.get("torch")
+    if torch is None or not isinstance(tensor, torch.Tensor):
+        raise RunError(
+            "Only a tensor of PyTorch has gradient to ask for.",
+            expected="a parameter, or a result such as the loss",
+            got=type(tensor).__name__,
+            next_step="For a function of JAX, use gradwire.capture.",
+        )
+    with within(str(torch.__version__)):
+        from gradwire.runtime.watch.torch.asking import why_tensor
+
+    return why_tensor(tensor)

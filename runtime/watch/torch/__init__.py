@@ -1,0 +1,1 @@
+"""Watches trainings of PyTorch; nothing here is imported before torch is."""

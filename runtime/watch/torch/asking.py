@@ -1,0 +1,78 @@
+"""``gw.why(model.encoder.weight)``: what is known of a tensor's gradient after a backward pass."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from gradwire.runtime.flow.words.sentences import names as listed
+from gradwire.runtime.watch.torch.measures import is_finite, norms
+from gradwire.runtime.watch.torch.watching import watching
+
+if TYPE_CHECKING:
+    from gradwire.runtime.watch.torch.watching import Watch
+
+_WRAP = "To see why, run the step in `with gradwire.watch(model, optimizer):`."
+
+
+def why_tensor(tensor: Any) -> str:
+    """What is known of a tensor; see ``gradwire.why``."""
+    return _of_leaf(tensor) if tensor.is_leaf else _of_result(tensor)
+
+
+def _of_leaf(leaf: Any) -> str:
+    for watch in watching():
+        if watch.has(leaf):
+            return watch.why(leaf)
+    if not leaf.requires_grad:
+        return "It gets no gradient: requires_grad is False, and autograd made it of nothing."
+    if leaf.grad is None:
+        return f"No gradient has come to it, or it was cleared. {_WRAP}"
+    if not is_finite(leaf.grad):
+        return f"Its gradient is not finite. {_WRAP}"
+    size = float(norms([leaf.grad])) / max(1, leaf.grad.numel()) ** 0.5
+    if not size:
+        return f"Its gradient is exactly 0. {_WRAP}"
+    return f"Gradient has come to it: rms {size:.3g}."
+
+
+def _of_result(result: Any) -> str:
+    reached, is_whole = _leaves_of(result)
+    model = next((w for w in watching() if any(map(w.has, reached))), None)
+    if not reached:
+        return f"Its gradient reaches nothing that is trained. {_WRAP}"
+    if model is None:
+        many = len(reached) != 1
+        what = f"{len(reached)} trained tensor{'s' if many else ''}"
+        return f"Its gradient reaches {what}." + ("" if is_whole else _FREED)
+    return _of_watched(model, reached) + ("" if is_whole else _FREED)
+
+
+_FREED = " Parts of autograd's graph that C++ code hides can reach more."
+
+
+def _of_watched(watch: Watch, reached: list[Any]) -> str:
+    ids = {id(leaf) for leaf in reached}
+    trained = watch.trained
+    missed = [name for name, p in trained.items() if id(p) not in ids]
+    text = f"Its gradient reaches {len(trained) - len(missed)} of {len(trained)} trained parameters"
+    if not missed:
+        return f"{text}."
+    return f"{text}; not {listed(missed)}. {watch.why(missed[0])}"
+
+
+def _leaves_of(result: Any) -> tuple[list[Any], bool]:
+    """The leaves behind a result in autograd's graph, and whether that is all of it."""
+    found: list[Any] = []
+    is_whole = True
+    pending, seen = [result.grad_fn], set()
+    while pending:
+        node = pending.pop()
+        if node is None or node in seen:
+            continue
+        seen.add(node)
+        if hasattr(node, "variable"):
+            found.append(node.variable)
+        elif not node.next_functions:
+            is_whole = False
+        pending.extend(following for following, _ in node.next_functions)
+    return found, is_whole

@@ -1,0 +1,92 @@
+"""Whether the parameters of a model are those that its optimisers update."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any
+
+from gradwire.runtime.flow.checks.leaving import REGISTERED
+from gradwire.runtime.flow.words.sentences import names as listed
+from gradwire.runtime.interchange.importing.torch.capture.unregistered import kept_aside
+from gradwire.runtime.watch.reasons import Found, Trouble
+from gradwire.runtime.watch.step import shown
+
+if TYPE_CHECKING:
+    from gradwire.runtime.watch.step import Line, Step
+
+
+def owned_by(optimizers: Sequence[Any]) -> dict[int, Any]:
+    """What optimisers update, by identity."""
+    return {id(p): p for o in optimizers for group in o.param_groups for p in group["params"]}
+
+
+def ownership(
+    model: Any, optimizers: Sequence[Any], step: int, has_gradient: set[str]
+) -> Iterator[Found]:
+    """Tensors that an optimiser updates in vain, and parameters that get gradient and no update."""
+    if not optimizers:
+        return
+    own = {id(p): name for name, p in model.named_parameters()}
+    owned = owned_by(optimizers)
+    if not owned:
+        text = "The optimiser has no parameters: it was made of an iterator that was at its end."
+        yield Found(Trouble.STALE, (), text, step)
+        return
+    if own.keys().isdisjoint(owned):
+        text = (
+            "The optimiser updates no tensor that the model has: it belongs to another model, or "
+            "was made before this one was built or converted. Make it afterwards."
+        )
+        yield Found(Trouble.STALE, (), text, step)
+        return
+    unowned = [(name, p) for name, p in model.named_parameters() if id(p) not in owned]
+    unowned = [(name, p) for name, p in unowned if name in has_gradient]
+    if not unowned:
+        return
+    names, them = tuple(name for name, _ in unowned), "them" if len(unowned) > 1 else "it"
+    text = (
+        f"{listed(names)} {'get' if len(names) > 1 else 'gets'} gradient, and no optimiser that is "
+        f"watched updates {them}."
+    )
+    spare = [p.shape for i, p in owned.items() if i not in own]
+    if all(p.shape in spare for _, p in unowned):
+        cure = (
+            " It has tensors of the same shapes that the model lacks: it was made before layers "
+            "were replaced. Make it afterwards."
+        )
+        yield Found(Trouble.STALE, names, text + cure, step)
+    else:
+        cure = f" Give {them} to one (add_param_group), or freeze what is not to be trained."
+        yield Found(Trouble.UNOWNED, names, text + cure, step)
+
+
+def strangers(
+    model: Any, optimizers: Sequence[Any], recorded: Step, number: int
+) -> Iterator[Found]:
+    """Trained tensors that the step reads and the model does not have."""
+    owned = owned_by(optimizers)
+    aside = {
+        id(kept.kept): kept
+        for path, module in model.named_modules()
+        for kept in kept_aside(path, module)
+    }
+    hidden: dict[str, list[tuple[str, Line]]] = {}
+    for leaf in recorded.leaves.values():
+        kept = aside.get(leaf.identity) if not leaf.is_gone else None
+        if kept is not None and leaf.identity not in owned:
+            hidden.setdefault(kept.where, []).append((kept.name, leaf.line))
+        elif leaf.is_gone:
+            place = shown(leaf.line)
+            text = (
+                f"A trained tensor that is read at {place} is made in the step itself, so what it "
+                "learns is lost. Make it once, in __init__."
+            )
+            yield Found(Trouble.MADE_IN_STEP, (), text, number, (place,))
+    for where, members in hidden.items():
+        places = tuple(dict.fromkeys(shown(line) for _, line in members))
+        parameters = tuple(name for name, _ in members)
+        text = (
+            f"{where} keeps {listed(parameters)}, read at {places[0]}, where parameters() of the "
+            f"model does not find {'them' if len(parameters) > 1 else 'it'}. {REGISTERED}"
+        )
+        yield Found(Trouble.UNREGISTERED, parameters, text, number, places)

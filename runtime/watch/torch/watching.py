@@ -1,0 +1,553 @@
+"""``with gw.watch(model, optimizer) as watched``: reasons in a training that runs anyway."""
+
+from __future__ import annotations
+
+import math
+import os
+import sys
+import warnings
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import torch
+
+from gradwire.blocks.errors import RunError
+from gradwire.blocks.nearest import did_you_mean
+from gradwire.runtime.flow.words.sentences import names as listed
+from gradwire.runtime.watch.diagram import Structure, structure_of
+from gradwire.runtime.watch.reasons import Found, Reason, Trouble, grouped, reason
+from gradwire.runtime.watch.report import Report, Row
+from gradwire.runtime.watch.torch.measures import Updates, is_finite, norms
+from gradwire.runtime.watch.torch.owners import ownership, strangers
+from gradwire.runtime.watch.torch.recorder import Recorder
+from gradwire.runtime.watch.torch.replaying import (
+    Forward,
+    random_state,
+    replayed,
+    tensors_in,
+)
+
+if TYPE_CHECKING:
+    from gradwire.runtime.diagram.model import Diagram
+
+PATIENCE = 5
+"""Checks in a row in which what can pass by itself must be seen before it is told: a gradient of
+exactly 0, a parameter that no call reads, as an expert that no token chose.
+"""
+_SAMPLES = 10
+"""Steps from one look at updates to the next."""
+_LARGE = 0.5
+"""Update relative to the weights that is told, where it is so again and again."""
+_FORWARDS = 8
+"""Calls of the model in one step that a replay can have, at most."""
+
+
+class NotFiniteError(FloatingPointError):
+    """A step whose loss or gradients are not finite, raised with ``guard`` before the update."""
+
+
+class Watch:
+    """Looks at a training while it runs, and says what is wrong, since when, and why.
+
+    Made by ``watch``, which has the options. Use it in a ``with`` statement, or ``close`` it; until
+    then hooks of the model and the optimisers call it. Nothing of the training changes, and no
+    tensor is kept beyond the step. An error in watching ends the watching, and not the training.
+    """
+
+    def __init__(
+        self,
+        model: Any,
+        optimizers: Sequence[Any],
+        *,
+        every: int,
+        check_every: int,
+        guard: bool,
+        quiet: bool,
+        on_finding: Callable[[Found], None] | None,
+        source: bool,
+        hooks: bool,
+    ) -> None:
+        self.model = model
+        self.optimizers = tuple(optimizers)
+        self.steps = 0
+        """Updates since watching began."""
+        self.found: list[Found] = []
+        """Everything that was wrong, in the order in which it came up."""
+        self._inner = _unwrapped(model)
+        self._every, self._check_every, self._guard = every, check_every, guard
+        self._quiet = quiet or not _is_first_process()
+        self._on_finding, self._source = on_finding, source
+        self._parameters = dict(self._inner.named_parameters())
+        self._trained = {n: p for n, p in self._parameters.items() if p.requires_grad}
+        self._recorder: Recorder | None = None
+        self._structure: Structure | None = None
+        self._recorded_at = 0
+        self._forwards: list[Forward] = []
+        self._loss: Any = None
+        self._updates = Updates(self._trained)
+        self._sizes: dict[str, float | None] = {}
+        """The root mean square of each gradient in the last step that was looked at."""
+        self._times: dict[tuple[str, Trouble], int] = {}
+        self._ratios: Mapping[str, float] = {}
+        self._told: set[Any] = set()
+        self._looks = 0
+        self._is_checked = True
+        self._closing: list[Callable[[], None]] = []
+        self.failure: Exception | None = None
+        """What ended the watching, if something did."""
+        self._attach(hooks)
+        self.record_next()
+
+    # ---- on and off ---------------------------------------------------------------------------
+
+    def _attach(self, hooks: bool) -> None:
+        before = self.model.register_forward_pre_hook(
+            self._guarded(self._forward), with_kwargs=True
+        )
+        after = self.model.register_forward_hook(self._guarded(self._forwarded))
+        self._closing += [before.remove, after.remove]
+        for optimizer in self.optimizers if hooks else ():
+            ahead = optimizer.register_step_pre_hook(self._guarded(self._before_step))
+            behind = optimizer.register_step_post_hook(self._guarded(self._after_step))
+            self._closing += [ahead.remove, behind.remove]
+        _watching.append(self)
+        if len(_watching) == 1:
+            _patch()
+        self._closing.append(partial(_end, self))
+
+    def _guarded(self, method: Callable[..., None]) -> Callable[..., None]:
+        """A hook that never raises what is ours."""
+
+        def hook(*args: Any, **kwargs: Any) -> None:
+            if self.failure is not None:
+                return
+            try:
+                method(*args, **kwargs)
+            except NotFiniteError:
+                raise
+            except Exception as error:  # ours: it is told once, and the training goes on
+                self._fail(error)
+
+        return hook
+
+    def _fail(self, error: Exception) -> None:
+        self.failure = error
+        self._stop_recording()
+        self._forwards.clear()
+        text = f"Watching ended by an error of its own ({type(error).__name__}: {error})."
+        warnings.warn(text, RuntimeWarning, stacklevel=2)
+
+    def close(self) -> None:
+        """End watching; what was found stays."""
+        if not self._closing:
+            return
+        self._guard = False  # nothing is left to be prevented
+        if self.failure is None:
+            self._guarded(self._last_look)()
+        self._stop_recording()
+        while self._closing:
+            self._closing.pop()()
+        self._forwards.clear()
+        self._loss = None
+
+    def _last_look(self) -> None:
+        if not self._is_checked:  # no optimiser told of the end of the step
+            self._look()
+        if self._structure is not None and self._looks < PATIENCE:
+            none = [
+                n for n in self._owned() if self._times.get((n, Trouble.NEVER_READ)) == self._looks
+            ]
+            reasons = [(n, why) for n in none if (why := self._why(n)) is not None]
+            for found in grouped(self._recorded_at, reasons):
+                self._tell(found)
+
+    def __enter__(self) -> Watch:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.close()
+
+    # ---- a step -------------------------------------------------------------------------------
+
+    def record_next(self) -> None:
+        """Record what follows, up to the next update. For the thread that trains."""
+        if self._recorder is None and self.failure is None:
+            self._recorder = Recorder(self._inner)
+            self._recorder.start()
+
+    def _stop_recording(self) -> None:
+        if self._recorder is not None:
+            recorder, self._recorder = self._recorder, None
+            recorder.stop()
+            if recorder.broken:
+                text = " ".join(recorder.broken)
+                self._tell(Found(Trouble.IN_PLACE, (), text, self.steps))
+            if recorder.failure is not None:
+                raise recorder.failure
+            if recorder.step.losses:
+                self._structure = structure_of(
+                    recorder.step, type(self._inner).__name__, source=self._source
+                )
+                self._recorded_at = self.steps
+
+    def _forward(self, module: Any, args: Any, kwargs: Any) -> None:
+        if torch.is_grad_enabled() and len(self._forwards) < _FORWARDS:
+            self._forwards.append(Forward(args, kwargs, random_state()))
+            self._is_checked = False
+
+    def _forwarded(self, module: Any, args: Any, result: Any) -> None:
+        if not self._forwards or not torch.is_grad_enabled():
+            return
+        came = self._forwards[-1].came
+        for place, x in enumerate(tensors_in(result)):
+            if x.requires_grad:
+                x.register_hook(partial(came.__setitem__, place))
+
+    def backward_of(self, tensors: Sequence[Any]) -> None:
+        """``backward`` is called of these."""
+        for x in tensors:
+            if isinstance(x, torch.Tensor) and x.numel() == 1:
+                self._loss = x.detach()
+        self._is_checked = False
+
+    def step(self) -> None:
+        """Say that a step is over, where no optimiser of PyTorch does: before the update."""
+        self._guarded(self._before_step)()
+        self._guarded(self._after_step)()
+
+    def _before_step(self, optimizer: Any = None, args: Any = (), kwargs: Any = None) -> None:
+        has_closure = len(args) > 1 or (kwargs or {}).get("closure") is not None
+        if not has_closure:
+            self._look()
+            if self.steps % _SAMPLES == 0:
+                self._updates.take()
+
+    def _after_step(self, *_: Any) -> None:
+        if not self._is_checked:  # a closure has computed the gradients
+            self._look()
+        self._look_at_updates()
+        self.steps += 1
+        self._forwards.clear()
+        if self._every and self.steps % self._every == 0:
+            self.record_next()
+
+    # ---- looking ------------------------------------------------------------------------------
+
+    def _look(self) -> None:
+        """Look at the gradients of this step: cheap unless something is wrong."""
+        is_recorded = self._recorder is not None
+        self._stop_recording()
+        self._is_checked = True
+        loss, self._loss = self._loss, None
+        if self.steps % self._check_every and not is_recorded:
+            return
+        self._looks += 1
+        gradients = {n: p.grad for n, p in self._trained.items() if p.grad is not None}
+        sizes = norms(list(gradients.values()))
+        values = sizes.tolist()  # the one synchronisation
+        self._sizes = dict.fromkeys(self._trained)
+        for (name, gradient), size in zip(gradients.items(), values, strict=True):
+            self._sizes[name] = size / math.sqrt(max(1, gradient.numel()))
+        self._judge(loss)
+
+    def _judge(self, loss: Any) -> None:
+        watched = self._owned()
+        none = [n for n in watched if self._sizes.get(n) is None]
+        bad = [n for n, size in self._sizes.items() if size is not None and not math.isfinite(size)]
+        if bad or (loss is not None and not is_finite(loss)):
+            self._tell_not_finite(bad)
+        else:
+            zero = [n for n in watched if self._sizes.get(n) == 0]
+            lasting = self._lasting(zero, Trouble.ZERO)
+            if lasting:
+                self._tell_zero(lasting)
+        if none and self._structure is None:
+            self.record_next()
+        elif none:
+            self._tell_none(none)
+        if self._structure is not None and self._recorded_at == self.steps:
+            has = {n for n, size in self._sizes.items() if size is not None}
+            for found in ownership(self._inner, self.optimizers, self.steps, has):
+                self._tell(found)
+            for found in strangers(self._inner, self.optimizers, self._structure.step, self.steps):
+                self._tell(found)
+
+    def _owned(self) -> list[str]:
+        """The parameters that are to be trained: what a watched optimiser updates, or all."""
+        if not self.optimizers:
+            return list(self._trained)
+        owned = {
+            id(p) for o in self.optimizers for group in o.param_groups for p in group["params"]
+        }
+        return [n for n, p in self._trained.items() if id(p) in owned]
+
+    def _lasting(self, names: Sequence[str], trouble: Trouble) -> list[str]:
+        """Those that have been so in as many checks as it takes."""
+        now = set(names)
+        for name, what in list(self._times):
+            if what is trouble and name not in now:
+                del self._times[name, what]
+        for name in names:
+            self._times[name, trouble] = self._times.get((name, trouble), 0) + 1
+        return [n for n in names if self._times[n, trouble] >= PATIENCE]
+
+    def _tell_none(self, names: Sequence[str]) -> None:
+        assert self._structure is not None
+        reasons = []
+        unread = []
+        current = dict(self._inner.named_parameters())
+        for name in names:
+            replaced = current.get(name) is not self._parameters[name]
+            why = reason(self._structure, name, replaced)
+            if why is None or why.trouble is Trouble.NEVER_READ:
+                unread.append((name, why))
+            else:
+                reasons.append((name, why))
+        lasting = self._lasting([name for name, _ in unread], Trouble.NEVER_READ)
+        if _needs_all(self.model):
+            lasting = [name for name, _ in unread]
+        if lasting and self._recorded_at < self.steps - PATIENCE and not self._told_all(lasting):
+            self.record_next()
+        reasons += [(name, why) for name, why in unread if why is not None and name in lasting]
+        for found in grouped(self._recorded_at, reasons):
+            self._tell(found)
+
+    def _told_all(self, names: Sequence[str]) -> bool:
+        told = {n for found in self.found for n in found.parameters}
+        return told.issuperset(names)
+
+    def _tell_zero(self, names: Sequence[str]) -> None:
+        if self._told_all(names):
+            return
+        sentences, places = self._replay(_is_zero, whole=True)
+        subject = listed(names)
+        text = f"{subject}: the gradient has been exactly 0 for {PATIENCE} steps."
+        text = (
+            " ".join([text, *sentences]) if sentences else f"{text} Its route to the loss is open."
+        )
+        self._tell(Found(Trouble.ZERO, tuple(names), text, self.steps, places))
+
+    def _tell_not_finite(self, names: Sequence[str]) -> None:
+        if any(found.trouble is Trouble.NOT_FINITE for found in self.found) and not self._guard:
+            return
+        sentences, places = self._replay(_is_bad, whole=False)
+        what = (
+            f"The gradient of {listed(names)} is not finite."
+            if names
+            else ("The loss is not finite, though all gradients are.")
+        )
+        found = Found(
+            Trouble.NOT_FINITE, tuple(names), " ".join([what, *sentences]), self.steps, places
+        )
+        self._tell(found)
+        if self._guard:
+            raise NotFiniteError(f"Step {self.steps} was not taken. {found.sentence}")
+
+    def _replay(
+        self, wrong: Callable[[Any], bool], *, whole: bool
+    ) -> tuple[tuple[str, ...], tuple[str, ...]]:
+        if not self._forwards:
+            return ("The model was not called in this step, so it can't be replayed.",), ()
+        for forward in self._forwards:
+            try:
+                with _paused():
+                    blame = replayed(self._inner, forward, wrong, whole=whole)
+            except RuntimeError as error:
+                first, *_ = str(error).splitlines()
+                return (f"The step can't be replayed ({first}).",), ()
+            if blame.sentences:
+                return blame.sentences, blame.written
+        return (), ()
+
+    def _look_at_updates(self) -> None:
+        moved = self._updates.ratios()
+        if not moved:
+            return
+        self._ratios = moved
+        owned = set(self._owned())
+        still = [
+            n for n, ratio in moved.items() if ratio == 0 and n in owned and self._sizes.get(n)
+        ]
+        lasting = self._lasting(still, Trouble.NOT_UPDATED)
+        if lasting:
+            text = (
+                f"{listed(lasting)}: gradient comes, and {PATIENCE * _SAMPLES} steps have not "
+                "moved it: the learning rate is 0, or updates are below what its dtype can hold."
+            )
+            self._tell(Found(Trouble.NOT_UPDATED, tuple(lasting), text, self.steps))
+        large = [n for n, ratio in moved.items() if math.isfinite(ratio) and ratio > _LARGE]
+        lasting = self._lasting(large, Trouble.LARGE_UPDATE)
+        if lasting:
+            worst = max(lasting, key=moved.__getitem__)
+            text = (
+                f"{listed(lasting)}: updates keep changing the weights by more than half of their "
+                f"size ({worst}: {moved[worst]:.2g} times). Lower the learning rate."
+            )
+            self._tell(Found(Trouble.LARGE_UPDATE, tuple(lasting), text, self.steps))
+
+    # ---- telling ------------------------------------------------------------------------------
+
+    def _tell(self, found: Found) -> None:
+        """Say it, unless it has been said."""
+        key = found.trouble, found.parameters, found.written
+        if key in self._told:
+            return
+        self._told.add(key)
+        self.found.append(found)
+        if not self._quiet:
+            print(f"gradwire: {found}", file=sys.stderr, flush=True)
+        if self._on_finding is not None:
+            self._on_finding(found)
+
+    def report(self) -> Report:
+        """What is known now of every parameter, and all that was wrong."""
+        rows = []
+        for name, parameter in self._parameters.items():
+            state, text, places = self._state(name, parameter)
+            rows.append(
+                Row(name, state, self._sizes.get(name), self._ratios.get(name), text, places)
+            )
+        return Report(type(self._inner).__name__, self.steps, tuple(rows), tuple(self.found))
+
+    def _state(self, name: str, parameter: Any) -> tuple[str, str, tuple[str, ...]]:
+        size = self._sizes.get(name)
+        if not parameter.requires_grad:
+            return "frozen", "requires_grad is False.", ()
+        if size is None:
+            why = self._why(name)
+            if why is None:
+                return "no gradient", "No step has been recorded that shows why.", ()
+            return why.trouble.value, why.sentence, why.written
+        if not math.isfinite(size) or not size:
+            trouble = Trouble.ZERO if size == 0 else Trouble.NOT_FINITE
+            for found in reversed(self.found):
+                if found.trouble is trouble and name in found.parameters:
+                    return trouble.value, found.sentence, found.written
+            return trouble.value, "", ()
+        return "carries", "", ()
+
+    def _why(self, name: str) -> Reason | None:
+        if self._structure is None:
+            return None
+        current = dict(self._inner.named_parameters())
+        return reason(self._structure, name, current.get(name) is not self._parameters[name])
+
+    def why(self, parameter: Any) -> str:
+        """Why a parameter, by its name or itself, gets gradient or not, as of the last look.
+
+        Raises RunError for what is no parameter of the model.
+        """
+        name = parameter
+        if not isinstance(parameter, str):
+            name = next((n for n, p in self._parameters.items() if p is parameter), None)
+        if name not in self._parameters:
+            raise RunError(
+                f"{parameter!r} is no parameter of the model."
+                if isinstance(parameter, str)
+                else "This tensor is no parameter of the model.",
+                next_step=did_you_mean(str(parameter), self._parameters)
+                if isinstance(parameter, str)
+                else "Give the name of a parameter, as model.named_parameters() has it.",
+            )
+        row = next(row for row in self.report().rows if row.name == name)
+        return str(row)
+
+    @property
+    def trained(self) -> Mapping[str, Any]:
+        """The trained parameters of the model, by name."""
+        return self._trained
+
+    def has(self, tensor: Any) -> bool:
+        """Whether a tensor is a parameter of the model."""
+        return any(p is tensor for p in self._parameters.values())
+
+    def diagram(self) -> Diagram:
+        """The last recorded step as a diagram without numbers, for the editor.
+
+        Raises RunError where none has been recorded.
+        """
+        if self._structure is None:
+            raise RunError(
+                "No step has been recorded.",
+                next_step="Run one with backward(), or call record_next() before one.",
+            )
+        return self._structure.imported.diagram
+
+
+def watching() -> Sequence[Watch]:
+    """What watches now."""
+    return tuple(_watching)
+
+
+# ---- every backward ---------------------------------------------------------------------------
+
+_watching: list[Watch] = []
+"""What is told of each call of ``backward``."""
+_real: dict[str, Any] = {}
+_is_paused = False
+
+
+def _patch() -> None:
+    _real["backward"] = real = torch.autograd.backward
+
+    def backward(tensors: Any, *args: Any, **kwargs: Any) -> Any:
+        given = [tensors] if isinstance(tensors, torch.Tensor) else list(tensors)
+        if not _is_paused:
+            for each in _watching:
+                each._guarded(each.backward_of)(given)
+        return real(tensors, *args, **kwargs)
+
+    torch.autograd.backward = backward
+
+
+def _end(watch: Watch) -> None:
+    _watching.remove(watch)
+    if not _watching:
+        torch.autograd.backward = _real.pop("backward")
+
+
+@contextmanager
+def _paused() -> Iterator[None]:
+    """Nothing is told of what a replay does."""
+    global _is_paused
+    _is_paused = True
+    try:
+        yield
+    finally:
+        _is_paused = False
+
+
+def _unwrapped(model: Any) -> Any:
+    """The module in wrappers that distribute, compile or adapt it to devices."""
+    while True:
+        inner = getattr(model, "_orig_mod", None)
+        if inner is None and isinstance(
+            model, torch.nn.parallel.DistributedDataParallel | torch.nn.DataParallel
+        ):
+            inner = model.module
+        if inner is None:
+            return model
+        model = inner
+
+
+def _needs_all(model: Any) -> bool:
+    """Whether a step fails that leaves a parameter without gradient."""
+    is_distributed = isinstance(model, torch.nn.parallel.DistributedDataParallel)
+    return is_distributed and not model.find_unused_parameters
+
+
+def _is_first_process() -> bool:
+    distributed = torch.distributed
+    if distributed.is_available() and distributed.is_initialized():
+        return bool(distributed.get_rank() == 0)
+    return os.environ.get("RANK", "0") == "0"
+
+
+def _is_bad(gradient: Any) -> bool:
+    return not is_finite(gradient)
+
+
+def _is_zero(gradient: Any) -> bool:
+    return not bool(gradient.any())

@@ -39,6 +39,7 @@ COMMANDS: Mapping[str, str] = {
     "whatif": "Try a change: gradients and wires, before and after.",
     "doctor": "Rank what is wrong with a diagram's gradients.",
     "train": "Train a diagram by its recipe, into a folder.",
+    "watch": "Run a Python program, and say what is wrong with the gradients of what it trains.",
     "timeline": "Show one training step, block by block: forward, seed, backward and update.",
     "quiz": "Ask about gradients, states, values and stops of a diagram, with answers to choose "
     "from.",
@@ -66,13 +67,16 @@ completion of names import no command."""
 _ROOMS = {
     "train": "runs",
     "study": "runs",
+    "watch": "runs",
     "import": "interchange",
     "export": "interchange",
     "desktop": "desktop",
 }
 """The rooms of commands whose modules are not in the room ``commands``."""
+_SETTINGS = {"watch": {"allow_interspersed_args": False}}
+"""Of commands that leave what follows their first argument to a program."""
 _COMPUTING = frozenset(COMMANDS) - {
-    "train", "study", "lesson", "blocks", "schema", "demo", "edit", "desktop",
+    "train", "study", "watch", "lesson", "blocks", "schema", "demo", "edit", "desktop",
 }  # fmt: skip
 """Commands that Ctrl-C ends at once; the others take no time, wait for keys, open a window, or have
 something to write first."""
@@ -156,7 +160,7 @@ def application(loaded: Collection[str] = COMMANDS, *, alone: bool = False) -> t
     app.callback()(_about)
     for name, summary in COMMANDS.items():
         if name in loaded:
-            app.command(name)(_command(name))
+            app.command(name, context_settings=_SETTINGS.get(name))(_command(name))
         elif not alone:
             app.command(name, help=summary)(_not_loaded)
     return app

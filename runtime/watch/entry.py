@@ -23,6 +23,7 @@ def watch(
     guard: bool = False,
     quiet: bool = False,
     on_finding: Callable[[Found], None] | None = None,
+    on_look: Callable[[Watch], None] | None = None,
     source: bool = False,
     hooks: bool = True,
 ) -> Watch:
@@ -36,8 +37,9 @@ def watch(
     NotFiniteError before the update.
 
     Findings go to standard error, on the first process only and each once, unless ``quiet``;
-    ``on_finding`` is called with each. Lines of source are quoted in reports and diagrams with
-    ``source`` only. Without ``hooks`` no hook is set on the optimisers: call ``step`` yourself.
+    ``on_finding`` is called with each, ``on_look`` after each look. Lines of source are quoted in
+    reports and diagrams with ``source`` only. Without ``hooks`` no hook is set on the optimisers:
+    call ``step`` yourself.
 
     Raises RunError for a model that is no module of PyTorch.
     """
@@ -65,6 +67,7 @@ def watch(
         guard=guard,
         quiet=quiet,
         on_finding=on_finding,
+        on_look=on_look,
         source=source,
         hooks=hooks,
     )

@@ -8,8 +8,15 @@ from typing import Any
 
 import torch
 
+_OF_KERAS = "_torch_params."
+"""What its models put before the names of their parameters as modules of PyTorch."""
 _SAMPLED = 512
 """Elements of each parameter of which the ratio of update and weight is taken, at most."""
+
+
+def parameters_of(model: Any) -> dict[str, Any]:
+    """The parameters of a model, by name; those of Keras by the names that Keras gives."""
+    return {name.rpartition(_OF_KERAS)[2]: p for name, p in model.named_parameters()}
 
 
 def norms(gradients: Sequence[Any]) -> Any:

@@ -10,6 +10,7 @@ from gradwire.runtime.flow.words.sentences import names as listed
 from gradwire.runtime.interchange.importing.torch.capture.unregistered import kept_aside
 from gradwire.runtime.watch.reasons import Found, Trouble
 from gradwire.runtime.watch.step import shown
+from gradwire.runtime.watch.torch.measures import parameters_of
 
 if TYPE_CHECKING:
     from gradwire.runtime.watch.step import Line, Step
@@ -26,7 +27,7 @@ def ownership(
     """Tensors that an optimiser updates in vain, and parameters that get gradient and no update."""
     if not optimizers:
         return
-    own = {id(p): name for name, p in model.named_parameters()}
+    own = {id(p): name for name, p in parameters_of(model).items()}
     owned = owned_by(optimizers)
     if not owned:
         text = "The optimiser has no parameters: it was made of an iterator that was at its end."
@@ -39,7 +40,7 @@ def ownership(
         )
         yield Found(Trouble.STALE, (), text, step)
         return
-    unowned = [(name, p) for name, p in model.named_parameters() if id(p) not in owned]
+    unowned = [(name, p) for name, p in parameters_of(model).items() if id(p) not in owned]
     unowned = [(name, p) for name, p in unowned if name in has_gradient]
     if not unowned:
         return
@@ -64,6 +65,8 @@ def strangers(
     model: Any, optimizers: Sequence[Any], recorded: Step, number: int
 ) -> Iterator[Found]:
     """Trained tensors that the step reads and the model does not have."""
+    if not recorded.leaves:
+        return
     owned = owned_by(optimizers)
     aside = {
         id(kept.kept): kept

@@ -39,6 +39,7 @@ from gradwire.runtime.watch.step import (
     Step,
     shown,
 )
+from gradwire.runtime.watch.torch.measures import parameters_of
 
 if TYPE_CHECKING:
     from gradwire.runtime.interchange.importing.scopes import Part
@@ -92,7 +93,7 @@ class Recorder:
         self._ends: list[int] = []
         """The sequence numbers of all calls."""
         self._hooks = ExitStack()
-        for name, parameter in model.named_parameters():
+        for name, parameter in parameters_of(model).items():
             self.step.names[self._new(parameter)] = name
         self._own = len(self.step.kinds)
 
@@ -512,8 +513,15 @@ def _line() -> Line:
     return Line(*user_line())
 
 
+_names: dict[Any, str] = {}
+"""Of dtypes."""
+
+
 def _kind(tensor: Any) -> Kind:
-    return str(tensor.dtype).removeprefix("torch."), tuple(tensor.shape)
+    name = _names.get(tensor.dtype)
+    if name is None:
+        name = _names[tensor.dtype] = str(tensor.dtype).removeprefix("torch.")
+    return name, tuple(tensor.shape)
 
 
 def _tensors(result: Any) -> list[Any]:

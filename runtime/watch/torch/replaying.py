@@ -20,7 +20,7 @@ from torch.overrides import TorchFunctionMode
 from gradwire.blocks.classes.dataclass import dataclass
 from gradwire.runtime.interchange.importing.torch.capture.frames import user_line
 from gradwire.runtime.watch.step import Line, shown
-from gradwire.runtime.watch.torch.measures import is_finite
+from gradwire.runtime.watch.torch.measures import is_finite, parameters_of
 
 _FILLING = frozenset({"masked_fill", "masked_fill_", "full", "full_like", "where", "fill_"})
 """Functions that may be asked for infinities."""
@@ -132,7 +132,7 @@ def replayed(model: Any, forward: Forward, wrong: Callable[[Any], bool], *, whol
     given = [x for x in tensors_in((forward.args, forward.kwargs)) if not is_finite(x)]
     if given:
         said.append("The batch itself has numbers that are not finite.")
-    spoilt = [name for name, p in model.named_parameters() if not is_finite(p)]
+    spoilt = [name for name, p in parameters_of(model).items() if not is_finite(p)]
     if spoilt:
         others = f" and {len(spoilt) - 1} more" if len(spoilt) > 1 else ""
         said.append(f"{spoilt[0]}{others} had numbers that are not finite before this step.")

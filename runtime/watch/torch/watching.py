@@ -19,7 +19,7 @@ from gradwire.runtime.flow.words.sentences import names as listed
 from gradwire.runtime.watch.diagram import Structure, structure_of
 from gradwire.runtime.watch.reasons import Found, Reason, Trouble, grouped, reason
 from gradwire.runtime.watch.report import Report, Row
-from gradwire.runtime.watch.torch.measures import Updates, is_finite, norms
+from gradwire.runtime.watch.torch.measures import Updates, is_finite, norms, parameters_of
 from gradwire.runtime.watch.torch.owners import ownership, strangers
 from gradwire.runtime.watch.torch.recorder import Recorder
 from gradwire.runtime.watch.torch.replaying import (
@@ -31,6 +31,7 @@ from gradwire.runtime.watch.torch.replaying import (
 
 if TYPE_CHECKING:
     from gradwire.runtime.diagram.model import Diagram
+    from gradwire.runtime.watch.step import Step
 
 PATIENCE = 5
 """Checks in a row in which what can pass by itself must be seen before it is told: a gradient of
@@ -66,11 +67,12 @@ class Watch:
         guard: bool,
         quiet: bool,
         on_finding: Callable[[Found], None] | None,
+        on_look: Callable[[Watch], None] | None,
         source: bool,
         hooks: bool,
     ) -> None:
         self.model = model
-        self.optimizers = tuple(optimizers)
+        self.optimizers = tuple(map(_innermost, optimizers))
         self.steps = 0
         """Updates since watching began."""
         self.found: list[Found] = []
@@ -78,19 +80,22 @@ class Watch:
         self._inner = _unwrapped(model)
         self._every, self._check_every, self._guard = every, check_every, guard
         self._quiet = quiet or not _is_first_process()
-        self._on_finding, self._source = on_finding, source
-        self._parameters = dict(self._inner.named_parameters())
+        self._on_finding, self._on_look, self._source = on_finding, on_look, source
+        self._parameters = parameters_of(self._inner)
         self._trained = {n: p for n, p in self._parameters.items() if p.requires_grad}
         self._recorder: Recorder | None = None
-        self._structure: Structure | None = None
+        self._recorded: Step | None = None
+        self._made: Structure | None = None
+        """The structure of that step, once something has asked for it."""
         self._recorded_at = 0
         self._forwards: list[Forward] = []
         self._loss: Any = None
         self._updates = Updates(self._trained)
-        self._sizes: dict[str, float | None] = {}
-        """The root mean square of each gradient in the last step that was looked at."""
+        self.sizes: dict[str, float | None] = {}
+        """The root mean square of each gradient at the last look; None for none."""
         self._times: dict[tuple[str, Trouble], int] = {}
-        self._ratios: Mapping[str, float] = {}
+        self.ratios: Mapping[str, float] = {}
+        """How far the last update that was looked at moved each parameter, relative to its size."""
         self._told: set[Any] = set()
         self._looks = 0
         self._is_checked = True
@@ -109,8 +114,8 @@ class Watch:
         after = self.model.register_forward_hook(self._guarded(self._forwarded))
         self._closing += [before.remove, after.remove]
         for optimizer in self.optimizers if hooks else ():
-            ahead = optimizer.register_step_pre_hook(self._guarded(self._before_step))
-            behind = optimizer.register_step_post_hook(self._guarded(self._after_step))
+            ahead = optimizer.register_step_pre_hook(self.before_step)
+            behind = optimizer.register_step_post_hook(self.after_step)
             self._closing += [ahead.remove, behind.remove]
         _watching.append(self)
         if len(_watching) == 1:
@@ -155,7 +160,7 @@ class Watch:
     def _last_look(self) -> None:
         if not self._is_checked:  # no optimiser told of the end of the step
             self._look()
-        if self._structure is not None and self._looks < PATIENCE:
+        if self._recorded is not None and self._looks < PATIENCE:
             none = [
                 n for n in self._owned() if self._times.get((n, Trouble.NEVER_READ)) == self._looks
             ]
@@ -187,10 +192,15 @@ class Watch:
             if recorder.failure is not None:
                 raise recorder.failure
             if recorder.step.losses:
-                self._structure = structure_of(
-                    recorder.step, type(self._inner).__name__, source=self._source
-                )
-                self._recorded_at = self.steps
+                self._recorded, self._made, self._recorded_at = recorder.step, None, self.steps
+
+    def _structure(self) -> Structure:
+        """The structure of the last recorded step, which there must be."""
+        assert self._recorded is not None
+        if self._made is None:
+            title = type(self._inner).__name__
+            self._made = structure_of(self._recorded, title, source=self._source)
+        return self._made
 
     def _forward(self, module: Any, args: Any, kwargs: Any) -> None:
         if torch.is_grad_enabled() and len(self._forwards) < _FORWARDS:
@@ -214,7 +224,15 @@ class Watch:
 
     def step(self) -> None:
         """Say that a step is over, where no optimiser of PyTorch does: before the update."""
-        self._guarded(self._before_step)()
+        self.before_step()
+        self.after_step()
+
+    def before_step(self, optimizer: Any = None, args: Any = (), kwargs: Any = None) -> None:
+        """An optimiser is about to take a step: what its hook of this kind is given."""
+        self._guarded(self._before_step)(optimizer, args, kwargs)
+
+    def after_step(self, *_: Any) -> None:
+        """It has taken it."""
         self._guarded(self._after_step)()
 
     def _before_step(self, optimizer: Any = None, args: Any = (), kwargs: Any = None) -> None:
@@ -247,31 +265,33 @@ class Watch:
         gradients = {n: p.grad for n, p in self._trained.items() if p.grad is not None}
         sizes = norms(list(gradients.values()))
         values = sizes.tolist()  # the one synchronisation
-        self._sizes = dict.fromkeys(self._trained)
+        self.sizes = dict.fromkeys(self._trained)
         for (name, gradient), size in zip(gradients.items(), values, strict=True):
-            self._sizes[name] = size / math.sqrt(max(1, gradient.numel()))
+            self.sizes[name] = size / math.sqrt(max(1, gradient.numel()))
         self._judge(loss)
+        if self._on_look is not None:
+            self._on_look(self)
 
     def _judge(self, loss: Any) -> None:
         watched = self._owned()
-        none = [n for n in watched if self._sizes.get(n) is None]
-        bad = [n for n, size in self._sizes.items() if size is not None and not math.isfinite(size)]
+        none = [n for n in watched if self.sizes.get(n) is None]
+        bad = [n for n, size in self.sizes.items() if size is not None and not math.isfinite(size)]
         if bad or (loss is not None and not is_finite(loss)):
             self._tell_not_finite(bad)
         else:
-            zero = [n for n in watched if self._sizes.get(n) == 0]
+            zero = [n for n in watched if self.sizes.get(n) == 0]
             lasting = self._lasting(zero, Trouble.ZERO)
             if lasting:
                 self._tell_zero(lasting)
-        if none and self._structure is None:
+        if none and self._recorded is None:
             self.record_next()
         elif none:
             self._tell_none(none)
-        if self._structure is not None and self._recorded_at == self.steps:
-            has = {n for n, size in self._sizes.items() if size is not None}
+        if self._recorded is not None and self._recorded_at == self.steps:
+            has = {n for n, size in self.sizes.items() if size is not None}
             for found in ownership(self._inner, self.optimizers, self.steps, has):
                 self._tell(found)
-            for found in strangers(self._inner, self.optimizers, self._structure.step, self.steps):
+            for found in strangers(self._inner, self.optimizers, self._recorded, self.steps):
                 self._tell(found)
 
     def _owned(self) -> list[str]:
@@ -294,13 +314,12 @@ class Watch:
         return [n for n in names if self._times[n, trouble] >= PATIENCE]
 
     def _tell_none(self, names: Sequence[str]) -> None:
-        assert self._structure is not None
         reasons = []
         unread = []
-        current = dict(self._inner.named_parameters())
+        current = parameters_of(self._inner)
         for name in names:
             replaced = current.get(name) is not self._parameters[name]
-            why = reason(self._structure, name, replaced)
+            why = reason(self._structure(), name, replaced)
             if why is None or why.trouble is Trouble.NEVER_READ:
                 unread.append((name, why))
             else:
@@ -365,11 +384,9 @@ class Watch:
         moved = self._updates.ratios()
         if not moved:
             return
-        self._ratios = moved
+        self.ratios = moved
         owned = set(self._owned())
-        still = [
-            n for n, ratio in moved.items() if ratio == 0 and n in owned and self._sizes.get(n)
-        ]
+        still = [n for n, ratio in moved.items() if ratio == 0 and n in owned and self.sizes.get(n)]
         lasting = self._lasting(still, Trouble.NOT_UPDATED)
         if lasting:
             text = (
@@ -406,13 +423,11 @@ class Watch:
         rows = []
         for name, parameter in self._parameters.items():
             state, text, places = self._state(name, parameter)
-            rows.append(
-                Row(name, state, self._sizes.get(name), self._ratios.get(name), text, places)
-            )
+            rows.append(Row(name, state, self.sizes.get(name), self.ratios.get(name), text, places))
         return Report(type(self._inner).__name__, self.steps, tuple(rows), tuple(self.found))
 
     def _state(self, name: str, parameter: Any) -> tuple[str, str, tuple[str, ...]]:
-        size = self._sizes.get(name)
+        size = self.sizes.get(name)
         if not parameter.requires_grad:
             return "frozen", "requires_grad is False.", ()
         if size is None:
@@ -429,10 +444,10 @@ class Watch:
         return "carries", "", ()
 
     def _why(self, name: str) -> Reason | None:
-        if self._structure is None:
+        if self._recorded is None:
             return None
-        current = dict(self._inner.named_parameters())
-        return reason(self._structure, name, current.get(name) is not self._parameters[name])
+        current = parameters_of(self._inner)
+        return reason(self._structure(), name, current.get(name) is not self._parameters[name])
 
     def why(self, parameter: Any) -> str:
         """Why a parameter, by its name or itself, gets gradient or not, as of the last look.
@@ -468,12 +483,12 @@ class Watch:
 
         Raises RunError where none has been recorded.
         """
-        if self._structure is None:
+        if self._recorded is None:
             raise RunError(
                 "No step has been recorded.",
                 next_step="Run one with backward(), or call record_next() before one.",
             )
-        return self._structure.imported.diagram
+        return self._structure().imported.diagram
 
 
 def watching() -> Sequence[Watch]:
@@ -530,6 +545,12 @@ def _unwrapped(model: Any) -> Any:
         if inner is None:
             return model
         model = inner
+
+
+def _innermost(optimizer: Any) -> Any:
+    """The optimiser of PyTorch in wrappers, such as Accelerate's, whose hooks are never called."""
+    inner = getattr(optimizer, "optimizer", None)
+    return _innermost(inner) if isinstance(inner, torch.optim.Optimizer) else optimizer
 
 
 def _needs_all(model: Any) -> bool:

@@ -6,6 +6,7 @@ import contextlib
 import copy
 import functools
 import linecache
+import re
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -33,16 +34,21 @@ _is_user: dict[CodeType, bool] = {}
 """Whether code belongs to the user, of what was asked for."""
 
 
+_PLUMBING = re.compile(r"[\\/]keras[\\/]src[\\/]")
+"""Where packages lie whose own lines say nothing about a model."""
+
+
 def user_line() -> tuple[str, int]:
     """The file and number of the line that runs now, in the innermost frame that belongs neither
-    to torch nor to Gradwire; ``("", 0)`` where there is none.
+    to torch, nor to Keras, nor to Gradwire; ``("", 0)`` where there is none.
     """
     frame: FrameType | None = sys._getframe(1)
     while frame is not None:
         code = frame.f_code
         known = _is_user.get(code)
         if known is None:
-            known = _is_user[code] = not code.co_filename.startswith(_OTHERS)
+            file = code.co_filename
+            known = _is_user[code] = not (file.startswith(_OTHERS) or _PLUMBING.search(file))
         if known:
             return code.co_filename, frame.f_lineno
         frame = frame.f_back

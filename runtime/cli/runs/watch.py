@@ -1,0 +1,106 @@
+"""``gradwire watch train.py``: runs a program, and says what is wrong in its trainings."""
+
+from __future__ import annotations
+
+import runpy
+import sys
+from contextlib import redirect_stdout
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from gradwire.runtime import extras
+from gradwire.runtime.cli.arguments import Json
+from gradwire.runtime.cli.output import CLEAN, INTERRUPTED, PROBLEMS, UsageError, print_json, say
+from gradwire.runtime.diagram.files.storage import system_errors
+from gradwire.runtime.publish.printable import visible
+
+
+def watch(
+    script: Annotated[
+        Path,
+        typer.Argument(
+            parser=Path,
+            metavar="SCRIPT",
+            help="A program that trains with PyTorch, as for `python SCRIPT`.",
+            show_default=False,
+        ),
+    ],
+    arguments: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="ARGUMENT…", help="Its own arguments.", show_default=False),
+    ] = None,
+    guard: Annotated[
+        bool,
+        typer.Option("--guard", help="Stop before an update by a gradient that is not finite."),
+    ] = False,
+    html: Annotated[
+        Path | None,
+        typer.Option(
+            "--html",
+            parser=Path,
+            metavar="OUT",
+            help="Write a report of each model to this page.",
+            show_default=False,
+        ),
+    ] = None,
+    source: Annotated[
+        bool, typer.Option("--source", help="Quote the program's lines in reports.")
+    ] = False,
+    json: Json = False,
+) -> None:
+    """Run a Python program, and say what is wrong with the gradients of what it trains.
+
+    Its code stays as it is: every model that it trains with PyTorch is watched, and findings go to
+    standard error when they come up. With --json standard output has the reports alone, and what
+    the program prints goes to standard error. The exit code is the program's own, or 1 where that
+    is 0 and something was found.
+    """
+    if not script.is_file():
+        raise UsageError(f"There is no file {visible(str(script))}.", expected="a Python program")
+    extras.require("torch", "Watching a program")
+    from gradwire.runtime.watch.torch.everything import watched_everything
+
+    with watched_everything(guard=guard, source=source) as everything:
+        with redirect_stdout(sys.stderr if json else sys.stdout):
+            code = _run(script, arguments or [])
+    reports = [each.report() for each in everything.watches]
+    if html is not None:
+        with system_errors(html, "write"):
+            for place, report in enumerate(reports):
+                name = f"{html.stem}{place + 1 if place else ''}{html.suffix}"
+                report.html(html.with_name(name))
+    if json:
+        print_json({"exit_code": code, "models": [report.as_json() for report in reports]})
+    elif reports:
+        say(*(visible(str(report).splitlines()[0]) for report in reports))
+    else:
+        say("No module of PyTorch was trained by this program.")
+    found = any(report.found for report in reports)
+    raise typer.Exit(PROBLEMS if found and code == CLEAN else code)
+
+
+def _run(script: Path, arguments: list[str]) -> int:
+    """Run a program as ``python`` would; its exit code."""
+    before = sys.argv, list(sys.path)
+    sys.argv = [str(script), *arguments]
+    sys.path.insert(0, str(script.resolve().parent))
+    try:
+        runpy.run_path(str(script), run_name="__main__")
+    except SystemExit as end:
+        if end.code is None or isinstance(end.code, int):
+            return end.code or CLEAN
+        print(end.code, file=sys.stderr)
+        return PROBLEMS
+    except KeyboardInterrupt:
+        return INTERRUPTED
+    except Exception as error:  # whatever the program raises is its own, and shown as Python does
+        trace = error.__traceback__
+        while trace is not None and trace.tb_frame.f_code.co_filename != str(script):
+            trace = trace.tb_next
+        sys.excepthook(type(error), error.with_traceback(trace), trace)
+        return PROBLEMS
+    finally:
+        sys.argv, sys.path[:] = before
+    return CLEAN

@@ -1,0 +1,97 @@
+"""Watches every model that a program trains, without touching its code."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from typing import TYPE_CHECKING, Any
+
+import torch
+from torch.nn.modules import module as module_hooks
+from torch.optim import optimizer as optimizer_hooks
+
+from gradwire.runtime.watch.torch.owners import owned_by
+from gradwire.runtime.watch.torch.watching import Watch
+
+if TYPE_CHECKING:
+    from gradwire.runtime.watch.reasons import Found
+
+
+class Everything:
+    """The models of a program: those that it calls itself, and not from inside of others."""
+
+    def __init__(self, *, guard: bool, source: bool, on_finding: Callable[[Found], None] | None):
+        self.watches: list[Watch] = []
+        self._guard, self._source, self._on_finding = guard, source, on_finding
+        self._depth = 0
+        self._known: set[int] = set()
+        """Parameters that are watched, by identity."""
+
+    def called(self, module: Any, args: Any) -> None:
+        """A module is called."""
+        self._depth += 1
+        if self._depth > 1 or not torch.is_grad_enabled():
+            return
+        trained = {id(p) for p in module.parameters() if p.requires_grad}
+        if trained - self._known:
+            self._known |= trained
+            on_cpu = all(p.device.type == "cpu" for p in module.parameters())
+            watch = Watch(
+                module,
+                (),
+                every=1000,
+                check_every=1 if on_cpu else 10,
+                guard=self._guard,
+                quiet=False,
+                on_finding=self._on_finding,
+                on_look=None,
+                source=self._source,
+                hooks=False,
+            )
+            self.watches.append(watch)
+
+    def returned(self, module: Any, args: Any, result: Any) -> None:
+        """It has returned, or raised."""
+        self._depth = max(0, self._depth - 1)
+
+    def before(self, optimizer: Any, args: Any, kwargs: Any) -> None:
+        """An optimiser is about to take a step."""
+        for watch in self._of(optimizer):
+            if not any(each is optimizer for each in watch.optimizers):
+                watch.optimizers = (*watch.optimizers, optimizer)
+            watch.before_step(optimizer, args, kwargs)
+
+    def after(self, optimizer: Any, args: Any, kwargs: Any) -> None:
+        """It has taken it."""
+        for watch in self._of(optimizer):
+            watch.after_step()
+
+    def _of(self, optimizer: Any) -> Iterator[Watch]:
+        owned = owned_by([optimizer])
+        for watch in self.watches:
+            if not owned.keys().isdisjoint(map(id, watch.trained.values())):
+                yield watch
+
+
+@contextmanager
+def watched_everything(
+    *,
+    guard: bool = False,
+    source: bool = False,
+    on_finding: Callable[[Found], None] | None = None,
+) -> Iterator[Everything]:
+    """Watch all models that are trained meanwhile; see ``gradwire.watch``."""
+    everything = Everything(guard=guard, source=source, on_finding=on_finding)
+    with ExitStack() as stack:
+        for handle in (
+            module_hooks.register_module_forward_pre_hook(everything.called),
+            module_hooks.register_module_forward_hook(everything.returned, always_call=True),
+            optimizer_hooks.register_optimizer_step_pre_hook(everything.before),
+            optimizer_hooks.register_optimizer_step_post_hook(everything.after),
+        ):
+            stack.callback(handle.remove)
+        try:
+            yield everything
+        finally:
+            for watch in everything.watches:
+                watch.close()

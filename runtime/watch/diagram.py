@@ -6,7 +6,8 @@ captured programs. So states, reasons, cures and repairs are those of ``runtime.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+import linecache
+from collections.abc import Mapping, Sequence
 from dataclasses import field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -21,7 +22,6 @@ from gradwire.runtime.watch.step import Call, Fate, Kind, Line, Region, Returned
 if TYPE_CHECKING:
     from gradwire.runtime.flow.words.states import Verdict
     from gradwire.runtime.interchange.importing.imported import Imported
-    from gradwire.runtime.interchange.importing.scopes import Part
     from gradwire.runtime.interchange.importing.staged import Staged
 
 _NAMES = {
@@ -134,8 +134,6 @@ class _Making:
             return ""
         if not self._source:
             return place_of(*line).written
-        import linecache
-
         return place_of(*line, linecache.getline(*line)).written
 
     def _put_up(self, call: Call) -> None:
@@ -171,13 +169,11 @@ class _Making:
             return self._stage.block("StopGradient", self._staged[value], name=name)
 
     def _block(self, call: Call, given: Sequence[Staged]) -> Sequence[Staged]:
-        stage, name = self._stage, _name(call)
+        name = _name(call)
         while len(given) > MAX_PORTS:
             head = self._recorded(name, given[:MAX_PORTS], [_kind_of(given[0])])
             given = [*head, *given[MAX_PORTS:]]
-        made = self._recorded(name, given, [_plain(self._step.kinds[v]) for v in call.outputs])
-        assert stage is self._stage
-        return made
+        return self._recorded(name, given, [_plain(self._step.kinds[v]) for v in call.outputs])
 
     def _recorded(self, name: str, given: Sequence[Staged], gives: Sequence[Kind]) -> Sequence[Any]:
         floats = tuple(i for i, x in enumerate(given) if x.is_float)
@@ -207,8 +203,3 @@ def _plain(kind: Kind) -> Kind:
 def _name(call: Call | Region) -> str:
     name = _NAMES.get(call.name, call.name)
     return name.removesuffix(".__get__").strip("_") or "call"
-
-
-def paths_of(parts: Iterable[Part]) -> str:
-    """A path of modules in words: ``encoder.layer.0``."""
-    return ".".join(part if isinstance(part, str) else part.name for part in parts)

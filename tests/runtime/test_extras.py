@@ -24,19 +24,26 @@ from tests.test_house import BROUGHT_BY, MODULES, PROJECT, ROOT, is_type_checkin
 
 FORMATS_ROOM = "gradwire.runtime.interchange.importing"
 APP = "gradwire.app"
+HOSTS = ("ignite", "keras", "lightning", "mlflow", "pytorch_lightning", "transformers", "wandb")
+"""What callbacks are for: each module is imported by a program that has its host."""
 ROOMS = {
     "jax": ("gradwire.runtime.engine.jax", f"{FORMATS_ROOM}.jax"),
-    "torch": (f"{FORMATS_ROOM}.torch.capture",),
+    "torch": (f"{FORMATS_ROOM}.torch.capture", "gradwire.runtime.watch.torch"),
     "onnx": (f"{FORMATS_ROOM}.onnx",),
     "google.protobuf": (f"{FORMATS_ROOM}.onnx", f"{FORMATS_ROOM}.tensorflow"),
     "h5py": (f"{FORMATS_ROOM}.keras",),
     **dict.fromkeys([name for name, extra in extras.EXTRA_OF.items() if extra == "app"], (APP,)),
+    **dict.fromkeys(HOSTS, ("gradwire.runtime.watch.integrations",)),
     "shiboken6": (APP,),
     "threadpoolctl": (APP,),  # whose extra brings it too
 }
 """Where each optional package may be imported at will: who enters from outside has asked for it."""
 
-ASKS_THE_PROCESS = {("gradwire.runtime.interchange.importing.capturing", "torch")}
+ASKS_THE_PROCESS = {
+    ("gradwire.runtime.interchange.importing.capturing", "torch"),
+    ("gradwire.runtime.watch.entry", "torch"),
+    ("gradwire.runtime.watch", "torch"),
+}
 """Who enters without asking: a model of PyTorch is in a process that has imported it."""
 
 REQUIRED = {re.split(r"[^\w-]", need)[0] for need in PROJECT["dependencies"]} | {"pydantic_core"}

@@ -53,7 +53,8 @@ class RecordedOps(BaseOps):
         key = id(run), place  # or equal-looking values would be taken for one
 
         def kernel(*arrays: Array, out: Array, of: object) -> None:
-            if output.value is None and run.has_numbers:
+            if output.value is None:
+                _require_numbers(run)
                 np.copyto(out, arrays[0])
             else:
                 _require_same(run, arrays)
@@ -87,8 +88,7 @@ class RecordedOps(BaseOps):
 
 def _require_same(run: Run, arrays: Sequence[Array]) -> None:
     """Raise ValueError where an input is another than in the run, or no numbers were recorded."""
-    if not run.has_numbers:
-        raise ValueError(f"{_named(run)} was recorded without numbers")
+    _require_numbers(run)
     for place, (array, seen) in enumerate(zip(arrays, run.seen, strict=True)):
         count, size, projection, nan, above, below = seen
         if count < 0:
@@ -96,6 +96,11 @@ def _require_same(run: Run, arrays: Sequence[Array]) -> None:
         before = Measured(int(count), size, projection, (int(nan), int(above), int(below)))
         if measured(array).is_apart(before, WITHIN, 0.0):
             raise ValueError(f"{_known_for(run)}, and its input {place} is another now")
+
+
+def _require_numbers(run: Run) -> None:
+    if not run.has_numbers:
+        raise ValueError(f"{_named(run)} was recorded without numbers")
 
 
 def _product(run: Run, output: Output, slot: int, g: Array) -> Any:

@@ -10,6 +10,7 @@ from typing import Annotated
 
 import typer
 
+from gradwire.blocks.errors import RunError
 from gradwire.runtime import extras
 from gradwire.runtime.cli.arguments import Json
 from gradwire.runtime.cli.output import CLEAN, INTERRUPTED, PROBLEMS, UsageError, print_json, say
@@ -59,7 +60,11 @@ def watch(
     """
     if not script.is_file():
         raise UsageError(f"There is no file {visible(str(script))}.", expected="a Python program")
-    extras.require("torch", "Watching a program")
+    if not extras.installed("torch"):
+        raise RunError(
+            "Watching a program needs torch, which is not installed.",
+            next_step="Install it: pip install torch.",
+        )
     from gradwire.runtime.watch.torch.everything import watched_everything
 
     with watched_everything(guard=guard, source=source) as everything:

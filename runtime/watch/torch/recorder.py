@@ -191,7 +191,8 @@ class Recorder:
                 return None
             return self._inputs(kwargs.values(), self._inputs(args, []))
         except Exception as error:  # ours, which must not reach the program
-            return self._give_up(error)
+            self._give_up(error)
+            return None
 
     def end(
         self, name: str, inputs: list[int] | None, args: Any, kwargs: Mapping[str, Any], result: Any
@@ -306,7 +307,8 @@ class Recorder:
         try:
             inputs = self._inputs(args, [])
         except Exception as error:  # ours, which must not reach the program
-            return self._give_up(error)
+            self._give_up(error)
+            return None
         self._inside.append(set())
         return _Entered(inputs, self._region, torch.is_grad_enabled())
 

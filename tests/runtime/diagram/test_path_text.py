@@ -20,6 +20,8 @@ OWNERS = {
 }
 JUSTIFIED = {
     "runtime/diagram/files/records.py": "a parameter, and one of its arrays by name",
+    "runtime/watch/diagram.py": "names of parameters of modules",
+    "runtime/watch/torch/recorder.py": "names of attributes",
     "blocks/errors.py": "locations and places in files, as messages show them",
     "blocks/block.py": "names of modules, and places in a file's record",
     "blocks/classes/dataclass.py": "attributes in source",

@@ -1,4 +1,4 @@
-"""What watching a training costs: ``python -m tests.benchmarks.watching [--width 768] …``.
+"""What watching a training costs: ``python -m tests.benchmarks.training.watching [--width 768] …``.
 
 Prints processor time of a step of a transformer, as a multiple of the same step unwatched: watched,
 recorded, and with autograd's anomaly mode, each measured in turn; the time that a look takes; and

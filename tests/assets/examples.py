@@ -12,7 +12,8 @@ from typing import Any
 ROOT = Path(__file__).parents[2]
 MANUAL = ROOT / "assets" / "manual"
 PAGES_OF_PEERS = (
-    ROOT / "README.md", MANUAL / "pytorch.md", MANUAL / "jax.md", MANUAL / "engines.md",
+    ROOT / "README.md", MANUAL / "pytorch.md", MANUAL / "watching.md", MANUAL / "jax.md",
+    MANUAL / "engines.md",
 )  # fmt: skip
 """Pages whose examples need another system, which test_peer_pages.py asks for."""
 _FENCE = re.compile(r"^```(\w+)\n(.*?)^```$(?:\n\n```text\n(.*?)^```$)?", re.DOTALL | re.MULTILINE)

@@ -11,7 +11,7 @@ from tests.assets.examples import PAGES_OF_PEERS, run_python
 if TYPE_CHECKING:
     from pathlib import Path
 
-README, PYTORCH, JAX, ENGINES = PAGES_OF_PEERS
+README, PYTORCH, WATCHING, JAX, ENGINES = PAGES_OF_PEERS
 
 
 def prints_what_it_says(page: Path) -> None:
@@ -33,6 +33,13 @@ def test_the_page_of_pytorch(tmp_path, monkeypatch):
     pytest.importorskip("torch")
     monkeypatch.chdir(tmp_path)
     prints_what_it_says(PYTORCH)
+
+
+@pytest.mark.night
+def test_the_page_of_watching(tmp_path, monkeypatch):
+    pytest.importorskip("torch")
+    monkeypatch.chdir(tmp_path)
+    prints_what_it_says(WATCHING)
 
 
 @pytest.mark.night

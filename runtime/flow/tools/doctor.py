@@ -16,6 +16,7 @@ from gradwire.blocks.library.sources import Variable
 from gradwire.runtime.diagram.paths import InstancePath, PortPath
 from gradwire.runtime.engine.session.copying import on_numpy
 from gradwire.runtime.flow.analyse import analyse
+from gradwire.runtime.flow.checks.alone import alone
 from gradwire.runtime.flow.checks.blocking import stop_that_blocks
 from gradwire.runtime.flow.checks.cancelling import no_effect, stops_that_help
 from gradwire.runtime.flow.checks.decay import decay
@@ -113,6 +114,7 @@ def diagnose(
         *_breaches(session, observed, stated),
         *variables,
         *wrong_inputs(observed),
+        *alone(observed, {finding.culprit for finding in variables}),
         *_swapped(observed),
         *_crossed(observed),
         *_cancelling(observed),

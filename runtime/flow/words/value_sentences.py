@@ -105,6 +105,15 @@ _POLES_NEARBY = {
 SMALL_WEIGHTS = "Start with larger weights, or normalise between the blocks."
 OTHER_AXIS = "Set its axis to the one along which the elements compete, or use Sigmoid."
 SINGLE = "Use Sigmoid for a single output."
+MORE_CLASSES = "Give it logits of two classes or more, or use BinaryCrossEntropy for one logit."
+MORE_KEYS = "Give it a sequence of two keys or more."
+LARGER_BATCH = (
+    "Give it two numbers or more per channel by a larger batch, or use LayerNorm or running "
+    "statistics."
+)
+FEWER_GROUPS = "Use fewer groups, or leave it out."
+MORE_AXES = "Normalise along axes of more than one number, or leave it out."
+ANGLE_AXIS = "Move the axis of the vectors to the end."
 WHOLE_SOFTMAX = "Let the loss read its elements, not their sum."
 EXPLODES = "Clip the gradient by its norm with a GradientClip, or start with smaller weights."
 GIVEN = "Give a finite number instead."
@@ -257,11 +266,6 @@ def root_cure(block: str, name: str) -> str:
 def flat_cure(name: str) -> str:
     """What to do where a block of type ``name`` is flat; empty if no cure is known."""
     return FLAT.get(name, "")
-
-
-def single_cure(has_others: bool) -> str:
-    """What to do about a Softmax of one element, with or without other elements across its axis."""
-    return OTHER_AXIS if has_others else SINGLE
 
 
 def underflow_cure(scale: float | None, is_wider_enough: bool = False) -> str:

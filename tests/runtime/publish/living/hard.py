@@ -90,6 +90,10 @@ def specimens() -> dict[str, Diagram]:
         ),
         "whole softmax": total(one("Softmax", vector(0.0, 0.0, 0.0, 0.0))),
         "single softmax": total(one("Mul", one("Softmax", vector(2.0)), variable("z", [3.0]))),
+        "single norm": total(one("Mul", one("LayerNorm", vector(2.0)), variable("z", [3.0]))),
+        "single key": total(
+            one("Attention", *(variable(n, [[0.5, 2.0]], dtype="float64") for n in "qkv"))
+        ),
         "steps": total(one("Round", x)),
         "beyond": total(one("Clip", vector(-3.0, 9.0), min=0.0, max=1.0)),
         "times 0": total(one("Mul", x, y)),

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from gradwire.blocks.importing.kinds import is_kind
 from gradwire.runtime.diagram.paths import InstancePath
 from gradwire.runtime.flow.numbers.contributions import Contributions, RouteFactors
+from gradwire.runtime.flow.numbers.decay import Decay, decay
 from gradwire.runtime.flow.numbers.reruns import Reruns
 from gradwire.runtime.flow.structure.neighbours import neighbours_of
 from gradwire.runtime.flow.words import phrases, value_sentences
@@ -50,6 +51,7 @@ class Cures:
         self._contributions = contributions
         self._program = contributions.program
         self._near = neighbours_of(contributions.program)
+        self._decays: dict[InstancePath, Decay | None] = {}
 
     # ---- zero ---------------------------------------------------------------------------------
 
@@ -182,10 +184,18 @@ class Cures:
         data = next(filter(None, map(self._large_data, weighing)), "")
         return f"{data} {value_sentences.EXPLODES}".lstrip()
 
+    def decay(self, block: InstancePath) -> Decay | None:
+        """The decay along a sequence behind a block that seems to shrink gradients."""
+        if block not in self._decays:
+            self._decays[block] = decay(self._contributions, block)
+        return self._decays[block]
+
     def of_faint(self, wires: Sequence[WirePath]) -> str:
         """For wires that bring back too little."""
         route = self._route(wires)
         _, wire = route.least
+        if wire is not None and (decays := self.decay(wire.block)):
+            return decays.cure
         if wire is None or not 0.0 < route.factor < _SMALL:
             return ""
         squashing = route.squashing

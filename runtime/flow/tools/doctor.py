@@ -19,7 +19,6 @@ from gradwire.runtime.flow.analyse import analyse
 from gradwire.runtime.flow.checks.alone import alone
 from gradwire.runtime.flow.checks.blocking import stop_that_blocks
 from gradwire.runtime.flow.checks.cancelling import no_effect, stops_that_help
-from gradwire.runtime.flow.checks.decay import decay
 from gradwire.runtime.flow.checks.leaving import (
     cure_of,
     unregistered,
@@ -332,12 +331,6 @@ def _variables(
             helped = tried.sentence if tried and tried.helps else ""
             runs = _tried(session, observed, name, feeds) if name in zero[:most] else ()
             culprit = _one(observed.culprits(name))
-            if (
-                verdict.state is State.FAINT
-                and (told := decay(observed, InstancePath(culprit[0])))[0]
-            ):
-                verdict = replace(verdict, sentence=told[0], cure=told[1])
-                culprit = "", ""  # no single block
             text = " ".join(filter(None, (verdict.sentence, verdict.cure, helped, *runs)))
             found.append(_of(complaint, verdict, text, tried if helped else None, culprit))
     return found

@@ -16,6 +16,7 @@ from gradwire.blocks.library.losses import BinaryCrossEntropy
 from gradwire.runtime.engine.lowering import lower
 from gradwire.runtime.flow.analyse import analyse
 from gradwire.runtime.flow.lazy import MANY
+from gradwire.runtime.flow.numbers.decay import ARRANGING, LEAST, SHARE, STEADY
 from gradwire.runtime.flow.numbers.remedies import is_complement
 from gradwire.runtime.flow.structure.exponentials import function_of
 from gradwire.runtime.flow.structure.neighbours import SHAPES
@@ -158,6 +159,9 @@ def words() -> str:
         "DOUBLE_WHERE": say.double_where("{0}", "{1}", "", "{2}"),
         "DOUBLE_WHERE_SQRT": say.double_where("{0}", "{1}", "Sqrt", "{2}"),
         "NOT_TAKEN": say.not_taken("{0}"),
+        "DECAY": {
+            "arranging": sorted(ARRANGING), "least": LEAST, "share": SHARE, "steady": STEADY,
+        },
         "NORMS": [
             [say.norm_cure("{0}", is_squared, is_named) for is_named in (False, True)]
             for is_squared in (False, True)

@@ -76,6 +76,14 @@ def test_one_number_alone_has_its_reason_on_a_page(name: str, tmp_path: Path) ->
     assert_same(compared(tmp_path, {"data": living.data, "cases": [*cases(living, 3)]}))
 
 
+@pytest.mark.parametrize("name", ["decays", "decays behind gates"])
+def test_a_decay_along_a_sequence_is_measured_on_a_page(name: str, tmp_path: Path) -> None:
+    living = living_data(in_dtype(specimens()[name], "float64"))
+    told = [*cases(living, 2)]
+    assert "decays along the sequence: that of step 1 is" in str([case["told"] for case in told])
+    assert_same(compared(tmp_path, {"data": living.data, "cases": told}))
+
+
 def test_blocks_are_told_with_what_sentences_depend_on() -> None:
     bounded = gw.clip(gw.variable("x", 2.0), min=-1.0, max=1.0, name="bounded")
     blocks = block_data(Session(gw.build(gw.loss(bounded, name="L"))).program)

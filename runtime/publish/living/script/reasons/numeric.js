@@ -6,6 +6,30 @@ const MOST_NORMS = 8;
 const joined = (...parts) => parts.filter(Boolean).join(' ');
 const isBad = ({d}) => !d.every(Number.isFinite);
 
+// The root mean square at each place along an axis.
+function sizesAlong({s, d}, axis) {
+  const [, length, after] = aroundAxis(s, axis), rows = Array.from({length}, () => []);
+  d.forEach((x, i) => rows[Math.floor(i / after) % length].push(x));
+  return rows.map((row) => {
+    const peak = peakOf({d: row}), mean = row.reduce((sum, x) => sum + (x / (peak || 1)) ** 2, 0) / row.length;
+    return Math.sqrt(mean) * peak;
+  });
+}
+
+// The ends of a sequence, the smaller first, if sizes shrink by steady factors to a small share.
+function endsOfDecay(sizes) {
+  const {least: fewest, share, steady} = SAY.DECAY, places = [];
+  sizes.forEach((size, i) => size > 0 && Number.isFinite(size) && places.push(i));
+  if (places.length < fewest) return null;
+  const [weak, strong] = [places[0], places.at(-1)].sort((a, b) => sizes[a] - sizes[b]);
+  if (sizes[weak] > share * sizes[strong]) return null;
+  const mean = (f) => places.reduce((sum, i) => sum + f(i), 0) / places.length, log = (i) => Math.log(sizes[i]);
+  const [x, y] = [mean((i) => i), mean(log)];
+  const both = mean((i) => (i - x) * (log(i) - y));
+  const one = Math.sqrt(mean((i) => (i - x) ** 2) * mean((i) => (log(i) - y) ** 2));
+  return Math.abs(both / one) > steady ? [weak, strong] : null;
+}
+
 class NumericSentences {
   constructor(live) {
     this.live = live;
@@ -140,12 +164,28 @@ class NumericSentences {
 
   scaled(wire, grows) {
     const route = this.contributions.routeFactors(wire), amount = this.amount(wire), {factor, blocks} = route;
+    const {near} = this;
     if (!blocks) return phrase(SAY.AT_SEED, amount);
     const [worst, into] = grows ? route.most : route.least;
     if (!(grows ? factor > 1 + STEADY : factor < 1 - STEADY))
       return phrase(SAY.AGAINST, amount, number(this.contributions.largest), this.label, number(factor));
+    const decays = !grows && into && this.decay(near.targets[into]);
+    if (decays) return decays[0];
     const count = `${blocks} block${blocks > 1 ? 's' : ''}`, verb = grows ? SAY.GROWS : SAY.SHRUNK;
     return phrase(SAY.SCALED, verb, number(factor), count, into ? blockOf(into) : '', number(worst), amount);
+  }
+
+  // What is said of a decay along a sequence behind a block that arranges numbers, and the cure.
+  decay(block) {
+    const {near} = this, array = SAY.DECAY.arranging.includes(near.kind(block)) && this.contributions.arriving(block).out;
+    for (let axis = 0; array && axis < array.s.length; axis++) {
+      const sizes = sizesAlong(array, axis), ends = endsOfDecay(sizes);
+      if (!ends) continue;
+      const [weak, strong] = ends, share = number(sizes[weak] / sizes[strong]);
+      const isGated = near.after(block).some((at) => near.kind(at) === 'Sigmoid');
+      return [phrase(SAY.DECAYS, weak + 1, share, strong + 1, block), isGated ? SAY.GATED_DECAY : SAY.PLAIN_DECAY];
+    }
+    return null;
   }
 
   partial(wire) {
@@ -324,6 +364,8 @@ class NumericSentences {
     const {contributions, near} = this;
     const route = wires.length ? contributions.routeFactors(contributions.largestOf(wires)) : NO_ROUTE;
     const {factor, squashing, least: [, wire]} = route;
+    const decays = wire && this.decay(near.targets[wire]);
+    if (decays) return decays[1];
     if (!wire || !(factor > 0 && factor < 1e-3)) return '';
     if (squashing.blocks && squashing.factor <= Math.sqrt(factor)) {
       const unnamed = Array(squashing.blocks - squashing.nearest.length).fill('');

@@ -28,6 +28,7 @@ from gradwire.runtime.flow.checks.limits import past_limits
 from gradwire.runtime.flow.checks.loss_inputs import wrong_inputs
 from gradwire.runtime.flow.checks.misuses import leaks
 from gradwire.runtime.flow.checks.skipped import skipped
+from gradwire.runtime.flow.checks.symmetry import symmetric
 from gradwire.runtime.flow.lazy import MANY
 from gradwire.runtime.flow.numbers.rules import THRESHOLDS, Thresholds
 from gradwire.runtime.flow.observing import observe
@@ -57,6 +58,7 @@ from gradwire.runtime.flow.tools.findings import (
     UNOWNED,
     UNREGISTERED,
     VALUE,
+    ZERO_AT_START,
     Finding,
     placed,
 )
@@ -114,6 +116,7 @@ def diagnose(
         *variables,
         *wrong_inputs(observed),
         *alone(observed, {finding.culprit for finding in variables}),
+        *symmetric(observed),
         *_swapped(observed),
         *_crossed(observed),
         *_cancelling(observed),
@@ -327,6 +330,8 @@ def _variables(
             text = f"No gradient: {' '.join(filter(None, said))}"
             found.append(_of(complaint, verdict, text, repair, _one(_cutting(verdict))))
         elif complaint is not None and not complaint.is_error:  # errors are found on wires
+            if value_sentences.passes(verdict.cure):
+                complaint = ZERO_AT_START
             tried = repairs.get(name)
             helped = tried.sentence if tried and tried.helps else ""
             runs = _tried(session, observed, name, feeds) if name in zero[:most] else ()

@@ -130,6 +130,14 @@ PLAIN_DECAY = (
     "Use an LSTM or a GRU, start with orthogonal recurrent weights, or shorten the sequence."
 )
 GATED_DECAY = "Start with open gates, by a bias of 1 of the forget gate, or shorten the sequence."
+SYMMETRIC = (
+    "{0} units of {1} have equal weights and get equal gradients: they stay equal, and do what one "
+    "does. Start {3} with random numbers."
+)
+SYMMETRIC_GROUPS = (
+    "{0} units of {1} are in {2} groups of equal weights and equal gradients: they stay equal, and "
+    "a group does what one unit does. Start {3} with random numbers."
+)
 CROSSED = (
     "{0} compares each number with each: {1} of shape {2} and {3} of shape {4} are broadcast to "
     "{5}. Give both one shape."
@@ -278,14 +286,20 @@ def underflow_cure(scale: float | None, is_wider_enough: bool = False) -> str:
     return f"Use float32 there, or {up[0].lower()}{up[1:]}" if up else IN_FLOAT32
 
 
-MOVES = "{0} is 0 and gets a gradient itself: this passes once {0} moves."
+_PASSES = " is 0 and gets a gradient itself: this passes "
+MOVES = "{0}" + _PASSES + "once {0} moves."
 """What to do about a factor of 0 that is trained."""
-LATER = "{0} is 0 and gets a gradient itself: this passes after {1} steps of training."
+LATER = "{0}" + _PASSES + "after {1} steps of training."
 """The same, where others have to move as well."""
 START_ONE = "Start {0} away from 0: as it is, neither can move."
 """What to do about a factor of 0 that is trained, and gets no gradient."""
 START_SEVERAL = "Start {0} away from 0: as they are, none can move."
 """The same, of several."""
+
+
+def passes(cure: str) -> bool:
+    """Whether all there is to do is to train on."""
+    return _PASSES in cure
 
 
 def start_cure(variables: Sequence[str]) -> str:

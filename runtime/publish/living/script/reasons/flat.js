@@ -179,7 +179,7 @@ class ZeroSpot {
   get stuck() {
     const stuck = [];
     for (const [name, port] of Object.entries(this.near.sources(this.block))) {
-      const path = blockOf(port), array = this.inputs[name];
+      const path = this.near.origin(port), array = this.inputs[name];
       if (name === this.port || name === 'bias' || !array || hasAny(array)) continue;
       const gradient = this.live.data.leaves[path]?.trained && this.live.gradient(path);
       if (gradient) stuck.push([path, hasAny(gradient)]);

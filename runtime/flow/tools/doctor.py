@@ -19,6 +19,7 @@ from gradwire.runtime.flow.analyse import analyse
 from gradwire.runtime.flow.checks.alone import alone
 from gradwire.runtime.flow.checks.blocking import stop_that_blocks
 from gradwire.runtime.flow.checks.cancelling import no_effect, stops_that_help
+from gradwire.runtime.flow.checks.frozen import frozen
 from gradwire.runtime.flow.checks.leaving import (
     cure_of,
     unregistered,
@@ -117,6 +118,7 @@ def diagnose(
         *wrong_inputs(observed),
         *alone(observed, {finding.culprit for finding in variables}),
         *symmetric(observed),
+        *frozen(observed, session.diagram.training),
         *_swapped(observed),
         *_crossed(observed),
         *_cancelling(observed),

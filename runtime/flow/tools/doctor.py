@@ -29,6 +29,7 @@ from gradwire.runtime.flow.checks.limits import past_limits
 from gradwire.runtime.flow.checks.loss_inputs import wrong_inputs
 from gradwire.runtime.flow.checks.misuses import leaks
 from gradwire.runtime.flow.checks.skipped import skipped
+from gradwire.runtime.flow.checks.steps import Step, step_of
 from gradwire.runtime.flow.checks.symmetry import symmetric
 from gradwire.runtime.flow.lazy import MANY
 from gradwire.runtime.flow.numbers.rules import THRESHOLDS, Thresholds
@@ -50,6 +51,8 @@ from gradwire.runtime.flow.tools.findings import (
     CONTRACT,
     CROSSED,
     DIFFERS,
+    DIVIDED,
+    FAINT_AT_START,
     IDLE_STOP,
     INTEGER,
     LEAK,
@@ -332,8 +335,12 @@ def _variables(
             text = f"No gradient: {' '.join(filter(None, said))}"
             found.append(_of(complaint, verdict, text, repair, _one(_cutting(verdict))))
         elif complaint is not None and not complaint.is_error:  # errors are found on wires
+            is_zero = verdict.state is State.ZERO
             if value_sentences.passes(verdict.cure):
-                complaint = ZERO_AT_START
+                complaint = ZERO_AT_START if is_zero else FAINT_AT_START
+            elif not is_zero and (step := _step(session, observed, name, verdict.state)):
+                complaint = DIVIDED if step.is_fine else complaint
+                verdict = replace(verdict, sentence=f"{verdict.sentence} {step.sentence}")
             tried = repairs.get(name)
             helped = tried.sentence if tried and tried.helps else ""
             runs = _tried(session, observed, name, feeds) if name in zero[:most] else ()
@@ -341,6 +348,15 @@ def _variables(
             text = " ".join(filter(None, (verdict.sentence, verdict.cure, helped, *runs)))
             found.append(_of(complaint, verdict, text, tried if helped else None, culprit))
     return found
+
+
+def _step(session: Session, observed: ObservedFlow, name: str, state: State) -> Step | None:
+    """What the optimiser of a variable makes of its gradient."""
+    gradient = observed.gradient(name)
+    training = session.diagram.training
+    if gradient is None:
+        return None
+    return step_of(training, observed.program, name, state, session.values[name], gradient)
 
 
 def _cutting(verdict: Verdict) -> dict[InstancePath, str]:

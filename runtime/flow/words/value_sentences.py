@@ -286,6 +286,17 @@ def underflow_cure(scale: float | None, is_wider_enough: bool = False) -> str:
     return f"Use float32 there, or {up[0].lower()}{up[1:]}" if up else IN_FLOAT32
 
 
+DIVIDED = (
+    "{0} ({1}) divides gradients by their size, so that its steps are about its rate, {2}, all the "
+    "same."
+)
+NEAR_EPS = (
+    "{0} ({1}) divides gradients by their size plus eps, {2}, against which this one is small: its "
+    "steps are {3} of what they would be. A smaller eps would help."
+)
+MOVED = "A step of {0}, {1} × the gradient, changes it by {2} of its size."
+GROWS_WITH = "{0} is at most {1} and gets a gradient itself: this grows once factors like it do."
+"""What to do about a small factor that is trained."""
 _PASSES = " is 0 and gets a gradient itself: this passes "
 MOVES = "{0}" + _PASSES + "once {0} moves."
 """What to do about a factor of 0 that is trained."""
@@ -299,7 +310,7 @@ START_SEVERAL = "Start {0} away from 0: as they are, none can move."
 
 def passes(cure: str) -> bool:
     """Whether all there is to do is to train on."""
-    return _PASSES in cure
+    return _PASSES in cure or GROWS_WITH.partition("itself")[2] in cure
 
 
 def start_cure(variables: Sequence[str]) -> str:

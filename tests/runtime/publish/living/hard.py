@@ -143,6 +143,13 @@ def specimens() -> dict[str, Diagram]:
         "underflows on the way": total(one("Square", small(x, *[1e-50] * 4))),
         "underflows, unmarked": _unmarked(),
         "vanishing": total(one("Sigmoid", block("Sigmoid", block("Sigmoid", vector(9.0))))),
+        "small factor": total(
+            one(
+                "Mul",
+                one("Tanh", positive * variable("w", 0.3, dtype="float64")),
+                variable("scale", [1e-6] * 3, dtype="float64"),
+            )
+        ),
         "decays": _read_in_turn("Tanh", 0.3),
         "decays behind gates": _read_in_turn("Sigmoid", 1.3),
         "partial": total(one("Relu", x)),

@@ -76,6 +76,13 @@ def test_one_number_alone_has_its_reason_on_a_page(name: str, tmp_path: Path) ->
     assert_same(compared(tmp_path, {"data": living.data, "cases": [*cases(living, 3)]}))
 
 
+def test_a_small_factor_that_is_trained_is_named_on_a_page(tmp_path: Path) -> None:
+    living = living_data(in_dtype(specimens()["small factor"], "float64"))
+    told = [*cases(living, 1)]
+    assert "scale is at most 1e−6 and gets a gradient itself" in told[0]["told"]["w"][1]
+    assert_same(compared(tmp_path, {"data": living.data, "cases": told}))
+
+
 @pytest.mark.parametrize("name", ["decays", "decays behind gates"])
 def test_a_decay_along_a_sequence_is_measured_on_a_page(name: str, tmp_path: Path) -> None:
     living = living_data(in_dtype(specimens()[name], "float64"))

@@ -2,7 +2,7 @@
 const WEIGHING = [...SAY.FACTORS, 'Conv2D'];
 const STEEP_KINDS = ['Arctan2', 'Div', 'Log', 'Pow', 'Sqrt'];
 const DISTANCES = ['BinaryCrossEntropy', 'CrossEntropy', 'Huber', 'MeanAbsoluteError', 'MeanSquaredError'];
-const MOST_NORMS = 8;
+const MOST_NORMS = 8, MOST_GROWTH = 100;
 const joined = (...parts) => parts.filter(Boolean).join(' ');
 const isBad = ({d}) => !d.every(Number.isFinite);
 
@@ -244,6 +244,29 @@ class NumericSentences {
     return found ? phrase(found.length > 1 ? SAY.START_SEVERAL : SAY.START_ONE, names(found)) : '';
   }
 
+  // About wires that bring back little as a trained factor is small, and more once it has moved.
+  ofSmallFactor(wires, into) {
+    const {near, live} = this, block = near.targets[into], factors = this.smallFactors;
+    if (near.kind(block) !== 'Mul') return '';
+    const others = Object.entries(near.sources(block)).filter(([name]) => name !== within(into));
+    const name = others.map(([, port]) => near.origin(port)).find((path) => path in factors);
+    if (!name) return '';
+    this.movedSizes ??= rerun(live, {values: this.stepped({}, Object.keys(factors))}, () =>
+      Object.fromEntries(Object.keys(this.contributions.of).map((wire) => [wire, rms(live.contribution(wire).d)])));
+    if (!wires.some((wire) => this.movedSizes[wire] > MOST_GROWTH * this.size(wire).rms)) return '';
+    return phrase(SAY.GROWS_WITH, name, number(factors[name]));
+  }
+
+  // Trained variables that are small, and not 0, with a gradient; their largest numbers.
+  get smallFactors() {
+    const {live} = this, found = {};
+    for (const path of this.trained) {
+      const gradient = live.gradient(path), peak = peakOf({d: live.values[path]});
+      if (gradient && hasAny(gradient) && peak > 0 && peak <= 1e-3) found[path] = peak;
+    }
+    return found;
+  }
+
   get trained() {
     const {leaves} = this.live.data;
     return Object.keys(leaves).filter((path) => leaves[path].trained).sort();
@@ -366,6 +389,8 @@ class NumericSentences {
     const {factor, squashing, least: [, wire]} = route;
     const decays = wire && this.decay(near.targets[wire]);
     if (decays) return decays[1];
+    const grows = wire && this.ofSmallFactor(wires, wire);
+    if (grows) return grows;
     if (!wire || !(factor > 0 && factor < 1e-3)) return '';
     if (squashing.blocks && squashing.factor <= Math.sqrt(factor)) {
       const unnamed = Array(squashing.blocks - squashing.nearest.length).fill('');

@@ -17,6 +17,7 @@ from gradwire.runtime.diagram.paths import InstancePath, PortPath
 from gradwire.runtime.engine.session.copying import on_numpy
 from gradwire.runtime.flow.analyse import analyse
 from gradwire.runtime.flow.checks.alone import alone
+from gradwire.runtime.flow.checks.apart import apart
 from gradwire.runtime.flow.checks.blocking import stop_that_blocks
 from gradwire.runtime.flow.checks.cancelling import no_effect, stops_that_help
 from gradwire.runtime.flow.checks.frozen import frozen
@@ -47,6 +48,7 @@ from gradwire.runtime.flow.tools.contracts import (
     unowned_sentence,
 )
 from gradwire.runtime.flow.tools.findings import (
+    APART,
     CANCELS,
     CONTRACT,
     CROSSED,
@@ -322,13 +324,18 @@ def _variables(
     for name in expected:
         del verdicts[name]
     cut = [name for name, verdict in verdicts.items() if verdict.state.row.complaint is NO_GRADIENT]
+    described = apart(observed, {InstancePath(name): verdicts[name] for name in cut})
+    cut = [name for name in cut if name not in described]
     zero = [name for name, verdict in verdicts.items() if verdict.state is State.ZERO]
     most = _trials(observed)
     repairs = fixes(session, [*cut, *zero], feeds=feeds, flow=observed.flow, most=most)
     found = []
     for name, verdict in verdicts.items():
         complaint = verdict.state.row.complaint
-        if complaint is NO_GRADIENT:
+        if name in described:
+            text = f"{verdict.sentence} {described[name]}"
+            found.append(_of(APART, verdict, text, culprit=_one(_cutting(verdict))))
+        elif complaint is NO_GRADIENT:
             verdict = replace(verdict, cure=verdict.cure or cure_of(verdict))
             repair = repairs.get(name)
             said = (verdict.sentence, verdict.cure, repair.sentence if repair else "")

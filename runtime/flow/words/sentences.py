@@ -208,6 +208,27 @@ def frozen(
     return " ".join(parts)
 
 
+def twin(module: str, trained: str) -> str:
+    """Where a stopped module is a copy of a trained one."""
+    return (
+        f"{module} has the form of {trained}, which is trained, and values like it, as a target "
+        "network or a teacher has."
+    )
+
+
+def target_of(losses: Sequence[str]) -> str:
+    """Where what a stop lets through as numbers is a target alone."""
+    return f"What comes of it is the target of {names(losses)}, whose prediction is trained."
+
+
+def judged_by(variable: str) -> str:
+    """Where what is behind a stop is trained on data as well."""
+    return (
+        f"What reads it, such as {variable}, is trained on data as well, as the other player of a "
+        "game is."
+    )
+
+
 _UNFREEZE = "Unfreeze what is to be trained, in PyTorch by requires_grad_() of its module."
 
 

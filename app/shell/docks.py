@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 from PySide6.QtCore import QByteArray, QObject, Qt
 from PySide6.QtWidgets import QDockWidget, QMainWindow, QToolBar, QWidget
+from shiboken6 import isValid
 
 from gradwire.app.panels.bars.edge import Edge
 from gradwire.app.services import theme
@@ -176,6 +177,8 @@ class Docks(QObject):
 
     def _show_edges(self) -> None:
         """Show a button for every hidden panel at the edge of its side."""
+        if not isValid(self._frame):
+            return  # docks say that they hide while Qt deletes the window, as without X server
         hidden = [name for name, dock in self.by_name.items() if dock.isHidden()]
         for area, edge in self.edges.items():
             docks = {name: self.by_name[name] for name in hidden if self._concealed is None}

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from gradwire.runtime.flow.tools.contracts import Contract
 
 
-SURROGATE = "≈ {0} deliberately sends back something other than its derivative."
+SURROGATE = "≈ The rule of {0} sends back something other than its derivative."
 STALE = "STALE: the values are older than the diagram."
 
 

@@ -235,6 +235,6 @@ def _sum(terms: Sequence[tuple[str, Array]]) -> Array | None:
 def _reason(value: Value) -> str:
     """Why a primitive sends nothing back."""
     if value.primitive.stops:
-        return "the gradient is stopped here on purpose"
+        return "the gradient is stopped here"
     why = value.primitive.no_derivative
     return f"{value.primitive.name} {'has no derivative' if why is None else why.why}"

@@ -28,7 +28,7 @@ _BOUNDS = {
 }
 _NOTES = {
     "head": "Marks a loss: backward starts here without an output gradient.",
-    "surrogate": "The gradient is deliberately not the derivative of the formula.",
+    "surrogate": "By its rule the gradient is not the derivative of the formula.",
 }
 _WORDS = {
     int: "integer",

@@ -153,7 +153,7 @@ def _badges(content: LegendContent) -> list[tuple[BadgeLabel | str, str]]:
         (badge_label(Mark.UNOWNED), editor.tr("trained, and no optimiser updates it")),
         (badge_label(Mark.IDLE_STOP), editor.tr("a stop without effect")),
         (badge_label(Mark.OPEN_STOP), editor.tr("a stop that lets gradient through")),
-        (badge_label(Mark.SURROGATE), editor.tr("its gradient is not the derivative, on purpose")),
+        (badge_label(Mark.SURROGATE), editor.tr("by its rule the gradient is not the derivative")),
         (BadgeLabel("✓"), editor.tr("a gradient check agrees")),
         (BadgeLabel("✗", serious=True), editor.tr("a gradient check does not agree")),
         (_LEAVES, editor.tr("leaves of a tree that carry gradient")),

@@ -270,8 +270,9 @@ class Contributions:
                 found[name] = array
         wired = {name: inputs[name] for name in instance.wires if name in inputs}
         port = blame.wire.within_block
+        near = neighbours_of(self.program)
         others = (
-            self.program.flat.source(source).block
+            near.origin(self.program.flat.source(source))
             for name, (_, source) in instance.wires.items()
             if name not in (port, "bias") and name in wired and not np.any(wired[name])
         )
@@ -281,7 +282,6 @@ class Contributions:
             if name in self.program.trainable
             and (gradient := self.run.gradients.get(name)) is not None
         }
-        near = neighbours_of(self.program)
         readers = {near.kind(wire.block) for wire in near.beyond(blame.block)}
         return ZeroSpot(instance.block, wired, port, found, stuck, readers <= {"Mean", "Sum"})
 

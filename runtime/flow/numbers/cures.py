@@ -10,8 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gradwire.blocks.importing.kinds import is_kind
-from gradwire.runtime.diagram.paths import InstancePath
+from gradwire.runtime.diagram.paths import InstancePath, WirePath
+from gradwire.runtime.engine.norms import rms
 from gradwire.runtime.flow.numbers.contributions import Contributions, RouteFactors
+from gradwire.runtime.flow.numbers.decay import Decay, decay
 from gradwire.runtime.flow.numbers.reruns import Reruns
 from gradwire.runtime.flow.structure.neighbours import neighbours_of
 from gradwire.runtime.flow.words import phrases, value_sentences
@@ -19,8 +21,6 @@ from gradwire.runtime.flow.words.formatting import number
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
-
-    from gradwire.runtime.diagram.paths import WirePath
 
 Array = NDArray[Any]
 _WEIGHING = (*phrases.FACTORS, "Conv2D")
@@ -30,6 +30,8 @@ _DISTANCES = (
 )  # fmt: skip
 _SMALL = 1e-3
 """Factor of a route from which on down the route itself, and no cancelling, makes it faint."""
+_GROWS = 100.0
+"""By how much a gradient grows at least, of which it is said that it does."""
 _SATURATED = 0.01
 """Factor below which a squashing function is saturated, not just flatter than the identity."""
 _NEAR_POLE = 0.1
@@ -50,6 +52,7 @@ class Cures:
         self._contributions = contributions
         self._program = contributions.program
         self._near = neighbours_of(contributions.program)
+        self._decays: dict[InstancePath, Decay | None] = {}
 
     # ---- zero ---------------------------------------------------------------------------------
 
@@ -182,10 +185,20 @@ class Cures:
         data = next(filter(None, map(self._large_data, weighing)), "")
         return f"{data} {value_sentences.EXPLODES}".lstrip()
 
+    def decay(self, block: InstancePath) -> Decay | None:
+        """The decay along a sequence behind a block that seems to shrink gradients."""
+        if block not in self._decays:
+            self._decays[block] = decay(self._contributions, block)
+        return self._decays[block]
+
     def of_faint(self, wires: Sequence[WirePath]) -> str:
         """For wires that bring back too little."""
         route = self._route(wires)
         _, wire = route.least
+        if wire is not None and (decays := self.decay(wire.block)):
+            return decays.cure
+        if wire is not None and (grows := self._of_small_factor(wires, wire)):
+            return grows
         if wire is None or not 0.0 < route.factor < _SMALL:
             return ""
         squashing = route.squashing
@@ -195,6 +208,44 @@ class Cures:
             return value_sentences.squashing_cure([*squashing.nearest, *unnamed], is_saturated)
         is_product = self._near.kind(wire.block) in _WEIGHING
         return value_sentences.SMALL_WEIGHTS if is_product else ""
+
+    def _of_small_factor(self, wires: Sequence[WirePath], into: WirePath) -> str:
+        """For wires that bring back little because a trained factor is small, such as a layer
+        scale; that they bring more once such factors have moved is tried.
+        """
+        near, factors = self._near, self._small_factors
+        sources = near.sources(into.block) if near.kind(into.block) == "Mul" else {}
+        others = (near.origin(port) for name, port in sources.items() if name != into.within_block)
+        name = next((other for other in others if other in factors), None)
+        sizes = self._contributions.sizes
+        if name is None or not any(
+            self._moved_sizes.get(w, 0.0) > _GROWS * sizes[w].rms for w in wires
+        ):
+            return ""
+        return value_sentences.GROWS_WITH.format(name, number(factors[name]))
+
+    @cached_property
+    def _small_factors(self) -> dict[InstancePath, float]:
+        """Trained variables that are small, and not 0, with a gradient; their largest numbers."""
+        run, found = self._contributions.run, {}
+        for name in self._program.trainable:
+            value, gradient = (
+                run.values.get(InstancePath(name).port("out")),
+                run.gradients.get(name),
+            )
+            if value is None or gradient is None or not np.any(gradient):
+                continue
+            peak = float(np.max(np.abs(value), initial=0.0))
+            if 0.0 < peak <= _SMALL:
+                found[InstancePath(name)] = peak
+        return found
+
+    @cached_property
+    def _moved_sizes(self) -> dict[WirePath, float]:
+        """The size of what each wire brings back once all small factors have moved by a step."""
+        values = self._reruns.stepped({}, list(self._small_factors))
+        found = self._reruns.contributions(values=values)
+        return {WirePath(wire): rms(array) for wire, array in found.items()}
 
     def _route(self, wires: Sequence[WirePath]) -> RouteFactors:
         """The way of the largest contribution."""

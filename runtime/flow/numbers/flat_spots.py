@@ -19,6 +19,7 @@ from gradwire.blocks.classes.dataclass import dataclass
 from gradwire.blocks.errors import GradwireError
 from gradwire.blocks.library.losses import BinaryCrossEntropy
 from gradwire.runtime.flow.numbers.isolated import IsolatedBlock
+from gradwire.runtime.flow.structure.singles import UNAFFECTED, Single, single
 from gradwire.runtime.flow.words import phrases, value_sentences
 from gradwire.runtime.flow.words.formatting import number
 
@@ -116,8 +117,8 @@ class ZeroSpot:
             case Zero.FLAT:
                 if _is_improbable(self.block, self.port, self.inputs.get(self.port)):
                     return value_sentences.AS_LOGITS
-                if self._is_single:
-                    return value_sentences.single_cure(self.inputs[self.port].size > 1)
+                if alone := _alone(self.block, self.inputs, self.port):
+                    return alone.cure
                 return value_sentences.flat_cure(self.block.type_name())
 
     @property
@@ -138,19 +139,14 @@ class ZeroSpot:
         axis = getattr(self.block, "axis", -1)
         return all(not np.any(np.ptp(array, axis=axis)) for array in self.arriving.values())
 
-    @property
-    def _is_single(self) -> bool:
-        """Whether it is a Softmax of one element along its axis."""
-        value, axis = self.inputs.get(self.port), getattr(self.block, "axis", -1)
-        softmax = self.block.type_name() == "Softmax"
-        return softmax and value is not None and value.shape[axis] == 1
-
 
 def _flat_reason(
     block: Block, inputs: Mapping[str, Array], port: str, arriving: Mapping[str, Array]
 ) -> str:
     """Why the derivative at an input is 0 where something arrives."""
     name, value = block.type_name(), inputs.get(port)
+    if alone := _alone(block, inputs, port):
+        return alone.reason
     if name in phrases.FLAT:
         return phrases.FLAT[name]
     if value is None or not value.size or value.dtype.kind != "f":
@@ -181,14 +177,18 @@ def _flat_reason(
     return phrases.FLAT_HERE
 
 
+def _alone(block: Block, inputs: Mapping[str, Array], port: str) -> Single | None:
+    """What the block has only one of, where that makes the gradient of this input 0."""
+    shapes = {name: array.shape for name, array in inputs.items()}
+    return None if port in UNAFFECTED else single(block, shapes)
+
+
 def _read(block: Block, inputs: Mapping[str, Array], port: str) -> Array:
     """What a block reads at a port, on a wire or as a literal."""
     return inputs[port] if port in inputs else np.asarray(block.literals[port].tensor.array)
 
 
 def _saturated_softmax(value: Array, axis: int) -> str:
-    if value.shape[axis] == 1:
-        return phrases.SINGLE_SOFTMAX
     return phrases.SATURATED_SOFTMAX.format(number(float(np.max(np.ptp(value, axis=axis)))))
 
 

@@ -35,7 +35,7 @@ block computes in float64, and where it rounds to fewer digits."""
 class Check:
     """One block: its derivative along a random direction, by its rule and by a difference.
 
-    ``excuse`` says why they may differ: on purpose, or because there is no derivative here.
+    ``excuse`` says why they may differ: by the rule, or because there is no derivative here.
     """
 
     block: str
@@ -122,9 +122,9 @@ def _is_held_back(program: Program, instance: Instance, port: PortPath) -> bool:
 
 def _excuse(block: Block, kink: bool) -> str:
     if isinstance(block, StopGradient):
-        return "stopped on purpose"
+        return "it stops the gradient"
     if block.surrogate:
-        return "deliberately not the derivative"
+        return "its rule is not the derivative"
     return "there is a kink or a jump here" if kink else ""
 
 

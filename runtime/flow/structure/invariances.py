@@ -15,6 +15,7 @@ import numpy as np
 from gradwire.blocks.importing.kinds import is_view
 from gradwire.blocks.terms import split_term
 from gradwire.runtime.flow.structure.neighbours import neighbours_of
+from gradwire.runtime.flow.structure.singles import batch_axes, group_axes, own_axes
 from gradwire.runtime.flow.words import phrases, sentences
 
 if TYPE_CHECKING:
@@ -226,27 +227,13 @@ def _reshaped(shape: Shape, constant: Axes, out: Shape) -> set[int]:
     return found
 
 
-def _spatial(block: Any, shape: Shape) -> list[int]:
-    """The axes that a GroupNorm averages over; a group of one channel has the channel's mean."""
-    return [*([] if block.groups == shape[1] else [1]), *range(2, len(shape))]
-
-
-def _axes(block: Any, _: Shape) -> list[int]:
-    return [block.axes] if isinstance(block.axes, int) else list(block.axes)
-
-
-def _channels(block: Any, shape: Shape) -> list[int]:
-    others = [axis for axis in range(len(shape)) if axis != block.axis % len(shape)]
-    return others if block.mode == "batch" else []
-
-
 _REMOVED: Mapping[tuple[str, str], Callable[[Any, Shape], list[int]]] = {
     ("Attention", "key"): lambda _, shape: [-2],
     ("Attention", "mask"): lambda _, shape: [-1],
-    ("BatchNorm", "x"): _channels,
+    ("BatchNorm", "x"): lambda block, shape: batch_axes(block, shape) or [],
     ("CrossEntropy", "logits"): lambda block, _: [block.axis],
-    ("GroupNorm", "x"): _spatial,
-    ("LayerNorm", "x"): _axes,
+    ("GroupNorm", "x"): group_axes,
+    ("LayerNorm", "x"): own_axes,
     ("LogSoftmax", "x"): lambda block, _: [block.axis],
     ("Softmax", "x"): lambda block, _: [block.axis],
 }

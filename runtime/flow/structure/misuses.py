@@ -29,7 +29,7 @@ PREDICTIONS = {
 """The inputs of losses, by type: the prediction and the target."""
 _DISTANCES = ("Huber", "MeanAbsoluteError", "MeanSquaredError")
 _EXPANDING = ("Broadcast", "PageInput", "PageOutput")
-_AVERAGED = SHAPES | {"Abs", "Add", "Cast", "Div", "Mean", "Mul", "Neg", "Pow", "Sqrt", "Square",
+AVERAGED = SHAPES | {"Abs", "Add", "Cast", "Div", "Mean", "Mul", "Neg", "Pow", "Sqrt", "Square",
                       "Sum"}  # fmt: skip
 """Types between a difference and the loss that is its mean."""
 _ASYMMETRIC = ("BinaryCrossEntropy", "CrossEntropy")
@@ -115,7 +115,7 @@ def _is_error(flow: Flow, near: Neighbours, path: InstancePath, a: PortPath, b: 
     if all(trained) or not any(trained):
         return False
     heads = {loss.block for loss in flow.losses}
-    return any(block in heads for block in near.through(path, _AVERAGED | {"Loss"}))
+    return any(block in heads for block in near.through(path, AVERAGED | {"Loss"}))
 
 
 def weights_of_logarithms(flow: Flow) -> Iterator[tuple[WirePath, InstancePath]]:

@@ -16,9 +16,11 @@ from gradwire.blocks.library.sources import Variable
 from gradwire.runtime.diagram.paths import InstancePath, PortPath
 from gradwire.runtime.engine.session.copying import on_numpy
 from gradwire.runtime.flow.analyse import analyse
+from gradwire.runtime.flow.checks.alone import alone
+from gradwire.runtime.flow.checks.apart import apart
 from gradwire.runtime.flow.checks.blocking import stop_that_blocks
 from gradwire.runtime.flow.checks.cancelling import no_effect, stops_that_help
-from gradwire.runtime.flow.checks.decay import decay
+from gradwire.runtime.flow.checks.frozen import frozen
 from gradwire.runtime.flow.checks.leaving import (
     cure_of,
     unregistered,
@@ -28,6 +30,8 @@ from gradwire.runtime.flow.checks.limits import past_limits
 from gradwire.runtime.flow.checks.loss_inputs import wrong_inputs
 from gradwire.runtime.flow.checks.misuses import leaks
 from gradwire.runtime.flow.checks.skipped import skipped
+from gradwire.runtime.flow.checks.steps import Step, step_of
+from gradwire.runtime.flow.checks.symmetry import symmetric
 from gradwire.runtime.flow.lazy import MANY
 from gradwire.runtime.flow.numbers.rules import THRESHOLDS, Thresholds
 from gradwire.runtime.flow.observing import observe
@@ -44,10 +48,13 @@ from gradwire.runtime.flow.tools.contracts import (
     unowned_sentence,
 )
 from gradwire.runtime.flow.tools.findings import (
+    APART,
     CANCELS,
     CONTRACT,
     CROSSED,
     DIFFERS,
+    DIVIDED,
+    FAINT_AT_START,
     IDLE_STOP,
     INTEGER,
     LEAK,
@@ -57,6 +64,7 @@ from gradwire.runtime.flow.tools.findings import (
     UNOWNED,
     UNREGISTERED,
     VALUE,
+    ZERO_AT_START,
     Finding,
     placed,
 )
@@ -113,6 +121,9 @@ def diagnose(
         *_breaches(session, observed, stated),
         *variables,
         *wrong_inputs(observed),
+        *alone(observed, {finding.culprit for finding in variables}),
+        *symmetric(observed),
+        *frozen(observed, session.diagram.training),
         *_swapped(observed),
         *_crossed(observed),
         *_cancelling(observed),
@@ -313,32 +324,46 @@ def _variables(
     for name in expected:
         del verdicts[name]
     cut = [name for name, verdict in verdicts.items() if verdict.state.row.complaint is NO_GRADIENT]
+    described = apart(observed, {InstancePath(name): verdicts[name] for name in cut})
+    cut = [name for name in cut if name not in described]
     zero = [name for name, verdict in verdicts.items() if verdict.state is State.ZERO]
     most = _trials(observed)
     repairs = fixes(session, [*cut, *zero], feeds=feeds, flow=observed.flow, most=most)
     found = []
     for name, verdict in verdicts.items():
         complaint = verdict.state.row.complaint
-        if complaint is NO_GRADIENT:
+        if name in described:
+            text = f"{verdict.sentence} {described[name]}"
+            found.append(_of(APART, verdict, text, culprit=_one(_cutting(verdict))))
+        elif complaint is NO_GRADIENT:
             verdict = replace(verdict, cure=verdict.cure or cure_of(verdict))
             repair = repairs.get(name)
             said = (verdict.sentence, verdict.cure, repair.sentence if repair else "")
             text = f"No gradient: {' '.join(filter(None, said))}"
             found.append(_of(complaint, verdict, text, repair, _one(_cutting(verdict))))
         elif complaint is not None and not complaint.is_error:  # errors are found on wires
+            is_zero = verdict.state is State.ZERO
+            if value_sentences.passes(verdict.cure):
+                complaint = ZERO_AT_START if is_zero else FAINT_AT_START
+            elif not is_zero and (step := _step(session, observed, name, verdict.state)):
+                complaint = DIVIDED if step.is_fine else complaint
+                verdict = replace(verdict, sentence=f"{verdict.sentence} {step.sentence}")
             tried = repairs.get(name)
             helped = tried.sentence if tried and tried.helps else ""
             runs = _tried(session, observed, name, feeds) if name in zero[:most] else ()
             culprit = _one(observed.culprits(name))
-            if (
-                verdict.state is State.FAINT
-                and (told := decay(observed, InstancePath(culprit[0])))[0]
-            ):
-                verdict = replace(verdict, sentence=told[0], cure=told[1])
-                culprit = "", ""  # no single block
             text = " ".join(filter(None, (verdict.sentence, verdict.cure, helped, *runs)))
             found.append(_of(complaint, verdict, text, tried if helped else None, culprit))
     return found
+
+
+def _step(session: Session, observed: ObservedFlow, name: str, state: State) -> Step | None:
+    """What the optimiser of a variable makes of its gradient."""
+    gradient = observed.gradient(name)
+    training = session.diagram.training
+    if gradient is None:
+        return None
+    return step_of(training, observed.program, name, state, session.values[name], gradient)
 
 
 def _cutting(verdict: Verdict) -> dict[InstancePath, str]:

@@ -119,6 +119,8 @@ class NumericSentences:
         worst, into = factors.most if grows else factors.least
         if into is None or not factors.changes(grows):
             return None
+        if not grows and self._block_cures.decay(into.block):
+            return None  # along the sequence, and at no single block
         verb = "enlarges" if grows else "shrinks"
         return into.block, f"{into.block} {verb} gradients ×{number(worst)}"
 
@@ -254,6 +256,8 @@ class NumericSentences:
         if not route_factors.changes(grows):
             largest = number(self._contributions.scale.largest)
             return phrases.AGAINST.format(self._amount(wire), largest, self._label, number(factor))
+        if into and not grows and (decays := self._block_cures.decay(into.block)):
+            return decays.sentence
         count = route_factors.blocks
         blocks = f"{count} block{'s' * (count > 1)}"
         verb = phrases.GROWS if grows else phrases.SHRUNK

@@ -208,6 +208,51 @@ def frozen(
     return " ".join(parts)
 
 
+def twin(module: str, trained: str) -> str:
+    """Where a stopped module is a copy of a trained one."""
+    return (
+        f"{module} has the form of {trained}, which is trained, and values like it, as a target "
+        "network or a teacher has."
+    )
+
+
+def target_of(losses: Sequence[str]) -> str:
+    """Where what a stop lets through as numbers is a target alone."""
+    return f"What comes of it is the target of {names(losses)}, whose prediction is trained."
+
+
+def judged_by(variable: str) -> str:
+    """Where what is behind a stop is trained on data as well."""
+    return (
+        f"What reads it, such as {variable}, is trained on data as well, as the other player of a "
+        "game is."
+    )
+
+
+_UNFREEZE = "Unfreeze what is to be trained, in PyTorch by requires_grad_() of its module."
+
+
+def nothing_trained(frozen: Sequence[str]) -> str:
+    """Where all variables that a loss reads are frozen."""
+    who = f"all {len(frozen)} variables are" if len(frozen) > 1 else "its only variable is"
+    return f"Nothing is trained: {who} frozen ({names(frozen)}). {_UNFREEZE}"
+
+
+def owns_frozen(optimiser: str, frozen: Sequence[str]) -> str:
+    """Where an optimiser owns nothing that is trained."""
+    return f"{optimiser} updates nothing: {names(frozen)} {_is(frozen)} frozen. {_UNFREEZE}"
+
+
+def by_beginning(modules: Sequence[str], first: str, is_trained: bool) -> str:
+    """Where those modules of a list are frozen, or trained, whose names begin alike."""
+    state, others = ("trained", "frozen") if is_trained else ("frozen", "trained")
+    return (
+        f"{names(modules)} are {state} and those between them {others}: the names of all begin "
+        f"with {first}. If only {first} is to be {state}, compare names with a separator behind "
+        "the number."
+    )
+
+
 def stopped_besides(before: Sequence[Cutter], loss: str) -> str:
     """Where gradient would not come to a frozen variable either."""
     return _closed(before, f"every route to {loss} as well")

@@ -105,6 +105,15 @@ _POLES_NEARBY = {
 SMALL_WEIGHTS = "Start with larger weights, or normalise between the blocks."
 OTHER_AXIS = "Set its axis to the one along which the elements compete, or use Sigmoid."
 SINGLE = "Use Sigmoid for a single output."
+MORE_CLASSES = "Give it logits of two classes or more, or use BinaryCrossEntropy for one logit."
+MORE_KEYS = "Give it a sequence of two keys or more."
+LARGER_BATCH = (
+    "Give it two numbers or more per channel by a larger batch, or use LayerNorm or running "
+    "statistics."
+)
+FEWER_GROUPS = "Use fewer groups, or leave it out."
+MORE_AXES = "Normalise along axes of more than one number, or leave it out."
+ANGLE_AXIS = "Move the axis of the vectors to the end."
 WHOLE_SOFTMAX = "Let the loss read its elements, not their sum."
 EXPLODES = "Clip the gradient by its norm with a GradientClip, or start with smaller weights."
 GIVEN = "Give a finite number instead."
@@ -121,6 +130,14 @@ PLAIN_DECAY = (
     "Use an LSTM or a GRU, start with orthogonal recurrent weights, or shorten the sequence."
 )
 GATED_DECAY = "Start with open gates, by a bias of 1 of the forget gate, or shorten the sequence."
+SYMMETRIC = (
+    "{0} units of {1} have equal weights and get equal gradients: they stay equal, and do what one "
+    "does. Start {3} with random numbers."
+)
+SYMMETRIC_GROUPS = (
+    "{0} units of {1} are in {2} groups of equal weights and equal gradients: they stay equal, and "
+    "a group does what one unit does. Start {3} with random numbers."
+)
 CROSSED = (
     "{0} compares each number with each: {1} of shape {2} and {3} of shape {4} are broadcast to "
     "{5}. Give both one shape."
@@ -259,11 +276,6 @@ def flat_cure(name: str) -> str:
     return FLAT.get(name, "")
 
 
-def single_cure(has_others: bool) -> str:
-    """What to do about a Softmax of one element, with or without other elements across its axis."""
-    return OTHER_AXIS if has_others else SINGLE
-
-
 def underflow_cure(scale: float | None, is_wider_enough: bool = False) -> str:
     """What to do where a gradient is too small for its dtype: to scale the loss up, where that
     helps, and to use float32 where a narrower dtype is too narrow.
@@ -274,14 +286,31 @@ def underflow_cure(scale: float | None, is_wider_enough: bool = False) -> str:
     return f"Use float32 there, or {up[0].lower()}{up[1:]}" if up else IN_FLOAT32
 
 
-MOVES = "{0} is 0 and gets a gradient itself: this passes once {0} moves."
+DIVIDED = (
+    "{0} ({1}) divides gradients by their size, so that its steps are about its rate, {2}, all the "
+    "same."
+)
+NEAR_EPS = (
+    "{0} ({1}) divides gradients by their size plus eps, {2}, against which this one is small: its "
+    "steps are {3} of what they would be. A smaller eps would help."
+)
+MOVED = "A step of {0}, {1} × the gradient, changes it by {2} of its size."
+GROWS_WITH = "{0} is at most {1} and gets a gradient itself: this grows once factors like it do."
+"""What to do about a small factor that is trained."""
+_PASSES = " is 0 and gets a gradient itself: this passes "
+MOVES = "{0}" + _PASSES + "once {0} moves."
 """What to do about a factor of 0 that is trained."""
-LATER = "{0} is 0 and gets a gradient itself: this passes after {1} steps of training."
+LATER = "{0}" + _PASSES + "after {1} steps of training."
 """The same, where others have to move as well."""
 START_ONE = "Start {0} away from 0: as it is, neither can move."
 """What to do about a factor of 0 that is trained, and gets no gradient."""
 START_SEVERAL = "Start {0} away from 0: as they are, none can move."
 """The same, of several."""
+
+
+def passes(cure: str) -> bool:
+    """Whether all there is to do is to train on."""
+    return _PASSES in cure or GROWS_WITH.partition("itself")[2] in cure
 
 
 def start_cure(variables: Sequence[str]) -> str:

@@ -16,9 +16,11 @@ from gradwire.blocks.library.losses import BinaryCrossEntropy
 from gradwire.runtime.engine.lowering import lower
 from gradwire.runtime.flow.analyse import analyse
 from gradwire.runtime.flow.lazy import MANY
+from gradwire.runtime.flow.numbers.decay import ARRANGING, LEAST, SHARE, STEADY
 from gradwire.runtime.flow.numbers.remedies import is_complement
 from gradwire.runtime.flow.structure.exponentials import function_of
 from gradwire.runtime.flow.structure.neighbours import SHAPES
+from gradwire.runtime.flow.structure.singles import UNAFFECTED, single
 from gradwire.runtime.flow.words import phrases, value_sentences
 from gradwire.runtime.publish.living.computing.numbers import number
 
@@ -57,6 +59,10 @@ def _block(program: Program, instance: Instance) -> list[Any]:
         more["axis"] = getattr(block, "axis", -1)
     if isinstance(block, BinaryCrossEntropy) and block.clips:
         more["improbable"] = 1
+    sources = {port: program.flat.source(source) for port, (_, source) in instance.wires.items()}
+    shapes = {n: program.ports[s].shape for n, s in sources.items() if s in program.ports}
+    if alone := single(block, shapes):
+        more["single"] = list(alone)
     if kind == "Exp" and (function := function_of(program, instance.path)):
         more["function"] = function
     if kind == "Log" and is_complement(program, instance.path):
@@ -144,7 +150,7 @@ def words() -> str:
         "CURES": say.CURES, "AT_POLE": say.AT_POLE, "AT_ZERO": say.AT_ZERO, "EXP": say.EXP,
         "FLAT_CURES": say.FLAT,
         "BETWEEN": say.BETWEEN, "LIMITED": say.LIMITED, "MANY": MANY, "SYMBOLS": say.SYMBOLS,
-        "SHAPES": sorted(SHAPES),
+        "SHAPES": sorted(SHAPES), "UNAFFECTED": UNAFFECTED,
         "BY_WHERE": say.BY_WHERE, "LOG_SIGMOID": say.LOG_SIGMOID, "UNDER_ROOT": say.UNDER_ROOT,
         "DIVIDED_NORM": say.under_root("{0}", "Norm"),
         "DIVIDED_SQRT": say.under_root("{0}", "Sqrt"),
@@ -153,6 +159,9 @@ def words() -> str:
         "DOUBLE_WHERE": say.double_where("{0}", "{1}", "", "{2}"),
         "DOUBLE_WHERE_SQRT": say.double_where("{0}", "{1}", "Sqrt", "{2}"),
         "NOT_TAKEN": say.not_taken("{0}"),
+        "DECAY": {
+            "arranging": sorted(ARRANGING), "least": LEAST, "share": SHARE, "steady": STEADY,
+        },
         "NORMS": [
             [say.norm_cure("{0}", is_squared, is_named) for is_named in (False, True)]
             for is_squared in (False, True)

@@ -3,10 +3,19 @@
 import pytest
 from PySide6.QtCore import QEvent, QPoint, QSize, Qt
 from PySide6.QtGui import QIcon
-from PySide6.QtWidgets import QAbstractButton, QApplication, QTabBar, QToolButton
+from PySide6.QtWidgets import (
+    QAbstractButton,
+    QApplication,
+    QMainWindow,
+    QTabBar,
+    QToolButton,
+    QWidget,
+)
+from shiboken6 import delete
 
 from gradwire.app.services import theme
 from gradwire.app.services.examples import ASSETS
+from gradwire.app.shell.docks import PLACES, Docks
 from gradwire.app.shell.main_window import MainWindow
 from tests.app.closing import give_up
 
@@ -198,3 +207,15 @@ def test_titles_and_edges_have_the_surface_of_the_theme(window, qapp, qtbot, cho
             title = widget.mapTo(window, widget.rect().topLeft()) + QPoint(3, 3)
             at = corner if widget is right else title
             assert picture.pixelColor(at).name() == chosen.surface, widget.objectName()
+
+
+def test_docks_stay_silent_while_qt_deletes_their_window(qtbot):
+    """As where the X server goes away: Qt deletes windows that nobody has closed."""
+    frame = QMainWindow()
+    docks = Docks(frame, {name: QWidget() for name in PLACES})
+    frame.show()
+    qtbot.waitExposed(frame)
+    docks.bring_up("doctor")
+    with qtbot.captureExceptions() as raised:
+        delete(frame)
+    assert raised == []

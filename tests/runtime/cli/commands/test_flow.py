@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from gradwire.runtime.diagram import save
+from tests.runtime.publish.living.hard import specimens
+
 VARIABLE = {"type": "Variable", "value": [3.0, 4.0]}
 
 
@@ -259,3 +262,14 @@ def test_of_very_many_verdicts_those_without_a_route_are_left_out(gradwire, diag
     assert report["left_out"] == {"losses": ["l2.out"]}
     assert list(report["wires"]["l0.x"]["verdicts"]) == ["l0.out"]
     assert report["variables"]["w2"] == {"verdicts": {}}
+
+
+@pytest.mark.parametrize("only", [[], ["--wire", "sequence.parts.0"]])
+def test_a_decay_along_a_sequence_is_measured(gradwire, tmp_path, only):
+    file = tmp_path / "m.gradwire.json"
+    save(specimens()["decays"], file)
+    report = gradwire("flow", file, "--run", "--json", *only).json
+    about = report["wires"]["sequence.parts.0"] if only else report["variables"]["x"]
+    (verdict,) = about["verdicts"].values()
+    assert verdict["why"].startswith("The gradient decays along the sequence: that of step 1 is ")
+    assert "Use an LSTM or a GRU" in verdict["why"]

@@ -50,8 +50,8 @@ def test_what_differs_on_purpose_or_at_a_kink_is_excused() -> None:
     assert said["kinked"].startswith("≈ kinked: ")
     assert said["kinked"].endswith("(there is a kink or a jump here)")
     assert said["stopped"].startswith("≈ stopped: its rule gives 0, ")
-    assert said["stopped"].endswith("(stopped on purpose)")
-    assert said["turned"].endswith("(deliberately not the derivative)")
+    assert said["stopped"].endswith("(it stops the gradient)")
+    assert said["turned"].endswith("(its rule is not the derivative)")
 
 
 def test_a_block_whose_rule_is_wrong_is_found() -> None:

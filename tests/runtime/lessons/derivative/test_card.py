@@ -50,7 +50,7 @@ def test_a_stop_gives_none_and_says_why_the_difference_is_another():
     assert (back.rule, back.jacobian) == (None, None)
     assert "stop stops every route to L" in back.text
     assert card.check.mark == "≈"
-    assert "stopped on purpose" in card.check.comparison
+    assert "it stops the gradient" in card.check.comparison
 
 
 def test_a_kink_excuses_a_difference():

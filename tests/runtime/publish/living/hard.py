@@ -90,6 +90,10 @@ def specimens() -> dict[str, Diagram]:
         ),
         "whole softmax": total(one("Softmax", vector(0.0, 0.0, 0.0, 0.0))),
         "single softmax": total(one("Mul", one("Softmax", vector(2.0)), variable("z", [3.0]))),
+        "single norm": total(one("Mul", one("LayerNorm", vector(2.0)), variable("z", [3.0]))),
+        "single key": total(
+            one("Attention", *(variable(n, [[0.5, 2.0]], dtype="float64") for n in "qkv"))
+        ),
         "steps": total(one("Round", x)),
         "beyond": total(one("Clip", vector(-3.0, 9.0), min=0.0, max=1.0)),
         "times 0": total(one("Mul", x, y)),
@@ -139,6 +143,15 @@ def specimens() -> dict[str, Diagram]:
         "underflows on the way": total(one("Square", small(x, *[1e-50] * 4))),
         "underflows, unmarked": _unmarked(),
         "vanishing": total(one("Sigmoid", block("Sigmoid", block("Sigmoid", vector(9.0))))),
+        "small factor": total(
+            one(
+                "Mul",
+                one("Tanh", positive * variable("w", 0.3, dtype="float64")),
+                variable("scale", [1e-6] * 3, dtype="float64"),
+            )
+        ),
+        "decays": _read_in_turn("Tanh", 0.3),
+        "decays behind gates": _read_in_turn("Sigmoid", 1.3),
         "partial": total(one("Relu", x)),
         "stopped": total(stop_gradient(x) * y),
     }
@@ -157,6 +170,17 @@ def _layers(w: Any, b: Any, v: float, c: float, deep: bool = False) -> Diagram:
         hidden = block("Linear", hidden, weights, made("shift", [0.4, 0.2]), units=2)
     out = block("Linear", hidden, made("v", [[v, v]]), made("c", [c]), units=1)
     return build(loss(block("MeanSquaredError", out, [[1.0], [2.0], [3.0]]), name="L"))
+
+
+def _read_in_turn(squash: str, factor: float, steps: int = 20) -> Diagram:
+    """A state that forgets, and reads a sequence step by step; its first step is trained."""
+    rest = [[0.1 * k, -0.2] for k in range(steps - 1)]
+    first = variable("x", [[0.5, -0.3]], dtype="float64")
+    sequence, state = block("Concat", first, rest, name="sequence"), None
+    for step in range(steps):
+        read = block("Slice", sequence, begin=[step, 0], size=[1, 2])
+        state = read if state is None else read + block(squash, state) * factor
+    return build(loss(block("Sum", state), name="L"))
 
 
 def _unmarked() -> Diagram:

@@ -70,6 +70,27 @@ def test_a_shift_that_a_softmax_ignores_has_its_reason_on_a_page(tmp_path: Path)
     assert_same(compared(tmp_path, {"data": living.data, "cases": [*cases(living, 3)]}))
 
 
+@pytest.mark.parametrize("name", ["single softmax", "single norm", "single key"])
+def test_one_number_alone_has_its_reason_on_a_page(name: str, tmp_path: Path) -> None:
+    living = living_data(in_dtype(specimens()[name], "float64"))
+    assert_same(compared(tmp_path, {"data": living.data, "cases": [*cases(living, 3)]}))
+
+
+def test_a_small_factor_that_is_trained_is_named_on_a_page(tmp_path: Path) -> None:
+    living = living_data(in_dtype(specimens()["small factor"], "float64"))
+    told = [*cases(living, 1)]
+    assert "scale is at most 1e−6 and gets a gradient itself" in told[0]["told"]["w"][1]
+    assert_same(compared(tmp_path, {"data": living.data, "cases": told}))
+
+
+@pytest.mark.parametrize("name", ["decays", "decays behind gates"])
+def test_a_decay_along_a_sequence_is_measured_on_a_page(name: str, tmp_path: Path) -> None:
+    living = living_data(in_dtype(specimens()[name], "float64"))
+    told = [*cases(living, 2)]
+    assert "decays along the sequence: that of step 1 is" in str([case["told"] for case in told])
+    assert_same(compared(tmp_path, {"data": living.data, "cases": told}))
+
+
 def test_blocks_are_told_with_what_sentences_depend_on() -> None:
     bounded = gw.clip(gw.variable("x", 2.0), min=-1.0, max=1.0, name="bounded")
     blocks = block_data(Session(gw.build(gw.loss(bounded, name="L"))).program)
@@ -107,7 +128,8 @@ def test_the_specimens_have_every_kind_of_sentence() -> None:
         for told in case["told"].values()
     )
     for each in (
-        "is off", "is saturated", "sum to 1", "which is always 1", "piecewise constant",
+        "is off", "is saturated", "sum to 1", "which is always 1", "that leaves 0", "one key",
+        "piecewise constant",
         "beyond its limits", "multiplies by 0", "1 in JAX", "as in PyTorch", "NaN in JAX",
         "at its minimum", "between 0 and 1", "cancel", "nearly cancel", "does not take this branch",
         "Raise the min", "Softplus(−x)", "LogSoftmax instead", "log of −2", "overflows float64",

@@ -77,6 +77,13 @@ class Blocks {
     return found;
   }
 
+  // A block and all downstream of it.
+  after(path) {
+    const found = new Set([path]);
+    for (const at of found) for (const wire of this.leavingBlock[at] ?? []) found.add(this.targets[wire]);
+    return [...found];
+  }
+
   // The Gradient blocks that differentiate through a block.
   differentiating(path) {
     return this.gradients.filter((each) => {

@@ -106,8 +106,9 @@ class ZeroSpot {
     return this.kind === 'Softmax' && Object.values(this.arriving).every(isAlike);
   }
 
-  get isSingle() {
-    return this.kind === 'Softmax' && this.value?.s.at(this.more.axis) === 1;
+  // Why the block has only one number to compare, and what would help; undefined elsewhere.
+  get single() {
+    return SAY.UNAFFECTED.includes(this.port) ? undefined : this.more.single;
   }
 
   get isImprobable() {
@@ -138,12 +139,10 @@ class ZeroSpot {
     if (this.why === 'UNDERFLOWS') return phrase(SAY.UNDERFLOWS, this.value.t);
     if (this.why === 'CANCELS') return this.isWholeSoftmax ? SAY.SAME_FOR_ALL : SAY.ADDS_UP_TO_0;
     const {kind, value} = this, isZero = (array) => !hasAny(array);
+    if (this.single) return this.single[0];
     if (kind in SAY.FLAT) return SAY.FLAT[kind];
     if (!value || !value.d.length || !isFloat(value.t)) return SAY.FLAT_HERE;
-    if (kind === 'Softmax')
-      return this.isSingle
-        ? SAY.SINGLE_SOFTMAX
-        : phrase(SAY.SATURATED_SOFTMAX, number(most(spreads(value, this.more.axis))));
+    if (kind === 'Softmax') return phrase(SAY.SATURATED_SOFTMAX, number(most(spreads(value, this.more.axis))));
     if (kind === 'Div' && this.port === 'b' && isZero(this.all.a)) return SAY.DIVIDES_0;
     if (kind === 'Arctan2' && Object.values(this.inputs).every(isZero)) return SAY.ARCTAN2_AT_0;
     if (kind === 'Abs' && isZero({d: this.reached})) return SAY.ABS_AT_0;
@@ -168,7 +167,7 @@ class ZeroSpot {
     }
     if (this.isProduct) return '';
     if (this.isImprobable) return SAY.AS_LOGITS;
-    if (this.isSingle) return this.value.d.length > 1 ? SAY.OTHER_AXIS : SAY.SINGLE;
+    if (this.single) return this.single[1];
     return SAY.FLAT_CURES[this.kind] ?? '';
   }
 
@@ -180,7 +179,7 @@ class ZeroSpot {
   get stuck() {
     const stuck = [];
     for (const [name, port] of Object.entries(this.near.sources(this.block))) {
-      const path = blockOf(port), array = this.inputs[name];
+      const path = this.near.origin(port), array = this.inputs[name];
       if (name === this.port || name === 'bias' || !array || hasAny(array)) continue;
       const gradient = this.live.data.leaves[path]?.trained && this.live.gradient(path);
       if (gradient) stuck.push([path, hasAny(gradient)]);

@@ -2,9 +2,33 @@
 const WEIGHING = [...SAY.FACTORS, 'Conv2D'];
 const STEEP_KINDS = ['Arctan2', 'Div', 'Log', 'Pow', 'Sqrt'];
 const DISTANCES = ['BinaryCrossEntropy', 'CrossEntropy', 'Huber', 'MeanAbsoluteError', 'MeanSquaredError'];
-const MOST_NORMS = 8;
+const MOST_NORMS = 8, MOST_GROWTH = 100;
 const joined = (...parts) => parts.filter(Boolean).join(' ');
 const isBad = ({d}) => !d.every(Number.isFinite);
+
+// The root mean square at each place along an axis.
+function sizesAlong({s, d}, axis) {
+  const [, length, after] = aroundAxis(s, axis), rows = Array.from({length}, () => []);
+  d.forEach((x, i) => rows[Math.floor(i / after) % length].push(x));
+  return rows.map((row) => {
+    const peak = peakOf({d: row}), mean = row.reduce((sum, x) => sum + (x / (peak || 1)) ** 2, 0) / row.length;
+    return Math.sqrt(mean) * peak;
+  });
+}
+
+// The ends of a sequence, the smaller first, if sizes shrink by steady factors to a small share.
+function endsOfDecay(sizes) {
+  const {least: fewest, share, steady} = SAY.DECAY, places = [];
+  sizes.forEach((size, i) => size > 0 && Number.isFinite(size) && places.push(i));
+  if (places.length < fewest) return null;
+  const [weak, strong] = [places[0], places.at(-1)].sort((a, b) => sizes[a] - sizes[b]);
+  if (sizes[weak] > share * sizes[strong]) return null;
+  const mean = (f) => places.reduce((sum, i) => sum + f(i), 0) / places.length, log = (i) => Math.log(sizes[i]);
+  const [x, y] = [mean((i) => i), mean(log)];
+  const both = mean((i) => (i - x) * (log(i) - y));
+  const one = Math.sqrt(mean((i) => (i - x) ** 2) * mean((i) => (log(i) - y) ** 2));
+  return Math.abs(both / one) > steady ? [weak, strong] : null;
+}
 
 class NumericSentences {
   constructor(live) {
@@ -140,12 +164,28 @@ class NumericSentences {
 
   scaled(wire, grows) {
     const route = this.contributions.routeFactors(wire), amount = this.amount(wire), {factor, blocks} = route;
+    const {near} = this;
     if (!blocks) return phrase(SAY.AT_SEED, amount);
     const [worst, into] = grows ? route.most : route.least;
     if (!(grows ? factor > 1 + STEADY : factor < 1 - STEADY))
       return phrase(SAY.AGAINST, amount, number(this.contributions.largest), this.label, number(factor));
+    const decays = !grows && into && this.decay(near.targets[into]);
+    if (decays) return decays[0];
     const count = `${blocks} block${blocks > 1 ? 's' : ''}`, verb = grows ? SAY.GROWS : SAY.SHRUNK;
     return phrase(SAY.SCALED, verb, number(factor), count, into ? blockOf(into) : '', number(worst), amount);
+  }
+
+  // What is said of a decay along a sequence behind a block that arranges numbers, and the cure.
+  decay(block) {
+    const {near} = this, array = SAY.DECAY.arranging.includes(near.kind(block)) && this.contributions.arriving(block).out;
+    for (let axis = 0; array && axis < array.s.length; axis++) {
+      const sizes = sizesAlong(array, axis), ends = endsOfDecay(sizes);
+      if (!ends) continue;
+      const [weak, strong] = ends, share = number(sizes[weak] / sizes[strong]);
+      const isGated = near.after(block).some((at) => near.kind(at) === 'Sigmoid');
+      return [phrase(SAY.DECAYS, weak + 1, share, strong + 1, block), isGated ? SAY.GATED_DECAY : SAY.PLAIN_DECAY];
+    }
+    return null;
   }
 
   partial(wire) {
@@ -202,6 +242,29 @@ class NumericSentences {
     const start = (path) => [path, Array.from(live.values[path], (_, i) => Math.sin(1 + i))];
     const found = tried.find((paths) => paths.length && this.passes(wires, Object.fromEntries(paths.map(start))));
     return found ? phrase(found.length > 1 ? SAY.START_SEVERAL : SAY.START_ONE, names(found)) : '';
+  }
+
+  // About wires that bring back little as a trained factor is small, and more once it has moved.
+  ofSmallFactor(wires, into) {
+    const {near, live} = this, block = near.targets[into], factors = this.smallFactors;
+    if (near.kind(block) !== 'Mul') return '';
+    const others = Object.entries(near.sources(block)).filter(([name]) => name !== within(into));
+    const name = others.map(([, port]) => near.origin(port)).find((path) => path in factors);
+    if (!name) return '';
+    this.movedSizes ??= rerun(live, {values: this.stepped({}, Object.keys(factors))}, () =>
+      Object.fromEntries(Object.keys(this.contributions.of).map((wire) => [wire, rms(live.contribution(wire).d)])));
+    if (!wires.some((wire) => this.movedSizes[wire] > MOST_GROWTH * this.size(wire).rms)) return '';
+    return phrase(SAY.GROWS_WITH, name, number(factors[name]));
+  }
+
+  // Trained variables that are small, and not 0, with a gradient; their largest numbers.
+  get smallFactors() {
+    const {live} = this, found = {};
+    for (const path of this.trained) {
+      const gradient = live.gradient(path), peak = peakOf({d: live.values[path]});
+      if (gradient && hasAny(gradient) && peak > 0 && peak <= 1e-3) found[path] = peak;
+    }
+    return found;
   }
 
   get trained() {
@@ -324,6 +387,10 @@ class NumericSentences {
     const {contributions, near} = this;
     const route = wires.length ? contributions.routeFactors(contributions.largestOf(wires)) : NO_ROUTE;
     const {factor, squashing, least: [, wire]} = route;
+    const decays = wire && this.decay(near.targets[wire]);
+    if (decays) return decays[1];
+    const grows = wire && this.ofSmallFactor(wires, wire);
+    if (grows) return grows;
     if (!wire || !(factor > 0 && factor < 1e-3)) return '';
     if (squashing.blocks && squashing.factor <= Math.sqrt(factor)) {
       const unnamed = Array(squashing.blocks - squashing.nearest.length).fill('');

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,25 +13,33 @@ from gradwire.runtime.flow.words.formatting import number
 
 if TYPE_CHECKING:
     from gradwire.runtime.diagram.paths import InstancePath
-    from gradwire.runtime.flow.observed import ObservedFlow
+    from gradwire.runtime.flow.numbers.contributions import Contributions
 
-_ARRANGING = SHAPES | {"Elements", "Flip", "Pad", "Stacked"}
-_LEAST = 8
+ARRANGING = SHAPES | {"Elements", "Flip", "Pad", "Stacked"}
+"""Types of blocks that only arrange numbers, those of single elements as well."""
+LEAST = 8
 """Steps of which a decay is told, at least."""
-_SHARE = 1e-3
+SHARE = 1e-3
 """What is left at the far end of a sequence, at most."""
-_STEADY = 0.9
+STEADY = 0.9
 """How well the logarithms of the sizes must follow a straight line, as a correlation."""
 
 
-def decay(observed: ObservedFlow, culprit: InstancePath) -> tuple[str, str]:
-    """What is said of a block that only arranges numbers and seems to shrink gradients, where they
-    shrink along a sequence: a sentence, and what would help. Empty texts elsewhere.
+class Decay(NamedTuple):
+    """What is said of a gradient that decays along a sequence, and what would help."""
+
+    sentence: str
+    cure: str
+
+
+def decay(contributions: Contributions, culprit: InstancePath) -> Decay | None:
+    """The decay along a sequence behind a block that only arranges numbers and seems to shrink
+    gradients; None where there is none.
     """
-    near = neighbours_of(observed.program)
-    if near.kind(culprit) not in _ARRANGING:
-        return "", ""
-    arriving = observed.arriving(culprit.port("out"))
+    near = neighbours_of(contributions.program)
+    if near.kind(culprit) not in ARRANGING:
+        return None
+    arriving = contributions.arriving(culprit.port("out"))
     for axis in range(0 if arriving is None else arriving.ndim):
         assert arriving is not None
         sizes = _sizes(arriving, axis)
@@ -40,8 +48,9 @@ def decay(observed: ObservedFlow, culprit: InstancePath) -> tuple[str, str]:
             share = number(float(sizes[weak] / sizes[strong]))
             gated = "Sigmoid" in map(near.kind, near.after(culprit))
             said = value_sentences.DECAYS.format(weak + 1, share, strong + 1, culprit)
-            return said, value_sentences.GATED_DECAY if gated else value_sentences.PLAIN_DECAY
-    return "", ""
+            cure = value_sentences.GATED_DECAY if gated else value_sentences.PLAIN_DECAY
+            return Decay(said, cure)
+    return None
 
 
 def _sizes(array: NDArray[np.floating], axis: int) -> NDArray[np.float64]:
@@ -58,10 +67,10 @@ def _ends(sizes: NDArray[np.float64]) -> tuple[int, int] | None:
     share of the other.
     """
     places = np.flatnonzero((sizes > 0) & np.isfinite(sizes))
-    if len(places) < _LEAST:
+    if len(places) < LEAST:
         return None
     weak, strong = sorted((int(places[0]), int(places[-1])), key=lambda place: float(sizes[place]))
-    if sizes[weak] > _SHARE * sizes[strong]:
+    if sizes[weak] > SHARE * sizes[strong]:
         return None
-    steady = abs(np.corrcoef(places, np.log(sizes[places]))[0, 1]) > _STEADY
+    steady = abs(np.corrcoef(places, np.log(sizes[places]))[0, 1]) > STEADY
     return (weak, strong) if steady else None

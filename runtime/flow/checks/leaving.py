@@ -37,6 +37,7 @@ CURES = {
     "checkpoint": _CHECKPOINT,
     "numpy": _COMPUTED.format("numpy()"),
     "tolist": _COMPUTED.format("tolist()"),
+    "sample": "sample() draws without gradient: use rsample(), where the distribution has it.",
 }
 """By the names that captures give to stops. ``detach`` and ``no_grad`` say what they do."""
 REGISTERED = (

@@ -39,6 +39,7 @@ from gradwire.runtime.interchange.importing.torch.capture.unregistered import ke
 from gradwire.runtime.interchange.importing.torch.leaves import is_counter
 from gradwire.runtime.interchange.importing.torch.memory import Tensor
 from gradwire.runtime.interchange.importing.torch.operators.norms import STATISTICS
+from gradwire.runtime.interchange.importing.torch.without_effect import without_effect
 
 if TYPE_CHECKING:
     from gradwire.runtime.calculus.measuring import Measured
@@ -240,6 +241,8 @@ class _Capture:
             self._recording.kept.module(child)
             for aside in kept_aside(path, child):
                 self._recording.aside.setdefault(id(aside.kept), aside)
+            for text in without_effect(path, child):
+                self._stage.remark("note", text)
         for inner, parameter in module.named_parameters():
             is_aside = running and id(parameter) in self._recording.aside
             with self._recording.here() if is_aside else nullcontext():

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import copy
+import dis
 import functools
 import linecache
 import sys
@@ -23,6 +24,7 @@ _OTHERS = (
     "<frozen",
 )
 """Where files begin that are not the user's."""
+_DISTRIBUTIONS = str(Path(torch.__file__).parent / "distributions")
 
 
 def user_place() -> Place:
@@ -36,13 +38,28 @@ def user_place() -> Place:
     return NOWHERE
 
 
+def is_dropped() -> bool:
+    """Whether the user's own code, which is calling now, throws the result away."""
+    frame = sys._getframe(1)
+    while frame.f_back is not None:
+        if not frame.f_code.co_filename.startswith(_OTHERS):
+            steps = dis.get_instructions(frame.f_code)
+            following = (step for step in steps if step.offset > frame.f_lasti)
+            return next(following).opname == "POP_TOP"
+        frame = frame.f_back
+    return False
+
+
 def region() -> str:
-    """The context manager that sets the mode of gradient now: ``no_grad``; empty for none."""
+    """The context manager that sets the mode of gradient now: ``no_grad``; empty for none. It is
+    ``sample`` in that method of a distribution.
+    """
     frame, found = sys._getframe(1), ""
     while frame.f_back is not None:
         if Path(frame.f_code.co_filename).name == "grad_mode.py" and "self" in frame.f_locals:
             found = type(frame.f_locals["self"]).__name__  # the outermost is what the user wrote
         elif found:
-            return found
+            is_drawing = frame.f_code.co_filename.startswith(_DISTRIBUTIONS)
+            return "sample" if is_drawing and frame.f_code.co_name == "sample" else found
         frame = frame.f_back
     return found

@@ -33,7 +33,7 @@ from gradwire.runtime.interchange.importing.torch.capture.arrays import (
     require_numbers,
 )
 from gradwire.runtime.interchange.importing.torch.capture.draws import drawn_by
-from gradwire.runtime.interchange.importing.torch.capture.frames import user_place
+from gradwire.runtime.interchange.importing.torch.capture.frames import is_dropped, user_place
 from gradwire.runtime.interchange.importing.torch.capture.joining import (
     is_derived,
     joined,
@@ -47,6 +47,7 @@ from gradwire.runtime.interchange.importing.torch.operators.creation import DRAW
 from gradwire.runtime.interchange.importing.torch.operators.families import find
 from gradwire.runtime.interchange.importing.torch.operators.shapes import VIEWS
 from gradwire.runtime.interchange.importing.torch.performing import HANDLED, Performer, failed
+from gradwire.runtime.interchange.importing.torch.without_effect import returns_another
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -65,6 +66,10 @@ _UNFILLED = frozenset({"empty", "empty_like", "empty_strided", "new_empty", "new
 """Operators that leave their numbers to be written, perhaps where nothing is seen: these are read
 when the tensor is first used.
 """
+DROPPED = (
+    "{0}() returns another tensor and leaves this one as it was, and its result is not used: "
+    "assign it, or leave the line out."
+)
 OFTEN = 4
 """A line that runs one operator so often is told to be a loop."""
 Port: TypeAlias = "tuple[StagedBlock, str]"
@@ -210,6 +215,14 @@ class Recording:
                     text = f"This line runs {times} times: the diagram has it as often."
                     self.stage.remark("unrolled", text)
 
+    def tell_decided(self, entry: Tensor, value: Any) -> None:
+        """Say that a number of this run decides what the program does."""
+        if isinstance(entry.value, Staged) and entry.value.array is None:
+            with self.here():
+                back = "" if isinstance(value, bool) else self.stage.way_back(entry.value)
+                text = f"The program goes by a number, which is {value} in this run. {back}"
+                self.stage.remark("specialised", text.rstrip())
+
     def enter(self, module: str) -> None:
         """A module is called."""
         self._tags += 1
@@ -315,16 +328,20 @@ class Recording:
             with self.here():
                 return self.regions.put_up(tensor.grad_fn.name().removesuffix("0"), [tensor])[0]
         if numbers.dtype.kind == "f" and self.left:
-            return Tensor(self._come_back(numbers, *self.left.pop()[1:]))
+            return Tensor(self._come_back(numbers, *self.left.pop()))
         return Tensor(self.stage.constant(numbers))
 
-    def _come_back(self, numbers: NDArray[Any], entry: Tensor, cut: Cut) -> Staged:
+    def _come_back(
+        self, numbers: NDArray[Any], left: NDArray[Any], entry: Tensor, cut: Cut
+    ) -> Staged:
         """Numbers that a program may have computed from those that left autograd."""
         constant = self.stage.constant(numbers)
         with self.stage.at(cut.path, cut.written):
-            if entry.read().shape == numbers.shape and entry.read().dtype == constant.dtype:
-                before = self._put_up(entry, cut)
+            before = self._put_up(entry, cut)
+            if before.shape == numbers.shape and before.dtype == constant.dtype:
                 constant = self.stage.block("StraightThrough", constant, before, name=cut.name)
+            else:
+                constant = self.regions.outside(cut.name, before, left, numbers)
             self.stage.remark(
                 "lost",
                 f"{cut.name} leaves autograd; numbers that come back, perhaps changed, are a "
@@ -366,6 +383,9 @@ class Recording:
             if name == "as_strided":
                 more["memory"] = args[0].stride(), args[0].storage_offset()
             with self.stage.at(self.path, place.written):
+                base = name.partition(".")[0]
+                if f".{base}(" in place.written and returns_another(base) and is_dropped():
+                    self.stage.remark("note", DROPPED.format(base))
                 error = self._perform(name, given, more, args, result, tensors, since)
             if error is not None:
                 self._spoil(_written_to(operator, args, kwargs), error)
@@ -401,6 +421,8 @@ class Recording:
         if name.partition(".")[0] in _UNFILLED:
             return None
         if not results:
+            if name in ("item", "_local_scalar_dense") and isinstance(given[0], Tensor):
+                self.tell_decided(given[0], result)
             why = "no blocks for it are known"
             return UnsupportedError(f"aten.{name}", why, written=user_place().written)
         failure = None
@@ -488,7 +510,7 @@ class Recording:
         """Keep what random blocks that were just put up drew in this run."""
         for _, text, block, _ in self.stage.remarks[since:]:
             if text == DRAWN and block is not None:
-                numbers = drawn_by(name.partition(".")[0].rstrip("_"), args, result)
+                numbers = drawn_by(name, args, result)
                 self.drawn.append((block, numbers))
                 self._memory[result.data_ptr()] = (result, entry)
 

@@ -190,7 +190,7 @@ class Regions:
             takes=[(x.dtype, x.shape) for _, x in whole],
             gives=[(x.dtype, x.shape) for x in forward]
             or [(value.dtype.name, value.shape) for value in values],
-            seen=[_seen(tensor, x) for tensor, x in whole],
+            seen=[_seen(tensor) for tensor, _ in whole],
             values=values,
             depends=[{places[edge] for _, _, edge in found} for found in routes],
         )
@@ -215,6 +215,24 @@ class Regions:
             Tensor(value, bool(tensor.requires_grad) and value.is_float)
             for tensor, value in zip(outputs, made, strict=True)
         ]
+
+    def outside(
+        self, name: str, given: Staged, numbers: NDArray[Any], result: NDArray[Any]
+    ) -> Staged:
+        """What a program may have computed outside of autograd from a value with these numbers."""
+        region = Region(
+            name=name,
+            takes=[(given.dtype, given.shape)],
+            gives=[(result.dtype.name, result.shape)],
+            seen=[_seen_as(numbers)],
+            values=[result],
+            depends=[set()],
+        )
+        made = self._recording.stage.block("Recorded", given, name=name, **parameters_of(region, 0))
+        if made.source is not None:
+            region.made = made
+            self.all.append(region)
+        return made
 
     def _routes(self, tensor: Any, before: int) -> list[tuple[Any, int, Edge]]:
         """The slots of nodes from which an edge leads out of the region that ends in a tensor."""
@@ -265,7 +283,7 @@ class Regions:
             return None
         stage, value = self._recording.stage, entry.read()
         kind = [(value.dtype, value.shape)]
-        region = Region(written, kind, kind, [_seen(tensor, value)], [], [{0}])
+        region = Region(written, kind, kind, [_seen(tensor)], [], [{0}])
         made = stage.block("Recorded", value, name=name, **parameters_of(region, 0))
         if made.source is None:
             return None
@@ -419,11 +437,13 @@ def _key(tensor: Any) -> Any:
     return id(tensor) if edge is None else (id(edge[0]), edge[1])
 
 
-def _seen(tensor: Any, value: Staged) -> tuple[float, ...]:
+def _seen(tensor: Any) -> tuple[float, ...]:
     """By what an input is known again."""
-    if tensor is None:
-        return NOT_SEEN
-    found = measured(encoded(tensor))
+    return NOT_SEEN if tensor is None else _seen_as(encoded(tensor))
+
+
+def _seen_as(numbers: NDArray[Any]) -> tuple[float, ...]:
+    found = measured(numbers)
     return float(found.elements), found.size, found.projection, *map(float, found.wild)
 
 

@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import reduce
 from operator import add
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
 
-from gradwire.runtime.interchange.importing.staged import Staged
 from gradwire.runtime.interchange.importing.torch.capture.arrays import dtype_name, numbers_of
 from gradwire.runtime.interchange.importing.torch.capture.frames import region
 from gradwire.runtime.interchange.importing.torch.capture.hooks import hooked
@@ -23,6 +22,9 @@ from gradwire.runtime.interchange.importing.torch.capture.joining import (
 from gradwire.runtime.interchange.importing.torch.capture.numbers import TracedNumber
 from gradwire.runtime.interchange.importing.torch.capture.recording import Backward, Recording
 from gradwire.runtime.interchange.importing.torch.memory import Tensor
+
+if TYPE_CHECKING:
+    from gradwire.runtime.interchange.importing.staged import Staged
 
 _LEAVING = frozenset({"numpy", "tolist", "__array__"})
 _MAKING = {"tensor": 0, "as_tensor": 0, "asarray": 0, "new_tensor": 1, "new": 1}
@@ -125,11 +127,7 @@ class Watching:
         return value
 
     def _tell_decided(self, entry: Tensor, value: Any) -> None:
-        """Say that a number of this run decides what the program does."""
-        if isinstance(entry.value, Staged) and entry.value.array is None:
-            with self._recording.here():
-                text = f"The program goes by a number, which is {value} in this run."
-                self._recording.stage.remark("specialised", text)
+        self._recording.tell_decided(entry, value)
 
     def _leaving(self, name: str, call: Callable[[], Any], tensor: Any) -> Any:
         recording = self._recording

@@ -80,3 +80,21 @@ def test_pairs_that_are_meant_are_fine():
         lambda x, y: F.mse_loss(model(x), torch.zeros(1)),
     ]
     assert [found(loss, x, y) for loss in losses] == [[]] * len(losses)
+
+
+def test_an_advantage_of_all_pairs_is_found():
+    policy, critic = nn.Linear(4, 2), nn.Linear(4, 1)
+
+    def loss(x, returns):
+        value = critic(x)
+        advantage = returns - value.detach()
+        return F.mse_loss(value.squeeze(1), returns) - (advantage * policy(x)[:, 0]).mean()
+
+    (finding,) = found(loss, torch.randn(5, 4), torch.randn(5))
+    assert "are broadcast to (5, 5)" in finding.sentence
+
+
+def test_a_column_of_data_against_a_row_of_data_may_be_meant():
+    model = nn.Linear(4, 1)
+    x, y, z = torch.randn(5, 4), torch.randn(5, 1), torch.randn(5)
+    assert found(lambda x, y, z: ((y - z) * model(x)).mean(), x, y, z) == []

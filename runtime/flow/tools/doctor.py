@@ -39,6 +39,7 @@ from gradwire.runtime.flow.tools.contracts import (
     Contract,
     check_contracts,
     contracts_of,
+    decay_sentence,
     is_blocked,
     unowned,
     unowned_sentence,
@@ -336,6 +337,8 @@ def _variables(
             ):
                 verdict = replace(verdict, sentence=told[0], cure=told[1])
                 culprit = "", ""  # no single block
+            if verdict.state is State.ZERO:
+                runs = (*runs, decay_sentence(observed.program, session.diagram.training, name))
             text = " ".join(filter(None, (verdict.sentence, verdict.cure, helped, *runs)))
             found.append(_of(complaint, verdict, text, tried if helped else None, culprit))
     return found

@@ -109,3 +109,19 @@ def test_a_schedule_that_no_recipe_has_is_refused_by_name():
                 optim.SGD(model.parameters()), 0.1, total_steps=5
             )
         )
+
+
+def test_weight_decay_is_said_to_move_what_gets_a_gradient_of_0():
+    model = nn.Sequential(nn.Linear(3, 2), nn.Linear(2, 1))
+    for parameter in model.parameters():
+        parameter.register_hook(torch.zeros_like)
+    groups = [
+        {"params": model[0].parameters()},
+        {"params": model[1].parameters(), "weight_decay": 0.0},
+    ]
+    optimizer = optim.AdamW(groups, weight_decay=0.25)
+    imported = gw.capture(lambda x: model(x).sum(), torch.randn(4, 3), optimizer=optimizer)
+    said = {f.key: f.sentence for f in gw.diagnose(gw.Session(imported.diagram))}
+    yet = "Yet optimiser moves it, by its weight_decay of 0.25."
+    assert [name for name, text in said.items() if yet in text] == ["weight", "bias"]
+    assert len(said) == 4

@@ -52,7 +52,9 @@ from gradwire.runtime.flow.tools.findings import (
     INTEGER,
     LEAK,
     MASKED_VALUE,
+    MISSTEP,
     NO_VARIABLE,
+    RAISES,
     SWAPPED,
     UNOWNED,
     UNREGISTERED,
@@ -106,6 +108,7 @@ def diagnose(
     variables = _variables(session, observed, stated, feeds)
     absent = [finding.key for finding in variables if finding.complaint is NO_GRADIENT]
     found = [
+        *_missteps(observed),
         *_values(observed),
         *_errors(observed),
         *_barren(observed),
@@ -127,6 +130,15 @@ def diagnose(
         certain = (each for each in found if not _is_doubtful(observed.flow, each, is_value))
         found = [*map(_differs, differing), *certain]
     return sorted(placed(session.program, found), key=lambda finding: finding.complaint.gravity)
+
+
+def _missteps(observed: ObservedFlow) -> Iterator[Finding]:
+    """What the program that a diagram comes from does wrongly around its gradients."""
+    comparison = observed.program.flat.comparison
+    loss = observed.losses[0]
+    for each in () if comparison is None else comparison.missteps:
+        complaint = RAISES if each.raises else MISSTEP
+        yield Finding(complaint, loss.block, each.text, loss, written=each.written)
 
 
 def _differs(differing: tuple[str, list[Disagreement]]) -> Finding:

@@ -7,6 +7,7 @@ import copy
 import functools
 import linecache
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 import torch
@@ -34,6 +35,24 @@ def user_place() -> Place:
             return place_of(file, frame.f_lineno, linecache.getline(file, frame.f_lineno))
         frame = frame.f_back
     return NOWHERE
+
+
+def called_in(functions: Sequence[str]) -> str:
+    """The innermost of these functions that is running; empty for none."""
+    frame = sys._getframe(1)
+    while frame.f_back is not None:
+        if frame.f_code.co_name in functions:
+            return frame.f_code.co_name
+        frame = frame.f_back
+    return ""
+
+
+def is_called_by_user() -> bool:
+    """Whether what runs now was called by the user's own program, not by torch for it."""
+    frame = sys._getframe(1)
+    while frame.f_back is not None and frame.f_code.co_filename.startswith(_OTHERS[1]):
+        frame = frame.f_back
+    return not frame.f_code.co_filename.startswith(_OTHERS)
 
 
 def region() -> str:

@@ -47,11 +47,14 @@ from gradwire.runtime.interchange.importing.torch.operators.creation import DRAW
 from gradwire.runtime.interchange.importing.torch.operators.families import find
 from gradwire.runtime.interchange.importing.torch.operators.shapes import VIEWS
 from gradwire.runtime.interchange.importing.torch.performing import HANDLED, Performer, failed
+from gradwire.runtime.interchange.importing.torch.steps.failures import History
+from gradwire.runtime.interchange.importing.torch.steps.ledger import Ledger
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from gradwire.runtime.calculus.measuring import Measured
+    from gradwire.runtime.diagram.comparison import Misstep
     from gradwire.runtime.interchange.importing.scopes import Part
     from gradwire.runtime.interchange.importing.stage import Stage
     from gradwire.runtime.interchange.importing.staged import StagedBlock
@@ -113,6 +116,12 @@ class Recording:
         self.variables: dict[int, Staged] = {}
         """Those of parameters, by their identity."""
         self.kept = Keeping(self.paused)
+        self.ledger = Ledger()
+        self.history = History()
+        self.missteps: list[Misstep] = []
+        """What has gone wrong so far, besides what the ledger shows."""
+        self.failed: RuntimeError | None = None
+        """What a call of ``backward`` has raised."""
         self.aside: dict[int, Aside] = {}
         """Modules and leaves that no module registers, by identity."""
         self._calls = Calls()
@@ -164,8 +173,7 @@ class Recording:
             if gradient is not None:
                 inner[key] = measured(encoded(gradient))
 
-        found = [t for t, _ in self._tensors.values() if t.requires_grad and t.is_leaf]
-        handles = [leaf.register_hook(partial(note, id(leaf))) for leaf in found]
+        handles = [leaf.register_hook(partial(note, id(leaf))) for leaf in self.trained_leaves]
         handles += [
             tensor.register_hook(partial(note_inner, port)) for port, tensor in self.results()
         ]
@@ -174,6 +182,11 @@ class Recording:
         finally:
             for handle in handles:
                 handle.remove()
+
+    @property
+    def trained_leaves(self) -> list[Any]:
+        """The leaves that have come up and need a gradient."""
+        return [t for t, _ in self._tensors.values() if t.requires_grad and t.is_leaf]
 
     def results(self, *, differentiated: bool = True) -> Iterator[tuple[Port, Any]]:
         """Intermediate results and the outputs of blocks that they are, of several tensors with
@@ -367,8 +380,12 @@ class Recording:
                 more["memory"] = args[0].stride(), args[0].storage_offset()
             with self.stage.at(self.path, place.written):
                 error = self._perform(name, given, more, args, result, tensors, since)
+            written = _written_to(operator, args, kwargs) if operator._schema.is_mutable else []
             if error is not None:
-                self._spoil(_written_to(operator, args, kwargs), error)
+                self._spoil(written, error)
+            results = [t for t in _flat(result) if isinstance(t, torch.Tensor)]
+            self.history.note(name, tensors, results, written)
+            self.ledger.written(written, name)
         return result
 
     def _argument(self, x: Any, numbers: dict[float, Tensor]) -> Any:

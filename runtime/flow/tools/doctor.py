@@ -20,7 +20,9 @@ from gradwire.runtime.flow.checks.blocking import stop_that_blocks
 from gradwire.runtime.flow.checks.cancelling import no_effect, stops_that_help
 from gradwire.runtime.flow.checks.decay import decay
 from gradwire.runtime.flow.checks.leaving import (
+    CURES,
     cure_of,
+    derivatives_without_graph,
     unregistered,
     unregistered_sentence,
 )
@@ -53,6 +55,7 @@ from gradwire.runtime.flow.tools.findings import (
     LEAK,
     MASKED_VALUE,
     MISSTEP,
+    NO_GRAPH,
     NO_VARIABLE,
     RAISES,
     SWAPPED,
@@ -122,7 +125,8 @@ def diagnose(
         *_leaks(session, observed, feeds),
         *_unowned(session, observed, stated),
         *skipped(session, observed, stated, absent),
-        *_idle(session, observed, feeds),
+        *(idle := _idle(session, observed, feeds)),
+        *_without_graph(observed, idle),
     ]
     differing = told(observed.program)
     if differing:
@@ -441,6 +445,15 @@ def _idle(
             known = idle.get(stop, f"This stop cuts nothing: {text}.")
             found.append(Finding(IDLE_STOP, stop, known))
     return found
+
+
+def _without_graph(observed: ObservedFlow, idle: Iterable[Finding]) -> Iterator[Finding]:
+    """What depends on a derivative that passes no gradient on, though it would change some."""
+    known = {finding.key for finding in idle}
+    for stop in derivatives_without_graph(observed.stops, observed.program):
+        if stop not in known:
+            text = f"{stop} passes no gradient on to what it was computed from. {CURES['grad']}"
+            yield Finding(NO_GRAPH, stop, text)
 
 
 def _trials(observed: ObservedFlow) -> int:

@@ -32,7 +32,7 @@ def physics_without_create_graph(broken: bool = True) -> Imported:
         u = model(x)
         (slope,) = torch.autograd.grad(u.sum(), x, create_graph=not broken, retain_graph=True)
         start = model(torch.zeros(1, 1)) - 1.0
-        return (slope + 2.0 * u.detach()).square().mean() + 0.0 * start.sum()
+        return (slope + 2.0 * u.detach()).square().mean() + start.square().sum()
 
     return gw.capture(loss, torch.linspace(0, 1, 6)[:, None])
 
@@ -95,7 +95,7 @@ class Seq2Seq(nn.Module):
     "the translation ignores its source",
     "the encoder runs under no_grad",
     "no_grad",
-    "reads",
+    "Without no_grad",
     at="with torch.no_grad():  # left over from beam search",
     never=("Nothing wrong",),
 )
@@ -120,8 +120,7 @@ class Probed(nn.Module):
 @case(
     "the first layer does not learn",
     "detach() in the middle, left over from debugging",
-    "detach",
-    "first",
+    "Without model/detach",
     at="h = torch.tanh(self.first(x)).detach()",
     never=("Nothing wrong",),
 )
@@ -152,8 +151,7 @@ class Frozen(nn.Module):
 @case(
     "the filters keep their first values after a test of speed",
     "forward leaves requires_grad off",
-    "requires_grad_",
-    "features",
+    "Without model/requires_grad_",
     at="self.features.weight.requires_grad_(False)  # for a test of speed",
     never=("Nothing wrong",),
 )
@@ -187,9 +185,8 @@ class VQVAE(nn.Module):
 @case(
     "the encoder of the VQ-VAE gets no gradient",
     "the nearest code is picked by argmin, without the straight-through estimator",
-    "encoder",
-    "argmin",
-    "straight",
+    "arg_min1",
+    "An index has no gradient",
     at="torch.cdist(z, self.codebook.weight).argmin(-1)",
     never=("Nothing wrong",),
 )
@@ -218,9 +215,8 @@ class Experts(nn.Module):
 @case(
     "the router of the mixture of experts never learns to route",
     "argmax and one_hot pass no gradient, and the scores are used for nothing else",
-    "gate",
-    "argmax",
-    "scores",
+    "arg_max1",
+    "model/softmax1 is soft already",
     at="choice = F.one_hot(scores.argmax(-1), 3).float()  # hard",
     never=("Nothing wrong",),
 )
@@ -252,9 +248,8 @@ class Quantised(nn.Module):
 @case(
     "quantisation-aware training moves only the bias",
     "round has a derivative of 0, and there is no straight-through estimator",
-    "weight",
-    "round",
-    "traight",
+    "round1",
+    "use a StraightThrough block",
     at="w = torch.round(self.weight * 8) / 8",
     never=("Nothing wrong",),
 )

@@ -40,8 +40,8 @@ class Classifier(nn.Module):
 @case(
     "the loss stays near log 3, the accuracy is mediocre",
     "softmax at the end of the model, and cross_entropy outside takes another",
-    "softmax",
-    "twice",
+    "takes a softmax itself",
+    "give it the logits",
     at="return F.cross_entropy(model(x), labels)  # its own softmax",
     never=("Nothing wrong",),
 )
@@ -58,8 +58,8 @@ def softmax_before_cross_entropy(broken: bool = True) -> Imported:
 @case(
     "masks come out grey",
     "sigmoid at the end of the U-Net, and binary_cross_entropy_with_logits",
-    "sigmoid",
-    "twice",
+    "takes a sigmoid itself",
+    "give it the logits",
     at="return F.binary_cross_entropy_with_logits(masks, goal)",
     never=("Nothing wrong",),
 )
@@ -97,8 +97,8 @@ def likelihood_of_probabilities(broken: bool = True) -> Imported:
 @case(
     "all samples of a batch get the same class",
     "log_softmax normalises along the batch",
-    "log",
-    "along",
+    "along axis 0",
+    "Use axis 1",
     at="return F.nll_loss(scores, labels)",
     never=("Nothing wrong",),
 )
@@ -190,7 +190,7 @@ def siamese_without_stop(broken: bool = True) -> Imported:
     "the target is that of the network itself, with its gradient",
     "target",
     "StopGradient",
-    at="best = network(following).max(1).values  # of the network itself",
+    at="return F.smooth_l1_loss(q, r + 0.9 * best)  # with its gradient",
     never=("Nothing wrong",),
 )
 def target_of_the_network_itself(broken: bool = True) -> Imported:
@@ -202,7 +202,7 @@ def target_of_the_network_itself(broken: bool = True) -> Imported:
         if not broken:
             best = best.detach()
         q = network(s).gather(1, a[:, None]).squeeze(1)
-        return F.smooth_l1_loss(q, r + 0.9 * best)
+        return F.smooth_l1_loss(q, r + 0.9 * best)  # with its gradient
 
     return gw.capture(loss, *transitions())
 
@@ -211,6 +211,7 @@ def target_of_the_network_itself(broken: bool = True) -> Imported:
     "the loss is 0 from the start",
     "a single logit for a loss of classes: one class is always right",
     "one class",
+    "logit for each class",
     at="return F.cross_entropy(logits, torch.zeros(len(x), dtype=torch.long))",
     never=("Nothing wrong",),
 )

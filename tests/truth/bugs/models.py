@@ -138,21 +138,6 @@ class ActorCritic(nn.Module):
         return self.policy(h).log_softmax(-1), self.value(h).squeeze(-1)
 
 
-class Recurrent(nn.Module):
-    """A language model with an LSTM whose state its caller keeps."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.words = nn.Embedding(WORDS, WIDTH)
-        self.lstm = nn.LSTM(WIDTH, WIDTH, batch_first=True)
-        self.head = nn.Linear(WIDTH, WORDS)
-
-    def forward(self, tokens: Tensor, state: tuple[Tensor, Tensor]) -> tuple[Tensor, Tensor, Tensor]:
-        y, (h, c) = self.lstm(self.words(tokens[:, :-1]), state)
-        loss = F.cross_entropy(self.head(y).flatten(0, 1), tokens[:, 1:].flatten())
-        return loss, h, c
-
-
 def tokens(batch: int = 2, length: int = LENGTH) -> Tensor:
     return torch.randint(0, WORDS, (batch, length))
 

@@ -54,8 +54,8 @@ def entropy_of_masked_actions(broken: bool = True) -> Imported:
 @case(
     "the contrastive loss is fine, all gradients are NaN",
     "the square root of a distance of 0: of each sample to itself",
-    "NaN",
-    "sqrt",
+    "sqrt1 (its slope is infinite here)",
+    "under the root",
     at="distances = squares.sum(-1).sqrt()",
     never=("Nothing wrong",),
 )
@@ -147,8 +147,8 @@ def degree_of_a_lonely_node(broken: bool = True) -> Imported:
 @case(
     "the network gives the same value for all states",
     "large negative biases: no unit of the hidden layer is ever on",
-    "ReLU",
-    "0",
+    "relu1, which is off",
+    "LeakyRelu",
     at="h = torch.relu(model[0](states))  # all off",
     never=("Nothing wrong",),
 )
@@ -168,8 +168,7 @@ def hidden_layer_off(broken: bool = True) -> Imported:
 @case(
     "the encoder's variances do not learn",
     "clamp cuts off all log variances",
-    "lamp",
-    "0",
+    "beyond its limits",
     at="logvar = logvar.clamp(-2.0, 2.0)",
     never=("Nothing wrong",),
 )
@@ -209,7 +208,7 @@ class Squeeze(nn.Module):
     "the image makes no difference to the prediction",
     "each group of the norm has one element, which it always makes 0",
     "one element",
-    "features",
+    "leave it out",
     at="h = self.norm(h)  # of what is left",
     never=("Nothing wrong",),
 )
@@ -226,8 +225,8 @@ def norm_of_one_element(broken: bool = True) -> Imported:
 @case(
     "all layers before the last stay as they are",
     "the last layer begins with zeros, and so does the one before",
-    "0",
-    "out",
+    "multiplies by 0",
+    "away from 0",
     at="return self.up(torch.relu(self.out(x)))",
     never=("Nothing wrong",),
 )

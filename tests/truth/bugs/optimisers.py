@@ -219,7 +219,7 @@ def heads_in_a_dict(broken: bool = True) -> Imported:
     "the target network is trained: its values are not under no_grad",
     "target",
     "StopGradient",
-    at="best = target(following)",
+    at="loss = F.mse_loss(q, r + 0.9 * best)",
     never=("Nothing wrong",),
 )
 def target_network_trained(broken: bool = True) -> Imported:
@@ -299,8 +299,7 @@ def head_frozen_with_the_backbone(broken: bool = True) -> Imported:
 @case(
     "the new head does not learn either",
     "the head runs in the no_grad of the backbone",
-    "no_grad",
-    "head",
+    "Without no_grad",
     at="with torch.no_grad():  # for the backbone",
     never=("Nothing wrong",),
 )
@@ -350,8 +349,7 @@ def discriminator_step_reaches_the_generator(broken: bool = True) -> Imported:
 @case(
     "the generator's loss is right, and it doesn't move",
     "fake is detached in the generator's step too",
-    "detach",
-    "generator",
+    "Without detach",
     at="g_loss = F.softplus(-discriminator(fake.detach()",
     never=("Nothing wrong",),
 )

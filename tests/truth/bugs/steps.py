@@ -261,9 +261,9 @@ def gradient_off_from_the_start(broken: bool = True) -> Imported:
 @case(
     "a float has no backward; with a new tensor of it there is no error, and no learning",
     "item() leaves autograd, and a new tensor that requires grad is a leaf of its own",
-    "torch.tensor",
+    "item",
     "use the tensor itself",
-    at="torch.tensor(total, requires_grad=True)",
+    at="total = sum(model.loss(batch).item() for batch in batches)",
     never=("Nothing wrong",),
 )
 def backward_of_a_copied_total(broken: bool = True) -> Imported:

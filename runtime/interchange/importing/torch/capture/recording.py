@@ -21,7 +21,8 @@ from torch.utils._python_dispatch import _push_mode
 from gradwire.blocks.classes.dataclass import dataclass
 from gradwire.blocks.errors import GradwireError
 from gradwire.runtime.calculus.measuring import measured
-from gradwire.runtime.flow.checks.leaving import REGISTERED
+from gradwire.runtime.diagram.comparison import Misstep
+from gradwire.runtime.flow.checks.leaving import CURES, REGISTERED
 from gradwire.runtime.interchange.importing.imported import UnsupportedError
 from gradwire.runtime.interchange.importing.staged import Staged
 from gradwire.runtime.interchange.importing.torch.calls import Calls
@@ -54,7 +55,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from gradwire.runtime.calculus.measuring import Measured
-    from gradwire.runtime.diagram.comparison import Misstep
     from gradwire.runtime.interchange.importing.scopes import Part
     from gradwire.runtime.interchange.importing.stage import Stage
     from gradwire.runtime.interchange.importing.staged import StagedBlock
@@ -341,7 +341,7 @@ class Recording:
             self.stage.remark(
                 "lost",
                 f"{cut.name} leaves autograd; numbers that come back, perhaps changed, are a "
-                "constant of this run.",
+                f"constant of this run. {CURES.get(cut.name, '')}".rstrip(),
                 constant,
             )
         return constant
@@ -540,6 +540,8 @@ class Recording:
         for x, other in shared:
             if other is entry.root:
                 continue
+            if other.live and not entry.live:
+                self._tell_unseen(x)
             if entry.of is None and _lies_like(x, tensor):
                 self._follow_elsewhere(other, entry)
             elif other is shared[0][1]:
@@ -548,6 +550,18 @@ class Recording:
                     "A change through .data or detach() is not followed: the tensor itself, which "
                     "shares these numbers, keeps its old ones on the diagram.",
                 )
+
+    def _tell_unseen(self, tensor: Any) -> None:
+        """Say that a result which gradient comes to is written to where autograd doesn't see it."""
+        place = user_place()
+        text = (
+            f"A write through .data or detach() ({place.line}) changes a tensor that backward() "
+            "goes through, and autograd doesn't see it: its gradient is as if nothing had been "
+            "written. Write to the tensor itself, or use torch.where."
+        )
+        misstep = Misstep(text=text, written=place.written)
+        if not tensor.is_leaf and misstep not in self.missteps:
+            self.missteps.append(misstep)
 
     def _follow_elsewhere(self, tensor: Tensor, written: Tensor) -> None:
         """What was written to a detached tensor is in the tensor itself too, or the other way

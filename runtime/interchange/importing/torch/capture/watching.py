@@ -218,7 +218,7 @@ class Watching:
             except RuntimeError as error:
                 self._fail(tensor, loss, error)
                 raise
-            recording.history.passes.append(user_place())
+            recording.history.passed(tensor)
             recording.ledger.filled(leaves[key] for key in gradients if key in leaves)
             weight = 1.0 if gradient is None else numbers_of(gradient)
             value = np.asarray(np.sum(numbers_of(tensor) * weight))

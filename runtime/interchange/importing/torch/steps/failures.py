@@ -47,8 +47,11 @@ class History:
         self._made: dict[int, Made] = {}
         self._writes: dict[int, list[Write]] = {}
         """By where the tensor's numbers begin in memory."""
-        self.passes: list[Place] = []
-        """Where backward passes were that have succeeded."""
+        self._passes: list[tuple[Any, Place]] = []
+        """Where backward passes began that have succeeded, and where they stand."""
+        with torch.enable_grad():
+            self._began = (torch.zeros((), requires_grad=True) * 1).grad_fn._sequence_nr()
+        """The number of the first node that the run can have made."""
         self.stepping = False
         """Whether an optimiser is making a step."""
 
@@ -67,6 +70,10 @@ class History:
                 seen = tuple((x, x._version) for x in (*given, result) if not x.is_inference())
                 self._made[id(node)] = Made(node, base, place, seen)
 
+    def passed(self, loss: Any) -> None:
+        """A backward pass has succeeded."""
+        self._passes.append((loss.grad_fn, user_place()))
+
     def why(self, loss: Any, error: RuntimeError, place: Place | None = None) -> Misstep:
         """What a backward pass from a loss raises, and why."""
         where = f"backward() ({place.line})" if place else "The backward pass"
@@ -83,8 +90,8 @@ class History:
         return Misstep(text=said[:MAX_TEXT], written=known.written, raises=True)
 
     def _written_over(self, where: str, loss: Any) -> tuple[str, Place | None]:
-        for made, _ in self._refused(loss, _WRITTEN):
-            for tensor, version in () if made is None else made.seen:
+        for node, made in self._nodes(loss.grad_fn):
+            for tensor, version in made.seen if made and _raises(node, _WRITTEN) else ():
                 writes = self._writes.get(_memory(tensor), ())
                 write = next((w for w in writes if w.version > version), None)
                 if write is None or tensor._version == version:
@@ -100,33 +107,41 @@ class History:
         return f"{where} raises: {said}", None
 
     def _freed(self, where: str, loss: Any) -> tuple[str, Place | None]:
-        made, node = next(self._refused(loss, _FREED), (None, None))
-        if not self.passes:
-            origin = "a graph from before this run, which has been freed"
+        """The nearest node that an earlier pass has been through, or one from before the run."""
+        nodes = list(self._nodes(loss.grad_fn))
+        own = {id(node) for node, _ in nodes}
+        for root, place in self._passes:
+            if common := own & {id(node) for node, _ in self._nodes(root)}:
+                break
         else:
-            origin = f"a graph that backward() ({self.passes[-1].line}) has freed"
-        which = f"the result of {made.name} ({made.place.written})" if made else "a tensor"
-        is_own = made is not None and made.node is node
-        reads = f"{which} is part of" if is_own else f"{which} was computed from what is part of"
-        return (
-            f"{where} goes through a graph a second time and raises: {reads if made else 'it is'} "
-            f"{origin}. Take what is carried over, such as a hidden state, with detach().",
-            made.place if made else None,
-        )
+            place, common = None, set()
+        for node, made in nodes:
+            is_old = node._sequence_nr() < self._began
+            if not is_old and id(node) not in common:
+                continue
+            by = f"backward() ({place.line}) has" if place is not None and not is_old else "an earlier one has"
+            whose = "from before this run" if is_old else "of this run"
+            which = f" by {made.name} ({made.place.written})" if made else ""
+            return (
+                f"{where} raises: it goes{which} into a graph {whose} a second time, which {by} "
+                "freed. Take what is carried over from there, such as a hidden state, with "
+                "detach().",
+                made.place if made else None,
+            )
+        return f"{where} raises: it goes through a graph a second time, which is freed.", None
 
-    def _refused(self, loss: Any, why: str) -> Iterator[tuple[Made | None, Any]]:
-        """The nodes that can't be differentiated for this reason, the nearest to the loss first,
-        with what made them or the nearest node after them.
+    def _nodes(self, root: Any) -> Iterator[tuple[Any, Made | None]]:
+        """The nodes of a graph but for leaves, the nearest first, with what made them, or the
+        nearest after them.
         """
-        pending = [(loss.grad_fn, None)]
+        pending: list[tuple[Any, Made | None]] = [(root, None)]
         seen = set()
         for node, after in pending:
-            if node is None or id(node) in seen:
+            if node is None or id(node) in seen or hasattr(node, "variable"):
                 continue
             seen.add(id(node))
             made = self._made.get(id(node), after)
-            if _raises(node, why):
-                yield made, node
+            yield node, made
             pending += [(before, made) for before, _ in node.next_functions]
 
 

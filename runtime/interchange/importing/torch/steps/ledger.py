@@ -83,9 +83,8 @@ class Ledger:
 
     def cleared(self, leaf: Any) -> None:
         """The gradient of a leaf is taken away."""
-        if id(leaf) in self._past or leaf.grad is not None:
-            self.before([leaf])
-            self._note(leaf, self._event("clear", _clearing()))
+        self.before([leaf])
+        self._note(leaf, self._event("clear", _clearing()))
 
     def written(self, tensors: Iterable[Any], operator: str) -> None:
         """An operator has written to tensors, among them perhaps gradients."""
@@ -105,7 +104,7 @@ class Ledger:
     def unscaled(self, optimizer: Any) -> None:
         """The factor of a GradScaler is taken out of what an optimiser owns."""
         event = self._event("unscale")
-        for leaf in _owned(optimizer):
+        for leaf in owned(optimizer):
             self._note(leaf, event)
 
     def step(self, optimizer: Any) -> None:
@@ -113,8 +112,8 @@ class Ledger:
         event = self._event("step", type(optimizer).__name__, owner=id(optimizer))
         self._steps.append(event)
         self.stepped[id(optimizer)] = optimizer, event.place
-        self.before(_owned(optimizer))
-        for leaf in _owned(optimizer):
+        self.before(owned(optimizer))
+        for leaf in owned(optimizer):
             self._note(leaf, event)
 
     def _event(self, kind: Kind, by: str = "", **more: Any) -> Event:
@@ -140,11 +139,11 @@ class Ledger:
             if event.kind == "backward"
         }
 
-    def missteps(self, names: Mapping[int, str], owned: Container[int]) -> Iterator[Misstep]:
-        """All of them, each once; ``names`` are those of leaves, ``owned`` what optimisers have."""
+    def missteps(self, names: Mapping[int, str], known: Container[int]) -> Iterator[Misstep]:
+        """All of them, each once; ``names`` are those of leaves, ``known`` what optimisers have."""
         found: dict[Misstep, list[str]] = {}
         for key, past in self._past.items():
-            never = self._never(past) if key in owned else ()
+            never = self._never(past) if key in known else ()
             for misstep in (*self._of_leaf(past), *never):
                 found.setdefault(misstep, []).append(names.get(key, ""))
         for misstep, several in found.items():
@@ -233,7 +232,8 @@ class Ledger:
         }
 
 
-def _owned(optimizer: Any) -> list[Any]:
+def owned(optimizer: Any) -> list[Any]:
+    """The parameters of all groups of an optimiser."""
     return [p for group in optimizer.param_groups for p in group["params"]]
 
 

@@ -8,10 +8,14 @@ from functools import wraps
 from typing import TYPE_CHECKING, Any
 
 from torch.amp.grad_scaler import GradScaler
+from torch.nn import Module
 from torch.optim.optimizer import (
+    Optimizer,
     register_optimizer_step_post_hook,
     register_optimizer_step_pre_hook,
 )
+
+from gradwire.runtime.interchange.importing.torch.steps.ledger import owned
 
 if TYPE_CHECKING:
     from gradwire.runtime.interchange.importing.torch.capture.recording import Recording
@@ -40,18 +44,31 @@ def noted(recording: Recording) -> Iterator[None]:
     def tried(*_: Any) -> None:
         ledger.is_tried = True
 
+    def cleared(of: Any, *_: Any) -> None:
+        for leaf in owned(of) if isinstance(of, Optimizer) else of.parameters():
+            ledger.cleared(leaf)
+
+    telling = (
+        (GradScaler, "scale", scaled),
+        (GradScaler, "unscale_", unscaled),
+        (GradScaler, "step", tried),
+        (Optimizer, "zero_grad", cleared),
+        (Module, "zero_grad", cleared),
+    )
     with ExitStack() as stack:
         stack.callback(register_optimizer_step_pre_hook(before).remove)
         stack.callback(register_optimizer_step_post_hook(after).remove)
-        for name, tell in (("scale", scaled), ("unscale_", unscaled), ("step", tried)):
-            stack.enter_context(_telling(recording, name, tell))
+        for cls, name, tell in telling:
+            stack.enter_context(_telling(recording, cls, name, tell))
         yield
 
 
 @contextmanager
-def _telling(recording: Recording, name: str, tell: Callable[..., None]) -> Iterator[None]:
-    """Let a method of scalers say that it has been called."""
-    real = vars(GradScaler)[name]
+def _telling(
+    recording: Recording, cls: Any, name: str, tell: Callable[..., None]
+) -> Iterator[None]:
+    """Let a method of a class say that it has been called."""
+    real = vars(cls)[name]
 
     @wraps(real)
     def method(*args: Any, **kwargs: Any) -> Any:
@@ -59,8 +76,8 @@ def _telling(recording: Recording, name: str, tell: Callable[..., None]) -> Iter
             tell(*args)
         return real(*args, **kwargs)
 
-    setattr(GradScaler, name, method)
+    setattr(cls, name, method)
     try:
         yield
     finally:
-        setattr(GradScaler, name, real)
+        setattr(cls, name, real)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from gradwire.runtime.diagram.comparison import Misstep
 from gradwire.runtime.flow.structure.neighbours import SHAPES
+from gradwire.runtime.interchange.importing.torch.steps.ledger import owned as parameters_of
 
 if TYPE_CHECKING:
     from gradwire.runtime.interchange.importing.staged import Staged, StagedBlock
@@ -34,7 +35,7 @@ def missteps(
     lacking = [key for key in reached if key not in owned and key in names]
     if not stepped or not lacking:
         return
-    stale = [p for optimizer, _ in stepped for p in _parameters(optimizer) if id(p) not in names]
+    stale = [p for optimizer, _ in stepped for p in parameters_of(optimizer) if id(p) not in names]
     shapes = [tuple(p.shape) for p in stale]
     found = {key: variables[key] for key in lacking if key in variables}
     replaced = [key for key, x in found.items() if x.shape in shapes]
@@ -44,16 +45,12 @@ def missteps(
             yield _lacking(keys, reached, names, stepped, is_stale)
 
 
-def _parameters(optimizer: Any) -> list[Any]:
-    return [p for group in optimizer.param_groups for p in group["params"]]
-
-
 def _shared(stepped: Sequence[tuple[Any, Place]], names: Mapping[int, str]) -> Iterator[Misstep]:
     """Two optimisers with some of the same parameters: with all of them, one wraps the other."""
     for i, (one, where) in enumerate(stepped):
         for other, there in stepped[i + 1 :]:
-            keys = [{id(p) for p in _parameters(x)} for x in (one, other)]
-            both = [id(p) for p in _parameters(one) if id(p) in keys[1]]
+            keys = [{id(p) for p in parameters_of(x)} for x in (one, other)]
+            both = [id(p) for p in parameters_of(one) if id(p) in keys[1]]
             if both and keys[0] != keys[1]:
                 text = (
                     f"{_listed(both, names)} {_are(both)} in two optimisers: step() ({where.line}) "
@@ -99,7 +96,7 @@ def _lacking(
 
 
 def _is_stale(optimizer: Any, names: Mapping[int, str]) -> bool:
-    return any(id(p) not in names for p in _parameters(optimizer))
+    return any(id(p) not in names for p in parameters_of(optimizer))
 
 
 def _listed(keys: Sequence[int], names: Mapping[int, str]) -> str:

@@ -116,6 +116,8 @@ class ZeroSpot:
             case Zero.FLAT:
                 if _is_improbable(self.block, self.port, self.inputs.get(self.port)):
                     return value_sentences.AS_LOGITS
+                if (single := _single(self.block, self.inputs.get(self.port))) is not None:
+                    return single[1]
                 if self._is_single:
                     return value_sentences.single_cure(self.inputs[self.port].size > 1)
                 return value_sentences.flat_cure(self.block.type_name())
@@ -155,6 +157,8 @@ def _flat_reason(
         return phrases.FLAT[name]
     if value is None or not value.size or value.dtype.kind != "f":
         return phrases.FLAT_HERE
+    if (single := _single(block, value)) is not None:
+        return single[0]
     if name == "Softmax":
         return _saturated_softmax(value, getattr(block, "axis", -1))
     if name == "Div" and port == "b" and not np.any(_read(block, inputs, "a")):
@@ -179,6 +183,23 @@ def _flat_reason(
     if value.size == 1:
         return phrases.FLAT_AT.format(number(float(value.reshape(()))))
     return phrases.FLAT_HERE
+
+
+def _single(block: Any, value: Array | None) -> tuple[str, str] | None:
+    """What is said, and helps, where a block compares or normalises single elements."""
+    if value is None or not value.size:
+        return None
+    name, shape = block.type_name(), value.shape
+    if name == "CrossEntropy" and shape[block.axis] == 1:
+        return phrases.SINGLE_CLASS, value_sentences.SINGLE_CLASS
+    elements = {
+        "LayerNorm": lambda: math.prod(shape[axis] for axis in block.axes),
+        "GroupNorm": lambda: value.size // shape[0] // block.groups,
+        "BatchNorm": lambda: value.size // shape[block.axis] if block.mode == "batch" else 0,
+    }.get(name)
+    if elements is None or elements() != 1:
+        return None
+    return phrases.SINGLE_NORM, value_sentences.SINGLE_NORM
 
 
 def _read(block: Block, inputs: Mapping[str, Array], port: str) -> Array:

@@ -89,7 +89,7 @@ class Verdicts:
         level = Gate.STOP if state is State.STOPPED else Gate.NO_RULE
         trained = self._nearby.variables(value, level, True)
         frozen = () if trained else tuple(self._nearby.variables(value, level, False))
-        before = self._nearby.cutters_ahead(losses, value, head, level)
+        before = self._nearby.cutters_ahead(losses, value, head, Gate.NO_RULE)
         behind = self._nearby.cutters_behind(value, level, bool(trained))
         repair = self.repair(losses, head, value)
         nearest = map(self._slots.cutter, losses.nearest_cuts(value, head))

@@ -20,7 +20,9 @@ from gradwire.runtime.flow.checks.blocking import stop_that_blocks
 from gradwire.runtime.flow.checks.cancelling import no_effect, stops_that_help
 from gradwire.runtime.flow.checks.decay import decay
 from gradwire.runtime.flow.checks.leaving import (
+    CURES,
     cure_of,
+    derivatives_without_graph,
     unregistered,
     unregistered_sentence,
 )
@@ -53,7 +55,10 @@ from gradwire.runtime.flow.tools.findings import (
     INTEGER,
     LEAK,
     MASKED_VALUE,
+    MISSTEP,
+    NO_GRAPH,
     NO_VARIABLE,
+    RAISES,
     SWAPPED,
     UNOWNED,
     UNREGISTERED,
@@ -107,6 +112,7 @@ def diagnose(
     variables = _variables(session, observed, stated, feeds)
     absent = [finding.key for finding in variables if finding.complaint is NO_GRADIENT]
     found = [
+        *_missteps(observed),
         *_values(observed),
         *_errors(observed),
         *_barren(observed),
@@ -120,7 +126,8 @@ def diagnose(
         *_leaks(session, observed, feeds),
         *_unowned(session, observed, stated),
         *skipped(session, observed, stated, absent),
-        *_idle(session, observed, feeds),
+        *(idle := _idle(session, observed, feeds)),
+        *_without_graph(observed, idle),
     ]
     differing = told(observed.program)
     if differing:
@@ -128,6 +135,15 @@ def diagnose(
         certain = (each for each in found if not _is_doubtful(observed.flow, each, is_value))
         found = [*map(_differs, differing), *certain]
     return sorted(placed(session.program, found), key=lambda finding: finding.complaint.gravity)
+
+
+def _missteps(observed: ObservedFlow) -> Iterator[Finding]:
+    """What the program that a diagram comes from does wrongly around its gradients."""
+    comparison = observed.program.flat.comparison
+    loss = observed.losses[0]
+    for each in () if comparison is None else comparison.missteps:
+        complaint = RAISES if each.raises else MISSTEP
+        yield Finding(complaint, loss.block, each.text, loss, written=each.written)
 
 
 def _differs(differing: tuple[str, list[Disagreement]]) -> Finding:
@@ -432,6 +448,15 @@ def _idle(
             known = idle.get(stop, f"This stop cuts nothing: {text}.")
             found.append(Finding(IDLE_STOP, stop, known))
     return found
+
+
+def _without_graph(observed: ObservedFlow, idle: Iterable[Finding]) -> Iterator[Finding]:
+    """What depends on a derivative that passes no gradient on, though it would change some."""
+    known = {finding.key for finding in idle}
+    for stop in derivatives_without_graph(observed.stops, observed.program):
+        if stop not in known:
+            text = f"{stop} passes no gradient on to what it was computed from. {CURES['grad']}"
+            yield Finding(NO_GRAPH, stop, text)
 
 
 def _trials(observed: ObservedFlow) -> int:

@@ -105,6 +105,10 @@ _POLES_NEARBY = {
 SMALL_WEIGHTS = "Start with larger weights, or normalise between the blocks."
 OTHER_AXIS = "Set its axis to the one along which the elements compete, or use Sigmoid."
 SINGLE = "Use Sigmoid for a single output."
+SINGLE_CLASS = (
+    "Give it a logit for each class, or use a BinaryCrossEntropy of the logit for two classes."
+)
+SINGLE_NORM = "Normalise more elements together, by fewer groups or other axes, or leave it out."
 WHOLE_SOFTMAX = "Let the loss read its elements, not their sum."
 EXPLODES = "Clip the gradient by its norm with a GradientClip, or start with smaller weights."
 GIVEN = "Give a finite number instead."
@@ -113,6 +117,10 @@ SWAPPED = (
     "exchange them: what is predicted goes to {1}."
 )
 TWICE = "{0} takes a {1} itself: give it the logits, not the output of {2}."
+ACROSS = (
+    "{0} normalises along axis {1}, and {2} picks a class along axis {3}: they are no logarithms "
+    "of the probabilities of classes. Use axis {3} in {0}."
+)
 DECAYS = (
     "The gradient decays along the sequence: that of step {0} is {1} of step {2}'s, in what comes "
     "to {3}."

@@ -39,6 +39,10 @@ _VALUE_STEPS, _GRADIENT_STEPS = 8, 64
 """The same in machine epsilons, of what is computed more coarsely."""
 _OF_TERMS = 1e-1
 """A loss is compared relative to at least this share of what is added up in it."""
+_OF_ZERO = 1e-1
+"""A gradient that is exactly 0 here is compared relative to this share of the largest of all: what
+a framework has of it is rounding.
+"""
 _ADDING = frozenset({"Add", "AddN", "Loss", "Mean", "Neg", "Sub", "Sum"})
 _NAMED = 2
 """Blocks that are named as the cause, at most."""
@@ -181,7 +185,7 @@ class _Comparing:
                 if ours is not None or gradient is not None:
                     yield differing("gradient", loss, at, gradient, ours)
             elif self._has_numbers:
-                how_far = apart(ours, gradient, least)
+                how_far = apart(ours, gradient, least if ours.any() else _OF_ZERO * least / LEAST)
                 if how_far <= self._within:
                     self._most_apart = max(self._most_apart, how_far)
                 else:

@@ -8,6 +8,7 @@ import dis
 import functools
 import linecache
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 import torch
@@ -48,6 +49,24 @@ def is_dropped() -> bool:
             return next(following).opname == "POP_TOP"
         frame = frame.f_back
     return False
+
+
+def called_in(functions: Sequence[str]) -> str:
+    """The innermost of these functions that is running; empty for none."""
+    frame = sys._getframe(1)
+    while frame.f_back is not None:
+        if frame.f_code.co_name in functions:
+            return frame.f_code.co_name
+        frame = frame.f_back
+    return ""
+
+
+def is_called_by_user() -> bool:
+    """Whether what runs now was called by the user's own program, not by torch for it."""
+    frame = sys._getframe(1)
+    while frame.f_back is not None and frame.f_code.co_filename.startswith(_OTHERS[1]):
+        frame = frame.f_back
+    return not frame.f_code.co_filename.startswith(_OTHERS)
 
 
 def region() -> str:

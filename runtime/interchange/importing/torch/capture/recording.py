@@ -21,7 +21,8 @@ from torch.utils._python_dispatch import _push_mode
 from gradwire.blocks.classes.dataclass import dataclass
 from gradwire.blocks.errors import GradwireError
 from gradwire.runtime.calculus.measuring import measured
-from gradwire.runtime.flow.checks.leaving import REGISTERED
+from gradwire.runtime.diagram.comparison import Misstep
+from gradwire.runtime.flow.checks.leaving import CURES, REGISTERED
 from gradwire.runtime.interchange.importing.imported import UnsupportedError
 from gradwire.runtime.interchange.importing.staged import Staged
 from gradwire.runtime.interchange.importing.torch.calls import Calls
@@ -47,6 +48,8 @@ from gradwire.runtime.interchange.importing.torch.operators.creation import DRAW
 from gradwire.runtime.interchange.importing.torch.operators.families import find
 from gradwire.runtime.interchange.importing.torch.operators.shapes import VIEWS
 from gradwire.runtime.interchange.importing.torch.performing import HANDLED, Performer, failed
+from gradwire.runtime.interchange.importing.torch.steps.failures import History
+from gradwire.runtime.interchange.importing.torch.steps.ledger import Ledger
 from gradwire.runtime.interchange.importing.torch.without_effect import returns_another
 
 if TYPE_CHECKING:
@@ -118,6 +121,12 @@ class Recording:
         self.variables: dict[int, Staged] = {}
         """Those of parameters, by their identity."""
         self.kept = Keeping(self.paused)
+        self.ledger = Ledger()
+        self.history = History()
+        self.missteps: list[Misstep] = []
+        """What has gone wrong so far, besides what the ledger shows."""
+        self.failed: RuntimeError | None = None
+        """What a call of ``backward`` has raised."""
         self.aside: dict[int, Aside] = {}
         """Modules and leaves that no module registers, by identity."""
         self._calls = Calls()
@@ -169,8 +178,7 @@ class Recording:
             if gradient is not None:
                 inner[key] = measured(encoded(gradient))
 
-        found = [t for t, _ in self._tensors.values() if t.requires_grad and t.is_leaf]
-        handles = [leaf.register_hook(partial(note, id(leaf))) for leaf in found]
+        handles = [leaf.register_hook(partial(note, id(leaf))) for leaf in self.trained_leaves]
         handles += [
             tensor.register_hook(partial(note_inner, port)) for port, tensor in self.results()
         ]
@@ -179,6 +187,11 @@ class Recording:
         finally:
             for handle in handles:
                 handle.remove()
+
+    @property
+    def trained_leaves(self) -> list[Any]:
+        """The leaves that have come up and need a gradient."""
+        return [t for t, _ in self._tensors.values() if t.requires_grad and t.is_leaf]
 
     def results(self, *, differentiated: bool = True) -> Iterator[tuple[Port, Any]]:
         """Intermediate results and the outputs of blocks that they are, of several tensors with
@@ -345,7 +358,7 @@ class Recording:
             self.stage.remark(
                 "lost",
                 f"{cut.name} leaves autograd; numbers that come back, perhaps changed, are a "
-                "constant of this run.",
+                f"constant of this run. {CURES.get(cut.name, '')}".rstrip(),
                 constant,
             )
         return constant
@@ -387,8 +400,12 @@ class Recording:
                 if f".{base}(" in place.written and returns_another(base) and is_dropped():
                     self.stage.remark("note", DROPPED.format(base))
                 error = self._perform(name, given, more, args, result, tensors, since)
+            written = _written_to(operator, args, kwargs) if operator._schema.is_mutable else []
             if error is not None:
-                self._spoil(_written_to(operator, args, kwargs), error)
+                self._spoil(written, error)
+            results = [t for t in _flat(result) if isinstance(t, torch.Tensor)]
+            self.history.note(name, tensors, results, written)
+            self.ledger.written(written, name)
         return result
 
     def _argument(self, x: Any, numbers: dict[float, Tensor]) -> Any:
@@ -545,6 +562,8 @@ class Recording:
         for x, other in shared:
             if other is entry.root:
                 continue
+            if other.live and not entry.live:
+                self._tell_unseen(x)
             if entry.of is None and _lies_like(x, tensor):
                 self._follow_elsewhere(other, entry)
             elif other is shared[0][1]:
@@ -553,6 +572,18 @@ class Recording:
                     "A change through .data or detach() is not followed: the tensor itself, which "
                     "shares these numbers, keeps its old ones on the diagram.",
                 )
+
+    def _tell_unseen(self, tensor: Any) -> None:
+        """Say that a result which gradient comes to is written to where autograd doesn't see it."""
+        place = user_place()
+        text = (
+            f"A write through .data or detach() ({place.line}) changes a tensor that backward() "
+            "goes through, and autograd doesn't see it: its gradient is as if nothing had been "
+            "written. Write to the tensor itself, or use torch.where."
+        )
+        misstep = Misstep(text=text, written=place.written)
+        if not tensor.is_leaf and misstep not in self.missteps:
+            self.missteps.append(misstep)
 
     def _follow_elsewhere(self, tensor: Tensor, written: Tensor) -> None:
         """What was written to a detached tensor is in the tensor itself too, or the other way

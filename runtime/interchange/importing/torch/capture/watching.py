@@ -10,8 +10,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import torch
 
+from gradwire.runtime.diagram.comparison import Misstep
 from gradwire.runtime.interchange.importing.torch.capture.arrays import dtype_name, numbers_of
-from gradwire.runtime.interchange.importing.torch.capture.frames import region
+from gradwire.runtime.interchange.importing.torch.capture.frames import (
+    is_called_by_user,
+    region,
+    user_place,
+)
 from gradwire.runtime.interchange.importing.torch.capture.hooks import hooked
 from gradwire.runtime.interchange.importing.torch.capture.joining import (
     Parts,
@@ -50,6 +55,8 @@ class Watching:
             "__int__": self._decide,
             "__index__": self._decide,
             "grad": self._grad,
+            "grad.__get__": self._gradient,
+            "grad.__set__": self._set_gradient,
         }
 
     def called(self, name: str, function: Callable[..., Any], args: Any, kwargs: Any) -> Any:
@@ -197,16 +204,52 @@ class Watching:
         with recording.paused():
             with recording.here():
                 loss = self._total([tensor], [gradient])
-            with (
-                recording.regions.listening(),
-                recording.arriving() as (gradients, inner),
-                recording.asleep(),
-            ):
-                result = call()
+            leaves = {id(leaf): leaf for leaf in recording.trained_leaves}
+            recording.ledger.before(leaves.values())
+            try:
+                with (
+                    recording.regions.listening(),
+                    recording.arriving() as (gradients, inner),
+                    recording.asleep(),
+                ):
+                    result = call()
+            except RuntimeError as error:
+                self._fail(tensor, loss, error)
+                raise
+            recording.history.passed(tensor)
+            recording.ledger.filled(leaves[key] for key in gradients if key in leaves)
             weight = 1.0 if gradient is None else numbers_of(gradient)
             value = np.asarray(np.sum(numbers_of(tensor) * weight))
             recording.losses.append(Backward(loss, value, gradients, inner))
         return result
+
+    def _fail(self, tensor: Any, loss: Staged, error: RuntimeError) -> None:
+        """Say why a call of ``backward`` raises."""
+        recording = self._recording
+        recording.failed = error
+        recording.missteps.append(recording.history.why(tensor, error, user_place()))
+        recording.losses.append(Backward(loss, numbers_of(tensor), {}, {}))
+
+    def _gradient(self, call: Callable[[], Any], tensor: Any) -> Any:
+        recording = self._recording
+        with recording.paused():
+            result = call()
+            is_kept = result is not None or tensor.is_leaf or tensor.retains_grad
+            if tensor.requires_grad and not is_kept and is_called_by_user():
+                place = user_place()
+                text = (
+                    f".grad ({place.line}) of a tensor that is no leaf is None: autograd keeps it "
+                    "only for leaves. Call retain_grad() on it before backward(), or make it a "
+                    "leaf, with detach().requires_grad_()."
+                )
+                recording.missteps.append(Misstep(text=text, written=place.written))
+        return result
+
+    def _set_gradient(self, call: Callable[[], Any], tensor: Any, gradient: Any) -> Any:
+        if gradient is None:
+            with self._recording.paused():
+                self._recording.ledger.cleared(tensor)
+        return call()
 
     def _grad(
         self, call: Callable[[], Any], outputs: Any, inputs: Any, *args: Any, **kwargs: Any

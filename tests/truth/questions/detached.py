@@ -251,10 +251,9 @@ def an_index_that_is_learned() -> Imported:
 @case(
     "x.grad is None on CUDA, and not on the CPU",
     "moving a tensor makes another one, which is a result and no leaf",
-    "moved",
-    "is no leaf",
+    "a tensor that is no leaf is None",
     "retain_grad()",
-    at="moved = ",
+    at="return moved.grad",
     address="https://github.com/pytorch/pytorch/issues/22860",
     never=("Nothing wrong",),
 )

@@ -121,9 +121,9 @@ def a_head_that_the_loss_leaves_out() -> Imported:
 @case(
     "a parameter that is replaced while ranges are initialised stays as it is in training",
     "the optimiser got the list of parameters before, and has the old one",
-    "net.scale",
-    "optimizer",
-    "after",
+    "scale is trained, and no optimiser updates it",
+    "SGD lacks scale",
+    "replaced after it was made",
     address="https://github.com/openvinotoolkit/nncf/pull/327",
     never=("Nothing wrong",),
 )
@@ -146,9 +146,9 @@ def a_parameter_replaced_after_the_optimizer() -> Imported:
 @case(
     "the loss does not go down with optimizer.step(), and did with an update by hand",
     "the network is made a second time, and the optimiser has the parameters of the first",
-    "optimizer",
-    "has none of",
-    at="optimizer.step()",
+    "no optimiser of this step has them",
+    "replaced after it was made",
+    at="loss.backward()",
     address="https://github.com/spro/practical-pytorch/issues/9",
     never=("Nothing wrong",),
 )

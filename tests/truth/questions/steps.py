@@ -18,11 +18,11 @@ if TYPE_CHECKING:
 @case(
     "is something missing where step() is called and zero_grad() is not",
     "gradients are added up from batch to batch",
-    "never clears",
-    "zero_grad()",
+    "zero_grad() is not called",
+    "the gradients of all calls add up",
+    "Call zero_grad() before backward()",
     at="optimizer.step()",
     address="https://github.com/wenet-e2e/wekws/pull/73",
-    never=("Nothing wrong",),
 )
 def gradients_that_are_not_cleared() -> Imported:
     model = nn.Linear(3, 1)
@@ -40,8 +40,8 @@ def gradients_that_are_not_cleared() -> Imported:
 @case(
     "gradient accumulation has no effect",
     "zero_grad is called for each micro-batch, so that only the last one is left",
-    "zero_grad",
-    "before",
+    "has the gradients of the last one alone",
+    "Call zero_grad() once",
     at="optimizer.zero_grad(set_to_none=True)",
     address="https://github.com/bytetriper/RAE/issues/67",
     never=("Nothing wrong",),
@@ -86,8 +86,8 @@ def clipping_after_the_step() -> Imported:
 @case(
     "why is clip_grad_norm_ called before backward()",
     "that is a mistake: there are no gradients yet",
-    "clip_grad_norm_",
-    "before",
+    "runs before backward()",
+    "Clip between backward() and step()",
     at="clip_grad_norm_(weights, 1.0)",
     address="https://github.com/Cranial-XIX/FAMO/issues/4",
     never=("Nothing wrong",),
@@ -159,8 +159,8 @@ def a_penalty_without_a_graph() -> Imported:
 @case(
     "the gradient penalty is computed and changes nothing",
     "it is not added to the loss",
-    "mul",
-    "nothing reads",
+    "has a gradient, and nothing uses it",
+    "Add it to one",
     at="penalty = 10.0 *",
     address="https://github.com/LixiangHan/GANs-for-1D-Signal/issues/7",
     never=("Nothing wrong",),
@@ -180,9 +180,9 @@ def a_penalty_that_is_left_out() -> Imported:
 @case(
     "backward() raises in the second step: the buffers have already been freed",
     "the hidden state leads to the graph of the step before, which backward has freed",
-    "state",
-    "detach()",
-    at="state['hidden']",
+    "into a graph from before this run a second time",
+    "such as a hidden state, with detach()",
+    at='state["hidden"] = cell',
     address="https://github.com/quark0/darts/issues/56",
     never=("Nothing wrong",),
 )

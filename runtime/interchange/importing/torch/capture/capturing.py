@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import torch
 
 from gradwire.runtime.calculus.measuring import measured
-from gradwire.runtime.interchange.importing.imported import Imported, UnsupportedError
+from gradwire.runtime.interchange.importing.imported import Imported, Remark, UnsupportedError
 from gradwire.runtime.interchange.importing.options import DEFAULTS, ImportOptions, conclude
 from gradwire.runtime.interchange.importing.stage import Stage
 from gradwire.runtime.interchange.importing.torch.capture.arrays import encoded, numbers_of
@@ -39,7 +39,7 @@ from gradwire.runtime.interchange.importing.torch.capture.unregistered import ke
 from gradwire.runtime.interchange.importing.torch.leaves import is_counter
 from gradwire.runtime.interchange.importing.torch.memory import Cut, Tensor
 from gradwire.runtime.interchange.importing.torch.operators.norms import STATISTICS
-from gradwire.runtime.interchange.importing.torch.steps.owners import missteps
+from gradwire.runtime.interchange.importing.torch.steps.owners import missteps, of_others
 from gradwire.runtime.interchange.importing.torch.steps.telling import (
     GRADIENT_OFF,
     left_off,
@@ -121,8 +121,11 @@ class _Capture:
             if optimizer is not None:
                 training = recipe(optimizer, self._parameters, imported.parameters)
                 imported = replace(imported, diagram=replace(imported.diagram, training=training))
+                if text := of_others(optimizer, self._parameters):
+                    remark = Remark("note", text)
+                    imported = replace(imported, remarks=(*imported.remarks, remark))
             found = list(self._missteps(imported))
-            imported = with_remarks(imported, found, self._recording.ledger.hints())
+            imported = with_remarks(imported, found, self._hints(result))
             if not self._check:
                 return imported
             if isinstance(returned, RuntimeError):
@@ -158,6 +161,11 @@ class _Capture:
         losses = [call.loss for call in recording.losses]
         stepped = list(ledger.stepped.values())
         yield from missteps(stepped, ledger.reached(), recording.variables, names, owned, losses)
+
+    def _hints(self, result: Any) -> Iterator[Misstep]:
+        """What the program may do wrongly."""
+        yield from self._recording.ledger.hints()
+        yield from self._recording.unused(x for _, x in leaves("", result))
 
     def _why(self, outputs: Mapping[str, Any], result: Any, error: RuntimeError) -> Misstep:
         """Why what a program returns can't be differentiated."""

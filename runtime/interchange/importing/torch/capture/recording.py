@@ -7,7 +7,7 @@ what the blocks would let through, a StopGradient is put up, whatever made the d
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -50,6 +50,7 @@ from gradwire.runtime.interchange.importing.torch.operators.shapes import VIEWS
 from gradwire.runtime.interchange.importing.torch.performing import HANDLED, Performer, failed
 from gradwire.runtime.interchange.importing.torch.steps.failures import History
 from gradwire.runtime.interchange.importing.torch.steps.ledger import Ledger
+from gradwire.runtime.interchange.importing.torch.steps.unused import unused
 from gradwire.runtime.interchange.importing.torch.without_effect import returns_another
 
 if TYPE_CHECKING:
@@ -101,6 +102,8 @@ class Recording:
         self.stage = stage
         self.performer = Performer(stage)
         self.active = False
+        self.read: set[int] = set()
+        """The identities of tensors that something has read."""
         self.inside_function = 0
         """How many custom functions are running: in them autograd keeps track of nothing."""
         self.region: Cut | None = None
@@ -282,6 +285,11 @@ class Recording:
                 self.stage.remark("note", text)
         return aside.name
 
+    def unused(self, results: Iterable[Any]) -> Iterator[Misstep]:
+        """Numbers with a gradient that the program has left out of everything but its results."""
+        tensors = (tensor for tensor, _ in self._tensors.values())
+        return unused(tensors, self.read, results, self.history)
+
     def made_of(self, leaf: Any, data: Any, name: str) -> None:
         """A new leaf has the numbers of a tensor, which gets no gradient by it."""
         if isinstance(data, torch.Tensor) and self.knows(data):
@@ -384,6 +392,7 @@ class Recording:
             tensors = [
                 t for t in _flat([args, list(kwargs.values())]) if isinstance(t, torch.Tensor)
             ]
+            self.read.update(map(id, tensors))
             numbers = self.numbers if name.partition(".")[0].rstrip("_") in _SCALARS else {}
             given = [self._argument(x, numbers) for x in args]
             more = {

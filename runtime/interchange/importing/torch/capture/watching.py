@@ -62,6 +62,9 @@ class Watching:
     def called(self, name: str, function: Callable[..., Any], args: Any, kwargs: Any) -> Any:
         """The result of a call, with what it does to gradient put up."""
         recording = self._recording
+        if name == "data.__get__" or not name.endswith("__get__"):
+            for x in (*args, *kwargs.values()):
+                recording.read.update(map(id, x if isinstance(x, list | tuple) else (x,)))
 
         def call() -> Any:
             return function(*args, **kwargs)
@@ -234,6 +237,10 @@ class Watching:
         recording = self._recording
         with recording.paused():
             result = call()
+            if result is None:
+                recording.ledger.looked_for(tensor)
+            elif is_called_by_user():
+                recording.ledger.read(tensor)
             is_kept = result is not None or tensor.is_leaf or tensor.retains_grad
             if tensor.requires_grad and not is_kept and is_called_by_user():
                 place = user_place()

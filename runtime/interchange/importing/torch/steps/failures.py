@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
@@ -18,6 +19,11 @@ _WRITTEN, _FREED, _NOTHING = (
     "does not require grad",
 )
 """What torch's messages have in them."""
+
+
+_AUGMENTED = re.compile(r"(?P<name>[\w.]+)\s*(?P<sign>\+|-|\*\*|\*|//|/|@)=(?!=)")
+_ITEM = re.compile(r"[\w.]+\[.*\]\s*(\+|-|\*|/)?=(?!=)")
+"""Statements that write to a whole tensor, and to a part of one."""
 
 
 @by_identity
@@ -70,6 +76,10 @@ class History:
                 seen = tuple((x, x._version) for x in (*given, result) if not x.is_inference())
                 self._made[id(node)] = Made(node, base, place, seen)
 
+    def made(self, tensor: Any) -> Made | None:
+        """What made a tensor, if that is known."""
+        return self._made.get(id(tensor.grad_fn))
+
     def passed(self, loss: Any) -> None:
         """A backward pass has succeeded."""
         self._passes.append((loss.grad_fn, user_place()))
@@ -100,7 +110,7 @@ class History:
                 return (
                     f"{where} raises: {made.name} ({made.place.written}) needs a tensor as it was, "
                     f"and {write.name} ({write.place.line}) has written over it since. "
-                    f"{_cure(write.name)}",
+                    f"{_cure(write)}",
                     write.place,
                 )
         said = "it needs a tensor as it was, which has been changed in place since."
@@ -119,7 +129,11 @@ class History:
             is_old = node._sequence_nr() < self._began
             if not is_old and id(node) not in common:
                 continue
-            by = f"backward() ({place.line}) has" if place is not None and not is_old else "an earlier one has"
+            by = (
+                f"backward() ({place.line}) has"
+                if place is not None and not is_old
+                else "an earlier one has"
+            )
             whose = "from before this run" if is_old else "of this run"
             which = f" by {made.name} ({made.place.written})" if made else ""
             return (
@@ -159,14 +173,22 @@ def _raises(node: Any, why: str) -> bool:
     return False
 
 
-def _cure(write: str) -> str:
-    if write == "step()":
+def _cure(write: Write) -> str:
+    if write.name == "step()":
         return (
             "Call backward() before step(), compute it anew after step(), or take what an earlier "
             "step has made with detach()."
         )
-    if write.endswith("_"):
-        return f"Write {write.rstrip('_')} without the _, which makes a new tensor."
+    code, plain = write.place.code, write.name.rstrip("_")
+    if f".{plain}_(" in code:
+        return f"Write {plain} without the _, which makes a new tensor."
+    if found := _AUGMENTED.match(code):
+        name, sign = found["name"], found["sign"]
+        return f"Write {name} = {name} {sign} … instead, which makes a new tensor."
+    if _ITEM.match(code):
+        return "Write into a clone() of it instead, or choose by torch.where."
+    if write.name.endswith("_"):
+        return "Give it inplace=False, or a clone()."
     return "Make a new tensor instead, or write to a clone()."
 
 

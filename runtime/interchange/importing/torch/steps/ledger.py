@@ -14,10 +14,10 @@ from gradwire.runtime.diagram.comparison import Misstep
 from gradwire.runtime.interchange.importing.torch.capture.frames import called_in, user_place
 from gradwire.runtime.interchange.importing.torch.places import Place
 
-Kind: TypeAlias = Literal["before", "backward", "clear", "clip", "unscale", "step"]
+Kind: TypeAlias = Literal["before", "backward", "clear", "clip", "unscale", "read", "step"]
 _CLIPPING = ("clip_grad_norm_", "clip_grads_with_norm_", "clip_grad_value_")
 _CLEARING = ("zero_grad",)
-_ONCE = ("clear", "clip", "unscale")
+_ONCE = ("clear", "clip", "unscale", "read")
 
 
 @dataclass(frozen=True, eq=False)
@@ -81,10 +81,10 @@ class Ledger:
             self._note(leaf, event)
             self._grads[id(leaf.grad)] = leaf
 
-    def cleared(self, leaf: Any) -> None:
+    def cleared(self, leaf: Any, by: str = "") -> None:
         """The gradient of a leaf is taken away."""
         self.before([leaf])
-        self._note(leaf, self._event("clear", _clearing()))
+        self._note(leaf, self._event("clear", by or _clearing()))
 
     def written(self, tensors: Iterable[Any], operator: str) -> None:
         """An operator has written to tensors, among them perhaps gradients."""
@@ -96,6 +96,18 @@ class Ledger:
                 self._note(leaf, self._event("clear", _clearing()))
             elif clip := called_in(_CLIPPING):
                 self._note(leaf, self._event("clip", clip))
+
+    def looked_for(self, leaf: Any) -> None:
+        """A function that clips has found no gradient."""
+        if clip := called_in(_CLIPPING):
+            self.before([leaf])
+            self._note(leaf, self._event("clip", clip))
+
+    def read(self, leaf: Any) -> None:
+        """The program itself looks at a gradient."""
+        if leaf.grad is not None:
+            self.before([leaf])
+            self._note(leaf, self._event("read"))
 
     def scaled(self, factor: float) -> None:
         """A loss is scaled, which the next backward pass begins with."""
@@ -155,9 +167,13 @@ class Ledger:
         now = Contents([])
         used: set[Event] = set()
         plain: set[Event] = set()
-        last, idle, late = None, None, None
+        seen: set[Event] = set()
+        last, idle, late, early = None, None, None, None
         for event in past:
             if event.kind in ("before", "backward"):
+                if early is not None and event.kind == "backward":
+                    yield _clipped_early(early, event)
+                    early = None
                 if idle is not None and event.kind == "backward":
                     yield _step_first(idle, now, event)
                     idle = None
@@ -169,21 +185,28 @@ class Ledger:
                 if late is not None:
                     yield _clipped_late(late, last)
                 late = None
+            elif event.kind == "read":
+                seen.update(now.parts)
             elif event.kind == "unscale":
                 plain.update(now.parts)
             elif event.kind == "clip":
                 factors = [p.scale for p in now.parts if p not in plain and p.scale != 1]
                 if factors:
                     yield _clipped_scaled(event, factors[0])
-                elif now.parts and all(part in used for part in now.parts):
+                elif not now.parts:
+                    early = event
+                elif all(part in used for part in now.parts):
                     late = event
             elif event.kind == "step":
-                late = None
+                late = early = None
                 is_first = not any(each.kind == "backward" for each in (*now.parts, *used))
                 if is_first and now.lost is None and last is None:
                     idle = event
                 elif now.lost is not None and not now.parts:
                     yield _cleared_between(*now.lost, event)
+                elif now.lost is not None and now.lost[0] not in seen:
+                    if any(part.place == now.lost[0].place for part in now.parts):
+                        yield _cleared_in_loop(*now.lost, event)
                 yield from self._sums(now, used, event, past)
                 used.update(now.parts)
                 now.lost, last = None, event
@@ -311,6 +334,23 @@ def _clipped_late(clip: Event, step: Event | None) -> Misstep:
         "as they were. Clip between backward() and step()."
     )
     return _misstep(text, clip.place)
+
+
+def _clipped_early(clip: Event, back: Event) -> Misstep:
+    text = (
+        f"{clip.by}() ({clip.place.line}) runs before backward() ({back.place.line}): there are no "
+        "gradients of this loss to clip yet. Clip between backward() and step()."
+    )
+    return _misstep(text, clip.place)
+
+
+def _cleared_in_loop(back: Event, clear: Event, step: Event) -> Misstep:
+    text = (
+        f"{clear.by} ({clear.place.line}) runs before each backward() ({back.place.line}) of a "
+        f"loop, so step() ({step.place.line}) behind it has the gradients of the last one alone. "
+        "Call zero_grad() once, before the loop, if they are to add up."
+    )
+    return _misstep(text, clear.place)
 
 
 def _never_used(back: Event, clear: Event) -> Misstep:

@@ -46,7 +46,7 @@ def noted(recording: Recording) -> Iterator[None]:
 
     def cleared(of: Any, *_: Any) -> None:
         for leaf in owned(of) if isinstance(of, Optimizer) else of.parameters():
-            ledger.cleared(leaf)
+            ledger.cleared(leaf, "zero_grad()")
 
     telling = (
         (GradScaler, "scale", scaled),

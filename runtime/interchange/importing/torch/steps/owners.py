@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from gradwire.runtime.diagram.comparison import Misstep
 from gradwire.runtime.flow.structure.neighbours import SHAPES
@@ -13,8 +13,13 @@ if TYPE_CHECKING:
     from gradwire.runtime.interchange.importing.staged import Staged, StagedBlock
     from gradwire.runtime.interchange.importing.torch.places import Place
 
+_Key = TypeVar("_Key", int, str)
 _ARRANGING = SHAPES | {"Cast"}
 _NAMED = 3
+_STALE = (
+    " {} has tensors of the same shapes that the program doesn't use: if these were replaced after "
+    "it was made, make it later, or call add_param_group."
+)
 
 
 def missteps(
@@ -45,6 +50,20 @@ def missteps(
             yield _lacking(keys, reached, names, stepped, is_stale)
 
 
+def of_others(optimizer: Any, parameters: Mapping[str, Any]) -> str:
+    """That an optimiser has other tensors than the program, and of its shapes; empty if not."""
+    owned = parameters_of(getattr(optimizer, "optimizer", optimizer))
+    known = {id(p) for p in parameters.values()}
+    own = {id(p) for p in owned}
+    shapes = [p.shape for p in owned if id(p) not in known]
+    lacking = [n for n, p in parameters.items() if p.requires_grad and id(p) not in own]
+    alike = {n: n for n in lacking if parameters[n].shape in shapes}
+    if not alike:
+        return ""
+    kind = type(getattr(optimizer, "optimizer", optimizer)).__name__
+    return f"{kind} lacks {_listed([*alike], alike)}.{_STALE.format(kind)}"
+
+
 def _shared(stepped: Sequence[tuple[Any, Place]], names: Mapping[int, str]) -> Iterator[Misstep]:
     """Two optimisers with some of the same parameters: with all of them, one wraps the other."""
     for i, (one, where) in enumerate(stepped):
@@ -73,10 +92,7 @@ def _lacking(
     )
     if is_stale:
         owner = next(type(x).__name__ for x, _ in stepped if _is_stale(x, names))
-        text += (
-            f" {owner} has tensors of the same shapes that the program doesn't use: if these were "
-            "replaced after it was made, make it later, or call add_param_group."
-        )
+        text += _STALE.format(owner)
     elif empty := [
         (type(x).__name__, i)
         for x, _ in stepped
@@ -99,7 +115,7 @@ def _is_stale(optimizer: Any, names: Mapping[int, str]) -> bool:
     return any(id(p) not in names for p in parameters_of(optimizer))
 
 
-def _listed(keys: Sequence[int], names: Mapping[int, str]) -> str:
+def _listed(keys: Sequence[_Key], names: Mapping[_Key, str]) -> str:
     known = [names.get(key, "a parameter") for key in keys]
     more = f" and {len(known) - _NAMED} more" if len(known) > _NAMED else ""
     return f"{', '.join(known[:_NAMED])}{more}"

@@ -19,6 +19,7 @@ from gradwire.runtime.flow.analyse import analyse
 from gradwire.runtime.flow.checks.blocking import stop_that_blocks
 from gradwire.runtime.flow.checks.cancelling import no_effect, stops_that_help
 from gradwire.runtime.flow.checks.decay import decay
+from gradwire.runtime.flow.checks.frozen import frozen
 from gradwire.runtime.flow.checks.leaving import (
     CURES,
     cure_of,
@@ -120,6 +121,7 @@ def diagnose(
         *_breaches(session, observed, stated),
         *variables,
         *wrong_inputs(observed),
+        *frozen(observed, session.diagram.training),
         *_swapped(observed),
         *_crossed(observed),
         *_cancelling(observed),

@@ -208,6 +208,30 @@ def frozen(
     return " ".join(parts)
 
 
+_UNFREEZE = "Unfreeze what is to be trained, in PyTorch by requires_grad_() of its module."
+
+
+def nothing_trained(frozen: Sequence[str]) -> str:
+    """Where all variables that a loss reads are frozen."""
+    who = f"all {len(frozen)} variables are" if len(frozen) > 1 else "its only variable is"
+    return f"Nothing is trained: {who} frozen ({names(frozen)}). {_UNFREEZE}"
+
+
+def owns_frozen(optimiser: str, frozen: Sequence[str]) -> str:
+    """Where an optimiser owns nothing that is trained."""
+    return f"{optimiser} updates nothing: {names(frozen)} {_is(frozen)} frozen. {_UNFREEZE}"
+
+
+def by_beginning(modules: Sequence[str], first: str, is_trained: bool) -> str:
+    """Where those modules of a list are frozen, or trained, whose names begin alike."""
+    state, others = ("trained", "frozen") if is_trained else ("frozen", "trained")
+    return (
+        f"{names(modules)} are {state} and those between them {others}: the names of all begin "
+        f"with {first}. If only {first} is to be {state}, compare names with a separator behind "
+        "the number."
+    )
+
+
 def stopped_besides(before: Sequence[Cutter], loss: str) -> str:
     """Where gradient would not come to a frozen variable either."""
     return _closed(before, f"every route to {loss} as well")

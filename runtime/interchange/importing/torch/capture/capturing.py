@@ -31,6 +31,7 @@ from gradwire.runtime.interchange.importing.torch.capture.naming import (
     loose,
     named_arguments,
     roots,
+    told_frozen,
 )
 from gradwire.runtime.interchange.importing.torch.capture.numbers import TracedNumber
 from gradwire.runtime.interchange.importing.torch.capture.recipe import recipe
@@ -105,6 +106,8 @@ class _Capture:
             result = self._run(program, args, kwargs)
             self._parameters |= self._recording.loose
             self._recording.tell_loops()
+            if told := told_frozen(self._parameters):
+                self._stage.remark("note", told)
             self._recording.forget_updated()
             outputs = self._outputs(result)
             trained = {name: p for name, p in self._parameters.items() if p.requires_grad}

@@ -8,6 +8,8 @@ from typing import Any
 
 import torch
 
+from gradwire.runtime.flow.words.sentences import names
+
 
 def uses_torch(program: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[str, Any]) -> bool:
     """Whether a program has modules or tensors of PyTorch in its hands."""
@@ -54,6 +56,33 @@ def loose(program: Callable[..., Any]) -> dict[str, Any]:
         for name, x in _enclosed(program).items()
         if isinstance(x, torch.Tensor) and x.is_leaf and x.requires_grad
     }
+
+
+def told_frozen(parameters: Mapping[str, Any]) -> str:
+    """Which parameters are frozen, their share, and which are trained; empty for all or none."""
+    floats = {name: p for name, p in parameters.items() if p.is_floating_point()}
+    frozen = [name for name, p in floats.items() if not p.requires_grad]
+    trained = [name for name, p in floats.items() if p.requires_grad]
+    if not (frozen and trained):
+        return ""
+    count = {name: p.numel() for name, p in floats.items()}
+    share = 100 * sum(count[name] for name in frozen) / max(1, sum(count.values()))
+    return (
+        f"Frozen: {len(frozen)} of {len(floats)} parameters, {share:.4g} % of their numbers: "
+        f"{names(_modules(frozen, trained))}. Trained: {names(_modules(trained, frozen))}."
+    )
+
+
+def _modules(chosen: Sequence[str], others: Sequence[str]) -> list[str]:
+    """The largest modules that have parameters of the chosen ones alone, or these themselves."""
+    mixed = {prefix for name in others for prefix in _prefixes(name)}
+    alone = (next(p for p in _prefixes(name) if p not in mixed) for name in chosen)
+    return list(dict.fromkeys(alone))
+
+
+def _prefixes(name: str) -> list[str]:
+    parts = name.split(".")
+    return [".".join(parts[:length]) for length in range(1, len(parts) + 1)]
 
 
 def _enclosed(program: Callable[..., Any]) -> dict[str, Any]:

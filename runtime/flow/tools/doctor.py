@@ -17,7 +17,7 @@ from gradwire.runtime.diagram.paths import InstancePath, PortPath
 from gradwire.runtime.engine.session.copying import on_numpy
 from gradwire.runtime.flow.analyse import analyse
 from gradwire.runtime.flow.checks.blocking import stop_that_blocks
-from gradwire.runtime.flow.checks.cancelling import no_effect, stops_that_help
+from gradwire.runtime.flow.checks.cancelling import mean_of_one, no_effect, stops_that_help
 from gradwire.runtime.flow.checks.decay import decay
 from gradwire.runtime.flow.checks.frozen import frozen
 from gradwire.runtime.flow.checks.leaving import (
@@ -373,7 +373,8 @@ def _tried(
 ) -> tuple[str, str]:
     """What runs of other diagrams show about a variable whose gradient is 0."""
     about = (session, observed, name, feeds)
-    return past_limits(*about), stops_that_help(*about) or no_effect(*about)
+    found = mean_of_one(observed, name) or stops_that_help(*about) or no_effect(*about)
+    return past_limits(*about), found
 
 
 def _swapped(observed: ObservedFlow) -> list[Finding]:

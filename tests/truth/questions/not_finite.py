@@ -133,8 +133,9 @@ def a_limit_after_exp() -> Imported:
 @case(
     "the backward pass of SVD is NaN for a matrix with several singular values of 0",
     "the gradients of singular vectors divide by differences of singular values",
-    "svd",
-    "singular values",
+    "First NaN made in _linalg_svd",
+    "divided by differences of singular values",
+    "keep them apart",
     at="torch.linalg.svd(",
     address="https://github.com/pytorch/pytorch/issues/49886",
     never=("Nothing wrong",),

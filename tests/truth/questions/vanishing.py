@@ -132,9 +132,9 @@ def an_input_of_zeros() -> Imported:
 @case(
     "can anything be learned by batch normalization with batches of one",
     "no: what is normalised is 0 whatever the weights are",
-    "weight",
-    "cancel",
-    at="hidden - hidden.mean(0)",
+    "is of one element",
+    "Give it more elements, such as a larger batch",
+    at="hidden = layer(x)",
     address="https://github.com/d2l-ai/d2l-en/issues/1722",
     never=("Nothing wrong",),
 )

@@ -43,6 +43,16 @@ if TYPE_CHECKING:
 
 Edge: TypeAlias = "tuple[int, int]"
 """A node of autograd by its identity, and the number of one of its outputs."""
+_EQUAL = (
+    "What comes back through its vectors is divided by differences of {0}: it is not finite where "
+    "some are equal, as several zeros are. Let the loss read the {0} alone, or what doesn't depend "
+    "on the choice of vectors, or keep them apart by adding a little to the input."
+)
+CAVEATS = {
+    "_linalg_svd": _EQUAL.format("singular values"),
+    **dict.fromkeys(("_linalg_eigh", "linalg_eig"), _EQUAL.format("eigenvalues")),
+}
+"""What is said besides of operators whose gradient is not finite everywhere."""
 NOT_SEEN = (-1.0, *[0.0] * (SEEN - 1))
 """Of an input that can't be known again."""
 
@@ -210,7 +220,8 @@ class Regions:
             }
         self.all.append(region)
         what = "gradients are" if forward else "values and gradients are"
-        stage.remark("note", f"{name} has no rules: its {what} those of this run.", made[0])
+        text = f"{name} has no rules: its {what} those of this run. {CAVEATS.get(name, '')}"
+        stage.remark("note", text.rstrip(), made[0])
         return [
             Tensor(value, bool(tensor.requires_grad) and value.is_float)
             for tensor, value in zip(outputs, made, strict=True)

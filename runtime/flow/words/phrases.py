@@ -51,6 +51,7 @@ STEPS = {
 FACTORS = ("Mul", "MatMul", "Linear", "Dot", "Einsum")
 FLAT = STEPS | {
     **dict.fromkeys(FACTORS, "multiplies by 0"),
+    **dict.fromkeys(("Concat", "Stack"), "gets only 0 for this part"),
     "Where": "takes the other branch",
     "Maximum": "takes its other input",
     "Minimum": "takes its other input",

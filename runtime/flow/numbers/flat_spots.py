@@ -23,7 +23,7 @@ from gradwire.runtime.flow.words import phrases, value_sentences
 from gradwire.runtime.flow.words.formatting import number
 
 if TYPE_CHECKING:
-    from gradwire.blocks.block import Block
+    from gradwire.blocks.block import Block, Shape
 
 Array = NDArray[Any]
 
@@ -192,14 +192,21 @@ def _single(block: Any, value: Array | None) -> tuple[str, str] | None:
     name, shape = block.type_name(), value.shape
     if name == "CrossEntropy" and shape[block.axis] == 1:
         return phrases.SINGLE_CLASS, value_sentences.SINGLE_CLASS
-    elements = {
-        "LayerNorm": lambda: math.prod(shape[axis] for axis in block.axes),
-        "GroupNorm": lambda: value.size // shape[0] // block.groups,
-        "BatchNorm": lambda: value.size // shape[block.axis] if block.mode == "batch" else 0,
-    }.get(name)
-    if elements is None or elements() != 1:
-        return None
-    return phrases.SINGLE_NORM, value_sentences.SINGLE_NORM
+    if normalises_single(block, shape):
+        return phrases.SINGLE_NORM, value_sentences.SINGLE_NORM
+    return None
+
+
+def normalises_single(block: Any, shape: Shape) -> bool:
+    """Whether a block takes the mean of single elements away, which leaves 0, but for rounding."""
+    match block.type_name():
+        case "LayerNorm":
+            return math.prod(shape[axis] for axis in np.atleast_1d(block.axes)) == 1
+        case "GroupNorm":
+            return math.prod(shape[1:]) == block.groups
+        case "BatchNorm":
+            return block.mode == "batch" and math.prod(shape) == shape[block.axis]
+    return False
 
 
 def _read(block: Block, inputs: Mapping[str, Array], port: str) -> Array:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -27,7 +27,7 @@ from gradwire.runtime.flow.checks.leaving import (
     unregistered,
     unregistered_sentence,
 )
-from gradwire.runtime.flow.checks.limits import past_limits
+from gradwire.runtime.flow.checks.limits import beyond, past_limits
 from gradwire.runtime.flow.checks.loss_inputs import wrong_inputs
 from gradwire.runtime.flow.checks.misuses import leaks
 from gradwire.runtime.flow.checks.skipped import skipped
@@ -111,6 +111,7 @@ def diagnose(
     if not observed.losses:
         raise RunError("There is nothing to diagnose.", next_step=sentences.NO_LOSS)
     variables = _variables(session, observed, stated, feeds)
+    blamed = {culprit for f in variables for culprit in (f.culprit, *observed.culprits(f.key))}
     absent = [finding.key for finding in variables if finding.complaint is NO_GRADIENT]
     found = [
         *_missteps(observed),
@@ -120,6 +121,7 @@ def diagnose(
         *_integers(observed),
         *_breaches(session, observed, stated),
         *variables,
+        *_beyond(observed, blamed),
         *wrong_inputs(observed),
         *frozen(observed, session.diagram.training),
         *_swapped(observed),
@@ -360,6 +362,15 @@ def _variables(
             text = " ".join(filter(None, (verdict.sentence, verdict.cure, helped, *runs)))
             found.append(_of(complaint, verdict, text, tried if helped else None, culprit))
     return found
+
+
+def _beyond(observed: ObservedFlow, blamed: Container[str]) -> Iterator[Finding]:
+    """Clip blocks that let nothing through, though their variables get a gradient elsewhere."""
+    for wire, verdict in beyond(observed, blamed):
+        complaint = verdict.state.row.complaint
+        assert complaint is not None
+        text = " ".join(filter(None, (verdict.sentence, verdict.cure)))
+        yield Finding(complaint, wire, text, verdict.loss, verdict.witness)
 
 
 def _cutting(verdict: Verdict) -> dict[InstancePath, str]:

@@ -53,6 +53,7 @@ FACTORS = ("Mul", "MatMul", "Linear", "Dot", "Einsum", "Conv1D", "Conv2D", "Conv
            "ConvTranspose1D", "ConvTranspose2D", "ConvTranspose3D")  # fmt: skip
 FLAT = STEPS | {
     **dict.fromkeys(FACTORS, "multiplies by 0"),
+    **dict.fromkeys(("Concat", "Stack"), "gets only 0 for this part"),
     "Where": "takes the other branch",
     "Maximum": "takes its other input",
     "Minimum": "takes its other input",

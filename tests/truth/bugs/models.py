@@ -79,19 +79,19 @@ class Vision(nn.Module):
 
 
 class UNet(nn.Module):
-    """Two scales, a skip, and a time that is added: for masks and for noise."""
+    """Two scales, a skip, and perhaps a time that is added: for masks, or for noise."""
 
-    def __init__(self, channels: int = 1) -> None:
+    def __init__(self, channels: int = 1, is_timed: bool = False) -> None:
         super().__init__()
         self.down, self.inner = nn.Conv2d(channels, 4, 3, padding=1), nn.Conv2d(4, 8, 3, padding=1)
         self.up = nn.ConvTranspose2d(8, 4, 2, stride=2)
-        self.time = nn.Linear(1, 8)
+        self.time = nn.Linear(1, 8) if is_timed else None
         self.out = nn.Conv2d(8, channels, 1)
 
     def forward(self, x: Tensor, time: Tensor | None = None) -> Tensor:
         skip = F.silu(self.down(x))
         h = F.silu(self.inner(F.avg_pool2d(skip, 2)))
-        if time is not None:
+        if time is not None and self.time is not None:
             h = h + self.time(time[:, None])[:, :, None, None]
         return self.out(torch.cat([skip, self.up(h)], 1))
 

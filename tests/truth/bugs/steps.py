@@ -294,7 +294,7 @@ def backward_of_a_copied_total(broken: bool = True) -> Imported:
 )
 def loss_returned_detached(broken: bool = True) -> Imported:
     torch.manual_seed(0)
-    model = UNet()
+    model = UNet(is_timed=True)
 
     def training_step(x: torch.Tensor, noise: torch.Tensor, time: torch.Tensor) -> dict[str, object]:
         predicted = model(x + noise * time[:, None, None, None], time)

@@ -117,7 +117,9 @@ class _Capture:
                     returned = self._returned(outputs, dict(leaves("", result)), trained)
                 except RuntimeError as error:
                     returned = error
-                    self._recording.missteps.append(self._why(outputs, result, error))
+                    if not self._recording.differentiates:
+                        why = self._why(outputs, result, error)
+                        self._recording.missteps.append(why)
             self._recording.regions.finish(len(self._recording.losses) or 1)
             outputs = {n: self._recording.regions.settled(x) for n, x in outputs.items()}
             imported = self._with_its_numbers(self._concluded(outputs))

@@ -18,6 +18,7 @@ from gradwire.runtime.calculus.measuring import Measured, measured
 from gradwire.runtime.diagram.comparison import MAX_LINE, Comparison, Disagreement
 from gradwire.runtime.diagram.paths import InstancePath, PortPath
 from gradwire.runtime.engine import Session
+from gradwire.runtime.flow.numbers.flat_spots import normalises_single
 from gradwire.runtime.interchange.importing.comparing import (
     LEAST,
     apart,
@@ -176,7 +177,8 @@ class _Comparing:
         return largest(found)
 
     def _gradients(self, loss: str, theirs: Theirs, run: Run) -> Iterator[Disagreement]:
-        least = LEAST * largest(theirs.gradients.values())
+        most = largest(theirs.gradients.values())
+        least, least_of_zero = LEAST * most, (1.0 if self._has_single_norms else _OF_ZERO) * most
         for name, gradient in theirs.gradients.items():
             path = self._imported.parameters.get(name, "")
             ours = run.gradients.get(path)
@@ -185,11 +187,22 @@ class _Comparing:
                 if ours is not None or gradient is not None:
                     yield differing("gradient", loss, at, gradient, ours)
             elif self._has_numbers:
-                how_far = apart(ours, gradient, least if ours.any() else _OF_ZERO * least / LEAST)
+                how_far = apart(ours, gradient, least if ours.any() else least_of_zero)
                 if how_far <= self._within:
                     self._most_apart = max(self._most_apart, how_far)
                 else:
                     yield differing("gradient", loss, at, gradient, ours, how_far)
+
+    @cached_property
+    def _has_single_norms(self) -> bool:
+        """Whether some norm divides what rounding leaves of single elements by almost 0."""
+        program = self._session.program
+        return any(
+            "x" in instance.wires
+            and (x := program.ports.get(program.flat.source(instance.wires["x"][1]))) is not None
+            and normalises_single(instance.block, x.shape)
+            for instance in program.instances.values()
+        )
 
     # ---- where they part ----------------------------------------------------------------------
 

@@ -128,6 +128,8 @@ class Recording:
         self.history = History()
         self.missteps: list[Misstep] = []
         """What has gone wrong so far, besides what the ledger shows."""
+        self.differentiates = False
+        """Whether the program has called ``torch.autograd.grad``."""
         self.failed: RuntimeError | None = None
         """What a call of ``backward`` has raised."""
         self.aside: dict[int, Aside] = {}

@@ -265,6 +265,7 @@ class Watching:
         recording = self._recording
         with recording.asleep():
             results = call()
+        recording.differentiates = True
         with recording.paused():
             several = list(outputs) if isinstance(outputs, list | tuple) else [outputs]
             wrt = list(inputs) if isinstance(inputs, list | tuple) else [inputs]

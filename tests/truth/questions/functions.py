@@ -41,8 +41,8 @@ def a_module_with_a_backward() -> Imported:
 @case(
     "autograd.grad inside a custom backward gives None",
     "the saved tensors have no graph there, so that backward returns None for all inputs",
-    "Weighted",
-    "stops every route",
+    "Weighted stops the gradient here: its backward gives none in this run",
+    "Without Weighted",
     at="Weighted.apply(",
     address="https://github.com/pytorch/pytorch/issues/45405",
     never=("Nothing wrong",),

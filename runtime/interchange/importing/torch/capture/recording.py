@@ -167,21 +167,23 @@ class Recording:
             yield
 
     @contextmanager
-    def arriving(self) -> Iterator[tuple[Mapping[int, NDArray[Any]], Mapping[Port, Measured]]]:
-        """What gradient arrives meanwhile: at leaves by their identity, and, in short, at
-        intermediate results.
+    def arriving(
+        self, scale: float = 1.0
+    ) -> Iterator[tuple[Mapping[int, NDArray[Any]], Mapping[Port, Measured]]]:
+        """What gradient arrives meanwhile, divided by the ``scale`` of the loss: at leaves by their
+        identity, and, in short, at intermediate results.
         """
         leaves: dict[int, NDArray[Any]] = {}
         inner: dict[Port, Measured] = {}
 
         def note(key: int, gradient: Any) -> None:
             if gradient is not None:  # as where a custom function gives none
-                numbers = encoded(gradient)
+                numbers = _divided(encoded(gradient), scale)
                 leaves[key] = leaves[key] + numbers if key in leaves else numbers
 
         def note_inner(key: Port, gradient: Any) -> None:
             if gradient is not None:
-                inner[key] = measured(encoded(gradient))
+                inner[key] = measured(_divided(encoded(gradient), scale))
 
         handles = [leaf.register_hook(partial(note, id(leaf))) for leaf in self.trained_leaves]
         handles += [
@@ -620,6 +622,10 @@ class Recording:
         if entry.cut is not None and kept:  # a leaf that was changed without gradient
             entry.cut = None
         entry.live = kept and entry.read().is_float
+
+
+def _divided(numbers: NDArray[Any], scale: float) -> NDArray[Any]:
+    return numbers if scale == 1 else np.divide(numbers, scale, dtype=numbers.dtype)
 
 
 def _unsupported(name: str, error: GradwireError) -> UnsupportedError:

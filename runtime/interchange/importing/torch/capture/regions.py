@@ -374,7 +374,8 @@ class Regions:
         slots = {slot for _, slot in region.products}
         if not slots:
             source.block, source.inputs = _written_like(StopGradient(), source), {"x": inputs[0]}
-            stage.remark("cut", f"{region.name} stops the gradient here.", made)
+            text = f"{region.name} stops the gradient here: its backward gives none in this run."
+            stage.remark("cut", text, made)
             return True
         slot = min(slots)
         factor = region.factor(slot) if len(slots) == 1 else None

@@ -206,13 +206,13 @@ class Watching:
         recording = self._recording
         with recording.paused():
             with recording.here():
-                loss = self._total([tensor], [gradient])
+                loss, scale = self._unscaled(self._total([tensor], [gradient]))
             leaves = {id(leaf): leaf for leaf in recording.trained_leaves}
             recording.ledger.before(leaves.values())
             try:
                 with (
                     recording.regions.listening(),
-                    recording.arriving() as (gradients, inner),
+                    recording.arriving(scale) as (gradients, inner),
                     recording.asleep(),
                 ):
                     result = call()
@@ -222,9 +222,19 @@ class Watching:
             recording.history.passed(tensor)
             recording.ledger.filled(leaves[key] for key in gradients if key in leaves)
             weight = 1.0 if gradient is None else numbers_of(gradient)
-            value = np.asarray(np.sum(numbers_of(tensor) * weight))
+            value = np.asarray(np.sum(numbers_of(tensor) * weight) / scale)
             recording.losses.append(Backward(loss, value, gradients, inner))
         return result
+
+    def _unscaled(self, loss: Staged) -> tuple[Staged, float]:
+        """A loss without the factor of a GradScaler, which its step takes out again, and that."""
+        scale, source = self._recording.ledger.scale, loss.source
+        if scale != 1 and source is not None and source.block.type_name() == "Mul":
+            for port, other in (("a", "b"), ("b", "a")):
+                x, factor = source.inputs[port], source.inputs[other].array
+                if factor is not None and np.all(factor == scale) and x.shape == loss.shape:
+                    return x, scale
+        return loss, 1.0
 
     def _fail(self, tensor: Any, loss: Staged, error: RuntimeError) -> None:
         """Say why a call of ``backward`` raises."""

@@ -56,7 +56,8 @@ class Ledger:
         self._grads: dict[int, Any] = {}
         """The leaves of gradients, by the gradients' identity."""
         self._steps: list[Event] = []
-        self._scale = 1.0
+        self.scale = 1.0
+        """The factor of a GradScaler in the loss that was scaled last."""
         self._count = 0
         self.stepped: dict[int, tuple[Any, Place]] = {}
         """The optimisers that have made steps, by identity, and where each did last."""
@@ -75,8 +76,8 @@ class Ledger:
 
     def filled(self, leaves: Iterable[Any]) -> None:
         """A call of ``backward`` has given these leaves gradients."""
-        event = self._event("backward", scale=self._scale)
-        self._scale = 1.0
+        event = self._event("backward", scale=self.scale)
+        self.scale = 1.0
         for leaf in leaves:
             self._note(leaf, event)
             self._grads[id(leaf.grad)] = leaf
@@ -111,7 +112,7 @@ class Ledger:
 
     def scaled(self, factor: float) -> None:
         """A loss is scaled, which the next backward pass begins with."""
-        self._scale = factor
+        self.scale = factor
 
     def unscaled(self, optimizer: Any) -> None:
         """The factor of a GradScaler is taken out of what an optimiser owns."""

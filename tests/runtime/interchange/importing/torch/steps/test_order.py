@@ -151,3 +151,22 @@ def test_an_optimiser_of_parameters_that_were_replaced_is_told_apart():
     model.weight = nn.Parameter(torch.ones(1, 3))
     (text,) = said(optimizer)
     assert text.startswith("SGD lacks model.weight.")
+
+
+def test_the_factor_of_a_scaler_is_no_part_of_the_loss():
+    model, optimizer = trained()
+    scaler = torch.amp.GradScaler("cpu")
+
+    def step(x, scales):
+        optimizer.zero_grad()
+        loss = model(x).square().mean()
+        (scaler.scale(loss) if scales else loss).backward()
+        scaler.step(optimizer) if scales else optimizer.step()
+
+    with_scaler, without = (gw.capture(step, X, scales) for scales in (True, False))
+    assert [r.text for r in with_scaler.remarks] == [r.text for r in without.remarks]
+    assert with_scaler.remarks[-1].text.startswith("Agrees with PyTorch")
+    sessions = [gw.Session(each.diagram) for each in (with_scaler, without)]
+    scaled, plain = (session.backward().gradients["model/weight"] for session in sessions)
+    assert scaled.tolist() == plain.tolist()
+    assert [gw.diagnose(session) for session in sessions] == [[], []]

@@ -130,6 +130,7 @@ class _Capture:
                     remark = Remark("note", text)
                     imported = replace(imported, remarks=(*imported.remarks, remark))
             found = list(self._missteps(imported))
+            found += dict.fromkeys(self._recording.renamed(x for _, x in leaves("", result)))
             imported = with_remarks(imported, found, self._hints(result))
             if not self._check:
                 return imported

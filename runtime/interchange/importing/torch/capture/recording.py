@@ -50,7 +50,7 @@ from gradwire.runtime.interchange.importing.torch.operators.shapes import VIEWS
 from gradwire.runtime.interchange.importing.torch.performing import HANDLED, Performer, failed
 from gradwire.runtime.interchange.importing.torch.steps.failures import History
 from gradwire.runtime.interchange.importing.torch.steps.ledger import Ledger
-from gradwire.runtime.interchange.importing.torch.steps.unused import unused
+from gradwire.runtime.interchange.importing.torch.steps.unused import renamed, unused
 from gradwire.runtime.interchange.importing.torch.without_effect import returns_another
 
 if TYPE_CHECKING:
@@ -293,6 +293,11 @@ class Recording:
         """Numbers with a gradient that the program has left out of everything but its results."""
         tensors = (tensor for tensor, _ in self._tensors.values())
         return unused(tensors, self.read, results, self.history)
+
+    def renamed(self, results: Iterable[Any]) -> Iterator[Misstep]:
+        """Updates that change a name of the program and no parameter."""
+        found = [(t, e.value) for t, e in self._tensors.values() if isinstance(e.value, Staged)]
+        return renamed(iter(found), self.read, results, self.variables.values())
 
     def made_of(self, leaf: Any, data: Any, name: str) -> None:
         """A new leaf has the numbers of a tensor, which gets no gradient by it."""
